@@ -62,9 +62,15 @@ if TYPE_CHECKING:
     from dipapprox.privacy.verdict import Answer, Verdict
     from dipapprox.proofs.automaton_proof import AutomatonProof, StreamProof
     from dipapprox.proofs.real_proof import RealProof
-    from dipapprox.questions.assertions import assert_private
     from dipapprox.questions.certifying import certify
-    from dipapprox.questions.interface import decide, pair_distributions, parse, probability, verify
+    from dipapprox.questions.interface import (
+        assert_private,
+        decide,
+        pair_distributions,
+        parse,
+        probability,
+        verify,
+    )
     from dipapprox.questions.pipelines import compose
     from dipapprox.questions.profiling import calibrate, profile
     from dipapprox.questions.proving import prove
@@ -124,9 +130,9 @@ _HOMES = {
     "dipapprox.privacy.verdict": ("Answer", "Verdict"),
     "dipapprox.proofs.automaton_proof": ("AutomatonProof", "StreamProof"),
     "dipapprox.proofs.real_proof": ("RealProof",),
-    "dipapprox.questions.assertions": ("assert_private",),
     "dipapprox.questions.certifying": ("certify",),
     "dipapprox.questions.interface": (
+        "assert_private",
         "decide",
         "pair_distributions",
         "parse",

@@ -28,7 +28,7 @@ import pytest
 import dipapprox
 from dipapprox.cli.app import main
 from dipapprox.cli.command import COMMANDS
-from dipapprox.experiments.sweep.tasks import TASKS, keys_of
+from dipapprox.experiments.sweep.spec import TASKS, keys_of
 from dipapprox.language.load import parse_program
 from tests.experiments.test_tables import words
 from tests.texts import text_of

@@ -235,28 +235,20 @@ def loaded(
     return found
 
 
-def with_proof(asked: Asking[AnyQuestion], program: Program, found: Found, pairs: Pairs) -> Found:
-    """Return an answer with the proof that its certificate will record, if one is wanted."""
+def certified(
+    asked: Asking[AnyQuestion], source: Source, program: Program, found: Found, pairs: Pairs
+) -> tuple[Found, str | None]:
+    """Return an answer with its proof, and the digest of its certificate, if one is wanted."""
     if asked.certificate is None:
-        return found
-    setting = Setting(program, pairs.select(program), asked.options)
-    return certificate.proved(found, lambda: files.with_proof(setting, found))
-
-
-def write_certificate(
-    asked: Asking[AnyQuestion],
-    source: Source,
-    program: Program,
-    found: Verdict | IntervalVerdict | Decision,
-    pairs: Pairs,
-) -> str | None:
-    """Write the certificate of an answer, if one is wanted and it has a proof; return its
-    digest."""
-    if asked.certificate is None or found.replayed is None:
-        return None
+        return found, None
     text = records.ProgramText(program.name, source.language, source.text)
     setting = Setting(program, pairs.select(program), asked.options)
-    return certificate.write(asked.certificate, lambda: files.certify_answer(setting, text, found))
+    return certificate.certified(
+        found,
+        asked.certificate,
+        lambda: files.with_proof(setting, found),
+        lambda answer: files.certify_answer(setting, text, answer),
+    )
 
 
 def status_of(found: Verdict | IntervalVerdict | Decision | Proof) -> int:

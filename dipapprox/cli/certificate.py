@@ -16,26 +16,23 @@ FLAG = "--certificate"
 Answered = TypeVar("Answered")
 
 
-def proved(found: Answered, prove: Callable[[], Answered]) -> Answered:
-    """Return an answer with a proof that the kernel has replayed, or that `prove` raises why not:
-    then say so."""
+def certified(
+    found: Answered,
+    path: Path,
+    prove: Callable[[], Answered],
+    record: Callable[[Answered], Certificate],
+) -> tuple[Answered, str | None]:
+    """Return an answer with a proof that the kernel has replayed, and the digest of the file that
+    is written then; None if there is none, which is said."""
     with EarlyEnd() as end:
         try:
-            return prove()
+            found = prove()
+            certificate = record(found)
         except NoCertificate as none:
             print(none.message, file=sys.stderr)
+        else:
+            write_whole(path, certificate.to_json(), FLAG)
+            return found, str(certificate.fields["digest"])
     if end.reason is not None:
         print(f"no certificate: {end.reason}", file=sys.stderr)
-    return found
-
-
-def write(path: Path, record: Callable[[], Certificate]) -> str | None:
-    """Write the certificate of an answer that has a proof; return its digest, None if there is
-    none."""
-    try:
-        certificate = record()
-    except NoCertificate as missing:
-        print(missing.message, file=sys.stderr)
-        return None
-    write_whole(path, certificate.to_json(), FLAG)
-    return str(certificate.fields["digest"])
+    return found, None

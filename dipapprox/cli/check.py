@@ -10,9 +10,8 @@ from dipapprox.cli.command import Status
 from dipapprox.cli.late import pages, review
 from dipapprox.cli.output import check_new, show_answer
 from dipapprox.language.load import read_text
-from dipapprox.questions.limiting import LIMITING
-from dipapprox.replays.any_file import check_content
-from dipapprox.replays.json_texts import read_json
+from dipapprox.questions.argument import LIMITING
+from dipapprox.replays.any_file import check_content, read_json
 from dipapprox.replays.result import Outcome
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from dipapprox.cli import asking, flags
 from dipapprox.cli.asking import add_parameters, parameters_of
 from dipapprox.cli.command import Status
-from dipapprox.cli.late import certificate, composed_ends, composition_files, pages, plots, review
+from dipapprox.cli.late import certificate, composed_ends, compositions, pages, plots, review
 from dipapprox.cli.output import show_answer
 from dipapprox.cli.progress import reporting
 from dipapprox.errors import UserError
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from rich.console import Console
-
-    from dipapprox.privacy.compositions.result import ComposedAnswer
-    from dipapprox.privacy.options import Options
 
 
 DESCRIPTION = (
@@ -90,7 +87,13 @@ def run(words: argparse.Namespace, console: Console) -> int:
             plots.draw(chart, asked.plot)
     digest = None
     if asked.certificate is not None:
-        found, digest = _certified(found, asked.certificate, asked.options)
+        answer, options = found, asked.options
+        found, digest = certificate.certified(
+            answer,
+            asked.certificate,
+            lambda: composed_ends.with_proofs(answer, options),
+            lambda proved: compositions.certify_composition(proved, options),
+        )
     show_answer(console, found, json=asked.json, why=words.why)
     if asked.report is not None:
         review.refuse_changes(described, _described(words.files))
@@ -101,18 +104,6 @@ def run(words: argparse.Namespace, console: Console) -> int:
     if found.answer is not None:
         return asking.STATUS[found.answer]
     return 0 if found.reason is None else Status.UNKNOWN
-
-
-def _certified(
-    found: ComposedAnswer, path: Path, options: Options
-) -> tuple[ComposedAnswer, str | None]:
-    """Return an answer with its proofs, and the digest of the certificate that is written then."""
-    answer = certificate.proved(found, lambda: composed_ends.with_proofs(found, options))
-    if not answer.proofs:
-        return answer, None
-    return answer, certificate.write(
-        path, lambda: composition_files.certify_composition(answer, options)
-    )
 
 
 def _pipeline(

@@ -45,8 +45,7 @@ def run(words: argparse.Namespace, console: Console) -> int:
     program = asking.loaded(given, pairs)
     with reporting() as reporter:
         decision = asked.question.answer(program, asked.options, reporter)
-    decision = asking.with_proof(asked, program, decision, pairs)
+    decision, digest = asking.certified(asked, given.source, program, decision, pairs)
     show_answer(console, decision, json=asked.json, why=words.why)
-    digest = asking.write_certificate(asked, given.source, program, decision, pairs)
     asking.write_report(asked, given.source, decision, digest)
     return asking.status_of(decision)

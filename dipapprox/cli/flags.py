@@ -9,8 +9,7 @@ from pathlib import Path
 
 from dipapprox.limits import Limits, resource
 from dipapprox.questions import numbers
-from dipapprox.questions.argument import Argument, spelled_as_flag
-from dipapprox.questions.limiting import read_limits
+from dipapprox.questions.argument import Argument, read_limits, spelled_as_flag
 
 REPORT = "--report"
 

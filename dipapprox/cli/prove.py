@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from dipapprox.cli import asking, flags
 from dipapprox.cli.asking import Asking, add_file, add_parameters, parameters_of
@@ -19,7 +19,6 @@ from dipapprox.language.load import DIPA, DPG, PYTHON, language_of, source_text
 from dipapprox.language.services import Service
 from dipapprox.proofs.automaton_proof import AutomatonProof, StreamProof
 from dipapprox.proofs.subject import Subject, load_subject
-from dipapprox.questions.proof_certificates import Certifiable
 from dipapprox.questions.prove import Prove
 from dipapprox.services.family_files import read_families
 from dipapprox.services.family_proof import prove_families
@@ -51,8 +50,6 @@ EXAMPLES = """examples:
 
 exit status: 0 DP, 1 Not_DP, 2 bad input or usage, 3 Unknown, 130 interrupted
 """
-
-Budget = TypeVar("Budget", bound=Certifiable)
 
 _DRAW = "--draw"
 _FAMILIES = "--families"
@@ -98,8 +95,15 @@ def run(words: argparse.Namespace, console: Console) -> int:
         proof = asked.question.answer(subject, asked.options)
         if words.draw is not None and isinstance(proof, AutomatonProof | StreamProof):
             write_whole(words.draw, proof.to_dot(), _DRAW)
-        if asked.certificate is not None and isinstance(proof, Certifiable):
-            proof, digest = _certified(words.file, parameters, asked, proof)
+        if asked.certificate is not None:
+            found, limits = proof, asked.options.limits
+            text = source_text(words.file, parameters)
+            proof, digest = certificate.certified(
+                found,
+                asked.certificate,
+                lambda: replayed.with_proof(found, limits),
+                lambda answer: proof_certificates.certify_proof(answer, text, limits),
+            )
         if asked.json and isinstance(proof, AutomatonProof) and proof.stopping:
             where = ", ".join(proof.stopping)
             warning = f"that it may stop in {where} is taken as unseen (--stops visible)"
@@ -109,20 +113,6 @@ def run(words: argparse.Namespace, console: Console) -> int:
         review.refuse_changes(listings, _listings(files, parameters))
         review.write(asked.report, proof, listings, asked.certificate, digest)
     return asking.status_of(proof)
-
-
-def _certified(
-    file: Path, parameters: Mapping[str, Fraction], asked: Asking[Prove], found: Budget
-) -> tuple[Budget, str | None]:
-    """Return an answer with its proof, and the digest of the certificate that is written then."""
-    limits = asked.options.limits
-    proof = certificate.proved(found, lambda: replayed.with_proof(found, limits))
-    if proof.replayed is None or asked.certificate is None:
-        return proof, None
-    text = source_text(file, parameters)
-    return proof, certificate.write(
-        asked.certificate, lambda: proof_certificates.certify_proof(proof, text, limits)
-    )
 
 
 def _listings(files: Iterable[Path], parameters: Mapping[str, Fraction]) -> list[pages.Listing]:

@@ -49,10 +49,9 @@ def run(words: argparse.Namespace, console: Console) -> int:
         worst_pair.check_drawable(program)
     with reporting("thousandths of the interval" if everywhere else "pairs") as reporter:
         verdict = question.answer(program, options, reporter)
-    verdict = asking.with_proof(asked, program, verdict, question.pairs)
+    verdict, digest = asking.certified(asked, source, program, verdict, question.pairs)
     show_answer(console, verdict, json=asked.json, why=words.why)
     drawn: tuple[Chart, ...] = ()
-    digest = asking.write_certificate(asked, source, program, verdict, question.pairs)
     if isinstance(verdict, Verdict) and asked.report is not None:
         drawn = review.profile_of(program, verdict, question.pairs, options)
     if asked.report is not None or asked.plot is not None:

@@ -8,7 +8,7 @@ from typing import TypeVar
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import EarlyEnd, NoCertificate
 from dipapprox.kernel.errors import NotProved
-from dipapprox.privacy.verdict import Answer
+from dipapprox.privacy.verdict import Answer, Replayed
 
 Found = TypeVar("Found")
 
@@ -42,3 +42,29 @@ def attempted(prove: Callable[[], Found]) -> Found | NoProof:
         except NotProved as obstacle:
             missing = str(obstacle)
     return NoProof(end.reason or missing, end.reason is not None, end.interrupted)
+
+
+class Attempts:
+    """Proofs that are tried for one answer, until a limit is reached.
+
+    Attributes:
+        replayed: All that the kernel has replayed; None if nothing.
+        ended: What ended the search; None if nothing did.
+    """
+
+    def __init__(self) -> None:
+        self.replayed: Replayed | None = None
+        self.ended: str | None = None
+
+    def obstacle(self, prove: Callable[[], Replayed]) -> str | None:
+        """Try a proof; return what kept it from being replayed, None if nothing did."""
+        if self.ended is not None:
+            return self.ended
+        found = attempted(prove)
+        if not isinstance(found, NoProof):
+            self.replayed = found if self.replayed is None else self.replayed + found
+            return None
+        if found.interrupted:
+            raise KeyboardInterrupt
+        self.ended = found.missing if found.ended else None
+        return found.missing

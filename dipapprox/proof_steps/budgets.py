@@ -22,10 +22,9 @@ from dipapprox.language.core import Program, Value
 from dipapprox.limits import Limits
 from dipapprox.privacy.verdict import Answer, Replayed
 from dipapprox.proof_steps.automata import STATE, machines_of
-from dipapprox.proof_steps.heads import Way
+from dipapprox.proof_steps.heads import Changes, Way
 from dipapprox.proof_steps.large import large_step, trace_step
 from dipapprox.proof_steps.machines import Json, number_json
-from dipapprox.proof_steps.moves import Changes
 from dipapprox.proof_steps.potentials import Dearer, PotentialSearch
 from dipapprox.proof_steps.rays import ray_step
 from dipapprox.proof_steps.serving import MOST_ENTRIES, potential_step

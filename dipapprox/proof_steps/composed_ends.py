@@ -17,7 +17,7 @@ from dipapprox.kernel.budget import asking
 from dipapprox.privacy.compositions.result import ComposedAnswer, ComposedProof
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.verdict import Answer, Replayed
-from dipapprox.proof_steps.attempts import NoProof, attempted
+from dipapprox.proof_steps.attempts import Attempts
 from dipapprox.proof_steps.composed_steps import ComposedGoal
 from dipapprox.proof_steps.compositions import PipelineProofs
 
@@ -28,6 +28,9 @@ _CLOSE = Fraction(1, 2**20)
 """The same where no grid is needed."""
 
 _LEAST_WIDTH = Fraction(1, 10**6)
+
+_MUCH = Fraction(100)
+"""An ε_prv that stands for ∞ from below."""
 
 
 def proved_composition(answer: ComposedAnswer, options: Options) -> ComposedAnswer:
@@ -55,23 +58,17 @@ def with_proofs(answer: ComposedAnswer, options: Options) -> ComposedAnswer:
     return replace(answer, replayed=found.replayed, proofs=found.proofs)
 
 
-_MUCH = Fraction(100)
-"""An ε_prv that stands for ∞ from below."""
-
-
-class _Prover:
+class _Prover(Attempts):
     def __init__(self, answer: ComposedAnswer, options: Options) -> None:
-        self._found = answer
-        self._options = options
+        super().__init__()
+        self._found, self._options = answer, options
         # The kernel has one layer, which costs less than several that begin with its step.
         self._step = None if answer.grid is None else 2 * float(answer.grid.step.loss(1))
         self._written: PipelineProofs | None = None
         self._missing: list[str] = []
-        self._ended: str | None = None
-        self._obstacle: str | None = None
+        self._last = ""
         self._wider = False
         self._proofs: list[ComposedProof] = []
-        self._replayed: Replayed | None = None
 
     def answer(self) -> ComposedAnswer:
         found = self._found
@@ -133,7 +130,7 @@ class _Prover:
                 self._wider = True
                 goal = replace(goal.moved(place, is_delta), gap=goal.gap / 2**10)
                 return place if self._confirmed(goal) else None
-        self._missing.append(self._obstacle or "")
+        self._missing.append(self._last)
         return None
 
     def _told(self, answer: ComposedAnswer, before: str) -> ComposedAnswer:
@@ -144,7 +141,7 @@ class _Prover:
         return replace(
             answer,
             reason="; ".join(dict.fromkeys(reasons)) or None,
-            replayed=self._replayed,
+            replayed=self.replayed,
             proofs=tuple(self._proofs),
             exact=answer.exact if answer.answer is not None else None,
         )
@@ -159,31 +156,22 @@ class _Prover:
 
     def _confirmed(self, goal: ComposedGoal, last: bool = True) -> bool:
         """Ask the kernel; note the obstacle if there is no further goal."""
-        missing = self._ended
-        if missing is None:
-            found = attempted(lambda: self._replays(goal))
-            if not isinstance(found, NoProof):
-                return True
-            if found.interrupted:
-                raise KeyboardInterrupt
-            missing = found.missing
-            self._ended = missing if found.ended else None
-        self._obstacle = missing
-        if last or self._ended is not None:
-            self._missing.append(missing or "")
-        return False
+        missing = self.obstacle(lambda: self._replays(goal))
+        self._last = missing or ""
+        if missing is not None and (last or self.ended is not None):
+            self._missing.append(missing)
+        return missing is None
 
     def _opened(self) -> PipelineProofs:
         if self._written is None:
             self._written = PipelineProofs(self._found.pipeline, self._options)
         return self._written
 
-    def _replays(self, goal: ComposedGoal) -> None:
+    def _replays(self, goal: ComposedGoal) -> Replayed:
         with asking(self._options.limits.check):
             proof, seconds = self._opened().proof(goal)
-        own = Replayed(len(proof.steps), seconds, proof.places)
-        self._replayed = own if self._replayed is None else self._replayed + own
         self._proofs.append(proof)
+        return Replayed(len(proof.steps), seconds, proof.places)
 
 
 def _outward(end: Fraction, more: Fraction, up: bool) -> Fraction:

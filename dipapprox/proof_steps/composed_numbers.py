@@ -32,8 +32,7 @@ from dipapprox.privacy.compositions.pipeline import PipelineRun, ProgramAt
 from dipapprox.privacy.options import Options
 from dipapprox.proof_steps.composed_runs import ComposedProgram
 from dipapprox.proof_steps.composed_steps import ComposedSteps
-from dipapprox.proof_steps.machines import Json, number_json
-from dipapprox.proof_steps.sets import values_json
+from dipapprox.proof_steps.machines import Json, input_json, number_json
 
 _PLACES = 64
 """Losses at which deltas are bounded, from 0 on."""
@@ -110,7 +109,7 @@ class ComposedNumbers:
     def known(self, steps: ComposedSteps, kept: bool, fields: dict[str, Json]) -> list[int]:
         """Return the premises of losses of all pairs, or the dearest one, and tell them of it."""
         if not kept:
-            first, second = map(values_json, self.dearest)
+            first, second = map(input_json, self.dearest)
             fields |= {"input": first, "adjacent": second, "orders": [number_json(self._eps)]}
             return []
         named: dict[str, Json] = {"of": {"run": self._number}, "eps": number_json(self._eps)}

@@ -28,8 +28,7 @@ from dipapprox.proof_steps.composed_steps import ComposedSteps
 from dipapprox.proof_steps.independent_parts import IndependentParts
 from dipapprox.proof_steps.knots import bends_of_worst, knots
 from dipapprox.proof_steps.liveness import machine_json
-from dipapprox.proof_steps.machines import Json, number_json
-from dipapprox.proof_steps.sets import values_json
+from dipapprox.proof_steps.machines import Json, input_json, number_json
 
 _MOST_BENDING = 40
 """Pairs whose bends are looked at, if many are needed."""
@@ -135,13 +134,13 @@ class ComposedProgram:
     def known(self, steps: ComposedSteps, kept: bool, fields: dict[str, Json]) -> list[int]:
         """Return the premises of losses of all pairs, or the dearest one, and tell them of it."""
         if not kept:
-            first, second = map(values_json, self.dearest)
+            first, second = map(input_json, self.dearest)
             fields |= {"input": first, "adjacent": second}
         return [self.distributions(steps, *(() if kept else self.dearest))]
 
     def distributions(self, steps: ComposedSteps, *inputs: Input) -> int:
         """Write the step that runs the program, for some inputs or all."""
-        some: Json = [values_json(each) for each in inputs] or None
+        some: Json = [input_json(each) for each in inputs] or None
         return steps.add("distributions", [], {**self._run, "inputs": some}, self._concluded)
 
 
@@ -211,7 +210,7 @@ class ComposedParts:
         step, offset = (Fraction(str(grid[name])) for name in ("step", "offset"))
         differing, top = self._parts.differing(self._dearest), offset + step if self._pure else None
         end = self._parts.below(steps, differing, step, cast("int", grid["places"]), top)
-        first, second = map(values_json, self._dearest)
+        first, second = map(input_json, self._dearest)
         return self._parts.add(
             steps, "losses below parts", [end], {"input": first, "adjacent": second}
         )

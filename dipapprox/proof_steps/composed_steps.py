@@ -12,7 +12,7 @@ from dipapprox.kernel.compositions import read_composed
 from dipapprox.kernel.judgements import Judgement, LossesOf
 from dipapprox.kernel.losses import Losses
 from dipapprox.kernel.replay import apply
-from dipapprox.proof_steps.machines import Json, number_json
+from dipapprox.proof_steps.machines import Json, numbers_json
 
 _GREATEST_BUDGET = 500
 
@@ -36,17 +36,16 @@ class ComposedGoal:
     @property
     def claim(self) -> dict[str, Json]:
         """As the kernel reads it."""
-        verdict = "DP" if self.kept else "Not_DP"
-        return {"verdict": verdict, **self.stated}
-
-    def moved(self, place: Fraction, is_delta: bool) -> ComposedGoal:
-        """Return the same with another delta, or eps_prv."""
-        return replace(self, delta=place) if is_delta else replace(self, eps_prv=place)
+        return {"verdict": "DP" if self.kept else "Not_DP", **self.stated}
 
     @property
     def stated(self) -> dict[str, Json]:
         """The numbers."""
-        return {"eps_prv": number_json(self.eps_prv), "delta": number_json(self.delta)}
+        return numbers_json(eps_prv=self.eps_prv, delta=self.delta)
+
+    def moved(self, place: Fraction, is_delta: bool) -> ComposedGoal:
+        """Return the same with another delta, or eps_prv."""
+        return replace(self, delta=place) if is_delta else replace(self, eps_prv=place)
 
 
 def promising(
@@ -81,8 +80,7 @@ def promising(
 
 def grid_json(step: Fraction, offset: Fraction, places: int, knots: list[Json]) -> dict[str, Json]:
     """Write where losses lie, how exactly masses are kept, and where runs are looked at."""
-    ends: dict[str, Json] = {"step": number_json(step), "offset": number_json(offset)}
-    return {**ends, "places": places, "knots": knots}
+    return {**numbers_json(step=step, offset=offset), "places": places, "knots": knots}
 
 
 class ReplayedSteps:
@@ -162,8 +160,25 @@ class ReplayedSteps:
         return self.add("composed", [one, other], {"cut": [each * count for each in cut]})
 
     def whole(self) -> tuple[Json, ...]:
-        """Return the proof: the last step, and those that it needs."""
-        return _forgetful(self._steps)
+        """Return the proof: the last step, and those that it needs.
+
+        Premises say where they are used for the last time.
+        """
+        steps = self._steps
+        needed = {len(steps) - 1}
+        for number in range(len(steps) - 1, -1, -1):
+            if number in needed:
+                needed.update(premises_of(steps[number]))
+        order = {number: place for place, number in enumerate(sorted(needed))}
+        found: list[Json] = []
+        used: set[int] = set()
+        for number in sorted(needed, reverse=True):
+            premises: list[Json] = []
+            for premise in reversed(premises_of(steps[number])):
+                premises.append(order[premise] if premise in used else -order[premise] - 1)
+                used.add(premise)
+            found.append({**steps[number], "from": premises[::-1]})
+        return tuple(reversed(found))
 
     def delta(self, number: int, eps_prv: Fraction) -> Fraction:
         """The delta that losses come to."""
@@ -218,25 +233,8 @@ class ComposedSteps(ReplayedSteps):
         return self.whole() if self[last] == read_composed(goal.claim) else None
 
 
-def _forgetful(steps: Sequence[dict[str, Json]]) -> tuple[Json, ...]:
-    """Keep the steps that the last one needs, and say where each is used for the last time."""
-    needed = {len(steps) - 1}
-    for number in range(len(steps) - 1, -1, -1):
-        if number in needed:
-            needed.update(_premises(steps[number]))
-    order = {number: place for place, number in enumerate(sorted(needed))}
-    found: list[Json] = []
-    used: set[int] = set()
-    for number in sorted(needed, reverse=True):
-        premises: list[Json] = []
-        for premise in reversed(_premises(steps[number])):
-            premises.append(order[premise] if premise in used else -order[premise] - 1)
-            used.add(premise)
-        found.append({**steps[number], "from": premises[::-1]})
-    return tuple(reversed(found))
-
-
-def _premises(step: dict[str, Json]) -> list[int]:
-    premises = step["from"]
+def premises_of(step: Json) -> list[int]:
+    """Return the numbers of the steps that one rests on."""
+    premises = step["from"] if isinstance(step, dict) else None
     assert isinstance(premises, list)
     return [each for each in premises if isinstance(each, int)]

@@ -43,8 +43,7 @@ from dipapprox.proof_steps.knots import (
     told_above,
     told_below,
 )
-from dipapprox.proof_steps.machines import Json, number_json
-from dipapprox.proof_steps.sets import values_json
+from dipapprox.proof_steps.machines import Json, input_json, number_json
 
 _FEW = 1 << 11
 """Knots for statements about divergences, whose bounds cost more: all as far apart."""
@@ -264,7 +263,7 @@ class PipelineProofs:
         run, program = self._runs[number], self._program(number)
         assert isinstance(program, ComposedProgram)
         pairs: Json = [
-            [values_json(u), values_json(v)]
+            [input_json(u), input_json(v)]
             for u, v in program.chosen[: None if goal.kept else _MOST_BELOW]
         ]
         # What else is run comes before.

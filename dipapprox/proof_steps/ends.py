@@ -26,8 +26,7 @@ from dipapprox.privacy.profiles.calibration_result import Calibration, Certified
 from dipapprox.privacy.profiles.profile_result import LeastDelta, LeastEpsPrv
 from dipapprox.privacy.profiles.question import AtDelta, AtEpsPrv
 from dipapprox.privacy.run import Run, Setting, Witness
-from dipapprox.privacy.verdict import Replayed
-from dipapprox.proof_steps.attempts import NoProof, attempted
+from dipapprox.proof_steps.attempts import Attempts
 from dipapprox.proof_steps.proved import replayed
 from dipapprox.proof_steps.verdicts import Goal
 
@@ -149,14 +148,13 @@ def proved_calibration(setting: Setting, answer: Calibration) -> Calibration:
     )
 
 
-class _Prover:
+class _Prover(Attempts):
     """Asks the kernel about the ends of an answer, and remembers what it says."""
 
     def __init__(self, setting: Setting, run: Run) -> None:
+        super().__init__()
         self._setting, self._run = setting, run
-        self._ended: str | None = None
         self._missing: dict[str, list[str]] = {}
-        self.replayed: Replayed | None = None
 
     def goal(
         self,
@@ -171,18 +169,11 @@ class _Prover:
 
     def confirmed(self, end: str, goals: Iterable[Goal]) -> Goal | None:
         """Return the first of some goals that the kernel confirms; note the obstacle if none is."""
-        missing = self._ended
-        for goal in goals if self._ended is None else ():
-            found = attempted(partial(replayed, self._setting, goal))
-            if not isinstance(found, NoProof):
-                self.replayed = found if self.replayed is None else self.replayed + found
+        missing = self.ended
+        for goal in goals:
+            missing = self.obstacle(partial(replayed, self._setting, goal))
+            if missing is None:
                 return goal
-            if found.interrupted:
-                raise KeyboardInterrupt
-            missing = found.missing
-            if found.ended:
-                self._ended = missing
-                break
         if missing is not None:
             self.note(end, missing)
         return None

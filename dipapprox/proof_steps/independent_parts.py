@@ -28,7 +28,6 @@ from dipapprox.numerics.simplest import simplest
 from dipapprox.proof_steps.composed_steps import ReplayedSteps, grid_json
 from dipapprox.proof_steps.liveness import live_before
 from dipapprox.proof_steps.machines import Json, input_json, number_json
-from dipapprox.proof_steps.sets import values_json
 
 _BITS = 150
 """Of distributions of parts."""
@@ -101,7 +100,7 @@ class _Class:
     @property
     def json(self) -> list[Json]:
         """As steps have it."""
-        return [[values_json(u), values_json(v)] for u, v in self.pairs]
+        return [[input_json(u), input_json(v)] for u, v in self.pairs]
 
     def covers(self, other: _Class) -> bool:
         """Whether this is larger, and at most as rare; where one loss counts, that is."""
@@ -353,7 +352,7 @@ class IndependentParts:
                 # They are told apart from others: those of one part alone lie a step before.
                 lowered = (total - top) / number
                 grid = grid_json(step, own[0] - lowered - step, places, [[1, 1, 1]])
-            named: _Fields = {"input": values_json(first), "adjacent": values_json(second)}
+            named: _Fields = {"input": input_json(first), "adjacent": input_json(second)}
             of = self._named(part, [[named["input"], named["adjacent"]]])
             fields = {**of, **grid, **_ABOVE, "above": False, **named}
             place = steps.add("losses", [self._run(steps, part)], fields)
@@ -407,7 +406,7 @@ class _Prover:
         """Losses below the parts that differ; for δ = 0 the greatest ones, lowered a little."""
         differing = self._parts.differing(pair)
         tops, number = self._parts.tops(self._all, differing), sum(differing.values())
-        fields = {**self._stated, "input": values_json(pair[0]), "adjacent": values_json(pair[1])}
+        fields = {**self._stated, "input": input_json(pair[0]), "adjacent": input_json(pair[1])}
         total = sum(own[0] * n for own, n in zip(tops, differing.values(), strict=True))
         spare, top = total - self._eps_prv, None if self._delta else self._eps_prv
         for step, places in self._grids(max(own[0] for own in tops), number):

@@ -13,6 +13,9 @@ from dipapprox.language.domains import AllIntegers, AllReals
 
 Json = int | str | bool | None | list["Json"] | dict[str, "Json"]
 
+Row = Sequence[core.Value | int]
+"""Values of some cells."""
+
 
 def program_json(program: core.Program) -> dict[str, Json]:
     """Return a program as a machine that forgets nothing.
@@ -33,7 +36,7 @@ def program_json(program: core.Program) -> dict[str, Json]:
     }
 
 
-def value_json(value: core.Value) -> Json:
+def value_json(value: core.Value | int) -> Json:
     """Return a number or a named value."""
     return {"name": value} if isinstance(value, str) else number_json(value)
 
@@ -42,17 +45,17 @@ def stored_json(value: Stored) -> Json:
     """Return what a cell holds that holds nothing random."""
     if isinstance(value, Form):
         raise ValueError("a value is wanted")
-    return value_json(value if isinstance(value, str) else Fraction(value))
+    return value_json(value)
 
 
-def values_json(values: Sequence[tuple[str, Stored]]) -> Json:
-    """Return cells with what they hold."""
-    return [[name, stored_json(value)] for name, value in values]
-
-
-def number_json(value: Fraction) -> Json:
+def number_json(value: Fraction | int) -> Json:
     """Return a number: an integer, or "p/q"."""
     return value.numerator if value.denominator == 1 else f"{value.numerator}/{value.denominator}"
+
+
+def numbers_json(**numbers: Fraction | int) -> dict[str, Json]:
+    """Return numbers by name."""
+    return {name: number_json(value) for name, value in numbers.items()}
 
 
 def form_json(form: Form) -> Json:
@@ -91,9 +94,14 @@ def adjacency_json(adjacency: core.Adjacency) -> Json:
             assert_never(adjacency)
 
 
-def input_json(values: Sequence[core.Value]) -> Json:
+def input_json(values: Row) -> Json:
     """Return the values of some cells."""
     return [value_json(value) for value in values]
+
+
+def pair_json(pair: tuple[Row, Row]) -> dict[str, Json]:
+    """Return a pair of inputs as steps name it."""
+    return {"input": input_json(pair[0]), "adjacent": input_json(pair[1])}
 
 
 def block_json(block: core.Body) -> list[Json]:

@@ -23,9 +23,18 @@ from dipapprox.errors import NoCertificate
 from dipapprox.kernel.paths import Path, Read, Sample, number_form
 from dipapprox.kernel.rounds import Rounds
 from dipapprox.limits import Limits
-from dipapprox.proof_steps.heads import START, Head, Heads, Way, node_of, step_of
+from dipapprox.proof_steps.heads import (
+    START,
+    Changes,
+    Head,
+    Heads,
+    Moves,
+    Shift,
+    Way,
+    node_of,
+    step_of,
+)
 from dipapprox.proof_steps.machines import Json, number_json
-from dipapprox.proof_steps.moves import Changes, Moves, Shift
 from dipapprox.proof_steps.quiet import QuietRuns
 
 Vector = Mapping[Shift, Fraction]

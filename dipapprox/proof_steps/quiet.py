@@ -17,9 +17,8 @@ from dipapprox.kernel.paths import Path
 from dipapprox.kernel.quiet import Cells, Last, Quiet, require_quiet
 from dipapprox.kernel.rounds import Follower, Rounds
 from dipapprox.limits import Limits
-from dipapprox.proof_steps.heads import Head, Heads
+from dipapprox.proof_steps.heads import Head, Heads, Shift
 from dipapprox.proof_steps.machines import Json, number_json, stored_json
-from dipapprox.proof_steps.moves import Shift
 
 MOST_HELD = 4
 """Cells of one head that are shifted."""

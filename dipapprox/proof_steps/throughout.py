@@ -36,8 +36,9 @@ from dipapprox.privacy.profiles.profile import profile
 from dipapprox.privacy.profiles.profile_result import LeastDelta
 from dipapprox.privacy.profiles.question import AtEpsPrv
 from dipapprox.privacy.run import Setting
+from dipapprox.proof_steps.composed_steps import premises_of
 from dipapprox.proof_steps.liveness import machine_json
-from dipapprox.proof_steps.machines import Json, input_json, number_json
+from dipapprox.proof_steps.machines import Json, input_json, number_json, numbers_json
 from dipapprox.proof_steps.proved import replayed
 from dipapprox.proof_steps.serving import served_step
 from dipapprox.proof_steps.verdicts import (
@@ -49,6 +50,7 @@ from dipapprox.proof_steps.verdicts import (
     listed,
     published_violation,
     run_step,
+    stated_in,
     violation,
 )
 from dipapprox.semantics.real_inputs import execute_for_declared
@@ -73,7 +75,7 @@ def steps_between(setting: Setting, claim: dict[str, Json], epsilons: Epsilons) 
     """
     signs, machine = Signs(epsilons), read_machine(machine_json(setting.program))
     plain = Setting(setting.program, setting.selection, Options(limits=setting.limits))
-    eps_prv, delta = (formula_of(read_weight(claim[name]), signs) for name in ("eps_prv", "delta"))
+    eps_prv, delta = _formulas(claim, signs)
 
     @cache
     def goal(eps: Fraction) -> Goal:
@@ -99,7 +101,7 @@ def steps_between(setting: Setting, claim: dict[str, Json], epsilons: Epsilons) 
 
     points = [epsilons.lower, *_halved(epsilons, kept)]
     proofs = (replayed(setting, goal(eps)).proof for eps in points)
-    return _followed_by({"rule": "between eps", **_stated(claim)}, proofs)
+    return _followed_by({"rule": "between eps", **stated_in(claim)}, proofs)
 
 
 def steps_by_shrinking(setting: Setting, claim: dict[str, Json], epsilons: Epsilons) -> list[Json]:
@@ -116,7 +118,7 @@ def steps_by_shrinking(setting: Setting, claim: dict[str, Json], epsilons: Epsil
     if point is None:
         raise NoCertificate("without noise no inputs make all comparisons ties")
     signs, proofs = Signs(epsilons), list[object]()
-    formulas = [formula_of(read_weight(claim[name]), signs) for name in ("eps_prv", "delta")]
+    formulas = _formulas(claim, signs)
 
     def kept(low: Fraction, high: Fraction) -> bool:
         values = [min(_below(formula, low), _below(formula, high)) for formula in formulas]
@@ -133,7 +135,7 @@ def steps_by_shrinking(setting: Setting, claim: dict[str, Json], epsilons: Epsil
 
     list(_halved(epsilons, kept))
     values = [number_json(point[cell.name]) for cell in program.inputs]
-    return _followed_by({"rule": "smaller eps", **_stated(claim), "point": values}, proofs)
+    return _followed_by({"rule": "smaller eps", **stated_in(claim), "point": values}, proofs)
 
 
 def _followed_by(last: dict[str, Json], proofs: Iterable[object]) -> list[Json]:
@@ -164,8 +166,10 @@ def _halved(epsilons: Epsilons, kept: Callable[[Fraction, Fraction], bool]) -> I
     raise NoCertificate(f"more than {_MOST_PARTS} parts of the interval are needed")
 
 
-def _stated(claim: dict[str, Json]) -> dict[str, Json]:
-    return {name: claim[name] for name in ("eps", "eps_prv", "delta")}
+def _formulas(claim: dict[str, Json], signs: Signs) -> tuple[Ratio, Ratio]:
+    """Return what eps_prv and delta are."""
+    eps_prv, delta = (formula_of(read_weight(claim[name]), signs) for name in ("eps_prv", "delta"))
+    return eps_prv, delta
 
 
 def _below(formula: Ratio, eps: Fraction) -> Fraction:
@@ -177,13 +181,8 @@ def _below(formula: Ratio, eps: Fraction) -> Fraction:
 def _moved(step: Json, places: int) -> Json:
     """A step whose premises stand some places later."""
     assert isinstance(step, dict)
-    premises = step["from"]
-    assert isinstance(premises, list)
-    moved: list[Json] = []
-    for number in premises:
-        assert isinstance(number, int)
-        moved.append(number - places if number < 0 else number + places)
-    return {**step, "from": moved}
+    premises = premises_of(step)
+    return {**step, "from": [k - places if k < 0 else k + places for k in premises]}
 
 
 _BITS = (40, 80, 160, 320)
@@ -287,7 +286,7 @@ def _served(
     """Steps to a claim that a budget keeps, if one is found: a multiple of eps, or a constant."""
     signs = Signs(epsilons)
     try:
-        eps_prv, delta = (formula_of(read_weight(claim[k]), signs) for k in ("eps_prv", "delta"))
+        eps_prv, delta = _formulas(claim, signs)
         match eps_prv.numerator.terms, eps_prv.denominator:
             case (((0, 1), most),), ():
                 budget = Fraction(most)
@@ -300,7 +299,7 @@ def _served(
         step = served_step(machine, budget, None)
     except (NoCertificate, NotProved):
         return None
-    return [step | _stated(claim)]
+    return [step | stated_in(claim)]
 
 
 def _epsilons_json(on: Epsilons) -> Json:
@@ -313,12 +312,11 @@ def _violations(
 ) -> Iterator[Sequence[Json]]:
     if not (program.real_outputs or broken.outputs):
         raise NoCertificate("no outputs of the violation are named")
-    pair = input_json(broken.input), input_json(broken.adjacent)
+    pair = broken.input, broken.adjacent
     rows = [] if program.real_outputs else [input_json(finite(row)) for row in broken.outputs]
     (eps_prv, *_), deltas = (_bounds(read_weight(each), broken.eps) for each in stated.values())
     for delta in deltas:
-        numbers = {"eps": broken.eps, "eps_prv": eps_prv, "delta": delta}
-        said = {name: number_json(each) for name, each in numbers.items()}
+        said = numbers_json(eps=broken.eps, eps_prv=eps_prv, delta=delta)
         for bits in (IN_CLOSED_FORM, *_BITS):
             if not program.real_outputs:
                 yield violation(said, pair, rows, bits)

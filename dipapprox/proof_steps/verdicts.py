@@ -11,9 +11,11 @@ from fractions import Fraction
 
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import NoCertificate
-from dipapprox.kernel.errors import Refused
+from dipapprox.kernel.errors import Refused, Refuted
 from dipapprox.kernel.grid import MOST_BITS
-from dipapprox.language.core import Program
+from dipapprox.kernel.machine import read_machine
+from dipapprox.kernel.sets import representatives
+from dipapprox.language.core import Input, Program
 from dipapprox.language.domains import has_real_inputs
 from dipapprox.pairs.selections import OrderedPairs, PairSelection
 from dipapprox.privacy.claim import Claim
@@ -23,9 +25,22 @@ from dipapprox.privacy.run import Setting, Witness
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.proof_steps.independent_parts import parts_proof
 from dipapprox.proof_steps.liveness import machine_json
-from dipapprox.proof_steps.machines import Json, input_json, number_json
+from dipapprox.proof_steps.machines import Json, input_json, number_json, numbers_json, pair_json
 from dipapprox.proof_steps.serving import served_step
-from dipapprox.proof_steps.sets import single_inputs
+
+
+def single_inputs(machine: Json) -> Json:
+    """Return the inputs of pairs of which delta is largest; None if finitely many are not enough.
+
+    Args:
+        machine: As the kernel reads it.
+    """
+    try:
+        pairs = representatives(read_machine(machine))
+    except Refuted:
+        return None
+    return [*map(input_json, dict.fromkeys(u for pair in pairs for u in pair))]
+
 
 LEAST_BITS = 24
 """Distributions are enclosed to 2 ** -LEAST_BITS where nobody knows what is enough."""
@@ -157,18 +172,13 @@ def written(setting: Setting, goal: Goal, bits: int) -> WrittenProof:
     if claim.growth.multiple != 1:
         raise NoCertificate("the claimed eps_prv is no rational number")
     machine = machine_json(program)
-    eps: Json = number_json(claim.eps)
-    stated: dict[str, Json] = {
-        "eps_prv": number_json(claim.eps_prv),
-        "delta": number_json(claim.delta),
-    }
+    stated = numbers_json(eps=claim.eps, eps_prv=claim.eps_prv, delta=claim.delta)
     pairs, inputs = listed(setting.selection)
     verdict = Answer.DP if witness is None else Answer.NOT_DP
-    said: dict[str, Json] = {"verdict": verdict.value, "eps": eps, **stated, "pairs": pairs}
+    said: dict[str, Json] = {"verdict": verdict.value, **stated, "pairs": pairs}
     steps: Sequence[Json]
     if bits == BY_BUDGET:
-        step = served_step(machine, claim.eps_prv / claim.eps, claim.eps)
-        steps = [{**step, "eps": eps, **stated}]
+        steps = [served_step(machine, claim.eps_prv / claim.eps, claim.eps) | stated]
     elif bits == IN_PARTS:
         broken = None if witness is None else (witness.input, witness.adjacent)
         steps = parts_proof(machine, said, broken)
@@ -195,48 +205,49 @@ def kept(
     program: Program, machine: Json, said: dict[str, Json], inputs: Json, bits: int
 ) -> Sequence[Json]:
     """Return steps to a claim that is kept, for all adjacent pairs or those that it lists."""
-    stated = {name: said[name] for name in ("eps_prv", "delta")}
+    at_eps: dict[str, Json] = {"from": [], **stated_in(said), "bits": bits}
     if said["pairs"] is None and has_real_inputs(program):
         inputs = single_inputs(machine)
         if inputs is None and not program.real_outputs and bits:
-            return [
-                {"rule": "every real pair", "from": [], "eps": said["eps"], **stated, "bits": bits}
-            ]
+            return [{"rule": "every real pair", **at_eps}]
         if inputs is None:
             raise Refused("a set of pairs of real inputs is bounded by none of them")
     if program.real_outputs:
         if isinstance(said["eps"], dict | list):
             raise Refused("densities of published numbers are bounded at one eps, on no interval")
-        every: dict[str, Json] = {"rule": "every published pair", "from": [], "eps": said["eps"]}
-        return [{**every, "bits": bits, **stated}]
-    return [run_step(said, inputs, bits), {"rule": "every pair", "from": [-1], **stated}]
+        return [{"rule": "every published pair", **at_eps}]
+    every: dict[str, Json] = {"rule": "every pair", "from": [-1], **stated_in(said, at_eps=False)}
+    return [run_step(said, inputs, bits), every]
+
+
+def stated_in(said: dict[str, Json], *, at_eps: bool = True) -> dict[str, Json]:
+    """Return the numbers of a claim, with where they hold or without."""
+    return {name: said[name] for name in (*["eps"] * at_eps, "eps_prv", "delta")}
 
 
 def _broken(program: Program, witness: Witness, said: dict[str, Json], bits: int) -> list[Json]:
     """Steps to a claim that is broken."""
-    first, second = input_json(witness.input), input_json(witness.adjacent)
+    pair = witness.input, witness.adjacent
     if program.real_outputs:
-        return [published_violation(said, (first, second), bits or MOST_BITS)]
+        return [published_violation(said, pair, bits or MOST_BITS)]
     if witness.at_least is not None:
         raise NoCertificate("the violating outputs are too many to be recorded")
-    outputs = [input_json(finite(row.output)) for row in witness.rows]
-    return violation(said, (first, second), outputs, bits)
+    return violation(said, pair, [input_json(finite(row.output)) for row in witness.rows], bits)
 
 
 def violation(
-    said: dict[str, Json], pair: tuple[Json, Json], outputs: list[Json], bits: int
+    said: dict[str, Json], pair: tuple[Input, Input], outputs: list[Json], bits: int
 ) -> list[Json]:
     """Return steps to a set of outputs of a pair that breaks a claim at one eps."""
-    step: dict[str, Json] = {"from": [-1], "input": pair[0], "adjacent": pair[1]}
-    step |= {**{name: said[name] for name in ("eps_prv", "delta")}, "outputs": outputs}
-    return [run_step(said, [*pair], bits), {"rule": "violation", **step}]
+    stated = stated_in(said, at_eps=False)
+    step: dict[str, Json] = {"from": [-1], **pair_json(pair), **stated, "outputs": outputs}
+    return [run_step(said, [*map(input_json, pair)], bits), {"rule": "violation", **step}]
 
 
-def published_violation(said: dict[str, Json], pair: tuple[Json, Json], bits: int) -> Json:
+def published_violation(said: dict[str, Json], pair: tuple[Input, Input], bits: int) -> Json:
     """Return the step to a pair that breaks a claim at one eps, of a program with real outputs."""
-    stated = {name: said[name] for name in ("eps", "eps_prv", "delta")}
-    step = {"rule": "published violation", "from": [], **stated, "bits": bits}
-    return {**step, "input": pair[0], "adjacent": pair[1]}
+    step: dict[str, Json] = {"rule": "published violation", "from": [], **stated_in(said)}
+    return {**step, "bits": bits, **pair_json(pair)}
 
 
 def run_step(said: dict[str, Json], inputs: Json, bits: int) -> dict[str, Json]:

@@ -3,7 +3,7 @@
 **Theorem.** Let noise of rate r have the density (r eps / c) · exp(-r eps |e|), c = 2, or 1 on one
 side, or be discrete Laplace noise of that rate; Gaussian noise has a standard deviation s / eps.
 An output is the union of final states; if the program has real outputs, it is that these lie in
-intervals of length 2η around some numbers, too. With the V of `point_costs`, let W(q) be the least
+intervals of length 2η around some numbers, too. With the V of `two_inputs`, let W(q) be the least
 V among the states of the output that are possible at q. Finite choices have weights without eps. If
 q, q' are adjacent and W(q) is finite, then no budget D < W(q') - W(q) serves every eps, and none at
 all if W(q') = ∞.
@@ -39,9 +39,18 @@ from math import floor, prod
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.language.core import Value
 from dipapprox.limits import Limits
-from dipapprox.proofs.point_costs import CostOfPoints, Point, PointCost, Shown
 from dipapprox.proofs.proof import PartProof
-from dipapprox.proofs.two_inputs import LostOutput, RealInputs, TwoInputs, climbed, most_lost
+from dipapprox.proofs.two_inputs import (
+    CostOfPoints,
+    LostOutput,
+    Point,
+    PointCost,
+    RealInputs,
+    Shown,
+    TwoInputs,
+    climbed,
+    most_lost,
+)
 
 FAR = 4
 """Radii from 0, where inputs without bounds are looked at one by one."""

@@ -30,7 +30,6 @@ from dipapprox.limits import Limits, limited
 from dipapprox.privacy.verdict import Answer
 from dipapprox.proofs.changes import Box, Changes, changes_of
 from dipapprox.proofs.cones import Cone, GuardRow, Pricing, ShiftSource
-from dipapprox.proofs.one_eps import dearest_place, lost_at
 from dipapprox.proofs.part_proofs import (
     Losses,
     PartRun,
@@ -42,11 +41,10 @@ from dipapprox.proofs.part_proofs import (
     single_losses,
 )
 from dipapprox.proofs.places import between_places, turns_of
-from dipapprox.proofs.point_costs import Point
 from dipapprox.proofs.proof import CoupledSample, OutputProof, Proof
 from dipapprox.proofs.real_proof import RealProof
-from dipapprox.proofs.two_inputs import RealInputs, TwoInputs
-from dipapprox.proofs.vanishing import as_eps_vanishes, closed
+from dipapprox.proofs.two_inputs import Point, RealInputs, TwoInputs
+from dipapprox.proofs.vanishing import as_eps_vanishes, closed, dearest_place, lost_at
 from dipapprox.proofs.worst_change import BoxShift
 from dipapprox.semantics.parts import independent_parts
 from dipapprox.semantics.real_inputs import (

@@ -13,10 +13,9 @@ from dipapprox.language.domains import AllReals, domain_text
 from dipapprox.privacy.description import Table, count
 from dipapprox.privacy.verdict import Answer
 from dipapprox.proofs.budget_answer import BudgetAnswer, budget_text, optional_text, plain_value
-from dipapprox.proofs.point_costs import is_open
 from dipapprox.proofs.proof import Proof
 from dipapprox.proofs.rays import total_loss
-from dipapprox.proofs.two_inputs import TwoInputs
+from dipapprox.proofs.two_inputs import TwoInputs, is_open
 
 _MOST_ROWS = 20
 """Samples of a coupling, in its table."""

@@ -17,8 +17,7 @@ from dipapprox.privacy.options import (
     Options,
 )
 from dipapprox.questions import kinds, numbers
-from dipapprox.questions.argument import Argument, Spelled, read_values
-from dipapprox.questions.limiting import LIMITING, LIMITS
+from dipapprox.questions.argument import LIMITING, LIMITS, Argument, Spelled, read_values
 from dipapprox.questions.numbers import Reader
 
 _GROUP = "computing"

@@ -17,9 +17,9 @@ from dipapprox.privacy.decisions.question import DecisionQuestion, read_epsilons
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.run import Setting
 from dipapprox.questions import kinds, numbers
+from dipapprox.questions.argument import LIMITS
 from dipapprox.questions.computing import PROVED
 from dipapprox.questions.kinds import Pairs
-from dipapprox.questions.limiting import LIMITS
 from dipapprox.questions.methods import DECIDE, AskedDecision
 from dipapprox.questions.question import Question, argument
 from dipapprox.questions.verify import PAIRS_HELP

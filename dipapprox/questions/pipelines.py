@@ -57,10 +57,8 @@ from dipapprox.questions.calls import explained
 from dipapprox.questions.interface import known_options, program_made
 
 if TYPE_CHECKING:
-    from dipapprox.replays import composition_files
     from dipapprox.replays import compositions as proving
 else:
-    composition_files = Deferred("dipapprox.replays.composition_files")
     proving = Deferred("dipapprox.replays.compositions")
 
 Table = Mapping[str, object]
@@ -226,7 +224,7 @@ def composed(pipeline: Pipeline, options: Options, progress: Progress = silent) 
 
 
 def _recorded(answer: ComposedAnswer, options: Options) -> Certificate:
-    return composition_files.certify_composition(answer, options)
+    return proving.certify_composition(answer, options)
 
 
 def pipeline_of(

@@ -12,15 +12,14 @@ from dipapprox.language.services import Service
 from dipapprox.limits import Progress, silent
 from dipapprox.privacy.options import Options
 from dipapprox.proofs.automaton_proof import AutomatonProof, Stops, StreamProof
-from dipapprox.proofs.prove_automaton import prove_automaton
+from dipapprox.proofs.prove_automaton import prove_automaton, prove_rounds
 from dipapprox.proofs.prove_real import answer_real
-from dipapprox.proofs.prove_rounds import prove_rounds
 from dipapprox.proofs.real_proof import RealProof
 from dipapprox.proofs.replayed import proved
 from dipapprox.proofs.subject import Subject, require_real_inputs, with_real_inputs
 from dipapprox.questions import kinds, numbers
+from dipapprox.questions.argument import LIMITS
 from dipapprox.questions.computing import PROVED
-from dipapprox.questions.limiting import LIMITS
 from dipapprox.questions.question import Question, argument
 from dipapprox.services.service_proof import ServiceProof, prove_service
 

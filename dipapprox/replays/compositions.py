@@ -1,11 +1,51 @@
-"""Pipelines whose answers are what the kernel confirms of them."""
+"""Pipelines whose answers are what the kernel confirms of them, and the files of their proofs."""
 
 from __future__ import annotations
 
-from dipapprox.errors import UserError
+from dipapprox.errors import NoCertificate, UserError
+from dipapprox.privacy.certificate import Certificate
 from dipapprox.privacy.compositions.compose import DEFAULT_WIDTH, Composed, Number
+from dipapprox.privacy.compositions.pipeline import ProgramAt
 from dipapprox.privacy.compositions.result import ComposedAnswer
-from dipapprox.proof_steps.composed_ends import proved_composition
+from dipapprox.privacy.options import Options
+from dipapprox.privacy.verdict import Answer
+from dipapprox.proof_steps.composed_ends import proved_composition, with_proofs
+from dipapprox.replays.files import program_fields, recorded
+from dipapprox.replays.result import PIPELINE_FORMAT, PIPELINE_VERSION
+
+
+def certify_composition(answer: ComposedAnswer, options: Options) -> Certificate:
+    """Record an answer about a pipeline: its proofs, which the kernel replays first if it has not.
+
+    Args:
+        answer: A claim, or an interval.
+        options: Those of the answer.
+
+    Raises:
+        UserError: If the kernel confirms no proof, or the text of a program is not known.
+    """
+    answer = with_proofs(answer, options)
+    programs: list[object] = []
+    for run in answer.pipeline.runs:
+        what = run.what
+        if not isinstance(what, ProgramAt):
+            programs.append(None)
+            continue
+        if what.text is None:
+            raise NoCertificate(f"the text of '{run.name}' is not known: name its file")
+        programs.append(program_fields(what.program, what.text))
+    said = [{"claim": proof.claim, "steps": list(proof.steps)} for proof in answer.proofs]
+    broken = answer.answer is Answer.NOT_DP
+    kept = any(proof.kept for proof in answer.proofs)
+    fields: dict[str, object] = {
+        "format": PIPELINE_FORMAT,
+        "version": PIPELINE_VERSION,
+        "programs": programs,
+        "pipeline": answer.proofs[0].pipeline,
+        "verdict": Answer.DP.value if kept and not broken else Answer.NOT_DP.value,
+        "proofs": said,
+    }
+    return recorded(fields)
 
 
 class ProvedComposed(Composed):

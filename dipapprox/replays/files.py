@@ -11,8 +11,10 @@ is for people, and for the comparison of text and machine.
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, TypeVar
 
+from dipapprox import version
 from dipapprox.data_classes import replace
 from dipapprox.deferred import Deferred
 from dipapprox.digits import exact_text
@@ -28,8 +30,7 @@ from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.proof_steps.proved import replayed
 from dipapprox.proof_steps.verdicts import WrittenProof, goal_of
-from dipapprox.replays.computed import recorded
-from dipapprox.replays.digest import text_fields
+from dipapprox.replays.digest import digest, text_fields
 from dipapprox.replays.result import FORMAT, VERSION
 
 if TYPE_CHECKING:
@@ -87,6 +88,14 @@ def certify_answer(
         "steps": list(proof.steps),
     }
     return recorded(fields, found.engine)
+
+
+def recorded(fields: dict[str, object], engine: str = "exact") -> Certificate:
+    """Return a certificate of all else that it says, and the engine that found the answer."""
+    python = ".".join(map(str, sys.version_info[:3]))
+    computed = {"engine": engine, "python": python, "dipapprox": version.VERSION}
+    fields = {**fields, "computed": computed}
+    return Certificate({**fields, "digest": digest(fields)})
 
 
 def program_fields(program: Program, source: ProgramText) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""The files of proofs, as types: what --certificate writes and `check` reads."""
+"""The files of proofs, and what `check` says of them, as types."""
 
 from __future__ import annotations
 
@@ -6,8 +6,18 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
-from dipapprox.schemas.answers import Rational
-from dipapprox.schemas.types import Digest, Hash, Line, Statement
+from dipapprox.schemas.answers import (
+    Count,
+    Digest,
+    Hash,
+    Line,
+    Nothing,
+    Rational,
+    Seconds,
+    Something,
+    Statement,
+    Text,
+)
 
 Object = Annotated[dict[str, Any], Meta(description="read by the kernel: see the documentation")]
 
@@ -102,3 +112,48 @@ class ProofOfPipeline(Statement, frozen=True):
     proofs: Annotated[tuple[OneOfProofs, ...], Meta(min_length=1)]
     computed: VersionsOfProof
     digest: Digest
+
+
+class StepOfProof(Statement, frozen=True, rename={"premises": "from"}):
+    """A step that the kernel has replayed."""
+
+    rule: Text
+    premises: tuple[Count, ...]
+    concludes: Text
+
+
+class CheckOfProof(Statement, frozen=True, kw_only=True):
+    """What is said of proofs."""
+
+    program: str
+    params: dict[str, Rational]
+    scope: Text
+    caveat: Text | None
+    verdict: Literal["DP", "Not_DP"]
+    elaborated: bool
+    steps: tuple[StepOfProof, ...]
+    seconds: Seconds
+
+
+class ProofConfirmed(CheckOfProof, frozen=True):
+    """All steps hold, and the last one is the claim."""
+
+    result: Literal["confirmed"]
+    differences: Nothing
+    reason: None
+
+
+class ProofRefuted(CheckOfProof, frozen=True):
+    """Something does not hold."""
+
+    result: Literal["refuted"]
+    differences: Something
+    reason: None
+
+
+class ProofNotConfirmed(CheckOfProof, frozen=True):
+    """Nothing was found false, but not all was replayed."""
+
+    result: Literal["not confirmed"]
+    differences: Nothing
+    reason: Text

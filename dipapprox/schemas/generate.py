@@ -9,8 +9,8 @@ from inspect import cleandoc
 from msgspec import Struct
 from msgspec.json import schema_components
 
-from dipapprox.schemas import answers, compositions, files, guarantees, proofs, replays
-from dipapprox.schemas.types import RATIONAL
+from dipapprox.schemas import answers, files, guarantees, proofs
+from dipapprox.schemas.answers import RATIONAL
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -28,7 +28,7 @@ SCHEMAS: dict[str, tuple[str, _Types]] = {
     ),
     "check": (
         "dipapprox check --json",
-        (replays.ProofConfirmed, replays.ProofRefuted, replays.ProofNotConfirmed),
+        (files.ProofConfirmed, files.ProofRefuted, files.ProofNotConfirmed),
     ),
     "probability": ("dipapprox probability --json", (answers.Probability,)),
     "explain": ("dipapprox explain --json", (answers.Explanation,)),
@@ -44,12 +44,12 @@ SCHEMAS: dict[str, tuple[str, _Types]] = {
     "compose": (
         "dipapprox compose --json",
         (
-            compositions.EpsPrv,
-            compositions.Delta,
-            compositions.ComposedProfile,
-            compositions.ComposedPrivate,
-            compositions.ComposedViolated,
-            compositions.ComposedUndecided,
+            guarantees.EpsPrv,
+            guarantees.Delta,
+            guarantees.ComposedProfile,
+            guarantees.ComposedPrivate,
+            guarantees.ComposedViolated,
+            guarantees.ComposedUndecided,
         ),
     ),
     "calibrate": ("dipapprox calibrate --json", (guarantees.Calibration,)),

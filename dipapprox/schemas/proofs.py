@@ -7,8 +7,7 @@ from typing import Annotated, Literal
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 from dipapprox.schemas import answers
-from dipapprox.schemas.answers import Enclosure, Rational, Seconds
-from dipapprox.schemas.types import Count, Statement, Text
+from dipapprox.schemas.answers import Count, Enclosure, Rational, Seconds, Statement, Text
 
 Budget = Annotated[Rational, Meta(description="a multiple of ε")]
 Change = Literal[-1, 0, 1]

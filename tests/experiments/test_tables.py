@@ -9,7 +9,7 @@ import pytest
 
 from dipapprox.errors import UserError
 from dipapprox.experiments.pictures import new_figure, save
-from dipapprox.experiments.sweep.lines import FinishedCase, read_line
+from dipapprox.experiments.sweep.ledger import FinishedCase, read_line
 from dipapprox.experiments.sweep.plots import plot_groups
 from dipapprox.experiments.sweep.summary import Group, groups_of, readable
 from dipapprox.experiments.tables.plan import plan, printed_rows

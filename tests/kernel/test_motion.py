@@ -19,7 +19,7 @@ from dipapprox.kernel.rules import distributions
 from dipapprox.kernel.sets import Sets, Zone, all_sets, clipped, extent, representatives
 from dipapprox.proof_steps.liveness import machine_json
 from dipapprox.proof_steps.machines import number_json
-from dipapprox.proof_steps.sets import single_inputs
+from dipapprox.proof_steps.verdicts import single_inputs
 from kernel.machines import cell, finite
 from kernel.small import program_of
 from tests.thorough import part

@@ -18,8 +18,7 @@ from dipapprox.kernel.signs import Epsilons
 from dipapprox.language.formula import parse_formula
 from dipapprox.pairs.adjacency import AllPairs
 from dipapprox.privacy.run import Setting
-from dipapprox.proof_steps.decisions import replayed_throughout
-from dipapprox.proof_steps.formulas import formula_json
+from dipapprox.proof_steps.decisions import formula_json, replayed_throughout
 from dipapprox.proof_steps.liveness import machine_json
 from dipapprox.proof_steps.throughout import GoalThroughout
 from kernel.forgeries import names_of, outcome, random_change, single_changes

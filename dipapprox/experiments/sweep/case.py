@@ -86,7 +86,7 @@ def _cases(grid: CaseGrid, limits: CaseLimits) -> Iterator[Case]:
 
 
 def record(case: Case, outcome: CaseOutcome) -> dict[str, object]:
-    """Return a line of results (`lines`); all but "seconds" is the same on every run."""
+    """Return a line of results (`ledger`); all but "seconds" is the same on every run."""
     return {
         "case": case.key,
         **case.describe(),

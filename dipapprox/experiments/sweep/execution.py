@@ -10,8 +10,7 @@ from functools import lru_cache
 
 from dipapprox.errors import NO_MEMORY, LimitReached, UserError
 from dipapprox.experiments.sweep.case import Case, CaseOutcome
-from dipapprox.experiments.sweep.spec import NamedProgram
-from dipapprox.experiments.sweep.tasks import answer, claimed_delta
+from dipapprox.experiments.sweep.spec import NamedProgram, answer, claimed_delta
 from dipapprox.language import ast
 from dipapprox.language.core import Program
 from dipapprox.language.domains import AS_DECLARED

@@ -8,7 +8,7 @@ from fractions import Fraction
 from math import inf, isfinite, log10
 
 from dipapprox.data_classes import dataclass
-from dipapprox.experiments.sweep.lines import Ends, FinishedCase, RecordedAnswer
+from dipapprox.experiments.sweep.ledger import Ends, FinishedCase, RecordedAnswer
 
 _LARGE = 10**15
 """Numbers from here on are written out."""
