@@ -40,13 +40,13 @@ from dipapprox.composition.mechanisms import (
     RandomisedResponse,
     RenyiStatement,
     Subsampled,
+    unsampled,
 )
 from dipapprox.composition.profile import (
     BallProfile,
     BetweenProfile,
     Equal,
     SubsampledProfile,
-    UpperOnlyProfile,
     up_to,
 )
 from dipapprox.composition.statements import StatementProfile
@@ -85,7 +85,7 @@ def profile_of(mechanism: Mechanism, bits: int, *, chosen: bool = False) -> Ball
             return BetweenProfile(profile_of(above, bits), profile_of(below, bits))
         case Profiled(at_bits):
             own = at_bits(bits)
-            return own if mechanism.attained else UpperOnlyProfile(own)
+            return own if mechanism.attained else BetweenProfile(own, Equal())
         case Subsampled(inner, rate):
             return SubsampledProfile(profile_of(inner, bits, chosen=chosen), to_ball(rate))
         case _:
@@ -95,7 +95,7 @@ def profile_of(mechanism: Mechanism, bits: int, *, chosen: bool = False) -> Ball
 def profile_of_outcomes(outcomes: Outcomes) -> BallProfile:
     """Return the profile of few outcomes, and of no pair where these are but an upper bound."""
     found = outcomes.profile()
-    return found if outcomes.attained else UpperOnlyProfile(found)
+    return found if outcomes.attained else BetweenProfile(found, Equal())
 
 
 def shift_of(statement: RenyiStatement | ConcentratedStatement) -> Fraction:
@@ -146,42 +146,27 @@ def outcomes_of(mechanism: Mechanism, bits: int) -> Outcomes | None:
 
 def is_attained(mechanism: Mechanism) -> bool:
     """Whether a pair is known that attains the profile."""
-    match mechanism:
-        case Subsampled(inner):
-            return is_attained(inner)
-        case Atoms() | Profiled():
-            return mechanism.attained
-        case Between():
-            return mechanism.exact or bool(mechanism.worst)
-        case _:
-            return not has_choice(mechanism)
+    inner, _ = unsampled(mechanism)
+    if isinstance(inner, Between):
+        return inner.exact or bool(inner.worst)
+    return inner.attained if isinstance(inner, Atoms | Profiled) else not has_choice(inner)
 
 
 def has_choice(mechanism: Mechanism) -> bool:
     """Whether it may be any of many pairs, none of which attains the profile everywhere."""
-    match mechanism:
-        case Subsampled(inner):
-            return has_choice(inner)
-        case _:
-            return isinstance(
-                mechanism, RenyiStatement | ConcentratedStatement | ExponentialMechanism
-            )
+    statements = RenyiStatement | ConcentratedStatement | ExponentialMechanism
+    return isinstance(unsampled(mechanism)[0], statements)
+
+
+def is_symmetric(mechanism: Mechanism) -> bool:
+    """Whether the reversed pair has the same profile, or is dominated by it."""
+    inner, rate = unsampled(mechanism)
+    return rate == 1 and (not isinstance(inner, Atoms | Profiled) or inner.symmetric)
 
 
 def noise_of(square: Fraction) -> BallProfile:
     """Return the profile of Gaussian noise, of this square of its shift."""
     return GaussianProfile(to_ball(square).sqrt()) if square else Equal()
-
-
-def is_symmetric(mechanism: Mechanism) -> bool:
-    """Whether the reversed pair has the same profile, or is dominated by it."""
-    match mechanism:
-        case Subsampled(inner, rate):
-            return rate == 1 and is_symmetric(inner)
-        case Atoms() | Profiled():
-            return mechanism.symmetric
-        case _:
-            return True
 
 
 def _discrete_laplace(sensitivity: int, scale: Fraction) -> Outcomes:

@@ -324,6 +324,14 @@ Mechanism = (
 """What can be run and composed."""
 
 
+def unsampled(mechanism: Mechanism) -> tuple[Mechanism, Fraction]:
+    """Return what is run on a sample, and its rate; 1 where all records take part."""
+    rate = Fraction(1)
+    while isinstance(mechanism, Subsampled):
+        rate, mechanism = rate * mechanism.rate, mechanism.mechanism
+    return mechanism, rate
+
+
 def stated_for(mechanism: Mechanism, adjacency: Adjacency) -> Mechanism:
     """Return a mechanism whose parameters are stated for another relation.
 

@@ -43,6 +43,7 @@ from dipapprox.composition.mechanisms import (
     Mechanism,
     RenyiStatement,
     Subsampled,
+    unsampled,
 )
 from dipapprox.composition.profile import BallProfile, Equal, ReversedProfile
 from dipapprox.composition.statements import StatementProfile
@@ -232,8 +233,7 @@ def _grouped(few: Sequence[_Few]) -> Iterator[Piece]:
 
 def resolution_of(run: RepeatedRun) -> float | None:
     """The step whose cost for all runs is about that of the losses at which pairs are known."""
-    mechanism = run.mechanism
-    inner = mechanism.mechanism if isinstance(mechanism, Subsampled) else mechanism
+    inner, _ = unsampled(run.mechanism)
     if not isinstance(inner, Between) or inner.resolution is None:
         return None
     return float(inner.resolution * run.times**0.5)
@@ -251,13 +251,8 @@ def are_attained(runs: Sequence[RepeatedRun]) -> bool:
 
 def _with_several_pairs(mechanism: Mechanism) -> tuple[Between, Fraction] | None:
     """Return a mechanism whose worst pairs are known and several, and the rate of its sample."""
-    match mechanism:
-        case Subsampled(Between() as inner, rate) if inner.worst:
-            return inner, rate
-        case Between() if mechanism.worst:
-            return mechanism, Fraction(1)
-        case _:
-            return None
+    inner, rate = unsampled(mechanism)
+    return (inner, rate) if isinstance(inner, Between) and inner.worst else None
 
 
 def _stage(inner: Between, rate: Fraction, times: int, *, added: bool) -> Stage:
@@ -273,17 +268,10 @@ def _stage(inner: Between, rate: Fraction, times: int, *, added: bool) -> Stage:
 
 def _parts(mechanism: Mechanism) -> list[tuple[Mechanism, tuple[BoundSide, ...]]]:
     """One pair, or one from above and one from below."""
-    inner = mechanism.mechanism if isinstance(mechanism, Subsampled) else mechanism
-    if isinstance(inner, Between):
-        return [(_only(mechanism, side), (side,)) for side in BoundSide]
-    return [(mechanism, _BOTH)]
-
-
-def _only(mechanism: Mechanism, side: BoundSide) -> Mechanism:
-    match mechanism:
-        case Between(above, below):
-            return above if side is BoundSide.ABOVE else below
-        case Subsampled(inner, rate):
-            return Subsampled(_only(inner, side), rate)
-        case _:
-            return mechanism
+    inner, rate = unsampled(mechanism)
+    if not isinstance(inner, Between):
+        return [(mechanism, _BOTH)]
+    ends: tuple[Mechanism, Mechanism] = (inner.above, inner.below)
+    if inner is not mechanism:
+        ends = Subsampled(inner.above, rate), Subsampled(inner.below, rate)
+    return [(each, (side,)) for each, side in zip(ends, BoundSide, strict=True)]

@@ -48,7 +48,7 @@ from dipapprox.composition.grid import GridStep, Knot, ProfileOnGrid, between, c
 from dipapprox.composition.losses import BoundSide, RunLosses, ceiling, floored
 from dipapprox.composition.pieces import Piece, RepeatedRun, pieces_of
 from dipapprox.composition.powers import Wanted
-from dipapprox.composition.profile import Ends, UpperOnlyProfile
+from dipapprox.composition.profile import BetweenProfile, Ends, Equal
 from dipapprox.data_classes import dataclass
 from dipapprox.limits import Limits
 
@@ -233,8 +233,8 @@ def factors_of(
             profile, own = piece.profile, [each for each in piece.sides if each in found]
             if not own:
                 continue
-            if isinstance(profile, UpperOnlyProfile):
-                profile = profile.profile
+            if isinstance(profile, BetweenProfile) and isinstance(profile.below, Equal):
+                profile = profile.above
             knots: list[Knot] = []
             knot = ProfileOnGrid(profile, step)
             if not isinstance(profile, DiscreteProfile):

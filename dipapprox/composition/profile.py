@@ -112,22 +112,11 @@ class Equal:
 
 
 @dataclass(frozen=True, slots=True)
-class UpperOnlyProfile:
-    """A profile that no pair is known to have; the pair that is had are two equal outputs."""
-
-    profile: BallProfile
-
-    ends: ClassVar[Ends] = NO_ENDS
-
-    def at(self, alpha: arb) -> ProfilePoint:
-        """Evaluate at α > 0."""
-        point = Equal().at(alpha)
-        return ProfilePoint(self.profile.at(alpha).bound, point.first, point.second)
-
-
-@dataclass(frozen=True, slots=True)
 class BetweenProfile:
-    """A profile that is known by one that is greater, and by a pair that the mechanism has."""
+    """A profile that is known by one that is greater, and by a pair that the mechanism has.
+
+    Where no pair is known, that is `Equal`.
+    """
 
     above: BallProfile
     below: BallProfile
