@@ -233,7 +233,7 @@ NAMED = {
     "composition/product_measures": SHIFTED,
     "composition/shifted_noise": SHIFTED,
     "language/functions/noise": "a function for each family",
-    "privacy/compositions/noise_programs": SHIFTED,
+    "privacy/compositions/mechanisms": SHIFTED,
     "privacy/decisions/by_closed_forms": SHIFTED,
     "proofs/log_ratios": "log-ratios in closed form, of Laplace noise",
 }

@@ -55,8 +55,7 @@ def write(
     if certificate is not None and digest is not None:
         signed = WrittenCertificate(certificate.name, digest)
     charts = (*found.charts(), *others)
-    text = page(found.describe(), charts, listings, signed, VERSION)
-    write_whole(path, text, FLAG)
+    write_whole(path, "".join(page(found.describe(), charts, listings, signed, VERSION)), FLAG)
 
 
 def refuse_changes(before: Sequence[Listing], after: Sequence[Listing]) -> None:

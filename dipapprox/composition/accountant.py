@@ -36,9 +36,15 @@ from math import ceil
 from flint import arb
 
 from dipapprox.arithmetic.enclosure import Enclosure
-from dipapprox.arithmetic.extended import CLOSED_FORM, Extended
+from dipapprox.arithmetic.extended import (
+    CLOSED_FORM,
+    Extended,
+    are_finite,
+    gain,
+    greatest_of,
+    matters,
+)
 from dipapprox.arithmetic.precision import precision
-from dipapprox.composition.bounds import are_finite, gain, greatest_of, matters
 from dipapprox.composition.catalogue import is_symmetric, profile_of
 from dipapprox.composition.grid import COARSEST, GridStep, first_step, have_lattices, refined
 from dipapprox.composition.losses import BoundSide, LossRow

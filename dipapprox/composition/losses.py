@@ -37,6 +37,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
+from math import exp, fsum, log
 
 import numpy as np
 from flint import arb, fmpz
@@ -185,3 +186,25 @@ def _unpacked(values: bytes, size: int, start: int) -> list[int]:
 def rounded(value: int, bits: int, side: BoundSide) -> int:
     """Return value / 2^bits, rounded away from what is bounded."""
     return -(-value >> bits) if side is BoundSide.ABOVE else value >> bits
+
+
+LogMasses = dict[int | str, float]
+"""Logarithms of masses by their place on a grid."""
+
+
+def log_masses(losses: LossRow) -> tuple[LogMasses, LogMasses]:
+    """Return Q and P of a loss distribution as dp_accounting takes pairs: logarithms in doubles."""
+    size = float(losses.step.loss(1))
+    upper: LogMasses = {}
+    lower: LogMasses = {}
+    unit = losses.bits * log(2)
+    for place, mass in enumerate(losses.row.masses, losses.row.start):
+        if mass:
+            upper[place] = log(mass) - unit
+            lower[place] = upper[place] - place * size
+    if losses.infinite:
+        upper["infinite"] = log(losses.infinite) - unit
+    rest = 1 - fsum(map(exp, lower.values()))
+    if rest > 0:
+        lower["none"] = log(rest)
+    return lower, upper

@@ -6,18 +6,32 @@ In: two sums of parts, each with the same number of published numbers, and a fac
     one number differs              its divergence, times the mass of all others (`factors`)
     one number, noise is shifted    the closed form (`shifted_noise`)
     Gaussian noise only             N(m, 1) against N(0, 1), m the norm of the shifts in deviations
-    no products, but sums of them   bounds (`mixtures`)
+    no products, but sums of them   bounds (`mixture`)
     anything else                   losses add up (`pair_products`)
 
 Gaussian factors. A Gaussian pair with shift m_k, in deviations, has on k coordinates the ratio of
 one along the line of all shifts, so they are together one Gaussian pair with m² = Σ m_k².
+
+Sums of products. Paths that publish the same finite values add up to measures f = Σ f_i and g = Σ
+g_j, each term a product. Where more than one number tells the terms apart, f and g are no products.
+
+From above. Whatever terms are matched with each other, one to one, and others with 0,
+
+    sup over S of f(S) - α g(S)  <=  Σ over matches of sup over S of f_i(S) - α g_j(S),
+
+as f - α g is the sum of its terms, and a supremum of a sum is at most the sum of suprema (joint
+convexity). The bound is exact where all terms have the same best set.
+
+From below. Publishing one of the numbers only is post-processing: what one number alone tells, the
+others anywhere, is a lower bound, and comes with a set of numbers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import partial, reduce
+from functools import cache, partial, reduce
+from itertools import permutations
 from operator import mul
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, Missing, NotEnclosed, enclosing, sure
@@ -26,7 +40,6 @@ from dipapprox.cache import Cache
 from dipapprox.composition.closed_profiles import GaussianProfile
 from dipapprox.composition.laplace_products import laplace_product
 from dipapprox.composition.mechanisms import Adjacency, Laplace, Mechanism, Profiled
-from dipapprox.composition.mixtures import mixture
 from dipapprox.composition.noise_sums import summed_divergence
 from dipapprox.composition.pair_products import LinePair, PairProducts
 from dipapprox.composition.pieces import RepeatedRun
@@ -39,6 +52,7 @@ from dipapprox.composition.shifted_noise import (
 )
 from dipapprox.data_classes import replace
 from dipapprox.events.event import Connected, Marginal, Part
+from dipapprox.events.intervals import EVERYWHERE, within
 from dipapprox.laws.families import GAUSSIAN, LAPLACE
 from dipapprox.limits import Limits
 from dipapprox.numerics.kinds import Tier
@@ -326,3 +340,77 @@ def _beside(found: Split, mass: Enclosure) -> Split:
     """Return what is told by some numbers beside others, of so much mass."""
     value = (found.value * mass).positive()
     return replace(found, value=value, first=found.first * mass, second=found.second * mass)
+
+
+Divergence = Callable[[Sequence[Part], Sequence[Part]], Split | NotEnclosed]
+"""Encloses the divergence of two measures."""
+
+_MOST_TERMS = 5
+"""Terms are matched with each other in all ways; with more, only in their order."""
+
+_NOTHING = Enclosure.exact(0)
+
+
+@enclosing
+def mixture(
+    first: Sequence[Part],
+    second: Sequence[Part],
+    growth: Enclosure,
+    bits: int,
+    divergence: Divergence,
+    line: HockeyStick,
+) -> Split:
+    """Enclose sup over sets S of first(S) - growth · second(S).
+
+    Args:
+        first: Several terms, of at least two numbers each.
+        second: The same number of numbers.
+        growth: The factor, >= 0.
+        bits: Wanted of what one number tells; that of the value is what it is.
+        divergence: Of two terms, or of one and none.
+        line: Divergences of one number.
+
+    Returns:
+        The value, and a set that attains its lower end; or the reason why there is no bound.
+    """
+    most = _above(first, second, divergence).upper
+    told = []
+    for coordinate in range(len(first[0].marginals)):
+        sides = [_alone(side, coordinate) for side in (first, second)]
+        found = line.divergence(sides[0], sides[1], growth, bits)
+        if isinstance(found, Split):
+            told.append(replace(found, coordinate=coordinate))
+    nothing = Split(_NOTHING, None, _NOTHING, _NOTHING)
+    best = max(told, key=lambda each: each.value.lower, default=nothing)
+    least = best.value.lower
+    return replace(best, value=Enclosure(least, max(most, least)))
+
+
+def _above(first: Sequence[Part], second: Sequence[Part], divergence: Divergence) -> Enclosure:
+    """Bound the divergence by the best of the matches, or by the terms in order."""
+
+    @cache
+    def of(k: int, match: int | None) -> Enclosure:
+        return sure(divergence([first[k]], [] if match is None else [second[match]])).value
+
+    own, other = (len(side) for side in (first, second))
+    places: list[int | None] = [*range(other), *([None] * max(own - other, 0))]
+    everything = max(own, other) <= _MOST_TERMS
+    orders = permutations(places, own) if everything else [tuple(places[:own])]
+    totals = (sum((of(*each) for each in enumerate(order)), _NOTHING) for order in orders)
+    return min(totals, key=lambda total: total.upper)
+
+
+def _alone(side: Sequence[Part], coordinate: int) -> list[Part]:
+    """The law of one number: of the others only that their events happen counts."""
+    parts = []
+    for part in side:
+        events = list(part.events)
+        possible = True
+        for k, marginal in enumerate(part.marginals):
+            found = [] if k == coordinate else within(marginal, EVERYWHERE)
+            possible = possible and found is not None
+            events += found or []
+        if possible:
+            parts.append(Part(tuple(events), (part.marginals[coordinate],)))
+    return parts

@@ -5,19 +5,28 @@ description, pictures, program texts, certificate  →  `page`  →  HTML
 The answer is the description that terminals show (`description`); nothing is derived again. The
 page fetches nothing, runs nothing, follows the reader's light or dark setting, fits a telephone,
 and prints in black on white.
+
+From Python, `answer.report("out.html")` writes it to a file that was not there before. A
+certificate brings the text of the program along, and `certify` has made sure that it is the text of
+what the answer is about; without one the page has the answer and its pictures alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
 from html import escape as escaped
+from pathlib import Path
 
 from dipapprox.data_classes import dataclass
+from dipapprox.errors import UserError, shorten
 from dipapprox.highlighting import highlighted
 from dipapprox.language.load import DPG
+from dipapprox.privacy.certificate import Certificate
 from dipapprox.privacy.charts import STYLE, Chart, figure
 from dipapprox.privacy.description import Description, Table
 from dipapprox.privacy.layouts import html
+from dipapprox.version import VERSION
 
 _STYLE = """
 :root{color-scheme:light dark;--ink:#1b1b1b;--paper:#fff;--soft:#f4f4f2;--line:#ccc;--tone:#555;
@@ -77,23 +86,13 @@ def page(
     listings: Sequence[Listing],
     certificate: WrittenCertificate | None,
     version: str,
-) -> str:
-    """Write an answer as an HTML page.
+) -> Iterator[str]:
+    """Yield an answer as an HTML page, piece by piece.
 
     Args:
         listings: The programs as they were read.
         certificate: The one that was written with it; None for none.
     """
-    return "".join(_page(description, charts, listings, certificate, version))
-
-
-def _page(
-    description: Description,
-    charts: Sequence[Chart],
-    listings: Sequence[Listing],
-    certificate: WrittenCertificate | None,
-    version: str,
-) -> Iterator[str]:
     title = escaped(_title(description))
     yield '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -122,3 +121,72 @@ def _title(description: Description) -> str:
     """Return what an answer is called: its headline, or the title of its first table."""
     titles = (each.title for each in description.below if isinstance(each, Table))
     return description.headline or next(filter(None, titles), description.label)
+
+
+SUFFIX = ".html"
+
+_WORDS = ("verdict", "params")
+_NUMBERS = ("eps", "eps_prv", "delta", "budget")
+"""What a certificate and its answer both say; the latter are in the claim."""
+
+
+def write_report(
+    description: Description,
+    charts: Sequence[Chart],
+    said: Mapping[str, object],
+    path: Path,
+    certificate: Certificate | None,
+) -> None:
+    """Write an answer, with the fields `said` of its JSON object, as a page; see `Result.report`.
+
+    Raises:
+        UserError: If the name does not end in .html, the file is there already or cannot be
+            written, or the certificate is none, or not of this answer.
+    """
+    if path.suffix.lower() != SUFFIX:
+        raise UserError(f"cannot write '{path.name}'", f"the name must end in {SUFFIX}")
+    listings, signed = _of_certificate(said, certificate)
+    text = "".join(page(description, charts, listings, signed, VERSION))
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise UserError(f"'{path}' exists already", "choose another name") from None
+    except OSError as error:
+        raise UserError(f"cannot write '{path}': {error.strerror}") from None
+
+
+def _of_certificate(
+    said: Mapping[str, object], certificate: Certificate | None
+) -> tuple[tuple[Listing, ...], WrittenCertificate | None]:
+    """Return the program in a certificate, and its digest.
+
+    Raises:
+        UserError: If it is none, or that of another answer.
+    """
+    if certificate is None:
+        return (), None
+    if not isinstance(getattr(certificate, "fields", None), Mapping):
+        given = shorten(repr(certificate))
+        hint = "dipapprox.certify(program, text, verdict) makes one"
+        raise UserError(f"certificate must be a Certificate, got {given}", hint)
+    fields = certificate.fields
+    program, claim = fields.get("program"), fields.get("claim")
+    if not isinstance(program, Mapping):
+        raise UserError("certificate: it is about several programs", "leave it out")
+    numbers = claim if isinstance(claim, Mapping) else {}
+    stated = {"program": program["name"], **{name: fields.get(name) for name in _WORDS}}
+    same = all(value in (None, said.get(name, value)) for name, value in stated.items())
+    if not same or any(_differ(numbers.get(name), said.get(name)) for name in _NUMBERS):
+        raise UserError("certificate: it is the certificate of another answer")
+    language = str(program.get("language", DPG))
+    listing = Listing(str(program["name"]), language, str(program["text"]))
+    return (listing,), WrittenCertificate(None, str(fields["digest"]))
+
+
+def _differ(one: object, other: object) -> bool:
+    """Whether two texts are different numbers; formulas may be written in several ways."""
+    try:
+        return Fraction(str(one)) != Fraction(str(other))
+    except ValueError:
+        return False

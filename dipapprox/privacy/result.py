@@ -15,12 +15,13 @@ from dipapprox.errors import NoTruth
 from dipapprox.privacy.description import Description
 
 if TYPE_CHECKING:
-    from dipapprox.privacy import layouts, reports
+    from dipapprox.privacy import layouts, page
+    from dipapprox.privacy.certificate import Certificate
     from dipapprox.privacy.charts import Chart
     from dipapprox.privacy.provenance import End
 else:
     layouts = Deferred("dipapprox.privacy.layouts")
-    reports = Deferred("dipapprox.privacy.reports")
+    page = Deferred("dipapprox.privacy.page")
 
 
 class Result(ABC):
@@ -51,7 +52,7 @@ class Result(ABC):
         """Return pictures of it: none, if there is nothing to draw."""
         return ()
 
-    def report(self, path: str | Path, certificate: reports.Signed | None = None) -> None:
+    def report(self, path: str | Path, certificate: Certificate | None = None) -> None:
         """Write it as a page to hand to a reviewer: one HTML file that needs nothing else.
 
             verdict.report("svt.html", dipapprox.certify(program, text, verdict))
@@ -64,7 +65,7 @@ class Result(ABC):
             UserError: If it cannot be written, or the certificate is that of another answer.
         """
         said = self.to_dict()
-        reports.write_report(self.describe(), self.charts(), said, Path(path), certificate)
+        page.write_report(self.describe(), self.charts(), said, Path(path), certificate)
 
     def __str__(self) -> str:
         """Return what people see of it, as lines of text."""

@@ -64,14 +64,13 @@ if TYPE_CHECKING:
     from dipapprox.pairs.products import source as product_sources
     from dipapprox.pairs.products.source import ProductProgram
     from dipapprox.pairs.published import divergences as published
-    from dipapprox.privacy import exact_pairs, possible
+    from dipapprox.privacy import exact_pairs
 else:
     measures = Deferred("dipapprox.events.measures")
     published = Deferred("dipapprox.pairs.published.divergences")
     product_sources = Deferred("dipapprox.pairs.products.source")
     distributions = Deferred("dipapprox.exact.distributions")
     exact_pairs = Deferred("dipapprox.privacy.exact_pairs")
-    possible = Deferred("dipapprox.privacy.possible")
     epsilons = Deferred("dipapprox.exact.signs.interval")
     validity = Deferred("dipapprox.exact.choices.validity")
     exact = Deferred("dipapprox.exact.methods")
@@ -251,9 +250,9 @@ def open_exact_pairs(states: FinalStates, claim: Claim, options: Options) -> Exa
         return None
     deciders: list[ExactPairs] = []
     if not claim.delta:
-        outputs = possible.PossibleOutputs(states, claim.eps, options.limits)
-        deciders.append(possible.PureViolations(outputs, claim.growth))
+        outputs = exact_pairs.PossibleOutputs(states, claim.eps, options.limits)
+        deciders.append(exact_pairs.PureViolations(outputs, claim.growth))
     if all(sample.family.is_exponential for sample in states.samples):
         source = distributions.ExactDistributions(states, claim.eps, options.limits)
         deciders.append(exact_pairs.ExactDeltas(source, claim.growth, claim.delta, options.limits))
-    return possible.FirstThat(*deciders) if deciders else None
+    return exact_pairs.FirstThat(*deciders) if deciders else None

@@ -118,7 +118,9 @@ def test_the_profile_says_why_it_is_above_the_pair_of_a_verdict(tmp_path: Path) 
 
 def test_numbers_in_tables_stay_whole_on_a_telephone() -> None:
     """With `anywhere` a table would rather break numbers than be wider than the screen."""
-    shown = page(Description("h", "l", Tone.PLAIN, (("δ", "[0.1, 0.2]"),)), (), (), None, "1")
+    shown = "".join(
+        page(Description("h", "l", Tone.PLAIN, (("δ", "[0.1, 0.2]"),)), (), (), None, "1")
+    )
     rules = re.findall(r"([^{}]*)\{([^{}]*)\}", shown.partition("<style>")[2])
     cells = [body for selector, body in rules if re.search(r"\b(td|th|table)\b", selector)]
     assert any("overflow-wrap:break-word" in body for body in cells)
@@ -175,7 +177,7 @@ def test_a_check_shows_the_program_of_the_certificate(tmp_path: Path) -> None:
 
 
 def test_pages_fit_a_telephone_and_paper() -> None:
-    text = page(Description("h", "l", Tone.PLAIN, (), ()), (), (), None, "1.0")
+    text = "".join(page(Description("h", "l", Tone.PLAIN, (), ()), (), (), None, "1.0"))
     style = text[text.index("<style>") : text.index("</style>")]
     assert "width=device-width" in text
     wide = [int(n) for n in re.findall(r"[^-]width:(\d+)px", style)]
@@ -229,7 +231,7 @@ def test_names_are_no_markup() -> None:
         wrong, wrong, Tone.FAILS, ((wrong, wrong),), (Table(wrong, (wrong,), ((wrong,),)), wrong)
     )
     listings = [Listing(wrong, "dpg", f"# {wrong}\n"), Listing(wrong, "toml", wrong)]
-    text = page(description, (), listings, WrittenCertificate(wrong, wrong), "1.0")
+    text = "".join(page(description, (), listings, WrittenCertificate(wrong, wrong), "1.0"))
     assert "".join(parsed(text).words).count(wrong) >= 12
 
 

@@ -12,7 +12,7 @@ import dipapprox
 from dipapprox.limits import Limits
 from dipapprox.numerics.bulk import Bounds
 from dipapprox.privacy.intervals.derivative_bounds import DerivativeBounds, Rates
-from dipapprox.privacy.intervals.tube import radii
+from dipapprox.privacy.intervals.tables import radii
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_probabilities
 from dipapprox.semantics.execution import execute

@@ -21,13 +21,13 @@ from decimal import Decimal
 from fractions import Fraction
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure
-from dipapprox.arithmetic.extended import CLOSED_FORM, INFINITE, Extended
+from dipapprox.arithmetic.extended import CLOSED_FORM, INFINITE, Extended, gain
 from dipapprox.arithmetic.rounding import sound_arithmetic
 from dipapprox.composition.accountant import COST, STUCK, Composition
 from dipapprox.composition.accountant import CompositionAnswer as Found
-from dipapprox.composition.bounds import gain
 from dipapprox.composition.exact_profiles import ExactProfile, ProfileLine, exact_profile
 from dipapprox.composition.grid import GridStep
+from dipapprox.composition.losses import LogMasses, log_masses
 from dipapprox.composition.mechanisms import (
     ApproximateStatement,
     Atoms,
@@ -43,7 +43,6 @@ from dipapprox.language.values import exact_rational
 from dipapprox.limits import Progress, limited, silent
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.certificate import Certificate
-from dipapprox.privacy.compositions.export import LogMasses, log_masses
 from dipapprox.privacy.compositions.mechanisms import Mechanisms
 from dipapprox.privacy.compositions.pipeline import Pipeline, PipelineRun, ProgramAt
 from dipapprox.privacy.compositions.programs import require_symmetric

@@ -27,8 +27,7 @@ from dipapprox.privacy.decisions.divergences import Functions, Obstacle, exponen
 from dipapprox.privacy.decisions.patterns import PatternDivergences
 from dipapprox.privacy.decisions.question import DecisionQuestion
 from dipapprox.privacy.decisions.search import DecisionSearch
-from dipapprox.privacy.decisions.signs import Signs
-from dipapprox.privacy.decisions.validity import check_delta
+from dipapprox.privacy.decisions.signs import Signs, check_delta
 from dipapprox.privacy.intervals.formula_claim import BITS, FormulaClaim
 from dipapprox.privacy.run import Setting
 from dipapprox.privacy.sources import open_published

@@ -26,8 +26,7 @@ from dipapprox.privacy.decisions.divergences import Count, Functions, Obstacle, 
 from dipapprox.privacy.decisions.patterns import PatternDivergences
 from dipapprox.privacy.decisions.question import DecisionQuestion
 from dipapprox.privacy.decisions.search import DecisionSearch
-from dipapprox.privacy.decisions.signs import Signs, cause_of, merged
-from dipapprox.privacy.decisions.validity import check_delta, check_program
+from dipapprox.privacy.decisions.signs import Signs, cause_of, check_delta, check_program, merged
 from dipapprox.privacy.description import values_text
 from dipapprox.privacy.options import Engine
 from dipapprox.privacy.run import BY_BUDGET, Setting

@@ -19,7 +19,7 @@ from dipapprox.privacy.decisions.divergences import Functions, exponential_facto
 from dipapprox.privacy.decisions.outside import violation_at
 from dipapprox.privacy.decisions.question import DecisionQuestion
 from dipapprox.privacy.decisions.search import Violated
-from dipapprox.privacy.decisions.validity import check_program
+from dipapprox.privacy.decisions.signs import check_program
 from dipapprox.privacy.products.exact import ExactProduct
 from dipapprox.privacy.run import Setting
 

@@ -9,14 +9,19 @@ for each divergence G of each pair (`divergences`, `patterns`):
         no sign found: open, with the reason
 
 It is no search over ε or precisions: `exact.signs` knows all ε at once.
+
+Ranges of ε that violate the claim have ends that hold for the true δ. A δ that is known by brackets
+only gives two sets of ranges: with the bracket's upper end those that are violated for certain,
+with its lower end those that may be. Brackets are narrowed until the two correspond to each other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import assert_never
 
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.data_classes import dataclass, field
 from dipapprox.exact.signs.negative_set import NegativeRange
 from dipapprox.exact.signs.nonnegative import Negative, Nonnegative, Undecided
@@ -28,7 +33,6 @@ from dipapprox.privacy.decisions.delta import LAST_BITS
 from dipapprox.privacy.decisions.divergences import Count, Divergence, single_divergences
 from dipapprox.privacy.decisions.patterns import PatternDivergences
 from dipapprox.privacy.decisions.question import DecisionQuestion
-from dipapprox.privacy.decisions.ranges import violated_ranges
 from dipapprox.privacy.decisions.signs import Answer, Signs, cause_of, sign_key
 
 _MOST_OPEN = 100
@@ -135,3 +139,51 @@ class DecisionSearch:
                     self.open.append(Open(divergence.pair, divergence.outputs, reason))
             case _:
                 assert_never(found)
+
+
+def violated_ranges(
+    divergence: Divergence, question: DecisionQuestion, signs: Signs
+) -> tuple[NegativeRange, ...] | None:
+    """Return where a divergence exceeds δ, ends to about a width; None if brackets do not tell."""
+    width = question.width
+    found: tuple[NegativeRange, ...] | None = None
+    for low, high in question.delta.brackets():
+        certain = signs.negative(signs.numerator(high - divergence.function), width)
+        if low == high:
+            return certain
+        possible = signs.negative(signs.numerator(low - divergence.function), width)
+        found = _joined(certain, possible)
+        if found is not None and all(_is_narrow(each, 4 * width) for each in found):
+            return found
+    return found
+
+
+def _joined(
+    certain: Sequence[NegativeRange], possible: Sequence[NegativeRange]
+) -> tuple[NegativeRange, ...] | None:
+    """Enclose the ends that lie between those of inner and outer ranges, one by one."""
+    if len(certain) != len(possible):
+        return None
+    joined = []
+    for inner, outer in zip(certain, possible, strict=True):
+        if (inner.upper is None) != (outer.upper is None):
+            return None
+        upper = None
+        if inner.upper is not None and outer.upper is not None:
+            if inner.upper.lower > outer.upper.upper:
+                return None
+            upper = Enclosure(inner.upper.lower, outer.upper.upper)
+        if outer.lower.lower > inner.lower.upper:
+            return None
+        if (inner.lower_included, inner.upper_included) != (
+            outer.lower_included,
+            outer.upper_included,
+        ):
+            return None
+        lower = Enclosure(outer.lower.lower, inner.lower.upper)
+        joined.append(NegativeRange(lower, upper, inner.lower_included, inner.upper_included))
+    return tuple(joined)
+
+
+def _is_narrow(each: NegativeRange, width: Fraction) -> bool:
+    return each.lower.width <= width and (each.upper is None or each.upper.width <= width)

@@ -1,16 +1,19 @@
 """Signs of exponential ratios on the interval of a question: where they are >= 0, < 0, and change.
 
 Ratios are cleared of their denominators first, by factors whose sign on the interval is certain.
+Also: do a claimed δ and the random choices of a program make sense there?
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
+from typing import assert_never
 
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.data_classes import dataclass, field
 from dipapprox.errors import LimitReached, UserError
+from dipapprox.exact.choices.validity import check_choices
 from dipapprox.exact.signs.interval import EpsilonInterval, simplest_between
 from dipapprox.exact.signs.negative_set import NegativeRange, negative_set
 from dipapprox.exact.signs.nonnegative import (
@@ -25,8 +28,11 @@ from dipapprox.exact.signs.values import sign_at
 from dipapprox.exact.signs.zero import Zero
 from dipapprox.exact.signs.zeros import zeros
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
+from dipapprox.language.formula import mentions_epsilon
 from dipapprox.limits import Limits
 from dipapprox.privacy.decisions.decision import Cause
+from dipapprox.privacy.decisions.delta import Delta
+from dipapprox.semantics.state import FinalStates
 
 Answer = Nonnegative | Negative | Undecided
 
@@ -174,3 +180,43 @@ def _later(first: Enclosure | None, second: Enclosure | None) -> Enclosure | Non
     if first is None or second is None:
         return None
     return Enclosure(max(first.lower, second.lower), max(first.upper, second.upper))
+
+
+def check_delta(delta: Delta, signs: Signs) -> None:
+    """Make sure that a δ that varies with ε is defined and >= 0 on the interval.
+
+    Raises:
+        UserError: If it is not.
+        LimitReached: If that cannot be told.
+    """
+    if not mentions_epsilon(delta.formula):
+        return
+    for low, high in delta.brackets():
+        signs.require_no_zero(low, "delta")
+        if isinstance(signs.is_nonnegative(signs.numerator(low)), Nonnegative):
+            return
+        found = signs.is_nonnegative(signs.numerator(high))
+        match found:
+            case Negative(eps):
+                raise UserError(f"delta must be >= 0, but '{delta.text}' is negative at {eps}")
+            case Undecided(reason):
+                raise LimitReached(reason)
+            case Nonnegative():
+                pass
+            case _:
+                assert_never(found)
+    raise LimitReached(f"tight-delta: '{delta.text}' is about 0 somewhere, or below")
+
+
+def check_program(states: FinalStates, interval: EpsilonInterval, limits: Limits) -> None:
+    """Make sure that all choices of a program are probability distributions on the interval.
+
+    Raises:
+        UserError: If one is not.
+        LimitReached: If that cannot be told.
+    """
+    try:
+        check_choices(states.laws, interval, limits)
+    except UserError as error:
+        hint = f"{error.hint}; ask about fewer eps with --interval, for example 0..1"
+        raise UserError(error.message, hint) from None

@@ -25,8 +25,7 @@ from dipapprox.pairs.divergence import difference_over, eps_prv_factor
 from dipapprox.privacy.decisions.decision import Violation, ViolationRow
 from dipapprox.privacy.decisions.divergences import Divergence, Functions, exponential_factor
 from dipapprox.privacy.decisions.question import DecisionQuestion
-from dipapprox.privacy.decisions.ranges import violated_ranges
-from dipapprox.privacy.decisions.search import Violated
+from dipapprox.privacy.decisions.search import Violated, violated_ranges
 from dipapprox.privacy.decisions.signs import Signs
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_probabilities

@@ -44,12 +44,12 @@ from dipapprox.privacy.subjects import Executed, executed_for, open_subject, siz
 from dipapprox.semantics.state import FinalStates
 
 if TYPE_CHECKING:
-    from dipapprox.privacy import possible as possibilities
+    from dipapprox.privacy import exact_pairs
     from dipapprox.privacy.profiles import curve as curves
     from dipapprox.privacy.profiles import renyi as renyi
     from dipapprox.privacy.published import guarantees as published_guarantees
 else:
-    possibilities = Deferred("dipapprox.privacy.possible")
+    exact_pairs = Deferred("dipapprox.privacy.exact_pairs")
     renyi = Deferred("dipapprox.privacy.profiles.renyi")
     published_guarantees = Deferred("dipapprox.privacy.published.guarantees")
     curves = Deferred("dipapprox.privacy.profiles.curve")
@@ -164,7 +164,7 @@ class Profiler:
             return found
         states, _ = listed
         if not delta:
-            possible = possibilities.PossibleOutputs(states, self._eps, self._setting.limits)
+            possible = exact_pairs.PossibleOutputs(states, self._eps, self._setting.limits)
             for pair in self._setting.pairs():
                 outputs = possible.only_first(pair)
                 if outputs:

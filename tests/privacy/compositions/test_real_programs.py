@@ -14,7 +14,7 @@ from dipapprox.composition.pieces import RepeatedRun
 from dipapprox.limits import Limits
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.compositions import real_programs
-from dipapprox.privacy.compositions.noise_programs import worst_noise
+from dipapprox.privacy.compositions.mechanisms import worst_noise
 from dipapprox.privacy.compositions.real_pairs import RefinedPairs
 from dipapprox.privacy.compositions.real_programs import Known, bounds_of_real_program, inner_hull
 from dipapprox.privacy.options import Options

@@ -16,8 +16,7 @@ from dipapprox.numerics.formula_values import eps_jet, evaluate
 from dipapprox.privacy.decisions.closed_form import as_latex, as_text
 from dipapprox.privacy.decisions.delta import as_ratio, read_delta
 from dipapprox.privacy.decisions.question import DecisionQuestion, read_epsilons
-from dipapprox.privacy.decisions.signs import Signs
-from dipapprox.privacy.decisions.validity import check_delta
+from dipapprox.privacy.decisions.signs import Signs, check_delta
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from dipapprox.limits import Limits
 from dipapprox.privacy.intervals import published
 from dipapprox.privacy.intervals.derivative_bounds import DerivativeBounds
 from dipapprox.privacy.intervals.formula_claim import Minorant
-from dipapprox.privacy.intervals.spread import SpreadEnd, highest
+from dipapprox.privacy.intervals.published import SpreadEnd, highest
 from dipapprox.privacy.intervals.verdict import IntervalVerdict
 from dipapprox.semantics.execution import execute
 from tests.moved_noise import gaussian, laplace
