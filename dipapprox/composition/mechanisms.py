@@ -160,7 +160,7 @@ class RenyiStatement:
     """Any mechanism whose Rényi divergences are at most these, either way round.
 
     Attributes:
-        orders: (order > 1, divergence >= 0), …, at least one.
+        orders: (order > 1, divergence > 0), …, at least one.
     """
 
     orders: tuple[tuple[Fraction, Fraction], ...]
@@ -170,10 +170,8 @@ class RenyiStatement:
         if not self.orders:
             raise UserError("a Rényi statement needs an order")
         for order, divergence in self.orders:
-            if order <= 1 or divergence < 0:
-                raise UserError(
-                    f"orders must be > 1 and divergences >= 0, got ({order}, {divergence})"
-                )
+            _positive(order - 1, "an order less 1")
+            _positive(divergence, "a divergence")
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,7 +88,7 @@ def _orders(given: object, name: str) -> tuple[tuple[Fraction, Fraction], ...]:
             case (order, divergence):
                 pair = (
                     numbers.positive(order, f"{name}: an order"),
-                    numbers.nonnegative(divergence, f"{name}: a divergence"),
+                    numbers.positive(divergence, f"{name}: a divergence"),
                 )
             case _:
                 raise UserError(

@@ -116,6 +116,8 @@ def test_every_entry_of_the_catalogue_is_composed(name: str) -> None:
         ({"mechanism": "gaussian", "sigma": 1, "subsample": 2}, "subsample must be in"),
         ({"mechanism": "rdp", "orders": [[1, 1]]}, "an order must be > 1"),
         ({"mechanism": "rdp", "orders": []}, "must name an order"),
+        # It says that nothing is revealed: no noise has such a divergence, and none is infinite.
+        ({"mechanism": "rdp", "orders": [[2, 0]]}, "a divergence must be > 0"),
         ({"sigma": 1}, "either a mechanism or a program"),
         ({"program": 3, "eps": 1}, "must name a file"),
         ({"program": "nowhere.dpg", "eps": 1}, "nowhere.dpg"),
