@@ -145,7 +145,7 @@ def test_a_single_run_is_exact_beside_others() -> None:
     [
         [(ConcentratedStatement(F(10**6)), 10**5)],
         [(ConcentratedStatement(F(1, 10**12)), 1)],
-        [(Renyi(((F(11, 10), F(3, 10)), (F(10**6 + 1, 10**6), F(0)))), 1)],
+        [(Renyi(((F(11, 10), F(3, 10)), (F(10**6 + 1, 10**6), F(1, 10**12)))), 1)],
         [(Renyi(((F(10**6, 3), F(1, 10**6)),)), 10**5), (ConcentratedStatement(F(1, 7)), 1)],
     ],
     ids=str,
