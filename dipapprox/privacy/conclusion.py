@@ -10,7 +10,7 @@ from dipapprox.arithmetic.enclosure import UNIT, Enclosure, rational, short
 from dipapprox.arithmetic.extended import BY_ENCLOSURES, GivenBy
 from dipapprox.errors import LimitReached
 from dipapprox.language.core import Value
-from dipapprox.pairs.divergence import Attempt, certain_outputs, difference_over, likely_outputs
+from dipapprox.pairs.divergence import Attempt, certain_outputs, likely_outputs
 from dipapprox.pairs.search import Search
 from dipapprox.privacy.description import values_text
 from dipapprox.privacy.options import LARGEST_PRECISION
@@ -81,12 +81,11 @@ def witness_over(
         return None
     rows = tuple(WitnessRow(tuple(outputs[i]), first[i], second[i]) for i in chosen)
     if proof is None:
-        difference = difference_over(chosen, first, second, factor)
-        return Witness(attempt.pair[0], attempt.pair[1], rows, difference)
+        return Witness.of(attempt.pair, rows, factor)
     # Over these outputs the difference is at least that of all, or exceeds the claim as that does.
     shown = attempt.delta.lower > delta
     argument = None if shown else proof.argument
-    return Witness(attempt.pair[0], attempt.pair[1], rows, attempt.delta, argument)
+    return Witness(*attempt.pair, rows, attempt.delta, argument)
 
 
 def _progress(checked: int, total: int | None) -> str:

@@ -19,6 +19,7 @@ from dipapprox.language.core import Cell, Input, Program
 from dipapprox.language.domains import has_real_inputs
 from dipapprox.limits import Limits, Progress, silent
 from dipapprox.pairs.adjacency import count_selected, select_pairs
+from dipapprox.pairs.divergence import Factor, difference_over
 from dipapprox.pairs.selections import OrderedPairs, Pair, PairSelection
 from dipapprox.privacy.description import (
     Description,
@@ -57,6 +58,13 @@ class WitnessRow:
     output: tuple[Published, ...]
     probability: Enclosure
     adjacent_probability: Enclosure
+
+
+def difference_of(rows: Sequence[WitnessRow], factor: Factor) -> Enclosure:
+    """Enclose Pr[u] - factor Pr[u'] over some outputs."""
+    first = [row.probability for row in rows]
+    second = [row.adjacent_probability for row in rows]
+    return difference_over(range(len(rows)), first, second, factor)
 
 
 def pair_table(
@@ -101,6 +109,12 @@ class Witness:
     delta_enclosure: Enclosure
     argument: str | None = None
     at_least: int | None = None
+
+    @classmethod
+    def of(cls, pair: Pair, rows: Iterable[WitnessRow], factor: Factor) -> Witness:
+        """Return outputs that tell a pair apart, with the difference that they have."""
+        shown = tuple(rows)
+        return cls(*pair, shown, difference_of(shown, factor))
 
     def pair_text(self, inputs: tuple[Cell, ...]) -> tuple[str, str]:
         """Write its two inputs for people."""

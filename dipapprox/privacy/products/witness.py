@@ -9,16 +9,16 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import islice
 
-from dipapprox.arithmetic.enclosure import NotEnclosed
-from dipapprox.data_classes import replace
-from dipapprox.pairs.divergence import Attempt, Factor, difference_over
+from dipapprox.arithmetic.enclosure import NotEnclosed, enclosing, if_enclosed, sure
+from dipapprox.data_classes import dataclass, replace
+from dipapprox.pairs.divergence import Attempt, Factor
 from dipapprox.pairs.products.losses import Losses
 from dipapprox.pairs.products.measures import ProductAtoms
 from dipapprox.pairs.products.source import MOST_LISTED
 from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.conclusion import witness_over
 from dipapprox.privacy.profiles.details import ExcessSet, LeastFactor
-from dipapprox.privacy.run import Witness, WitnessRow
+from dipapprox.privacy.run import Witness, WitnessRow, difference_of
 
 
 def product_witness(
@@ -46,9 +46,9 @@ def product_witness(
         rows.append(row)
         if delta is None:
             break
-        total = _difference(rows[-1:], attempt.factor) + total
+        total += difference_of([row], attempt.factor).lower
         if total > delta:
-            return _witness(attempt, rows)
+            return Witness.of(attempt.pair, rows, attempt.factor)
     argument = None
     if attempt.proof is not None and delta is not None and attempt.delta.lower <= delta:
         argument = attempt.proof.argument
@@ -61,14 +61,13 @@ def exceeding(losses: Losses, pair: Pair, factor: Factor, bits: int) -> Iterator
         row = WitnessRow(*each)
         if factor.upper is None and row.adjacent_probability.upper:
             continue
-        if _difference([row], factor) > 0:
+        if difference_of([row], factor).lower > 0:
             yield row
 
 
+@if_enclosed
 def _listed(losses: Losses, attempt: Attempt, delta: Fraction | None) -> Witness | None:
-    first, second = losses.source.distributions(attempt.pair, attempt.bits)
-    if isinstance(first, NotEnclosed) or isinstance(second, NotEnclosed):
-        return None
+    first, second = map(sure, losses.source.distributions(attempt.pair, attempt.bits))
     whole = replace(attempt, first=first, second=second, proof=None)
     claimed = Fraction(0) if delta is None else delta
     found = witness_over(losses.source.outputs, claimed, whole, delta is not None)
@@ -77,52 +76,34 @@ def _listed(losses: Losses, attempt: Attempt, delta: Fraction | None) -> Witness
     return found
 
 
-def _difference(rows: list[WitnessRow], factor: Factor) -> Fraction:
-    first = [row.probability for row in rows]
-    second = [row.adjacent_probability for row in rows]
-    return difference_over(range(len(rows)), first, second, factor).lower
-
-
-def _witness(attempt: Attempt, rows: list[WitnessRow]) -> Witness:
-    first = [row.probability for row in rows]
-    second = [row.adjacent_probability for row in rows]
-    difference = difference_over(range(len(rows)), first, second, attempt.factor)
-    return Witness(*attempt.pair, tuple(rows), difference)
-
-
+@dataclass(frozen=True, slots=True, eq=False)
 class ProductDetails:
     """The details of pairs by their losses; see `PairDetails`."""
 
-    def __init__(self, losses: Losses) -> None:
-        self._losses = losses
+    losses: Losses
 
-    def least_factor(self, pair: Pair, delta: Fraction, bits: int) -> LeastFactor | NotEnclosed:
+    @enclosing
+    def least_factor(self, pair: Pair, delta: Fraction, bits: int) -> LeastFactor:
         """See `PairDetails`."""
-        loss = self._losses.of(pair, bits)
-        if isinstance(loss, NotEnclosed):
-            return loss
+        loss = sure(self.losses.of(pair, bits))
         lower = _solved(loss.below, delta)
         return LeastFactor(lower, _solved(loss.above, delta), None if lower != 1 else ())
 
-    def excess(self, pair: Pair, factor: Factor, bits: int) -> ExcessSet | None:
+    @if_enclosed
+    def excess(self, pair: Pair, factor: Factor, bits: int) -> ExcessSet:
         """See `PairDetails`."""
-        loss = self._losses.of(pair, bits)
-        if isinstance(loss, NotEnclosed):
-            return None
-        found = loss.certain(factor)
-        examples = islice(exceeding(self._losses, pair, factor, bits), 1)
+        found = sure(self.losses.of(pair, bits)).certain(factor)
+        examples = islice(exceeding(self.losses, pair, factor, bits), 1)
         outputs = tuple(row.output for row in examples)
         return ExcessSet(found.first, found.second, outputs, found.outputs, found.outputs > 0)
 
+    @if_enclosed
     def witness(
         self, pair: Pair, factor: Factor, outputs: Sequence[int] | None, bits: int
     ) -> Witness | None:
         """See `PairDetails`. The outputs are always all that exceed."""
-        loss = self._losses.of(pair, bits)
-        if isinstance(loss, NotEnclosed):
-            return None
-        attempt = Attempt(pair, bits, loss.delta(factor), factor)
-        return product_witness(self._losses, attempt)
+        delta = sure(self.losses.of(pair, bits)).delta(factor)
+        return product_witness(self.losses, Attempt(pair, bits, delta, factor))
 
 
 def _solved(atoms: ProductAtoms, delta: Fraction) -> Fraction | None:

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Protocol
 
-from dipapprox.arithmetic.enclosure import NotEnclosed
+from dipapprox.arithmetic.enclosure import NotEnclosed, enclosing, if_enclosed, sure
 from dipapprox.arithmetic.extended import BY_ENCLOSURES
 from dipapprox.data_classes import dataclass
 from dipapprox.language.core import Value
@@ -117,43 +117,41 @@ class PairDetails(Protocol):
         """Say what tells a pair apart at a budget; by the given outputs, if any are."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class ListedDetails:
     """The details of pairs whose outputs are gone through one by one; see `PairDetails`."""
 
-    def __init__(self, source: ProbabilitySource, outputs: Sequence[Sequence[Value]]) -> None:
-        self._source = source
-        self._outputs = outputs
+    source: ProbabilitySource
+    outputs: Sequence[Sequence[Value]]
 
-    def least_factor(self, pair: Pair, delta: Fraction, bits: int) -> LeastFactor | NotEnclosed:
-        """See `PairDetails`."""
-        first, second = self._source.distributions(pair, bits)
-        if isinstance(first, NotEnclosed):
-            return first
-        if isinstance(second, NotEnclosed):
-            return second
-        return least_factor(first, second, delta)
+    def _both(self, pair: Pair, bits: int) -> tuple[Probabilities, Probabilities]:
+        first, second = map(sure, self.source.distributions(pair, bits))
+        return first, second
 
-    def excess(self, pair: Pair, factor: Factor, bits: int) -> ExcessSet | None:
+    @enclosing
+    def least_factor(self, pair: Pair, delta: Fraction, bits: int) -> LeastFactor:
         """See `PairDetails`."""
-        first, second = self._source.distributions(pair, bits)
-        if isinstance(first, NotEnclosed) or isinstance(second, NotEnclosed):
-            return None
+        return least_factor(*self._both(pair, bits), delta)
+
+    @if_enclosed
+    def excess(self, pair: Pair, factor: Factor, bits: int) -> ExcessSet:
+        """See `PairDetails`."""
+        first, second = self._both(pair, bits)
         chosen = likely_outputs(first, second, factor)
         return ExcessSet(
             sum((first[k].lower for k in chosen), Fraction(0)),
             sum((second[k].upper for k in chosen), Fraction(0)),
-            tuple(tuple(self._outputs[k]) for k in chosen),
+            tuple(tuple(self.outputs[k]) for k in chosen),
             None,
             difference_over(chosen, first, second, factor).upper > 0,
         )
 
+    @if_enclosed
     def witness(
         self, pair: Pair, factor: Factor, outputs: Sequence[int] | None, bits: int
-    ) -> Witness | None:
+    ) -> Witness:
         """See `PairDetails`."""
-        first, second = self._source.distributions(pair, bits)
-        if isinstance(first, NotEnclosed) or isinstance(second, NotEnclosed):
-            return None
+        first, second = self._both(pair, bits)
         chosen = likely_outputs(first, second, factor) if outputs is None else tuple(outputs)
-        rows = tuple(WitnessRow(tuple(self._outputs[k]), first[k], second[k]) for k in chosen)
-        return Witness(*pair, rows, difference_over(chosen, first, second, factor))
+        rows = (WitnessRow(tuple(self.outputs[k]), first[k], second[k]) for k in chosen)
+        return Witness.of(pair, rows, factor)

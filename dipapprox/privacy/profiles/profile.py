@@ -13,7 +13,7 @@ from dipapprox.data_classes import replace
 from dipapprox.deferred import Deferred
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.limits import silent
-from dipapprox.pairs.divergence import Factor, difference_over, eps_prv_factor
+from dipapprox.pairs.divergence import Factor, eps_prv_factor
 from dipapprox.pairs.maxima import Maxima
 from dipapprox.pairs.maximum import FACTOR_BITS
 from dipapprox.pairs.search import precisions
@@ -39,7 +39,7 @@ from dipapprox.privacy.profiles.question import (
     Question,
     in_parts,
 )
-from dipapprox.privacy.run import BY_BUDGET, Run, Setting, Witness
+from dipapprox.privacy.run import BY_BUDGET, Run, Setting, Witness, difference_of
 from dipapprox.privacy.subjects import Executed, executed_for, open_subject, sizes_of
 from dipapprox.semantics.state import FinalStates
 
@@ -260,10 +260,7 @@ class Profiler:
         """Return a pair with its delta at another eps_prv; its outputs, if all are listed."""
         if witness.at_least is not None:
             return self._witness((witness.input, witness.adjacent), factor)
-        first = [row.probability for row in witness.rows]
-        second = [row.adjacent_probability for row in witness.rows]
-        delta = difference_over(range(len(first)), first, second, factor)
-        return replace(witness, delta_enclosure=delta)
+        return replace(witness, delta_enclosure=difference_of(witness.rows, factor))
 
     def _finished(
         self,

@@ -23,7 +23,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from math import exp
 
-from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed, Side
+from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed, Side, if_enclosed, sure
 from dipapprox.arithmetic.extended import EXACTLY
 from dipapprox.arithmetic.precision import exponential
 from dipapprox.digits import exact_text
@@ -34,7 +34,7 @@ from dipapprox.events.sums import primitive
 from dipapprox.linear.form import LinearForm
 from dipapprox.linear.span import FormSpan
 from dipapprox.numerics.powers import logarithm
-from dipapprox.pairs.divergence import Attempt, ExactSide, Factor, difference_over
+from dipapprox.pairs.divergence import Attempt, ExactSide, Factor
 from dipapprox.pairs.maximum import FACTOR_BITS
 from dipapprox.pairs.published.divergences import OutcomeExcess, PublishedDivergences
 from dipapprox.pairs.published.processed import COARSE_BITS
@@ -188,9 +188,7 @@ class PublishedDetails:
                 return LeastFactor(LARGEST_FACTOR, None, None)
             probe = min(probe, LARGEST_FACTOR)
             excess = self._divergences.excess(pair, Factor(probe, probe), bits)
-            if isinstance(excess, NotEnclosed):
-                return self._bracketed(pair, delta, bits, best)
-            if any(each.where is None for each in excess):
+            if isinstance(excess, NotEnclosed) or any(each.where is None for each in excess):
                 return self._bracketed(pair, delta, bits, best)
             first = sum((each.first.lower for each in excess), Fraction(0))
             second = sum((each.second.upper for each in excess), Fraction(0))
@@ -290,11 +288,10 @@ class PublishedDetails:
             return None
         return exponential(budget, bits).upper
 
-    def excess(self, pair: Pair, factor: Factor, bits: int) -> ExcessSet | None:
+    @if_enclosed
+    def excess(self, pair: Pair, factor: Factor, bits: int) -> ExcessSet:
         """See `PairDetails`."""
-        found = self._exceeding(pair, factor, bits)
-        if isinstance(found, NotEnclosed):
-            return None
+        found = sure(self._exceeding(pair, factor, bits))
         outputs = tuple(map(self._values, found))
         if any(each.where is None for each in found):
             return ExcessSet(Fraction(0), Fraction(0), outputs, None, False)
@@ -335,11 +332,9 @@ class PublishedDetails:
 
     def _explicit(self, pair: Pair, found: Sequence[OutcomeExcess], factor: Factor) -> Witness:
         """A witness of sets with masses."""
-        first, second = [each.first for each in found], [each.second for each in found]
-        if factor.upper is None and any(each.upper for each in second):
+        if factor.upper is None and any(each.second.upper for each in found):
             factor = Factor(factor.lower, factor.lower)
-        difference = difference_over(range(len(found)), first, second, factor)
-        return Witness(*pair, self._rows(found), difference)
+        return Witness.of(pair, self._rows(found), factor)
 
     def _shown(
         self,
@@ -352,14 +347,12 @@ class PublishedDetails:
         """A witness of sets with masses, if there are some that show more than what is enough."""
         described = []
         for each in found:
-            own = each
+            own: OutcomeExcess | None = each
             if each.where is None:
-                explicit = self._divergences.explicit(
-                    pair, each, factor, bits, best=self._claimed is None
-                )
-                if explicit is None:
-                    return None
-                own = explicit
+                best = self._claimed is None
+                own = self._divergences.explicit(pair, each, factor, bits, best=best)
+            if own is None:
+                return None
             described.append(own)
         witness = self._explicit(pair, described, factor)
         return witness if witness.delta_enclosure.lower > enough else None
@@ -378,10 +371,8 @@ class PublishedDetails:
         sides = self._divergences.sides(attempt.pair)
         if isinstance(sides, NoProduct):
             return None
-        found = [
-            OutcomeExcess(outcome, None, UNIT, UNIT, UNIT)
-            for outcome, _ in (sides[number] for number in proof.outputs)
-        ]
+        chosen = (sides[number][0] for number in proof.outputs)
+        found = [OutcomeExcess(outcome, None, UNIT, UNIT, UNIT) for outcome in chosen]
         bits = max(attempt.bits, FACTOR_BITS)
         shown = self._shown(attempt.pair, found, attempt.factor, bits, Fraction(0))
         delta = Enclosure(Fraction(0), attempt.delta.upper)
