@@ -171,7 +171,6 @@ class Composition:
             delta: In (0, 1).
             width: How narrow the interval is to be, > 0.
             limits: What may be used; when it is used up, the interval known so far is returned.
-            progress: Told how many grids are done.
 
         Raises:
             UserError: If delta or width are out of range.
@@ -207,7 +206,6 @@ class Composition:
         Args:
             budgets: The ε, each >= 0, at least one.
             width: How narrow every interval is to be, > 0.
-            limits, progress: As for `epsilon`.
 
         Raises:
             UserError: If a budget or the width are out of range.
@@ -237,7 +235,6 @@ class Composition:
         """Return losses on a grid that dominate the composition.
 
         Args:
-            step: Of the grid.
             accuracy: How accurate H is to be, besides what the grid costs.
             added: Whether for the adding of a record, not the removal.
         """
@@ -265,14 +262,11 @@ class _Search:
     """Finer and finer grids.
 
     Args:
-        composition: What is run.
         read: What is asked of its loss distribution: greater for greater H.
         direct: The same of its profile, where it has one.
-        width: Wanted.
         accuracy: How accurate δ must be for that, about.
         delta: The δ that matters; None if it is what is asked.
         asked: ε or δ, if one is given.
-        progress: Told how many grids are done.
     """
 
     def __init__(

@@ -147,7 +147,6 @@ def adaptive_profile(stages: Sequence[Stage], size: Fraction, limits: Limits) ->
 
     Args:
         stages: In the order in which they are run, of at most `MOST_STEPS` runs.
-        size: h.
 
     Raises:
         LimitReached: If the limits are, or the grid is too fine.

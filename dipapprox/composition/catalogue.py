@@ -60,7 +60,6 @@ def profile_of(mechanism: Mechanism, bits: int, *, chosen: bool = False) -> Ball
     """Return the profile of a mechanism (of the removal of a record, if that is not symmetric).
 
     Args:
-        mechanism: What is run.
         bits: The precision of the block in which this is called and the profile is used.
         chosen: Whether that of many pairs which is shown to be had may be chosen by α: the worst.
 
@@ -111,15 +110,7 @@ def shift_of(statement: RenyiStatement | ConcentratedStatement) -> Fraction:
 
 
 def outcomes_of(mechanism: Mechanism, bits: int) -> Outcomes | None:
-    """Return the outcomes of a pair with few of them; None for others.
-
-    Args:
-        mechanism: What is run.
-        bits: As for `profile_of`.
-
-    Raises:
-        LimitReached: If there are too many atoms.
-    """
+    """Return the outcomes of a pair with few of them; None for others."""
     match mechanism:
         case RandomisedResponse():
             return Outcomes([(to_ball(p), to_ball(q)) for p, q in _responses(mechanism)])

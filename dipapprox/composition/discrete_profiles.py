@@ -188,10 +188,6 @@ MOST_LOSSES = 4_096
 def group_sizes(outcomes: Outcomes, times: int) -> list[tuple[int, int]]:
     """Divide runs into groups of nearly one size.
 
-    Args:
-        outcomes: Of a run.
-        times: How many runs, >= 1.
-
     Returns:
         (runs in a group, how many such groups), …
     """

@@ -288,7 +288,6 @@ def exact_profile(composition: Composition, limits: Limits) -> ExactProfile | No
     """Return the exact profile of a composition.
 
     Args:
-        composition: Of mechanisms.
         limits: The time, and how many ratios of outcomes.
 
     Returns:

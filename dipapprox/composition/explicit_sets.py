@@ -67,15 +67,9 @@ def explicit_set(
     """Find a set that is more than growth times as likely under the first measure.
 
     Args:
-        measures: Knows masses.
         first: Parts of one outcome, at least one; they add up.
-        second: The same at another input.
-        growth: The factor, > 0.
         bits: Wanted accuracy of the masses.
         best: Whether only sets are wanted that attain the divergence, nearly.
-
-    Returns:
-        A set; None if no rule finds one.
     """
     factors = factored(first, second)
     if isinstance(factors, Mixed) or len(factors.pairs) < 2:

@@ -113,7 +113,6 @@ class ProfileOnGrid:
 
     Args:
         profile: Made at the precision of the enclosing block.
-        step: Of the grid.
     """
 
     def __init__(self, profile: BallProfile, step: GridStep) -> None:
@@ -159,10 +158,8 @@ def choose_knots(
     """Return knots at whole steps, ascending.
 
     Args:
-        knot: The profile.
         negligible: What H may be off at either end, and anywhere.
         weight: An interval of 2^i steps and mass p is split if p 4^i is more.
-        limits: The time, and how many atoms.
         steepness: λ, where mass at loss ℓ > 0 counts for e^(λ ℓ) times as much.
     """
     size = float(knot.step.loss(1))
@@ -275,7 +272,6 @@ def first_step(mechanisms: Sequence[Mechanism], size: Fraction) -> tuple[GridSte
     """Return a grid to begin with, and whether all losses lie on it.
 
     Args:
-        mechanisms: What is run.
         size: Of a step, at most, if that is not so.
     """
     steps = [_atoms_of(each) for each in mechanisms]

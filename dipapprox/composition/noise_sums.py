@@ -92,8 +92,6 @@ def summed_divergence(first: Line, second: Line, growth: Enclosure, bits: int) -
     """Enclose sup over S of first(S) - growth · second(S), if one sum of noise is moved.
 
     Args:
-        first: A measure on the line.
-        second: Another.
         growth: The factor, > 0.
         bits: Wanted width: 2**-bits.
 

@@ -104,13 +104,7 @@ def losses_of_cells(
 
     Args:
         cells: Of two measures of mass 2 at most.
-        step: Of the grid.
-        bits: Of the unit of masses.
         cut: Most mass, in the unit, that may be cut off at either end.
-        limits: How many losses there may be.
-
-    Raises:
-        LimitReached: If there are too many.
     """
     if max(float(each.sum()) for each in (*cells.first, *cells.second)) > 2:
         return NotEnclosed("bounds of masses are too wide")
@@ -325,11 +319,7 @@ class PairProducts:
 
     @enclosing
     def _on(self, grid: LossGrid) -> tuple[Enclosure, int]:
-        """Enclose the divergence on a grid; and say how many losses that took.
-
-        Raises:
-            BrokenInvariant: If bounds do not meet.
-        """
+        """Enclose the divergence on a grid; and say how many losses that took."""
         every = [*self.runs, *(RepeatedRun(self.hints[0], pair.times) for pair in self.lines)]
         share, bits = grid.share(every), grid.bits(self.runs or every)
         above: list[Factor] = []

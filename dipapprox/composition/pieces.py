@@ -105,14 +105,9 @@ def pieces_of(
 
     Args:
         runs: In the order in which those with several worst pairs are run.
-        bits: As for `profile_of`.
         step: Of the grid that is used, about.
-        limits: What may be used.
         added: Whether the profiles are those of the adding of a record.
         asked: ε, or δ, if one is.
-
-    Raises:
-        LimitReached: If there are too many atoms.
     """
     several_pairs: list[tuple[Between, Fraction, int]] = []
     found: list[Piece] = []
@@ -179,14 +174,12 @@ def _divergences(
     """Yield what Gaussian noise, and statements about divergences, are together.
 
     Args:
-        statements: And how often.
         last: The one of them that has the worst pair after all that came; None if none may.
         square: Of the shift of all the noise: N(m_k, 1) against N(0, 1), each independent of the
             others, are N(m, 1) against N(0, 1) with m² = Σ m_k², as what lies across the line of
             all shifts is the same on both sides; and they dominate runs that are chosen adaptively
             (Dong, Roth, Su, Gaussian differential privacy, 2022, corollary 3.3). Statements but
             the last one allow some such noise, or two outcomes that cost more (`witnesses`).
-        asked: ε, or δ, if one is.
         together: Whether divergences add up. What is run between them must be dominated by one
             pair, whatever came before: it is a random function of that pair's outcome, which may
             as well come first. Several worst pairs that are chosen from are no such pair.

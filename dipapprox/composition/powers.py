@@ -81,10 +81,6 @@ def product(factors: Sequence[tuple[RunLosses, int]], wanted: Wanted, limits: Li
 
     Args:
         factors: At least one, each a number of times, on one grid, of one unit and side.
-        wanted: What for.
-
-    Raises:
-        LimitReached: If time or memory is used up, or there are too many losses.
     """
     limits.check()
     size, times = float(wanted.step.loss(1)), sum(times for _, times in factors)
@@ -103,13 +99,7 @@ _Losses = tuple[GridRow, int]
 
 
 class _Powers:
-    """Multiplies loss distributions of one unit and side, in whole numbers.
-
-    Args:
-        one: Of that unit and side.
-        wanted: What for.
-        steepness: λ.
-    """
+    """Multiplies loss distributions of one unit and side, in whole numbers."""
 
     def __init__(self, one: RunLosses, wanted: Wanted, steepness: float, limits: Limits) -> None:
         self.bits, self.side = one.bits, one.side
@@ -218,11 +208,7 @@ class _Powers:
 
 
 class _Chances:
-    """The finite losses of one run, in doubles.
-
-    Args:
-        size: Of a step.
-    """
+    """The finite losses of one run, in doubles."""
 
     def __init__(self, one: RunLosses, size: float, times: int) -> None:
         self._losses = np.array([*one.masses], float) * size
@@ -247,8 +233,6 @@ def _steepness(
     doubles, a part of the bound, is little enough, None if there is none.
 
     Args:
-        chances: Of every run.
-        wanted: What is asked.
         doubtful: ln of the greatest bound for which that is so.
     """
     if wanted.budget is None and wanted.delta is None:

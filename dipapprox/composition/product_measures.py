@@ -364,11 +364,8 @@ def mixture(
 
     Args:
         first: Several terms, of at least two numbers each.
-        second: The same number of numbers.
-        growth: The factor, >= 0.
         bits: Wanted of what one number tells; that of the value is what it is.
         divergence: Of two terms, or of one and none.
-        line: Divergences of one number.
 
     Returns:
         The value, and a set that attains its lower end; or the reason why there is no bound.

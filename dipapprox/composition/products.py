@@ -61,7 +61,6 @@ def from_above(knots: Sequence[Knot], bits: int) -> RunLosses:
 
     Args:
         knots: At whole steps, ascending, at least one.
-        bits: Of the unit of masses.
     """
     values = [knot.point.bound for knot in knots]
     masses = _masses([knot.alpha for knot in knots], values)
@@ -108,8 +107,6 @@ def from_below(
     Args:
         lines: P(S) and Q(S) of sets, those likely under Q first, about.
         ends: What the pair has at infinite losses.
-        step: Of the grid.
-        bits: Of the unit of masses.
     """
     finer = bits + _SMALLER
     every = [(arb(1), 1 - ends.lost), *lines, (ends.infinite, arb(0))]
@@ -218,8 +215,6 @@ def factors_of(
     """Put runs on a grid, from some sides.
 
     Args:
-        runs: What is run.
-        sides: From where.
         added: Whether for the adding of a record, not the removal.
     """
     found: dict[BoundSide, list[Factor]] = {side: [] for side in sides}

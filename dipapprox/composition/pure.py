@@ -31,7 +31,6 @@ def pure_epsilon(composition: Composition, bits: int) -> Enclosure | None:
     """Enclose the least ε for which a composition is (ε, 0)-private; None if there is none known.
 
     Args:
-        composition: Of mechanisms.
         bits: Working precision; the enclosure is one rational number where all losses are rational.
     """
     runs = composition.runs

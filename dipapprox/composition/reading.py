@@ -97,12 +97,7 @@ def least_epsilon(losses: LossRow, delta: Fraction) -> Fraction | None:
 
 
 def deltas(losses: LossRow, budgets: Sequence[Fraction]) -> list[Fraction]:
-    """Bound H(e^ε) at every ε >= 0, from the side of the losses.
-
-    Args:
-        losses: On a grid.
-        budgets: The ε, in any order.
-    """
+    """Bound H(e^ε) at every ε >= 0, from the side of the losses."""
     unit = Fraction(1, 1 << losses.bits)
     order = sorted(range(len(budgets)), key=lambda k: budgets[k], reverse=True)
     found = [losses.infinite * unit] * len(budgets)
@@ -159,7 +154,6 @@ def epsilon_of(
 
     Args:
         profile: At the precision of the enclosing block.
-        delta: δ.
         width: 2^-16 of it is how far it goes.
     """
     most = Fraction(1)

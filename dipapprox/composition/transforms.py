@@ -92,12 +92,8 @@ def transformed(
 
     Args:
         factors: At least one, each a number of times, on one grid, of one unit and side.
-        step: Of the grid.
         steepness: λ; 0 if none is known.
         share: Of the mass of one run, that may go.
-
-    Raises:
-        LimitReached: If time or memory is used up.
     """
     times = sum(times for _, times in factors)
     try:

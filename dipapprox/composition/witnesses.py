@@ -57,7 +57,6 @@ def worst_of_all(
     Args:
         statements: What is kept, in so many runs.
         square: Of the shift of noise beside them.
-        asked: Of all together.
         always: Whether noise is no choice, unless runs are very many.
     """
     noise = [(ConcentratedStatement(square / 2), 1)] if square else []

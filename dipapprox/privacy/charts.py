@@ -225,7 +225,6 @@ def svg(chart: Chart, style: str = "") -> str:
     """Draw a chart.
 
     Args:
-        chart: What to draw.
         style: A style sheet to put into it, for a file of its own; that has title, small print and
             paper, too. Without it they are the page's (`figure`).
     """
@@ -363,9 +362,7 @@ def decades(
 
     Args:
         least: The smallest number that must be told apart, > 0.
-        most: The largest.
         start: Where the scale begins; numbers below it stand there.
-        end: Where it ends.
         limit: The most powers of ten: beyond them small numbers are not told apart.
     """
     last = ceil(log10(most))

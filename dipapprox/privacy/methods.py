@@ -35,11 +35,7 @@ class Consultation(Generic[Asking]):
 
 
 def consult(rows: Sequence[Consultation[Asking]], question: Asking) -> None:
-    """Ask the methods of a table in their order while the question is open.
-
-    Raises:
-        Contradiction: If what two of them say has nothing in common.
-    """
+    """Ask the methods of a table in their order while the question is open."""
     for row in rows:
         if question.is_open and row.applies(question):
             row.ask(question)

@@ -57,7 +57,6 @@ class Options:
     """Everything about a run that does not change what is asked.
 
     Attributes:
-        engine: What encloses probabilities.
         tier: Which algebras elimination may use.
         strategy: How nested integrals are ordered and pulled apart.
         precision: Bits asked for at the first attempt.
@@ -67,7 +66,6 @@ class Options:
             calls this library needs the usual `if __name__ == "__main__":`.
         proved: Whether `verify`, `decide`, `profile` and `calibrate` answer only what the kernel
             has replayed a proof of.
-        limits: Budgets; their clock starts when they are made.
 
     Raises:
         UserError: If a number is out of range, or engine, tier and strategy do not fit.

@@ -87,12 +87,7 @@ def page(
     certificate: WrittenCertificate | None,
     version: str,
 ) -> Iterator[str]:
-    """Yield an answer as an HTML page, piece by piece.
-
-    Args:
-        listings: The programs as they were read.
-        certificate: The one that was written with it; None for none.
-    """
+    """Yield an answer as an HTML page, piece by piece."""
     title = escaped(_title(description))
     yield '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -159,11 +154,7 @@ def write_report(
 def _of_certificate(
     said: Mapping[str, object], certificate: Certificate | None
 ) -> tuple[tuple[Listing, ...], WrittenCertificate | None]:
-    """Return the program in a certificate, and its digest.
-
-    Raises:
-        UserError: If it is none, or that of another answer.
-    """
+    """Return the program in a certificate, and its digest."""
     if certificate is None:
         return (), None
     if not isinstance(getattr(certificate, "fields", None), Mapping):

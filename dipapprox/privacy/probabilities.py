@@ -174,7 +174,6 @@ def output_distribution(
 
     Raises:
         UserError: If `input` is not in the domains, or what is asked does not suit the outputs.
-        BrokenInvariant: If enclosures contradict each other.
     """
     check_input(program, input)
     if not program.real_outputs and (where or bins):

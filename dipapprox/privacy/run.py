@@ -176,6 +176,9 @@ class Run:
 class Setting:
     """A program with the pairs of inputs that are asked about.
 
+    All who answer questions raise `UserError` if the adjacency does not suit the inputs or a choice
+    is no probability distribution, and `BrokenInvariant` if two methods contradict each other.
+
     Attributes:
         program: Closed.
         selection: Which ordered pairs.
@@ -358,13 +361,7 @@ class RunResult(Result):
         """Describe an answer: what was asked, about what, what was found, and how.
 
         Args:
-            headline: The answer.
-            label: The same in a word, or the command.
-            tone: What kind of answer it is.
-            asked: Facts that stand first.
             found: Facts after scope and parameters; those without a value are left out.
-            below: Tables and lines.
-            computed: What comes before engine, precision and time.
         """
         bits = (f"{self.precision} bits",) if self.precision else ()
         how = [computed, self.engine, *bits, seconds_text(self.seconds)]

@@ -215,12 +215,7 @@ def check_laws(states: FinalStates, eps: Fraction, options: Options) -> None:
 def open_product_source(
     product: ProductProgram, eps: Fraction, options: Options
 ) -> product_sources.ProductSource:
-    """Choose the engine, which all parts of a product share.
-
-    Raises:
-        UserError: If a choice is no probability distribution at `eps`.
-        LimitReached: If that cannot be told.
-    """
+    """Choose the engine, which all parts of a product share."""
     method = open_method(options)
     parts = (open_probabilities(each, eps, options, method) for each in product.states)
     return product_sources.ProductSource(product, list(parts))
@@ -233,10 +228,6 @@ def open_published(
 
     Args:
         method: That of `open_method`, where several epsilons share one.
-
-    Raises:
-        UserError: If a choice is no probability distribution at `eps`.
-        LimitReached: If that cannot be told.
     """
     check_laws(states, eps, options)
     measuring = measures.Measuring(states, eps)

@@ -149,13 +149,7 @@ def open_subject(
     """Open the selected pairs of a program.
 
     Args:
-        setting: What is asked about.
-        executed: From `executed_for`.
-        eps: Where it runs.
         claim: What is to be decided; None where bounds are wanted.
-
-    Raises:
-        UserError: If the adjacency does not suit the inputs, or a choice is no distribution.
     """
     if not isinstance(executed, FinalStates):
         return _open_product(setting, executed, eps, claim)

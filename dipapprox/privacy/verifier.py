@@ -42,13 +42,10 @@ def check_pairs(
 
     Args:
         search: Fresh; afterwards it holds what was found.
-        states: Final states.
         setting: Which pairs; told about them, or about pairs of counters where those cost time.
         total: How many pairs, if known.
-        bulk: Gives many probabilities at once.
 
     Raises:
-        UserError: If the program's adjacency does not suit its inputs.
         BrokenInvariant: If enclosures contradict each other, or some pairs were left out.
     """
     selection, progress = setting.selection, setting.progress
@@ -71,7 +68,6 @@ def verify(setting: Setting, claim: Claim) -> Verdict:
     then.
 
     Raises:
-        UserError: If the program's adjacency does not suit its inputs.
         BrokenInvariant: If two methods contradict each other: there is no verdict then.
     """
     run = _Run(setting, claim)

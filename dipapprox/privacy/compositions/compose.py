@@ -92,7 +92,6 @@ class Composed:
 
     Args:
         options: Their limits' clock runs since they were made.
-        progress: Told how many grids a search has done.
     """
 
     def __init__(
@@ -233,11 +232,8 @@ class Composed:
             pld = from_two_probability_mass_functions(lower, upper, symmetric=False)
             pld.get_delta_for_epsilon(1)
 
-        For the removal of a record; numbers are logarithms of masses, as doubles: what an
-        accountant makes of them is not proved.
-
-        Args:
-            step: Between two losses, > 0.
+        For the removal of a record, with `step` between two losses; numbers are logarithms of
+        masses, as doubles: what an accountant makes of them is not proved.
 
         Raises:
             UserError: If step is no number > 0.
@@ -254,7 +250,6 @@ class Composed:
 
         Raises:
             UserError: If there is no evidence that could be recorded.
-            LimitReached: If a limit of the options is reached.
         """
         if not isinstance(answer, ComposedAnswer) or answer.pipeline != self.pipeline:
             raise UserError("answer must be one of this pipeline")

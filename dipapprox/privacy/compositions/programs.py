@@ -119,7 +119,6 @@ def bounds_of_program(
 
     Args:
         setting: A program with a symmetric adjacency, all pairs.
-        eps: Where it runs, > 0.
         adjacency: Of the data sets that its inputs come from.
         times: How often it is to be run: for that a pair is chosen.
         accuracy: How accurate deltas should be; they may be wider.

@@ -78,13 +78,10 @@ class RefinedPairs:
 
     Args:
         setting: A program with real outputs, and finitely many inputs in a symmetric adjacency.
-        eps: Where it runs, > 0.
-        adjacency: Of the data sets that its inputs come from.
         accuracy: Deltas below that are none.
 
     Raises:
         UserError: If no two inputs are adjacent.
-        LimitReached: If a limit of `options` is reached, or something is not enclosed.
     """
 
     @sound_arithmetic()

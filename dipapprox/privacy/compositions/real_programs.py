@@ -65,8 +65,6 @@ def bounds_of_real_program(
 
     Args:
         setting: A program with a symmetric adjacency, all pairs.
-        eps: Where it runs, > 0.
-        adjacency: Of the data sets that its inputs come from.
         accuracy: Deltas below that are none.
 
     Raises:

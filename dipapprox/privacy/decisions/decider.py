@@ -156,7 +156,6 @@ def decide(
 
     Args:
         setting: What is asked about; the engine of its options checks violations.
-        question: What is asked.
         kept: Whether a budget for every ε keeps the claim: asked before enclosures, which take long
             and never tell all ε > 0.
 

@@ -118,11 +118,7 @@ class Count:
 def single_divergences(
     functions: Functions, pairs: Iterable[Orbit], count: Count, limits: Limits
 ) -> Iterator[Divergence]:
-    """Yield the divergences of single outputs.
-
-    Raises:
-        Obstacle: If a distribution has no exact form.
-    """
+    """Yield the divergences of single outputs."""
     met: set[tuple[int, int]] = set()
     for pair, number in pairs:
         limits.check()

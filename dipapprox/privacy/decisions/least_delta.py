@@ -30,11 +30,7 @@ _COARSE = Fraction(1, 1000)
 def find_least_delta(
     patterns: PatternDivergences, pairs: Iterable[Orbit], width: Fraction
 ) -> LeastUniformDelta:
-    """Enclose the least δ to `width`, exactly where it is a rational limit.
-
-    Raises:
-        Obstacle: If a distribution has no exact form.
-    """
+    """Enclose the least δ to `width`, exactly where it is a rational limit."""
     lower = upper = Fraction(0)
     best: tuple[Divergence, Supremum] | None = None
     met: set[ExponentialPolynomial | ExponentialRatio] = set()

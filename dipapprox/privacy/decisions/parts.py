@@ -32,7 +32,6 @@ class CountedParts:
 
     Raises:
         UserError: If a choice is no probability distribution somewhere on the interval.
-        LimitReached: If there are too many pairs, or a limit is reached.
     """
 
     def __init__(

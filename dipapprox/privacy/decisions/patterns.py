@@ -51,11 +51,7 @@ class PatternDivergences:
     _patterns: dict[Terms, tuple[frozenset[_Term], ...]] = field(default_factory=dict)
 
     def divergences(self, pairs: Iterable[Orbit], count: Count) -> Iterator[Divergence]:
-        """Yield the divergences of all sets that are the worst at some ε.
-
-        Raises:
-            Obstacle: If a distribution has no exact form.
-        """
+        """Yield the divergences of all sets that are the worst at some ε."""
         met: set[Terms] = set()
         for pair, number in pairs:
             self.limits.check()
@@ -107,11 +103,7 @@ class PatternDivergences:
 
 
 def sign_patterns(signs: Mapping[int, SignChanges], limits: Limits) -> Iterator[frozenset[int]]:
-    """Yield the sets of functions, by their numbers, that may be positive together, each once.
-
-    Raises:
-        LimitReached: If too many sign changes cannot be told apart, or limits run out.
-    """
+    """Yield the sets of functions, by their numbers, that may be positive together, each once."""
     owners = [f for f, sign in signs.items() for _ in sign.changes]
     places = in_order([zero for sign in signs.values() for zero in sign.changes], limits)
     current = frozenset(f for f, sign in signs.items() if sign.positive)

@@ -81,9 +81,6 @@ class DecisionSearch:
 
         For δ = 0 that are the divergences of single outputs, else of all sets that are the worst
         at some ε. Pairs may be names that stand for some; `count` grows by what is looked at.
-
-        Raises:
-            Obstacle: If a distribution has no exact form.
         """
         count = count or Count()
         if self.question.delta.is_zero:

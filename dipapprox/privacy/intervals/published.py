@@ -101,12 +101,7 @@ class KnownAtEps:
 
 
 class PublishedOverInterval:
-    """Pairs of a program with real outputs, on an interval with `eps`; see `Subdivided`.
-
-    Raises:
-        LimitReached: If there are too many pairs, noise or choices have no bounds between values of
-            eps, or a limit is reached.
-    """
+    """Pairs of a program with real outputs, on an interval with `eps`; see `Subdivided`."""
 
     def __init__(
         self,

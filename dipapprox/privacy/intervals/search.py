@@ -159,11 +159,7 @@ class IntervalSearch(Generic[K]):
         """Decide the interval as far as possible, or go on with what is left of it.
 
         Args:
-            progress: Told the decided thousandths of the interval.
             most: Epsilons evaluated, of this run and those before it.
-
-        Raises:
-            BrokenInvariant: If bounds contradict each other.
         """
         self.exhausted = False
         if not self.sorted:

@@ -87,11 +87,7 @@ _BLOCK = 4_096
 
 
 class SubdividedPairs:
-    """Pairs of a program with finite outputs; see `Subdivided`.
-
-    Raises:
-        LimitReached: If noise or choices have no bounds between values of eps.
-    """
+    """Pairs of a program with finite outputs; see `Subdivided`."""
 
     def __init__(
         self, states: FinalStates, pairs: PairList, claim: FormulaClaim, options: Options

@@ -151,11 +151,7 @@ class _Run:
         check_choices(self.states.laws, everywhere, limits)
 
     def refute(self) -> None:
-        """Look for a violation at single ε: for long where no other answer is to be had.
-
-        Raises:
-            KeyboardInterrupt: If the user stops a trial.
-        """
+        """Look for a violation at single ε: for long where no other answer is to be had."""
         setting = replace(self.setting, progress=silent)
         for eps in self.tried:
             own = setting if setting.is_real else setting.within(_STEPS)
@@ -198,11 +194,7 @@ class _Run:
             self.search.nothing_to_do()
 
     def _bounds(self) -> Subdivided[Any]:
-        """Open the pairs for a search.
-
-        Raises:
-            LimitReached: If nothing is known between two ε.
-        """
+        """Open the pairs for a search."""
         states, claim, options = self.states, self.claim, self.setting.options
         assert states is not None
         if self.setting.is_real:

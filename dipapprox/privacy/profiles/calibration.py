@@ -58,9 +58,6 @@ def calibrate(
         width: Wanted distance of the two, relative to the larger one, in (0, 1).
         near_budget: Whether likely pairs next to a budget are what eps_prv is told by: pairs are
             very many.
-
-    Raises:
-        UserError: If the adjacency does not suit the program.
     """
     # Far below the width of eps: the eps_prv is about proportional to it.
     share = width / 4 if near_budget else min(width / 2**10, Fraction(1, 10**9))

@@ -71,7 +71,6 @@ class Profiler:
         budget: A D that makes the program (D ε, 0)-private; None if none is known.
 
     Raises:
-        UserError: If the adjacency does not suit the inputs, or a choice is no distribution.
         LimitReached: If the adjacency allows too many steps of one cell of a product.
     """
 
@@ -301,12 +300,7 @@ def profile(
     budget: Fraction | None = None,
     executed: Executed | None = None,
 ) -> ProfileAnswer:
-    """Answer a question about the privacy profile of a program at one eps; see `Profiler`.
-
-    Raises:
-        UserError: If the adjacency does not suit the inputs.
-        BrokenInvariant: If enclosures contradict each other.
-    """
+    """Answer a question about the privacy profile of a program at one eps; see `Profiler`."""
     executed = executed or executed_for(setting, parts=in_parts(question))
     profiler = Profiler(setting, eps, executed, budget)
     match question:

@@ -379,11 +379,7 @@ class RenyiProfile(_AtOneEps):
         return (self.chart(),) if len(self._bounded()) > 1 else ()
 
     def plot(self) -> Picture:
-        """Return them as a picture: notebooks show it, `.save("renyi.svg")` keeps it.
-
-        Raises:
-            UserError: If there are not two finite orders with bounds.
-        """
+        """Return them as a picture: notebooks show it, `.save("renyi.svg")` keeps it."""
         return Picture(self.chart())
 
     def why(self) -> tuple[End, ...]:

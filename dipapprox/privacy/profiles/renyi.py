@@ -57,9 +57,6 @@ class OrderBounds:
 def largest_divergence(maxima: Maxima, order: Fraction, width: Fraction) -> OrderBounds:
     """Bound the largest Rényi divergence of a finite order >= 1 over all pairs, if possible to
     `width`.
-
-    Raises:
-        LimitReached: If a limit is reached, or there are too many pairs.
     """
     arrays = maxima.gone_through()
     lower, attaining = -inf, None
@@ -237,11 +234,7 @@ def _step(total: Array, terms: Array, towards: float) -> Array:
 
 
 def clipped(results: Sequence[OrderResult]) -> list[OrderResult]:
-    """Improve bounds of ascending orders by those of smaller and of larger ones.
-
-    Raises:
-        Contradiction: If bounds have nothing in common.
-    """
+    """Improve bounds of ascending orders by those of smaller and of larger ones."""
     found = list(results)
     for k in range(1, len(found)):
         below, here = found[k - 1], found[k]

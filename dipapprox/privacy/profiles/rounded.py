@@ -36,7 +36,6 @@ def profile_rounded(
 
     Raises:
         SourceError: If it is about a curve, Rényi divergences or pure privacy.
-        UserError: As `profile`.
     """
     program = setting.program
     error, rational = error_of(program), replace(setting, program=program.with_rational_scales())

@@ -70,7 +70,6 @@ def related_values(excess: OutcomeExcess, names: Sequence[str]) -> tuple[Publish
 
     Args:
         excess: The set; the probabilities of what is returned are those of it.
-        names: Of the real outputs.
     """
     values = list(published_values(excess))
     if excess.where is None:
@@ -151,7 +150,6 @@ class PublishedDetails:
     """The details of pairs by what they publish; see `PairDetails`.
 
     Args:
-        divergences: Of the program.
         claimed: δ, where a set that shows more is wanted; None where the largest is.
     """
 

@@ -42,9 +42,6 @@ def largest_published_divergence(pairs: PublishedPairs, order: Fraction) -> Orde
 
     Args:
         order: At least 1; 1 is the Kullback-Leibler divergence.
-
-    Raises:
-        LimitReached: If a limit is reached, or there are too many pairs.
     """
     lower, upper = Fraction(0), Fraction(0)
     least_by = most_by = CLOSED_FORM
@@ -93,8 +90,6 @@ def least_published(
     Budgets of couplings come first: they bound it from above, whatever ends the search.
 
     Args:
-        maxima: Of the same.
-        details: Of the same.
         delta: In [0, 1].
         width: Wanted of the bounds, > 0.
         in_closed_form: Whether closed forms of shifted noise may be used.
@@ -133,8 +128,6 @@ def _least_pure(
     those of the largest budgets come first.
 
     Args:
-        details: Of the same.
-        bits: Asked of enclosures.
         budgets: Of the pairs that differ, by couplings.
 
     Returns:
@@ -169,13 +162,7 @@ _FACTOR_BITS = 80
 def least_of_shifts(
     shifts: Sequence[tuple[ShiftedNoise, Pair]], delta: Fraction, width: Fraction
 ) -> EpsPrvBounds:
-    """Bound the least eps_prv >= 0 at which the largest delta is at most `delta`.
-
-    Args:
-        shifts: Of the pairs that differ.
-        delta: In [0, 1].
-        width: Wanted of the bounds, > 0.
-    """
+    """Bound the least eps_prv >= 0 at which the largest delta is at most `delta`."""
     bits = (width.denominator // width.numerator).bit_length() + 1
     lower = upper = Fraction(0)
     attaining: Pair | None = None

@@ -40,9 +40,6 @@ def enclose_masses(
 
     Args:
         found: Filled with what is known whenever this ends.
-        program: With real outputs.
-        eps: Where it runs.
-        input: One value per cell.
         options: How to compute; `precision` is the wanted width.
         where: Intervals that real output cells shall lie in, by name.
         bins: In how many the range of a density is cut; 0: none is computed.
