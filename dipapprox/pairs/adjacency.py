@@ -23,7 +23,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import product
 from math import lcm
-from typing import assert_never
 
 from dipapprox.cache import Cache
 from dipapprox.errors import UserError
@@ -39,7 +38,7 @@ from dipapprox.language.core import (
     Within,
 )
 from dipapprox.language.domains import has_real_inputs
-from dipapprox.pairs.selections import AllPairs, OrderedPairs, Pair, PairSelection, in_both_orders
+from dipapprox.pairs.selections import OrderedPairs, Pair, PairSelection, in_both_orders
 
 FREE = Fraction(0)
 
@@ -63,8 +62,14 @@ def radius_of(adjacency: Within | Everyone) -> Fraction:
             return radius
         case Everyone() | Within():
             return FREE
-        case _:
-            assert_never(adjacency)
+
+
+def reach_of(norm: Norm, radius: Fraction) -> tuple[Fraction, Fraction]:
+    """Return how far a number may fall from u to u', and how far it may rise."""
+    return (
+        FREE if norm is Norm.INCREASING else radius,
+        FREE if norm is Norm.DECREASING else radius,
+    )
 
 
 class CellAdjacency:
@@ -80,24 +85,16 @@ class CellAdjacency:
 
     def __init__(self, cell: Cell, adjacency: Within | Everyone) -> None:
         self._domain = cell.domain
-        self._near = False
-        self._back = self._ahead = FREE
-        self._free = True
-        self._price = FREE
+        self._reach: tuple[Fraction, Fraction] | None = None  # None: any value
+        self._price: Fraction | None = FREE  # None: the distance
         self._ordered: list[Fraction] = []
         match adjacency:
-            case Everyone():
-                pass
             case Within(Norm.L0, _):
                 self._price = Fraction(1)
             case Within(norm, radius):
-                self._free = norm is not Norm.L1
-                self._near = True
-                self._back = FREE if norm is Norm.INCREASING else radius
-                self._ahead = FREE if norm is Norm.DECREASING else radius
+                self._price = None if norm is Norm.L1 else FREE
+                self._reach = reach_of(norm, radius)
                 self._ordered = sorted(_numbers(cell, norm))
-            case _:
-                assert_never(adjacency)
         self._known: Cache[Value, tuple[tuple[Value, Fraction], ...]] = Cache(_REMEMBERED, len)
 
     def of(self, value: Value) -> tuple[tuple[Value, Fraction], ...]:
@@ -107,25 +104,26 @@ class CellAdjacency:
     def costs(self) -> dict[Fraction, int] | None:
         """Count the changes of all values by cost; None if that is too much work."""
         size = len(self._domain)
-        if not self._near:
-            return {self._price: size * (size - 1)}
-        windows = [self._window(value) for value in self._ordered]
-        number = sum(stop - start for start, stop in windows) - size
-        if self._free:
-            return {FREE: number}
-        if number > _MOST_DISTANCES:
+        number = size * size
+        if self._reach is not None:
+            windows = (self._window(value, self._reach) for value in self._ordered)
+            number = sum(stop - start for start, stop in windows)
+        if self._price is not None:
+            return {self._price: number - size}
+        if number - size > _MOST_DISTANCES:
             return None
         return Counter(cost for value in self._ordered for _, cost in self._changes(value))
 
     def _changes(self, value: Value) -> Iterator[tuple[Value, Fraction]]:
-        if not self._near or isinstance(value, str):
-            return ((v, self._price) for v in self._domain if v != value)
-        start, stop = self._window(value)
-        near = (v for v in self._ordered[start:stop] if v != value)
-        return ((v, FREE if self._free else abs(v - value)) for v in near)
+        if self._reach is None or isinstance(value, str):
+            price = self._price or FREE
+            return ((other, price) for other in self._domain if other != value)
+        start, stop = self._window(value, self._reach)
+        near = (other for other in self._ordered[start:stop] if other != value)
+        return ((v, abs(v - value) if self._price is None else FREE) for v in near)
 
-    def _window(self, value: Fraction) -> tuple[int, int]:
-        low, high = value - self._back, value + self._ahead
+    def _window(self, value: Fraction, reach: tuple[Fraction, Fraction]) -> tuple[int, int]:
+        low, high = value - reach[0], value + reach[1]
         return bisect_left(self._ordered, low), bisect_right(self._ordered, high)
 
 
@@ -143,40 +141,37 @@ _MOST_COSTS = 100_000
 """Counting gives up when the sums of costs take more different values than this."""
 
 
+def rule_of(program: Program, selection: PairSelection) -> Within | Everyone | None:
+    """Return the rule by which pairs are selected; None if they are listed."""
+    adjacency = program.adjacency
+    if isinstance(selection, OrderedPairs) or isinstance(adjacency, Listed):
+        return None
+    return adjacency
+
+
 def select_pairs(program: Program, selection: PairSelection) -> Iterator[Pair]:
     """Stream the ordered pairs to check; memory does not grow with their number.
 
     Raises:
         UserError: If the adjacency measures distances between named values.
     """
-    match selection:
-        case OrderedPairs(pairs):
-            return iter(pairs)
-        case AllPairs():
-            return adjacent_pairs(program.inputs, program.adjacency)
-        case _:
-            assert_never(selection)
+    if isinstance(selection, OrderedPairs):
+        return iter(selection.pairs)
+    return adjacent_pairs(program.inputs, program.adjacency)
 
 
 def count_selected(program: Program, selection: PairSelection) -> int | None:
     """Return how many pairs `select_pairs` will yield; None if counting is too much work, or there
     are infinitely many."""
-    match selection:
-        case OrderedPairs(pairs):
-            return len(pairs)
-        case AllPairs():
-            if has_real_inputs(program):
-                return None
-            return count_pairs(program.inputs, program.adjacency)
-        case _:
-            assert_never(selection)
+    if isinstance(selection, OrderedPairs):
+        return len(selection.pairs)
+    return None if has_real_inputs(program) else count_pairs(program.inputs, program.adjacency)
 
 
 def are_very_many(program: Program, selection: PairSelection) -> bool:
     """Whether going through the finitely many pairs of a program is to be avoided."""
-    if has_real_inputs(program) or not isinstance(selection, AllPairs):
-        return False
-    if len(program.inputs) > FEW_INPUTS:
+    listed = isinstance(selection, OrderedPairs)
+    if listed or has_real_inputs(program) or len(program.inputs) > FEW_INPUTS:
         return False
     total = count_selected(program, selection)
     return total is None or total > VERY_MANY
@@ -190,7 +185,9 @@ def adjacent_pairs(cells: tuple[Cell, ...], adjacency: Adjacency) -> Iterator[Pa
     """
     if isinstance(adjacency, Listed):
         return iter(_listed(adjacency))
-    return _stream(cells, _relations(cells, adjacency), radius_of(adjacency))
+    relations, radius = _relations(cells, adjacency), radius_of(adjacency)
+    inputs = product(*(cell.domain for cell in cells))
+    return ((u, v) for u in inputs for v in _neighbours(u, relations, radius))
 
 
 def _listed(adjacency: Listed) -> tuple[Pair, ...]:
@@ -239,14 +236,6 @@ def count_pairs(cells: tuple[Cell, ...], adjacency: Adjacency) -> int | None:
     return sum(ways.values()) - inputs
 
 
-def _stream(
-    cells: tuple[Cell, ...], relations: Sequence[CellAdjacency], radius: Fraction
-) -> Iterator[Pair]:
-    for input in product(*(cell.domain for cell in cells)):
-        for neighbour in _neighbours(input, relations, radius):
-            yield input, neighbour
-
-
 def _neighbours(
     input: Input, relations: Sequence[CellAdjacency], radius: Fraction
 ) -> Iterator[Input]:
@@ -268,8 +257,6 @@ def _neighbours(
 
 def _relations(cells: tuple[Cell, ...], adjacency: Within | Everyone) -> list[CellAdjacency]:
     # Arrays repeat one domain in every cell: its relation is made once and shared.
-    made: dict[tuple[Value, ...], CellAdjacency] = {}
-    for cell in cells:
-        if cell.domain not in made:
-            made[cell.domain] = CellAdjacency(cell, adjacency)
+    alike = {cell.domain: cell for cell in reversed(cells)}
+    made = {domain: CellAdjacency(cell, adjacency) for domain, cell in alike.items()}
     return [made[cell.domain] for cell in cells]

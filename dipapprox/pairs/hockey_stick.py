@@ -17,8 +17,6 @@ that factor is applied exactly, on rationals, in `enclosure`.
 Integers. Probabilities, scaled or not, are rounded outward to multiples of 2^-scale; differences,
 maxima and sums are exact. For precisions beyond doubles; arrays of Python integers.
 
-Tables. Probabilities in bulk, as bounds for sums over pairs: doubles first, integers beyond them.
-
 Pair list. Ordered pairs as arrays of input numbers, and Lemma 2's sum over all of them in doubles.
 """
 
@@ -33,12 +31,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dipapprox.arithmetic import rounding
-from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.language.core import Input
 from dipapprox.limits import Limits
-from dipapprox.numerics.bulk import Bounds, BulkSource
 from dipapprox.pairs.divergence import Factor
 from dipapprox.pairs.selections import Pair
 from dipapprox.pairs.walk import Block
@@ -77,21 +74,13 @@ class HockeyStickBounds:
 
     def take(self, places: NDArray[np.intp]) -> HockeyStickBounds:
         """Return the bounds at some places of the first axis."""
-        return HockeyStickBounds(
-            self.lower[places],
-            self.upper[places],
-            self.low_scaled[places],
-            self.high_scaled[places],
-            self.scale,
-        )
+        lower, upper = self.lower[places], self.upper[places]
+        low, high = self.low_scaled[places], self.high_scaled[places]
+        return HockeyStickBounds(lower, upper, low, high, self.scale)
 
     def least(self, first: Places, second: Places) -> Numbers:
-        """Return lower bounds of the terms of pairs, to be added up and handed to `enclosure`.
-
-        Args:
-            first: Places of u on the first axis.
-            second: Places of u', the same shape.
-        """
+        """Return lower bounds of the terms of pairs, to be added up and handed to `enclosure`:
+        by places of u, and of u', on the first axis."""
         return _positive_differences(self.lower, first, self.high_scaled, second)
 
     def most(self, first: Places, second: Places) -> Numbers:
@@ -162,18 +151,16 @@ def bounds_in_integers(
     unit = 2**scale
     never = 2 * unit  # above every probability: what an infinite factor amounts to
     size = len(enclosures)
-    columns = np.empty((4, size), dtype=object)
+    columns = np.zeros((4, size), dtype=object)
     for k, p in enumerate(enclosures):
         columns[0, k] = (p.lower * unit).__floor__()
         columns[1, k] = (p.upper * unit).__ceil__()
         columns[2, k] = (factor.lower * p.lower * unit).__floor__()
-        if not p.upper:
-            columns[3, k] = 0
-        elif factor.upper is None:
-            columns[3, k] = never
-        else:
-            columns[3, k] = (factor.upper * p.upper * unit).__ceil__()
-    return HockeyStickBounds(columns[0], columns[1], columns[2], columns[3], scale)
+        if p.upper:
+            top = None if factor.upper is None else factor.upper * p.upper * unit
+            columns[3, k] = never if top is None else top.__ceil__()
+    lower, upper, low, high = columns
+    return HockeyStickBounds(lower, upper, low, high, scale)
 
 
 def _positive_differences(own: Numbers, first: Places, scaled: Numbers, second: Places) -> Numbers:
@@ -187,56 +174,6 @@ def positive_part(numbers: Numbers) -> Numbers:
     """Return max(·, 0) in place."""
     positive: Numbers = np.maximum(numbers, 0, out=numbers)
     return positive
-
-
-class Tables:
-    """Bounds of probabilities, in bulk while doubles suffice, else from enclosures.
-
-    Args:
-        source: Asked for both.
-        outputs: How many outputs there are.
-
-    Attributes:
-        outputs: As given.
-        obstacle: Why some probability could not be enclosed, the first reason met; else None.
-    """
-
-    def __init__(self, source: BulkSource, outputs: int) -> None:
-        self._source = source
-        self.outputs = outputs
-        self.obstacle: str | None = None
-
-    def table(self, inputs: Sequence[Input], bits: int, factor: Factor) -> HockeyStickBounds:
-        """Bound all outputs' probabilities in doubles: arrays (inputs x outputs)."""
-        return self._doubles(self._source.table(inputs, bits), factor)
-
-    def cells(
-        self, outputs: Sequence[int], inputs: Sequence[Input], bits: int, factor: Factor
-    ) -> HockeyStickBounds:
-        """Bound the probability of outputs[k] under inputs[k] for every k.
-
-        In doubles if they carry `bits` bits, else in integers.
-        """
-        if bits <= DOUBLE_BITS:
-            return self._doubles(self._source.cells(outputs, inputs, bits), factor)
-        distinct = list(dict.fromkeys(inputs))
-        distributions = dict(zip(distinct, self._distributions(distinct, bits), strict=True))
-        found = [distributions[u][output] for output, u in zip(outputs, inputs, strict=True)]
-        return bounds_in_integers(found, factor, bits)
-
-    def _doubles(self, bounds: Bounds, factor: Factor) -> HockeyStickBounds:
-        self.obstacle = self.obstacle or bounds.obstacle
-        return bounds_in_doubles(bounds.lower, bounds.upper, factor)
-
-    def _distributions(self, inputs: Sequence[Input], bits: int) -> list[Sequence[Enclosure]]:
-        found: list[Sequence[Enclosure]] = []
-        for distribution in self._source.distributions(inputs, bits):
-            if isinstance(distribution, NotEnclosed):
-                self.obstacle = self.obstacle or distribution.reason
-                found.append((UNIT,) * self.outputs)
-            else:
-                found.append(distribution)
-        return found
 
 
 Array = NDArray[np.float64]
@@ -269,12 +206,7 @@ class PairList:
         return self.inputs[self.first[index]], self.inputs[self.second[index]]
 
     def sums(self, raised: Array, scaled: Array, limits: Limits) -> Array:
-        """Return Σ_o max(raised[u, o] - scaled[u', o], 0) for every pair, rounded.
-
-        Args:
-            raised: Per input and output, >= 0.
-            scaled: The same.
-        """
+        """Return Σ_o max(raised[u, o] - scaled[u', o], 0) for every pair, rounded; both >= 0."""
         sums = np.empty(len(self.first))
         step = max(_BLOCK // max(raised.shape[1], 1), 1)
         for start in range(0, len(sums), step):

@@ -13,12 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from itertools import product
 from math import prod
 from typing import cast
 
-from dipapprox.language.core import Cell, Everyone, Input, Listed, Program, Value, Within
-from dipapprox.pairs.adjacency import FREE, CellAdjacency, radius_of, select_pairs
-from dipapprox.pairs.selections import OrderedPairs, Pair, PairSelection
+from dipapprox.language.core import Cell, Everyone, Input, Program, Value, Within
+from dipapprox.pairs.adjacency import FREE, CellAdjacency, radius_of, rule_of, select_pairs
+from dipapprox.pairs.selections import Pair, PairSelection
 
 FEW_PAIRS = 100
 """Among so many pairs no order pays."""
@@ -64,12 +65,10 @@ def likely_first(program: Program, selection: PairSelection, total: int | None) 
     Raises:
         UserError: If the adjacency measures distances between named values.
     """
-    stream = select_pairs(program, selection)
-    adjacency = program.adjacency
-    few = total is not None and total <= FEW_PAIRS
-    if few or isinstance(selection, OrderedPairs) or isinstance(adjacency, Listed):
+    stream, rule = select_pairs(program, selection), rule_of(program, selection)
+    if rule is None or (total is not None and total <= FEW_PAIRS):
         return stream
-    return _brought_forward(list(likely_pairs(program.inputs, adjacency)), stream)
+    return _brought_forward(list(likely_pairs(program.inputs, rule)), stream)
 
 
 def _brought_forward(first: Sequence[Pair], stream: Iterator[Pair]) -> Iterator[Pair]:
@@ -102,21 +101,18 @@ def likely_pairs(cells: Sequence[Cell], adjacency: Within | Everyone) -> Iterato
     met: set[tuple[_Places, _Places]] = set()
     for places in dict.fromkeys(_inputs([len(own.values) for own in changes])):
         input = valued(places)
-        for rise in _RISES:
-            for sign in (1, -1):
-                others = _changed(places, rise, sign, changes, radius)
-                ahead, back = (places, others), (others, places)
-                allowed = [
-                    each
-                    for each in (ahead, back)
-                    if each not in met and _are_adjacent(*each, changes, radius)
-                ]
-                if allowed:
-                    met.update(allowed)
-                    other = valued(others)
-                    yield from (
-                        (input, other) if each is ahead else (other, input) for each in allowed
-                    )
+        for rise, sign in product(_RISES, (1, -1)):
+            others = _changed(places, rise, sign, changes, radius)
+            ahead, back = (places, others), (others, places)
+            allowed = [
+                each
+                for each in (ahead, back)
+                if each not in met and _are_adjacent(*each, changes, radius)
+            ]
+            if allowed:
+                met.update(allowed)
+                other = valued(others)
+                yield from ((input, other) if each is ahead else (other, input) for each in allowed)
 
 
 _Places = tuple[int, ...]
@@ -146,23 +142,18 @@ class _Changes:
 
     def __init__(self, cell: Cell, adjacency: Within | Everyone) -> None:
         self._relation = CellAdjacency(cell, adjacency)
-        self.values = _ascending(cell.domain)
+        named = any(isinstance(value, str) for value in cell.domain)
+        numbers = cast("tuple[Fraction, ...]", cell.domain)
+        self.values: tuple[Value, ...] = cell.domain if named else tuple(sorted(numbers))
         self._place = {value: place for place, value in enumerate(self.values)}
         self._costs: dict[int, dict[int, Fraction]] = {}
 
     def costs(self, place: int) -> Mapping[int, Fraction]:
         """Return the places of the values that a value may change to, with what each costs."""
-        found = self._costs.get(place)
-        if found is None:
+        if place not in self._costs:
             changes = self._relation.of(self.values[place])
-            found = self._costs[place] = {self._place[value]: cost for value, cost in changes}
-        return found
-
-
-def _ascending(domain: tuple[Value, ...]) -> tuple[Value, ...]:
-    if any(isinstance(value, str) for value in domain):
-        return domain
-    return tuple(sorted(cast("tuple[Fraction, ...]", domain)))
+            self._costs[place] = {self._place[value]: cost for value, cost in changes}
+        return self._costs[place]
 
 
 def _changed(
@@ -175,13 +166,12 @@ def _changed(
         direction = sign * rise(k, len(places))
         if not direction:
             continue
-        furthest = place
-        for other, cost in changes[k].costs(place).items():
-            if direction * other > direction * furthest and _is_within(cost, left):
-                furthest = other
-        if furthest != place:
+        costs = changes[k].costs(place)
+        near = (other for other, cost in costs.items() if _is_within(cost, left))
+        furthest = max(near, key=lambda other: direction * other, default=place)
+        if direction * furthest > direction * place:
             found[k] = furthest
-            left -= changes[k].costs(place)[furthest]
+            left -= costs[furthest]
     return tuple(found)
 
 

@@ -9,7 +9,7 @@ wide? with more and more bits: all at once, or the pairs that may be the largest
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -24,13 +24,7 @@ from dipapprox.numerics.bulk import ProbabilitySource
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.pairs.adjacency import count_selected
 from dipapprox.pairs.divergence import Factor, divergence
-from dipapprox.pairs.hockey_stick import (
-    DOUBLE_BITS,
-    HockeyStickBounds,
-    Tables,
-    bounds_in_doubles,
-    enclosure,
-)
+from dipapprox.pairs.hockey_stick import DOUBLE_BITS, HockeyStickBounds, enclosure
 from dipapprox.pairs.many_pairs import CountedPairs
 from dipapprox.pairs.maximum import (
     FACTOR_BITS,
@@ -43,7 +37,7 @@ from dipapprox.pairs.maximum import (
     simplest_pair,
 )
 from dipapprox.pairs.search import refined
-from dipapprox.pairs.selected import PairArrays, SelectedPairs, TabledPairs
+from dipapprox.pairs.selected import SelectedPairs, TabledPairs
 from dipapprox.pairs.selections import Pair, PairSelection
 from dipapprox.pairs.walk import Block
 from dipapprox.semantics.state import FinalStates
@@ -82,7 +76,7 @@ class Maxima:
         pairs: int | None,
         ladder: tuple[int, ...],
         together: Together | None,
-        arrays: PairArrays | None,
+        arrays: SelectedPairs | None,
         source: ProbabilitySource,
         limits: Limits,
         progress: Progress = silent,
@@ -113,20 +107,15 @@ class Maxima:
             UserError: If the program's adjacency does not suit its inputs.
         """
         total = count_selected(states.program, selection)
-        selected = SelectedPairs(states, selection, total)
-        arrays = selected.arrays(source, DOUBLE_BITS, limits)
-        plan = selected.plan(in_one_table=arrays.in_one_table)
-        together: Together | None = None
-        if plan is not None:
-            tables = Tables(source, selected.outputs)
-            together = CountedPairs(plan, states.program.inputs, tables, total, limits)
-        return cls(total, ladder, together, arrays, source, limits, progress)
+        selected = SelectedPairs(states, selection, total, source, DOUBLE_BITS, limits)
+        together = None if selected.plan is None else CountedPairs(selected.plan, selected)
+        return cls(total, ladder, together, selected, source, limits, progress)
 
     @property
     def obstacle(self) -> str | None:
         """Why some probability could not be enclosed; None if all could."""
-        together = None if self._together is None else self._together.obstacle
-        return together or (None if self._arrays is None else self._arrays.obstacle)
+        told = (each.obstacle for each in (self._together, self._arrays) if each is not None)
+        return next(filter(None, told), None)
 
     def standing(self, bits: int) -> list[tuple[Pair, list[PairAtoms]]] | None:
         """See `Together`."""
@@ -141,7 +130,7 @@ class Maxima:
             return True
         return False
 
-    def gone_through(self) -> PairArrays:
+    def gone_through(self) -> SelectedPairs:
         """Return the pairs as arrays.
 
         Raises:
@@ -167,18 +156,15 @@ class Maxima:
                 self._progress(done + 1, len(factors))
             return found
         arrays = self.gone_through()
-        return [best.maximum(arrays.outputs, arrays.bits) for best in self._best(arrays, factors)]
-
-    def _best(self, tables: Iterable[TabledPairs], factors: Sequence[Factor]) -> list[_Best]:
         best = [_Best() for _ in factors]
-        for tabled in tables:
+        for tabled in arrays:
             for done, (factor, record) in enumerate(zip(factors, best, strict=True)):
-                bounds = bounds_in_doubles(tabled.lower, tabled.upper, factor)
+                bounds = tabled.bounds(factor)
                 for block in tabled.blocks():
                     self._limits.check()
                     record.take(tabled, block, bounds)
                 self._progress(done + 1, len(factors))
-        return best
+        return [each.maximum(arrays.outputs, arrays.bits) for each in best]
 
     def sharpened(self, factor_at: FactorAt, enough: Enough) -> Maximum:
         """Bound the largest delta at one eps_prv until the enclosure is good enough.
@@ -258,7 +244,7 @@ class Maxima:
         # Sums in doubles are within this of the true ones: see `hockey_stick`.
         harmless = rounding.below(least * (1 - Fraction(arrays.outputs + 4, 2**52)))
         for tabled in arrays:
-            bounds = bounds_in_doubles(tabled.lower, tabled.upper, factor)
+            bounds = tabled.bounds(factor)
             for block in tabled.blocks():
                 self._limits.check()
                 upper = bounds.above(block)

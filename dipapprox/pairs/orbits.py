@@ -14,10 +14,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from math import factorial, prod
 
 from dipapprox.events.symmetry import symmetry_of
-from dipapprox.language.core import Cell, Listed, Value
-from dipapprox.pairs.adjacency import select_pairs
+from dipapprox.language.core import Cell, Value
+from dipapprox.pairs.adjacency import rule_of, select_pairs
 from dipapprox.pairs.likely import likely_first, likely_pairs
-from dipapprox.pairs.selections import AllPairs, Orbit, Pair, PairSelection, one_by_one
+from dipapprox.pairs.selections import Orbit, Pair, PairSelection, one_by_one
 from dipapprox.pairs.walk import Walk, plan_walk
 from dipapprox.semantics.state import FinalStates
 
@@ -31,18 +31,16 @@ def orbits(states: FinalStates, selection: PairSelection, total: int | None) -> 
     Raises:
         UserError: If the program's adjacency does not suit its inputs.
     """
-    program = states.program
-    cells, adjacency = program.inputs, program.adjacency
-    symmetry = symmetry_of(states)
+    program, cells = states.program, states.program.inputs
+    symmetry, rule = symmetry_of(states), rule_of(program, selection)
     groups = () if symmetry is None else symmetry.permuting
-    if all(len(group) == 1 for group in groups):
-        return one_by_one(likely_first(program, selection, total))
-    if not isinstance(selection, AllPairs) or isinstance(adjacency, Listed):
-        return PairOrbits(cells, groups).of(select_pairs(program, selection))
-    walk = plan_walk(cells, adjacency)
-    if walk is None:
-        return one_by_one(likely_first(program, selection, total))
-    return PairOrbits(cells, groups).adjacent(walk, likely_pairs(cells, adjacency))
+    if any(len(group) > 1 for group in groups):
+        if rule is None:
+            return PairOrbits(cells, groups).of(select_pairs(program, selection))
+        walk = plan_walk(cells, rule)
+        if walk is not None:
+            return PairOrbits(cells, groups).adjacent(walk, likely_pairs(cells, rule))
+    return one_by_one(likely_first(program, selection, total))
 
 
 class PairOrbits:
@@ -55,10 +53,7 @@ class PairOrbits:
     def __init__(self, cells: Sequence[Cell], groups: Sequence[tuple[int, ...]]) -> None:
         self._groups = groups
         self._domains = [cells[group[0]].domain for group in groups]
-        alike: dict[tuple[Value, ...], dict[Value, int]] = {}
-        for domain in self._domains:
-            if domain not in alike:
-                alike[domain] = {value: place for place, value in enumerate(domain)}
+        alike = {each: {value: k for k, value in enumerate(each)} for each in set(self._domains)}
         self._places = [alike[domain] for domain in self._domains]
 
     def of(self, pairs: Iterable[Pair]) -> Iterator[Orbit]:

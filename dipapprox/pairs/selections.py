@@ -72,31 +72,21 @@ def numbered_inputs(pairs: Sequence[Pair]) -> tuple[list[tuple[int, int]], list[
 
 def inputs_of(selection: PairSelection) -> list[Input] | None:
     """Return the inputs that listed pairs are made of, each once; None for all adjacent pairs."""
-    match selection:
-        case OrderedPairs(pairs):
-            return numbered_inputs(pairs)[1]
-        case AllPairs():
-            return None
-        case _:
-            assert_never(selection)
+    return numbered_inputs(selection.pairs)[1] if isinstance(selection, OrderedPairs) else None
 
 
 def is_symmetric(program: Program, selection: PairSelection) -> bool:
     """Whether the reverse of every selected pair is selected, too."""
-    match selection:
-        case OrderedPairs(pairs):
-            listed = set(numbered_inputs(pairs)[0])
-            return all((second, first) in listed for first, second in listed)
-        case AllPairs():
-            adjacency = program.adjacency
-            match adjacency:
-                case Within(norm):
-                    return norm not in ONE_WAY
-                case Listed(one_way=one_way):
-                    return not one_way
-                case Everyone():
-                    return True
-                case _:
-                    assert_never(adjacency)
+    if isinstance(selection, OrderedPairs):
+        listed = set(numbered_inputs(selection.pairs)[0])
+        return all((second, first) in listed for first, second in listed)
+    adjacency = program.adjacency
+    match adjacency:
+        case Within(norm):
+            return norm not in ONE_WAY
+        case Listed(one_way=one_way):
+            return not one_way
+        case Everyone():
+            return True
         case _:
-            assert_never(selection)
+            assert_never(adjacency)

@@ -17,6 +17,7 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate
 from math import lcm, prod
+from operator import mul
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,26 +71,23 @@ def plan_walk(cells: tuple[Cell, ...], adjacency: Within | Everyone) -> Walk | N
             continue
         codes = {value: code for code, value in enumerate(cell.domain)}
         relation = CellAdjacency(cell, adjacency)
-        steps: list[tuple[int, int, Fraction]] = []
+        steps = found[cell.domain] = []
         for value, code in codes.items():
             steps.append((code, code, FREE))
             steps += ((code, codes[other], cost) for other, cost in relation.of(value))
             if len(steps) > _MOST_STEPS:
                 return None
-        found[cell.domain] = steps
     costs = [cost for steps in found.values() for _, _, cost in steps]
     unit = lcm(*(cost.denominator for cost in costs))
     if len(cells) * max(costs, default=FREE) * unit > _LARGEST_COST:
         return None
-    made = {domain: _steps(steps, unit) for domain, steps in found.items()}
+    made = {
+        domain: CellSteps(*np.array([(a, b, int(c * unit)) for a, b, c in steps], np.int64).T)
+        for domain, steps in found.items()
+    }
     most = sum(int(made[cell.domain].cost.max()) for cell in cells)
     limit = min(int(radius_of(adjacency) * unit), most)
     return Walk(tuple(made[cell.domain] for cell in cells), None if limit >= most else limit)
-
-
-def _steps(steps: list[tuple[int, int, Fraction]], unit: int) -> CellSteps:
-    columns = np.array([(a, b, int(cost * unit)) for a, b, cost in steps], dtype=np.int64)
-    return CellSteps(columns[:, 0], columns[:, 1], columns[:, 2])
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,16 +105,6 @@ class Block:
         return Block(self.first[places], self.second[places])
 
 
-@dataclass(frozen=True, slots=True)
-class _Partial:
-    """Pairs whose cells before `cell` have their values; the others have code 0."""
-
-    cell: int
-    first: Integers
-    second: Integers
-    spent: Integers
-
-
 class InputNumbers:
     """Numbers for all inputs of a program."""
 
@@ -128,7 +116,7 @@ class InputNumbers:
     def strides(self) -> tuple[int, ...]:
         """How far apart inputs are that differ by 1 in one cell: numbers of a bit for each cell."""
         sizes = [len(domain) for domain in self._domains]
-        return tuple(accumulate(sizes[:0:-1], lambda a, b: a * b, initial=1))[::-1]
+        return tuple(accumulate(sizes[:0:-1], mul, initial=1))[::-1]
 
     def input(self, number: int) -> Input:
         """Return the input with a number."""
@@ -147,30 +135,21 @@ def pair_blocks(cells: Sequence[Cell], walk: Walk, size: int) -> Iterator[Block]
         size: Most pairs in a block, unless one step of one pair already gives more.
     """
     strides = InputNumbers(cells).strides
-    start = np.zeros(1, dtype=np.int64)
-    stack = [_Partial(0, start, start, start)]
+    # How many cells have values, the others having code 0; and rows: u, u', and the costs so far.
+    stack = [(0, np.zeros((3, 1), np.int64))]
     while stack:
-        part = stack.pop()
-        if part.cell == len(cells):
-            different = part.first != part.second
+        cell, rows = stack.pop()
+        if cell == len(cells):
+            different = rows[0] != rows[1]
             if different.any():
-                yield Block(part.first[different], part.second[different])
+                yield Block(*rows[:2, different])
             continue
-        steps = walk.steps[part.cell]
-        most = max(size // len(steps), 1)
-        if len(part.first) > most:
-            rest = slice(most, None)
-            stack.append(_Partial(part.cell, part.first[rest], part.second[rest], part.spent[rest]))
-        part = _Partial(part.cell, part.first[:most], part.second[:most], part.spent[:most])
-        stack.append(_stepped(part, walk, strides[part.cell]))
-
-
-def _stepped(part: _Partial, walk: Walk, stride: int) -> _Partial:
-    steps = walk.steps[part.cell]
-    first = (part.first[:, None] + stride * steps.first[None, :]).ravel()
-    second = (part.second[:, None] + stride * steps.second[None, :]).ravel()
-    if walk.radius is None:
-        return _Partial(part.cell + 1, first, second, np.zeros(len(first), dtype=np.int64))
-    spent = (part.spent[:, None] + steps.cost[None, :]).ravel()
-    kept = np.flatnonzero(spent <= walk.radius)
-    return _Partial(part.cell + 1, first[kept], second[kept], spent[kept])
+        own = walk.steps[cell]
+        most = max(size // len(own), 1)
+        if rows.shape[1] > most:
+            stack.append((cell, rows[:, most:]))
+        steps = np.array([strides[cell] * own.first, strides[cell] * own.second, own.cost])
+        rows = (rows[:, :most, None] + steps[:, None, :]).reshape(3, -1)
+        if walk.radius is not None:
+            rows = rows[:, rows[2] <= walk.radius]
+        stack.append((cell + 1, rows))

@@ -22,7 +22,6 @@ from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.pairs.adjacency import adjacent_pairs, count_pairs
 from dipapprox.pairs.counters import plan_counters
 from dipapprox.pairs.divergence import Growth, divergence, eps_prv_factor
-from dipapprox.pairs.hockey_stick import Tables
 from dipapprox.pairs.largest import MOST_EXPANSIONS, largest_delta
 from dipapprox.pairs.many_pairs import CountedPairs, search_blocks
 from dipapprox.pairs.maximum import search_together
@@ -63,8 +62,9 @@ class Opened:
     def search(self, delta: Fraction, budget: Fraction) -> Search:
         return Search(self.probabilities, delta, Growth(budget), precisions(40, 160), Limits())
 
-    def tables(self) -> Tables:
-        return Tables(self.probabilities, len(self.states.outputs))
+    def selected(self, bits: int = 40) -> SelectedPairs:
+        total = len(self.pairs())
+        return SelectedPairs(self.states, AllPairs(), total, self.probabilities, bits, Limits())
 
 
 @cache
@@ -96,10 +96,10 @@ def test_counters_on_arbitrary_numbers(name: str) -> None:
     assert walk is not None
     plan = plan_counters(CellSymmetry(states), program.inputs, walk, MOST_EXPANSIONS)
     assert plan is not None
-    tables = Tables(source, len(states.outputs))
+    selected = SelectedPairs(states, AllPairs(), len(pairs), source, 40, Limits())
     # Doubles or integers, now these, now those.
     bits = 40 if len(name) % 2 else 100
-    ask = partial(tables.cells, bits=bits, factor=factor)
+    ask = partial(selected.cells, bits=bits, factor=factor)
     largest = largest_delta(plan, program.inputs, ask, bits, Limits())
     assert true in largest.delta
     assert largest.delta.width < Fraction(1, 2**45)
@@ -114,16 +114,12 @@ def by_counters(of: Opened, search: Search) -> None:
     assert walk is not None
     plan = plan_counters(CellSymmetry(of.states), program.inputs, walk, MOST_EXPANSIONS)
     assert plan is not None
-    total = count_pairs(program.inputs, program.adjacency)
-    assert total is not None
-    counted = CountedPairs(plan, program.inputs, of.tables(), total, Limits())
-    assert search_together(search, counted, total)
+    counted = CountedPairs(plan, of.selected())
+    assert search_together(search, counted, len(of.pairs()))
 
 
 def in_blocks(of: Opened, search: Search) -> None:
-    pairs = SelectedPairs(of.states, AllPairs(), len(of.pairs()))
-    arrays = pairs.arrays(of.probabilities, search.ladder[0], search.limits)
-    search_blocks(search, arrays, pairs.total, silent)
+    search_blocks(search, of.selected(search.ladder[0]), silent)
 
 
 Searching = Callable[[Opened, Search], None]
