@@ -39,7 +39,6 @@ from numpy.typing import NDArray
 
 from dipapprox.arithmetic.rounding import Array
 from dipapprox.data_classes import dataclass
-from dipapprox.pairs.adjacency import FREE
 from dipapprox.pairs.boxes.cells import PairSet
 from dipapprox.pairs.boxes.models import Models
 from dipapprox.pairs.boxes.polygons import (
@@ -48,9 +47,9 @@ from dipapprox.pairs.boxes.polygons import (
     Polygon,
     X,
     Y,
-    clipped,
     extent,
     faces,
+    sides,
     tidy,
 )
 
@@ -125,7 +124,7 @@ class SetChoice:
             factor: The true one may be larger than that; P_o(u') is at most 1.
 
         Returns:
-            Also whether another choice is not as good, or better, on all of the set.
+            Also whether this choice is not worse than another one on all of the set.
         """
         above, below = least - factor.width >= 0, most <= 0
         worse = (self.left & above) | (self.taken & (most < 0))
@@ -139,78 +138,57 @@ def bound(
 
     Args:
         pairs: The set.
-        first: Of the outputs on the box of u.
-        second: Of the outputs on the box of u'.
+        first: Of the outputs on the box of u; `second` on that of u'.
         factor: e^eps_prv.
         choice: Which outputs are taken, or left, in any case.
     """
-    e, axes = factor.taken, range(len(pairs.polygons))
-    offsets = [_offsets(polygon) for polygon in pairs.polygons]
-    values = first.values - e * second.values
-    terms = np.abs(first.values) + e * np.abs(second.values)
-    most, least = values.copy(), values.copy()
-    for axis, (x, y) in zip(axes, offsets, strict=True):
-        own, other = first.gradients[:, axis], e * second.gradients[:, axis]
-        forms = np.outer(own, x) - np.outer(other, y)
-        most += forms.max(axis=1)
-        least += forms.min(axis=1)
-        terms += np.abs(own) * np.abs(x).max() + np.abs(other) * np.abs(y).max()
-    terms += np.abs(first.bends).sum(axis=(1, 2)) + e * np.abs(second.bends).sum(axis=(1, 2))
-    slack = (2 * len(axes) ** 2 + 34 + len(values)) * _UNIT
-    off = (first.spreads + e * second.spreads + slack * terms) * (1 + 8 * _UNIT)
-    rest = (first.rests + e * second.rests + slack * terms) * (1 + 8 * _UNIT)
-    least, most = least - off, most + off
-    positive, negative, is_of_use = choice.settled(least, most, factor)
+    h = _Differences(pairs, first, second, factor)
+    positive, negative, is_of_use = choice.settled(h.least, h.most, factor)
     if not is_of_use:
         return OF_NO_USE
-    sums = _Sums(pairs, first, second, e, values, rest, slack * terms)
-    upper, best = sums.largest(least, most, choice)
-    noise = float((first.noises + e * second.noises + slack * terms).sum())
-    sharp = float(off.sum()) <= _SHARP * noise
-    signs = _signs(pairs, first, second, factor, positive, negative)
-    parts = tuple(map(faces, pairs.polygons, signs))
-    return Bound(max(upper, 0.0), best, parts, sharp)
+    upper, best = h.largest(choice)
+    parts = tuple(map(faces, pairs.polygons, h.signs(positive, negative)))
+    return Bound(max(upper, 0.0), best, parts, h.sharp)
 
 
-class _Sums:
-    """Bounds of Σ share_o h_o on a set of pairs, for shares in [0, 1].
+class _Differences:
+    """The h_o on a set of pairs.
 
-    Args:
-        pairs: The set.
-        first: Of the outputs on the box of u.
-        second: Of the outputs on the box of u'.
-        e: The factor in h_o.
-        values: h_o at the centres of the boxes, about.
-        off: How far h_o is at most from its form of second degree.
-        rounding: Of a few sums of the terms of each h_o.
+    Attributes:
+        least: Lower bounds.
+        most: Upper bounds.
+        sharp: See `Bound`.
     """
 
-    def __init__(
-        self,
-        pairs: PairSet,
-        first: Models,
-        second: Models,
-        e: float,
-        values: Array,
-        off: Array,
-        rounding: Array,
-    ) -> None:
-        self._pairs, self._first, self._second, self._e = pairs, first, second, e
-        self._values, self._off, self._rounding = values, off, rounding
+    def __init__(self, pairs: PairSet, first: Models, second: Models, factor: FactorBounds) -> None:
+        e = factor.taken
+        self._pairs, self._first, self._second = pairs, first, second
+        self._factor, self._e = factor, e
+        self._values = first.values - e * second.values  # at the centres of the boxes, about
+        terms = np.abs(first.values) + e * np.abs(second.values)
+        most, least = self._values.copy(), self._values.copy()
+        for axis, (x, y) in enumerate(map(_offsets, pairs.polygons)):
+            own, other = first.gradients[:, axis], e * second.gradients[:, axis]
+            forms = np.outer(own, x) - np.outer(other, y)
+            most += forms.max(axis=1)
+            least += forms.min(axis=1)
+            terms += np.abs(own) * np.abs(x).max() + np.abs(other) * np.abs(y).max()
+        terms += np.abs(first.bends).sum(axis=(1, 2)) + e * np.abs(second.bends).sum(axis=(1, 2))
+        slack = (2 * len(pairs.polygons) ** 2 + 34 + len(terms)) * _UNIT
+        self._rounding = slack * terms  # of a few sums of the terms of each h_o
+        # How far each is from its linear form, and from that of second degree.
+        off = (first.spreads + e * second.spreads + self._rounding) * (1 + 8 * _UNIT)
+        self._off = (first.rests + e * second.rests + self._rounding) * (1 + 8 * _UNIT)
+        self.least, self.most = least - off, most + off
+        noise = float((first.noises + e * second.noises + self._rounding).sum())
+        self.sharp = float(off.sum()) <= _SHARP * noise
         self._shapes = [_corners(polygon, pairs.is_bound) for polygon in pairs.polygons]
-        self._offsets = [_offsets(shape) for shape in self._shapes]
+        self._places = [_offsets(shape) for shape in self._shapes]
         self._turns = _turns(pairs.polygons)
 
-    def largest(
-        self, least: Array, most: Array, choice: SetChoice
-    ) -> tuple[float, tuple[Point, ...]]:
-        """Bound delta; also return corners where the bound is about attained.
-
-        Args:
-            least: Lower bounds of the h_o.
-            most: Upper bounds.
-            choice: Which outputs are taken, or left, in any case.
-        """
+    def largest(self, choice: SetChoice) -> tuple[float, tuple[Point, ...]]:
+        """Bound delta; also return corners where the bound is about attained."""
+        least, most = self.least, self.most
         certain = choice.taken | ~choice.left & (least >= 0)
         undecided = np.flatnonzero(~certain & ~choice.left & (most > 0))
         chord, rise = certain.astype(np.float64), 0.0
@@ -231,7 +209,8 @@ class _Sums:
         return upper, best
 
     def _bound(self, shares: Array, rise: float) -> tuple[float, tuple[Point, ...]]:
-        """Bound rise + Σ share_o h_o, as it stands and as 1 - E - Σ (1 - share_o) h_o + rise."""
+        """Bound rise + Σ share_o h_o for shares in [0, 1], as it stands and as 1 - E -
+        Σ (1 - share_o) h_o + rise."""
         found = []
         for sign, own, constant in ((1, shares, 0.0), (-1, 1 - shares, 1 - self._e)):
             gx = sign * (own @ self._first.gradients)
@@ -253,7 +232,7 @@ class _Sums:
     def _form(self, gx: Array, gy: Array) -> tuple[tuple[Point, ...], float]:
         """Return corners that maximise a linear form, and its maximum, or more."""
         pairs = self._pairs
-        forms = [gx[k] * x + gy[k] * y for k, (x, y) in enumerate(self._offsets)]
+        forms = [gx[k] * x + gy[k] * y for k, (x, y) in enumerate(self._places)]
         if not pairs.is_bound or pairs.budget is None:
             places = [int(np.argmax(form)) for form in forms]
             total = float(sum(form.max() for form in forms))
@@ -271,6 +250,30 @@ class _Sums:
                     total, places = found, [int(np.argmax(each)) for each in priced]
         return tuple(s[k] for s, k in zip(self._shapes, places, strict=True)), total
 
+    def signs(self, positive: Taken, negative: Taken) -> list[list[Direction]]:
+        """Return for each polygon directions along which delta never falls.
+
+        Args:
+            positive: Outputs that are taken everywhere.
+            negative: Outputs that are left everywhere.
+        """
+        first, second, e, width = self._first, self._second, self._e, self._factor.width
+        found: list[list[Direction]] = []
+        for axis in range(len(self._pairs.polygons)):
+            low, high = first.lowest[:, axis], first.highest[:, axis]
+            low_y, high_y = -e * second.highest[:, axis], -e * second.lowest[:, axis]
+            x = _sign(low, high, positive, negative)
+            y = _sign(low_y, high_y, positive, negative)
+            both = 0
+            if np.isfinite(width):
+                # In the sum of both the factor matters, and the rounding of what may cancel.
+                sizes = np.maximum(np.abs(second.lowest[:, axis]), np.abs(second.highest[:, axis]))
+                terms = np.abs(low) + np.abs(high) + np.abs(low_y) + np.abs(high_y)
+                off = sizes * width + terms * _UNIT
+                both = _sign(low + low_y - off, high + high_y + off, positive, negative)
+            found.append(_directions(x, y, both, self._pairs.is_bound))
+        return found
+
 
 def _turns(polygons: Sequence[Polygon]) -> Array | None:
     """Say what T_2(z_i) and z_i z_j of u' are for those of u; None if some polygon has an inside.
@@ -286,20 +289,13 @@ def _turns(polygons: Sequence[Polygon]) -> Array | None:
 
 def _corners(polygon: Polygon, is_bound: bool) -> Polygon:
     """Return the corners; where distances count, the places where x = y at the border as well."""
-    if not is_bound:
-        return polygon
-    ahead, back = clipped(polygon, 1, -1, FREE), clipped(polygon, -1, 1, FREE)
-    return tidy((*ahead, *back))
+    return tidy(corner for side in sides(polygon) for corner in side) if is_bound else polygon
 
 
 def _offsets(polygon: Polygon) -> Array:
     """Return the corners as offsets from the centres of the extents: arrays of x, and of y."""
-    rows = []
-    for coordinate in (0, 1):
-        low, high = extent(polygon, coordinate)
-        centre = (low + high) / 2
-        rows.append([float(corner[coordinate] - centre) for corner in polygon])
-    return np.array(rows)
+    centres = [sum(extent(polygon, coordinate)) / 2 for coordinate in (X, Y)]
+    return np.array([[float(c[k] - centres[k]) for c in polygon] for k in (X, Y)])
 
 
 def _prices(forms: Sequence[Array], lengths: Sequence[Array]) -> list[float]:
@@ -311,33 +307,6 @@ def _prices(forms: Sequence[Array], lengths: Sequence[Array]) -> list[float]:
             far, near = form[own == own.max()].max(), form[own == own.min()].max()
             found.add(max(float(far - near) / spread, 0.0))
     return sorted(found)
-
-
-def _signs(
-    pairs: PairSet,
-    first: Models,
-    second: Models,
-    factor: FactorBounds,
-    positive: Taken,
-    negative: Taken,
-) -> list[list[Direction]]:
-    """Return for each polygon directions along which delta never falls."""
-    e = factor.taken
-    found: list[list[Direction]] = []
-    for axis in range(len(pairs.polygons)):
-        low, high = first.lowest[:, axis], first.highest[:, axis]
-        low_y, high_y = -e * second.highest[:, axis], -e * second.lowest[:, axis]
-        x = _sign(low, high, positive, negative)
-        y = _sign(low_y, high_y, positive, negative)
-        both = 0
-        if np.isfinite(factor.width):
-            # In the sum of both the factor matters, and so does the rounding of what may cancel.
-            sizes = np.maximum(np.abs(second.lowest[:, axis]), np.abs(second.highest[:, axis]))
-            terms = np.abs(low) + np.abs(high) + np.abs(low_y) + np.abs(high_y)
-            off = sizes * factor.width + terms * _UNIT
-            both = _sign(low + low_y - off, high + high_y + off, positive, negative)
-        found.append(_directions(x, y, both, pairs.is_bound))
-    return found
 
 
 def _sign(low: Array, high: Array, positive: Taken, negative: Taken) -> int:

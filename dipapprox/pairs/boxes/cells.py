@@ -7,19 +7,32 @@ distances of real inputs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
-from typing import assert_never
 
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.language.core import Cell, Everyone, Input, Listed, Norm, Program, Value, Within
 from dipapprox.language.domains import AllReals
-from dipapprox.pairs.adjacency import FREE, CellAdjacency, radius_of
-from dipapprox.pairs.boxes.polygons import Polygon, clipped, diagonal, extent, rectangle
+from dipapprox.pairs.adjacency import FREE, CellAdjacency, radius_of, reach_of
+from dipapprox.pairs.boxes.polygons import (
+    Point,
+    Polygon,
+    X,
+    Y,
+    clipped,
+    diagonal,
+    extent,
+    rectangle,
+)
+from dipapprox.pairs.selections import Pair
 
 _MOST_SETS = 20_000
 """Combinations of the values of finite inputs."""
+
+
+Fixed = tuple[Value | None, ...]
+"""The values of the finite inputs; None for real ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,14 +41,13 @@ class PairSet:
 
     Attributes:
         polygons: For each real input, in the order of the program.
-        first: The values of u, of real inputs None.
-        second: Of u' likewise.
+        first: Of u; `second` of u'.
         budget: The most that distances of real inputs may add up to; None for no bound.
     """
 
     polygons: tuple[Polygon, ...]
-    first: tuple[Value | None, ...]
-    second: tuple[Value | None, ...]
+    first: Fixed
+    second: Fixed
     budget: Fraction | None
 
     @property
@@ -46,35 +58,39 @@ class PairSet:
     @property
     def is_empty(self) -> bool:
         """Whether even the least distances exceed the budget."""
-        if self.budget is None:
-            return False
-        return sum((distances(each)[0] for each in self.polygons), FREE) > self.budget
+        return self._exceeds(lambda low, high: max(low, -high, FREE))
 
     @property
     def is_bound(self) -> bool:
         """Whether the budget may keep inputs apart that the polygons allow."""
+        return self._exceeds(lambda low, high: max(high, -low))
+
+    def _exceeds(self, distance: Callable[[Fraction, Fraction], Fraction]) -> bool:
         if self.budget is None:
             return False
-        return sum((distances(each)[1] for each in self.polygons), FREE) > self.budget
+        changes = ([x - y for x, y in polygon] for polygon in self.polygons)
+        return sum((distance(min(own), max(own)) for own in changes), FREE) > self.budget
 
-    def pair(self, corners: Sequence[tuple[Fraction, Fraction]]) -> tuple[Input, Input]:
+    def pair(self, corners: Sequence[Point]) -> Pair:
         """Return the pair where real inputs have these values, moved together if they must be."""
         spent = sum((abs(x - y) for x, y in corners), FREE)
         if self.budget is not None and spent > self.budget:
             share = self.budget / spent
             corners = [(x, x + share * (y - x)) for x, y in corners]
-        xs, ys = iter([x for x, _ in corners]), iter([y for _, y in corners])
-        return (
-            tuple(next(xs) if value is None else value for value in self.first),
-            tuple(next(ys) if value is None else value for value in self.second),
+        return filled(self.first, [x for x, _ in corners]), filled(
+            self.second, [y for _, y in corners]
         )
 
 
-def distances(polygon: Polygon) -> tuple[Fraction, Fraction]:
-    """Return the least and the greatest |x - y|."""
-    values = [x - y for x, y in polygon]
-    low, high = min(values), max(values)
-    return max(low, -high, FREE), max(high, -low)
+def filled(fixed: Fixed, reals: Iterable[Fraction]) -> Input:
+    """Return the input with these real values."""
+    values = iter(reals)
+    return tuple([next(values) if value is None else value for value in fixed])
+
+
+def real_places(cells: Sequence[Cell]) -> list[int]:
+    """Return the places of the real inputs."""
+    return [place for place, cell in enumerate(cells) if isinstance(cell.domain, AllReals)]
 
 
 def pairs_of(program: Program) -> list[PairSet]:
@@ -102,72 +118,52 @@ def all_pairs(cells: Sequence[Cell], adjacency: Within | Everyone) -> list[PairS
     """
     radius = radius_of(adjacency)
     bound = isinstance(adjacency, Within) and adjacency.norm is Norm.L1
-    found = [PairSet((), (), (), radius)]
+    found: list[_Option] = [((), (), (), FREE)]
     for cell in cells:
         options = list(_options(cell, adjacency))
-        grown = []
-        for each in found:
-            left = each.budget
-            assert left is not None
-            for option in options:
-                if option.cost <= left:
-                    grown.append(
-                        PairSet(
-                            each.polygons + option.polygon,
-                            (*each.first, option.first),
-                            (*each.second, option.second),
-                            left - option.cost,
-                        )
-                    )
-        if len(grown) > _MOST_SETS:
+        found = [
+            (polygons + polygon, first + one, second + other, spent + cost)
+            for polygons, first, second, spent in found
+            for polygon, one, other, cost in options
+            if spent + cost <= radius
+        ]
+        if len(found) > _MOST_SETS:
             raise LimitReached(f"pair limit: finite inputs have more than {_MOST_SETS} pairs")
-        found = grown
-    if bound:
-        return found
-    return [PairSet(each.polygons, each.first, each.second, None) for each in found]
+    return [
+        PairSet(polygons, first, second, radius - spent if bound else None)
+        for polygons, first, second, spent in found
+    ]
 
 
-@dataclass(frozen=True, slots=True)
-class _Option:
-    """What one input may be in u and u'; a real one has a polygon."""
-
-    polygon: tuple[Polygon, ...]
-    first: Value | None
-    second: Value | None
-    cost: Fraction
+_Option = tuple[tuple[Polygon, ...], Fixed, Fixed, Fraction]
+"""What some inputs may be in u and u', polygons for real ones, and what the change costs."""
 
 
 def _options(cell: Cell, adjacency: Within | Everyone) -> Iterator[_Option]:
+    """Yield what one input may be."""
     if not isinstance(cell.domain, AllReals):
         relation = CellAdjacency(cell, adjacency)
         for value in cell.domain:
-            yield _Option((), value, value, FREE)
+            yield (), (value,), (value,), FREE
             for other, cost in relation.of(value):
-                yield _Option((), value, other, cost)
+                yield (), (value,), (other,), cost
         return
     if cell.domain.bounds is None:
         raise LimitReached(
             f"the input '{cell.name}' has no bounds: only 'real -5..5' and the like are covered"
         )
     low, high = cell.domain.bounds
-    whole = rectangle(low, high)
+    near, price = rectangle(low, high), FREE
     match adjacency:
-        case Everyone():
-            yield _Option((whole,), None, None, FREE)
         case Within(Norm.L0, _):
-            yield _Option((diagonal(low, high),), None, None, FREE)
-            yield _Option((whole,), None, None, Fraction(1))
+            yield (diagonal(low, high),), (None,), (None,), FREE
+            price = Fraction(1)
         case Within(norm, radius):
-            rise = FREE if norm is Norm.DECREASING else radius  # of u' over u
-            fall = FREE if norm is Norm.INCREASING else radius
-            near = clipped(clipped(whole, 1, -1, fall), -1, 1, rise)
-            yield _Option((near,), None, None, FREE)
-        case _:
-            assert_never(adjacency)
+            fall, rise = reach_of(norm, radius)
+            near = clipped(clipped(near, 1, -1, fall), -1, 1, rise)
+    yield (near,), (None,), (None,), price
 
 
 def boxes(pairs: PairSet) -> tuple[tuple[tuple[Fraction, Fraction], ...], ...]:
     """Return the least boxes that hold the real inputs of u, and those of u'."""
-    return tuple(
-        tuple(extent(polygon, coordinate) for polygon in pairs.polygons) for coordinate in (0, 1)
-    )
+    return tuple(tuple([extent(polygon, k) for polygon in pairs.polygons]) for k in (X, Y))

@@ -47,8 +47,7 @@ from dipapprox.limits import Limits
 from dipapprox.pairs.boxes.cells import PairSet
 from dipapprox.pairs.boxes.one_by_one import Fixed, Kind, OneByOne
 from dipapprox.pairs.boxes.polygons import tidy
-from dipapprox.pairs.boxes.search import SetSearch
-from dipapprox.pairs.boxes.some_pairs import Exact
+from dipapprox.pairs.boxes.search import Exact, SetSearch
 from dipapprox.pairs.boxes.thresholds import Thresholds, all_between
 from dipapprox.pairs.boxes.triangles import TriangleSets, halved, have_halves, joined
 from dipapprox.pairs.divergence import Factor

@@ -30,6 +30,7 @@ and those of u' in [-h - r, r] for a radius r. For `all`, u and u' can be moved 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 
 from dipapprox.data_classes import replace
@@ -61,7 +62,7 @@ def with_ends(states: FinalStates, eps: Fraction) -> tuple[FinalStates, Fraction
             known here.
     """
     cells = states.program.inputs
-    free = {cell.name for cell in cells if _is_free(cell)}
+    free = {cell.name for cell in cells if is_free(cell)}
     if not free:
         return states, Fraction(0)
     largest = _largest_of(states, eps)
@@ -75,10 +76,8 @@ def with_ends(states: FinalStates, eps: Fraction) -> tuple[FinalStates, Fraction
         if not names:
             continue
         if len(names) > 1:
-            raise OutOfReach(
-                f"inputs without bounds, {' and '.join(sorted(names)[:2])}, are compared with each "
-                "other"
-            )
+            two = " and ".join(sorted(names)[:2])
+            raise OutOfReach(f"inputs without bounds, {two}, are compared with each other")
         (name,) = names
         slope = form.coefficient(name)
         low, high = form.at({name: Fraction(0)}).extent(lambda cell: ranges[str(cell)])
@@ -89,13 +88,16 @@ def with_ends(states: FinalStates, eps: Fraction) -> tuple[FinalStates, Fraction
         known = ends.get(name, own)
         ends[name] = min(known[0], own[0]), max(known[1], own[1])
         moved += Fraction(len(samples), 2**_BITS)
+    return _between(states, {name: ends.get(name, _NOWHERE) for name in free}), moved
+
+
+def _between(states: FinalStates, ends: Mapping[str, Interval]) -> FinalStates:
+    """Return the states of a program with bounds for some real inputs, rounded outward."""
     inputs = tuple(
-        replace(cell, domain=AllReals(_rounded(ends.get(cell.name, _NOWHERE))))
-        if cell.name in free
-        else cell
-        for cell in cells
+        replace(cell, domain=AllReals(_rounded(ends[cell.name]))) if cell.name in ends else cell
+        for cell in states.program.inputs
     )
-    return replace(states, program=replace(states.program, inputs=inputs)), moved
+    return replace(states, program=replace(states.program, inputs=inputs))
 
 
 def _largest_of(states: FinalStates, eps: Fraction) -> tuple[FinalStates, Fraction] | None:
@@ -107,7 +109,7 @@ def _largest_of(states: FinalStates, eps: Fraction) -> tuple[FinalStates, Fracti
         radius = adjacency.radius
     else:
         return None
-    if not all(map(_is_free, cells)) or states.choices:
+    if not all(map(is_free, cells)) or states.choices:
         return None
     instantiator = Instantiator(states, eps)
     outlines, count = instantiator.outlines, len(cells)
@@ -119,10 +121,8 @@ def _largest_of(states: FinalStates, eps: Fraction) -> tuple[FinalStates, Fracti
     if None in winners or len(winners) != count or len(outlines) != count:
         return None
     far = (_far(states.samples[k].family) * instantiator.scales[k] for k in numbers)
-    ends = _rounded((-2 * max(far) - radius, radius))
-    inputs = tuple(replace(cell, domain=AllReals(ends)) for cell in cells)
-    program = replace(states.program, inputs=inputs)
-    return replace(states, program=program), Fraction(count, 2**_BITS)
+    ends = -2 * max(far) - radius, radius
+    return _between(states, {cell.name: ends for cell in cells}), Fraction(count, 2**_BITS)
 
 
 def _winner(outline: Outline, count: int) -> int | None:
@@ -152,7 +152,8 @@ def _rounded(ends: Interval) -> Interval:
     return (low / unit).__floor__() * unit, (high / unit).__ceil__() * unit
 
 
-def _is_free(cell: Cell) -> bool:
+def is_free(cell: Cell) -> bool:
+    """Whether an input is real and has no bounds."""
     return isinstance(cell.domain, AllReals) and cell.domain.bounds is None
 
 
@@ -164,17 +165,19 @@ def _range(cell: Cell) -> Interval:
     return (min(values), max(values)) if values else _NOWHERE
 
 
-def _guards(
-    states: FinalStates, eps: Fraction
-) -> list[tuple[LinearForm, tuple[tuple[Family, Fraction], ...]]]:
+_Noise = tuple[tuple[Family, Fraction], ...]
+"""The family of every sample, and its coefficient times its scale."""
+
+
+def _guards(states: FinalStates, eps: Fraction) -> list[tuple[LinearForm, _Noise]]:
     """Return the distinct guards: their means as forms over inputs, and their noise.
 
-    Noise is the family, and coefficient times scale. Guards about other samples are other guards,
+    Guards about other samples are other guards,
     whatever their laws: each has noise that may be far out. A guard and the one that holds where it
     does not are one: the same noise is far out.
     """
     instantiator = Instantiator(states, eps)
-    found: dict[tuple[tuple[int, ...], LinearForm, tuple[tuple[Family, Fraction], ...]], None] = {}
+    found: dict[tuple[tuple[int, ...], LinearForm, _Noise], None] = {}
     for outline in instantiator.outlines:
         for guard in outline.guards:
             factors = {outline.samples[own]: guard.coefficient(own) for own in guard.samples()}

@@ -23,7 +23,6 @@ import numpy as np
 from dipapprox.arithmetic.rounding import Array, above
 from dipapprox.cache import Cache
 from dipapprox.data_classes import dataclass
-from dipapprox.language.core import Input, Value
 from dipapprox.language.domains import AllReals
 from dipapprox.limits import Limits
 from dipapprox.numerics.bulk import BulkSource
@@ -37,6 +36,7 @@ from dipapprox.numerics.interpolation.polynomial import (
     nodes,
 )
 from dipapprox.numerics.interpolation.smooth import near, points
+from dipapprox.pairs.boxes.cells import Fixed, filled
 from dipapprox.pairs.boxes.movement import DerivativeSigns, OutOfReach, movements
 from dipapprox.pairs.boxes.patches import MOST_NODES, Box, patches_of
 from dipapprox.semantics.state import FinalStates
@@ -55,9 +55,6 @@ _LARGEST = Fraction(2**200)
 
 _MOST_SCALES = 2**40
 """Ranges of inputs, in scales of noise: far more would be cut as often."""
-
-Fixed = tuple[Value | None, ...]
-"""The values of the finite inputs; None for real ones."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,34 +100,27 @@ class OutputModels:
         self, states: FinalStates, eps: Fraction, bulk: BulkSource, limits: Limits
     ) -> None:
         self._bulk, self._limits = bulk, limits
-        self._places = [
-            k for k, c in enumerate(states.program.inputs) if isinstance(c.domain, AllReals)
-        ]
         self._whole: list[Interval] = []
-        for place in self._places:
-            domain = states.program.inputs[place].domain
-            assert isinstance(domain, AllReals)
-            if domain.bounds is None:
-                raise OutOfReach(f"the input '{states.program.inputs[place].name}' has no bounds")
-            self._whole.append(domain.bounds)
-        # A range of one number moves nothing.
-        names = [
-            states.program.inputs[place].name if low < high else None
-            for place, (low, high) in zip(self._places, self._whole, strict=True)
-        ]
+        names: list[str | None] = []
+        for cell in states.program.inputs:
+            if isinstance(cell.domain, AllReals):
+                if cell.domain.bounds is None:
+                    raise OutOfReach(f"the input '{cell.name}' has no bounds")
+                low, high = cell.domain.bounds
+                self._whole.append((low, high))
+                # A range of one number moves nothing.
+                names.append(cell.name if low < high else None)
         self._outputs = movements(states, eps, names)
         self._require_doubles()
         self.outputs = len(self._outputs)
         self.still = all(output.still for output in self._outputs)
         self.monotone = any(any(output.growth) for output in self._outputs)
         self._with_polynomials = {k for k, o in enumerate(self._outputs) if o.entire is not None}
-        self._axes = tuple(output.axes for output in self._outputs)
+        self._axes = [output.axes for output in self._outputs]
         self._growth = np.zeros((self.outputs, len(names)))
         for k, output in enumerate(self._outputs):
             self._growth[k, output.axes] = output.growth
-        self._steep = [
-            np.array([above(each) for each in output.smooth.steep]) for output in self._outputs
-        ]
+        self._steep = [np.array(list(map(above, each.smooth.steep))) for each in self._outputs]
         self._patches = patches_of(tuple(self._whole), self._outputs)
         self._with_polynomials -= self._patches.too_wide
         self._polynomials: dict[tuple[int, Box, Fixed], Polynomial] = {}
@@ -151,10 +141,10 @@ class OutputModels:
     @property
     def signs(self) -> DerivativeSigns:
         """What guards tell of the signs of derivatives."""
-        depends = np.zeros_like(self._growth, dtype=np.bool_)
+        still = np.ones_like(self._growth, dtype=np.bool_)
         for k, axes in enumerate(self._axes):
-            depends[k, axes] = True
-        return DerivativeSigns((self._growth > 0) | ~depends, (self._growth < 0) | ~depends)
+            still[k, axes] = False
+        return DerivativeSigns((self._growth > 0) | still, (self._growth < 0) | still)
 
     @property
     def forms(self) -> str:
@@ -198,14 +188,11 @@ class OutputModels:
             rests[k], noises[k] = model.rest, model.noise
             bends[np.ix_((k,), axes, axes)] = model.bends
             gradients[k, axes] = model.gradient
-            own = self._own(k, box)
             # Where the box has no width, the form tells nothing of the derivative.
-            still = np.array([low == high for low, high in own], dtype=np.bool_)
+            still = np.array([low == high for low, high in self._own(k, box)], dtype=np.bool_)
             off = model.steepness + np.abs(model.gradient) * 2.0**-52
-            off = np.where(still, np.inf, off)
-            growth = np.array(output.growth)
-            least = np.where(growth > 0, 0.0, -steep)
-            most = np.where(growth < 0, 0.0, steep)
+            off, growth = np.where(still, np.inf, off), np.array(output.growth)
+            least, most = np.where(growth > 0, 0.0, -steep), np.where(growth < 0, 0.0, steep)
             lowest[k, axes] = np.maximum(least, model.gradient - off)
             highest[k, axes] = np.minimum(most, model.gradient + off)
         return Models(values, gradients, spreads, lowest, highest, bends, rests, noises)
@@ -233,33 +220,28 @@ class OutputModels:
                 wanted.update(dict.fromkeys((k, p, fixed) for p in near_box))
         self._evaluate([each for each in wanted if each not in self._values], patch)
         for k, sizes in planned.items():
-            self._polynomials[k, self._own(k, patch), fixed] = self._fitted(
-                k, self._own(k, patch), sizes, fixed
-            )
+            own = self._own(k, patch)
+            self._polynomials[k, own, fixed] = self._fitted(k, own, sizes, fixed)
         for k in missing:
             output, own = self._outputs[k], self._own(k, box)
+            found: _Near
             if k in self._with_polynomials:
-                polynomial = self._polynomials[k, self._own(k, patch), fixed]
-                models[k] = self._models.put((k, own, fixed), polynomial.restricted(own))
+                found = self._polynomials[k, self._own(k, patch), fixed].restricted(own)
             else:
                 places = points(output.smooth, output.growth, own)
                 found = near(output.smooth, output.growth, own, *self._bounds(k, places, fixed))
-                models[k] = self._models.put((k, own, fixed), found)
+            models[k] = self._models.put((k, own, fixed), found)
         return [each for each in models if each is not None]
 
     def _own(self, output: int, box: Box) -> Box:
         return tuple(box[axis] for axis in self._outputs[output].axes)
 
     def _fitted(self, k: int, own: Box, sizes: tuple[int, ...], fixed: Fixed) -> Polynomial:
-        lower, upper = self._bounds(k, _grid(own, sizes), fixed)
+        lower, upper = (each.reshape(sizes) for each in self._bounds(k, _grid(own, sizes), fixed))
+        centres = tuple((low + high) / 2 for low, high in own)
         halves = tuple((high - low) / 2 for low, high in own)
-        return fit(
-            tuple((low + high) / 2 for low, high in own),
-            halves,
-            lower.reshape(sizes),
-            upper.reshape(sizes),
-            tails(self._outputs[k].entire or (), halves, sizes),
-        )
+        left = tails(self._outputs[k].entire or (), halves, sizes)
+        return fit(centres, halves, lower, upper, left)
 
     def _bounds(
         self, output: int, where: Sequence[tuple[Fraction, ...]], fixed: Fixed
@@ -275,26 +257,19 @@ class OutputModels:
                 "the real inputs are too many, or their ranges too wide: more than "
                 f"{2 * _MOST_PROBABILITIES} probabilities would be needed"
             )
-        others = dict(zip(self._places, (low for low, _ in patch), strict=True))
-        asked: list[int] = []
-        inputs: list[Input] = []
-        for k, point, fixed in wanted:
-            own = dict(zip((self._places[a] for a in self._outputs[k].axes), point, strict=True))
-            asked.append(k)
-            inputs.append(
-                tuple(
-                    (own[place] if place in own else others[place]) if value is None else value
-                    for place, value in enumerate(fixed)
-                )
-            )
-        for start in range(0, len(asked), _PORTION):
+        lowest = dict(enumerate(low for low, _ in patch))
+        for start in range(0, len(wanted), _PORTION):
             self._limits.check()
-            part = slice(start, start + _PORTION)
-            bounds = self._bulk.cells(asked[part], inputs[part], _NODE_BITS)
+            part = wanted[start : start + _PORTION]
+            inputs = [
+                filled(fixed, (lowest | dict(zip(self._axes[k], point, strict=True))).values())
+                for k, point, fixed in part
+            ]
+            bounds = self._bulk.cells([k for k, _, _ in part], inputs, _NODE_BITS)
             if bounds.obstacle is not None and (bounds.upper - bounds.lower).max() > 2.0**-20:
                 raise OutOfReach(f"no enclosure: {bounds.obstacle}")
             found = zip(bounds.lower.tolist(), bounds.upper.tolist(), strict=True)
-            self._values.update(zip(wanted[part], found, strict=True))
+            self._values.update(zip(part, found, strict=True))
 
 
 _Near = RestrictedPolynomial | tuple[Model, Array]

@@ -52,6 +52,11 @@ def clipped(polygon: Polygon, a: Fraction | int, b: Fraction | int, most: Fracti
     return tidy(found)
 
 
+def sides(polygon: Polygon) -> tuple[Polygon, Polygon]:
+    """Return where x <= y, and where x >= y."""
+    return clipped(polygon, 1, -1, Fraction(0)), clipped(polygon, -1, 1, Fraction(0))
+
+
 def tidy(corners: Iterable[Point]) -> Polygon:
     """Leave out corners that are met before."""
     return tuple(dict.fromkeys(corners))

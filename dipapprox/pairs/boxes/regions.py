@@ -37,17 +37,17 @@ sets of outputs that become each other one is enough (`regions`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import product
 
 import numpy as np
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import dataclass, replace
 from dipapprox.events.symmetry import CellSymmetry
-from dipapprox.pairs.adjacency import FREE
 from dipapprox.pairs.boxes.bounds import SetChoice, Taken
 from dipapprox.pairs.boxes.cells import PairSet
 from dipapprox.pairs.boxes.movement import DerivativeSigns
-from dipapprox.pairs.boxes.polygons import Polygon, X, Y, clipped, extent, faces, rectangle
+from dipapprox.pairs.boxes.polygons import Polygon, X, Y, cut, extent, faces, rectangle, sides
 
 TRANSLATIONS = "translations"
 SYMMETRY = "symmetric inputs"
@@ -79,11 +79,9 @@ def lowest(roots: Sequence[PairSet]) -> list[PairSet]:
         for axis in moving:
             polygon = root.polygons[axis]
             for coordinate in (X, Y):
-                low, _ = extent(polygon, coordinate)
-                a, b = (1, 0) if coordinate == X else (0, 1)
-                face = clipped(polygon, a, b, low)
+                face, *_ = cut(polygon, coordinate, extent(polygon, coordinate)[0])
                 polygons = (*root.polygons[:axis], face, *root.polygons[axis + 1 :])
-                found[PairSet(polygons, root.first, root.second, root.budget)] = None
+                found[replace(root, polygons=polygons)] = None
     return list(found)
 
 
@@ -143,14 +141,12 @@ def divided(
     outputs = len(signs.rising)
     if outputs > 30 or len(roots) * 2**outputs > _MOST_REGIONS:
         return None
-    known = np.logical_or(signs.rising, signs.falling)
-    if not known.any(axis=0).all():
+    if not (signs.rising | signs.falling).any(axis=0).all():
         return None
-    found = []
-    for taken in _sets_of_outputs(outputs, exchanges):
-        sets = _shortened(roots, signs.of(taken), moves)
-        found.append(PairRegion(tuple(sets), SetChoice(taken, ~taken)))
-    return found
+    return [
+        PairRegion(tuple(_shortened(roots, signs.of(taken), moves)), SetChoice(taken, ~taken))
+        for taken in _sets_of_outputs(outputs, exchanges)
+    ]
 
 
 def _shortened(roots: Sequence[PairSet], signs: Sequence[int], moves: bool) -> list[PairSet]:
@@ -170,22 +166,13 @@ def _is_diagonal(polygon: Polygon) -> bool:
 
 def _on_faces(root: PairSet, signs: Sequence[int]) -> Iterator[PairSet]:
     """Yield the parts of a set where no move that makes f_S larger is possible."""
+    signed = zip(root.polygons, signs, strict=True)
+    options: Iterable[Sequence[Polygon]]
     if root.is_bound:
-        sides = (
-            clipped(polygon, -sign, sign, FREE) if sign else polygon
-            for polygon, sign in zip(root.polygons, signs, strict=True)
-        )
-        yield PairSet(tuple(sides), root.first, root.second, root.budget)
-        return
-    options = [
-        faces(polygon, ((sign, 0), (0, -sign)) if sign else ())
-        for polygon, sign in zip(root.polygons, signs, strict=True)
-    ]
-    stack: list[tuple[Polygon, ...]] = [()]
-    for parts in options:
-        stack = [(*each, part) for each in stack for part in parts]
-    for polygons in stack:
-        yield PairSet(polygons, root.first, root.second, root.budget)
+        options = ([sides(each)[sign > 0] if sign else each] for each, sign in signed)
+    else:
+        options = (faces(each, ((sign, 0), (0, -sign)) if sign else ()) for each, sign in signed)
+    return (replace(root, polygons=polygons) for polygons in product(*options))
 
 
 def _sets_of_outputs(outputs: int, exchanges: Sequence[Sequence[int]]) -> Iterator[Taken]:

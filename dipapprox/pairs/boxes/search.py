@@ -14,27 +14,32 @@ of a pair that was found; so the largest upper bound of what is left bounds all.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from heapq import heappop, heappush
 from itertools import chain, count, islice, product
-from math import prod
+from math import inf, prod
 from typing import ClassVar
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure
 from dipapprox.arithmetic.rounding import above, below
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import BrokenInvariant
 from dipapprox.limits import Limits
 from dipapprox.pairs.boxes.bounds import Bound, FactorBounds, SetChoice, bound
 from dipapprox.pairs.boxes.cells import PairSet, boxes
 from dipapprox.pairs.boxes.models import OutputModels
-from dipapprox.pairs.boxes.polygons import cut, extent, middle
+from dipapprox.pairs.boxes.polygons import Point, X, Y, cut, extent, middle
 from dipapprox.pairs.boxes.regions import PairRegion
-from dipapprox.pairs.boxes.some_pairs import Enough, Exact, candidates, corners, spread
 from dipapprox.pairs.divergence import Factor
 from dipapprox.pairs.maximum import simplest_pair
 from dipapprox.pairs.selections import Pair
+
+Exact = Callable[[Pair], Enclosure]
+"""Encloses delta of a pair."""
+
+Enough = Callable[[Enclosure, int], bool]
+"""Whether an enclosure of the largest delta will do after so many sets."""
 
 _MOST_PARTS = 64
 """Products of edges and corners that one set is replaced by."""
@@ -45,12 +50,10 @@ _MOST_TRIED = 32
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Open:
-    """A set that may hold the largest delta.
+    """A set that may hold the largest delta, which is at most `upper`.
 
     Attributes:
-        upper: At least its largest delta.
         number: Of the set.
-        pairs: The set.
         choice: Which outputs are taken.
         bound: What is known of it; None before it was looked at.
     """
@@ -85,19 +88,14 @@ class BoxSearchResult:
 
 
 class SetSearch(ABC):
-    """A search for the largest delta at one eps_prv, set by set; single pairs are enclosed once.
-
-    Args:
-        exact: Encloses the deltas of single pairs.
-        factor: Bounds of e^eps_prv.
-    """
+    """A search for the largest delta at one eps_prv, set by set; single pairs are enclosed once."""
 
     cheaper: ClassVar[int] = 1
     """Times less than one of `BoxSearch` a set costs."""
 
     def __init__(self, exact: Exact, factor: Factor, limits: Limits) -> None:
         self._exact, self._limits = exact, limits
-        upper = float("inf") if factor.upper is None else above(factor.upper)
+        upper = inf if factor.upper is None else above(factor.upper)
         if factor.upper is not None and factor.upper < 1:
             raise BrokenInvariant("e^eps_prv below 1: all outputs together would count, too")
         self._factor = FactorBounds(below(factor.lower), upper)
@@ -120,10 +118,10 @@ class SetSearch(ABC):
 
     def found(self) -> BoxSearchResult:
         """Return what is known by now."""
-        delta, best = self._enclosure(), simplest_pair(self._known)
+        delta, pair = self._enclosure(), None
+        best = simplest_pair(self._known)
         if best is not None:
-            delta = Enclosure(best[1].lower, delta.upper)
-        pair = None if best is None else best[0]
+            pair, delta = best[0], Enclosure(best[1].lower, delta.upper)
         return BoxSearchResult(delta, pair, self._left(), self._sets)
 
     def _enclosure(self) -> Enclosure:
@@ -178,8 +176,6 @@ class BoxSearch(SetSearch):
     Args:
         regions: Sets that hold all pairs, for every set of outputs that may be best there.
         models: Bounds probabilities.
-        exact: Encloses the deltas of single pairs.
-        factor: Bounds of e^eps_prv.
         likely: Pairs to be tried first.
     """
 
@@ -208,27 +204,18 @@ class BoxSearch(SetSearch):
         first: Iterator[Pair] = (each for part in self._waiting for each in corners(part.pairs))
         wide = [part.pairs for part in self._waiting if not part.pairs.is_one_pair]
         own = max(_MOST_TRIED // len(wide), 2) if wide else 0
-        for pair in chain(
-            islice(first, 1), self._likely, *(spread(corners(each), own) for each in wide)
-        ):
+        for pair in chain(islice(first, 1), self._likely, *(_spread(each, own) for each in wide)):
             self._limits.check()
             self._try(pair)
 
     def _step(self) -> bool:
-        """See `SetSearch`."""
         if not self._waiting or self._waiting[0].upper <= self._least():
             self._waiting = []
             return False
         first = self._waiting[0]
         if first.bound is not None and first.bound.sharp:
             return False  # its bound is the largest, and will not get better
-        self._current = heappop(self._waiting)
-        self._replace_by_others(self._current)
-        self._current = None
-        return True
-
-    def _replace_by_others(self, part: _Open) -> None:
-        """Settle a set, or put others in its place."""
+        self._current = part = heappop(self._waiting)
         self._sets += 1
         pairs = part.pairs
         if pairs.is_one_pair:
@@ -238,13 +225,13 @@ class BoxSearch(SetSearch):
             self._look(part)
         else:
             self._divide(part, part.bound)
+        self._current = None
+        return True
 
     def _upper(self) -> Fraction:
-        """See `SetSearch`."""
         return max((Fraction(each.upper) for each in self._open()), default=Fraction(0))
 
     def _left(self) -> PairSet | None:
-        """See `SetSearch`."""
         open_sets = self._open()
         left = open_sets[0].pairs if open_sets else None
         return None if left is None or left.is_one_pair else left
@@ -266,7 +253,7 @@ class BoxSearch(SetSearch):
         pairs = part.pairs
         wall = self._wall(pairs)
         if wall is not None:
-            self._replace(part, wall, part.upper)
+            self._cut(part, wall, part.upper)
             return
         found = self._bound(pairs, part.choice)
         upper = min(part.upper, found.upper)
@@ -284,9 +271,8 @@ class BoxSearch(SetSearch):
                 for each, polygon in zip(parts, pairs.polygons, strict=True)
             )
         for polygons in product(*parts):
-            own = PairSet(polygons, pairs.first, pairs.second, pairs.budget)
-            same = polygons == pairs.polygons
-            self._put(own, part.choice, upper, found if same else None)
+            known = found if polygons == pairs.polygons else None
+            self._put(replace(pairs, polygons=polygons), part.choice, upper, known)
 
     def _bound(self, pairs: PairSet, choice: SetChoice) -> Bound:
         """Bound a set by near forms."""
@@ -298,12 +284,11 @@ class BoxSearch(SetSearch):
 
     def _wall(self, pairs: PairSet) -> tuple[int, int, Fraction] | None:
         """Return where a border of patches cuts a set; None if it lies in one for u and for u'."""
-        for axis, polygon in enumerate(pairs.polygons):
-            for coordinate in (0, 1):
-                low, high = extent(polygon, coordinate)
-                for place in self._models.walls(axis):
-                    if low < place < high:
-                        return axis, coordinate, place
+        for axis, coordinate in product(range(len(pairs.polygons)), (X, Y)):
+            low, high = extent(pairs.polygons[axis], coordinate)
+            for place in self._models.walls(axis):
+                if low < place < high:
+                    return axis, coordinate, place
         return None
 
     def _divide(self, part: _Open, found: Bound) -> None:
@@ -311,22 +296,19 @@ class BoxSearch(SetSearch):
         polygons = part.pairs.polygons
 
         def size(axis: int) -> float:
-            widths = [
-                float(high - low) for low, high in (extent(polygons[axis], k) for k in (0, 1))
-            ]
-            return max(widths) * self._models.sensitivity(axis)
+            low, high = extent(polygons[axis], middle(polygons[axis])[0])
+            return float(high - low) * self._models.sensitivity(axis)
 
         axis = max(range(len(polygons)), key=size)
-        self._replace(part, (axis, *middle(polygons[axis])), found.upper)
+        self._cut(part, (axis, *middle(polygons[axis])), found.upper)
 
-    def _replace(self, part: _Open, where: tuple[int, int, Fraction], upper: float) -> None:
+    def _cut(self, part: _Open, where: tuple[int, int, Fraction], upper: float) -> None:
         """Cut a set; `where` is the real input, whether in u or in u', and the place."""
         axis, coordinate, place = where
         pairs = part.pairs
         for polygon in cut(pairs.polygons[axis], coordinate, place):
             polygons = (*pairs.polygons[:axis], polygon, *pairs.polygons[axis + 1 :])
-            own = PairSet(polygons, pairs.first, pairs.second, pairs.budget)
-            self._put(own, part.choice, upper)
+            self._put(replace(pairs, polygons=polygons), part.choice, upper)
 
 
 class TriedPairs(SetSearch):
@@ -334,8 +316,6 @@ class TriedPairs(SetSearch):
 
     Args:
         roots: Sets that hold all pairs.
-        exact: Encloses the deltas of single pairs.
-        factor: Bounds of e^eps_prv.
         before: A search that went as far as there were bounds.
     """
 
@@ -349,17 +329,16 @@ class TriedPairs(SetSearch):
     ) -> None:
         super().__init__(exact, factor, limits)
         self._roots = roots
-        self._pairs = candidates(roots, exact)
+        self._pairs = _candidates(roots, exact)
         self._before: BoxSearchResult | None = None
         if before is not None:
             self._before = before.found()
             self._known, self._best = dict(before._known), before._best
 
     def _begin(self) -> None:
-        """See `SetSearch`."""
+        pass
 
     def _step(self) -> bool:
-        """See `SetSearch`."""
         pair = next(self._pairs, None)
         if pair is None:
             return False
@@ -369,11 +348,87 @@ class TriedPairs(SetSearch):
         return True
 
     def _upper(self) -> Fraction:
-        """See `SetSearch`."""
         return UNIT.upper if self._before is None else self._before.delta.upper
 
     def _left(self) -> PairSet | None:
-        """See `SetSearch`."""
         if self._before is not None:
             return self._before.left
         return self._roots[0] if self._roots else None
+
+
+# What is known where bounds of sets are out of reach: single pairs of them are tried.
+
+_MOST_CORNERS = 16
+"""Sets whose corners are looked at."""
+
+_MOST_EDGES = 2
+"""Sets whose longest edges are."""
+
+_MOST_HALVINGS = 16
+"""Of an edge."""
+
+
+def _candidates(roots: Sequence[PairSet], exact: Exact) -> Iterator[Pair]:
+    """Yield pairs at some corners of sets, and along their edges."""
+    for root in roots[:_MOST_CORNERS]:
+        yield from corners(root)
+    for root in roots[:_MOST_EDGES]:
+        sizes = [
+            max(max(abs(x2 - x), abs(y2 - y)) for (x, y), (x2, y2) in _edges(root, edge))
+            for edge in range(max(map(len, root.polygons), default=0))
+        ]
+        for edge, size in enumerate(sizes):
+            if size and 2 * size >= max(sizes):
+                yield from _along(root, edge, exact)
+
+
+def _edges(root: PairSet, number: int) -> list[tuple[Point, Point]]:
+    """Return the edge of this number of every polygon."""
+    return [
+        (polygon[number % len(polygon)], polygon[(number + 1) % len(polygon)])
+        for polygon in root.polygons
+    ]
+
+
+def _along(root: PairSet, edge: int, exact: Exact) -> Iterator[Pair]:
+    """Yield pairs on edges of this number, nearer and nearer to where outputs change most.
+
+    Far from where a program decides, all pairs look alike: what tells of the place is how well the
+    two ends of a stretch, which need not be adjacent, can be told apart.
+    """
+
+    def at(share: Fraction) -> Pair:
+        edges = _edges(root, edge)
+        return root.pair(
+            [(x + share * (x2 - x), y + share * (y2 - y)) for (x, y), (x2, y2) in edges]
+        )
+
+    def change(first: Pair, second: Pair) -> Fraction:
+        ends = first[0], second[0]
+        return max(exact(ends).lower, exact(ends[::-1]).lower)
+
+    low, high = Fraction(0), Fraction(1)
+    for _ in range(_MOST_HALVINGS):
+        middle = (low + high) / 2
+        pair = at(middle)
+        yield pair
+        if change(at(low), pair) >= change(pair, at(high)):
+            high = middle
+        else:
+            low = middle
+
+
+def _spread(root: PairSet, count: int) -> list[Pair]:
+    """Return about so many pairs at corners of a set."""
+    found = list(corners(root))
+    return found[:: max(len(found) // count, 1)]
+
+
+def corners(root: PairSet) -> Iterator[Pair]:
+    """Yield the pairs at some corners of a set: all alike, and one unlike the others."""
+    most = max(map(len, root.polygons), default=1)
+    for common in range(most):
+        base = [polygon[common % len(polygon)] for polygon in root.polygons]
+        yield root.pair(base)
+        for (place, polygon), other in product(enumerate(root.polygons), range(most)):
+            yield root.pair([*base[:place], polygon[other % len(polygon)], *base[place + 1 :]])

@@ -22,13 +22,13 @@ from dipapprox.language.core import Cell
 from dipapprox.language.domains import AllReals
 from dipapprox.limits import Limits
 from dipapprox.numerics.probability import OutputProbabilities
-from dipapprox.pairs.boxes.cells import PairSet, pairs_of
+from dipapprox.pairs.boxes.cells import PairSet, boxes, pairs_of, real_places
 from dipapprox.pairs.boxes.corners import CORNERS, LARGEST_FACTOR, CornerSearch
-from dipapprox.pairs.boxes.infinity import with_ends
+from dipapprox.pairs.boxes.infinity import is_free, with_ends
 from dipapprox.pairs.boxes.models import OutputModels
 from dipapprox.pairs.boxes.movement import OutOfReach
 from dipapprox.pairs.boxes.one_by_one import OneByOne, one_by_one
-from dipapprox.pairs.boxes.polygons import clipped, extent
+from dipapprox.pairs.boxes.polygons import X, clipped, extent
 from dipapprox.pairs.boxes.regions import (
     LEMMAS,
     LIMITS,
@@ -42,8 +42,7 @@ from dipapprox.pairs.boxes.regions import (
     lowest,
     undivided,
 )
-from dipapprox.pairs.boxes.search import BoxSearch, BoxSearchResult, SetSearch, TriedPairs
-from dipapprox.pairs.boxes.some_pairs import corners
+from dipapprox.pairs.boxes.search import BoxSearch, BoxSearchResult, SetSearch, TriedPairs, corners
 from dipapprox.pairs.divergence import Attempt, Factor, divergence
 from dipapprox.pairs.maximum import FACTOR_BITS, Maximum, Together
 from dipapprox.pairs.search import Search
@@ -83,7 +82,7 @@ class RealPairs(Together):
     Args:
         eps: Where it runs.
         source: Probabilities of outputs at rational inputs.
-        lemmas: Of `boxes.lemmas`: by what sets may be left out.
+        lemmas: By what sets may be left out (`regions`).
         patient: Whether a limit that ends a search is told by `undecided`, and bounds are returned.
 
     Attributes:
@@ -105,7 +104,8 @@ class RealPairs(Together):
     ) -> None:
         super().__init__(1)
         self._patient = patient
-        self._free = _without_bounds(states.program.inputs)
+        cells = states.program.inputs
+        self._free = frozenset(k for k, cell in enumerate(cells) if is_free(cell))
         states, self._moved = with_ends(states, eps)
         self._program = states.program
         self._source, self._limits = source, limits
@@ -133,12 +133,12 @@ class RealPairs(Together):
         if models.monotone:
             self._used[MONOTONE] = None
         moves = models.still and TRANSLATIONS in self._lemmas and limits_differences(self._roots)
-        cells = self._program.inputs
-        places = [k for k, cell in enumerate(cells) if isinstance(cell.domain, AllReals)]
         if moves:
             self._used[TRANSLATIONS] = None
         if OUTPUTS in self._lemmas:
-            alike = exchanges(CellSymmetry(states), places) if SYMMETRY in self._lemmas else []
+            alike = []
+            if SYMMETRY in self._lemmas:
+                alike = exchanges(CellSymmetry(states), real_places(self._program.inputs))
             found = divided(self._roots, models.signs, alike, moves=moves)
             if found:  # else some pair is to be looked at
                 self._regions = found
@@ -169,14 +169,14 @@ class RealPairs(Together):
 
     @property
     def blocked(self) -> bool:
-        """See `Together`."""
-        return self._models is None or (self.known is not None and _is_final(self.known))
+        """See `Together`: sets of pairs are left, not just single ones."""
+        return self._models is None or (self.known is not None and self.known.left is not None)
 
     def at(self, factor: Factor, bits: int) -> Maximum:
         """See `Together`."""
         known = self.known
         held = self._factor is not None and self._factor.covers(factor)
-        if known is None or not held or not _is_final(known):
+        if known is None or not held or known.left is None:
             self._factor = factor
             known = self.known = self._search(factor, bits)
             told = self._patient and known.pair is not None
@@ -190,9 +190,9 @@ class RealPairs(Together):
         if not self._moved:
             return delta
         if factor.upper is None:
-            return Enclosure(delta.lower, Fraction(1))
+            return Enclosure(delta.lower, UNIT.upper)
         upper = delta.upper + self._moved * (1 + factor.upper)
-        return Enclosure(delta.lower, min(upper, Fraction(1)))
+        return Enclosure(delta.lower, min(upper, UNIT.upper))
 
     def _search(self, factor: Factor, bits: int) -> BoxSearchResult:
         def exact(pair: Pair, bits: int = bits) -> Enclosure:
@@ -222,13 +222,9 @@ class RealPairs(Together):
             self._used[CORNERS] = None
             search = CornerSearch(self._corners, exact, factor, self._limits, self._claimed)
         else:
+            likely = list(_inside(self._roots, self._program.inputs)) if self._free else ()
             search = BoxSearch(
-                self._regions,
-                self._models,
-                exact,
-                factor,
-                self._limits,
-                likely=list(_inside(self._roots, self._program.inputs)) if self._free else (),
+                self._regions, self._models, exact, factor, self._limits, likely=likely
             )
         ended = self.obstacle
         try:
@@ -251,7 +247,12 @@ class RealPairs(Together):
         """Yield pairs beyond the ends of inputs without bounds."""
         for times, each in product(_FARTHER, self._regions):
             for root in each.sets[:1]:
-                yield from (_moved(pair, self._free, times) for pair in corners(root))
+                for first, second in corners(root):
+                    x, y = list(first), list(second)
+                    for k in self._free:  # away from 0, and neighbours with them
+                        beyond = times * Fraction(first[k])
+                        x[k], y[k] = beyond, beyond + Fraction(second[k]) - Fraction(first[k])
+                    yield tuple(x), tuple(y)
 
     def give_up(self, search: Search, found: Maximum) -> bool:
         """See `Together`."""
@@ -293,23 +294,11 @@ class RealPairs(Together):
         return text
 
     def _box_text(self, pairs: PairSet) -> str:
-        names = [
-            c.name for c, v in zip(self._program.inputs, pairs.first, strict=True) if v is None
-        ]
-        parts = []
-        for name, polygon in zip(names, pairs.polygons, strict=True):
-            (low, high), (low2, high2) = (extent(polygon, coordinate) for coordinate in (0, 1))
-            parts.append(f"{name} in {_interval_text(low, high)} ~ {_interval_text(low2, high2)}")
+        cells, parts = self._program.inputs, []
+        for place, *ends in zip(real_places(cells), *boxes(pairs), strict=True):
+            texts = (f"[{float(low):.6g}, {float(high):.6g}]" for low, high in ends)
+            parts.append(f"{cells[place].name} in {' ~ '.join(texts)}")
         return ", ".join(parts)
-
-
-def _without_bounds(cells: Sequence[Cell]) -> frozenset[int]:
-    """Return the places of the real inputs without bounds."""
-    return frozenset(
-        place
-        for place, cell in enumerate(cells)
-        if isinstance(cell.domain, AllReals) and cell.domain.bounds is None
-    )
 
 
 def _inside(roots: Sequence[PairSet], cells: Sequence[Cell]) -> Iterator[Pair]:
@@ -318,21 +307,11 @@ def _inside(roots: Sequence[PairSet], cells: Sequence[Cell]) -> Iterator[Pair]:
     for root, share in product(roots[:_MOST_ROOTS], _SHARES):
         polygons = []
         for polygon, bounds in zip(root.polygons, ranges, strict=True):
-            low, high = bounds or (polygon[0][0], polygon[0][0])
+            low, high = bounds or extent(polygon[:1], X)
             centre, half = (low + high) / 2, (high - low) / 2 * share
             own = clipped(clipped(polygon, 1, 0, centre + half), -1, 0, half - centre)
             polygons.append(own or polygon)
         yield from islice(corners(replace(root, polygons=tuple(polygons))), _MOST_INSIDE)
-
-
-def _moved(pair: Pair, places: frozenset[int], times: Fraction) -> Pair:
-    """Move inputs away from 0, and their neighbours with them."""
-    first, second = list(pair[0]), list(pair[1])
-    for place in places:
-        x, y = first[place], second[place]
-        assert isinstance(x, Fraction) and isinstance(y, Fraction)
-        first[place], second[place] = x * times, x * times + (y - x)
-    return tuple(first), tuple(second)
 
 
 def _tolerance(upper: Fraction, sets: int, bits: int) -> Fraction:
@@ -341,12 +320,3 @@ def _tolerance(upper: Fraction, sets: int, bits: int) -> Fraction:
     if wanted == _PATIENCE[0][1]:
         return Fraction(1, 2**bits)
     return upper / Fraction(2**wanted)
-
-
-def _is_final(known: BoxSearchResult) -> bool:
-    """Whether more bits are of no use: what is left is more than single pairs."""
-    return known.left is not None
-
-
-def _interval_text(low: Fraction, high: Fraction) -> str:
-    return f"[{float(low):.6g}, {float(high):.6g}]"
