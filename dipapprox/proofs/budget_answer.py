@@ -15,7 +15,7 @@ from typing import ClassVar
 from dipapprox.arithmetic.extended import Extended
 from dipapprox.data_classes import dataclass, field
 from dipapprox.digits import decimal_text, exact_text
-from dipapprox.errors import INTERRUPTED, NoCertificate
+from dipapprox.errors import INTERRUPTED
 from dipapprox.language.core import Value
 from dipapprox.limits import Limits
 from dipapprox.privacy.description import Description, Table, known, parameter_fields, seconds_text
@@ -125,14 +125,16 @@ class BudgetAnswer(Result):
         """Whether `upper` is the least budget."""
         return self.upper == self.lower
 
-    def replay(self, limits: Limits) -> tuple[WrittenProof, Replayed]:
+    def replay(self, limits: Limits) -> tuple[WrittenProof, Replayed] | None:
         """Return a proof of the answer, DP or Not_DP, that the kernel has replayed.
+
+        None for a budget of a program or an automaton (`proofs.replayed`).
 
         Raises:
             NoCertificate: If none can be written.
             NotProved: If the kernel does not follow.
         """
-        raise NoCertificate("it has no rules for such answers")
+        return None
 
     @property
     def given_by(self) -> tuple[str, str]:

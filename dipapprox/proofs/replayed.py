@@ -17,7 +17,7 @@ from dipapprox.automata.words import SeenSymbol, WordBound
 from dipapprox.data_classes import replace
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.errors import NotProved
-from dipapprox.language.core import NEXT, Value
+from dipapprox.language.core import NEXT, Program, Value
 from dipapprox.limits import Limits
 from dipapprox.privacy.verdict import Answer, Replayed
 from dipapprox.proof_steps import budgets
@@ -58,7 +58,8 @@ def serving(answer: BudgetAnswer, limits: Limits) -> Replayed:
         NoCertificate: If none can be written.
         NotProved: If the kernel does not follow.
     """
-    return _written(answer, budgets.BudgetBounds(answer.upper, None, None), limits)[1]
+    bounds = budgets.BudgetBounds(answer.upper, None, None)
+    return budgets.replayed(*proved_subject(answer), bounds, limits)[1]
 
 
 def with_proof(answer: Answered, limits: Limits) -> Answered:
@@ -83,30 +84,38 @@ def with_proof(answer: Answered, limits: Limits) -> Answered:
 
 
 def _replayed(answer: BudgetAnswer, limits: Limits) -> tuple[WrittenProof, Replayed]:
+    own = answer.replay(limits)
+    if own is not None:
+        return own
     private = answer.answer is Answer.DP
     fails: Fraction | None = answer.lower if private or answer.budget is None else answer.budget
     if not private and answer.has_none:
         fails = answer.budget
-    ray = _ray(answer) if isinstance(answer, RealProof) else None
-    upper = answer.upper if private else None
     bounds = budgets.BudgetBounds(
-        upper, fails, ray, _between(answer, limits), _known_runs(answer, limits)
+        answer.upper if private else None,
+        fails,
+        _ray(answer) if isinstance(answer, RealProof) else None,
+        _between(answer, limits),
+        _known_runs(answer, limits),
     )
-    return _written(answer, bounds, limits)
+    return budgets.replayed(*proved_subject(answer), bounds, limits)
 
 
-def _written(
-    answer: BudgetAnswer, bounds: budgets.BudgetBounds, limits: Limits
-) -> tuple[WrittenProof, Replayed]:
+def proved_subject(answer: BudgetAnswer) -> tuple[Program | Automaton, bool]:
+    """Return what an answer is about, and whether it is seen that an automaton stops.
+
+    Raises:
+        NoCertificate: If it is about something else.
+    """
     match answer:
-        case AutomatonProof(automaton=subject, stops=stops):
-            return budgets.replayed(subject, stops is Stops.VISIBLE, bounds, limits)
+        case AutomatonProof(automaton=automaton, stops=stops):
+            return automaton, stops is Stops.VISIBLE
         case StreamProof(subject=subject):
-            return budgets.replayed(subject, True, bounds, limits)
+            return subject, True
         case RealProof(proof=found):
-            return budgets.replayed(found.program, True, bounds, limits)
+            return found.program, True
         case _:
-            return answer.replay(limits)
+            raise NoCertificate("it has no rules for such answers")
 
 
 def _ray(answer: RealProof) -> budgets.DearestRay | None:

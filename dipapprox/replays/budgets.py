@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from dipapprox.deferred import Deferred
 from dipapprox.errors import NoCertificate, UserError
+from dipapprox.kernel.errors import BadProof
 from dipapprox.kernel.reading import as_list, as_name, as_record, as_word
 from dipapprox.language.core import Program
 from dipapprox.language.dipa import parse_dipa
@@ -40,74 +41,68 @@ else:
 
 def differences(content: Mapping[str, Any], parameters: Mapping[str, Fraction]) -> list[str]:
     """Return what is false without any step: that the text means the machine, and the scope."""
-    program = content["program"]
-    if is_about_service(content):
-        return _of_service(content, parameters)
-    about = as_record(content["about"], "what it is about", ("for all", "stops are seen"))
-    seen, for_all = about["stops are seen"], about["for all"]
-    if not isinstance(seen, bool):
-        return ["about: stops are seen, or they are not"]
-    name = None if for_all is None else as_name(for_all, "a parameter")
-    language = as_word(program["language"], "the language", (DPG, DIPA))
+    what = "service" if is_about_service(content) else "program"
     try:
-        subject = subject_of(program["text"], language, program["name"], parameters, name)
-        if isinstance(subject, Program):
-            machines = [rounds.rounds_json(subject)]
-        else:
-            machines = list(automata.machines_of(subject, seen, content["claim"]))
+        subject, machines, scope = meant(
+            content["about"], content["program"], parameters, content["claim"]
+        )
     except NoCertificate as none:
         return [f"program.text: {none.message}"]
     except UserError as error:
-        return [f"program.text: it is not a program: {error.message}"]
-    own = dict(subject.parameters) if isinstance(subject, Program) else {}
-    if own != dict(parameters):
-        return ["params: they are not those of the program"]
+        return [f"program.text: it is not a {what}: {error.message}"]
+    if isinstance(subject, Service):
+        named = {user for each in subject.queries for user in each.users}
+        if sorted(named.intersection(content["about"]["seen by"])) != content["about"]["seen by"]:
+            return ["about: users are not those of the service, in order"]
+    own = subject.parameters if isinstance(subject, Program | Service) else {}
+    if dict(own) != dict(parameters):
+        return [f"params: they are not those of the {what}"]
     if content["machine"] not in machines:
-        return ["machine: it is not what the program's text means"]
-    scope = scope_text(content["machine"])
+        return [f"machine: it is not what the {what}'s text means"]
     return [] if scope == content["scope"] else [f"scope: the proof is {scope}"]
+
+
+def meant(
+    about: object, program: Mapping[str, str], parameters: Mapping[str, Fraction], claim: Any
+) -> tuple[Program | Automaton | Service, list[Any], str]:
+    """Read a text again; return that, the machines that it may mean, and their scope.
+
+    Args:
+        about: What a proof is about, as files have it.
+        program: Its text, name and language.
+        claim: Of the proof.
+
+    Raises:
+        BadProof: If it is about something else.
+        UserError: If the text is wrong, or the kernel does not read what it is.
+    """
+    text, name = program["text"], program["name"]
+    if isinstance(about, dict) and "seen by" in about:
+        said = as_record(about, "what it is about", ("seen by",))
+        users = [as_name(user, "a user") for user in as_list(said["seen by"], "users")]
+        language = as_word(program["language"], "the language", (DPG,))
+        service = elaborate_service(parse_program(text, language, name), parameters, name)
+        machine = services.service_json(service, users)
+        return service, [machine], _service_scope(machine, users)
+    said = as_record(about, "what it is about", ("for all", "stops are seen"))
+    seen, for_all = said["stops are seen"], said["for all"]
+    if not isinstance(seen, bool):
+        raise BadProof("about: stops are seen, or they are not")
+    parameter = None if for_all is None else as_name(for_all, "a parameter")
+    language = as_word(program["language"], "the language", (DPG, DIPA))
+    if language == DIPA:
+        automaton = descriptions.automaton_of(parse_dipa(text, name))
+        machines = [*automata.machines_of(automaton, seen, claim)]
+        return automaton, machines, _scope(machines[0])
+    parsed = parse_program(text, language, name)
+    subject = elaborate(parsed, parameters, name, for_all=parameter)
+    machine = rounds.rounds_json(subject)
+    return subject, [machine], _scope(machine)
 
 
 def is_about_service(content: Mapping[str, Any]) -> bool:
     """Whether a proof says who sees the replies of a service."""
     return isinstance(content["about"], dict) and "seen by" in content["about"]
-
-
-def _of_service(content: Mapping[str, Any], parameters: Mapping[str, Fraction]) -> list[str]:
-    program = content["program"]
-    about = as_record(content["about"], "what it is about", ("seen by",))
-    users = [as_name(user, "a user") for user in as_list(about["seen by"], "users")]
-    as_word(program["language"], "the language", (DPG,))
-    try:
-        service = service_of(program["text"], program["name"], parameters)
-        machine = services.service_json(service, users)
-    except NoCertificate as none:
-        return [f"program.text: {none.message}"]
-    except UserError as error:
-        return [f"program.text: it is not a service: {error.message}"]
-    if sorted({user for each in service.queries for user in each.users} & {*users}) != users:
-        return ["about: users are not those of the service, in order"]
-    if dict(service.parameters) != dict(parameters):
-        return ["params: they are not those of the service"]
-    if content["machine"] != machine:
-        return ["machine: it is not what the service's text means"]
-    scope = service_scope(machine, users)
-    return [] if scope == content["scope"] else [f"scope: the proof is {scope}"]
-
-
-def service_scope(machine: Mapping[str, Any], users: Sequence[str]) -> str:
-    """Say what sequences of calls, and which pairs of them, a service is about."""
-    change = {"insert": "one data call more or less", "replace": "another value in one data call"}
-    seen = " and ".join(users) if users else "everybody"
-    return (
-        f"for every eps > 0 and every sequence of calls, {change[machine['change']]}, "
-        f"as {seen} may see it"
-    )
-
-
-def service_of(text: str, name: str, parameters: Mapping[str, Fraction]) -> Service:
-    """Read the text of a service again."""
-    return elaborate_service(parse_program(text, DPG, name), parameters, name)
 
 
 def caveat(content: Mapping[str, Any]) -> str | None:
@@ -118,7 +113,17 @@ def caveat(content: Mapping[str, Any]) -> str | None:
     return "that it stops in a state where no guard holds is taken as unseen" if unseen else None
 
 
-def scope_text(machine: Mapping[str, Any]) -> str:
+def _service_scope(machine: Mapping[str, Any], users: Sequence[str]) -> str:
+    """Say what sequences of calls, and which pairs of them, a service is about."""
+    change = {"insert": "one data call more or less", "replace": "another value in one data call"}
+    seen = " and ".join(users) if users else "everybody"
+    return (
+        f"for every eps > 0 and every sequence of calls, {change[machine['change']]}, "
+        f"as {seen} may see it"
+    )
+
+
+def _scope(machine: Mapping[str, Any]) -> str:
     """Say what inputs, and which pairs of runs, a machine is about."""
     kind = "integers" if machine["whole"] else "real numbers"
     names = []
@@ -131,13 +136,3 @@ def scope_text(machine: Mapping[str, Any]) -> str:
     rounds = "" if machine["round"] is None else "any number of rounds, "
     listed = ", ".join(names) or "nothing"
     return f"for every eps > 0, {rounds}{kind} for {listed}, adjacent {adjacent}"
-
-
-def subject_of(
-    text: str, language: str, name: str, parameters: Mapping[str, Fraction], for_all: str | None
-) -> Program | Automaton:
-    """Read a text again."""
-    if language == DIPA:
-        return descriptions.automaton_of(parse_dipa(text, name))
-    parsed = parse_program(text, language, name)
-    return elaborate(parsed, parameters, name, for_all=for_all)
