@@ -19,14 +19,9 @@ from types import FrameType
 from dipapprox.errors import LimitReached
 from dipapprox.limits import Limits
 
-_INTERVAL = 0.25
-"""Seconds between two looks at the limits."""
-
-_SOON = 0.01
-"""Seconds until the next look where nobody would hear of one."""
-
-_TO_CONCLUDE = 1.0
-"""Seconds that a run has to tell what it found, once a limit has ended it."""
+_INTERVAL = 0.25  # seconds between two looks at the limits
+_SOON = 0.01  # seconds until the next look where nobody would hear of one
+_TO_CONCLUDE = 1.0  # seconds that a run has to tell what it found, once a limit has ended it
 
 
 @contextmanager

@@ -164,7 +164,6 @@ def options_of(words: argparse.Namespace) -> Options:
 
 
 _VACUOUS = "warning: no two different inputs are adjacent: the claim holds vacuously"
-
 STATUS = {Answer.DP: 0, Answer.NOT_DP: 1, Answer.UNKNOWN: Status.UNKNOWN}
 """The exit statuses of verdicts."""
 

@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 
 
 EXIT_STATUS = {Outcome.CONFIRMED: 0, Outcome.REFUTED: 1, Outcome.NOT_CONFIRMED: Status.UNKNOWN}
-
 _LARGEST_FILE = 2**28
-
 DESCRIPTION = "Check a certificate of `verify`, `decide`, `prove` or `compose`."
 
 EXAMPLES = """examples:

@@ -34,7 +34,6 @@ exit status: 0 done, 2 bad usage, 130 interrupted
 
 
 SHELLS = ("bash", "zsh", "tcsh", "fish", "powershell")
-
 _FILES = {"CERT": shtab.FILE, "SPEC": shtab.FILE, "OUT": shtab.FILE, "FOLDER": shtab.DIRECTORY}
 """What the shell completes a word with, by its metavar."""
 

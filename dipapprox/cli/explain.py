@@ -38,8 +38,7 @@ from dipapprox.semantics.execution import execute
 from dipapprox.semantics.real_inputs import with_values
 from dipapprox.semantics.state import FinalStates
 
-_MOST_STATES = 50
-"""States shown in full as text; JSON has all of them."""
+_MOST_STATES = 50  # states shown in full as text; JSON has all of them
 
 
 def as_text(explanation: Explanation) -> str:
@@ -207,8 +206,7 @@ if TYPE_CHECKING:
     from dipapprox.privacy.options import Options
 
 
-_MOST_IN_FORMULAS = 16
-"""Inputs that are shown when none is named."""
+_MOST_IN_FORMULAS = 16  # inputs that are shown when none is named
 
 
 def _run_closed_forms(
@@ -323,11 +321,7 @@ def _terms(form: ExponentialRatio) -> dict[str, object]:
 
 
 _LAYOUTS = {"text": _text, "latex": _latex}
-
-
-_MOST_INPUTS = 1_000
-"""Of which each state looks for the first one that leads to it."""
-
+_MOST_INPUTS = 1_000  # of which each state looks for the first one that leads to it
 _SECONDS = "60"
 """Of the command, if it is not told: plans of integrals may take time beyond any patience."""
 

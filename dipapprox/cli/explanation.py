@@ -124,8 +124,7 @@ def _choice(states: FinalStates, number: int) -> Choice:
     return found
 
 
-_SHOWN = 6
-"""Most variables in a text about choices."""
+_SHOWN = 6  # most variables in a text about choices
 
 
 def comparison_text(form: LinearForm, strict: bool, names: Sequence[str]) -> str:

@@ -12,9 +12,7 @@ from dipapprox.questions import numbers
 from dipapprox.questions.argument import Argument, read_limits, spelled_as_flag
 
 REPORT = "--report"
-
-_MEMORY_SHARE = 0.6
-"""Of the physical memory, when --max-memory is not given."""
+_MEMORY_SHARE = 0.6  # of the physical memory, when --max-memory is not given
 
 
 def limits_of(words: argparse.Namespace) -> Limits:

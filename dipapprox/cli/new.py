@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 TEMPLATES = Path(__file__).parent.parent / "templates"
-
 DESCRIPTION = "Write a commented program to start from, with claims: NAME.dpg or NAME.py."
 
 EXAMPLES = """examples:

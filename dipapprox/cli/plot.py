@@ -20,8 +20,7 @@ from dipapprox.privacy.charts import Curve, Picture
 from dipapprox.privacy.heights import LARGEST_DRAWN, Heights, colours_of
 from dipapprox.privacy.profiles.planes import Place, Planes
 
-_IN_A_ROW = 3
-"""Planes."""
+_IN_A_ROW = 3  # planes
 
 
 def draw(chart: Curve | Heights, path: Path) -> None:

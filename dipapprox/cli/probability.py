@@ -18,9 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-_BINS = 80
-"""Of a density, in a picture."""
-
+_BINS = 80  # of a density, in a picture
 DESCRIPTION = "Enclose the probability of every output for one input."
 
 EXAMPLES = """examples:

@@ -15,8 +15,7 @@ from typing import Protocol
 from dipapprox.limits import Progress, silent
 
 _PATIENCE = 1.0
-_INTERVAL = 0.1
-"""Seconds before a bar appears, and between two updates."""
+_INTERVAL = 0.1  # seconds before a bar appears, and between two updates
 
 
 class Bar(Protocol):

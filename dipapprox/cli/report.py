@@ -13,9 +13,7 @@ from rich.text import Text
 from dipapprox.cli.plain import shown
 from dipapprox.privacy.description import Description, Fact, Table, Tone
 
-WIDEST_PANEL = 100
-"""Columns: longer lines are hard to read."""
-
+WIDEST_PANEL = 100  # columns: longer lines are hard to read
 _COLOURS = {Tone.HOLDS: "green", Tone.FAILS: "red", Tone.OPEN: "yellow"}
 
 

@@ -33,12 +33,9 @@ else:
     plots = Deferred("dipapprox.cli.plot")
 
 FLAG = "--report"
-
-_MOST_PROBABILITIES = 5_000
-"""Outputs times pairs: beyond them no profile is drawn with a verdict."""
+_MOST_PROBABILITIES = 5_000  # outputs times pairs: beyond them no profile is drawn with a verdict
 _POINTS = 33
-_WIDTH = Fraction(1, 1_000)
-"""Of the budget at which a profile comes down to a claimed δ."""
+_WIDTH = Fraction(1, 1_000)  # of the budget at which a profile comes down to a claimed δ
 
 
 def write(

@@ -35,11 +35,8 @@ from dipapprox.experiments.sweep.summary import (
 from dipapprox.experiments.sweep.sweep import Sweep
 from dipapprox.questions import numbers
 
-_MOST_ROWS = 60
-"""Rows of a table; more are only counted."""
-
-_WIDE = Console(width=10_000)
-"""To measure tables on."""
+_MOST_ROWS = 60  # rows of a table; more are only counted
+_WIDE = Console(width=10_000)  # to measure tables on
 
 
 def summary_report(groups: Iterable[Group], width: int) -> Iterator[RenderableType]:

@@ -38,8 +38,7 @@ _TONES = (
     (ClaimOutcome.UNKNOWN, Tone.OPEN),
 )
 
-_WORDS = ("false", "unknown", "with errors")
-"""Of the outcomes but the first, behind their numbers."""
+_WORDS = ("false", "unknown", "with errors")  # of the outcomes but the first, behind their numbers
 
 
 def shown(outcome: ClaimOutcome) -> str:

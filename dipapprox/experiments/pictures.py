@@ -19,14 +19,10 @@ from dipapprox.privacy.charts import needs_powers
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#000000")
 MARKERS = "os^vDPX"
-
 PROGRAM_EPSILON = r"$\varepsilon$ of the program (no unit)"
 LEAST_BUDGET = r"least budget $\varepsilon_{prv}$ (no unit)"
 LEAST_DELTA = r"least $\delta$ (probability)"
-
-_CHARACTERS = 72
-"""Of a line above a picture."""
-
+_CHARACTERS = 72  # of a line above a picture
 FORMATS = (".svg", ".png", ".pdf")
 
 

@@ -15,8 +15,7 @@ from dipapprox.proof_steps.rounds import readable, rounds_json
 STATE = "state"
 """The cell that holds an automaton's state; values that it stores are in cells of other names."""
 
-INPUT = "next input"
-"""What automata read."""
+INPUT = "next input"  # what automata read
 
 _SAMPLE, _FRESH, _SHOWN = "insample", "insampleprime", "shown"
 
@@ -102,8 +101,7 @@ def automaton_json(automaton: Automaton, ends: bool, first: int) -> dict[str, Js
     )
 
 
-MOST_FIRST = 5
-"""Steps that are taken before rounds begin."""
+MOST_FIRST = 5  # steps that are taken before rounds begin
 
 
 def first_steps(automaton: Automaton) -> int:

@@ -31,15 +31,9 @@ from dipapprox.proof_steps.serving import MOST_ENTRIES, potential_step
 from dipapprox.proof_steps.verdicts import WrittenProof
 from dipapprox.proof_steps.whole_runs import Growth, Part
 
-MOST_RUNS = 50
-"""Runs of one walk that are tried."""
-
-MOST_REPEATED = 8
-"""Turns of what is repeated."""
-
-_BUDGETS = tuple(map(Fraction, (3, 10, 30)))
-"""What runs are looked for that lose more."""
-
+MOST_RUNS = 50  # runs of one walk that are tried
+MOST_REPEATED = 8  # turns of what is repeated
+_BUDGETS = tuple(map(Fraction, (3, 10, 30)))  # what runs are looked for that lose more
 _LITTLE = Fraction(1, 1_000_000)
 
 

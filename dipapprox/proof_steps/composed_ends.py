@@ -24,13 +24,9 @@ from dipapprox.proof_steps.compositions import PipelineProofs
 _WIDER = (Fraction(1, 64), Fraction(1, 4))
 """Of the width of an interval: how far its ends are moved outward, the least that serves."""
 
-_CLOSE = Fraction(1, 2**20)
-"""The same where no grid is needed."""
-
+_CLOSE = Fraction(1, 2**20)  # the same where no grid is needed
 _LEAST_WIDTH = Fraction(1, 10**6)
-
-_MUCH = Fraction(100)
-"""An ε_prv that stands for ∞ from below."""
+_MUCH = Fraction(100)  # an ε_prv that stands for ∞ from below
 
 
 def proved_composition(answer: ComposedAnswer, options: Options) -> ComposedAnswer:

@@ -34,16 +34,10 @@ from dipapprox.proof_steps.composed_runs import ComposedProgram
 from dipapprox.proof_steps.composed_steps import ComposedSteps
 from dipapprox.proof_steps.machines import Json, input_json, number_json
 
-_PLACES = 64
-"""Losses at which deltas are bounded, from 0 on."""
-
+_PLACES = 64  # losses at which deltas are bounded, from 0 on
 _FARTHEST = 1 << 8
-_CLOSE = 1 << 20
-"""Of the greatest loss, where there is one: 1 / `_CLOSE`."""
-
-_ONE_NUMBER = 4
-"""Parts of an excess of one: two densities, two scalars."""
-
+_CLOSE = 1 << 20  # of the greatest loss, where there is one: 1 / `_CLOSE`
+_ONE_NUMBER = 4  # parts of an excess of one: two densities, two scalars
 _LIKELY = Fraction(1, 1000)
 """A delta; the pair that is run is the worst at most losses where deltas are larger."""
 

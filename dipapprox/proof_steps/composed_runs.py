@@ -30,13 +30,9 @@ from dipapprox.proof_steps.knots import bends_of_worst, knots
 from dipapprox.proof_steps.liveness import machine_json
 from dipapprox.proof_steps.machines import Json, input_json, number_json
 
-_MOST_BENDING = 40
-"""Pairs whose bends are looked at, if many are needed."""
-
+_MOST_BENDING = 40  # pairs whose bends are looked at, if many are needed
 _FINEST = 1 << 40
-_MOST_TURNS = 100
-"""Of steps with which losses are compared."""
-
+_MOST_TURNS = 100  # of steps with which losses are compared
 _MOST_ROWS = 20_000
 """Pairs with probabilities of their own, among which those are looked for that others are below."""
 

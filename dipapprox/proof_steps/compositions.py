@@ -45,23 +45,17 @@ from dipapprox.proof_steps.knots import (
 )
 from dipapprox.proof_steps.machines import Json, input_json, number_json
 
-_FEW = 1 << 11
-"""Knots for statements about divergences, whose bounds cost more: all as far apart."""
-
+_FEW = 1 << 11  # knots for statements about divergences, whose bounds cost more: all as far apart
 _ABOUT = [Fraction(k * k, 64) for k in range(60)]
 """Losses at which statements are looked at to find out where next to nothing is left."""
 
-_MOST_BITS = 80
-"""Of probabilities of a program that is run once; 13 more than a gap has are enough."""
-
+_MOST_BITS = 80  # of probabilities of a program that is run once; 13 more than a gap has are enough
 _FAR = Fraction(MOST_EPS_PRV, 2)
 """Losses of finitely many outcomes count as infinite from here on; an added record has none."""
 
 _MOST_PLACES = 1900
 _POINT_BITS = 40
-_MOST_BELOW = 12
-"""Pairs that are chosen from for a lower bound."""
-
+_MOST_BELOW = 12  # pairs that are chosen from for a lower bound
 _MOST_WORK = 15_000_000
 """Values that are computed of runs of which each may be of one of several pairs."""
 
@@ -70,8 +64,7 @@ _NEWTON = 6
 _MOST_GRID = 1 << 17
 """Losses of an interval of length 1, where a grid is refined for want of a better one."""
 
-_FINER = (1, 2, 4, 8, 32, 128, 512)
-"""How many times finer grids are tried."""
+_FINER = (1, 2, 4, 8, 32, 128, 512)  # how many times finer grids are tried
 
 
 _Attempt = tuple[ComposedSteps, Sequence[int], int]

@@ -30,16 +30,12 @@ from dipapprox.proof_steps.attempts import Attempts
 from dipapprox.proof_steps.proved import replayed
 from dipapprox.proof_steps.verdicts import Goal
 
-_HAIR = Fraction(1, 2**10)
-"""Of the width that was asked for."""
-
+_HAIR = Fraction(1, 2**10)  # of the width that was asked for
 _UNKNOWN_MASS = Fraction(1, 2**10)
 """Stands for the probability that e^ε_prv multiplies, where it is not known."""
 
 _MOST = Fraction(MOST_EPS_PRV)
-
-_LONGEST = 1 << 10_000
-"""Denominators of exact ends are smaller: proofs have their digits."""
+_LONGEST = 1 << 10_000  # denominators of exact ends are smaller: proofs have their digits
 
 
 def proved_delta(setting: Setting, question: AtEpsPrv, answer: LeastDelta) -> LeastDelta:

@@ -150,7 +150,6 @@ class Head:
 
 
 START = Head(is_first=True)
-
 MOST_WITH_FACTS = 1_500
 """Heads that are told apart by what is known of what is held: its orders are many."""
 

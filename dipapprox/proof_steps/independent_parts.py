@@ -29,18 +29,14 @@ from dipapprox.proof_steps.composed_steps import ReplayedSteps, grid_json
 from dipapprox.proof_steps.liveness import live_before
 from dipapprox.proof_steps.machines import Json, input_json, number_json
 
-_BITS = 150
-"""Of distributions of parts."""
-
+_BITS = 150  # of distributions of parts
 _POINT_BITS = 40
 _MOST_POINTS = 64
-_MOST_WAYS = 400
-"""How parts differ: so many products at most."""
+_MOST_WAYS = 400  # how parts differ: so many products at most
 
 _Fields = dict[str, Json]
 
-_FINER = (4, 16, 64, 256)
-"""Losses for one part in an interval of the length of its greatest one."""
+_FINER = (4, 16, 64, 256)  # losses for one part in an interval of the length of its greatest one
 
 Values = Sequence[Fraction | str]
 """Of the inputs of a program."""

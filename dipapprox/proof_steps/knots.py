@@ -26,12 +26,8 @@ from dipapprox.proof_steps.machines import Json
 _DENSE = 1 << 13
 """Knots on either side of 0 that are neighbours; others lie farther and farther apart."""
 
-_NEAR = (-1, 0, 1, 2)
-"""Where knots are wanted about a bend, which is between 0 and 1."""
-
-_LOOKED_AT = 2_000
-"""Losses at which it is asked which pair is the worst."""
-
+_NEAR = (-1, 0, 1, 2)  # where knots are wanted about a bend, which is between 0 and 1
+_LOOKED_AT = 2_000  # losses at which it is asked which pair is the worst
 _MOST_REACH = 1 << 20
 _SURELY = 256
 

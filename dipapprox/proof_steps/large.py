@@ -33,11 +33,8 @@ from dipapprox.proof_steps.whole_runs import (
     whole_run,
 )
 
-MOST_RUNS = 1_000
-"""Of so many turns."""
-
-MOST_WORDS = 20
-"""Of which it is looked at what they lose."""
+MOST_RUNS = 1_000  # of so many turns
+MOST_WORDS = 20  # of which it is looked at what they lose
 
 Numbers = Mapping[str, Sequence[Fraction]]
 """By input what is read of it, in turn."""

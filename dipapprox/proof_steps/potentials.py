@@ -40,16 +40,10 @@ from dipapprox.proof_steps.quiet import QuietRuns
 Vector = Mapping[Shift, Fraction]
 """The least cost for every shift; what is left out is too dear."""
 
-MOST_ENTRIES = 200_000
-"""Of all vectors."""
-
-MOST_COMPARED = 500_000
-"""Vectors that others are compared with: some seconds."""
-
-MOST_PATIENCE = 3_000
-"""Vectors; from then on entries that grow round after round are given up."""
-LEFT_FREE = 4
-"""Cells at one head that are shifted by all there is where those of others are fixed."""
+MOST_ENTRIES = 200_000  # of all vectors
+MOST_COMPARED = 500_000  # vectors that others are compared with: some seconds
+MOST_PATIENCE = 3_000  # vectors; from then on entries that grow round after round are given up
+LEFT_FREE = 4  # cells at one head that are shifted by all there is where those of others are fixed
 
 
 @dataclass(slots=True)

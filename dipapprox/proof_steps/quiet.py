@@ -20,8 +20,7 @@ from dipapprox.limits import Limits
 from dipapprox.proof_steps.heads import Head, Heads, Shift
 from dipapprox.proof_steps.machines import Json, number_json, stored_json
 
-MOST_HELD = 4
-"""Cells of one head that are shifted."""
+MOST_HELD = 4  # cells of one head that are shifted
 
 
 class QuietRuns:

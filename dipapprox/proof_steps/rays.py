@@ -132,8 +132,7 @@ def _side(family: str) -> UnknownSide:
     return side
 
 
-MOST_ALIKE = 200
-"""Runs that publish the same."""
+MOST_ALIKE = 200  # runs that publish the same
 
 Ray = Mapping[str, Sequence[Pair]]
 """By input the numbers that are read of it, each with what it grows by."""

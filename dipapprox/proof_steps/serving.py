@@ -32,15 +32,9 @@ from dipapprox.proof_steps.machines import Json, form_json, number_json
 from dipapprox.proof_steps.potentials import PotentialSearch
 from dipapprox.proof_steps.rounds import rounds_json
 
-MOST_TRIED = 100_000
-"""Shifts of samples, for one case."""
-
-MOST_CASES = 5_000
-"""Of one path."""
-
-MOST_SHARED = 20
-"""Other paths whose cases are tried for one."""
-
+MOST_TRIED = 100_000  # shifts of samples, for one case
+MOST_CASES = 5_000  # of one path
+MOST_SHARED = 20  # other paths whose cases are tried for one
 _NOTHING = Form(Fraction(0))
 
 
@@ -229,14 +223,9 @@ def image(form: Form, shifts: Sequence[Form]) -> Form:
     return over(Form(Fraction(0), form.terms), shifts)
 
 
-MOST_ENTRIES = 20_000
-"""Of vectors, where a proof or a walk is looked for that nobody has asked for."""
-
-_MOST_WORK = 5_000_000
-"""Of a search that nobody has asked for: some seconds."""
-
-_MOST_KNOWN = Fraction(30)
-"""A budget up to which one is looked for where none is known."""
+MOST_ENTRIES = 20_000  # of vectors, where a proof or a walk is looked for that nobody has asked for
+_MOST_WORK = 5_000_000  # of a search that nobody has asked for: some seconds
+_MOST_KNOWN = Fraction(30)  # a budget up to which one is looked for where none is known
 
 
 def potential_step(machine: Rounds, budget: Fraction, limits: Limits) -> Json:

@@ -56,14 +56,9 @@ from dipapprox.proof_steps.verdicts import (
 from dipapprox.semantics.real_inputs import execute_for_declared
 
 _MOST_PARTS = 400
-
 _PART_BITS = 96
-
-_FINE = 1_000
-"""As a part of this of what is claimed the least delta is looked for."""
-
-_SHARE = 8
-"""Of the gap that the least delta leaves, one part is for enclosures."""
+_FINE = 1_000  # as a part of this of what is claimed the least delta is looked for
+_SHARE = 8  # of the gap that the least delta leaves, one part is for enclosures
 
 
 def steps_between(setting: Setting, claim: dict[str, Json], epsilons: Epsilons) -> list[Json]:
@@ -185,9 +180,7 @@ def _moved(step: Json, places: int) -> Json:
     return {**step, "from": [k - places if k < 0 else k + places for k in premises]}
 
 
-_BITS = (40, 80, 160, 320)
-"""Of the distributions that show a violation without closed forms."""
-
+_BITS = (40, 80, 160, 320)  # of the distributions that show a violation without closed forms
 _PLACES = (32, 64, 128, 256, 512)
 """Of delta at the eps of a violation, rounded up, where it is no rational number."""
 

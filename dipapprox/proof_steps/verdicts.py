@@ -42,35 +42,18 @@ def single_inputs(machine: Json) -> Json:
     return [*map(input_json, dict.fromkeys(u for pair in pairs for u in pair))]
 
 
-LEAST_BITS = 24
-"""Distributions are enclosed to 2 ** -LEAST_BITS where nobody knows what is enough."""
-
-_FEWEST_BITS = 8
-"""Of distributions that are enclosed."""
-
-IN_CLOSED_FORM = 0
-"""Stands for bits where nothing is enclosed."""
-
-IN_PARTS = -1
-"""Stands for bits where the parts of a program are looked at, each alone."""
-
-BY_BUDGET = -2
-"""Stands for bits where a budget serves all numbers between the inputs."""
-
+LEAST_BITS = 24  # distributions are enclosed to 2 ** -LEAST_BITS where nobody knows what is enough
+_FEWEST_BITS = 8  # of distributions that are enclosed
+IN_CLOSED_FORM = 0  # stands for bits where nothing is enclosed
+IN_PARTS = -1  # stands for bits where the parts of a program are looked at, each alone
+BY_BUDGET = -2  # stands for bits where a budget serves all numbers between the inputs
 MANY_PAIRS = 1_000
 """Of a program that a budget is looked for first, if nothing else is known to be less work."""
 
-MANY_OUTPUTS = 32
-"""Of a program whose parts are tried first."""
-
-_MOST_RATE = 100
-"""Of e^eps_prv, for which two bits each are spent at first."""
-
-_MOST_PAIRS = 5_000_000
-"""More are more work than the kernel spends on a step."""
-
-_FINER = (2, 4, 8)
-"""How many times the bits that seem to be enough are tried after them."""
+MANY_OUTPUTS = 32  # of a program whose parts are tried first
+_MOST_RATE = 100  # of e^eps_prv, for which two bits each are spent at first
+_MOST_PAIRS = 5_000_000  # more are more work than the kernel spends on a step
+_FINER = (2, 4, 8)  # how many times the bits that seem to be enough are tried after them
 
 
 @dataclass(frozen=True, slots=True)

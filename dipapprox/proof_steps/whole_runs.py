@@ -14,12 +14,8 @@ from dipapprox.kernel.paths import Path, Sample
 from dipapprox.kernel.runs import Inputs, Pair, flat
 from dipapprox.kernel.walk import Guard
 
-MOST_SAMPLES = 1000
-"""Of a run."""
-
-INPUTS = 1_000_000
-"""The number of the first input that is not known."""
-
+MOST_SAMPLES = 1000  # of a run
+INPUTS = 1_000_000  # the number of the first input that is not known
 _ZERO = Fraction(0)
 
 Growth = Mapping[str, Sequence[Fraction]]

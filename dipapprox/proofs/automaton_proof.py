@@ -21,9 +21,7 @@ from dipapprox.proofs.evidence import Evidence, inputs_text, ray_fields, ray_tab
 from dipapprox.rounds.compiled import Compiled
 
 SCOPE = "for inputs of every length, all real numbers, each may change by 1 at most"
-
-_SHOWN = 2
-"""Rounds of which people see the inputs."""
+_SHOWN = 2  # rounds of which people see the inputs
 
 
 class Stops(Enum):

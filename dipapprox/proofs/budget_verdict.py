@@ -62,9 +62,7 @@ from dipapprox.proofs.prove_real import prove_real
 from dipapprox.semantics.real_inputs import execute_for_declared
 
 LARGEST = "the largest δ"
-
-_LARGE = 100
-"""Budgets beyond say next to nothing of claims of less."""
+_LARGE = 100  # budgets beyond say next to nothing of claims of less
 
 
 def serving_budget(setting: Setting, eps: Fraction | None = None) -> Fraction | None:

@@ -65,8 +65,7 @@ class Changes:
         return replace(self, boxes=tuple(dict.fromkeys(boxes)))
 
 
-MOST_BOXES = 1_000
-"""Of l0 with bounds; where there are more, all inputs may change."""
+MOST_BOXES = 1_000  # of l0 with bounds; where there are more, all inputs may change
 
 
 def changes_of(adjacency: Adjacency, widths: Sequence[Fraction | None], integers: bool) -> Changes:

@@ -27,15 +27,12 @@ from dipapprox.numerics.intervals import logarithm
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_method
 
-NEAR = Fraction(1, 8)
-"""A number that is shown close to 0 is in (0, 1/8)."""
+NEAR = Fraction(1, 8)  # a number that is shown close to 0 is in (0, 1/8)
 
 MOST_SAMPLES, MOST_ENTANGLED = 40, 14
 """Of a run, and of a part of it whose comparisons are no tree: with more it is not tried."""
 
-_PIECES = 500
-"""Into which an event may be split: more take seconds."""
-
+_PIECES = 500  # into which an event may be split: more take seconds
 _BITS = (40, 80, 160, 320, 640)
 _RELATIVE = Fraction(1, 2**12)
 

@@ -52,19 +52,13 @@ from dipapprox.proofs.two_inputs import (
     most_lost,
 )
 
-FAR = 4
-"""Radii from 0, where inputs without bounds are looked at one by one."""
-
+FAR = 4  # radii from 0, where inputs without bounds are looked at one by one
 MOST_POINTS = 64
 MOST_COSTS = 4_000
 """Points times final states times numbers that are shown; moving pairs may double them."""
 
-MOST_HALVINGS = 64
-"""Between two points."""
-
-MOST_CLIMBED = 6
-"""Pairs, the best ones, from which better ones are looked for."""
-
+MOST_HALVINGS = 64  # between two points
+MOST_CLIMBED = 6  # pairs, the best ones, from which better ones are looked for
 _ZERO = Fraction(0)
 
 

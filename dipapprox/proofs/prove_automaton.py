@@ -34,14 +34,9 @@ from dipapprox.proofs.prove_real import prove_real
 from dipapprox.rounds.compiled import Compiled, compile_program
 
 _ROUNDS = (1, 2, 4, 8)
-MOST_STEPS = 10_000
-"""Steps that may be taken for what illustrates an answer, and proves nothing."""
-
-_MOST_ON_RAY = 400
-"""Steps of a run for which inputs are looked for."""
-
-_LONGEST = 20_000
-"""Steps of a run that goes round a structure often: longer ones are not looked at."""
+MOST_STEPS = 10_000  # steps that may be taken for what illustrates an answer, and proves nothing
+_MOST_ON_RAY = 400  # steps of a run for which inputs are looked for
+_LONGEST = 20_000  # steps of a run that goes round a structure often: longer ones are not looked at
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,8 +169,7 @@ def going_round(
     return tuple(rounds), beyond
 
 
-TURNS = (1, 2, 3)
-"""Numbers of rounds that are written out."""
+TURNS = (1, 2, 3)  # numbers of rounds that are written out
 
 
 def prove_rounds(program: Program, budget: Fraction | None, limits: Limits) -> StreamProof:
@@ -231,8 +225,7 @@ def _quiet(proof: StreamProof, limits: Limits) -> Fraction | None:
     return None
 
 
-MOST_STATES = 300
-"""Of rounds that are written out."""
+MOST_STATES = 300  # of rounds that are written out
 
 
 def _few_rounds(program: Program, proof: StreamProof, limits: Limits) -> FewRounds | None:

@@ -74,9 +74,7 @@ def answer_real(program: Program, budget: Fraction | None, limits: Limits) -> Re
     return RealProof(found, budget=budget, seconds=time.monotonic() - begun)
 
 
-MOST_CORNERS = 64
-"""Changes that are looked at one by one where several parts read the same inputs."""
-
+MOST_CORNERS = 64  # changes that are looked at one by one where several parts read the same inputs
 BOUNDED = "inputs lie between bounds, where less may be lost than on the way to infinity"
 
 NO_SHIFT = (
@@ -85,9 +83,7 @@ NO_SHIFT = (
 )
 
 IMPOSSIBLE = "an output becomes impossible at adjacent inputs"
-
 UNLIKE = "an output's probabilities at adjacent inputs differ by a factor however small eps is"
-
 SEVERAL_STATES = "an output comes about in several ways, which no shift keeps apart"
 
 

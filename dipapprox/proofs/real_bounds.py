@@ -39,13 +39,9 @@ from dipapprox.semantics.state import FinalStates
 
 _Least = LeastDelta | LeastEpsPrv
 
-DEAREST = "pairs that need most"
-"""The word for the pure budget of these."""
-
+DEAREST = "pairs that need most"  # the word for the pure budget of these
 _MOST_CORNERS = 64
-
-_MOST_MOVES = 5_000
-"""Of final states, for couplings: some seconds."""
+_MOST_MOVES = 5_000  # of final states, for couplings: some seconds
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,7 @@ from dipapprox.proofs.proof import Proof
 from dipapprox.proofs.rays import total_loss
 from dipapprox.proofs.two_inputs import TwoInputs, is_open
 
-_MOST_ROWS = 20
-"""Samples of a coupling, in its table."""
+_MOST_ROWS = 20  # samples of a coupling, in its table
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,8 +238,7 @@ def family_of(proof: Proof) -> InputFamily | None:
     return InputFamily(tuple(start), tuple(target), tuple(output), loss)
 
 
-MOST_STEPS = 64
-"""Along a ray, to where its output becomes impossible."""
+MOST_STEPS = 64  # along a ray, to where its output becomes impossible
 
 
 def _impossible_text(proof: Proof, family: InputFamily) -> str | None:

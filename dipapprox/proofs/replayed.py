@@ -181,15 +181,9 @@ def _inputs(
     return budgets.DearestInputs(one, other, output, None, eps)
 
 
-FAR = 32
-"""Steps along a ray, on which nearly all is lost that is lost in the end."""
-
-TIMES = 5
-"""How often cycles are gone round, so that it is seen what comes again."""
-
-
-MOST_RUNS = 4
-"""Of a word with steps that come again: those that are tried."""
+FAR = 32  # steps along a ray, on which nearly all is lost that is lost in the end
+TIMES = 5  # how often cycles are gone round, so that it is seen what comes again
+MOST_RUNS = 4  # of a word with steps that come again: those that are tried
 
 
 def _known_runs(answer: BudgetAnswer, limits: Limits) -> tuple[budgets.KnownRun, ...]:

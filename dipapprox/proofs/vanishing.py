@@ -39,18 +39,10 @@ from dipapprox.semantics.parts import ProgramPart
 from dipapprox.semantics.real_inputs import with_values
 from dipapprox.semantics.state import FinalStates
 
-MOST_FORMS = 600
-"""Final states times inputs at which their probabilities are asked for."""
-
-MOST_CHANGES = 6
-"""That are looked at."""
-
-_PIECES = 500
-"""Into which the event of a state may be split: more take seconds."""
-
-_STEEP = Fraction(10**6)
-"""Stands for the slope where probabilities differ by a factor."""
-
+MOST_FORMS = 600  # final states times inputs at which their probabilities are asked for
+MOST_CHANGES = 6  # that are looked at
+_PIECES = 500  # into which the event of a state may be split: more take seconds
+_STEEP = Fraction(10**6)  # stands for the slope where probabilities differ by a factor
 _ZERO = Fraction(0)
 
 
@@ -271,20 +263,13 @@ def _slope(near: LimitAtZero | None, step: Fraction) -> Fraction:
     return (near.slope or _ZERO) / step
 
 
-EPSILONS = tuple(Fraction(4) ** k for k in range(-2, 4))
-"""From which it is climbed."""
-
+EPSILONS = tuple(Fraction(4) ** k for k in range(-2, 4))  # from which it is climbed
 MOST_SEEDS = 3
-MOST_TERMS = 6_000
-"""Of all probabilities that are asked for: what is found by then is the answer."""
-
+MOST_TERMS = 6_000  # of all probabilities that are asked for: what is found by then is the answer
 _FACTORS = (Fraction(2), Fraction(1, 2), Fraction(5, 4), Fraction(4, 5))
 _BITS = 100
-_UNIT = 10**6
-"""Bounds are rounded down to multiples of 1 / this."""
-
-_GAINS = 1e7
-"""Steps of a height of 1 that are told from each other."""
+_UNIT = 10**6  # bounds are rounded down to multiples of 1 / this
+_GAINS = 1e7  # steps of a height of 1 that are told from each other
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,9 +29,7 @@ from dipapprox.proofs.changes import Box, Change
 from dipapprox.proofs.cones import Cone
 
 _ZERO = Fraction(0)
-
-MOST_BOXES = 2_000
-"""Boxes of one cone that are looked at before the bounds so far are the answer."""
+MOST_BOXES = 2_000  # boxes of one cone that are looked at before the bounds so far are the answer
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,7 @@ from tokenize import COMMENT, generate_tokens
 from dipapprox.errors import Diagnosis
 from dipapprox.source import SourceFile, Span
 
-WORDS = ("claim", "expected", "decide", "prove")
-"""What stands in front of the colon."""
-
+WORDS = ("claim", "expected", "decide", "prove")  # what stands in front of the colon
 _LINE = re.compile(rf"[ \t]*(?:#[ \t]*)?({'|'.join(WORDS)}):[ \t]*(.+?)[ \t]*")
 _ANSWER = re.compile(r"\W*(?:(?:not[_ -]?)?dp|unknown|refused|least\s+budget)\b", re.I)
 _BEGINNING = re.compile(r"""(?:[rRuU]?["'])?[\W_]*([^\W\d_]+)[ \t]*(:?)(.*)""")

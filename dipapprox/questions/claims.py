@@ -69,8 +69,7 @@ _WORDS: Mapping[str, type[Verify | Decide | Prove]] = {
     "prove": Prove,
 }
 
-REFUSED = "refused"
-"""The answer of a question that makes no sense for a program."""
+REFUSED = "refused"  # the answer of a question that makes no sense for a program
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,7 @@ Value = TypeVar("Value")
 Reader = Callable[[Any, str], Value]
 """Takes what was given and its name; returns the value or raises `UserError`."""
 
-_LONGEST = 10**7
-"""In seconds."""
+_LONGEST = 10**7  # in seconds
 
 
 def number(given: object, name: str) -> Fraction:

@@ -21,12 +21,9 @@ from dipapprox.privacy.description import (
 from dipapprox.privacy.result import Result
 
 FORMAT = "dipapprox proof"
-VERSION = 1
-"""Of files."""
-
+VERSION = 1  # of files
 PIPELINE_FORMAT = "dipapprox composition proof"
-PIPELINE_VERSION = 1
-"""Of files of proofs about pipelines."""
+PIPELINE_VERSION = 1  # of files of proofs about pipelines
 
 
 class Outcome(Word):

@@ -8,9 +8,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 from dipapprox.source import BEYOND_ASCII
 
-END = r"$(?!\n)"
-"""Of a text, in patterns: `$` alone lets a line end follow."""
-
+END = r"$(?!\n)"  # of a text, in patterns: `$` alone lets a line end follow
 RATIONAL = rf"^-?[0-9]+(/[0-9]+)?{END}"
 
 Count = Annotated[int, Meta(ge=0)]

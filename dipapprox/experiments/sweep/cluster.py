@@ -28,11 +28,8 @@ _LARGEST = 64
 _MOMENT = 0.25
 """Seconds after which a worker gives back the cases of its bundle that it has not begun."""
 
-_ATTEMPTS = 5
-"""Times that a bundle is handed over if the workers that had it died."""
-
+_ATTEMPTS = 5  # times that a bundle is handed over if the workers that had it died
 _PATIENCE = "20s"
-
 _ADDRESS = re.compile(r"(?:\w+://)?[^\s/]+:\d{1,5}/?", re.ASCII)
 
 _own = threading.local()

@@ -46,15 +46,9 @@ _GRACE = 5.0
 _SLACK = 512 * 2**20
 """Bytes of address space beyond the memory limit: the resident set is checked by the case."""
 
-_MOST_CASES = 1000
-"""Cases that one child serves."""
-
-_GROWTH = 128
-"""MiB by which the peak of a child's memory may grow before it is replaced."""
-
-_NAP = 3600.0
-"""Seconds that are waited at once, as the system may not count far."""
-
+_MOST_CASES = 1000  # cases that one child serves
+_GROWTH = 128  # MiB by which the peak of a child's memory may grow before it is replaced
+_NAP = 3600.0  # seconds that are waited at once, as the system may not count far
 _KILLED = CaseOutcome(None, "killed twice from outside: did the machine run out of memory?", 0.0)
 
 

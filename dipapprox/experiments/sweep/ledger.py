@@ -43,9 +43,7 @@ def complaint(error: msgspec.ValidationError) -> str:
     return f"{shorten(place, 80)}: {shorten(reason[:1].lower() + reason[1:], 120)}"
 
 
-FORMAT = 1
-"""Of the lines; in the heading."""
-
+FORMAT = 1  # of the lines; in the heading
 _NUMBER = r"^-?[0-9]+(/0*[1-9][0-9]*|(\.[0-9]+)?(e-?[0-9]{1,4})?)$|^inf$"
 
 End = Annotated[str, Meta(pattern=_NUMBER)]
@@ -102,7 +100,6 @@ class FinishedCase(_Parts, frozen=True):
 
 
 T = TypeVar("T", Heading, Key)
-
 _PARTS = frozenset(_Parts.__struct_fields__)
 
 

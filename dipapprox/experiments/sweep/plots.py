@@ -57,8 +57,7 @@ _ASKED = {
     "eps": r"certified $\varepsilon$ of the program (no unit)",
 }
 _WORDS = {"eps_prv": "budget", "delta": "δ", "eps": "ε"}
-_WIDE = 50
-"""Values that span this factor or more stand on a logarithmic axis."""
+_WIDE = 50  # values that span this factor or more stand on a logarithmic axis
 
 
 def plot_groups(groups: Iterable[Group], folder: Path) -> tuple[Path, ...]:

@@ -17,14 +17,11 @@ from typing import TypeVar
 from dipapprox.experiments.sweep.case import Answered, Case, CaseOutcome
 
 _T = TypeVar("_T")
-
 _FORK_SERVER = (sys.executable, "-m", "dipapprox.experiments.sweep.fork_server")
-
 _AHEAD = 64
 """Cases handed over beyond those that run: while answers are synced, nobody waits for a case."""
 
-_PATIENCE = 5.0
-"""Seconds that a server may take to end."""
+_PATIENCE = 5.0  # seconds that a server may take to end
 
 
 class WorkerLost(Exception):

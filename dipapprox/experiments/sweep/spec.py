@@ -107,9 +107,7 @@ def answer(program: Program, task: str, fields: Fields, limits: Limits) -> dict[
     return read(TASKS[task], fields, spelled).answer(program, options).to_dict()
 
 
-MOST_VALUES = 100_000
-"""Most values of one range."""
-
+MOST_VALUES = 100_000  # most values of one range
 _RANGE = ("from", "to", "step", "count")
 
 
@@ -210,7 +208,6 @@ def _kind(value: object) -> str:
 
 
 MOST_CASES = 1_000_000
-
 _LIMITS = {"timeout": (600, 10**7), "memory": (2000, 2**30)}
 """Default and largest value: seconds (a season) and MiB (a pebibyte)."""
 

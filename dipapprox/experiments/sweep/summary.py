@@ -10,15 +10,12 @@ from math import inf, isfinite, log10
 from dipapprox.data_classes import dataclass
 from dipapprox.experiments.sweep.ledger import Ends, FinishedCase, RecordedAnswer
 
-_LARGE = 10**15
-"""Numbers from here on are written out."""
-
+_LARGE = 10**15  # numbers from here on are written out
 _QUANTITIES = {"eps_prv": "ε_prv", "eps": "ε", "delta": "δ"}
 """What numbers an answer can enclose, and how they are written."""
 
 
-FULL = 3.0
-"""Margins are not told apart beyond a factor of a thousand."""
+FULL = 3.0  # margins are not told apart beyond a factor of a thousand
 
 
 @dataclass(frozen=True, slots=True)

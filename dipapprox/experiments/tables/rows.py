@@ -60,8 +60,7 @@ from dipapprox.proofs.prove_automaton import NamedAutomaton, prove_automaton
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.structure import Structure, measure_structure
 
-REFUSED = "refused"
-"""The answer about what is no automaton of which the theorems speak."""
+REFUSED = "refused"  # the answer about what is no automaton of which the theorems speak
 
 
 class RerunSubject(NamedTuple):
