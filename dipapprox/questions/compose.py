@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from fractions import Fraction
+from functools import partial
 from typing import ClassVar
 
 from dipapprox.composition.mechanisms import Adjacency
@@ -22,7 +23,8 @@ from dipapprox.questions.computing import PROVED, WHOLE
 from dipapprox.questions.profile import Range, range_of
 from dipapprox.questions.question import Question, argument
 
-_ASKED = "question (--delta and --eps-prv together are a claim)"
+_optional = partial(argument, default=None)
+_asked = partial(_optional, group="question (--delta and --eps-prv together are a claim)")
 
 
 def _each(
@@ -46,55 +48,40 @@ class Compose(Question):
     name: ClassVar[str] = "compose"
     computing: ClassVar[tuple[str, ...]] = (*WHOLE, PROVED)
 
-    eps: tuple[Fraction, ...] | None = argument(
-        _each(numbers.positive),
-        "E",
-        "the programs' ε: one for all, or one each: 1/2,1",
-        default=None,
+    eps: tuple[Fraction, ...] | None = _optional(
+        _each(numbers.positive), "E", "the programs' ε: one for all, or one each: 1/2,1"
     )
-    times: tuple[int, ...] | None = argument(
+    times: tuple[int, ...] | None = _optional(
         _each(pipelines.read_times),
         "N",
         "how often the programs are run: one number, or one each: 100,10 (default: 1)",
-        default=None,
     )
-    subsample: tuple[Fraction, ...] | None = argument(
+    subsample: tuple[Fraction, ...] | None = _optional(
         _each(pipelines.read_rate),
         "RATE",
         "each run is on a Poisson sample: every record takes part with this probability",
-        default=None,
     )
-    adjacency: Adjacency | None = argument(
+    adjacency: Adjacency | None = _optional(
         pipelines.read_adjacency,
         "",
         "which data sets are adjacent: all runs are stated for it (default: what a spec says, or "
         "its mechanisms are for; add/remove)",
-        default=None,
         choices=kinds.choices_of(Adjacency),
     )
-    delta: Fraction | None = argument(
-        numbers.probability,
-        "D",
-        "the least ε_prv for this δ; 0 asks for pure privacy",
-        default=None,
-        group=_ASKED,
+    delta: Fraction | None = _asked(
+        numbers.probability, "D", "the least ε_prv for this δ; 0 asks for pure privacy"
     )
-    eps_prv: Fraction | None = argument(
-        numbers.nonnegative, "P", "the least δ for this ε_prv", default=None, group=_ASKED
-    )
-    curve: Range | None = argument(
+    eps_prv: Fraction | None = _asked(numbers.nonnegative, "P", "the least δ for this ε_prv")
+    curve: Range | None = _asked(
         range_of,
         "LO:HI:COUNT",
         "the least δ at COUNT points from ε_prv LO to HI, and between them",
-        default=None,
         swept=False,
-        group=_ASKED,
     )
-    width: Fraction | None = argument(
+    width: Fraction | None = _optional(
         numbers.positive,
         "W",
         "wanted width of intervals (default: of ε_prv 1e-3, of δ a thousandth, of curves 1e-6)",
-        default=None,
     )
 
     @classmethod

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import Enum
 
+from dipapprox.data_classes import replace
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.limits import Limits
 from dipapprox.numerics.kinds import Tier
@@ -20,65 +21,38 @@ from dipapprox.questions import kinds, numbers
 from dipapprox.questions.argument import LIMITING, LIMITS, Argument, Spelled, read_values
 from dipapprox.questions.numbers import Reader
 
-_GROUP = "computing"
+_BITS = numbers.whole(2, LARGEST_PRECISION, "bits")
 
 
 def _computing(
     name: str, read: Reader[object], metavar: str, help: str, default: str, swept: bool = True
 ) -> Argument:
-    return Argument(name, read, metavar, help, default, False, swept, _GROUP)
+    return Argument(name, read, metavar, help, default, False, swept, "computing")
 
 
 def _word(name: str, words: type[Enum], help: str, default: Enum, swept: bool = True) -> Argument:
-    choices = kinds.choices_of(words)
-    read, written = kinds.word(words), str(default.value)
-    return Argument(name, read, "", help, written, False, swept, _GROUP, choices)
+    plain = _computing(name, kinds.word(words), "", help, str(default.value), swept)
+    return replace(plain, choices=kinds.choices_of(words))
 
+
+_ENGINES = "what computes probabilities; auto: elimination, then nested"
+_TIERS = "numbers that elimination uses; auto: doubles, then balls"
+_OPTIMIZERS = "how integrals are ordered and pulled apart"
+_MERGE = "keep every final state, as the papers count them"
+_PRECISION = "first attempt: enclosures at most 2^-BITS wide"
+_MAX_PRECISION = "what is undecided is refined up to this"
+_PROVED = "answer only what the kernel, which searches nothing, has replayed a proof of"
+_JOBS = "processes, for work that takes more than a second"
 
 COMPUTING = (
-    _word(
-        "engine", Engine, "what computes probabilities; auto: elimination, then nested", Engine.AUTO
-    ),
-    _word("tier", Tier, "numbers that elimination uses; auto: doubles, then balls", Tier.AUTO),
-    _word(
-        "optimizer",
-        Strategy,
-        "how integrals are ordered and pulled apart",
-        Strategy.LEAST_NESTING,
-        swept=False,
-    ),
-    _computing(
-        "merge", numbers.flag, "", "keep every final state, as the papers count them", "true"
-    ),
-    _computing(
-        "precision",
-        numbers.whole(2, LARGEST_PRECISION, "bits"),
-        "BITS",
-        "first attempt: enclosures at most 2^-BITS wide",
-        str(FIRST_PRECISION),
-    ),
-    _computing(
-        "max_precision",
-        numbers.whole(2, LARGEST_PRECISION, "bits"),
-        "BITS",
-        "what is undecided is refined up to this",
-        str(LAST_PRECISION),
-    ),
-    _computing(
-        "proved",
-        numbers.flag,
-        "",
-        "answer only what the kernel, which searches nothing, has replayed a proof of",
-        "false",
-    ),
-    _computing(
-        "jobs",
-        numbers.whole(1, MOST_JOBS),
-        "N",
-        "processes, for work that takes more than a second",
-        "1",
-        swept=False,
-    ),
+    _word("engine", Engine, _ENGINES, Engine.AUTO),
+    _word("tier", Tier, _TIERS, Tier.AUTO),
+    _word("optimizer", Strategy, _OPTIMIZERS, Strategy.LEAST_NESTING, swept=False),
+    _computing("merge", numbers.flag, "", _MERGE, "true"),
+    _computing("precision", _BITS, "BITS", _PRECISION, str(FIRST_PRECISION)),
+    _computing("max_precision", _BITS, "BITS", _MAX_PRECISION, str(LAST_PRECISION)),
+    _computing("proved", numbers.flag, "", _PROVED, "false"),
+    _computing("jobs", numbers.whole(1, MOST_JOBS), "N", _JOBS, "1", swept=False),
     *LIMITING,
 )
 """All of them."""
@@ -101,14 +75,5 @@ def read_options(given: Mapping[str, object], spelled: Spelled, limits: Limits) 
         UserError: If a value is malformed or out of range, or they do not go together.
     """
     read = read_values(COMPUTING, given, spelled)
-    return Options(
-        engine=read["engine"],
-        tier=read["tier"],
-        strategy=read["optimizer"],
-        precision=read["precision"],
-        max_precision=read["max_precision"],
-        merge=read["merge"],
-        jobs=read["jobs"],
-        proved=read["proved"],
-        limits=limits,
-    )
+    named = {name: value for name, value in read.items() if name not in LIMITS}
+    return Options(strategy=named.pop("optimizer"), limits=limits, **named)

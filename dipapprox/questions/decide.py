@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from dipapprox.data_classes import dataclass
@@ -35,6 +36,9 @@ def _delta(given: object, name: str) -> Delta:
     return read_delta(given if isinstance(given, str) else str(numbers.number(given, name)), name)
 
 
+_unswept = partial(argument, swept=False)
+
+
 @dataclass(frozen=True, slots=True)
 class Decide(Question):
     """Is it (budget * eps, delta)-differentially private at every eps of an interval?"""
@@ -58,26 +62,20 @@ class Decide(Question):
         default="0..inf",
     )
     pairs: Pairs = argument(kinds.pairs, "PAIRS", PAIRS_HELP, default="all")
-    violations: bool = argument(
+    violations: bool = _unswept(
         numbers.flag,
         "",
         "find every ε at which some pair violates the claim; do not stop at the first pair",
         default="false",
-        swept=False,
     )
-    least_delta: bool = argument(
-        numbers.flag,
-        "",
-        "enclose the least δ that holds on the interval",
-        default="false",
-        swept=False,
+    least_delta: bool = _unswept(
+        numbers.flag, "", "enclose the least δ that holds on the interval", default="false"
     )
-    width: Fraction = argument(
+    width: Fraction = _unswept(
         numbers.positive,
         "W",
         "how narrowly ends of violated ranges and the least δ are enclosed (default: 1e-9)",
         default="1e-9",
-        swept=False,
     )
 
     def __post_init__(self) -> None:

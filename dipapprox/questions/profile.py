@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from dipapprox.data_classes import dataclass
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 else:
     proving = Deferred("dipapprox.proof_steps.ends")
 
-_ONE_OF = "question (one of these; default: --eps-prv EPS)"
+_one_of = partial(argument, default=None, group="question (one of these; default: --eps-prv EPS)")
 _CHOICES = ("eps_prv", "delta", "curve", "renyi")
 
 
@@ -90,31 +91,23 @@ class Profile(Question):
     computing: ClassVar[tuple[str, ...]] = (*WHOLE, PROVED)
 
     eps: Fraction = argument(numbers.positive, "E", "the program's ε, exact: 1/2, 0.5")
-    eps_prv: Fraction | str | None = argument(
-        _eps_prv, "P", "the least δ for this ε_prv: 1/2, log(3)", default=None, group=_ONE_OF
+    eps_prv: Fraction | str | None = _one_of(
+        _eps_prv, "P", "the least δ for this ε_prv: 1/2, log(3)"
     )
-    delta: Fraction | None = argument(
-        numbers.probability,
-        "D",
-        "the least ε_prv for this δ in [0, 1]; 0 asks for pure privacy",
-        default=None,
-        group=_ONE_OF,
+    delta: Fraction | None = _one_of(
+        numbers.probability, "D", "the least ε_prv for this δ in [0, 1]; 0 asks for pure privacy"
     )
-    curve: Range | None = argument(
+    curve: Range | None = _one_of(
         range_of,
         "LO:HI:COUNT",
         "the whole profile for ε_prv from LO to HI, certified at COUNT points and between",
-        default=None,
         swept=False,
-        group=_ONE_OF,
     )
-    renyi: tuple[Order, ...] | None = argument(
+    renyi: tuple[Order, ...] | None = _one_of(
         _orders,
         "ORDERS",
         "Rényi divergences: orders >= 1 and inf, as in 1,3/2,2,8,inf; also bounds zCDP's ρ",
-        default=None,
         swept=False,
-        group=_ONE_OF,
     )
     width: Fraction | None = argument(
         numbers.positive,

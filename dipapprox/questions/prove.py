@@ -52,7 +52,6 @@ class Prove(Question):
         "take every input with numbers as any real number, whatever its domain is",
         default="false",
     )
-
     examiner: tuple[str, ...] = argument(
         kinds.names,
         "USERS",
@@ -60,7 +59,6 @@ class Prove(Question):
         default="",
         swept=False,
     )
-
     eps: Fraction | None = argument(
         numbers.positive,
         "EPS",

@@ -16,7 +16,7 @@ from collections.abc import Collection, Mapping
 from functools import cache
 from typing import Any, ClassVar, TypeVar
 
-from dipapprox.data_classes import field, metadata_of
+from dipapprox.data_classes import field, metadata_of, replace
 from dipapprox.language.core import Program
 from dipapprox.limits import Progress, silent
 from dipapprox.privacy.options import Options
@@ -69,25 +69,17 @@ def argument(
 ) -> Any:
     """Declare a field of a question; see `Argument`."""
     required = default is _REQUIRED
-    said = {
-        "read": read,
-        "metavar": metavar,
-        "help": help,
-        "default": None if required else default,
-        "required": required,
-        "swept": swept,
-        "group": group,
-        "choices": choices,
-    }
-    if required:
-        return field(kw_only=True, metadata=said)
-    return field(kw_only=True, default=None, metadata=said)
+    most = None if required else default
+    said = Argument("", read, metavar, help, most, required, swept, group, choices)
+    own: dict[str, Any] = {} if required else {"default": None}
+    return field(kw_only=True, metadata={"argument": said}, **own)
 
 
 @cache
 def arguments_of(question: type) -> tuple[Argument, ...]:
     """Return what a question asks with, in the order of its fields."""
-    return tuple(Argument(name, **said) for name, said in metadata_of(question))
+    found = metadata_of(question)
+    return tuple(replace(said["argument"], name=name) for name, said in found)
 
 
 AnyQuestion = TypeVar("AnyQuestion", bound=Question)
