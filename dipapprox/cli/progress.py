@@ -5,34 +5,29 @@ The bar itself is loaded when it is first needed: most runs end before, and star
 
 from __future__ import annotations
 
-import importlib
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from typing import TYPE_CHECKING
 
+from dipapprox.deferred import Deferred
 from dipapprox.limits import Progress, silent
 
-_PATIENCE = 1.0
-_INTERVAL = 0.1  # seconds before a bar appears, and between two updates
+if TYPE_CHECKING:
+    from dipapprox.cli import progress_bar
+else:
+    progress_bar = Deferred("dipapprox.cli.progress_bar")
 
-
-class Bar(Protocol):
-    """What `progress_bar.open_bar` returns."""
-
-    def update(self, done: int, total: int | None) -> None:
-        """Show how much is done."""
-
-    def close(self) -> None:
-        """Remove the bar."""
+_PATIENCE = 1.0  # seconds before a bar appears
+_INTERVAL = 0.1  # seconds between two updates
 
 
 @contextmanager
 def reporting(unit: str = "pairs") -> Iterator[Progress]:
     """Yield what is told about progress; it opens a bar of `unit`s when the run turns out to be
     long."""
-    bar: Bar | None = None
+    bar: progress_bar.ProgressBar | None = None
     due = time.monotonic() + _PATIENCE
 
     def report(done: int, total: int | None) -> None:
@@ -41,9 +36,7 @@ def reporting(unit: str = "pairs") -> Iterator[Progress]:
         if now < due:
             return
         due = now + _INTERVAL
-        if bar is None:
-            opened: Bar = importlib.import_module("dipapprox.cli.progress_bar").open_bar(unit)
-            bar = opened
+        bar = bar or progress_bar.ProgressBar(unit)
         bar.update(done, total)
 
     try:

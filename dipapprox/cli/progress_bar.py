@@ -28,18 +28,12 @@ class RateColumn(ProgressColumn):
 
 
 class ProgressBar:
-    """A bar on standard error that disappears when it is closed."""
+    """A bar on standard error that counts `unit` and disappears when it is closed."""
 
-    def __init__(self, console: Console, unit: str) -> None:
-        self._progress = Progress(
-            TextColumn(unit),
-            BarColumn(),
-            MofNCompleteColumn(),
-            RateColumn(unit),
-            TimeRemainingColumn(compact=True),
-            console=console,
-            transient=True,
-        )
+    def __init__(self, unit: str) -> None:
+        columns = TextColumn(unit), BarColumn(), MofNCompleteColumn(), RateColumn(unit)
+        left, console = TimeRemainingColumn(compact=True), Console(stderr=True)
+        self._progress = Progress(*columns, left, console=console, transient=True)
         self._task = self._progress.add_task(unit, total=None)
         self._progress.start()
 
@@ -50,8 +44,3 @@ class ProgressBar:
     def close(self) -> None:
         """Remove the bar."""
         self._progress.stop()
-
-
-def open_bar(unit: str) -> ProgressBar:
-    """Open a bar on standard error that counts `unit`."""
-    return ProgressBar(Console(stderr=True), unit)

@@ -20,10 +20,12 @@ from dipapprox.cli.output import make_folder, show
 from dipapprox.cli.progress import reporting
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.experiments.sweep.ledger import read_lines
-from dipapprox.experiments.sweep.plots import MEANING, SYMBOLS, plot_groups
+from dipapprox.experiments.sweep.plots import plot_groups
 from dipapprox.experiments.sweep.pool import WorkerLost
 from dipapprox.experiments.sweep.spec import read_spec
 from dipapprox.experiments.sweep.summary import (
+    MEANING,
+    SYMBOLS,
     CaseRow,
     Group,
     Matrix,
@@ -74,10 +76,7 @@ def _fitting(group: Group, width: int) -> Table:
 
 def _matrix(matrix: Matrix) -> Table:
     (down, rows), (across, columns) = matrix.down, matrix.across
-    verdicts = any(
-        row is not None and row.answer in SYMBOLS for line in matrix.cells for row in line
-    )
-    meaning = MEANING if verdicts else "the number asked for, six digits"
+    meaning = MEANING if matrix.has_verdicts else "the number asked for, six digits"
     table = Table(f"{down} ╲ {across}", caption=f"{meaning}; seconds")
     for value in columns:
         table.add_column(readable(value), justify="right")

@@ -28,10 +28,6 @@ def machines_of(
     Args:
         subject: A program, with rounds or for all real inputs; or an automaton.
         stops_are_seen: Whether it is seen that no guard of an automaton holds.
-        claim: What is claimed, as the kernel reads it.
-
-    Raises:
-        NoCertificate: If the kernel does not read the subject.
     """
     if isinstance(subject, core.Program):
         yield rounds_json(subject)
@@ -58,12 +54,8 @@ def automaton_json(automaton: Automaton, ends: bool, first: int) -> dict[str, Js
     """Return an automaton.
 
     Args:
-        automaton: The automaton.
         ends: Whether it is seen that no guard holds.
         first: How many steps are taken before rounds begin, a step each.
-
-    Raises:
-        NoCertificate: If the kernel does not read it.
     """
     states: list[Json] = []
     for state, leaving in zip(

@@ -110,11 +110,6 @@ def replayed(
     does not.
 
     For other arguments see `machines_of`.
-
-    Raises:
-        NoCertificate: If none can be written.
-        NotProved: If the kernel does not follow.
-        LimitReached: If a limit is reached.
     """
     missing: NotProved | NoCertificate = NoCertificate("there is no machine")
     wanted = [bounds]
@@ -153,11 +148,7 @@ def _claim(bounds: BudgetBounds) -> dict[str, Json]:
 def endless(
     subject: Program | Automaton, stops_are_seen: bool, limits: Limits
 ) -> WrittenProof | None:
-    """Return a proof that no budget serves, at any eps, which the kernel has replayed; or None.
-
-    Raises:
-        LimitReached: If a limit is reached.
-    """
+    """Return a proof that no budget serves, at any eps, which the kernel has replayed; or None."""
     try:
         return replayed(subject, stops_are_seen, BudgetBounds(None, None, None), limits)[0]
     except (NoCertificate, NotProved):

@@ -38,9 +38,6 @@ def with_proofs(answer: ComposedAnswer, options: Options) -> ComposedAnswer:
     """Return an answer with proofs that the kernel has replayed, if it has none yet.
 
     Of an interval they are about ends that are moved outward a little.
-
-    Raises:
-        NoCertificate: If the answer is Unknown, or the kernel confirms no proof of it.
     """
     if answer.answer is Answer.UNKNOWN:
         raise NoCertificate("the answer is Unknown")

@@ -62,9 +62,6 @@ class ComposedNumbers:
 
     Attributes:
         dearest: The pair that looks worst.
-
-    Raises:
-        NoCertificate: If no inputs are adjacent, or deltas stay large.
     """
 
     def __init__(

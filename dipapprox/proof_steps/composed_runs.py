@@ -149,9 +149,6 @@ class ComposedParts:
 
     Attributes:
         top: The greatest loss, about: at most that.
-
-    Raises:
-        NoCertificate: If it has few outputs, or no such parts, or they differ in too many ways.
     """
 
     def __init__(self, pipeline: Pipeline, number: int, run: PipelineRun, delta: Fraction) -> None:

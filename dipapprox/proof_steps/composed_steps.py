@@ -60,7 +60,6 @@ def promising(
     What a grid shows is off by about a multiple of the distance of its losses.
 
     Args:
-        goal: What is to be shown.
         before, now: How many times finer two grids were, and the delta that each shows.
         waiting: How many times finer others are, ascending.
     """
@@ -110,9 +109,6 @@ class ReplayedSteps:
         """Add a step, if it is not there yet; return its number.
 
         Args:
-            rule: Its rule.
-            premises: Numbers of steps.
-            fields: What else it says.
             concluded: What such steps concluded in other proofs, where their premises are known to
                 be the same; what this one concludes is noted.
         """

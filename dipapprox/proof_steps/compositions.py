@@ -72,11 +72,7 @@ _Attempt = tuple[ComposedSteps, Sequence[int], int]
 
 
 class PipelineProofs:
-    """Proofs about one pipeline, whose programs are looked at once.
-
-    Raises:
-        NoCertificate: If the kernel has no rules for something that is run.
-    """
+    """Proofs about one pipeline, whose programs are looked at once."""
 
     def __init__(self, pipeline: composed.Pipeline, options: Options) -> None:
         self._options = options
@@ -113,13 +109,7 @@ class PipelineProofs:
             raise NoCertificate(f"the kernel does not read the pipeline: {obstacle}") from None
 
     def proof(self, goal: ComposedGoal) -> tuple[ComposedProof, float]:
-        """Return a proof, whose steps the kernel has replayed, and how long that took.
-
-        Raises:
-            NoCertificate: If something has no steps, or no grid is fine enough.
-            NotProved: If a step does not hold.
-            LimitReached: If a limit is reached.
-        """
+        """Return a proof, whose steps the kernel has replayed, and how long that took."""
         gap, self._delta = goal.gap if goal.gap > 0 else goal.delta / 1000, goal.delta
         if not self._bits:  # goals that follow are not finer
             few = ceil(13 - log2(float(gap))) if goal.delta else _MOST_BITS

@@ -56,11 +56,7 @@ def proved_throughout(setting: Setting, found: Found) -> Found:
 
 
 def goals_of(found: Decision | IntervalVerdict) -> Iterator[GoalThroughout]:
-    """Yield what an answer, DP or Not_DP, says: with bounds of δ, one closer than the other.
-
-    Raises:
-        NoCertificate: If the kernel has no rules for it.
-    """
+    """Yield what an answer, DP or Not_DP, says: with bounds of δ, one closer than the other."""
     broken = _broken(found)
     private = found.answer is Answer.DP
     if isinstance(found, Decision):
@@ -77,13 +73,7 @@ def goals_of(found: Decision | IntervalVerdict) -> Iterator[GoalThroughout]:
 
 
 def replayed_throughout(setting: Setting, goals: Iterable[GoalThroughout]) -> Replayed:
-    """Replay proofs of goals until one holds.
-
-    Raises:
-        NoCertificate: If none can be written.
-        NotProved: If none holds.
-        LimitReached: If a limit is reached.
-    """
+    """Replay proofs of goals until one holds."""
     failed: NotProved | NoCertificate = Refuted("there is nothing to try")
     for goal in goals:
         try:
@@ -142,11 +132,7 @@ def times_eps(multiple: Fraction) -> Json:
 
 
 def formula_json(formula: Formula) -> Json:
-    """Write a formula.
-
-    Raises:
-        NoCertificate: If the kernel has no such functions.
-    """
+    """Write a formula."""
     match formula:
         case Number(value):
             return number_json(value)

@@ -51,9 +51,7 @@ class Moves:
     """All moves on one path.
 
     Args:
-        path: The path.
         held: What the cells that it leaves hold.
-        levels: What samples are shifted by.
         unit: What everything is counted in.
         budget: The most that the samples of a move may cost.
     """
@@ -83,12 +81,7 @@ class Moves:
                 self._demands[said.terms[-1][0]].append((_terms(said), True))
 
     def after(self, shift: Shift, case: Changes) -> Iterator[tuple[Shift, Fraction, Shift]]:
-        """Yield what the cells are shifted by at the end, what that costs, and how samples are.
-
-        Args:
-            shift: Of the cells at the beginning.
-            case: The changes of the inputs that are read.
-        """
+        """Yield what the cells are shifted by at the end, what that costs, and how samples are."""
         changes = iter(case)
         partial: list[tuple[tuple[_Number, ...], _Number, Shift]] = [((), 0, ())]
         for number, (atom, demands) in enumerate(zip(self._atoms, self._demands, strict=True)):

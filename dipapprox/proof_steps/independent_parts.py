@@ -55,13 +55,7 @@ def parts_proof(
     """Return steps to a claim.
 
     Args:
-        machine: As the kernel reads it.
-        said: The claim, as the kernel reads it.
         witness: The pair that breaks it; None: it is kept.
-
-    Raises:
-        NoCertificate: If there are no such parts, or no such steps.
-        NotProved: If a step does not hold.
     """
     read = read_machine(machine)
     claim, proof = read_claim(said, read)
@@ -125,16 +119,11 @@ class IndependentParts:
     """The parts of a machine, and steps about them.
 
     Args:
-        proof: The machine, and which pairs are meant.
-        eps: Where it runs.
         of: By what steps name the machine, if they are about a pipeline.
 
     Attributes:
         known: Pairs of inputs of parts, by what they change, after `decide`.
         most: In how many parts inputs differ, then.
-
-    Raises:
-        NoCertificate: If there are no such parts.
     """
 
     def __init__(self, proof: Proof, eps: Fraction, of: _Fields | None = None) -> None:
@@ -181,12 +170,8 @@ class IndependentParts:
         """Look at which pairs of parts are bounded together, and how many parts change.
 
         Args:
-            steps: What they are written to.
             pure: Whether greatest losses alone count.
             exact: Whether these may be attained.
-
-        Raises:
-            NoCertificate: If they are too many, or a greatest loss is missing.
         """
         groups = [
             (part, self._classes(part, self._found(steps, part), pure)) for part in self._place
@@ -300,11 +285,7 @@ class IndependentParts:
     # --- one pair --------------------------------------------------------------------------------
 
     def differing(self, pair: tuple[Input, Input]) -> Differing:
-        """Return which parts differ for a pair, and how.
-
-        Raises:
-            NoCertificate: If none does.
-        """
+        """Return which parts differ for a pair, and how."""
         found: Counter[tuple[Machine, Input, Input]] = Counter()
         for each in self._parts:
             own, other = (tuple(input[k] for k in each.inputs) for input in pair)

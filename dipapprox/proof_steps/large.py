@@ -54,16 +54,11 @@ def large_step(
     """Return a step, and the budget below which it shows that none serves; None for all of them.
 
     Args:
-        machine: The machine.
         turns: How many are taken: the body is one.
         places: What is read: first where the output is likelier, then where it is not.
         is_meant: Whether what a run has published may be the output.
         numbers: Those that are published close to others.
         said: How much is published, at least.
-
-    Raises:
-        NoCertificate: If nothing is lost.
-        NotProved: If the kernel cannot follow the runs.
     """
     runs = Runs(machine)
     first, second = places
@@ -115,15 +110,9 @@ def trace_step(
     """Return a step: at this eps no budget serves that is less.
 
     Args:
-        machine: The machine, without rounds.
-        places: As of `large_step`.
         output: What is published, by name.
         eps: Where, or 0 where it vanishes.
         budget: What is lost; None for more than any number.
-
-    Raises:
-        NoCertificate: If it is not known what is published.
-        NotProved: If the kernel does not follow, or so much is not lost.
     """
     if not set(machine.first) <= output.keys():
         raise NoCertificate("random numbers are published")

@@ -21,11 +21,7 @@ _NONE: Names = frozenset()
 
 
 def machine_json(program: Program) -> dict[str, Json]:
-    """Return a program as a machine that forgets what nobody reads any more.
-
-    Raises:
-        NoCertificate: If it has what machines have not.
-    """
+    """Return a program as a machine that forgets what nobody reads any more."""
     machine: dict[str, Any] = program_json(program)
     try:
         read = read_machine(machine)
@@ -39,7 +35,6 @@ def live_at_head(turn: Block, published: Sequence[str]) -> Names:
 
     Args:
         turn: What a round does; it forgets nothing.
-        published: The cells that are published after every round.
     """
     seen = frozenset(published)
     analysis, live = _Analysis(_NONE, seen), _NONE

@@ -18,11 +18,7 @@ Row = Sequence[core.Value | int]
 
 
 def program_json(program: core.Program) -> dict[str, Json]:
-    """Return a program as a machine that forgets nothing.
-
-    Raises:
-        NoCertificate: If it has what machines have not: any integers, rounds, irrational scales.
-    """
+    """Return a program as a machine that forgets nothing."""
     if program.rounding is not None:
         raise NoCertificate("the program has irrational scales")
     if program.rounds is not None:

@@ -80,11 +80,8 @@ class PotentialSearch:
     """The search for nodes.
 
     Args:
-        machine: With rounds.
-        budget: B.
         with_facts: Whether to keep in mind how numbers that are held compare.
         with_quiet: Whether runs that are quiet from a head on are shifted together.
-        most: Entries that all vectors may have.
 
     Attributes:
         least: The budget that a proof needs that was found, not more than B.

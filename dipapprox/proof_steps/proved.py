@@ -41,13 +41,7 @@ def proved(setting: Setting, verdict: Verdict) -> Verdict:
 
 
 def replayed(setting: Setting, goal: Goal) -> Replayed:
-    """Replay proofs of a goal until one holds.
-
-    Raises:
-        NoCertificate: If none can be written.
-        NotProved: If none holds.
-        LimitReached: If a limit is reached.
-    """
+    """Replay proofs of a goal until one holds."""
     start = perf_counter()
     failed: NotProved | NoCertificate | None = None
     left = {*attempts(goal)}  # what has some hope left

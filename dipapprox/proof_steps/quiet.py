@@ -27,8 +27,6 @@ class QuietRuns:
     """The heads from which runs are quiet.
 
     Args:
-        machine: The machine.
-        heads: All heads.
         is_asked: Whether there may be any.
     """
 
@@ -50,11 +48,7 @@ class QuietRuns:
         return {} if head.is_first else self._found.get(_cells(head), {})
 
     def written(self, places: Mapping[Cells, int]) -> list[Json]:
-        """Return the pairs of some numbered places, between which runs are quiet.
-
-        Raises:
-            NoCertificate: If they lead elsewhere.
-        """
+        """Return the pairs of some numbered places, between which runs are quiet."""
         listed: list[Json] = []
         for cells, number in places.items():
             for last, shift in self._found.get(cells, {}).items():

@@ -144,14 +144,7 @@ def ray_step(
     """Return a step, and the budget below which it shows that none serves; None for all of them.
 
     Args:
-        machine: The machine.
         paths: Of a run: of the body, and of every round.
-        grows: What its inputs grow by.
-        parts: What may come again.
-
-    Raises:
-        NoCertificate: If the run is not possible, or nothing is lost.
-        NotProved: If the kernel cannot follow the runs.
     """
     runs = Runs(machine)
     run = runs.along(list(paths))

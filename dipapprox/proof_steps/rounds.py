@@ -12,11 +12,7 @@ from dipapprox.proof_steps.machines import Json, adjacency_json, block_json, num
 
 
 def rounds_json(program: core.Program) -> dict[str, Json]:
-    """Return a program whose inputs are any numbers, once or round after round.
-
-    Raises:
-        NoCertificate: If the kernel does not read it.
-    """
+    """Return a program whose inputs are any numbers, once or round after round."""
     if program.rounding is not None:
         raise NoCertificate("the program has irrational scales")
     rounds = program.rounds
@@ -54,11 +50,7 @@ def rounds_json(program: core.Program) -> dict[str, Json]:
 
 
 def readable(machine: dict[str, Json]) -> dict[str, Json]:
-    """Return a machine that the kernel reads.
-
-    Raises:
-        NoCertificate: If it does not.
-    """
+    """Return a machine that the kernel reads."""
     try:
         read_rounds(machine)
     except NotProved as obstacle:

@@ -18,11 +18,7 @@ from dipapprox.source import Span
 
 
 def service_json(service: Service, users: Collection[str]) -> dict[str, Json]:
-    """Return a service as it is seen by some users together; none: by everybody.
-
-    Raises:
-        NoCertificate: If the kernel does not read it.
-    """
+    """Return a service as it is seen by some users together; none: by everybody."""
     cells: list[Json] = [[cell.name, value_json(cell.initial)] for cell in service.states]
     machine: dict[str, Json] = {
         "cells": cells,

@@ -42,12 +42,7 @@ def alone_step(machine: Rounds, budget: Fraction, ask: Callable[[], None]) -> Js
     """Return a step that proves that a budget serves a machine without rounds.
 
     Args:
-        machine: The machine.
-        budget: What shifts may cost.
         ask: Called all the time; what it raises ends the search.
-
-    Raises:
-        NoCertificate: If no shifts are found.
     """
     cases: list[Json] = []
     known: dict[object, list[tuple[int, Shifts]]] = {}
@@ -75,9 +70,6 @@ class Shifts:
     """The search for shifts on one path of a machine without rounds.
 
     Args:
-        machine: The machine.
-        path: The path.
-        budget: What shifts may cost.
         ask: Called all the time; what it raises ends the search.
     """
 
@@ -105,11 +97,7 @@ class Shifts:
         self._kept = dict[int, bool]()
 
     def case(self) -> Json:
-        """Return the case of the path.
-
-        Raises:
-            NoCertificate: If no shifts are found.
-        """
+        """Return the case of the path."""
         if self._machine.is_alone and self._inputs:
             alone = dict.fromkeys(self._inputs, Fraction(0))
             return [self._parted(k, {o: alone[o] for o in alone if o != k}) for k in alone]
@@ -229,12 +217,7 @@ _MOST_KNOWN = Fraction(30)  # a budget up to which one is looked for where none 
 
 
 def potential_step(machine: Rounds, budget: Fraction, limits: Limits) -> Json:
-    """Return a step that proves that a budget serves.
-
-    Raises:
-        NoCertificate: If none is found.
-        LimitReached: If a limit is reached.
-    """
+    """Return a step that proves that a budget serves."""
     if machine.round is None:
         return alone_step(machine, budget, limits.check)
     missing = NoCertificate("there is nothing to try")
@@ -256,9 +239,6 @@ def served_step(machine: Json, budget: Fraction, eps: Fraction | None) -> dict[s
         machine: Of finite verdicts.
         budget: What may be needed.
         eps: Where; None for every ε.
-
-    Raises:
-        NoCertificate: If none is found with little work.
     """
     read = read_machine(machine)
     missing = "inputs are no numbers"
@@ -278,11 +258,7 @@ def quiet_budget(program: Program, most: Fraction | None, limits: Limits) -> Fra
     """Return a budget, less than another, of a program whose runs may be quiet; None if none is.
 
     Args:
-        program: With rounds.
         most: A budget that serves; None if none is known.
-
-    Raises:
-        LimitReached: If a limit is reached.
     """
     try:
         machine = read_rounds(rounds_json(program))

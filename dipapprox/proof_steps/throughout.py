@@ -62,12 +62,7 @@ _SHARE = 8  # of the gap that the least delta leaves, one part is for enclosures
 
 
 def steps_between(setting: Setting, claim: dict[str, Json], epsilons: Epsilons) -> list[Json]:
-    """Return the steps to a claim on an interval, from its ends and some eps between.
-
-    Raises:
-        NoCertificate: If none are found.
-        LimitReached: If a limit is reached.
-    """
+    """Return the steps to a claim on an interval, from its ends and some eps between."""
     signs, machine = Signs(epsilons), read_machine(machine_json(setting.program))
     plain = Setting(setting.program, setting.selection, Options(limits=setting.limits))
     eps_prv, delta = _formulas(claim, signs)
@@ -103,10 +98,6 @@ def steps_by_shrinking(setting: Setting, claim: dict[str, Json], epsilons: Epsil
     """Return the steps to a claim about all pairs of real inputs: at the greatest eps of parts.
 
     The kernel decides whether a smaller eps is as good as smaller inputs.
-
-    Raises:
-        NoCertificate: If none are found.
-        LimitReached: If a limit is reached.
     """
     program, limits = setting.program, setting.limits
     point = inputs_at_ties(execute_for_declared(program, True, limits), limits)
@@ -213,12 +204,7 @@ class GoalThroughout:
 
 
 def written_throughout(setting: Setting, goal: GoalThroughout) -> Iterator[WrittenProof]:
-    """Yield proofs; the first that the kernel confirms will do.
-
-    Raises:
-        NoCertificate: If the kernel has no rules for it.
-        LimitReached: If a limit is reached.
-    """
+    """Yield proofs; the first that the kernel confirms will do."""
     program, epsilons = setting.program, goal.epsilons
     machine = machine_json(program)
     pairs, inputs = listed(setting.selection)
@@ -253,11 +239,7 @@ def written_throughout(setting: Setting, goal: GoalThroughout) -> Iterator[Writt
 def _first_written(
     machine: Json, claim: dict[str, Json], ways: Iterable[Callable[[], Sequence[Json] | None]]
 ) -> Iterator[WrittenProof]:
-    """Yield the proofs that can be written, in turn; if there are none, say why.
-
-    Raises:
-        NoCertificate: What the last way says.
-    """
+    """Yield the proofs that can be written, in turn; if there are none, say why."""
     missing: Exception = NoCertificate("there is nothing to try")
     is_written = False
     for way in ways:

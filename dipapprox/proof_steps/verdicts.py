@@ -30,11 +30,7 @@ from dipapprox.proof_steps.serving import served_step
 
 
 def single_inputs(machine: Json) -> Json:
-    """Return the inputs of pairs of which delta is largest; None if finitely many are not enough.
-
-    Args:
-        machine: As the kernel reads it.
-    """
+    """Return the inputs of pairs of which delta is largest; None if they are not enough."""
     try:
         pairs = representatives(read_machine(machine))
     except Refuted:
@@ -77,11 +73,7 @@ class Goal:
 
 
 def goal_of(verdict: Verdict) -> Goal:
-    """Return what a verdict, DP or Not_DP, says.
-
-    Raises:
-        NoCertificate: If there is no witness.
-    """
+    """Return what a verdict, DP or Not_DP, says."""
     claim, found = verdict.claim, verdict.delta_enclosure
     outputs, exactly = verdict.run.outputs, Engine.EXACT.value in verdict.engine.split(" + ")
     if verdict.answer is Answer.DP:
@@ -98,7 +90,6 @@ def attempts(goal: Goal, pairs: int | None = None) -> Iterator[int]:
     """Yield the bits to ask for: those that seem to be enough, then others.
 
     Args:
-        goal: What is to be proved.
         pairs: How many there are; None if nobody counts them.
     """
     attained = goal.gap is None or goal.gap <= 0
@@ -146,11 +137,7 @@ class WrittenProof:
 
 
 def written(setting: Setting, goal: Goal, bits: int) -> WrittenProof:
-    """Return a proof, for which runs are enclosed so exactly.
-
-    Raises:
-        NoCertificate: If the kernel has no rules for it.
-    """
+    """Return a proof, for which runs are enclosed so exactly."""
     program, claim, witness = setting.program, goal.claim, goal.witness
     if claim.growth.multiple != 1:
         raise NoCertificate("the claimed eps_prv is no rational number")

@@ -87,11 +87,8 @@ def whole_run(
     """Return a run over the same atoms.
 
     Args:
-        run: A run.
-        inputs: What is read.
         integers: Whether all numbers are whole.
         shown: What numbers it is to publish.
-        parts: What may come again.
         alike: Runs that publish the same, if something comes again: whose turns may take its place.
     """
     samples: list[Sample] = []

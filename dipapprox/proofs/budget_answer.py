@@ -129,10 +129,6 @@ class BudgetAnswer(Result):
         """Return a proof of the answer, DP or Not_DP, that the kernel has replayed.
 
         None for a budget of a program or an automaton (`proofs.replayed`).
-
-        Raises:
-            NoCertificate: If none can be written.
-            NotProved: If the kernel does not follow.
         """
         return None
 

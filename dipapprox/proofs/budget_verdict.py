@@ -133,9 +133,6 @@ def by_budget(
 
     Args:
         found: Unknown; None if nothing was asked before.
-        budget: From `serving_budget`.
-        claim: The claim.
-        setting: What it is about.
 
     Raises:
         UserError: If the value of a real input is needed.

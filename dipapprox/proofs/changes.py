@@ -72,9 +72,7 @@ def changes_of(adjacency: Adjacency, widths: Sequence[Fraction | None], integers
     """Return the changes that an adjacency allows to real, or integer, inputs.
 
     Args:
-        adjacency: Of the program.
         widths: By input, what it cannot change by more than; None if there is no bound.
-        integers: Whether they are integers.
 
     Raises:
         NotReal: If adjacent inputs are listed.

@@ -192,8 +192,6 @@ def free_losses(runs: Sequence[PartRun], changes: Changes, free: Sequence[bool])
     """Return where most is lost by changes of inputs without bounds alone: such rays leave none.
 
     Args:
-        runs: Of all parts.
-        changes: Of one input at a time.
         free: Whether each input has no bounds.
     """
     kept = (b for b in changes.boxes if all(free[k] or not any(e) for k, e in enumerate(b)))

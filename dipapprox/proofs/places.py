@@ -88,7 +88,6 @@ def between_places(
     """Look for two adjacent inputs between which much is lost.
 
     Args:
-        parts: The independent parts, with the possible final states of their outputs.
         inputs: Where none has bounds, not far from 0.
         tried: What points are tried; if none, ends of the intervals and others.
 

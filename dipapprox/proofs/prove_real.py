@@ -62,9 +62,7 @@ def answer_real(program: Program, budget: Fraction | None, limits: Limits) -> Re
     """Answer for all real inputs, with or without a claim.
 
     Args:
-        program: A closed core program.
         budget: The claimed one: then the answer is about it. None asks whether there is one.
-        limits: Of time, memory and states.
 
     Raises:
         UserError: As `prove_real`.

@@ -58,7 +58,6 @@ def best_ray(costs: Sequence[CostOfChanges], dearest: Sequence[DearChange]) -> R
     """Look for a ray on which an output loses much.
 
     Args:
-        costs: Of its states.
         dearest: For each of them the dearest change found between adjacent inputs.
 
     Returns:

@@ -75,8 +75,6 @@ class RealBounds:
         """Answer a question about the profile at an ε by some pairs; None if there are none.
 
         Args:
-            eps: Where the program runs.
-            question: What is asked.
             reason: Why not all pairs are bounded.
         """
         corners = self._corners()

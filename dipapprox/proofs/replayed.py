@@ -37,11 +37,7 @@ Answered = TypeVar("Answered", bound=BudgetAnswer)
 
 
 def proved(answer: Answered, limits: Limits) -> Answered:
-    """Return an answer with what the kernel says; Unknown where it does not follow.
-
-    Args:
-        answer: What was found.
-    """
+    """Return an answer with what the kernel says; Unknown where it does not follow."""
     if answer.answer is Answer.UNKNOWN:
         return answer
     found = attempted(lambda: _replayed(answer, limits))
@@ -52,22 +48,13 @@ def proved(answer: Answered, limits: Limits) -> Answered:
 
 
 def serving(answer: BudgetAnswer, limits: Limits) -> Replayed:
-    """Replay a proof that the budget of an answer, DP, serves.
-
-    Raises:
-        NoCertificate: If none can be written.
-        NotProved: If the kernel does not follow.
-    """
+    """Replay a proof that the budget of an answer, DP, serves."""
     bounds = budgets.BudgetBounds(answer.upper, None, None)
     return budgets.replayed(*proved_subject(answer), bounds, limits)[1]
 
 
 def with_proof(answer: Answered, limits: Limits) -> Answered:
-    """Return an answer with a proof that the kernel has replayed, if it has none yet.
-
-    Raises:
-        NoCertificate: If the answer is Unknown, or the kernel confirms no proof of it.
-    """
+    """Return an answer with a proof that the kernel has replayed, if it has none yet."""
     if answer.unproved is not None:
         raise NoCertificate(answer.unproved)
     if answer.answer is Answer.UNKNOWN:
@@ -102,11 +89,7 @@ def _replayed(answer: BudgetAnswer, limits: Limits) -> tuple[WrittenProof, Repla
 
 
 def proved_subject(answer: BudgetAnswer) -> tuple[Program | Automaton, bool]:
-    """Return what an answer is about, and whether it is seen that an automaton stops.
-
-    Raises:
-        NoCertificate: If it is about something else.
-    """
+    """Return what an answer is about, and whether it is seen that an automaton stops."""
     match answer:
         case AutomatonProof(automaton=automaton, stops=stops):
             return automaton, stops is Stops.VISIBLE

@@ -73,7 +73,6 @@ def closed(
     Parts that publish real numbers, or have no closed forms, count for nothing.
 
     Args:
-        parts: Its independent parts.
         states: For each part its final states, for all inputs.
         turns: For each input where the logarithms of probabilities may bend.
         inputs: Which change by numbers that have a bound.
@@ -282,12 +281,7 @@ class InputsAtEps:
 
 
 def dearest_place(known: Closed, pairs: Sequence[tuple[Point, Point]]) -> InputsAtEps | None:
-    """Return where much is lost, as far as doubles tell; None if nothing is.
-
-    Args:
-        known: The program.
-        pairs: Of adjacent inputs, from which it is climbed.
-    """
+    """Return where much is lost, as far as doubles tell; None if nothing is."""
     return _Search(known).best(pairs)
 
 

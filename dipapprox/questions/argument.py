@@ -45,11 +45,7 @@ class Argument:
 def read_values(
     declared: Iterable[Argument], given: Mapping[str, object], spelled: Spelled
 ) -> dict[str, Any]:
-    """Read declared arguments; what has neither a value nor a default is left out.
-
-    Raises:
-        UserError: If one is missing or wrong.
-    """
+    """Read declared arguments; what has neither a value nor a default is left out."""
     values = {}
     for each in declared:
         value = given.get(each.name)
@@ -89,11 +85,7 @@ LIMITS = tuple(each.name for each in LIMITING)
 
 
 def read_limits(given: Mapping[str, object], spelled: Spelled) -> Limits:
-    """Read the limits from what an edge was given, None stands for nothing; their clock starts now.
-
-    Raises:
-        UserError: If a value is malformed or out of range.
-    """
+    """Read the limits from what an edge was given; None is nothing. Their clock starts now."""
     read = read_values(LIMITING, given, spelled)
     return Limits(
         seconds=read.get("timeout"), memory=read.get("max_memory"), states=read["max_states"]

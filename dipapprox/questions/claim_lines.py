@@ -31,7 +31,6 @@ def claim_lines(
     """Yield the claims of a program: the word before the colon, and where the rest is.
 
     Args:
-        source: The program.
         diagnosis: Takes the lines that are none, but begin like one.
         docstring: Whether all lines are comments, also those without "#".
     """
@@ -48,13 +47,7 @@ def claim_lines(
 
 
 def report_elsewhere(source: SourceFile, docstrings: Collection[str], diagnosis: Diagnosis) -> None:
-    """Report what looks like a claim in a file of Python, but is in no docstring of a mechanism.
-
-    Args:
-        source: A file that Python compiles.
-        docstrings: Of its mechanisms.
-        diagnosis: Takes the lines.
-    """
+    """Report what looks like a claim in a file of Python, but is in no docstring of a mechanism."""
     lines = list(_lines(source.text))
     for token in generate_tokens(StringIO(source.text).readline):
         if token.type == COMMENT and _is_meant(token.string):

@@ -124,12 +124,7 @@ def read_claims(text: str, name: str, *, docstring: bool = False) -> tuple[State
     """Read the claims of a program.
 
     Args:
-        text: The program, or the docstring of a function.
         name: What messages call it.
-        docstring: Whether it is one.
-
-    Raises:
-        SourceError: If a line is no claim but begins like one, with all such lines.
     """
     source, diagnosis = SourceFile(name, text), Diagnosis()
     found = []
@@ -152,10 +147,6 @@ def claims_in(path: Path) -> dict[Path, tuple[StatedClaim, ...]]:
 
     Returns:
         The claims of each program; none for one without any.
-
-    Raises:
-        UserError: If a file cannot be read.
-        SourceError: If a line is no claim but begins like one, or a file of Python fails.
     """
     if path.is_dir():
         kinds = (DPG, DIP, DIPA, PYTHON)
@@ -247,11 +238,7 @@ def _read(word: str, text: str, span: Span) -> StatedClaim:
 def _require_sense(
     match: re.Match[str], about: type[Question], settings: Mapping[str, str]
 ) -> None:
-    """Check that nothing in a claim would be passed over.
-
-    Raises:
-        UserError: If something would.
-    """
+    """Check that nothing in a claim would be passed over."""
     if (match["interval"] or match["any"] == "eps") and about is not Decide:
         raise UserError("'for eps in' and 'for all eps' are claims without an eps of their own")
     proved = {
@@ -299,7 +286,6 @@ def try_claim(claim: StatedClaim, path: Path, options: Options) -> Tested:
     """Ask the question of a claim, and compare.
 
     Args:
-        claim: Read from the program.
         path: Of the program; for a Python function `module.py:name`.
         options: How to compute; their limits are this claim's.
     """

@@ -127,11 +127,7 @@ class Compose(Question):
         """Return programs as a pipeline.
 
         Args:
-            programs: In order.
             texts: As they were written, which certificates need; none if that is not known.
-
-        Raises:
-            UserError: If eps is missing, or there are not as many values as programs.
         """
         if self.eps is None:
             raise UserError("eps is missing", "it is the ε that the programs run at")

@@ -69,11 +69,7 @@ def computing_arguments(names: tuple[str, ...]) -> tuple[Argument, ...]:
 
 
 def read_options(given: Mapping[str, object], spelled: Spelled, limits: Limits) -> Options:
-    """Read the rest likewise.
-
-    Raises:
-        UserError: If a value is malformed or out of range, or they do not go together.
-    """
+    """Read the rest likewise."""
     read = read_values(COMPUTING, given, spelled)
     named = {name: value for name, value in read.items() if name not in LIMITS}
     return Options(strategy=named.pop("optimizer"), limits=limits, **named)

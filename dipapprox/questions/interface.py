@@ -299,12 +299,8 @@ def known_program(program: object, *, reals: bool = False, delta: object = None)
     """Return a program, or function, that Python gives, if it is one for all questions but `prove`.
 
     Args:
-        program: As given.
         reals: Whether inputs may be any real numbers.
         delta: Of the claim, if it is a number: for functions that depend on it.
-
-    Raises:
-        UserError: If it is none.
     """
     if isinstance(program, Program):
         return finite(program, reals=reals)
@@ -320,13 +316,6 @@ def known_program(program: object, *, reals: bool = False, delta: object = None)
 def program_made(given: object, delta: object = None) -> Program | None:
     """Return the program that an open one is at a `delta`, or a Python function with its default
     parameters; None if it is neither.
-
-    Args:
-        given: Perhaps one of them.
-        delta: Of the claim, if it is a number.
-
-    Raises:
-        SourceError: If it cannot be a program.
     """
     if not isinstance(given, OpenProgram | mechanism.Mechanism):
         return None
@@ -334,11 +323,7 @@ def program_made(given: object, delta: object = None) -> Program | None:
 
 
 def known_options(options: object) -> Options:
-    """Return options that a Python program gives, or those by default.
-
-    Raises:
-        UserError: If they are none.
-    """
+    """Return options that a Python program gives, or those by default."""
     if options is None:
         return Options()
     if not isinstance(options, Options):

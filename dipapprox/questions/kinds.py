@@ -54,11 +54,7 @@ def is_formula(text: str) -> bool:
 
 
 def written(text: str, name: str, names: Sequence[str]) -> Written:
-    """Read a formula in some names.
-
-    Raises:
-        SourceError: If it is none; `name` is where.
-    """
+    """Read a formula in some names."""
     return Written(formulas.parse_formula(text, name, names), " ".join(text.split()))
 
 
@@ -159,11 +155,7 @@ Row = Iterable[int | Fraction | str] | str
 
 
 def input_of(given: object, name: str, program: Program) -> Input:
-    """Read one input of a program.
-
-    Raises:
-        UserError: If it is not in the domains.
-    """
+    """Read one input of a program."""
     if isinstance(given, str):
         return parse_input(given, program, name)
     values = items(given)
@@ -190,11 +182,7 @@ class GivenInput:
     name: str
 
     def of(self, program: Program) -> Input:
-        """Return the input of a program.
-
-        Raises:
-            UserError: If it is not in the domains.
-        """
+        """Return the input of a program."""
         return input_of(self.given, self.name, program)
 
 
@@ -244,11 +232,7 @@ class Pairs:
         return self.given if isinstance(self.given, str) else "all"
 
     def select(self, program: Program) -> PairSelection:
-        """Return the pairs of a program.
-
-        Raises:
-            UserError: If one is malformed, or not in the domains.
-        """
+        """Return the pairs of a program."""
         if isinstance(self.given, str):
             return selection.select(self.given, program, self.name)
         pairs = []

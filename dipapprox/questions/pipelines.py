@@ -158,11 +158,7 @@ def read_pipeline(path: Path, stated: Adjacency | None = None) -> Pipeline:
     """Read a file.
 
     Args:
-        path: Of the file.
         stated: What is said of adjacency elsewhere; it goes before what the file says.
-
-    Raises:
-        UserError: If it cannot be read, or is no pipeline; SourceError if a program is wrong.
     """
     content = read_toml(path)
     check_known(content, ("adjacency", "run"), str(path))
@@ -233,13 +229,9 @@ def pipeline_of(
     """Read tables.
 
     Args:
-        tables: The runs.
         places: What messages call them.
         stated: Their adjacency; None for that of the mechanisms, which must be one.
         folder: Where programs lie that are named by files.
-
-    Raises:
-        UserError: If a table is wrong, or runs are stated for different adjacencies.
     """
     runs = [_run(table, where, folder) for table, where in zip(tables, places, strict=True)]
     if stated is None:

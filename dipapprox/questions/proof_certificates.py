@@ -27,13 +27,7 @@ def certify_proof(proof: BudgetAnswer, text: str, limits: Limits) -> Certificate
     """Record what was proved: its proof, which the kernel replays first if it has not.
 
     Args:
-        proof: The answer.
         text: Of the automaton, program or service.
-        limits: Asked while the proof is written and replayed.
-
-    Raises:
-        UserError: If the kernel confirms no proof, or `text` is another one's.
-        LimitReached: If `limits` run out.
     """
     with limited(limits):
         answer = with_proof(proof, limits)

@@ -86,11 +86,7 @@ AnyQuestion = TypeVar("AnyQuestion", bound=Question)
 
 
 def read(question: type[AnyQuestion], given: Mapping[str, object], spelled: Spelled) -> AnyQuestion:
-    """Read a question from what an edge was given; None stands for nothing.
-
-    Raises:
-        UserError: If an argument is missing or wrong, or they do not go together.
-    """
+    """Read a question from what an edge was given; None stands for nothing."""
     question.check({name for name, value in given.items() if value is not None}, spelled)
     return question(**read_values(arguments_of(question), given, spelled))
 
@@ -99,11 +95,7 @@ def read_keywords(question: type[AnyQuestion], given: Mapping[str, object]) -> A
     """Read a question from what Python gave; None stands for nothing where that is the default.
 
     Args:
-        question: What is asked.
         given: By name: the `locals()` of a function whose parameters are named as the arguments.
-
-    Raises:
-        UserError: As `read`, or if None is given for something.
     """
     for each in arguments_of(question):
         if each.default is not None and given.get(each.name, each.default) is None:

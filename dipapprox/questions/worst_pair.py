@@ -54,11 +54,7 @@ class _Subject:
 
 
 def check_drawable(program: Program) -> None:
-    """Refuse programs of which no planes are drawn.
-
-    Raises:
-        UserError: If inputs are finite, or outputs are published numbers.
-    """
+    """Refuse programs of which no planes are drawn."""
     if not has_real_inputs(program):
         raise UserError(f"{_NOTHING}: no input may be any real number between bounds")
     if program.real_outputs:
@@ -69,13 +65,7 @@ def around_worst_pair(program: Program, found: RunResult, pairs: Pairs, options:
     """Compute δ over planes through the pair of an answer.
 
     Args:
-        program: What the answer is about.
-        found: The answer.
-        pairs: What was asked about.
         options: How to compute; a limit that is reached leaves planes out.
-
-    Raises:
-        UserError: If there is nothing to draw: as `check_drawable`, or there is no pair.
     """
     check_drawable(program)
     subject = _subject(program, found, pairs, options)
@@ -129,11 +119,7 @@ def _subject(program: Program, found: RunResult, pairs: Pairs, options: Options)
 
 
 def _largest(program: Program, claim: Claim, pairs: Pairs, options: Options) -> RunResult:
-    """Find the pair of the largest δ at a claimed eps_prv: a verdict of DP names none.
-
-    Raises:
-        UserError: If a limit is reached.
-    """
+    """Find the pair of the largest δ at a claimed eps_prv: a verdict of DP names none."""
     try:
         return Profile(eps=claim.eps, eps_prv=claim.eps_prv, pairs=pairs).answer(program, options)
     except LimitReached as reached:

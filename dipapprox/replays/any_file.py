@@ -19,11 +19,7 @@ _LARGEST_FILE = 2**28
 
 
 def read_json(text: str) -> object:
-    """Read the text of a file as JSON.
-
-    Raises:
-        UserError: If it is too large, not JSON, or has a field twice or a floating-point number.
-    """
+    """Read the text of a file as JSON."""
     if len(text) > _LARGEST_FILE:
         raise UserError(f"the certificate is larger than {_LARGEST_FILE >> 20} MiB")
     try:
@@ -39,11 +35,7 @@ def read_json(text: str) -> object:
 
 
 def text_of(content: Mapping[str, object]) -> str:
-    """Write a JSON object.
-
-    Raises:
-        UserError: If it is none.
-    """
+    """Write a JSON object."""
     try:
         return json.dumps(dict(content))
     except (TypeError, ValueError, RecursionError):

@@ -65,17 +65,7 @@ def differences(content: Mapping[str, Any], parameters: Mapping[str, Fraction]) 
 def meant(
     about: object, program: Mapping[str, str], parameters: Mapping[str, Fraction], claim: Any
 ) -> tuple[Program | Automaton | Service, list[Any], str]:
-    """Read a text again; return that, the machines that it may mean, and their scope.
-
-    Args:
-        about: What a proof is about, as files have it.
-        program: Its text, name and language.
-        claim: Of the proof.
-
-    Raises:
-        BadProof: If it is about something else.
-        UserError: If the text is wrong, or the kernel does not read what it is.
-    """
+    """Read a text again; return that, the machines that it may mean, and their scope."""
     text, name = program["text"], program["name"]
     if isinstance(about, dict) and "seen by" in about:
         said = as_record(about, "what it is about", ("seen by",))

@@ -15,15 +15,7 @@ from dipapprox.replays.result import PIPELINE_FORMAT, PIPELINE_VERSION
 
 
 def certify_composition(answer: ComposedAnswer, options: Options) -> Certificate:
-    """Record an answer about a pipeline: its proofs, which the kernel replays first if it has not.
-
-    Args:
-        answer: A claim, or an interval.
-        options: Those of the answer.
-
-    Raises:
-        UserError: If the kernel confirms no proof, or the text of a program is not known.
-    """
+    """Record an answer about a pipeline, and its proofs, which the kernel replays first."""
     answer = with_proofs(answer, options)
     programs: list[object] = []
     for run in answer.pipeline.runs:
@@ -69,9 +61,5 @@ class ProvedComposed(Composed):
     def curve(
         self, low: Number, high: Number, points: int, width: Number = DEFAULT_WIDTH / 1000
     ) -> ComposedAnswer:
-        """Refuse it.
-
-        Raises:
-            UserError: Always.
-        """
+        """Refuse it."""
         raise UserError("'proved' asks for a claim, the least delta or the least eps_prv")

@@ -17,14 +17,7 @@ _INDENT = "    "
 
 
 def machine_text(json: Any) -> str:
-    """Write a machine: with rounds, without, or a service.
-
-    Args:
-        json: As the kernel reads it.
-
-    Raises:
-        BadProof: If it is no machine.
-    """
+    """Write a machine: with rounds, without, or a service."""
     if "calls" in json:
         return _service_text(json)
     if "round" in json:

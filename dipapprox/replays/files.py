@@ -44,11 +44,7 @@ Found = TypeVar("Found", bound="Verdict | IntervalVerdict | Decision")
 
 
 def with_proof(setting: Setting, found: Found) -> Found:
-    """Return an answer with a proof that the kernel has replayed, if it has none yet.
-
-    Raises:
-        NoCertificate: If the answer is Unknown, or the kernel confirms no proof of it.
-    """
+    """Return an answer with a proof that the kernel has replayed, if it has none yet."""
     if found.answer is Answer.UNKNOWN:
         raise NoCertificate("the answer is Unknown")
     if found.replayed is not None:
@@ -67,12 +63,7 @@ def with_proof(setting: Setting, found: Found) -> Found:
 def certify_answer(
     setting: Setting, source: ProgramText, found: Verdict | IntervalVerdict | Decision
 ) -> Certificate:
-    """Record an answer: its proof, which the kernel replays first if it has not.
-
-    Raises:
-        UserError: If the answer is Unknown, `source` is not the text of the program, or there is no
-            certificate for it.
-    """
+    """Record an answer: its proof, which the kernel replays first if it has not."""
     described = program_fields(setting.program, source)
     own = with_proof(setting, found).replayed
     assert own is not None and isinstance(own.proof, WrittenProof)
@@ -99,11 +90,7 @@ def recorded(fields: dict[str, object], engine: str = "exact") -> Certificate:
 
 
 def program_fields(program: Program, source: ProgramText) -> dict[str, object]:
-    """Return the fields of a program: its text, parameters, and domains.
-
-    Raises:
-        UserError: If `source` is not the text of `program`.
-    """
+    """Return the fields of a program: its text, parameters, and domains."""
     read = parse_program(source.text, source.language, source.name)
     widened = {c.variable: c.domain for c in program.inputs if c.variable in program.declared}
     parameters = dict(program.parameters)

@@ -74,12 +74,7 @@ def judged(
     """Judge the JSON object of a file.
 
     Args:
-        content: Of this kind.
-        kind: What its fields are.
         explained: Whether people shall see all steps.
-
-    Raises:
-        UserError: If it is malformed.
     """
     try:
         return _judged(as_record(dict(content), "a proof", kind.fields), kind, limits, explained)

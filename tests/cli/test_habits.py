@@ -166,7 +166,7 @@ def test_a_bar_for_long_runs_on_terminals(
     monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
     monkeypatch.setattr(progress, "_PATIENCE", patience)
     monkeypatch.setattr(progress, "_INTERVAL", 0.0)
-    monkeypatch.setattr(progress_bar, "open_bar", lambda unit: Bar(found))
+    monkeypatch.setattr(progress_bar, "ProgressBar", lambda unit: Bar(found))
     with reporting("pairs") as report:
         report(1, None)
         report(2, 3)

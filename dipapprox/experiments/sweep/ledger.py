@@ -12,7 +12,7 @@ import fcntl
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Self, TypeVar
 
@@ -99,31 +99,34 @@ class FinishedCase(_Parts, frozen=True):
     asked: dict[str, str]
 
 
-T = TypeVar("T", Heading, Key)
 _PARTS = frozenset(_Parts.__struct_fields__)
 
+_Part = TypeVar("_Part", Heading, Key)
 
-def read_part(line: bytes, kind: type[T]) -> T:
-    """Read what a heading has, or the key of a case; a `ValueError` says what is wrong with the
-    line."""
+
+@contextlib.contextmanager
+def _complaining() -> Iterator[None]:
+    """Say in a `ValueError` what is wrong with a line."""
     try:
-        return msgspec.json.decode(line, type=kind)
+        yield
     except msgspec.ValidationError as error:
         raise ValueError(complaint(error)) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise ValueError("not JSON") from None
+
+
+def _read_part(line: bytes, kind: type[_Part]) -> _Part:
+    """Read what a heading has, or the key of a case."""
+    with _complaining():
+        return msgspec.json.decode(line, type=kind)
 
 
 def read_line(line: bytes) -> FinishedCase:
     """Read the line of a finished case; a `ValueError` says what is wrong with it."""
-    try:
+    with _complaining():
         fields = msgspec.json.decode(line, type=dict[str, object])
         asked = {name: fields.pop(name) for name in list(fields) if name not in _PARTS}
         return msgspec.convert({**fields, "asked": asked}, FinishedCase)
-    except msgspec.ValidationError as error:
-        raise ValueError(complaint(error)) from None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise ValueError("not JSON") from None
 
 
 class Ledger:
@@ -172,25 +175,16 @@ class Ledger:
 
     def _read(self, digest: str, size: int) -> set[str]:
         """Return the keys of the finished cases; write the heading of a new file."""
-        whole = 0
-        finished: set[str] = set()
-        with self.path.open("rb") as lines:
-            for number, line in enumerate(lines, 1):
-                if not line.endswith(b"\n"):
-                    break  # torn
-                if number == 1:
-                    _check_heading(line, digest, self.path)
-                else:
-                    try:
-                        finished.add(read_part(line, Key).case)
-                    except ValueError as error:
-                        raise _damaged(self.path, number, error) from None
+        whole, keys = 0, list[str]()
+        with self.path.open("rb") as file:
+            for line, read in _lines(file, self.path, digest, lambda line: _read_part(line, Key)):
                 whole += len(line)
+                keys += [] if read is None else [read.case]
         if self._file.seek(0, os.SEEK_END) > whole:
             self._file.truncate(whole)
         if not whole:
             self._write({"sweep": FORMAT, "digest": digest, "cases": size})
-        return finished
+        return set(keys)
 
     def _write(self, *records: Mapping[str, object]) -> None:
         lines = "".join(json.dumps(each, ensure_ascii=False) + "\n" for each in records).encode()
@@ -214,31 +208,39 @@ def read_lines(path: Path) -> Iterator[FinishedCase]:
         raise UserError(f"'{path}' is no regular file")
     try:
         with path.open("rb") as file:
-            for number, line in enumerate(file, 1):
-                if not line.endswith(b"\n"):
-                    return
-                if number == 1:
-                    _check_heading(line, None, path)
-                    continue
-                try:
-                    found = read_line(line)
-                except ValueError as error:
-                    raise _damaged(path, number, error) from None
-                yield found
+            for _, found in _lines(file, path, None, read_line):
+                if found is not None:
+                    yield found
     except OSError as error:
         raise UserError(f"cannot read '{path}': {error.strerror}") from None
 
 
-def _damaged(path: Path, number: int, error: ValueError) -> UserError:
-    message = f"{path}:{number}: not a line of results: {error}"
-    return UserError(message, "the file was changed: use another --out")
+_Read = TypeVar("_Read")
+
+
+def _lines(
+    file: Iterable[bytes], path: Path, digest: str | None, read: Callable[[bytes], _Read]
+) -> Iterator[tuple[bytes, _Read | None]]:
+    """Yield all whole lines, with what they are; the heading is checked, and None."""
+    for number, line in enumerate(file, 1):
+        if not line.endswith(b"\n"):
+            return  # torn
+        found = None
+        try:
+            if number == 1:
+                _check_heading(line, digest, path)
+            else:
+                found = read(line)
+        except ValueError as error:
+            message = f"{path}:{number}: not a line of results: {error}"
+            raise UserError(message, "the file was changed: use another --out") from None
+        yield line, found
 
 
 def _check_heading(line: bytes, digest: str | None, path: Path) -> None:
-    try:
-        heading = read_part(line, Heading)
-    except ValueError:
-        heading = None
+    heading = None
+    with contextlib.suppress(ValueError):
+        heading = _read_part(line, Heading)
     if heading is None or heading.sweep != FORMAT:
         raise UserError(f"'{path}' is not a results file of a sweep", "use another --out")
     if digest is not None and heading.digest != digest:

@@ -24,6 +24,8 @@ from dipapprox.experiments.pictures import (
 )
 from dipapprox.experiments.sweep.summary import (
     FULL,
+    MEANING,
+    SYMBOLS,
     CaseRow,
     Group,
     Matrix,
@@ -34,11 +36,6 @@ from dipapprox.experiments.sweep.summary import (
     readable,
     series_of,
 )
-
-SYMBOLS = {"DP": "✓", "Not_DP": "✗", "Unknown": "?", "-": "–"}
-"""What stands for an answer in a cell; the colour shows by how much."""
-
-MEANING = "✓ DP  ✗ Not_DP  ? Unknown"
 
 _Line = tuple[str, list[tuple[Fraction, Measured]]]
 """A label, and a number at each value."""
@@ -90,7 +87,7 @@ def _heat_map(group: Group, matrix: Matrix) -> Any:
     """Answers in cells; colours are margins, verdicts or numbers, never times."""
     (down, rows), (across, columns) = matrix.down, matrix.across
     figure, axes = new_figure(2.6 + 0.7 * len(columns), 1.8 + 0.35 * len(rows))
-    colours = _colours([cell for line in matrix.cells for cell in line if cell is not None])
+    colours = _colours(matrix)
     values = [[colours.of(cell) for cell in line] for line in matrix.cells]
     known = [value for line in values for value in line if value == value]
     low, high = colours.ends or (min(known, default=0.0), max(known, default=1.0))
@@ -107,8 +104,7 @@ def _heat_map(group: Group, matrix: Matrix) -> Any:
     axes.set_xlabel(_AXES.get(across, across))
     axes.set_ylabel(_AXES.get(down, down))
     title = f"{group.task} {Path(group.program).stem}"
-    verdicts = any(c is not None and c.answer in SYMBOLS for line in matrix.cells for c in line)
-    set_heading(axes, title, [*([MEANING] if verdicts else []), *_about(group)])
+    set_heading(axes, title, [*[MEANING] * matrix.has_verdicts, *_about(group)])
     if colours.label:
         figure.colorbar(image, label=colours.label)
     return figure
@@ -132,11 +128,11 @@ class _Colours:
         return share < 0.5 if self.ends is None else not 0.15 < share < 0.85
 
 
-def _colours(cells: list[CaseRow]) -> _Colours:
+def _colours(matrix: Matrix) -> _Colours:
     """Choose: the margin of the claim; the verdict where a margin is missing; or the number."""
-    decided = [cell for cell in cells if cell.answer in ("DP", "Not_DP")]
-    if not any(cell.answer in SYMBOLS and cell.answer != "-" for cell in cells):
-        quantities = [cell.number.quantity for cell in cells if cell.number is not None]
+    decided = [row for row in matrix.rows if row.answer in ("DP", "Not_DP")]
+    if not matrix.has_verdicts:
+        quantities = [row.number.quantity for row in matrix.rows if row.number is not None]
         label = _ASKED[quantities[0]] if quantities else ""
         return _Colours(label, "cividis", None, _number_of)
     if decided and all(cell.margin is not None for cell in decided):

@@ -23,6 +23,7 @@ Numbers are exact: TOML's 0.1 is 1/10 here. Ranges include both ends.
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Mapping
 from fractions import Fraction
 from math import prod
@@ -130,13 +131,9 @@ def read_axis(name: str, value: object, where: str) -> Axis:
         values = [_text(value, where)]
     if not values:
         raise UserError(f"{where} has no values", "leave the key out, or give it at least one")
-    twice = (
-        next((v for k, v in enumerate(values) if v in values[:k]), None)
-        if len(set(values)) < len(values)
-        else None
-    )
-    if twice is not None:
-        raise UserError(f"{where}: the value {twice} comes twice")
+    twice = [value for value, times in Counter(values).items() if times > 1]
+    if twice:
+        raise UserError(f"{where}: the value {twice[0]} comes twice")
     return Axis(name, tuple(values))
 
 

@@ -15,6 +15,11 @@ _QUANTITIES = {"eps_prv": "ε_prv", "eps": "ε", "delta": "δ"}
 """What numbers an answer can enclose, and how they are written."""
 
 
+SYMBOLS = {"DP": "✓", "Not_DP": "✗", "Unknown": "?", "-": "–"}
+"""What stands for an answer in a cell."""
+
+MEANING = "✓ DP  ✗ Not_DP  ? Unknown"
+
 FULL = 3.0  # margins are not told apart beyond a factor of a thousand
 
 
@@ -95,6 +100,16 @@ class Matrix:
     down: tuple[str, tuple[Fraction, ...]]
     across: tuple[str, tuple[Fraction, ...]]
     cells: tuple[tuple[CaseRow | None, ...], ...]
+
+    @property
+    def rows(self) -> list[CaseRow]:
+        """All cases that there are."""
+        return [row for line in self.cells for row in line if row is not None]
+
+    @property
+    def has_verdicts(self) -> bool:
+        """Whether what was asked for are verdicts, not numbers."""
+        return any(row.answer in SYMBOLS and row.answer != "-" for row in self.rows)
 
     def turned(self) -> Matrix:
         """Return the same cases with columns for rows."""
