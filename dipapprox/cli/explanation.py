@@ -176,32 +176,25 @@ class ExplainedState:
     """One final state, in words; integrals are those at the explanation's eps and input.
 
     Attributes:
-        conditions: Comparisons of inputs under which the state exists.
-        numbers: What its real outputs are: "y = r + 1".
         choices: The outcomes of random choices that the state needs; the integrals leave them out.
-        guards: Comparisons of samples.
-        samples: "rT ~ Gauss(0, 2/eps)" for every sample in the guards.
         sums: "x + 2*y ~ Lap(0, 1) + Lap(1, 4)" for every sum of samples that are used only
             together, in guards and real outputs, and for those that the guards reduce to.
-        names: The samples' names; plans and dependencies refer to them by index.
         dependencies: (larger, smaller) for guards that compare two samples.
-        before: The literal integral; None if `obstacle` says why.
-        after: The optimised integral.
         input: The input that the integrals are for: the first of the candidates for which the
             state exists; None if there is none.
     """
 
     outputs: tuple[Value, ...]
-    conditions: tuple[str, ...]
+    conditions: tuple[str, ...]  # comparisons of inputs under which the state exists
     choices: tuple[str, ...]
-    guards: tuple[str, ...]
-    samples: tuple[str, ...]
-    numbers: tuple[str, ...]
+    guards: tuple[str, ...]  # comparisons of samples
+    samples: tuple[str, ...]  # "rT ~ Gauss(0, 2/eps)" for every sample in the guards
+    numbers: tuple[str, ...]  # what its real outputs are: "y = r + 1"
     sums: tuple[str, ...]
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # the samples' names; plans and dependencies refer to them by index
     dependencies: tuple[tuple[int, int], ...]
-    before: Plan | None
-    after: Plan | None
+    before: Plan | None  # the literal integral; None if `obstacle` says why
+    after: Plan | None  # the optimised integral
     input: Input | None
     obstacle: str | None
 

@@ -19,12 +19,11 @@ class NoProof:
 
     Attributes:
         ended: Whether a limit was reached, or somebody interrupted: nothing else need be tried.
-        interrupted: Whether it was Ctrl-C.
     """
 
     missing: str
     ended: bool = False
-    interrupted: bool = False
+    interrupted: bool = False  # whether it was Ctrl-C
 
     def to(self, answer: Answer) -> str:
         """Say that an answer has no proof."""

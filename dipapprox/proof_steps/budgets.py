@@ -39,15 +39,10 @@ _LITTLE = Fraction(1, 1_000_000)
 
 @dataclass(frozen=True, slots=True)
 class DearestRay:
-    """Inputs of a program without rounds that lose the most, and the output that does.
+    """Inputs of a program without rounds that lose the most, and the output that does."""
 
-    Attributes:
-        grows: What the inputs grow by, by name.
-        output: Values of the finite output cells, by name; others are as they come.
-    """
-
-    grows: dict[str, Fraction]
-    output: dict[str, Value]
+    grows: dict[str, Fraction]  # what the inputs grow by, by name
+    output: dict[str, Value]  # values of the finite output cells, by name; others are as they come
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,16 +51,14 @@ class DearestInputs:
 
     Attributes:
         first, second: What is read, by name; the output is likelier at the first.
-        output: As of rays; empty if it is not known.
         word: What is published, if it is known; None stands for a number.
-        eps: Where: 0 as it vanishes, None as it grows.
     """
 
     first: dict[str, list[Fraction]]
     second: dict[str, list[Fraction]]
-    output: dict[str, Value]
+    output: dict[str, Value]  # as of rays; empty if it is not known
     word: tuple[str | None, ...] | None
-    eps: Fraction | None = None
+    eps: Fraction | None = None  # where: 0 as it vanishes, None as it grows
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +68,10 @@ class KnownRun:
     Attributes:
         steps: Which step of the run with cycles once it is, what is shown, None for a number, and
             the state that it leads to.
-        changes: Of the steps that read.
     """
 
     steps: tuple[tuple[int, str | None, str], ...]
-    changes: tuple[int, ...]
+    changes: tuple[int, ...]  # of the steps that read
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,17 +79,14 @@ class BudgetBounds:
     """What is to be proved of a subject.
 
     Attributes:
-        serves: A budget that serves; None for none.
         fails: A budget that does not; None for none, or if `serves` is None for all of them.
-        ray: Where the most is lost, if it is known.
-        between: Where the most is lost, if that is not known of a ray.
         runs: Known ones that lose the most; where no budget serves, those that come again.
     """
 
-    serves: Fraction | None
+    serves: Fraction | None  # a budget that serves; None for none
     fails: Fraction | None
-    ray: DearestRay | None
-    between: DearestInputs | None = None
+    ray: DearestRay | None  # where the most is lost, if it is known
+    between: DearestInputs | None = None  # where the most is lost, if that is not known of a ray
     runs: Sequence[KnownRun] = ()
 
 

@@ -19,19 +19,13 @@ _GREATEST_BUDGET = 500
 
 @dataclass(frozen=True, slots=True)
 class ComposedGoal:
-    """What the kernel shall confirm about a pipeline.
+    """What the kernel shall confirm about a pipeline."""
 
-    Attributes:
-        kept: Whether it keeps the claim; else it breaks it.
-        gap: How far the claimed δ is from the least one, about; 0 if nobody knows.
-        step: Of a grid on which that was found, about; None if none was used.
-    """
-
-    kept: bool
+    kept: bool  # whether it keeps the claim; else it breaks it
     eps_prv: Fraction
     delta: Fraction
-    gap: Fraction
-    step: float | None
+    gap: Fraction  # how far the claimed δ is from the least one, about; 0 if nobody knows
+    step: float | None  # of a grid on which that was found, about; None if none was used
 
     @property
     def claim(self) -> dict[str, Json]:

@@ -171,25 +171,20 @@ class Way:
     """A path, as the search looks at it.
 
     Attributes:
-        numbers: Of the paths that are joined to it; its own.
-        path: The path.
-        target: Where it leads; None for an end.
-        is_possible: Whether it is not known to be impossible.
         ends: Its inputs, by number, with the changes that are looked at.
         known: For a shift of the cells at its beginning and changes: shifts at the end, what they
             cost, and the shifts of its samples.
-        moves: What finds these; None before it is asked.
     """
 
-    numbers: list[int]
+    numbers: list[int]  # of the paths that are joined to it; its own
     path: Path
-    target: Head | None
-    is_possible: bool
+    target: Head | None  # where it leads; None for an end
+    is_possible: bool  # whether it is not known to be impossible
     ends: tuple[tuple[int, tuple[Fraction, ...]], ...]
     known: dict[tuple[Shift, Changes], list[tuple[Shift, Fraction, Shift]]] = field(
         default_factory=dict
     )
-    moves: Moves | None = None
+    moves: Moves | None = None  # what finds these; None before it is asked
 
     @property
     def levels(self) -> range:

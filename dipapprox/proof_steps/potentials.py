@@ -54,14 +54,13 @@ class Member:
         before: The member that it was made of first, with the way and the changes; None at the
             start.
         links: For each way and case the member that it leads to; None at ends.
-        needed: The entries that have to be allowances.
     """
 
     head: Head
     vector: Vector
     before: tuple[int, Way, Changes] | None = None
     links: dict[tuple[int, Changes], int | None] = field(default_factory=dict)
-    needed: set[Shift] = field(default_factory=set)
+    needed: set[Shift] = field(default_factory=set)  # the entries that have to be allowances
 
 
 class Dearer(NoCertificate):

@@ -41,17 +41,11 @@ _ZERO = Fraction(0)
 
 @dataclass(frozen=True, slots=True)
 class Solved:
-    """The least noise with which a run is taken, and multipliers that show it.
+    """The least noise with which a run is taken, and multipliers that show it."""
 
-    Attributes:
-        rows: For every turn, as the step has them.
-        cost: What the noise is worth; None if no noise is enough.
-        noise: Of all samples; none if there is none.
-    """
-
-    rows: Json
-    cost: Fraction | None
-    noise: tuple[Fraction, ...]
+    rows: Json  # for every turn, as the step has them
+    cost: Fraction | None  # what the noise is worth; None if no noise is enough
+    noise: tuple[Fraction, ...]  # of all samples; none if there is none
 
 
 def solved(whole: Whole, limits: Limits, every_step: bool = False) -> Solved:

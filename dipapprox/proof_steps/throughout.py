@@ -188,19 +188,12 @@ class Broken:
 
 @dataclass(frozen=True, slots=True)
 class GoalThroughout:
-    """What the kernel shall confirm.
+    """What the kernel shall confirm."""
 
-    Attributes:
-        epsilons: All that are meant.
-        eps_prv: As a weight of machines.
-        delta: A weight: for DP at most what is claimed, for Not_DP at least.
-        broken: Where it is violated; None if it holds.
-    """
-
-    epsilons: Epsilons
-    eps_prv: Json
-    delta: Json
-    broken: Broken | None
+    epsilons: Epsilons  # all that are meant
+    eps_prv: Json  # as a weight of machines
+    delta: Json  # a weight: for DP at most what is claimed, for Not_DP at least
+    broken: Broken | None  # where it is violated; None if it holds
 
 
 def written_throughout(setting: Setting, goal: GoalThroughout) -> Iterator[WrittenProof]:

@@ -57,19 +57,16 @@ class Goal:
     """What the kernel shall confirm about a program: that a claim is kept, or that it is broken.
 
     Attributes:
-        claim: The numbers.
         witness: The pair and the outputs that break it; None: all selected pairs keep it.
         gap: How far the largest δ, or that of the witness, lies from the claimed one, on the right
             side; 0 or less if it may be attained, None if nobody knows.
-        outputs: How many the program has.
-        exactly: Whether closed forms decided some pair.
     """
 
-    claim: Claim
+    claim: Claim  # the numbers
     witness: Witness | None
     gap: Fraction | None
-    outputs: int
-    exactly: bool = False
+    outputs: int  # how many the program has
+    exactly: bool = False  # whether closed forms decided some pair
 
 
 def goal_of(verdict: Verdict) -> Goal:

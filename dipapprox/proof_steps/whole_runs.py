@@ -29,17 +29,15 @@ class Whole:
     Where parts come again, cells that they change hold unknown numbers at both ends of them.
 
     Attributes:
-        samples: All samples, and unknown numbers.
         free: Numbers of those that must not count: unknown ones, and samples outside parts.
         guards: For each turn its guards; then for each random number that is published two.
-        said: What is published; None stands for a name.
         cells: For each turn what cells hold afterwards that hold something random.
     """
 
-    samples: tuple[Sample, ...]
+    samples: tuple[Sample, ...]  # all samples, and unknown numbers
     free: frozenset[int]
     guards: tuple[tuple[Guard, ...], ...]
-    said: tuple[Form | None, ...]
+    said: tuple[Form | None, ...]  # what is published; None stands for a name
     cells: tuple[dict[str, Form], ...]
 
     @property

@@ -92,14 +92,10 @@ class AutomatonProof(EndlessProof):
 
 @dataclass(frozen=True, slots=True)
 class FewRounds:
-    """What some rounds, written out, are proved to need.
-
-    Attributes:
-        lower: No smaller budget serves every eps for these alone.
-    """
+    """What some rounds, written out, are proved to need."""
 
     turns: int
-    lower: Fraction
+    lower: Fraction  # no smaller budget serves every eps for these alone
 
 
 @dataclass(frozen=True, slots=True)

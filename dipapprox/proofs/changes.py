@@ -38,17 +38,11 @@ Change = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Changes of inputs, all between adjacent ones among them: the convex hull of some boxes.
-
-    Attributes:
-        boxes: The boxes.
-        unit: What 1 stands for, >= 0.
-        is_bounded: If not, all multiples of the changes are allowed, too.
-    """
+    """Changes of inputs, all between adjacent ones among them: the convex hull of some boxes."""
 
     boxes: tuple[Box, ...]
-    unit: Fraction
-    is_bounded: bool = True
+    unit: Fraction  # what 1 stands for, >= 0
+    is_bounded: bool = True  # if not, all multiples of the changes are allowed, too
 
     @property
     def largest(self) -> Fraction:

@@ -163,24 +163,17 @@ class ShiftSource:
     """A sample as a source of shifts.
 
     Attributes:
-        label: The variable that it was first assigned to.
-        line: Of the draw in the program's text.
-        pricing: What its shifts cost.
-        rate: What a shift by 1 costs in multiples of eps; None if that is infinite.
-        side: Where its shifts may lie.
         mean: The inputs in its mean, by number, with their coefficients.
-        is_integer: Whether its shifts are integers.
-        site: The number of the draw in the program.
     """
 
-    label: str
-    line: int | None
-    pricing: Pricing
-    rate: Fraction | None
-    side: UnknownSide
+    label: str  # the variable that it was first assigned to
+    line: int | None  # of the draw in the program's text
+    pricing: Pricing  # what its shifts cost
+    rate: Fraction | None  # what a shift by 1 costs in multiples of eps; None if that is infinite
+    side: UnknownSide  # where its shifts may lie
     mean: tuple[tuple[int, Fraction], ...]
-    is_integer: bool
-    site: int = 0
+    is_integer: bool  # whether its shifts are integers
+    site: int = 0  # the number of the draw in the program
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,18 +194,15 @@ class Cone:
     """The shifts that keep a final state.
 
     Attributes:
-        rows: What the shifts have to obey.
-        sources: The samples in the rows.
-        start: Inputs at which the state has a positive probability.
         guards: The state itself: forms <= 0 over the samples' noise, by the places of their
             sources, and over inputs, by their names.
         shown: What it publishes as real outputs: such forms, in the order of the program.
         inputs: The numbers of inputs, by their names.
     """
 
-    rows: tuple[GuardRow, ...]
-    sources: tuple[ShiftSource, ...]
-    start: tuple[Fraction, ...]
+    rows: tuple[GuardRow, ...]  # what the shifts have to obey
+    sources: tuple[ShiftSource, ...]  # the samples in the rows
+    start: tuple[Fraction, ...]  # inputs at which the state has a positive probability
     guards: tuple[LinearForm, ...] = field(default=(), compare=False, repr=False)
     shown: tuple[LinearForm, ...] = field(default=(), compare=False, repr=False)
     inputs: Mapping[str, int] = field(default_factory=dict, compare=False, repr=False)

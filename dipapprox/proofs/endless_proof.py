@@ -40,14 +40,12 @@ class Round:
     """What going round the cycles of a structure loses.
 
     Attributes:
-        times: How often they are gone round.
-        budget: What that needs at least, a multiple of eps, at every eps.
         ray: Inputs for which it is lost as eps grows; None if none were looked for or found.
         log_ratio: What is lost for these inputs at eps = 1; None if it was not enclosed.
     """
 
-    times: int
-    budget: Fraction
+    times: int  # how often they are gone round
+    budget: Fraction  # what that needs at least, a multiple of eps, at every eps
     ray: WordBound | None = None
     log_ratio: Enclosure | None = None
 

@@ -19,13 +19,11 @@ class StateProof:
     """What one final state costs at most: for every change of inputs a shift that keeps it.
 
     Attributes:
-        cone: The state's guards.
-        dearest: The dearest change found, with a proof that no shift is cheaper there.
         shifts: Their boxes are together all changes; None where no bound was found.
     """
 
-    cone: Cone
-    dearest: DearChange
+    cone: Cone  # the state's guards
+    dearest: DearChange  # the dearest change found, with a proof that no shift is cheaper there
     shifts: tuple[BoxShift, ...] | None
 
 
@@ -34,14 +32,12 @@ class OutputProof:
     """The proof for one output. Costs are in multiples of unit · eps.
 
     Attributes:
-        output: Values of the output cells, in the order of the program.
         states: The final states with this output that some inputs make possible.
-        ray: Inputs on which it loses much; None if none was found to lose anything.
     """
 
-    output: tuple[Value, ...]
+    output: tuple[Value, ...]  # values of the output cells, in the order of the program
     states: tuple[StateProof, ...]
-    ray: Ray | None
+    ray: Ray | None  # inputs on which it loses much; None if none was found to lose anything
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +45,13 @@ class PartProof:
     """The proofs for an independent part of the program.
 
     Attributes:
-        inputs: Where its inputs stand among the program's; changes are of these.
-        cells: Where its outputs stand among the program's.
         outputs: The proof for each valuation of them, in the order of the execution.
-        real_cells: The names of its real outputs.
     """
 
-    inputs: tuple[int, ...]
-    cells: tuple[int, ...]
+    inputs: tuple[int, ...]  # where its inputs stand among the program's; changes are of these
+    cells: tuple[int, ...]  # where its outputs stand among the program's
     outputs: tuple[OutputProof, ...]
-    real_cells: tuple[str, ...] = ()
+    real_cells: tuple[str, ...] = ()  # the names of its real outputs
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +59,12 @@ class PartLoss:
     """What one part contributes to the lower bound.
 
     Attributes:
-        part: The number of the part.
-        output: The number of its output.
         ray: The inputs on which it loses; all parts walk along their rays at the same time, so
             where parts share inputs, rays agree.
     """
 
-    part: int
-    output: int
+    part: int  # the number of the part
+    output: int  # the number of its output
     ray: Ray
 
 
@@ -84,20 +75,16 @@ class CoupledSample:
     It moves with its mean, by the change of the inputs there, and by `shift` besides: that is paid.
 
     Attributes:
-        label: The variable that the sample was first assigned to.
-        line: Of the draw; None for a program without text.
         mean: The inputs in its mean, by number, with their coefficients.
-        shift: How far its noise is moved.
         moved: How far the sample is moved by both; None where the change may be one of several.
-        cost: rate · |shift|, in multiples of eps.
     """
 
-    label: str
-    line: int | None
+    label: str  # the variable that the sample was first assigned to
+    line: int | None  # of the draw; None for a program without text
     mean: tuple[tuple[int, Fraction], ...]
-    shift: Fraction
+    shift: Fraction  # how far its noise is moved
     moved: Fraction | None
-    cost: Fraction
+    cost: Fraction  # rate · |shift|, in multiples of eps
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,14 +92,7 @@ class Proof:
     """An answer for all real (or integer) inputs and every eps; budgets are multiples of eps.
 
     Attributes:
-        program: What was asked about, with its declared domains.
-        answer: DP if there is a budget; Not_DP if there is none.
-        reason: Why there is no budget, or no exact one; "" if there is nothing to say.
-        lower: No smaller budget serves every eps.
         upper: The program is (upper · eps, 0)-DP for every eps; None if none is known.
-        integers: Whether inputs range over the integers, not over the reals.
-        changes: Of adjacent inputs; None if nothing was computed.
-        parts: The proofs for the independent parts; their costs add up.
         losses: Where the lower bound is lost: together, in all these parts. If one of them is
             infinite it is the only one.
         between: Two inputs between which `lower` is lost, or more than any number: as eps grows, as
@@ -124,14 +104,14 @@ class Proof:
             the coupling serves, in multiples of the unit.
     """
 
-    program: Program
-    answer: Answer
-    reason: str
-    lower: Fraction
+    program: Program  # what was asked about, with its declared domains
+    answer: Answer  # DP if there is a budget; Not_DP if there is none
+    reason: str  # why there is no budget, or no exact one; "" if there is nothing to say
+    lower: Fraction  # no smaller budget serves every eps
     upper: Fraction | None
-    integers: bool
-    changes: Changes | None
-    parts: tuple[PartProof, ...] = ()
+    integers: bool  # whether inputs range over the integers, not over the reals
+    changes: Changes | None  # of adjacent inputs; None if nothing was computed
+    parts: tuple[PartProof, ...] = ()  # the proofs for the independent parts; their costs add up
     losses: tuple[PartLoss, ...] = ()
     between: TwoInputs | None = None
     coupling: tuple[CoupledSample, ...] = ()

@@ -44,14 +44,10 @@ class Ray:
     """A family of adjacent inputs, q + s·b for s >= 0, on which an output loses.
 
     q is the start of the cone of the first of its possible states.
-
-    Attributes:
-        target: b, in multiples of the unit.
-        loss: The log-ratio that is reached, in multiples of unit · eps; None for ∞.
     """
 
-    target: Change
-    loss: Fraction | None
+    target: Change  # b, in multiples of the unit
+    loss: Fraction | None  # the log-ratio that is reached, in multiples of unit · eps; None for ∞
 
 
 def best_ray(costs: Sequence[CostOfChanges], dearest: Sequence[DearChange]) -> Ray | None:

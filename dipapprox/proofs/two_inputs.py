@@ -36,13 +36,11 @@ class PointCost:
     """V of a state at a point, with its proof.
 
     Attributes:
-        cost: In multiples of eps; None for ∞.
-        noise: The cheapest, by source of the cone; none where the cost is ∞.
         flow: By guard of the cone, then for each real output that it is no more, and no less.
     """
 
-    cost: Fraction | None
-    noise: tuple[Fraction, ...]
+    cost: Fraction | None  # in multiples of eps; None for ∞
+    noise: tuple[Fraction, ...]  # the cheapest, by source of the cone; none where the cost is ∞
     flow: tuple[Fraction, ...]
 
 
@@ -131,21 +129,16 @@ class LostOutput:
     """What an output of a part loses between two inputs.
 
     Attributes:
-        part: The number of the part.
-        output: The values of its cells.
-        loss: In multiples of eps; None for ∞.
-        shown: What its real outputs are close to.
         costs: As eps grows: of all states of the output at the second input; None where one is
             impossible.
-        place: As eps grows: the number of the output among those of its part.
     """
 
-    part: int
-    output: tuple[Value, ...]
-    loss: Fraction | None
-    shown: Shown = ()
+    part: int  # the number of the part
+    output: tuple[Value, ...]  # the values of its cells
+    loss: Fraction | None  # in multiples of eps; None for ∞
+    shown: Shown = ()  # what its real outputs are close to
     costs: tuple[PointCost | None, ...] = ()
-    place: int = 0
+    place: int = 0  # as eps grows: the number of the output among those of its part
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,14 +147,12 @@ class TwoInputs:
 
     Attributes:
         first, second: The inputs; the outputs are likelier at the first.
-        losses: Of the parts; a single one if it is ∞.
-        eps: Where; 0 as it vanishes, None as it grows.
     """
 
     first: Point
     second: Point
-    losses: tuple[LostOutput, ...]
-    eps: Fraction | None = None
+    losses: tuple[LostOutput, ...]  # of the parts; a single one if it is ∞
+    eps: Fraction | None = None  # where; 0 as it vanishes, None as it grows
 
     @property
     def loss(self) -> Fraction | None:
@@ -203,16 +194,13 @@ class RealInputs:
     """All inputs that there are, and which of them are adjacent.
 
     Attributes:
-        adjacency: Of the program.
         bounds: By input the least and the greatest value; None for no bounds.
-        radius: The largest change of an input.
-        integers: Whether they are integers.
     """
 
-    adjacency: Adjacency
+    adjacency: Adjacency  # of the program
     bounds: tuple[tuple[Fraction, Fraction] | None, ...]
-    radius: Fraction
-    integers: bool
+    radius: Fraction  # the largest change of an input
+    integers: bool  # whether they are integers
 
     @property
     def steps(self) -> tuple[Fraction, ...]:

@@ -51,13 +51,11 @@ class Closed:
     """A program whose parts have closed forms.
 
     Attributes:
-        inputs: Its inputs, and how they may change.
-        parts: Those parts that read inputs and publish no real numbers.
         starts: Changes that promise much, the dearest first, each with inputs to try.
     """
 
-    inputs: RealInputs
-    parts: tuple[ClosedPart, ...]
+    inputs: RealInputs  # its inputs, and how they may change
+    parts: tuple[ClosedPart, ...]  # those parts that read inputs and publish no real numbers
     starts: tuple[tuple[Point, Point], ...]
 
 

@@ -34,17 +34,11 @@ MOST_BOXES = 2_000  # boxes of one cone that are looked at before the bounds so 
 
 @dataclass(frozen=True, slots=True)
 class BoxShift:
-    """One shift of the noise that keeps a cone for every change in a box.
+    """One shift of the noise that keeps a cone for every change in a box."""
 
-    Attributes:
-        box: The changes.
-        shift: For every source of the cone, in multiples of the unit.
-        cost: Σ rate · |shift|, in multiples of unit · eps.
-    """
-
-    box: Box
-    shift: tuple[Fraction, ...]
-    cost: Fraction
+    box: Box  # the changes
+    shift: tuple[Fraction, ...]  # for every source of the cone, in multiples of the unit
+    cost: Fraction  # Σ rate · |shift|, in multiples of unit · eps
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,16 +46,14 @@ class DearChange:
     """A proof that a change is dear: Σ_g y_g · (row g) pays at least `cost` at `change`.
 
     Attributes:
-        change: Corner of a box.
         flow: The y_g >= 0, for every row of the cone. If `cost` is finite, Σ_g y_g a_gi is at most
             the rate of source i, or has the sign that its side leaves free, and `cost` is
             -Σ_g y_g c_g·Δ. If it is None the rates are 0 and the sum is positive: no shift at all.
-        cost: In multiples of unit · eps; None for ∞.
     """
 
-    change: Change
+    change: Change  # corner of a box
     flow: tuple[Fraction, ...]
-    cost: Fraction | None
+    cost: Fraction | None  # in multiples of unit · eps; None for ∞
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +61,11 @@ class WorstChange:
     """Bounds of the worst change's cost in a cone.
 
     Attributes:
-        dearest: The dearest change found, with its proof: a lower bound.
         shifts: For boxes that together are all changes, a shift each; None if there is no bound,
             or none was found.
     """
 
-    dearest: DearChange
+    dearest: DearChange  # the dearest change found, with its proof: a lower bound
     shifts: tuple[BoxShift, ...] | None
 
     @property

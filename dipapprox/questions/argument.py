@@ -17,29 +17,17 @@ Spelled = Callable[[str], str]
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """One thing that a question asks with.
+    """One thing that a question asks with."""
 
-    Attributes:
-        name: Of the field, the keyword in Python and the key in sweeps; with dashes, the flag.
-        read: Its kind.
-        metavar: What stands for its value on the command line; "" for a switch.
-        help: In one line.
-        default: What is read if nothing is given; None: the field is None then.
-        required: Whether it must be given.
-        swept: Whether it is a key of grids.
-        group: Its heading on the command line; "" for none.
-        choices: All that may be written; none: whatever `read` takes.
-    """
-
-    name: str
-    read: Reader[object]
-    metavar: str
-    help: str
-    default: str | None
-    required: bool
-    swept: bool
-    group: str = ""
-    choices: tuple[str, ...] = ()
+    name: str  # of the field, the keyword in Python and the key in sweeps; with dashes, the flag
+    read: Reader[object]  # its kind
+    metavar: str  # what stands for its value on the command line; "" for a switch
+    help: str  # in one line
+    default: str | None  # what is read if nothing is given; None: the field is None then
+    required: bool  # whether it must be given
+    swept: bool  # whether it is a key of grids
+    group: str = ""  # its heading on the command line; "" for none
+    choices: tuple[str, ...] = ()  # all that may be written; none: whatever `read` takes
 
 
 def read_values(

@@ -74,26 +74,16 @@ REFUSED = "refused"  # the answer of a question that makes no sense for a progra
 
 @dataclass(frozen=True, slots=True)
 class StatedClaim:
-    """A question about a program, and the answer that it must have.
+    """A question about a program, and the answer that it must have."""
 
-    Attributes:
-        text: As written, without the word before the colon.
-        span: Where.
-        answer: "DP", "Not_DP", "Unknown" or "refused".
-        least: The least budget, of `prove`; None for none in particular.
-        structure: What leaves an automaton without a budget: "LC", …; "" for whatever.
-        parameters: Of the program.
-        for_all: The parameter that may be any number; None for none.
-    """
-
-    text: str
-    span: Span
+    text: str  # as written, without the word before the colon
+    span: Span  # where
     question: Verify | Decide | Prove
-    answer: str
-    least: Fraction | None
-    structure: str
-    parameters: Mapping[str, Fraction]
-    for_all: str | None
+    answer: str  # "DP", "Not_DP", "Unknown" or "refused"
+    least: Fraction | None  # the least budget, of `prove`; None for none in particular
+    structure: str  # what leaves an automaton without a budget: "LC", …; "" for whatever
+    parameters: Mapping[str, Fraction]  # of the program
+    for_all: str | None  # the parameter that may be any number; None for none
 
 
 class ClaimOutcome(Enum):
@@ -107,17 +97,12 @@ class ClaimOutcome(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Tested:
-    """A claim with its outcome.
-
-    Attributes:
-        message: What was found instead, in lines; "" if the claim holds.
-        seconds: What it took.
-    """
+    """A claim with its outcome."""
 
     claim: StatedClaim
     outcome: ClaimOutcome
-    message: str
-    seconds: float
+    message: str  # what was found instead, in lines; "" if the claim holds
+    seconds: float  # what it took
 
 
 def read_claims(text: str, name: str, *, docstring: bool = False) -> tuple[StatedClaim, ...]:

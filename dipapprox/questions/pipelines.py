@@ -105,17 +105,11 @@ def _orders(given: object, name: str) -> tuple[tuple[Fraction, Fraction], ...]:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A mechanism of the catalogue.
+    """A mechanism of the catalogue."""
 
-    Attributes:
-        make: Takes its parameters by name.
-        parameters: Their readers.
-        optional: Those that may be left out.
-    """
-
-    make: Callable[..., Mechanism]
-    parameters: Mapping[str, numbers.Reader[Any]]
-    optional: Mapping[str, object]
+    make: Callable[..., Mechanism]  # takes its parameters by name
+    parameters: Mapping[str, numbers.Reader[Any]]  # their readers
+    optional: Mapping[str, object]  # those that may be left out
 
 
 _WHOLE = numbers.whole(1)

@@ -36,21 +36,13 @@ _LONGEST = len("1/1000")
 
 @dataclass(frozen=True, slots=True)
 class _Subject:
-    """What is drawn.
+    """What is drawn."""
 
-    Attributes:
-        eps: Where the program runs.
-        eps_prv: At which δ is drawn.
-        witness: Whose pair the planes go through.
-        name: "worst pair", "violating pair", …
-        proved: What is certain.
-    """
-
-    eps: Fraction
-    eps_prv: Fraction
-    witness: Witness
-    name: str
-    proved: str
+    eps: Fraction  # where the program runs
+    eps_prv: Fraction  # at which δ is drawn
+    witness: Witness  # whose pair the planes go through
+    name: str  # "worst pair", "violating pair", …
+    proved: str  # what is certain
 
 
 def check_drawable(program: Program) -> None:

@@ -30,25 +30,15 @@ _PROGRAM = ("name", "language", "text", "sha256")
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What a file says.
+    """What a file says."""
 
-    Attributes:
-        program: The name of what it is about.
-        parameters: Of the program.
-        scope: The inputs and pairs that it is about, in words.
-        verdict: "DP" or "Not_DP".
-        machine: What its proofs are about.
-        proofs: A claim and steps each.
-        has_texts: Whether there is a program's text.
-    """
-
-    program: str
-    parameters: Mapping[str, Fraction]
-    scope: str
-    verdict: str
-    machine: object
-    proofs: Sequence[tuple[object, object]]
-    has_texts: bool
+    program: str  # the name of what it is about
+    parameters: Mapping[str, Fraction]  # of the program
+    scope: str  # the inputs and pairs that it is about, in words
+    verdict: str  # "DP" or "Not_DP"
+    machine: object  # what its proofs are about
+    proofs: Sequence[tuple[object, object]]  # a claim and steps each
+    has_texts: bool  # whether there is a program's text
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,15 +46,12 @@ class FileKind:
     """A kind of files.
 
     Attributes:
-        fields: Of the object.
-        version: That is read.
-        read: Returns what a file says, or raises `BadProof`.
         differences: Returns what is false without any step, and what the verdict leaves out.
     """
 
-    fields: tuple[str, ...]
-    version: int
-    read: Callable[[Mapping[str, Any]], Said]
+    fields: tuple[str, ...]  # of the object
+    version: int  # that is read
+    read: Callable[[Mapping[str, Any]], Said]  # returns what a file says, or raises `BadProof`
     differences: Callable[[Mapping[str, Any], Said], tuple[list[str], str | None]]
 
 

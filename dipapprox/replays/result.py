@@ -43,19 +43,12 @@ TONES = {
 
 @dataclass(frozen=True, slots=True)
 class ReplayedStep:
-    """A step of a proof.
-
-    Attributes:
-        rule: Its rule.
-        premises: Numbers of the steps it rests on.
-        theorem: Why the rule is right.
-        conclusion: What it concludes, in words.
-    """
+    """A step of a proof."""
 
     rule: str
-    premises: tuple[int, ...]
-    theorem: str
-    conclusion: str
+    premises: tuple[int, ...]  # numbers of the steps it rests on
+    theorem: str  # why the rule is right
+    conclusion: str  # what it concludes, in words
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,11 +53,10 @@ class CaseOutcome:
 
     Attributes:
         result: The answer's JSON without its running time; None if there is none.
-        failure: Why there is none: a limit, or an error of the case.
     """
 
     result: dict[str, object] | None
-    failure: str | None
+    failure: str | None  # why there is none: a limit, or an error of the case
     seconds: float
 
 

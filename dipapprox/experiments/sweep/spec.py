@@ -220,18 +220,12 @@ class NamedProgram:
 
 @dataclass(frozen=True, slots=True)
 class CaseGrid:
-    """All combinations of programs, parameters and the other axes.
+    """All combinations of programs, parameters and the other axes."""
 
-    Attributes:
-        task: A key of `TASKS`.
-        parameters: Axes named like the programs' parameters.
-        axes: The other fields, in the order of the task.
-    """
-
-    task: str
+    task: str  # a key of `TASKS`
     programs: tuple[NamedProgram, ...]
-    parameters: tuple[Axis, ...]
-    axes: tuple[Axis, ...]
+    parameters: tuple[Axis, ...]  # axes named like the programs' parameters
+    axes: tuple[Axis, ...]  # the other fields, in the order of the task
 
     @property
     def size(self) -> int:

@@ -38,41 +38,29 @@ class CaseRow:
     """One case.
 
     Attributes:
-        values: Of the fields and parameters, as texts.
-        answer: A word: the verdict, or the number that was asked for; "-" without an answer.
-        detail: The enclosure behind it, or why there is no answer.
-        number: What was asked for, if that is a number and finite.
         margin: For a verdict the logarithm, base 10, of the claimed δ over the needed one, within
             `FULL` either way, to drawing accuracy; None where it is not known.
-        scope: The domains and pairs that the answer is about; "" without an answer.
-        caveat: What it leaves out, or "".
     """
 
-    values: Mapping[str, str]
-    answer: str
-    detail: str
+    values: Mapping[str, str]  # of the fields and parameters, as texts
+    answer: str  # a word: the verdict, or the number that was asked for; "-" without an answer
+    detail: str  # the enclosure behind it, or why there is no answer
     seconds: float
-    number: Measured | None
+    number: Measured | None  # what was asked for, if that is a number and finite
     margin: float | None
-    scope: str
-    caveat: str
+    scope: str  # the domains and pairs that the answer is about; "" without an answer
+    caveat: str  # what it leaves out, or ""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The cases of one task and program.
-
-    Attributes:
-        fixed: What all have in common.
-        varying: The names of the other fields, in the order of the spec.
-        rows: By the values of `varying`, numbers by size.
-    """
+    """The cases of one task and program."""
 
     task: str
     program: str
-    fixed: Mapping[str, str]
-    varying: tuple[str, ...]
-    rows: tuple[CaseRow, ...]
+    fixed: Mapping[str, str]  # what all have in common
+    varying: tuple[str, ...]  # the names of the other fields, in the order of the spec
+    rows: tuple[CaseRow, ...]  # by the values of `varying`, numbers by size
 
     def about(self) -> tuple[str, ...]:
         """Return the lines that name what the answers are about: the first and the last scope."""

@@ -22,24 +22,16 @@ Progress = Callable[[int, int], None]
 
 @dataclass(slots=True)
 class Sweep:
-    """One run of a sweep; the counts are right whenever it ends.
-
-    Attributes:
-        cluster: Address of a Dask scheduler; None: this machine.
-        jobs: Processes on this machine.
-        before: Finished by earlier runs.
-        done: Finished by this run.
-        failed: Of those, cases without an answer.
-    """
+    """One run of a sweep; the counts are right whenever it ends."""
 
     spec: Spec
     out: Path
-    jobs: int = 1
-    cluster: str | None = None
+    jobs: int = 1  # processes on this machine
+    cluster: str | None = None  # address of a Dask scheduler; None: this machine
     cases: int = 0
-    before: int = 0
-    done: int = 0
-    failed: int = 0
+    before: int = 0  # finished by earlier runs
+    done: int = 0  # finished by this run
+    failed: int = 0  # of those, cases without an answer
 
     def run(self, progress: Progress) -> None:
         """Run all cases that are not finished; before anything runs, programs are checked."""

@@ -24,61 +24,37 @@ class RowQuestion(Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         ask: At the printed eps, or at all of the program's interval, or about an automaton.
-        pairs: "all", "single", or a pair with printed values in braces.
-        eps: The column of eps; the claimed budget and delta are in `eps_prv` and `delta`.
-        budget: For all epsilons: the claimed multiple of eps.
-        queries: How many more the program has than are printed.
-        engine: For one eps, as strategy.
-        strategy: "none": states are not merged, either.
-        seconds: Most that it may take.
     """
 
     ask: Literal["verify", "decide", "prove"]
-    pairs: str = ""
-    eps: str = "eps"
-    budget: str = "1"
-    queries: int = 0
-    engine: Engine = Engine.AUTO
-    strategy: Strategy = Strategy.LEAST_NESTING
-    seconds: float = 120.0
+    pairs: str = ""  # "all", "single", or a pair with printed values in braces
+    eps: str = "eps"  # the column of eps; the claimed budget and delta are in `eps_prv` and `delta`
+    budget: str = "1"  # for all epsilons: the claimed multiple of eps
+    queries: int = 0  # how many more the program has than are printed
+    engine: Engine = Engine.AUTO  # for one eps, as strategy
+    strategy: Strategy = Strategy.LEAST_NESTING  # "none": states are not merged, either
+    seconds: float = 120.0  # most that it may take
 
 
 class TableGrid(Struct, frozen=True, forbid_unknown_fields=True):
-    """A table of one answer over two columns of the figures.
+    """A table of one answer over two columns of the figures."""
 
-    Attributes:
-        down: The column whose values head the rows.
-        head: Heading of these.
-        across: The column whose values head the columns.
-        heads: What stands before each of them.
-        cell: The answer.
-        time: The column of the printed time.
-    """
-
-    down: str
-    head: str
-    across: str
-    heads: str
-    cell: str
-    time: str
+    down: str  # the column whose values head the rows
+    head: str  # heading of these
+    across: str  # the column whose values head the columns
+    heads: str  # what stands before each of them
+    cell: str  # the answer
+    time: str  # the column of the printed time
 
 
 class ColumnLayout(Struct, frozen=True, forbid_unknown_fields=True):
-    """Columns that several tables may have.
+    """Columns that several tables may have."""
 
-    Attributes:
-        program: The column that names the program.
-        answers: By name.
-        columns: Heading, kind, and what the kind needs: see `rows`.
-        grid: Instead of columns.
-        domain: Of every input, where not the program's own.
-    """
-
-    program: str
-    answers: dict[str, RowQuestion]
-    columns: tuple[tuple[str, ...], ...] = ()
-    grid: TableGrid | None = None
-    domain: tuple[str, ...] | None = None
+    program: str  # the column that names the program
+    answers: dict[str, RowQuestion]  # by name
+    columns: tuple[tuple[str, ...], ...] = ()  # heading, kind, and what the kind needs: see `rows`
+    grid: TableGrid | None = None  # instead of columns
+    domain: tuple[str, ...] | None = None  # of every input, where not the program's own
 
 
 class TablePlan(Struct, frozen=True, forbid_unknown_fields=True):
@@ -101,15 +77,13 @@ class ProgramPlan(Struct, frozen=True, forbid_unknown_fields=True):
     """A program as a paper names it.
 
     Attributes:
-        file: Below the folder of bundled programs, without the extension.
         parameters: But for N; {…} stands for a printed value.
-        interval: Of eps, where all are asked about.
         words: Printed values of inputs that the program calls otherwise.
     """
 
-    file: str
+    file: str  # below the folder of bundled programs, without the extension
     parameters: dict[str, str] = field(default_factory=dict, name="with")
-    interval: str = "0..inf"
+    interval: str = "0..inf"  # of eps, where all are asked about
     words: dict[str, str] = field(default_factory=dict)
 
 
@@ -124,14 +98,13 @@ class Note(Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         when: Values that a row must have, by column.
-        unless: Values that it must not have.
     """
 
     tables: tuple[str, ...]
     at: tuple[str, ...]
     text: str
     when: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    unless: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    unless: dict[str, tuple[str, ...]] = field(default_factory=dict)  # values that it must not have
 
     def is_at(self, table: str, heading: str, row: Printed) -> bool:
         """Whether it belongs to a cell."""
@@ -147,20 +120,15 @@ class Plan(Struct, frozen=True, forbid_unknown_fields=True):
     """All tables.
 
     Attributes:
-        sources: Papers, by the beginning of their tables' names.
-        tables: In the order of the papers.
-        layouts: By name.
-        programs: By printed name; `NAME, SEQ` before `NAME`.
         automata: Likewise, but those of a family and those with a text beside the figures.
-        notes: The first that fits counts.
     """
 
-    sources: dict[str, str]
-    tables: tuple[TablePlan, ...]
-    layouts: dict[str, ColumnLayout]
-    programs: dict[str, ProgramPlan]
+    sources: dict[str, str]  # papers, by the beginning of their tables' names
+    tables: tuple[TablePlan, ...]  # in the order of the papers
+    layouts: dict[str, ColumnLayout]  # by name
+    programs: dict[str, ProgramPlan]  # by printed name; `NAME, SEQ` before `NAME`
     automata: dict[str, AutomatonPlan]
-    notes: tuple[Note, ...]
+    notes: tuple[Note, ...]  # the first that fits counts
 
     def source_of(self, name: str) -> str:
         """Say which paper a table is from."""

@@ -17,17 +17,15 @@ class PaperTable:
     """A table to print or to write.
 
     Attributes:
-        name: "1" … "8", "dipc-1" … "dipc-8".
         rows: As wide as `columns`; a cell ends in " [k]" where note k explains a difference.
-        notes: By their numbers.
         unexplained: Differences from the published table without a note; there should be none.
     """
 
-    name: str
+    name: str  # "1" … "8", "dipc-1" … "dipc-8"
     title: str
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-    notes: Mapping[int, str]
+    notes: Mapping[int, str]  # by their numbers
     unexplained: tuple[str, ...]
 
     def as_markdown(self) -> str:
