@@ -17,7 +17,7 @@ from dipapprox.events.sums import law_of, leading, primitive, used_together
 from dipapprox.integrals.integral import Add, Integral, Multiply, Plan, nesting
 from dipapprox.integrals.optimizer import order_edges, plan
 from dipapprox.integrals.plan import form_text
-from dipapprox.integrals.strategy import Strategy
+from dipapprox.integrals.integral import Strategy
 from dipapprox.language.core import Input, Value
 from dipapprox.laws.choices import count_outcomes
 from dipapprox.laws.distribution import Distribution, Scale

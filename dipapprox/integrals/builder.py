@@ -26,18 +26,8 @@ from dipapprox.linear.half_spaces import has_interior, implies
 
 _BELOW, _ABOVE = -1, 1
 
-"""Whether densities are analytic on either side of the mean only."""
-
 Buckets = Mapping[int, tuple[LinearForm, ...]]
 """Constraints form <= 0, under the position of their innermost variable."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Inner:
-    """The levels found so far, a linked list from the outermost of them inwards."""
-
-    level: Level
-    inner: _Inner | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +36,7 @@ class _Partial:
 
     position: int
     constraints: Buckets
-    levels: _Inner | None
+    levels: tuple[Level, ...]
     mentioned: frozenset[int]  # variables in the bounds of `levels`
 
 
@@ -76,17 +66,11 @@ def build_integrals(
         limits.check()
         piece = todo.pop()
         if piece.position == 0:
-            done.append(NestedIntegral(event, tuple(_outwards(piece.levels))))
+            done.append(NestedIntegral(event, piece.levels))
         else:
             todo.extend(builder.eliminate(piece))
         limits.check_pieces(len(done) + len(todo))
     return tuple(done)
-
-
-def _outwards(levels: _Inner | None) -> Iterator[Level]:
-    while levels is not None:
-        yield levels.level
-        levels = levels.inner
 
 
 class _Builder:
@@ -105,7 +89,7 @@ class _Builder:
             form = guard.normalised()
             place = self._place(form)
             buckets[place] = (*buckets.get(place, ()), form)
-        return _Partial(len(self._order), buckets, None, frozenset())
+        return _Partial(len(self._order), buckets, (), frozenset())
 
     def eliminate(self, piece: _Partial) -> Iterator[_Partial]:
         """Yield the pieces in which the innermost variable left has one bound on either side."""
@@ -116,7 +100,7 @@ class _Builder:
         law = self._event.samples[variable]
         mean = LinearForm.constant_form(law.mean)
         kinked = law.real.has_kink
-        has_body = variable in piece.mentioned or (self._literal and piece.levels is not None)
+        has_body = variable in piece.mentioned or (self._literal and bool(piece.levels))
         if not (kinked and has_body):
             for lower, upper, outer in active(lowers, uppers):
                 for assumed in self._assume(constraints, outer):
@@ -145,11 +129,8 @@ class _Builder:
                 yield self._grown(piece, assumed, level)
 
     def _grown(self, piece: _Partial, constraints: Buckets, level: Level) -> _Partial:
-        mentioned = piece.mentioned | {
-            sample for b in (level.lower, level.upper) if b is not None for sample in b.samples()
-        }
-        levels = _Inner(level, piece.levels)
-        return _Partial(piece.position - 1, constraints, levels, mentioned)
+        mentioned = piece.mentioned | level.mentioned
+        return _Partial(piece.position - 1, constraints, (level, *piece.levels), mentioned)
 
     def _assume(self, constraints: Buckets, forms: Iterable[LinearForm]) -> Iterator[Buckets]:
         """Yield the constraints with form <= 0 added for all forms; nothing if none is left."""

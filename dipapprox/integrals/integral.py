@@ -9,9 +9,19 @@ precision, because only there the exact tail masses are known.
 
 from __future__ import annotations
 
+from enum import Enum
+
 from dipapprox.data_classes import dataclass
 from dipapprox.events.event import Event
 from dipapprox.linear.form import LinearForm
+
+
+class Strategy(Enum):
+    """How nested integrals are ordered and pulled apart; the value is the word in options."""
+
+    LEAST_NESTING = "least-nesting"
+    PAPER = "paper"
+    NONE = "none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +47,12 @@ class Level:
     upper: LinearForm | None
     lower_side: int = 0
     upper_side: int = 0
+
+    @property
+    def mentioned(self) -> frozenset[int]:
+        """The variables in the bounds."""
+        bounds = (bound for bound in (self.lower, self.upper) if bound is not None)
+        return frozenset(sample for bound in bounds for sample in bound.samples())
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +98,5 @@ def nesting(plan: Plan | None) -> int:
             return 0
         case Integral(_, body):
             return 1 + nesting(body)
-        case Multiply(factors):
-            return max((nesting(f) for f in factors), default=0)
-        case Add(terms):
-            return max((nesting(t) for t in terms), default=0)
+        case Multiply(parts) | Add(parts):
+            return max(map(nesting, parts), default=0)

@@ -4,10 +4,8 @@ The default order has the least nesting: an elimination forest of least depth of
 graph (spec of the paper, "the right lower bound is the tree-depth"). The paper's own order and no
 optimisation at all are kept as oracles and baselines.
 
-Dependency. The dependency graph of a nested integral, and the paper's Algorithm 5 on it.
-
-Edges run from the outer variable to the inner one whose bounds mention it (DiPApprox section 6.2);
-the graph is acyclic by construction.
+The paper's dependency graph has edges from the outer variable to the inner one whose bounds mention
+it (DiPApprox section 6.2); it is acyclic by construction, and Algorithm 5 works on it.
 """
 
 from __future__ import annotations
@@ -15,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from importlib import import_module
 from itertools import combinations
+from math import prod
 from typing import Any
 
 from dipapprox import graphs
@@ -28,22 +27,11 @@ from dipapprox.integrals.integral import (
     Multiply,
     NestedIntegral,
     Plan,
+    Strategy,
     nesting,
 )
-from dipapprox.integrals.strategy import Strategy
 from dipapprox.limits import Limits
 from dipapprox.linear.form import difference
-
-
-def dependencies(nested: NestedIntegral) -> tuple[tuple[int, int], ...]:
-    """Return the edges (outer variable, inner variable) of the dependency graph."""
-    return tuple((outer, level.variable) for level in nested.levels for outer in mentioned(level))
-
-
-def mentioned(level: Level) -> tuple[int, ...]:
-    """Return the variables in the bounds of a level, ascending."""
-    found = {s for b in (level.lower, level.upper) if b is not None for s in b.samples()}
-    return tuple(sorted(found))
 
 
 def order_edges(event: Event) -> tuple[tuple[int, int], ...]:
@@ -78,7 +66,9 @@ def optimise_paper(nested: NestedIntegral) -> Plan:
     graph = import_module("igraph").Graph(directed=True)
     place = {level.variable: k for k, level in enumerate(nested.levels)}
     graph.add_vertices(len(place), {"level": nested.levels, "place": list(place.values())})
-    graph.add_edges([(place[outer], place[inner]) for outer, inner in dependencies(nested)])
+    graph.add_edges(
+        [(place[outer], k) for k, level in enumerate(nested.levels) for outer in level.mentioned]
+    )
     return _generate(graph)
 
 
@@ -185,10 +175,7 @@ def _assembled(pieces: tuple[Piece, ...], limits: Limits, depth: int) -> Plan:
     # The pieces are pairwise distinct (equal levels would be equal domains, and domains are
     # disjoint), and so are projections of distinct pieces put together again: as many pieces as
     # combinations are all of them.
-    combinations_of_all = 1
-    for projection in projections:
-        combinations_of_all *= len(projection)
-    if combinations_of_all == len(pieces):
+    if prod(map(len, projections)) == len(pieces):
         return Multiply(tuple(_assembled(each, limits, depth) for each in projections))
     # Not all combinations occur: sum over what the first part can be, given the rest.
     first, rest = parts[0], [k for k in range(len(pieces[0])) if k not in set(parts[0])]
@@ -199,15 +186,10 @@ def _assembled(pieces: tuple[Piece, ...], limits: Limits, depth: int) -> Plan:
     heads: dict[frozenset[Piece], list[Piece]] = {}
     for head, found in tails.items():
         heads.setdefault(frozenset(found), []).append(head)
+    factors = ((group, tails[group[0]]) for group in heads.values())
     return _sum(
         tuple(
-            Multiply(
-                (
-                    _assembled(tuple(group), limits, depth),
-                    _assembled(tuple(tails[group[0]]), limits, depth),
-                )
-            )
-            for group in heads.values()
+            Multiply(tuple(_assembled(tuple(f), limits, depth) for f in pair)) for pair in factors
         )
     )
 
@@ -223,7 +205,7 @@ def _nested(pieces: tuple[Piece, ...], limits: Limits, depth: int) -> Plan:
             terms.append(Integral(level, None))
             continue
         body = _assembled(tuple(inner), limits, depth + 1)
-        if any(level.variable in mentioned(each) for piece in inner for each in piece):
+        if any(level.variable in each.mentioned for piece in inner for each in piece):
             terms.append(Integral(level, body))
         else:  # the level may straddle a kink: a leaf, not to be nested
             terms.append(Multiply((Integral(level, None), body)))
@@ -237,7 +219,7 @@ def _independent_parts(pieces: Sequence[Piece]) -> tuple[tuple[int, ...], ...]:
         (place[outer], k)
         for piece in pieces
         for k, level in enumerate(piece)
-        for outer in mentioned(level)
+        for outer in level.mentioned
         if outer in place
     }
     return graphs.components(len(pieces[0]), edges)

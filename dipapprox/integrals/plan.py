@@ -11,7 +11,7 @@ from typing import assert_never
 
 from dipapprox.digits import exact_text
 from dipapprox.integrals.integral import Add, Integral, Level, Multiply, Plan
-from dipapprox.linear.form import LinearForm, Symbol
+from dipapprox.linear.form import LinearForm
 
 _INDENT = "  "
 
@@ -40,7 +40,7 @@ def latex(plan: Plan, labels: Sequence[str]) -> str:
 
 def form_text(form: LinearForm, labels: Sequence[str]) -> str:
     """Show a linear form, e.g. "2*a - 1/2*b + 1"."""
-    parts = [(c, _name(s, labels)) for s, c in form.terms]
+    parts = [(c, labels[s] if isinstance(s, int) else s) for s, c in form.terms]
     if form.constant or not parts:
         parts.append((form.constant, ""))
     shown = ""
@@ -86,10 +86,6 @@ def _range(level: Level, labels: Sequence[str]) -> str:
     lower = "" if level.lower is None else f"{form_text(level.lower, labels)} <= "
     upper = "" if level.upper is None else f" <= {form_text(level.upper, labels)}"
     return f"{lower}{labels[level.variable]}{upper}"
-
-
-def _name(symbol: Symbol, labels: Sequence[str]) -> str:
-    return labels[symbol] if isinstance(symbol, int) else symbol
 
 
 def _latex_factor(plan: Plan, labels: Sequence[str], product: bool = False) -> str:

@@ -6,7 +6,7 @@ from enum import Enum
 
 from dipapprox.data_classes import dataclass, field
 from dipapprox.errors import UserError, shorten
-from dipapprox.integrals.strategy import Strategy
+from dipapprox.integrals.integral import Strategy
 from dipapprox.limits import Limits
 from dipapprox.numerics.kinds import Tier
 

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from dipapprox.deferred import Deferred
 from dipapprox.events.event import Connected, Event, count_samples
-from dipapprox.integrals.strategy import Strategy
+from dipapprox.integrals.integral import Strategy
 from dipapprox.numerics.closed_form import (
     CLOSED_FORM,
     GUARD_BY_GUARD,

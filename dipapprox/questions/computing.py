@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from enum import Enum
 
 from dipapprox.data_classes import replace
-from dipapprox.integrals.strategy import Strategy
+from dipapprox.integrals.integral import Strategy
 from dipapprox.limits import Limits
 from dipapprox.numerics.kinds import Tier
 from dipapprox.privacy.options import (

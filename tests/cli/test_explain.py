@@ -11,7 +11,7 @@ from dipapprox.cli.explanation import explain
 from dipapprox.cli.flags import limits_of
 from dipapprox.errors import LimitReached
 from dipapprox.events.instantiate import Instantiator
-from dipapprox.integrals.strategy import Strategy
+from dipapprox.integrals.integral import Strategy
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.parser import parse
 from dipapprox.limits import Limits

@@ -13,9 +13,8 @@ from dipapprox.errors import LimitReached
 from dipapprox.events.event import Event
 from dipapprox.integrals import plan as plans
 from dipapprox.integrals.builder import build_integrals
-from dipapprox.integrals.integral import Add, Integral, Level, Multiply, Plan, nesting
-from dipapprox.integrals.optimizer import mentioned, plan
-from dipapprox.integrals.strategy import Strategy
+from dipapprox.integrals.integral import Add, Integral, Level, Multiply, Plan, Strategy, nesting
+from dipapprox.integrals.optimizer import plan
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import EXPONENTIAL, GAUSSIAN, REFLECTED_EXPONENTIAL
 from dipapprox.limits import Limits
@@ -99,7 +98,7 @@ def test_pieces_are_disjoint_and_cover_for_any_order(
         point = in_support(event, data.draw(points(len(event.samples))))
         inside = 0
         for piece in pieces:
-            used = {s for level in piece.levels for s in mentioned(level)}
+            used = {s for level in piece.levels for s in level.mentioned}
             inside += all(
                 in_range(
                     event, lv, point, lv.variable in used or (literal and lv.variable != order[-1])

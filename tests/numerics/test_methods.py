@@ -9,7 +9,7 @@ import pytest
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.events.event import Connected, Event, Mixture
-from dipapprox.integrals.strategy import Strategy
+from dipapprox.integrals.integral import Strategy
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.elimination.engine import Eliminated

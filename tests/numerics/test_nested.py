@@ -13,9 +13,8 @@ from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.errors import LimitReached
 from dipapprox.events.event import Event
-from dipapprox.integrals.integral import Integral, Level, Multiply
+from dipapprox.integrals.integral import Integral, Level, Multiply, Strategy
 from dipapprox.integrals.optimizer import plan
-from dipapprox.integrals.strategy import Strategy
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import GAUSSIAN, LAPLACE
 from dipapprox.laws.family import Family

@@ -13,7 +13,7 @@ from scrambled import Scrambled
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.symmetry import CellSymmetry
-from dipapprox.integrals.strategy import Strategy
+from dipapprox.integrals.integral import Strategy
 from dipapprox.language.core import Input
 from dipapprox.limits import Limits, silent
 from dipapprox.numerics.bulk import Bounds

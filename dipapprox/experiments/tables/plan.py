@@ -12,7 +12,7 @@ from msgspec import Struct, convert, field
 
 from dipapprox.bundled import TABLES
 from dipapprox.errors import UserError
-from dipapprox.integrals.strategy import Strategy
+from dipapprox.integrals.integral import Strategy
 from dipapprox.privacy.options import Engine
 
 Printed = Mapping[str, str]

@@ -41,7 +41,7 @@ from dipapprox.experiments.tables.plan import (
     printed_rows,
 )
 from dipapprox.experiments.tables.table import Notes, PaperTable
-from dipapprox.integrals.strategy import Strategy
+from dipapprox.integrals.integral import Strategy
 from dipapprox.language.core import Program
 from dipapprox.language.dipa import parse_dipa
 from dipapprox.language.load import load

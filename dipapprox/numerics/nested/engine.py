@@ -22,24 +22,22 @@ from flint import arb
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.arithmetic.precision import give_way, precision, to_ball, to_enclosure
-from dipapprox.errors import BrokenInvariant
 from dipapprox.events.event import Connected, Event, spelled_out
-from dipapprox.integrals.integral import Add, Integral, Multiply, Plan
+from dipapprox.integrals.integral import Add, Integral, Multiply, Plan, Strategy
 from dipapprox.integrals.optimizer import elimination_depth, plan
-from dipapprox.integrals.strategy import Strategy
 from dipapprox.limits import Limits
 from dipapprox.numerics.kinds import as_continuous
 from dipapprox.numerics.methods import Answers
 from dipapprox.numerics.nested.evaluation import Effort, Settings, make_evaluator
 from dipapprox.numerics.nested.nest import (
-    Mass,
     Nest,
     Node,
     build_node,
-    children,
     open_ends,
+    ranges,
     resolution,
     truncate,
+    walk,
 )
 
 
@@ -71,7 +69,7 @@ class Nested:
         plain = spelled_out(continuous)
         if self._most is not None:
             # Known before pieces are looked for; these may be many, too.
-            least = evaluations_of_one(elimination_depth(plain), bits)
+            least: int = _per_integral(bits) ** max(elimination_depth(plain) - 1, 0)
             if least > self._most:
                 return self._refused(least)
         found = plan(plain, self.strategy, limits)
@@ -86,24 +84,22 @@ class Nested:
         )
 
 
-def evaluations_of_one(depth: int, bits: int) -> int:
-    """Guess how many evaluations one nest of so many samples takes; only the time depends on it.
+def _per_integral(bits: int) -> int:
+    """Guess how many evaluations an integral around another takes: about 60 at 20 bits, 100 at 40.
 
-    Measured: about 60 for each integral with another inside at 20 bits, 100 at 40.
+    Only the time depends on it.
     """
-    per: int = 20 + 2 * bits
-    work: int = per ** max(depth - 1, 0)
-    return work
+    return 20 + 2 * bits
 
 
 def evaluations(plan: Plan, bits: int) -> int:
-    """Guess how many evaluations a plan takes, likewise."""
+    """Guess how many evaluations a plan takes."""
     match plan:
         case Integral(_, None):
             return 1
         case Integral(_, body):
             assert body is not None
-            return (20 + 2 * bits) * evaluations(body, bits)
+            return _per_integral(bits) * evaluations(body, bits)
         case Multiply(parts) | Add(parts):
             return sum(evaluations(part, bits) for part in parts)
         case _:
@@ -151,9 +147,13 @@ def _attempt(tree: Node, bits: int, attempt: int, limits: Limits) -> Enclosure |
     truncated = truncate(tree, tail_bits)
     # Errors of equal factors and of terms add up; a node's position is known relative to the
     # size of the range only, but it matters relative to the narrowest scale.
-    guard = _weight(tree).bit_length() + 8 + 16 * attempt
+    guard = sum(times for _, times in walk(tree)).bit_length() + 8 + 16 * attempt
     finest = resolution(truncated)
-    dynamics = ceil(_extent(truncated) / finest).bit_length()
+    sizes = [
+        max(abs(span.law.mean), span.law.scale, *(abs(end.constant) for end in span.ends()))
+        for span in ranges(truncated)
+    ]
+    dynamics = ceil(max(sizes, default=Fraction(1)) / finest).bit_length()
     with precision(bits + guard + dynamics + 16):
         effort = Effort(bits + guard, to_ball(finest / 2**10).mid(), _OUTER_EVALUATIONS << attempt)
 
@@ -162,35 +162,11 @@ def _attempt(tree: Node, bits: int, attempt: int, limits: Limits) -> Enclosure |
             give_way()
 
         settings = Settings(effort, _INNER_EVALUATIONS << attempt, check)
-        start = [arb(0)] * (_deepest(truncated) + 1)
+        depths = [each.depth for each, _ in walk(truncated) if isinstance(each, Nest)]
+        start = [arb(0)] * (max(depths, default=0) + 1)
         found = to_enclosure(make_evaluator(truncated, settings).value(start))
     if isinstance(found, NotEnclosed):
         return found
     # The module `nest` proves: truncated value <= probability <= truncated value + tails.
-    return _clipped(Enclosure(found.lower, found.upper + Fraction(count, 2**tail_bits)))
-
-
-def _clipped(found: Enclosure) -> Enclosure:
-    if not found.meets(UNIT):
-        raise BrokenInvariant(f"a probability was enclosed by [{found.lower}, {found.upper}]")
-    return found.intersect(UNIT)
-
-
-def _weight(node: Node) -> int:
-    """The number of nodes, with multiplicity."""
-    return 1 + sum(power * _weight(child) for child, power in children(node))
-
-
-def _deepest(node: Node) -> int:
-    """The largest depth that occurs; 0 if there is no nest."""
-    own = node.depth if isinstance(node, Nest) else 0
-    return max([own, *(_deepest(child) for child, _ in children(node))])
-
-
-def _extent(node: Node) -> Fraction:
-    """The largest magnitude of a constant: of means and of the ends of ranges."""
-    sizes = [_extent(child) for child, _ in children(node)]
-    if isinstance(node, Mass | Nest):
-        span = node.span
-        sizes += [abs(span.law.mean), span.law.scale, *(abs(e.constant) for e in span.ends())]
-    return max(sizes, default=Fraction(1))
+    whole = Enclosure(found.lower, found.upper + Fraction(count, 2**tail_bits))
+    return whole.intersect(UNIT, "nested")

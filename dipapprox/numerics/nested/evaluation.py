@@ -43,9 +43,9 @@ References:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import pairwise
-from typing import Protocol, assert_never
+from typing import Protocol, TypeVar, assert_never
 
 from flint import acb, arb
 
@@ -144,6 +144,8 @@ def integrate(
 
 _ONE = arb(1)
 
+B = TypeVar("B", arb, arb | acb)
+
 
 class NodeEvaluator(Protocol):
     """A node, ready to be evaluated at one working precision."""
@@ -177,10 +179,9 @@ def make_evaluator(node: Node, settings: Settings) -> NodeEvaluator:
             return _MassEvaluator(span)
         case Nest():
             return _NestEvaluator(node, settings)
-        case NodeProduct(items):
-            return _ProductEvaluator([(make_evaluator(n, settings), p) for n, p in items])
-        case NodeSum(items):
-            return _SumEvaluator([(make_evaluator(n, settings), c) for n, c in items])
+        case NodeProduct(items) | NodeSum(items):
+            inner = [(make_evaluator(each, settings), number) for each, number in items]
+            return _FoldedEvaluator(inner, _sum if isinstance(node, NodeSum) else _product)
         case _:
             assert_never(node)
 
@@ -192,16 +193,10 @@ class _Affine:
         self.terms = [(int(symbol), to_ball(c)) for symbol, c in form.terms]
         self.constant = to_ball(form.constant)
 
-    def real(self, at: list[arb]) -> arb:
-        total = self.constant
+    def at(self, places: list[B]) -> arb | B:
+        total: arb | B = self.constant
         for depth, coefficient in self.terms:
-            total = total + coefficient * at[depth]
-        return total
-
-    def complex(self, at: list[arb | acb]) -> arb | acb:
-        total: arb | acb = self.constant
-        for depth, coefficient in self.terms:
-            total = total + coefficient * at[depth]
+            total = total + coefficient * places[depth]
         return total
 
 
@@ -209,8 +204,7 @@ def _standard(form: LinearForm | None, law: Distribution) -> _Affine | None:
     """(form - mean) / scale, rounded once."""
     if form is None:
         return None
-    shifted = LinearForm(form.terms, form.constant - law.mean)
-    return _Affine(shifted.scaled(1 / law.scale))
+    return _Affine(LinearForm(form.terms, form.constant - law.mean).scaled(1 / law.scale))
 
 
 class _MassEvaluator:
@@ -225,69 +219,56 @@ class _MassEvaluator:
     def value(self, at: list[arb]) -> arb:
         below, above = self.sides
         if self.lower is None:
-            return _ONE if self.upper is None else self.law.cdf(self.upper.real(at), above)
+            return _ONE if self.upper is None else self.law.cdf(self.upper.at(at), above)
         if self.upper is None:
-            return self.law.survival(self.lower.real(at), below)
-        return self.law.mass(self.lower.real(at), self.upper.real(at), below, above)
+            return self.law.survival(self.lower.at(at), below)
+        return self.law.mass(self.lower.at(at), self.upper.at(at), below, above)
 
     def bound(self, at: list[arb | acb]) -> arb:
         below, above = self.sides
         if self.lower is None:
             if self.upper is None:
                 return _ONE
-            return self.law.cdf_bound(Box.around(self.upper.complex(at)), above)
-        lower = Box.around(self.lower.complex(at))
+            return self.law.cdf_bound(Box.around(self.upper.at(at)), above)
+        lower = Box.around(self.lower.at(at))
         if self.upper is None:
             return self.law.survival_bound(lower, below)
-        return mass_bound(self.law, lower, Box.around(self.upper.complex(at)), below, above)
+        return mass_bound(self.law, lower, Box.around(self.upper.at(at)), below, above)
 
 
-class _ProductEvaluator:
-    def __init__(self, factors: list[tuple[NodeEvaluator, int]]) -> None:
-        self.factors = factors
+class _FoldedEvaluator:
+    """Evaluators with numbers, put together by `_product` or `_sum`."""
+
+    def __init__(
+        self,
+        items: list[tuple[NodeEvaluator, int]],
+        fold: Callable[[Iterable[tuple[arb, int]]], arb],
+    ) -> None:
+        self.items, self.fold = items, fold
 
     def value(self, at: list[arb]) -> arb:
-        total = _ONE
-        for factor, power in self.factors:
-            total = total * _power(factor.value(at), power)
-        return total
+        return self.fold([(each.value(at), number) for each, number in self.items])
 
     def bound(self, at: list[arb | acb]) -> arb:
-        total = _ONE
-        for factor, power in self.factors:
-            total = total * _power(factor.bound(at), power)
-        return total.upper()
+        return self.fold([(each.bound(at), number) for each, number in self.items]).upper()
 
 
-def _power(value: arb, exponent: int) -> arb:
-    """value^exponent, exponent >= 1, by repeated squaring.
+def _sum(items: Iterable[tuple[arb, int]]) -> arb:
+    return sum((count * term for term, count in items), _ZERO)
 
-    Not `value**exponent`: flint's power goes through the logarithm and is nan for arb(0, 1)**2.
+
+def _product(items: Iterable[tuple[arb, int]]) -> arb:
+    """Π factor^exponent, exponents >= 1, by repeated squaring.
+
+    Not `factor**exponent`: flint's power goes through the logarithm and is nan for arb(0, 1)**2.
     """
-    result = value if exponent & 1 else None
-    while exponent := exponent >> 1:
-        value = value * value
-        if exponent & 1:
-            result = value if result is None else result * value
-    assert result is not None, "a power with exponent 0"
-    return result
-
-
-class _SumEvaluator:
-    def __init__(self, terms: list[tuple[NodeEvaluator, int]]) -> None:
-        self.terms = terms
-
-    def value(self, at: list[arb]) -> arb:
-        total = _ZERO
-        for term, count in self.terms:
-            total = total + count * term.value(at)
-        return total
-
-    def bound(self, at: list[arb | acb]) -> arb:
-        total = _ZERO
-        for term, count in self.terms:
-            total = total + count * term.bound(at)
-        return total.upper()
+    total = _ONE
+    for factor, exponent in items:
+        total = total * factor if exponent & 1 else total
+        while exponent := exponent >> 1:
+            factor = factor * factor
+            total = total * factor if exponent & 1 else total
+    return total
 
 
 class _NestEvaluator:
@@ -310,9 +291,8 @@ class _NestEvaluator:
         self.body = make_evaluator(nest.body, replace(settings, effort=inner))
 
     def value(self, at: list[arb]) -> arb:
-        lower, upper = self.lower.real(at), self.upper.real(at)
-        start, stop = lower.mid(), upper.mid()
-        total = self._between(start, stop, at)
+        lower, upper = self.lower.at(at), self.upper.at(at)
+        total = self._between(lower.mid(), upper.mid(), at)
         for end in (lower, upper):
             radius = end.rad()
             if not radius.is_zero():
@@ -345,8 +325,8 @@ class _NestEvaluator:
     def bound(self, at: list[arb | acb]) -> arb:
         # Along the path l -> Re l -> Re u -> u; the outer pieces are upright, as long as |Im|.
         inner = list(at)
-        lower, upper = self.lower.complex(at), self.upper.complex(at)
-        low, high = _real_part(lower), _real_part(upper)
+        lower, upper = self.lower.at(at), self.upper.at(at)
+        low, high = (end if isinstance(end, arb) else end.real for end in (lower, upper))
         ends = [Box.around((end - self.mean) / self.scale) for end in (low, high)]
         total = mass_bound(self.law, ends[0], ends[1], self.side, self.side)
         inner[self.depth] = low.union(high)
@@ -357,7 +337,3 @@ class _NestEvaluator:
                 upright = acb(end.real, arb(0, height))
                 total = total + height * self._density_bound(upright, inner) / self.scale
         return total.upper()
-
-
-def _real_part(value: arb | acb) -> arb:
-    return value if isinstance(value, arb) else value.real

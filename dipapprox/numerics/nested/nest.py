@@ -181,37 +181,40 @@ def children(node: Node) -> tuple[tuple[Node, int], ...]:
 
 def variables(node: Node) -> frozenset[int]:
     """The depths of the free variables."""
-    inner = frozenset(chain.from_iterable(variables(child) for child, _ in children(node)))
-    match node:
-        case Mass(span):
-            return inner | _mentioned(span)
-        case Nest(span, depth, _):
-            return (inner - {depth}) | _mentioned(span)
-        case _:
-            return inner
-
-
-def _mentioned(span: NestRange) -> frozenset[int]:
-    return frozenset(chain.from_iterable(end.samples() for end in span.ends()))
+    found = frozenset(chain.from_iterable(variables(child) for child, _ in children(node)))
+    if not isinstance(node, Mass | Nest):
+        return found
+    own = chain.from_iterable(end.samples() for end in node.span.ends())
+    return (found - {node.depth} if isinstance(node, Nest) else found).union(own)
 
 
 Interval = tuple[Fraction, Fraction]
 
 
+def walk(node: Node, times: int = 1) -> Iterator[tuple[Node, int]]:
+    """Yield a node and all inside, each with its multiplicity."""
+    yield node, times
+    for child, power in children(node):
+        yield from walk(child, times * power)
+
+
 def open_ends(node: Node) -> int:
     """Count the infinite ends of nests, with multiplicity: the cut-offs that are needed."""
-    count = sum(power * open_ends(child) for child, power in children(node))
-    if isinstance(node, Nest):
-        count += 2 - len(node.span.ends())
-    return count
+    nests = ((each, times) for each, times in walk(node) if isinstance(each, Nest))
+    return sum(times * (2 - len(each.span.ends())) for each, times in nests)
+
+
+def ranges(node: Node) -> Iterator[NestRange]:
+    """Yield the range of every variable inside."""
+    return (each.span for each, _ in walk(node) if isinstance(each, Mass | Nest))
 
 
 def resolution(node: Node) -> Fraction:
     """The length on which something changes: the least scale, seen from any outer variable."""
-    found = [resolution(child) for child, _ in children(node)]
-    if isinstance(node, Mass | Nest):
-        steepest = [abs(c) for end in node.span.ends() for _, c in end.terms]
-        found.append(node.span.law.scale / max([Fraction(1), *steepest]))
+    found = []
+    for span in ranges(node):
+        steepest = [abs(c) for end in span.ends() for _, c in end.terms]
+        found.append(span.law.scale / max([Fraction(1), *steepest]))
     return min(found, default=Fraction(1))
 
 
@@ -229,10 +232,8 @@ def truncate(node: Node, bits: int, boxes: tuple[Interval, ...] = ()) -> Node:
     match node:
         case Mass():
             return node
-        case NodeProduct(factors):
-            return NodeProduct(tuple((truncate(f, bits, boxes), power) for f, power in factors))
-        case NodeSum(terms):
-            return NodeSum(tuple((truncate(t, bits, boxes), count) for t, count in terms))
+        case NodeProduct(items) | NodeSum(items):
+            return type(node)(tuple((truncate(each, bits, boxes), n) for each, n in items))
         case Nest(span, depth, body):
             span, box = _cut(span, bits, boxes)
             # A hoisted nest can be less deep than its name: the boxes between are never asked for.
