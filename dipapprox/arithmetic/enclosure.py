@@ -328,3 +328,16 @@ def if_enclosed(work: Callable[P, T]) -> Callable[P, T | None]:
             return None
 
     return told
+
+
+def better(
+    known: Enclosure | NotEnclosed | None, found: Enclosure | NotEnclosed, by: str = ""
+) -> Enclosure | NotEnclosed:
+    """Return what two attempts, the second made `by` somebody, say of one number together.
+
+    Raises:
+        Contradiction: If they share no point.
+    """
+    if isinstance(found, NotEnclosed):
+        return found if known is None else known
+    return found.intersect(known, by) if isinstance(known, Enclosure) else found

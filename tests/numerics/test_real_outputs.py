@@ -33,7 +33,6 @@ from dipapprox.numerics.real_outputs.panel_polynomials import (
     Combination,
     PanelPolynomials,
     combination,
-    minus,
 )
 from dipapprox.numerics.real_outputs.signs import (
     Leaf,
@@ -288,14 +287,16 @@ def test_weighted_sums_of_exact_values_err_by_their_roundings_at_most() -> None:
         parts.append(Sampled(layers, 0, 2.0**-900))
     weights = [F(k, 7) for k in (1, -2, 3, -4, 5)]
     for wide in (F(0), F(1, 2**40)):
-        terms = [(Enclosure(w, w + wide), f) for w, f in zip(weights, parts, strict=True)]
+        functions = [Combination.of(f, rule) for f in parts]
+        terms = [(Enclosure(w, w + wide), f) for w, f in zip(weights, functions, strict=True)]
         found = combination(terms, rule, 40)
         true = sum(w * exact(f.layers[:6]) for w, f in zip(weights, parts, strict=True))
         assert (abs(exact(found.values) - true) <= exact(found.error)).all()
         assert (found.error <= (1e-14 + 10 * float(wide)) * found.majorants[0]).all()
     one, other = (Combination(f.layers[:6], np.zeros(40), f.layers[6:9]) for f in parts[:2])
     for wide in (F(0), F(1, 2**40)):
-        found = minus(one, Enclosure(F(8, 7), F(8, 7) + wide), other)
+        factor = Enclosure(F(-8, 7) - wide, F(-8, 7))
+        found = combination([(Enclosure.exact(1), one), (factor, other)], rule, 40)
         true = exact(one.values) - F(8, 7) * exact(other.values)
         assert (abs(exact(found.values) - true) <= exact(found.error)).all()
 
@@ -340,10 +341,12 @@ def test_proved_signs_are_those_of_the_function(
         leaves = signs_in_balls(combination_in_balls(found, own), own, F(1, 2**40), Limits())
     else:
         algebra = Float64Algebra(grid)
-        sampled = [(Enclosure.exact(weight), algebra.density(law)) for weight, law in terms]
-        leaves = signs_in_doubles(
-            combination(sampled, algebra.rule, grid.panels), algebra, 2.0**-40
-        )
+        sampled = [
+            (Enclosure.exact(weight), Combination.of(algebra.density(law), algebra.rule))
+            for weight, law in terms
+        ]
+        function = combination(sampled, algebra.rule, grid.panels)
+        leaves = signs_in_doubles(function, algebra, 2.0**-40)
     assert not isinstance(leaves, NotEnclosed)
     covered = [F(0)] * grid.panels
     with precision(400):

@@ -25,7 +25,7 @@ from typing import assert_never
 import numpy as np
 
 from dipapprox import graphs
-from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed, better
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.events.event import Connected, Event
@@ -43,7 +43,6 @@ from dipapprox.numerics.elimination.refinement import (
     GridRequirements,
     RefinementLevel,
     ball_levels,
-    better,
     double_levels,
     doubles_may_do,
     grouped,
@@ -203,7 +202,7 @@ class Eliminated:
         wanted = Fraction(1, 2**batch.bits)
         done = []
         for place, answer in zip(pending, answers, strict=True):
-            best = found[place] = better(found.get(place), answer)
+            best = found[place] = better(found.get(place), answer, "elimination")
             if isinstance(best, Enclosure) and best.width <= wanted:
                 done.append(place)
         self._forget_others(level)

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
+from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.cache import Cache
 from dipapprox.data_classes import dataclass
 from dipapprox.deferred import Deferred
@@ -107,12 +107,13 @@ class GridEvaluator:
         values = self._values(terms, limits) or [self._alone(each, limits) for each in terms]
         # The mass that the restricted laws of the samples lack, for every number of samples.
         lost = {count: self._lost * count for count in {plan.samples for plan in plans}}
-        return [
-            value
-            if isinstance(value, NotEnclosed)
-            else Enclosure(value.lower - plan.error, value.upper + lost[plan.samples] + plan.error)
-            for value, plan in zip(values, plans, strict=True)
-        ]
+        found: list[Enclosure | NotEnclosed] = []
+        for value, plan in zip(values, plans, strict=True):
+            if isinstance(value, Enclosure):
+                most = value.upper + lost[plan.samples] + plan.error
+                value = Enclosure(value.lower - plan.error, most).intersect(UNIT, "elimination")
+            found.append(value)
+        return found
 
     def enclose_stars(self, stars: Stars, limits: Limits) -> Iterator[StarBounds]:
         """Bound the probabilities of stars whose requirements this evaluator in doubles meets."""

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from fractions import Fraction
 from typing import assert_never
 
-from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.events.event import Star
 from dipapprox.laws.distribution import Distribution
@@ -108,15 +108,6 @@ def leading_zeros(
     largest = max(uppers)
     zeros = largest.denominator.bit_length() - largest.numerator.bit_length() - 1
     return min(max(zeros, 0), bits)
-
-
-def better(
-    known: Enclosure | NotEnclosed | None, found: Enclosure | NotEnclosed
-) -> Enclosure | NotEnclosed:
-    """Put together what two attempts have found."""
-    if isinstance(found, NotEnclosed):
-        return found if known is None else known
-    return found.intersect(known if isinstance(known, Enclosure) else UNIT, "elimination")
 
 
 _NARROW = 20

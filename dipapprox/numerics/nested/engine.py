@@ -20,7 +20,7 @@ from typing import assert_never
 
 from flint import arb
 
-from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
+from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed, better
 from dipapprox.arithmetic.precision import give_way, precision, to_ball, to_enclosure
 from dipapprox.events.event import Connected, Event, spelled_out
 from dipapprox.integrals.integral import Add, Integral, Multiply, Plan, Strategy
@@ -129,12 +129,7 @@ def enclose_plan(
     best: Enclosure | NotEnclosed = NotEnclosed("the quadrature found no finite value")
     for attempt in range(_ATTEMPTS):
         limits.check()
-        found = _attempt(tree, bits, attempt, limits)
-        match found, best:
-            case Enclosure(), Enclosure():
-                best = found.intersect(best)
-            case Enclosure(), NotEnclosed():
-                best = found
+        best = better(best, _attempt(tree, bits, attempt, limits), "nested")
         if isinstance(best, Enclosure) and best.width <= Fraction(1, 2**bits):
             break
     return best

@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import reduce
 from operator import or_
-from typing import TypeVar
+from typing import Any
 
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import dataclass, replace
 from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.balls import BallAlgebra, BallFunction
 from dipapprox.numerics.algebras.float64 import Float64Algebra
@@ -27,7 +27,7 @@ from dipapprox.numerics.elimination.refinement import RefinementLevel
 from dipapprox.numerics.elimination.value import Evaluation
 from dipapprox.numerics.real_outputs.cells import Cells, cells_of
 from dipapprox.numerics.real_outputs.coordinates import DensityPlan
-from dipapprox.numerics.real_outputs.panel_polynomials import Combination, combination, minus
+from dipapprox.numerics.real_outputs.panel_polynomials import Combination, combination
 from dipapprox.numerics.real_outputs.signs import (
     LineSigns,
     collected,
@@ -39,8 +39,7 @@ from dipapprox.numerics.real_outputs.signs import (
 _LARGEST = Fraction(2) ** 900
 """Factors above this are left to balls."""
 
-F = TypeVar("F")
-V = TypeVar("V")
+_ONE = Enclosure.exact(1)
 
 Weighted = Sequence[tuple[Enclosure, DensityPlan]]
 """Σ weight · density."""
@@ -60,29 +59,32 @@ class Densities:
     lost: tuple[Fraction, Fraction]
 
     def signs(self, growth: Enclosure, spare: Fraction, limits: Limits) -> LineSigns | NotEnclosed:
-        """Prove signs of first - growth · second on the grid.
+        """Prove signs of first - growth · second on the grid; `excess` with what that lacks.
 
         Args:
             growth: >= 0.
             spare: What ∫ |first - growth · second| over all that is undecided may be, if possible.
         """
-        grid = self._algebra.grid
         # A few times as many leaves as panels are undecided at most, as a rule.
-        own = spare / (4 * grid.panels)
+        own = spare / (4 * self._algebra.grid.panels)
+        negative = Enclosure(-growth.upper, -growth.lower)
         if isinstance(self._algebra, Float64Algebra):
             assert isinstance(self._first, Combination) and isinstance(self._second, Combination)
             if growth.upper > _LARGEST:
                 return NotEnclosed("the factor is beyond the range of doubles")
-            function = minus(self._first, growth, self._second)
+            doubles = ((_ONE, self._first), (negative, self._second))
+            function = combination(doubles, self._algebra.rule, self._algebra.grid.panels)
             leaves = signs_in_doubles(function, self._algebra, max(float(own), 2.0**-900))
         else:
             assert not isinstance(self._first, Combination)
             assert not isinstance(self._second, Combination)
-            negative = Enclosure(-growth.upper, -growth.lower)
-            terms = [(Enclosure.exact(1), self._first), (negative, self._second)]
+            terms = ((_ONE, self._first), (negative, self._second))
             difference = combination_in_balls(terms, self._algebra)
             leaves = signs_in_balls(difference, self._algebra, own, limits)
-        return leaves if isinstance(leaves, NotEnclosed) else collected(leaves, grid)
+        if isinstance(leaves, NotEnclosed):
+            return leaves
+        found = collected(leaves, self._algebra.grid)
+        return replace(found, excess=found.excess + self.lost[0] + growth.upper * self.lost[1])
 
     def cells(self, spread: float, negligible: float, limits: Limits) -> Cells | NotEnclosed:
         """Cut the grid into cells; see `cells_of`. Only in doubles."""
@@ -119,29 +121,25 @@ def open_densities(
         for side in (first, second)
     ]
     try:
-        if isinstance(algebra, Float64Algebra):
-            functions, rule, panels = Evaluation(algebra, table), algebra.rule, algebra.grid.panels
-            return Densities(
-                algebra,
-                combination(_weighted(functions, first, limits), rule, panels),
-                combination(_weighted(functions, second, limits), rule, panels),
-                (lacks[0], lacks[1]),
-            )
-        algebra.limits = limits
-        in_balls = Evaluation(algebra, table)
-        return Densities(
-            algebra,
-            combination_in_balls(_weighted(in_balls, first, limits), algebra),
-            combination_in_balls(_weighted(in_balls, second, limits), algebra),
-            (lacks[0], lacks[1]),
-        )
+        if not isinstance(algebra, Float64Algebra):
+            algebra.limits = limits
+        functions: Evaluation[Any, Any] = Evaluation(algebra, table)
+        sides: list[Combination | BallFunction] = []
+        for side in (first, second):
+            terms = _weighted(functions, side, limits)
+            if isinstance(algebra, Float64Algebra):
+                terms = [(weight, Combination.of(each, algebra.rule)) for weight, each in terms]
+                sides.append(combination(terms, algebra.rule, algebra.grid.panels))
+            else:
+                sides.append(combination_in_balls(terms, algebra))
+        return Densities(algebra, sides[0], sides[1], (lacks[0], lacks[1]))
     except ValueError as error:
         return NotEnclosed(str(error))
 
 
 def _weighted(
-    functions: Evaluation[F, V], side: Weighted, limits: Limits
-) -> list[tuple[Enclosure, F]]:
+    functions: Evaluation[Any, Any], side: Weighted, limits: Limits
+) -> list[tuple[Enclosure, Any]]:
     """Return the functions of a side, each with its factor."""
     products = functions.products([plan.terms for _, plan in side], limits)
     return [

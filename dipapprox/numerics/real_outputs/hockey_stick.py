@@ -133,12 +133,9 @@ class HockeyStick:
             everything = EVERYWHERE if first else ()
             return self.at(everything, first, second, growth, bits, Fraction(0))
         first, second = tuple(first), tuple(second)
-        if growth.lower > _FAR:
-            found = self._far(first, second, growth, bits)
-            if found is not None:
-                return found
-        pair = self._pair(first, second)
-        signs = pair.signs(growth, bits, self._masses, self._tier, self._limits)
+        if growth.lower > _FAR and (found := self._far(first, second, growth, bits)) is not None:
+            return found
+        signs = self._pair(first, second).signs(growth, bits, self._tier)
         if isinstance(signs, NotEnclosed):
             return signs
         intervals = positive_part(signs.first, [shortest(*gap) for gap in signs.gaps])
@@ -161,11 +158,12 @@ class HockeyStick:
             spread: By how much ratios of one cell may differ, relatively (best effort).
             negligible: A first measure of a cell that does not matter.
         """
-        pair = self._pair(tuple(first), tuple(second))
-        return pair.discretised(bits, spread, negligible, self._masses, self._limits)
+        return self._pair(tuple(first), tuple(second)).discretised(bits, spread, negligible)
 
     def _pair(self, first: tuple[Part, ...], second: tuple[Part, ...]) -> _Pair:
-        return self._pairs.find((first, second), lambda: _Pair(first, second))
+        return self._pairs.find(
+            (first, second), lambda: _Pair(first, second, self._masses, self._limits)
+        )
 
     def _far(
         self, first: tuple[Part, ...], second: tuple[Part, ...], growth: Enclosure, bits: int
@@ -175,7 +173,7 @@ class HockeyStick:
         None unless that is accurate enough: as a rule, what the second measure never is in is left.
         """
         near = self.divergence(first, second, Enclosure.exact(_FAR), bits)
-        if isinstance(near, NotEnclosed) or near.intervals is None:
+        if isinstance(near, NotEnclosed):
             return None
         lower = max(near.first.lower - growth.upper * near.second.upper, Fraction(0))
         if near.value.upper - lower > Fraction(1, 2**bits):
@@ -223,122 +221,97 @@ class HockeyStick:
 class _Pair:
     """Two measures, and what was computed of them."""
 
-    def __init__(self, first: Sequence[Part], second: Sequence[Part]) -> None:
+    def __init__(
+        self, first: Sequence[Part], second: Sequence[Part], masses: IntervalMasses, limits: Limits
+    ) -> None:
         self._parts = first, second
+        self._masses, self._limits = masses, limits
         self._table = FunctionTable()
         self._plans: dict[int, tuple[_Planned, _Planned] | NotEnclosed] = {}
         self._densities: Cache[tuple[RefinementLevel, int], Densities | NotEnclosed] = Cache(
             _DENSITIES, lambda found: int(isinstance(found, Densities))
         )
 
-    def signs(
-        self, growth: Enclosure, bits: int, masses: IntervalMasses, tier: Tier, limits: Limits
-    ) -> LineSigns | NotEnclosed:
+    def signs(self, growth: Enclosure, bits: int, tier: Tier) -> LineSigns | NotEnclosed:
         """Prove signs; `LineSigns.excess` is all that the set may lack."""
         kept = _kept(bits + _bits_of(growth))
-        plans = self._plans_for(kept, masses, limits)
+        plans = self._plans_for(kept)
         if isinstance(plans, NotEnclosed):
             return plans
         if not any(plans):
             return LineSigns((), 0, Fraction(0))
         wanted = Fraction(1, 2 ** (bits + 2))
-        errors = [sum((w.upper * p.error for w, p in side), Fraction(0)) for side in plans]
-        missing = 2 * (errors[0] + growth.upper * errors[1])
+        own, other = map(_error, plans)
+        missing = 2 * (own + growth.upper * other)
         best: LineSigns | NotEnclosed = NotEnclosed("no signs were looked for")
         stuck = False  # finer panels do not help doubles where rounding is all that is left
         for level in (*double_levels(tier), *ball_levels(bits, tier)):
-            limits.check()
+            self._limits.check()
             if stuck and not level.bits:
                 continue
-            found = self._attempt(plans, growth, kept, level, wanted / 2, limits)
-            if isinstance(found, NotEnclosed):
-                if isinstance(best, NotEnclosed):
-                    best = found
-                continue
-            found = LineSigns(found.gaps, found.first, found.excess + missing)
+            found: Densities | LineSigns | NotEnclosed = self._opened(plans, kept, level)
+            if isinstance(found, Densities):
+                found = found.signs(growth, wanted / 2, self._limits)
+            if isinstance(found, LineSigns):
+                found = replace(found, excess=found.excess + missing)
             if isinstance(best, NotEnclosed):
                 best = found
-            else:
+            elif isinstance(found, LineSigns):
                 stuck = found.excess > best.excess / _GAIN
                 best = min(best, found, key=lambda each: each.excess)
-            if best.excess <= wanted:
+            if isinstance(best, LineSigns) and best.excess <= wanted:
                 break
         return best
 
-    def discretised(
-        self, bits: int, spread: float, negligible: float, masses: IntervalMasses, limits: Limits
-    ) -> Discretised | NotEnclosed:
+    def discretised(self, bits: int, spread: float, negligible: float) -> Discretised | NotEnclosed:
         """See `HockeyStick.discretised`."""
         kept = _kept(bits)
-        plans = self._plans_for(kept, masses, limits)
+        plans = self._plans_for(kept)
         if isinstance(plans, NotEnclosed):
             return plans
         if not any(plans):
             return NotEnclosed("what is published has no density")
-        densities = self._opened(plans, kept, RefinementLevel(_FINENESS), limits)
+        densities = self._opened(plans, kept, RefinementLevel(_FINENESS))
         if isinstance(densities, NotEnclosed):
             return densities
-        cells = densities.cells(spread, negligible, limits)
+        cells = densities.cells(spread, negligible, self._limits)
         if isinstance(cells, NotEnclosed):
             return cells
-        own, other = (sum((w.upper * p.error for w, p in side), Fraction(0)) for side in plans)
-        return Discretised(cells, densities.lost, (own, other))
-
-    def _attempt(
-        self,
-        plans: tuple[_Planned, _Planned],
-        growth: Enclosure,
-        kept: int,
-        level: RefinementLevel,
-        spare: Fraction,
-        limits: Limits,
-    ) -> LineSigns | NotEnclosed:
-        densities = self._opened(plans, kept, level, limits)
-        if isinstance(densities, NotEnclosed):
-            return densities
-        signs = densities.signs(growth, spare, limits)
-        if isinstance(signs, NotEnclosed):
-            return signs
-        lost = densities.lost[0] + growth.upper * densities.lost[1]
-        return LineSigns(signs.gaps, signs.first, signs.excess + lost)
+        return Discretised(cells, densities.lost, (_error(plans[0]), _error(plans[1])))
 
     def _opened(
-        self, plans: tuple[_Planned, _Planned], kept: int, level: RefinementLevel, limits: Limits
+        self, plans: tuple[_Planned, _Planned], kept: int, level: RefinementLevel
     ) -> Densities | NotEnclosed:
         return self._densities.find(
-            (level, kept), lambda: open_densities(*plans, kept, level, self._table, limits)
+            (level, kept), lambda: open_densities(*plans, kept, level, self._table, self._limits)
         )
 
-    def _plans_for(
-        self, kept: int, masses: IntervalMasses, limits: Limits
-    ) -> tuple[_Planned, _Planned] | NotEnclosed:
-        plans = self._plans.get(kept)
-        if plans is None:
-            plans = self._plans[kept] = self._planned(kept, masses, limits)
-        return plans
+    def _plans_for(self, kept: int) -> tuple[_Planned, _Planned] | NotEnclosed:
+        if kept not in self._plans:
+            self._plans[kept] = self._planned(kept)
+        return self._plans[kept]
 
-    def _planned(
-        self, kept: int, masses: IntervalMasses, limits: Limits
-    ) -> tuple[_Planned, _Planned] | NotEnclosed:
-        sides: list[_Planned] = []
-        for parts in self._parts:
-            side: _Planned = []
+    def _planned(self, kept: int) -> tuple[_Planned, _Planned] | NotEnclosed:
+        sides: tuple[_Planned, _Planned] = ([], [])
+        for side, parts in zip(sides, self._parts, strict=True):
             for part in parts:
-                (marginal,) = part.marginals
-                found = simplified(marginal)
+                found = simplified(part.marginals[0])
                 if found is None:
                     continue
                 others, own = found
-                events = (*part.events, *map(canonical, others))
-                weight = masses.product(events, kept)
-                plan = density_plan(own, kept, limits, self._table)
+                weight = self._masses.product((*part.events, *map(canonical, others)), kept)
+                plan = density_plan(own, kept, self._limits, self._table)
                 if isinstance(weight, NotEnclosed):
                     return weight
                 if isinstance(plan, NotEnclosed):
                     return plan
                 side.append((weight, plan))
-            sides.append(side)
-        return sides[0], sides[1]
+        return sides
+
+
+def _error(side: _Planned) -> Fraction:
+    """How far a set's mass under the plans' densities may be from the true one."""
+    return sum((weight.upper * plan.error for weight, plan in side), Fraction(0))
 
 
 _Planned = list[tuple[Enclosure, DensityPlan]]

@@ -6,10 +6,12 @@ events encloses masses, to any width.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
+from itertools import chain
+from math import prod
 
-from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed, better
 from dipapprox.cache import Cache
 from dipapprox.events.event import Connected, Part
 from dipapprox.events.intervals import Interval, within
@@ -60,41 +62,26 @@ class IntervalMasses:
         """Enclose Σ Π Pr[event]."""
         most = max(map(len, products), default=1)
         own = bits + (len(products) * most).bit_length()
-        obstacle = self._require({event for each in products for event in each}, own)
-        if obstacle is not None:
-            return obstacle
+        found: dict[Connected, Enclosure] = {}
+        for event, answer in self._enclosed(dict.fromkeys(chain.from_iterable(products)), own):
+            if isinstance(answer, NotEnclosed):
+                return answer
+            found[event] = answer
         lower = upper = Fraction(0)
         for each in products:
-            low = high = Fraction(1)
-            for event in each:
-                answer = self._known.get(event)
-                if answer is None or isinstance(answer[1], NotEnclosed):
-                    answer = (0, UNIT)  # forgotten: there are more events than are remembered
-                found = answer[1]
-                assert isinstance(found, Enclosure)
-                low, high = low * found.lower, high * found.upper
-            lower, upper = lower + low, upper + high
+            lower += prod((found[event].lower for event in each), start=Fraction(1))
+            upper += prod((found[event].upper for event in each), start=Fraction(1))
         return Enclosure(lower, upper)
 
-    def _require(self, events: Iterable[Connected], bits: int) -> NotEnclosed | None:
-        missing = []
-        for event in events:
-            known = self._known.get(event)
-            if known is None or known[0] < bits:
-                missing.append(event)
-        if missing:
-            answers = self._method.enclose(missing, bits, self._limits)
-            for event, answer in zip(
-                missing, (answers[k] for k in range(len(missing))), strict=True
-            ):
-                known = self._known.get(event)
-                if known is not None and isinstance(known[1], Enclosure):
-                    answer = (
-                        known[1].intersect(answer) if isinstance(answer, Enclosure) else known[1]
-                    )
-                self._known.put(event, (bits, answer))
-        for event in events:
-            known = self._known.get(event)
-            if known is not None and isinstance(known[1], NotEnclosed):
-                return known[1]
-        return None
+    def _enclosed(
+        self, events: Iterable[Connected], bits: int
+    ) -> Iterator[tuple[Connected, Enclosure | NotEnclosed]]:
+        """Enclose different events, those not known well enough in one batch."""
+        known = {event: self._known.get(event) for event in events}
+        missing = [event for event, each in known.items() if each is None or each[0] < bits]
+        found = self._method.enclose(missing, bits, self._limits) if missing else ()
+        for event, answer in zip(missing, found, strict=True):
+            before = known[event]
+            own = better(None if before is None else before[1], answer)
+            known[event] = self._known.put(event, (bits, own))
+        return ((event, each[1]) for event, each in known.items() if each is not None)

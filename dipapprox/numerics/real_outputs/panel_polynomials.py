@@ -3,9 +3,9 @@
 In: h = Σ c_i f_i, f_i of a `Float64Algebra`. Out: on every panel a polynomial in Chebyshev form and
 a bound of its distance from h; on request on the halves of the panel, and so on.
 
-Values. v = Σ c_i v_i at the nodes is within e = Σ |c_i| E_i + (K + 3) u Σ |c_i| V_i of h there,
-with the functions' own bounds E of errors and V >= |v_i| (`sampled`), and on the ellipses |h| <=
-M_r = Σ |c_i| κ m_r. A coefficient known to a radius ρ adds ρ sup |f_i| to e and to M.
+Values. v = Σ c_i v_i at the nodes is within e = Σ |c_i| E_i + (K + 3) u Σ |c_i| max |v_i| of h
+there, with the functions' own bounds E of errors (`sampled`), and on the ellipses |h| <= M_r =
+Σ |c_i| κ m_r. A coefficient known to a radius ρ adds ρ sup |f_i| to e and to M.
 
 From values to a polynomial. Let q = Σ c_k T_k be any polynomial of degree < n with coefficients in
 doubles: they are computed from the values, and nothing is asked of that. Let p interpolate h at the
@@ -62,35 +62,30 @@ class Combination:
     error: Array
     majorants: Array
 
+    @classmethod
+    @np.errstate(over="ignore", invalid="ignore")
+    def of(cls, function: Sampled, rule: Rule) -> Combination:
+        """A function without batch axes alone."""
+        nodes, errors = len(rule.nodes), panel_errors(function, rule)
+        majorants = function.layers[nodes:-1] * errors.kappa
+        return cls(function.layers[:nodes], errors.values, majorants)
+
 
 @np.errstate(over="ignore", invalid="ignore")
-def combination(terms: Sequence[tuple[Enclosure, Sampled]], rule: Rule, panels: int) -> Combination:
-    """Add up functions without batch axes, weighted; coefficients of modulus below 2^900."""
-    nodes = len(rule.nodes)
-    values, error = np.zeros((nodes, panels)), np.full(panels, _TINY)
+def combination(
+    terms: Sequence[tuple[Enclosure, Combination]], rule: Rule, panels: int
+) -> Combination:
+    """Add up functions, weighted; coefficients of modulus below 2^900."""
+    values, error = np.zeros((len(rule.nodes), panels)), np.full(panels, _TINY)
     majorants = np.zeros((len(rule.ratios) + 1, panels))
     sizes = np.zeros(panels)
     for weight, function in terms:
         middle, radius = _split(weight)
-        errors = panel_errors(function, rule)
-        own = function.layers[nodes:-1] * errors.kappa
-        values += middle * function.layers[:nodes]
-        error += abs(middle) * errors.values + radius * own[0]
-        majorants += (abs(middle) + radius) * own
-        sizes += abs(middle) * (own[0] + errors.values)
+        values += middle * function.values
+        error += abs(middle) * function.error + radius * function.majorants[0]
+        majorants += (abs(middle) + radius) * function.majorants
+        sizes += abs(middle) * np.abs(function.values).max(axis=0)
     error += (len(terms) + 3) * UNIT_ROUNDOFF * sizes
-    return Combination(values, error * SAFE, majorants * SAFE)
-
-
-@np.errstate(over="ignore", invalid="ignore")
-def minus(first: Combination, growth: Enclosure, second: Combination) -> Combination:
-    """first - growth * second, growth below 2^900."""
-    middle, radius = _split(growth)
-    values = first.values - middle * second.values
-    sizes = np.abs(first.values).max(axis=0) + middle * np.abs(second.values).max(axis=0)
-    error = first.error + middle * second.error + radius * second.majorants[0]
-    error += 4 * UNIT_ROUNDOFF * sizes + _TINY
-    majorants = first.majorants + (middle + radius) * second.majorants
     return Combination(values, error * SAFE, majorants * SAFE)
 
 
