@@ -7,6 +7,10 @@ What no method encloses gets the reasons of all that were tried.
 `Answers` are what a method says of a batch of events: most enclosures are still doubles in them.
 In: places of events and proved bounds. Out: an `Enclosure` or a `NotEnclosed` for every event, made
 when it is asked for; or, for bulk work, the arrays themselves.
+
+Mixtures. Σ count · Π Pr[event]^power: if every event is enclosed to 2**-b, and there are k events
+in each of n disjoint events, the sum is enclosed to n·k·2**-b: events are asked for with as many
+more bits. Sums and products are exact.
 """
 
 from __future__ import annotations
@@ -18,10 +22,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
+from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed, better
 from dipapprox.data_classes import dataclass, field
 from dipapprox.errors import BrokenInvariant, LimitReached
-from dipapprox.events.event import Chosen, Connected, Mixture, count_samples
+from dipapprox.events.event import Chosen, Connected, Event, Mixture, Star, count_samples
 from dipapprox.limits import Limits
 
 Answer = Enclosure | NotEnclosed
@@ -86,11 +90,9 @@ class Answers:
             self.others.update((places[k], answer) for k, answer in part.others.items())
             return
         for place, answer in zip(places, part, strict=True):
-            old = self[place] if self._given[place] else answer
-            if not isinstance(old, Enclosure):
-                self[place] = answer
-            elif isinstance(answer, Enclosure):
-                self[place] = old.intersect(answer, source)
+            before = self[place] if self.encloses(place) else None
+            if before is None or isinstance(answer, Enclosure):
+                self[place] = better(before, answer, source)
 
     def encloses(self, place: int) -> bool:
         """Whether an event has been enclosed, however widely."""
@@ -215,28 +217,20 @@ class InOrder:
 
     def enclose(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
         """Enclose Pr[event] for every event; see `Method.enclose`."""
-        found = Answers(len(events))
-        reasons: dict[int, dict[str, str]] = {}
-        left: Sequence[int] = range(len(events))
+        batch = _Batch(events, bits, limits)
+        found, left = batch.found, list(range(len(events)))
         for step in self._steps:
             places = [
                 place
                 for place in left
                 if step.covers(events[place]) and (step.narrows or not found.encloses(place))
             ]
-            if not places:
-                continue
-            if step.steps:
-                _one_by_one(step, events, places, bits, limits, found, reasons)
-            else:
-                part = _method(step).enclose([events[k] for k in places], bits, limits)
-                _learn(step, places, part, found, reasons)
-            left = found.wide(bits)
-            if not left:
-                break
+            if places:
+                batch.ask(step, places)
+                left = found.wide(bits)
         for place in left:
             if not found.encloses(place):
-                found[place] = _obstacle(reasons.get(place, {}))
+                found[place] = _obstacle(batch.reasons.get(place, {}))
         return found
 
 
@@ -250,56 +244,51 @@ _AGAIN = 30
 """Times less for an event that is enclosed already, but too widely."""
 
 
-def _one_by_one(
-    step: TriedMethod,
-    events: Sequence[Connected],
-    places: Sequence[int],
-    bits: int,
-    limits: Limits,
-    found: Answers,
-    reasons: dict[int, dict[str, str]],
-) -> None:
-    """Ask a slow method, for each event within so many steps."""
-    for place in places:
-        most = step.steps // _AGAIN if found.encloses(place) else step.steps
+class _Batch:
+    """Events, their answers so far, and by place the reasons of the methods that have none."""
+
+    def __init__(self, events: Sequence[Connected], bits: int, limits: Limits) -> None:
+        self._events, self._bits, self._limits = events, bits, limits
+        self.found = Answers(len(events))
+        self.reasons: dict[int, dict[str, str]] = {}
+
+    def ask(self, step: TriedMethod, places: Sequence[int]) -> None:
+        """Ask a method about some events, a slow one for each event within so many steps."""
+        if not step.steps:
+            batch = [self._events[place] for place in places]
+            self._learn(step, places, _method(step).enclose(batch, self._bits, self._limits))
+            return
+        for place in places:
+            most = step.steps // _AGAIN if self.found.encloses(place) else step.steps
+            try:
+                answer = self._alone(step, self._events[place], most)
+            except LimitReached as reached:
+                before = _listed(self.reasons.get(place, {}))
+                reason = f"{reached.reason} ({before})" if before else reached.reason
+                raise LimitReached(reason, self._events[place]) from None
+            self._learn(step, (place,), Answers.of((answer,)))
+
+    def _alone(self, step: TriedMethod, event: Connected, most: int) -> Answer:
+        """Enclose one event within so many steps, unless one no harder took more."""
+        bits, limits = self._bits, self._limits
+        limits.check()
+        samples = 0 if isinstance(event, Chosen | Mixture) else count_samples(event)
+        if any(samples >= n and bits >= b and most <= steps for n, b, steps in step.failures):
+            return NotEnclosed("not tried, a component no larger took too long")
         try:
-            answer = _alone(step, events[place], bits, limits, most)
+            return _method(step).enclose((event,), bits, limits.within(most))[0]
         except LimitReached as reached:
-            before = _listed(reasons.get(place, {}))
-            reason = f"{reached.reason} ({before})" if before else reached.reason
-            raise LimitReached(reason, events[place]) from None
-        _learn(step, (place,), Answers.of((answer,)), found, reasons)
+            limits.check()  # all of the time or the memory is gone
+            step.failures.append((samples, bits, most))
+            return NotEnclosed(reached.reason)
 
-
-def _alone(step: TriedMethod, event: Connected, bits: int, limits: Limits, most: int) -> Answer:
-    """Enclose one event within so many steps, unless one no harder took more."""
-    limits.check()
-    samples = 0 if isinstance(event, Chosen | Mixture) else count_samples(event)
-    if any(samples >= n and bits >= b and most <= steps for n, b, steps in step.failures):
-        return NotEnclosed("not tried, a component no larger took too long")
-    try:
-        return _method(step).enclose((event,), bits, limits.within(most))[0]
-    except LimitReached as reached:
-        limits.check()  # all of the time or the memory is gone
-        step.failures.append((samples, bits, most))
-        return NotEnclosed(reached.reason)
-
-
-def _learn(
-    step: TriedMethod,
-    places: Sequence[int],
-    part: Answers,
-    found: Answers,
-    reasons: dict[int, dict[str, str]],
-) -> None:
-    name = _method(step).name
-    found.update(places, part, name)
-    failed = 0
-    for k, answer in part.others.items():
-        if isinstance(answer, NotEnclosed):
-            failed += 1
-            reasons.setdefault(places[k], {})[name] = answer.reason
-    step.answered = step.answered or failed < len(part)
+    def _learn(self, step: TriedMethod, places: Sequence[int], part: Answers) -> None:
+        name = _method(step).name
+        self.found.update(places, part, name)
+        obstacles = {k: each for k, each in part.others.items() if isinstance(each, NotEnclosed)}
+        for k, obstacle in obstacles.items():
+            self.reasons.setdefault(places[k], {})[name] = obstacle.reason
+        step.answered = step.answered or len(obstacles) < len(part)
 
 
 def _obstacle(reasons: dict[str, str]) -> NotEnclosed:
@@ -314,3 +303,45 @@ def _obstacle(reasons: dict[str, str]) -> NotEnclosed:
 
 def _listed(reasons: dict[str, str]) -> str:
     return "; ".join(f"{name}: {reason}" for name, reason in reasons.items())
+
+
+class MixtureMethod:
+    """Encloses mixtures by another method, which remembers nothing for it."""
+
+    def __init__(self, make: Callable[[], Method]) -> None:
+        self._method = make()
+
+    @property
+    def name(self) -> str:
+        """The words of the other method."""
+        return self._method.name
+
+    def enclose(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
+        """Enclose Pr[event] for every mixture; see `Method.enclose`."""
+        mixtures = [event for event in events if isinstance(event, Mixture)]
+        if len(mixtures) < len(events):
+            raise BrokenInvariant("an event that is no mixture was taken for one")
+        wanted: dict[Event | Star, int] = {}
+        for mixture in mixtures:
+            parts = sum(n * sum(power for _, power in factors) for n, factors in mixture.terms)
+            for factor in (factor for _, factors in mixture.terms for factor, _ in factors):
+                wanted[factor] = max(bits + parts.bit_length(), wanted.get(factor, 0))
+        found: dict[Event | Star, Answer] = {}
+        for need in sorted(set(wanted.values())):
+            batch = [event for event, own in wanted.items() if own == need]
+            found.update(zip(batch, self._method.enclose(batch, need, limits), strict=True))
+        return Answers.of([_sum(mixture, found) for mixture in mixtures])
+
+
+def _sum(mixture: Mixture, found: dict[Event | Star, Answer]) -> Answer:
+    lower = upper = Fraction(0)
+    for count, factors in mixture.terms:
+        least = most = Fraction(count)
+        for factor, power in factors:
+            answer = found[factor]
+            if isinstance(answer, NotEnclosed):
+                return answer
+            least *= answer.lower**power
+            most *= answer.upper**power
+        lower, upper = lower + least, upper + most
+    return Enclosure(lower, max(lower, upper)).intersect(UNIT, "mixtures")

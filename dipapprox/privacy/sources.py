@@ -43,7 +43,7 @@ from dipapprox.numerics.kinds import (
     is_ratio,
     is_sum,
 )
-from dipapprox.numerics.methods import InOrder, Method, TriedMethod
+from dipapprox.numerics.methods import InOrder, Method, MixtureMethod, TriedMethod
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.pairs.search import ExactPairs
 from dipapprox.privacy.claim import Claim
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from dipapprox.exact import methods as exact
     from dipapprox.exact.choices import validity
     from dipapprox.exact.signs import interval as epsilons
-    from dipapprox.numerics import mixtures, parallel
+    from dipapprox.numerics import parallel
     from dipapprox.numerics.conditioning import engine as conditioning
     from dipapprox.numerics.gaussian_rank import engine as gaussian_rank
     from dipapprox.numerics.integers import sums
@@ -77,7 +77,6 @@ else:
     conditioning = Deferred("dipapprox.numerics.conditioning.engine")
     nested = Deferred("dipapprox.numerics.nested.engine")
     parallel = Deferred("dipapprox.numerics.parallel")
-    mixtures = Deferred("dipapprox.numerics.mixtures")
     gaussian_rank = Deferred("dipapprox.numerics.gaussian_rank.engine")
     sums = Deferred("dipapprox.numerics.integers.sums")
 
@@ -95,7 +94,7 @@ def methods_in_order(options: Options) -> InOrder:
         return InOrder([TriedMethod(lambda: exact.Exact(), lambda _: True)], "exact")
     inner = partial(methods_in_order, options)
     steps = [
-        TriedMethod(lambda: mixtures.MixtureMethod(inner), is_mixture),
+        TriedMethod(lambda: MixtureMethod(inner), is_mixture),
         TriedMethod(lambda: sums.IntegerSums(), _is_long_sum),
         TriedMethod(lambda: exact.Exact(), is_ratio),
         TriedMethod(lambda: sums.IntegerSums(), is_sum),

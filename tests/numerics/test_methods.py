@@ -13,8 +13,7 @@ from dipapprox.integrals.integral import Strategy
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.elimination.engine import Eliminated
-from dipapprox.numerics.methods import Answers, InOrder, Method, TriedMethod
-from dipapprox.numerics.mixtures import MixtureMethod
+from dipapprox.numerics.methods import Answers, InOrder, Method, MixtureMethod, TriedMethod
 from dipapprox.numerics.nested.engine import Nested
 from dipapprox.numerics.probability import EventStore
 from tests.event_strategies import gauss, laplace, less

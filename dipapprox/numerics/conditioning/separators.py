@@ -22,12 +22,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from functools import reduce
 from itertools import combinations
 from math import comb
 
 from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.data_classes import dataclass
 from dipapprox.events.event import Event
+from dipapprox.events.intervals import EVERYWHERE, Interval, common
 from dipapprox.events.measures import covariance
 from dipapprox.events.reduce import connected_parts
 from dipapprox.laws.distribution import Distribution
@@ -104,12 +106,14 @@ def separations(event: Event, limits: Limits) -> Iterator[Separation]:
 
 def separation_by(event: Event, chosen: Sequence[int]) -> Separation | None:
     """Separate an event by some samples; None if guards or laws do not allow it."""
-    bounds: dict[int, list[LinearForm]] = {sample: [] for sample in chosen}
+    bounds: dict[int, list[Interval]] = {sample: [] for sample in chosen}
     ties: list[LinearForm] = []
     for guard in event.guards:
         samples = guard.samples()
         if len(samples) == 1 and samples[0] in bounds:
-            bounds[samples[0]].append(guard)
+            c = guard.coefficient(samples[0])
+            end = -guard.constant / c
+            bounds[samples[0]].append((None, end) if c > 0 else (end, None))
         elif all(sample in bounds for sample in samples):
             return None  # separators compared with each other: no moving of others undoes that
         else:
@@ -136,7 +140,7 @@ def separation_by(event: Event, chosen: Sequence[int]) -> Separation | None:
             if by:
                 shift.append((k, by * variance))
         strength = sum((w * c for w, c in zip(weights, column, strict=True)), _ZERO)
-        lower, upper = _ends(bounds[sample])
+        lower, upper = reduce(common, bounds[sample], EVERYWHERE)
         separators.append(Separator(sample, lower, upper, tuple(shift), strength))
     return Separation(tuple(separators), parts)
 
@@ -167,20 +171,6 @@ def _is_easy(part: Event) -> bool:
         return True
     gaussian = all(law.family.is_normal for law in part.samples)
     return gaussian and not isinstance(polyhedron_of(part, _EASY_RANK), NotEnclosed)
-
-
-def _ends(guards: Sequence[LinearForm]) -> tuple[Fraction | None, Fraction | None]:
-    """The bounds that guards of one sample are."""
-    lower: Fraction | None = None
-    upper: Fraction | None = None
-    for guard in guards:
-        ((_, c),) = guard.terms
-        bound = -guard.constant / c
-        if c > 0:
-            upper = bound if upper is None else min(upper, bound)
-        else:
-            lower = bound if lower is None else max(lower, bound)
-    return lower, upper
 
 
 def law_given(law: Distribution, shift: Fraction) -> Distribution:

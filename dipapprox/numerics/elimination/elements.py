@@ -14,7 +14,6 @@ from fractions import Fraction
 
 from dipapprox.data_classes import dataclass, field
 from dipapprox.laws.distribution import Distribution, law_order
-from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.elimination.order_event import Edge
 
 _ZERO = Fraction(0)
@@ -56,20 +55,13 @@ class SumEvent:
         elements: All independent but for sums; each after those that it is made of.
         roots: Elements that are part of no other.
         edges: (i, j): root i < root j.
-        errors: The probability differs from the event's by less than errors * 2**-digits.
-        digits: How exact deviations are.
+        error: The probability differs from the event's by at most this: deviations are rounded.
     """
 
     elements: tuple[BoundedElement, ...]
     roots: tuple[int, ...]
     edges: frozenset[Edge]
-    errors: int
-    digits: int
-
-    @property
-    def error(self) -> Fraction:
-        """A bound on what other deviations change."""
-        return Fraction(self.errors, 2**self.digits)
+    error: Fraction
 
     def order_of(self, parts: Sequence[int]) -> list[int]:
         """Return the parts of a sum in the order in which they are added up."""
@@ -112,12 +104,10 @@ class RuleVariable:
 
     Attributes:
         law: Of a sample; None for a sum.
-        form: What it is of the samples.
         terms: Of a sum: (coefficient, part).
     """
 
     law: Distribution | None
-    form: LinearForm
     terms: tuple[tuple[Fraction, RuleVariable], ...] = ()
     lower: Fraction | None = None
     upper: Fraction | None = None
@@ -182,30 +172,30 @@ class PartLayout:
 
     def add(self, part: RuleVariable, slope: Fraction, shift: Fraction) -> int:
         """Place a part and everything that it is made of; return its number."""
-        number = len(self._placed)
-        self._placed.append(_Placed(part, slope, shift))
+        number = self._put(_Placed(part, slope, shift))
         waiting = [number]
         while waiting:
             place = self._placed[waiting.pop()]
             p, q = place.slope, place.shift
-            inner: list[tuple[list[int], RuleVariable, Fraction, Fraction]] = []
+            start = len(self._placed)
             for k, (c, term) in enumerate(place.part.terms):
                 # Nearly all coefficients are 1, and fractions divide slowly.
                 slope, shift = (p, q) if c == 1 else (p / c, q / c)
-                inner.append((place.parts, term, slope, shift if k == 0 else _ZERO))
+                place.parts.append(self._put(_Placed(term, slope, _ZERO if k else shift)))
             for each in place.part.compared:
                 # a y + c (p z + q) + k is a multiple c p of z - z'.
-                side, rate = place.above if each.c * p > 0 else place.below, each.c * p
-                if each.width is not None:
-                    # -width <= c p (z - z') <= 0
-                    place.bands.append((len(self._placed) + len(inner), each.width / rate))
-                    side = []
-                inner.append((side, each.part, -rate / each.a, -(each.c * q + each.k) / each.a))
-            for side, inner_part, inner_slope, inner_shift in inner:
-                side.append(len(self._placed))
-                waiting.append(len(self._placed))
-                self._placed.append(_Placed(inner_part, inner_slope, inner_shift))
+                rate, shift = each.c * p, -(each.c * q + each.k) / each.a
+                other = self._put(_Placed(each.part, -rate / each.a, shift))
+                if each.width is not None:  # -width <= c p (z - z') <= 0
+                    place.bands.append((other, each.width / rate))
+                else:
+                    (place.above if rate > 0 else place.below).append(other)
+            waiting += range(start, len(self._placed))
         return number
+
+    def _put(self, place: _Placed) -> int:
+        self._placed.append(place)
+        return len(self._placed) - 1
 
     def elements(self, roots: Sequence[int], shifted: bool) -> tuple[BoundedElement, ...]:
         """Shift coordinates and list the elements, the last first.
@@ -216,9 +206,8 @@ class PartLayout:
         """
         for place in reversed(self._placed):
             place.origin = self._origin(place)
-        common = next((o for o in (self._placed[r].origin for r in roots) if o is not None), None)
-        common = common if shifted else None
-        origins: list[Fraction] = [common or Fraction(0)] * len(self._placed)
+        fixed = [o for r in roots if shifted and (o := self._placed[r].origin) is not None]
+        origins = [fixed[0] if fixed else _ZERO] * len(self._placed)
         last = len(self._placed) - 1
         found: list[BoundedElement] = []
         for number, place in enumerate(self._placed):
@@ -229,12 +218,10 @@ class PartLayout:
             taken = [o for o in own if o]  # nearly all are 0
             rest = origin - sum(taken, _ZERO) if taken else origin
             for k, o in zip(place.parts, own, strict=True):
-                origins[k] = o or Fraction(0)
-            if place.parts:
+                origins[k] = o or _ZERO
+            if place.parts and rest:
                 # Whatever has no kinks takes the rest; else the first, which then has them there.
-                free = next((k for k, o in zip(place.parts, own, strict=True) if o is None), None)
-                if rest:
-                    origins[place.parts[0] if free is None else free] += rest
+                origins[place.parts[own.index(None) if None in own else 0]] += rest
             found.append(self._element(place, origin, last))
         return tuple(reversed(found))
 

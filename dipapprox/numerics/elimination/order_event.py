@@ -15,6 +15,7 @@ from fractions import Fraction
 from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.data_classes import dataclass
 from dipapprox.events.event import Event
+from dipapprox.events.intervals import EVERYWHERE, Interval, common
 from dipapprox.laws.distribution import Distribution
 from dipapprox.linear.form import LinearForm
 
@@ -32,11 +33,8 @@ class BoundedSample:
 
     def shifted(self, by: Fraction) -> BoundedSample:
         """The sample of x + by."""
-        return BoundedSample(
-            self.law.affine(Fraction(1), by),
-            None if self.lower is None else self.lower + by,
-            None if self.upper is None else self.upper + by,
-        )
+        ends = (None if end is None else end + by for end in (self.lower, self.upper))
+        return BoundedSample(self.law.affine(Fraction(1), by), *ends)
 
 
 Bound = tuple[int, int, Fraction]
@@ -70,8 +68,7 @@ def order_event(event: Event) -> OrderEvent | NotEnclosed:
             return NotEnclosed(f"a guard compares {len(guard.terms)} samples at once")
     size = len(event.samples)
     change = [_SAME] * size if all(map(is_plain, event.guards)) else coordinates(size, event.guards)
-    lower: list[Fraction | None] = [None] * size
-    upper: list[Fraction | None] = [None] * size
+    ranges: list[Interval] = [EVERYWHERE] * size
     bounds: dict[Edge, Fraction] = {}
     for guard in event.guards:
         if len(guard.terms) == 2:
@@ -84,12 +81,10 @@ def order_event(event: Event) -> OrderEvent | NotEnclosed:
         ((i, a),) = [(int(s), c) for s, c in guard.terms]
         slope, shift = change[i]
         bound = -(guard.constant + a * shift) / (a * slope)
-        ends, tighter = (upper, min) if a * slope > 0 else (lower, max)
-        known = ends[i]
-        ends[i] = bound if known is None else tighter(known, bound)
-    laws = [_changed(law, change[i]) for i, law in enumerate(event.samples)]
-    samples = tuple(map(BoundedSample, laws, lower, upper))
-    return OrderEvent(samples, frozenset((i, j, w) for (i, j), w in bounds.items()))
+        ranges[i] = common(ranges[i], (None, bound) if a * slope > 0 else (bound, None))
+    laws = map(_changed, event.samples, change)
+    samples = [BoundedSample(law, *ends) for law, ends in zip(laws, ranges, strict=True)]
+    return OrderEvent(tuple(samples), frozenset((i, j, w) for (i, j), w in bounds.items()))
 
 
 _NOTHING = Fraction(0)

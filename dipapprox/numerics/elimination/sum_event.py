@@ -17,15 +17,18 @@ times itself, whose integral is below 1, so no probability changes by more than 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
+from functools import reduce
 from math import gcd, isqrt
+from operator import add
 
 from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.data_classes import dataclass
 from dipapprox.events.event import Event
+from dipapprox.events.intervals import Interval, common
 from dipapprox.laws.distribution import Distribution
-from dipapprox.linear.form import LinearForm, Symbol
+from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.elimination.elements import (
     PartLayout,
     RuleVariable,
@@ -43,43 +46,30 @@ def sums_in(event: Event) -> tuple[LinearForm, ...]:
 
 
 def sum_event(event: Event, bits: int) -> SumEvent | NotEnclosed:
-    """Reduce a connected event of continuous samples.
+    """Reduce a connected event of continuous samples with irredundant guards.
 
     Args:
-        event: With irredundant guards.
         bits: Deviations are so exact that 2**-bits is much more than `SumEvent.error`.
 
     Returns:
         The reduced event, or which guards allow no rule.
     """
-    digits = -(-(bits + 64) // 64) * 64
-    work = _Reduction(event, digits)
-    obstacle = work.run()
-    return work.settled() if obstacle is None else NotEnclosed(obstacle)
+    return _Reduction(event, bits).reduced()
 
 
 def output_event(event: Event, form: LinearForm, bits: int) -> tuple[SumEvent, int] | NotEnclosed:
-    """Reduce an event of continuous samples so that a form of them is one of the roots.
-
-    Args:
-        form: Over the samples, with at least one.
+    """Reduce an event so that a form over at least one of its samples is one of the roots.
 
     Returns:
         The reduced event, and the place of the form among its roots: the root's coordinate is the
         form's value. Or why no rule makes the form a part.
     """
-    digits = -(-(bits + 64) // 64) * 64
-    work = _Reduction(event, digits, form)
-    obstacle = work.run()
-    if obstacle is not None:
-        return NotEnclosed(obstacle)
-    settled = work.settled()
-    return settled if isinstance(settled, NotEnclosed) else (settled, work.place_of_output())
+    work = _Reduction(event, bits, form)
+    found = work.reduced()
+    return found if isinstance(found, NotEnclosed) else (found, work.place_of_output())
 
 
 _ONE = Fraction(1)
-
-_UNTOLD = LinearForm.constant_form(0)
 
 
 @dataclass(slots=True, eq=False)
@@ -89,39 +79,41 @@ class _Guard:
     terms: dict[int, Fraction]
     constant: Fraction
 
+    @classmethod
+    def of(cls, form: LinearForm) -> _Guard:
+        return cls({int(s): c for s, c in form.terms}, form.constant)
+
 
 class _Reduction:
     """Parts and guards while rules are applied.
 
     Args:
-        event: Its guards.
-        digits: How exact deviations are.
         output: A form that is to become a part. It stands among the guards, so that parts that it
             weighs otherwise than guards do are not added up, but it is no condition.
-        told: Is given the sums as forms of samples; None: parts have no forms, which take time.
+        told: Is given the sums as forms of samples, which takes time.
     """
 
     def __init__(
         self,
         event: Event,
-        digits: int,
+        bits: int,
         output: LinearForm | None = None,
         told: list[LinearForm] | None = None,
     ) -> None:
         self._told = told
-        self._parts = {
-            k: RuleVariable(law, _UNTOLD if told is None else LinearForm.symbol(k))
-            for k, law in enumerate(event.samples)
-        }
-        self._guards = [
-            _Guard({int(s): c for s, c in guard.terms}, guard.constant) for guard in event.guards
-        ]
-        self._output: _Guard | None = None
-        if output is not None:
-            self._output = _Guard({int(s): c for s, c in output.terms}, output.constant)
+        self._forms = dict(enumerate(map(LinearForm.symbol, range(len(event.samples)))))
+        self._parts = {k: RuleVariable(law) for k, law in enumerate(event.samples)}
+        self._guards = list(map(_Guard.of, event.guards))
+        self._output = None if output is None else _Guard.of(output)
+        if self._output is not None:
             self._guards.append(self._output)
-        self._digits = digits
+        self._digits = -(-(bits + 64) // 64) * 64
         self._errors = 0
+
+    def reduced(self) -> SumEvent | NotEnclosed:
+        """Apply the rules, and choose coordinates."""
+        obstacle = self.run()
+        return self._settled() if obstacle is None else NotEnclosed(obstacle)
 
     def run(self) -> str | None:
         """Apply the rules as long as one applies; return what is in the way of the last."""
@@ -154,10 +146,8 @@ class _Reduction:
                 continue
             ((number, c),) = guard.terms.items()
             part, bound = self._parts[number], -guard.constant / c
-            if c > 0:
-                part.upper = bound if part.upper is None else min(part.upper, bound)
-            else:
-                part.lower = bound if part.lower is None else max(part.lower, bound)
+            half: Interval = (None, bound) if c > 0 else (bound, None)
+            part.lower, part.upper = common((part.lower, part.upper), half)
         self._guards = kept
 
     def _sum(self) -> bool:
@@ -179,12 +169,14 @@ class _Reduction:
             found = True
             leader, *others = members
             unit = columns[leader][first]
-            weights = [columns[m][first] for m in members]
-            weighted = [
-                (_ONE if c is unit else c / unit, self._parts.pop(m))
-                for m, c in zip(members, weights, strict=True)
-            ]
-            self._parts[leader] = self._total(weighted)
+            own = [columns[m][first] for m in members]
+            weights = [_ONE if c is unit else c / unit for c in own]
+            parts = [self._parts.pop(m) for m in members]
+            self._parts[leader] = self._total(list(zip(weights, parts, strict=True)))
+            if self._told is not None:
+                forms = zip(weights, members, strict=True)
+                self._forms[leader] = reduce(add, (self._forms[m].scaled(w) for w, m in forms))
+                self._told.append(self._forms[leader])
             for place in direction[::3]:
                 for other in others:
                     del self._guards[place].terms[other]
@@ -192,10 +184,6 @@ class _Reduction:
 
     def _total(self, weighted: Sequence[tuple[Fraction, RuleVariable]]) -> RuleVariable:
         """The sum of parts, Gaussian samples first made one."""
-        form = _UNTOLD
-        if self._told is not None:
-            form = _combined((c, part.form) for c, part in weighted)
-            self._told.append(form)
         flat: list[tuple[Fraction, RuleVariable]] = []
         for c, part in weighted:
             if part.is_free and part.law is None:
@@ -210,12 +198,8 @@ class _Reduction:
             else:
                 terms.append((c, part))
         if gaussian:
-            of_gaussian = form if len(gaussian) == len(flat) else _UNTOLD
-            terms.append((Fraction(1), RuleVariable(self._gaussian(gaussian), of_gaussian)))
-        if len(terms) > 1:
-            return RuleVariable(None, form, tuple(terms))
-        ((_, only),) = terms
-        return only
+            terms.append((_ONE, RuleVariable(self._gaussian(gaussian))))
+        return RuleVariable(None, tuple(terms)) if len(terms) > 1 else terms[0][1]
 
     def _gaussian(self, weighted: Sequence[tuple[Fraction, Distribution]]) -> Distribution:
         mean = sum((c * law.mean for c, law in weighted), Fraction(0))
@@ -240,9 +224,9 @@ class _Reduction:
             if len(guards) > 1 and self._output is not None:
                 continue  # functions are moved where their integrals are all that is asked for
             for leaf, other in (pair, pair[::-1]):
-                comparison = None
-                if count[leaf] == len(guards):
-                    comparison = _comparison(self._parts[leaf], leaf, other, guards)
+                if count[leaf] > len(guards):
+                    continue
+                comparison = _comparison(self._parts[leaf], leaf, other, guards)
                 if comparison is not None:
                     del self._parts[leaf]
                     self._parts[other].compared.append(comparison)
@@ -252,7 +236,7 @@ class _Reduction:
         self._guards = [guard for guard in self._guards if id(guard) not in done]
         return bool(done)
 
-    def settled(self) -> SumEvent | NotEnclosed:
+    def _settled(self) -> SumEvent | NotEnclosed:
         """Choose coordinates and list the elements."""
         roots = sorted(self._parts)
         place = {number: k for k, number in enumerate(roots)}
@@ -278,13 +262,9 @@ class _Reduction:
         numbers = [layout.add(self._parts[number], *changes[place[number]]) for number in roots]
         elements = layout.elements(numbers, shifted=self._output is None)
         last = len(elements) - 1
-        return SumEvent(
-            elements,
-            tuple(last - number for number in numbers),
-            frozenset(edges),
-            self._errors,
-            self._digits,
-        )
+        roots = [last - number for number in numbers]
+        error = Fraction(self._errors, 2**self._digits)
+        return SumEvent(elements, tuple(roots), frozenset(edges), error)
 
     def place_of_output(self) -> int:
         """Return the place of the output's part among the roots."""
@@ -321,14 +301,6 @@ def _comparison(
         return None
     # -(a y + c x) + k' <= 0, so that a y + c x + k lies between k + k' and 0.
     return SumComparison(part, a, c, k, -(k + second.constant / ratio))
-
-
-def _combined(weighted: Iterable[tuple[Fraction, LinearForm]]) -> LinearForm:
-    total: dict[Symbol, Fraction] = {}
-    for c, form in weighted:
-        for symbol, inner in form.terms:
-            total[symbol] = total.get(symbol, Fraction(0)) + c * inner
-    return LinearForm.of(total)
 
 
 def root_below(square: Fraction, digits: int) -> Fraction:
