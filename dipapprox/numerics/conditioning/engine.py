@@ -45,7 +45,7 @@ from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.arithmetic.legendre import legendre_nodes
 from dipapprox.arithmetic.precision import exact_fraction, precision, to_ball, to_enclosure
 from dipapprox.cache import Cache
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import dataclass, replace
 from dipapprox.events.event import Connected, Event, spelled_out
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.tails import cutoff_interval
@@ -56,7 +56,6 @@ from dipapprox.numerics.conditioning.separators import (
     RemainingPart,
     Separation,
     Separator,
-    law_given,
     separations,
 )
 from dipapprox.numerics.kinds import as_continuous
@@ -77,7 +76,7 @@ class Panels:
     """How a separator's range is divided.
 
     Attributes:
-        ends: Of the panels' runs: low, high, how many panels, the side of the mean (0 for Gauss).
+        runs: Low, high, how many panels, the side of the mean (0 for Gauss).
         nodes: Of each panel.
         ratio: Of the ellipse.
     """
@@ -94,14 +93,7 @@ class Panels:
 
 @dataclass(frozen=True, slots=True)
 class Weighted:
-    """A rule, see above.
-
-    Attributes:
-        places: t_k.
-        weights: w_k.
-        error: e.
-        lost: l.
-    """
+    """A rule: t_k, w_k, e and l, see above."""
 
     places: tuple[Fraction, ...]
     weights: tuple[arb, ...]
@@ -130,10 +122,8 @@ def panels_for(separator: Separator, law: Distribution, bits: int) -> Panels | N
     best: Panels | None = None
     for width in _WIDTHS:
         counts = [ceil(float(end - start) / (2 * width * length)) for start, end, _ in runs]
-        half = max(
-            float(end - start) / (2 * count)
-            for (start, end, _), count in zip(runs, counts, strict=True)
-        )
+        parts = tuple((s, e, count, side) for (s, e, side), count in zip(runs, counts, strict=True))
+        half = max(float(end - start) / (2 * count) for start, end, count, _ in parts)
         for ratio in _RATIOS:
             wide, high_axis = (ratio + 1 / ratio) / 2, (ratio - 1 / ratio) / 2
             exponent = (half * high_axis) ** 2 * strength / 2
@@ -143,11 +133,7 @@ def panels_for(separator: Separator, law: Distribution, bits: int) -> Panels | N
             digits = bits + 4 + exponent / log(2) + log2(max(sum(counts), 1))
             digits += log2(max(8 * half / scale, 2.0**-60))
             nodes = max(ceil((digits / log2(ratio) + 1) / 2), 2)
-            found = Panels(
-                tuple((s, e, c, side) for (s, e, side), c in zip(runs, counts, strict=True)),
-                nodes,
-                ratio,
-            )
+            found = Panels(parts, nodes, ratio)
             if nodes <= _MOST_NODES and (best is None or found.places < best.places):
                 best = found
     return best
@@ -191,6 +177,9 @@ _MOST_CHOICES = 200_000
 
 _REMEMBERED = 1_000
 
+_Choice = tuple[int, ...]
+"""Numbers of places, by separator."""
+
 _Shape = tuple[tuple[tuple[str, int, int], ...], tuple[LinearForm, ...]]
 
 
@@ -212,29 +201,15 @@ class Conditioned:
         if isinstance(continuous, NotEnclosed):
             return continuous
         plain = spelled_out(continuous)
-        found = self._known.find(_shape(plain), lambda: tuple(separations(plain, limits)))
+        laws = [(law.family.name, *law.scale.as_integer_ratio()) for law in plain.samples]
+        shape = tuple(laws), plain.guards  # what separations depend on: all but the means
+        found = self._known.find(shape, lambda: tuple(separations(plain, limits)))
         if not found:
             return NotEnclosed(
                 f"no {MOST_SEPARATORS} samples or fewer whose values leave only what is easy"
             )
         work = _cheapest(plain, found, bits)
-        if isinstance(work, NotEnclosed):
-            return work
-        return work.enclosed(self._inner, limits)
-
-
-def _shape(event: Event) -> _Shape:
-    """What separations depend on: all but the means."""
-    laws = [(law.family.name, *law.scale.as_integer_ratio()) for law in event.samples]
-    return tuple(laws), event.guards
-
-
-@dataclass(frozen=True, slots=True)
-class _Left:
-    """A part and the separators that move its means, by position."""
-
-    part: RemainingPart
-    movers: tuple[int, ...]
+        return work if isinstance(work, NotEnclosed) else work.enclosed(self._inner, limits)
 
 
 def _cheapest(event: Event, found: Sequence[Separation], bits: int) -> _Work | NotEnclosed:
@@ -268,14 +243,15 @@ class _Work:
         self._separators, self._panels = separation.separators, panels
         self.choices = prod(each.places for each in panels)
         moved = [{k for k, _ in separator.shift} for separator in self._separators]
+        # Each part with the separators that move its means, by position.
         self._left = [
-            _Left(part, tuple([d for d, own in enumerate(moved) if own & set(part.samples)]))
+            (part, tuple([d for d, own in enumerate(moved) if own & set(part.samples)]))
             for part in separation.parts
         ]
 
     def enclosed(self, inner: Method, limits: Limits) -> Enclosure | NotEnclosed:
         counts = [panels.places for panels in self._panels]
-        events = sum(prod(counts[d] for d in left.movers) for left in self._left)
+        events = sum(prod(counts[d] for d in movers) for _, movers in self._left)
         if events > _MOST_EVENTS or self.choices > _MOST_CHOICES:
             return NotEnclosed(
                 f"{len(counts)} samples would take {self.choices} values in turn, more than "
@@ -286,44 +262,36 @@ class _Work:
                 weighted(s, self._event.samples[s.sample], panels, self._own)
                 for s, panels in zip(self._separators, self._panels, strict=True)
             ]
-        tables: list[dict[tuple[int, ...], Enclosure]] = []
-        for left in self._left:
-            table = self._table(left, rules, inner, limits)
-            if isinstance(table, NotEnclosed):
-                return table
+        wanted = self._bits + 2 + len(self._left).bit_length()
+        tables: list[dict[_Choice, Enclosure]] = []
+        for part, movers in self._left:
+            choices = list(product(*(range(counts[d]) for d in movers)))
+            batch = [self._event_of(part, movers, choice, rules) for choice in choices]
+            table: dict[_Choice, Enclosure] = {}
+            for choice, answer in zip(choices, inner.enclose(batch, wanted, limits), strict=True):
+                if isinstance(answer, NotEnclosed):
+                    return NotEnclosed(f"with values for {len(rules)} samples, {answer.reason}")
+                table[choice] = answer
             tables.append(table)
         with precision(self._own + 64):
             return self._total(rules, tables, limits)
 
-    def _table(
-        self, left: _Left, rules: Sequence[Weighted], inner: Method, limits: Limits
-    ) -> dict[tuple[int, ...], Enclosure] | NotEnclosed:
-        """The probabilities of a part for all choices of places that move it."""
-        choices = list(product(*(range(len(rules[d].places)) for d in left.movers)))
-        events = [self._event_of(left, choice, rules) for choice in choices]
-        wanted = self._bits + 2 + len(self._left).bit_length()
-        found: dict[tuple[int, ...], Enclosure] = {}
-        for choice, answer in zip(choices, inner.enclose(events, wanted, limits), strict=True):
-            if isinstance(answer, NotEnclosed):
-                return NotEnclosed(f"with values for {len(rules)} samples, {answer.reason}")
-            found[choice] = answer
-        return found
-
-    def _event_of(self, left: _Left, choice: Sequence[int], rules: Sequence[Weighted]) -> Event:
+    def _event_of(
+        self, part: RemainingPart, movers: _Choice, choice: _Choice, rules: Sequence[Weighted]
+    ) -> Event:
         moved: dict[int, Fraction] = {}
-        for d, place in zip(left.movers, choice, strict=True):
+        for d, place in zip(movers, choice, strict=True):
             for k, by in self._separators[d].shift:
                 moved[k] = moved.get(k, Fraction(0)) + by * rules[d].places[place]
-        laws = self._event.samples
-        nothing = Fraction(0)
-        samples = tuple([law_given(laws[k], moved.get(k, nothing)) for k in left.part.samples])
-        return Event(samples, left.part.guards)
+        laws = [self._event.samples[k] for k in part.samples]
+        samples = [
+            replace(law, mean=law.mean + moved[k]) if k in moved else law
+            for k, law in zip(part.samples, laws, strict=True)
+        ]
+        return Event(tuple(samples), part.guards)
 
     def _total(
-        self,
-        rules: Sequence[Weighted],
-        tables: Sequence[dict[tuple[int, ...], Enclosure]],
-        limits: Limits,
+        self, rules: Sequence[Weighted], tables: Sequence[dict[_Choice, Enclosure]], limits: Limits
     ) -> Enclosure | NotEnclosed:
         balls = [{choice: _ball(found) for choice, found in table.items()} for table in tables]
         total = arb(0)
@@ -333,8 +301,8 @@ class _Work:
             term = arb(1)
             for d, place in enumerate(choice):
                 term *= rules[d].weights[place]
-            for left, table in zip(self._left, balls, strict=True):
-                term *= table[tuple([choice[d] for d in left.movers])]
+            for (_, movers), table in zip(self._left, balls, strict=True):
+                term *= table[tuple([choice[d] for d in movers])]
             total += term
         error = arb(0)
         for d, rule in enumerate(rules):

@@ -32,7 +32,6 @@ from dipapprox.events.event import Event
 from dipapprox.events.intervals import EVERYWHERE, Interval, common
 from dipapprox.events.measures import covariance
 from dipapprox.events.reduce import connected_parts
-from dipapprox.laws.distribution import Distribution
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.linear.span import solved
@@ -157,9 +156,7 @@ def _parts(
         for guard in ties
     )
     found = connected_parts(Event(event.samples, rest))
-    if found is None:
-        return None
-    if not all(_is_easy(part) for _, part in found):
+    if found is None or not all(_is_easy(part) for _, part in found):
         return None
     return tuple(RemainingPart(samples, part.guards) for samples, part in found)
 
@@ -171,8 +168,3 @@ def _is_easy(part: Event) -> bool:
         return True
     gaussian = all(law.family.is_normal for law in part.samples)
     return gaussian and not isinstance(polyhedron_of(part, _EASY_RANK), NotEnclosed)
-
-
-def law_given(law: Distribution, shift: Fraction) -> Distribution:
-    """Return a Gaussian law with its mean moved."""
-    return Distribution(law.family, law.mean + shift, law.scale) if shift else law

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import assert_never
 
 import numpy as np
 
@@ -65,8 +64,6 @@ _TABLE = 200_000
 _TOGETHER = 128
 """Most events in a batch."""
 
-_NOTHING = Fraction(0)
-
 _MANY = 16
 """Stars that are worth a way of their own."""
 
@@ -93,15 +90,10 @@ class Eliminated:
     @property
     def name(self) -> str:
         """The word in reports, with the furthest algebra that was needed so far."""
-        match self._furthest:
-            case None:
-                return "elimination"
-            case RefinementLevel(bits=0):
-                return "elimination (float64)"
-            case RefinementLevel(bits=bits):
-                return f"elimination (balls, {bits} bits)"
-            case _:
-                assert_never(self._furthest)
+        if self._furthest is None:
+            return "elimination"
+        bits = self._furthest.bits
+        return f"elimination (balls, {bits} bits)" if bits else "elimination (float64)"
 
     def enclose(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
         """Enclose Pr[event] for every event; see `Method.enclose`."""
@@ -128,7 +120,10 @@ class Eliminated:
                         {k: grid_events[k] for k in places}, group.required, wanted, limits
                     )
                     for place, answer in self._enclose_batch(batch).items():
-                        found[place] = lowered(answer, excess.get(place, _NOTHING))
+                        if isinstance(answer, Enclosure) and place in excess:
+                            least = max(answer.lower - excess[place], Fraction(0))
+                            answer = Enclosure(least, answer.upper)
+                        found[place] = answer
                 except LimitReached as reached:
                     widest = max((events[k] for k in places), key=_cycles)
                     if not isinstance(widest, Event) or _cycles(widest) < 2:
@@ -142,9 +137,9 @@ class Eliminated:
         """Enclose the stars for which doubles on the coarsest grid suffice, if there are many."""
         read = ((place, read_star(event)) for place, event in enumerate(events))
         stars = [(place, star) for place, star in read if star is not None]
-        if RefinementLevel(1) not in double_levels(self._tier) or len(stars) < _MANY:
-            return
         level = RefinementLevel(1)
+        if level not in double_levels(self._tier) or len(stars) < _MANY:
+            return
         for together in share_grids(stars):
             evaluator = self._evaluator(together.required, level, bits, events=len(stars))
             if not isinstance(evaluator, GridEvaluator):
@@ -207,27 +202,24 @@ class Eliminated:
                 done.append(place)
         self._forget_others(level)
         if any(isinstance(answer, Enclosure) for answer in answers):
-            self._reach(level)
+            self._furthest = max(self._furthest or level, level, key=lambda each: each.bits)
         return done
 
     def _answers(
         self, batch: _Batch, level: RefinementLevel, pending: Mapping[int, Planned]
     ) -> list[Enclosure | NotEnclosed]:
-        plans, events = list(pending.values()), [batch.grid_events[place] for place in pending]
+        plans = list(pending.values())
         evaluator = self._evaluator(batch.required, level, batch.bits, events=len(plans))
         if isinstance(evaluator, GridEvaluator):
             return evaluator.enclose(plans, batch.limits)
         answers: list[Enclosure | NotEnclosed] = []
-        for event, plan in zip(events, plans, strict=True):
-            alone = self._evaluator(event.required, level, batch.bits, events=1)
-            if isinstance(alone, GridEvaluator):
-                answers += alone.enclose((plan,), batch.limits)
-            else:
-                answers.append(alone)
+        for place, plan in pending.items():
+            required = batch.grid_events[place].required
+            alone = self._evaluator(required, level, batch.bits, events=1)
+            answers += (
+                (alone,) if isinstance(alone, NotEnclosed) else alone.enclose((plan,), batch.limits)
+            )
         return answers
-
-    def _reach(self, level: RefinementLevel) -> None:
-        self._furthest = max(self._furthest or level, level, key=lambda each: each.bits)
 
     def _forget_others(self, level: RefinementLevel) -> None:
         """Forget evaluators, the finest first, until they share the memory of one."""
@@ -253,8 +245,8 @@ class Eliminated:
             if is_small(both):
                 made = new_evaluator(both, max(kept, last.kept), level, self._table, _SHARED_PANELS)
         if not isinstance(made, GridEvaluator):
-            most = _shared_panels(level, events) if events > 1 else MAX_PANELS
-            made = new_evaluator(required, kept, level, self._table, most)
+            most = MAX_PANELS if events == 1 else _SHARED_PANELS * (1 if level.bits else events)
+            made = new_evaluator(required, kept, level, self._table, min(most, MAX_PANELS))
         if isinstance(made, GridEvaluator):
             self._evaluators[level] = made
         return made
@@ -264,10 +256,6 @@ def _order(event: Event, bits: int) -> Order | NotEnclosed:
     """Read an event as comparisons of samples, or else of sums."""
     order = order_event(event)
     return sum_event(event, bits) if isinstance(order, NotEnclosed) else order
-
-
-def _shared_panels(level: RefinementLevel, events: int) -> int:
-    return _SHARED_PANELS if level.bits else min(_SHARED_PANELS * events, MAX_PANELS)
 
 
 def _cycles(event: Connected) -> int:
@@ -311,13 +299,6 @@ def _shifted(samples: Sequence[BoundedSample], bounds: Iterable[Bound]) -> Order
     if isinstance(order, NotEnclosed):
         raise BrokenInvariant("differences are no differences any more")
     return order
-
-
-def lowered(found: Enclosure | NotEnclosed, excess: Fraction) -> Enclosure | NotEnclosed:
-    """Return what is known of a number that is at most `excess` smaller than the enclosed one."""
-    if isinstance(found, NotEnclosed) or not excess:
-        return found
-    return Enclosure(max(found.lower - excess, Fraction(0)), found.upper)
 
 
 def _range(sample: BoundedSample, kept: int) -> tuple[Fraction, Fraction]:

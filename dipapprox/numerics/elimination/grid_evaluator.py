@@ -87,9 +87,9 @@ class GridEvaluator:
     def fullness(self) -> float:
         """The share of its memory that an evaluator has used."""
         used = self._evaluation.remembered / self._capacity
-        if not isinstance(self._algebra, Float64Algebra):
-            used = max(used, self._algebra.off_grid / self._algebra.room)
-        return used
+        if isinstance(self._algebra, Float64Algebra):
+            return used
+        return max(used, self._algebra.off_grid / self._algebra.room)
 
     def _forget(self) -> None:
         if not isinstance(self._algebra, Float64Algebra):

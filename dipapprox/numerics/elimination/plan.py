@@ -84,13 +84,11 @@ def parts(function: Function) -> tuple[int, ...]:
     match function:
         case RestrictedDensity():
             return ()
-        case Running(factors):
-            return tuple([number for number, _ in factors])
         case Moved(number) | BetweenConstants(number):
             return (number,)
         case FunctionDifference(upper, lower):
             return upper, lower
-        case Convolved():
+        case Running() | Convolved():
             return tuple([number for factors in products_in(function) for number, _ in factors])
         case _:
             assert_never(function)

@@ -6,17 +6,18 @@ in, the levels of refinement out: grids and algebras, coarse to fine.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
-from typing import assert_never
+from operator import le, or_
+from typing import Any, assert_never
 
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.events.event import Star
 from dipapprox.laws.distribution import Distribution
 from dipapprox.limits import Limits
-from dipapprox.numerics.elimination.elements import SumEvent
-from dipapprox.numerics.elimination.order_event import OrderEvent
+from dipapprox.numerics.elimination.elements import BoundedElement, SumEvent
+from dipapprox.numerics.elimination.order_event import BoundedSample, OrderEvent
 from dipapprox.numerics.elimination.plan import FunctionTable, Moved, RestrictedDensity
 from dipapprox.numerics.elimination.planning import Order, eliminate
 from dipapprox.numerics.kinds import Tier
@@ -47,12 +48,7 @@ def double_levels(tier: Tier) -> list[RefinementLevel]:
         case Tier.BALLS:
             return []
         case Tier.AUTO | Tier.FLOAT64:
-            return [
-                RefinementLevel(1),
-                RefinementLevel(3),
-                RefinementLevel(16),
-                RefinementLevel(64),
-            ]
+            return [RefinementLevel(fineness) for fineness in (1, 3, 16, 64)]
         case _:
             assert_never(tier)
 
@@ -64,12 +60,8 @@ def doubles_may_do(
 
     Their errors are relative, as the balls' are: what matters is the size of the probability, which
     is unknown as long as the lower bound is 0. Where finer panels made a narrow enclosure hardly
-    narrower, what is left are errors of rounding, and they only grow with the number of panels.
-
-    Args:
-        before: On coarser panels; None if `known` is the first attempt.
-        known: After the last attempt.
-        bits: GridEvent for.
+    narrower than it was `before`, what is left are errors of rounding, and they only grow with the
+    number of panels.
     """
     if isinstance(known, NotEnclosed):
         return True
@@ -88,11 +80,14 @@ def ball_levels(bits: int, tier: Tier) -> list[RefinementLevel]:
         case Tier.FLOAT64:
             return []
         case Tier.AUTO | Tier.BALLS:
+            steps = (
+                (1, bits + 40, bits // 2 + 30),
+                (2, bits + 100, bits // 2 + 20),
+                (4, bits + 160, bits // 2 + 30),
+                (8, 2 * bits + 160, 3 * bits // 4 + 50),
+            )
             return [
-                RefinementLevel(1, _rounded_up(bits + 40), bits // 2 + 30),
-                RefinementLevel(2, _rounded_up(bits + 100), bits // 2 + 20),
-                RefinementLevel(4, _rounded_up(bits + 160), bits // 2 + 30),
-                RefinementLevel(8, _rounded_up(2 * bits + 160), 3 * bits // 4 + 50),
+                RefinementLevel(fine, -(-own // 64) * 64, degree) for fine, own, degree in steps
             ]
         case _:
             assert_never(tier)
@@ -115,10 +110,6 @@ _NARROW = 20
 
 _DOUBLES = 48
 """Doubles rarely give enclosures that are narrower than 2**-48 times the probability."""
-
-
-def _rounded_up(bits: int) -> int:
-    return -(-bits // 64) * 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,16 +144,12 @@ class GridRequirements:
                 return cls(laws, frozenset(), 1 + sum(count for _, count in leaves))
             case OrderEvent(samples, offsets):
                 shared = {id(sample.law): sample.law for sample in samples}  # laws hash slowly
-                bounds = {bound for each in samples for bound in (each.lower, each.upper)}
-                bounds |= {offset for _, _, offset in offsets if offset}
-                points = frozenset(bound for bound in bounds if bound is not None)
+                points = _ends(samples) | {offset for _, _, offset in offsets if offset}
                 return cls(frozenset(shared.values()), points, len(samples))
             case SumEvent(elements):
                 sources = (element.source for element in elements)
                 laws = frozenset(source for source in sources if isinstance(source, Distribution))
-                bounds = {bound for each in elements for bound in (each.lower, each.upper)}
-                points = frozenset(bound for bound in bounds if bound is not None)
-                points |= {offset for each in elements for _, offset in each.bands}
+                points = _ends(elements) | {by for each in elements for _, by in each.bands}
                 sums = order.partial_sums()
                 if any(element.bands for element in elements):
                     # Moved by whole panels: these have one width.
@@ -171,32 +158,24 @@ class GridRequirements:
             case _:
                 assert_never(order)
 
-    def scope(self) -> tuple[object, ...]:
+    def scope(self) -> tuple[Any, ...]:
         """All but the number of samples."""
         return self.laws, self.points, self.sums, self.moved, self.shifts
 
     def __or__(self, other: GridRequirements) -> GridRequirements:
         if other <= self:
             return self
-        samples = max(self.samples, other.samples)
-        return GridRequirements(
-            self.laws | other.laws,
-            self.points | other.points,
-            samples,
-            self.sums | other.sums,
-            self.moved or other.moved,
-            self.shifts | other.shifts,
-        )
+        laws, points, *others = map(or_, self.scope(), other.scope())
+        return GridRequirements(laws, points, max(self.samples, other.samples), *others)
 
     def __le__(self, other: GridRequirements) -> bool:
-        return (
-            self.samples <= other.samples
-            and self.points <= other.points
-            and self.laws <= other.laws
-            and self.sums <= other.sums
-            and self.moved <= other.moved
-            and self.shifts <= other.shifts
-        )
+        return self.samples <= other.samples and all(map(le, self.scope(), other.scope()))
+
+
+def _ends(parts: Sequence[BoundedSample | BoundedElement]) -> frozenset[Fraction]:
+    """The constants that some variables lie between."""
+    ends = (end for each in parts for end in (each.lower, each.upper))
+    return frozenset(end for end in ends if end is not None)
 
 
 def requirements(order: Order, limits: Limits) -> GridRequirements:
@@ -242,9 +221,8 @@ def grouped(grid_events: Mapping[int, GridEvent]) -> list[GridGroup]:
     """Collect events with few laws and constants between them, those with the most first."""
     groups: list[GridGroup] = []
     wanted = [(place, event.required) for place, event in grid_events.items()]
-    for place, required in sorted(
-        wanted, key=lambda each: (not each[1].shifts, -len(each[1].laws))
-    ):
+    wanted.sort(key=lambda each: (not each[1].shifts, -len(each[1].laws)))
+    for place, required in wanted:
         last = groups[-1] if groups else None
         if last is not None and bool(last.required.shifts) == bool(required.shifts):
             together = last.required | required
@@ -262,16 +240,13 @@ def is_small(required: GridRequirements) -> bool:
         return False  # a width that suits all may be much less than each needs
     if len(required.points) > _SHARED_LAWS:
         return False
-    return has_few_laws(required) or (
-        len(required.laws) <= _CLOSE_LAWS and _are_close(required.laws)
-    )
+    if has_few_laws(required):
+        return True
+    means = [law.mean for law in required.laws]
+    spread = _CLOSE * min(law.scale for law in required.laws)
+    return len(means) <= _CLOSE_LAWS and max(means) - min(means) <= spread
 
 
 def has_few_laws(required: GridRequirements) -> bool:
     """Whether the functions of all its laws together are little to remember."""
     return len(required.laws) <= _SHARED_LAWS
-
-
-def _are_close(laws: frozenset[Distribution]) -> bool:
-    means = [law.mean for law in laws]
-    return max(means) - min(means) <= _CLOSE * min(law.scale for law in laws)

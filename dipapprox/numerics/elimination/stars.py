@@ -69,10 +69,8 @@ class _Round:
 
     def learn(self, star: Star) -> None:
         """Give the functions of a star columns."""
-        for leaves, known, above in (
-            (star.below, self.below, False),
-            (star.above, self.above, True),
-        ):
+        sides = (star.below, self.below, False), (star.above, self.above, True)
+        for leaves, known, above in sides:
             for law, _ in leaves:
                 known[id(law)] = self.columns.setdefault((law, above), len(self.columns))
 
@@ -93,14 +91,10 @@ class Stars:
             around = self._around[id(star.centre)]
             row = len(around.places)
             entries: list[int] = []
-            known = around.below
-            for law, count in star.below:
-                entries += row, known[id(law)], count
-                samples += count
-            known = around.above
-            for law, count in star.above:
-                entries += row, known[id(law)], count
-                samples += count
+            for leaves, known in ((star.below, around.below), (star.above, around.above)):
+                for law, count in leaves:
+                    entries += row, known[id(law)], count
+                    samples += count
         except KeyError:
             return self._learn(star) and self.add(place, star)
         around.entries += entries

@@ -18,6 +18,7 @@ from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.laws.distribution import Distribution
 from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.piecewise import FunctionAlgebra
+from dipapprox.numerics.elimination.order_event import BoundedSample
 from dipapprox.numerics.elimination.plan import (
     BetweenConstants,
     Convolved,
@@ -85,8 +86,7 @@ class Evaluation(Generic[F, V]):
         # Not `wanted - self._totals.keys()`, which goes through all totals.
         fresh = _alike_first([factors for factors in wanted if factors not in self._totals])
         self._raise(fresh, limits)
-        for batch in _batches(list(fresh), self._algebra.together):
-            limits.check()
+        for batch in self._batches(list(fresh), limits):
             totals = self._algebra.product_totals([self._factors(fresh[each]) for each in batch])
             self._totals.update(zip(batch, totals, strict=True))
         return [[(c, self._totals[factors]) for c, factors in terms] for terms in plans]
@@ -110,8 +110,8 @@ class Evaluation(Generic[F, V]):
             for number in level:
                 function = self._table.functions[number]
                 match function:
-                    case RestrictedDensity():
-                        self._known[number] = self._restricted(function)
+                    case RestrictedDensity(sample):
+                        self._known[number] = self._restricted(sample)
                     case Running(factors, to_right):
                         plain = self._plain_law(factors, to_right)
                         if plain is None:
@@ -134,16 +134,14 @@ class Evaluation(Generic[F, V]):
                         assert_never(function)
             for from_left in (False, True):
                 self._raise((factors for _, factors in sides[from_left]), limits)
-                for batch in _batches(sides[from_left], self._algebra.together):
-                    limits.check()
+                for batch in self._batches(sides[from_left], limits):
                     products = [self._factors(factors) for _, factors in batch]
                     found = self._algebra.running(products, from_left)
                     self._known.update(zip((n for n, _ in batch), found, strict=True))
 
-    def _restricted(self, function: RestrictedDensity) -> F:
-        sample = function.sample
+    def _restricted(self, sample: BoundedSample) -> F:
         density = self._algebra.density(sample.law)
-        if sample.lower is None and sample.upper is None:
+        if sample.lower is sample.upper is None:
             return density
         return self._algebra.restrict(density, sample.lower, sample.upper)
 
@@ -162,9 +160,15 @@ class Evaluation(Generic[F, V]):
         if len(factors) > 1 or factors[0][1] > 1 or not isinstance(first, RestrictedDensity):
             return None
         sample = first.sample
-        if sample.lower is not None or sample.upper is not None:
+        if not (sample.lower is sample.upper is None):
             return None
         return self._algebra.cdf(sample.law) if from_left else self._algebra.survival(sample.law)
+
+    def _batches(self, items: Sequence[T], limits: Limits) -> Iterator[Sequence[T]]:
+        size = self._algebra.together
+        for start in range(0, len(items), size):
+            limits.check()
+            yield items[start : start + size]
 
     def _factors(self, factors: Factors) -> list[F]:
         return [
@@ -185,8 +189,7 @@ class Evaluation(Generic[F, V]):
             steps[(exponent - 1).bit_length()].append(pair)
             waiting += [(number, exponent // 2), (number, exponent - exponent // 2)]
         for _, pairs in sorted(steps.items()):
-            for batch in _batches(pairs, self._algebra.together):
-                limits.check()
+            for batch in self._batches(pairs, limits):
                 halves = [((n, e // 2), (n, e - e // 2)) for n, e in batch]
                 found = self._algebra.products([self._factors(each) for each in halves])
                 self._powers.update(zip(batch, found, strict=True))
@@ -224,8 +227,3 @@ def _alike_first(products: Collection[Factors]) -> dict[Factors, Factors]:
         factors: tuple((number, exponent) for _, number, exponent in begin)
         for begin, factors in sorted(ordered)
     }
-
-
-def _batches(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
-    for start in range(0, len(items), size):
-        yield items[start : start + size]

@@ -42,8 +42,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, count
 from math import comb
+from operator import mul
 
 from flint import arb, fmpq, fmpq_mat
 
@@ -161,10 +162,7 @@ def _product(left: Vector, right: Vector, weights: Sequence[fmpq]) -> fmpq:
 
 
 def _total(values: Iterable[fmpq]) -> fmpq:
-    total = ZERO
-    for value in values:
-        total += value
-    return total
+    return sum(values, ZERO)
 
 
 MOST_BASES = 10_000
@@ -215,14 +213,12 @@ def cones_of(polyhedron: Polyhedron, limits: Limits) -> Cones | NotEnclosed:
         )
     vertices = list(_vertices(polyhedron, limits))
     covariances = [[polyhedron.covariance(f, g) for g in range(size)] for f in range(size)]
-    seed = 1
-    while True:
+    for seed in count(1):
         # As functions of the seed the μ are not 0: only λ_i has the pole -i of μ_i.
         weights = [fmpq(1, seed + k) for k in range(size)]
         signs = [_signs(vertex, weights) for vertex in vertices]
-        if all(all(own) for own in signs):
+        if all(map(all, signs)):
             break
-        seed += 1
     cones = []
     for vertex, own in zip(vertices, signs, strict=True):
         guards = list(zip(vertex.guards, own, strict=True))
@@ -267,7 +263,7 @@ def _holds(k: int, shares: Vector, guards: Sequence[int], bounds: Vector) -> boo
     """Whether the vertex of some guards meets the guard k, for all small η."""
     if k in guards:
         return True
-    slack = bounds[k] - _sum(c * bounds[i] for i, c in zip(guards, shares, strict=True))
+    slack = bounds[k] - _total(c * bounds[i] for i, c in zip(guards, shares, strict=True))
     if slack != ZERO:
         return slack > ZERO
     # η^(k+1) - Σ c_i η^(i+1): the first term counts.
@@ -282,10 +278,4 @@ def _holds(k: int, shares: Vector, guards: Sequence[int], bounds: Vector) -> boo
 def _signs(vertex: _Vertex, weights: Sequence[fmpq]) -> tuple[int, ...]:
     """The signs of μ."""
     columns = zip(*vertex.shares, strict=True)
-    return tuple(
-        [sign(_sum(w * c for w, c in zip(weights, column, strict=True))) for column in columns]
-    )
-
-
-def _sum(values: Iterable[fmpq]) -> fmpq:
-    return sum(values, ZERO)
+    return tuple([sign(_total(map(mul, weights, column))) for column in columns])

@@ -37,10 +37,10 @@ from itertools import accumulate, chain
 
 from flint import arb, fmpz_poly
 
-from dipapprox.arithmetic.enclosure import NotEnclosed, rational
+from dipapprox.arithmetic.enclosure import rational
 from dipapprox.arithmetic.precision import precision
 from dipapprox.cache import Cache
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.event import Star
 from dipapprox.laws.distribution import Distribution
@@ -79,45 +79,42 @@ class IntegerMasses:
         return IntegerMasses(self.first + start, self.values[start:stop], self.missing)
 
 
-def law_masses(law: Distribution, unit: int) -> IntegerMasses | NotEnclosed:
-    """Tabulate a discrete law with an integer mean.
+class Untabled(Exception):
+    """A law takes too many values; the argument is the reason."""
 
-    Args:
-        law: Discrete Laplace or discrete Gaussian.
-        unit: Wanted accuracy; what is missing is about 2^-unit for each integer kept.
+
+def law_masses(law: Distribution, unit: int) -> IntegerMasses:
+    """Tabulate a discrete law with an integer mean; about 2^-unit is missing for each integer kept.
+
+    Raises:
+        Untabled: If it has another mean, or takes too many values.
     """
     if law.mean.denominator != 1:
-        return NotEnclosed(f"the mean {law.mean} of an integer sample is no integer")
+        raise Untabled(f"the mean {law.mean} of an integer sample is no integer")
     radius = law.integers.radius(law.scale, unit)
     if 2 * radius + 1 > MOST_VALUES:
         wide = f"noise of scale {rational(law.scale)} takes more than {MOST_VALUES} values"
-        return NotEnclosed(f"integer-sums: {wide}")
+        raise Untabled(f"integer-sums: {wide}")
     with precision(unit + _GUARD_BITS + 2 * radius.bit_length()):
         half = [_floor(value, unit) for value in asking(law.integers.masses(law.scale, radius))]
     return _of_law(int(law.mean) - radius, [*half[:0:-1], *half], unit)
 
 
-def combined(parts: Sequence[tuple[int, IntegerMasses]], unit: int) -> IntegerMasses | NotEnclosed:
+def combined(parts: Sequence[tuple[int, IntegerMasses]], unit: int) -> IntegerMasses:
     """Tabulate Σ factor * variable for independent variables, factors other than 0.
 
     Products of polynomials are exact; then values are rounded down again.
     """
     span = 1 + sum(abs(factor) * (len(each.values) - 1) for factor, each in parts)
     if span > MOST_VALUES:
-        return NotEnclosed(f"integer-sums: a sum of samples takes more than {MOST_VALUES} values")
-    total: IntegerMasses | None = None
-    for factor, each in parts:
+        raise Untabled(f"integer-sums: a sum of samples takes more than {MOST_VALUES} values")
+    total, *others = [_multiplied(*part) for part in parts]
+    for own in others:
         ask()
-        own = _multiplied(factor, each)
-        if total is None:
-            total = own
-            continue
         product = fmpz_poly(list(total.values)) * fmpz_poly(list(own.values))
         values = [int(value) >> unit for value in asking(product.coeffs())]
         missing = total.missing + own.missing + len(values)
         total = IntegerMasses(total.first + own.first, values, missing)
-    if total is None:
-        raise BrokenInvariant("a sum of no samples")
     return total
 
 
@@ -144,11 +141,9 @@ def _of_law(first: int, values: list[int], unit: int) -> IntegerMasses:
 def _floor(value: arb, unit: int) -> int:
     """The greatest integer certainly not above value * 2^unit, at least 0."""
     lower = value.lower()
-    if not lower.is_finite():
+    if not lower > 0 or not lower.is_finite():
         return 0
-    mantissa, exponent = (int(part) for part in lower.man_exp())
-    if mantissa <= 0:
-        return 0
+    mantissa, exponent = map(int, lower.man_exp())
     shift = exponent + unit
     return mantissa << shift if shift >= 0 else mantissa >> min(-shift, mantissa.bit_length())
 
@@ -166,10 +161,6 @@ Children = tuple[tuple[Link, int], ...]
 """The children of a node: how they are compared with it, and their numbers."""
 
 
-class Untabled(Exception):
-    """A law takes too many values; the argument is the reason."""
-
-
 @dataclass(frozen=True, slots=True)
 class ForestVariable:
     """A sum of independent samples or variables, where low <= x <= high (None: no bound)."""
@@ -182,13 +173,9 @@ class ForestVariable:
         """Restrict it by a x <= bound, a != 0."""
         if a > 0:
             most = bound // a
-            return ForestVariable(
-                self.parts, self.low, most if self.high is None else min(self.high, most)
-            )
+            return replace(self, high=most if self.high is None else min(self.high, most))
         least = -(bound // -a)
-        return ForestVariable(
-            self.parts, least if self.low is None else max(self.low, least), self.high
-        )
+        return replace(self, low=least if self.low is None else max(self.low, least))
 
 
 Parts = tuple[tuple[int, Distribution | ForestVariable], ...]
@@ -222,10 +209,10 @@ _Table = tuple[Sequence[int], int]
 
 
 class Forests:
-    """Probabilities of forests at one accuracy; tables are shared.
+    """Probabilities of forests at one accuracy, in units of 2^-unit; tables are shared.
 
-    Args:
-        unit: Numbers are in units of 2^-unit.
+    Raises:
+        Untabled: If a variable takes too many values.
     """
 
     def __init__(self, unit: int) -> None:
@@ -243,32 +230,17 @@ class Forests:
         self._kept = 0
 
     def masses(self, variable: ForestVariable) -> IntegerMasses:
-        """Return the probabilities of a variable within its range.
-
-        Raises:
-            Untabled: If it takes too many values.
-        """
+        """Return the probabilities of a variable within its range."""
         parts = variable.parts
         masses = self._masses.find(parts, lambda: self._tabulated(parts))
         return masses.between(variable.low, variable.high)
 
     def _tabulated(self, parts: Parts) -> IntegerMasses:
-        found: list[tuple[int, IntegerMasses]] = []
-        for factor, part in parts:
-            own = (
-                self.masses(part)
-                if isinstance(part, ForestVariable)
-                else law_masses(part, self.unit)
-            )
-            if isinstance(own, NotEnclosed):
-                raise Untabled(own.reason)
-            found.append((factor, own))
-        if len(found) == 1 and found[0][0] == 1:
-            return found[0][1]
-        total = combined(found, self.unit)
-        if isinstance(total, NotEnclosed):
-            raise Untabled(total.reason)
-        return total
+        own = [
+            self.masses(part) if isinstance(part, ForestVariable) else law_masses(part, self.unit)
+            for _, part in parts
+        ]
+        return combined([(c, each) for (c, _), each in zip(parts, own, strict=True)], self.unit)
 
     def probability(
         self,
@@ -283,9 +255,6 @@ class Forests:
             variables: Independent.
             links: For (child, parent), as `Link` says.
             order: Children before parents, as `graphs.leaves_first` gives it.
-
-        Raises:
-            Untabled: If a variable takes too many values.
         """
         if self._kept > _REMEMBERED:
             self._forget()
@@ -302,11 +271,7 @@ class Forests:
         return total
 
     def star(self, star: Star, limits: Limits) -> Below:
-        """Bound the probability of a star of integers; its cost does not depend on the counts.
-
-        Raises:
-            Untabled: If a sample takes too many values.
-        """
+        """Bound the probability of a star of integers; its cost does not depend on the counts."""
         if self._kept > _REMEMBERED:
             self._forget()
         masses = self.masses(ForestVariable(((1, star.centre),)))
@@ -317,7 +282,7 @@ class Forests:
                 integer = law.affine(Fraction(1), Fraction(-1, 2))
                 child = self._node(ForestVariable(((1, integer),)), (), limits)
                 power, lacks = self._power(masses.first, len(values), link, child, count, limits)
-                values = [a * b >> self.unit for a, b in zip(values, power, strict=True)]
+                values = self._times(values, power)
                 missing += lacks + len(values)
         return Below(sum(values), missing)
 
@@ -325,39 +290,36 @@ class Forests:
         self, first: int, count: int, link: Link, child: int, exponent: int, limits: Limits
     ) -> _Table:
         """Return the product of so many like messages; most stars need one more than another."""
-        key = first, count, link, child, exponent
-        table = self._powers.get(key)
-        if table is not None:
-            return table
+        key = first, count, link, child
+        if (*key, exponent) in self._powers:
+            return self._powers[*key, exponent]
         limits.check()
         if exponent == 1:
-            table = self._message(first, count, link, child)
+            table = self._message(*key)
         else:
-            before = (first, count, link, child, exponent - 1)
-            part = exponent - 1 if before in self._powers else exponent // 2
-            factors = [
-                self._power(first, count, link, child, each, limits)
-                for each in (part, exponent - part)
-            ]
-            (left, lacks), (right, more) = factors
-            values = [a * b >> self.unit for a, b in zip(left, right, strict=True)]
-            table = values, lacks + more + 1
-        self._powers[key] = table
+            part = exponent - 1 if (*key, exponent - 1) in self._powers else exponent // 2
+            left, lacks = self._power(*key, part, limits)
+            right, more = self._power(*key, exponent - part, limits)
+            table = self._times(left, right), lacks + more + 1
+        self._powers[*key, exponent] = table
         self._kept += count
         return table
+
+    def _times(self, left: Sequence[int], right: Sequence[int]) -> list[int]:
+        """Multiply numbers at most 1, each product rounded down."""
+        return [a * b >> self.unit for a, b in zip(left, right, strict=True)]
 
     def _node(self, variable: ForestVariable, children: Children, limits: Limits) -> int:
         """Sum a variable out, its children's messages included; return the number of the table."""
         key = variable, children
-        number = self._numbers.get(key)
-        if number is not None:
-            return number
+        if key in self._numbers:
+            return self._numbers[key]
         limits.check()
         masses = self.masses(variable)
         values, missing = masses.values, masses.missing
         if children:
             product, lacks = self._product(masses.first, len(values), children, limits)
-            values = [a * b >> self.unit for a, b in zip(values, product, strict=True)]
+            values = self._times(values, product)
             missing += lacks + len(values)
         sums = list(accumulate(values, initial=0))
         self._kept += len(sums)
@@ -370,20 +332,15 @@ class Forests:
         known = len(children)
         while known and (first, count, children[:known]) not in self._products:
             known -= 1
-        table: _Table | None = self._products[first, count, children[:known]] if known else None
         for k in range(known, len(children)):
             limits.check()
-            message = self._message(first, count, *children[k])
-            if table is None:
-                table = message
-            else:
-                values = [a * b >> self.unit for a, b in zip(table[0], message[0], strict=True)]
-                table = values, table[1] + message[1] + 1
-            self._products[first, count, children[: k + 1]] = table
+            values, lacks = self._message(first, count, *children[k])
+            if k:
+                before, more = self._products[first, count, children[:k]]
+                values, lacks = self._times(before, values), more + lacks + 1
+            self._products[first, count, children[: k + 1]] = values, lacks
             self._kept += count
-        if table is None:
-            raise BrokenInvariant("a product of no messages")
-        return table
+        return self._products[first, count, children]
 
     def _message(self, first: int, count: int, link: Link, child: int) -> _Table:
         """Sum over the child x as a function of the parent y: all a x <= bound - b y hold."""

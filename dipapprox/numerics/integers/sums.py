@@ -13,10 +13,12 @@ which are tried before (`exact`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from fractions import Fraction
+from functools import reduce
 from math import gcd
+from operator import add
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.errors import BrokenInvariant
@@ -51,16 +53,7 @@ class IntegerSums:
         self._forests: dict[int, Forests] = {}
 
     def enclose(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
-        """Enclose Pr[event] one by one; see `Method.enclose`.
-
-        Args:
-            events: All samples discrete.
-            bits: Wanted width.
-            limits: `pieces` bounds the values that variables take in turn.
-
-        Raises:
-            LimitReached: If the time or the memory of `limits` runs out.
-        """
+        """Enclose Pr[event] one by one; `limits.pieces` bounds the values taken in turn."""
         return Answers.of([self._enclose(event, bits, limits) for event in events])
 
     def _enclose(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
@@ -127,20 +120,9 @@ class _Reduction:
         self.inequalities = [integer_inequality(guard) for guard in event.guards]
         self._forms = [LinearForm.symbol(k) for k in range(len(event.samples))]
         self.sums: list[LinearForm] = []
-        self._bound()
+        self.inequalities = _bounded(self.variables, self.inequalities)
         while self._compound():
-            self._bound()
-
-    def _bound(self) -> None:
-        """Take inequalities about one variable as its bounds."""
-        kept = []
-        for inequality in self.inequalities:
-            match inequality.terms:
-                case ((i, a),):
-                    self.variables[i] = self.variables[i].within(a, inequality.bound)
-                case _:
-                    kept.append(inequality)
-        self.inequalities = kept
+            self.inequalities = _bounded(self.variables, self.inequalities)
 
     def _compound(self) -> bool:
         """Let sums stand for the variables that occur only in them; whether there were any."""
@@ -158,30 +140,40 @@ class _Reduction:
             groups.setdefault(key, []).append((factor, i))
         if len(groups) == len(self.variables):
             return False
-        names: dict[int, int] = {}
-        factors: dict[int, int] = {}
+        names: dict[int, tuple[int, int]] = {}
         variables: list[ForestVariable] = []
         forms: list[LinearForm] = []
         for members in groups.values():
-            names.update((i, len(variables)) for _, i in members)
             if len(members) == 1:
                 ((_, i),) = members
+                names[i] = len(variables), 1
                 variables.append(self.variables[i])
                 forms.append(self._forms[i])
                 continue
-            factors.update((i, factor) for factor, i in members)
+            names.update((i, (len(variables), factor)) for factor, i in members)
             variables.append(_total([(factor, self.variables[i]) for factor, i in members]))
-            form = LinearForm.constant_form(0)
-            for factor, i in members:
-                form = form + self._forms[i].scaled(Fraction(factor))
-            forms.append(form)
-            self.sums.append(form)
+            forms.append(reduce(add, (self._forms[i].scaled(Fraction(c)) for c, i in members)))
+            self.sums.append(forms[-1])
         rows = []
         for inequality in self.inequalities:
-            terms = {names[i]: a // factors.get(i, 1) for i, a in inequality.terms}
+            terms = {names[i][0]: a // names[i][1] for i, a in inequality.terms}
             rows.append(Inequality(tuple(sorted(terms.items())), inequality.bound))
         self.variables, self._forms, self.inequalities = variables, forms, rows
         return True
+
+
+def _bounded(
+    variables: list[ForestVariable], inequalities: Iterable[Inequality]
+) -> list[Inequality]:
+    """Take inequalities about one variable as its bounds; return the others."""
+    kept = []
+    for inequality in inequalities:
+        if len(inequality.terms) == 1:
+            ((i, a),) = inequality.terms
+            variables[i] = variables[i].within(a, inequality.bound)
+        else:
+            kept.append(inequality)
+    return kept
 
 
 def _total(weighted: Sequence[tuple[int, ForestVariable]]) -> ForestVariable:
@@ -280,17 +272,13 @@ class _System:
         self, variables: Sequence[ForestVariable], inequalities: Sequence[Inequality]
     ) -> None:
         self.ranges = list(variables)
-        self.inequalities = [each for each in inequalities if len(each.terms) > 1]
+        self.inequalities = _bounded(self.ranges, inequalities)
         self._links: dict[tuple[int, int], list[tuple[int, int, int]]] = {}
-        self._longer: list[Inequality] = []
-        for inequality in inequalities:
-            match inequality.terms:
-                case ((i, a),):
-                    self.ranges[i] = self.ranges[i].within(a, inequality.bound)
-                case ((i, a), (j, b)):
-                    self._links.setdefault((i, j), []).append((a, b, inequality.bound))
-                case _:
-                    self._longer.append(inequality)
+        self._longer = [each for each in self.inequalities if len(each.terms) > 2]
+        for inequality in self.inequalities:
+            if len(inequality.terms) == 2:
+                (i, a), (j, b) = inequality.terms
+                self._links.setdefault((i, j), []).append((a, b, inequality.bound))
         self._neighbours: list[set[int]] = [set() for _ in self.ranges]
         for i, j in self._links:
             self._neighbours[i].add(j)
@@ -304,16 +292,10 @@ class _System:
 
     def oriented(self, order: Sequence[tuple[int, int | None]]) -> dict[tuple[int, int], Link]:
         """The links of a forest from children to parents."""
-        return {
-            (child, parent): self._oriented(child, parent)
-            for child, parent in order
-            if parent is not None
-        }
-
-    def _oriented(self, child: int, parent: int) -> Link:
-        if (child, parent) in self._links:
-            return tuple(sorted(self._links[child, parent]))
-        return tuple(sorted((b, a, bound) for a, b, bound in self._links[parent, child]))
+        both = dict(self._links)
+        for (i, j), link in self._links.items():
+            both[j, i] = [(b, a, bound) for a, b, bound in link]
+        return {(i, j): tuple(sorted(both[i, j])) for i, j in order if j is not None}
 
     def in_the_way(self) -> list[int]:
         """How much each variable keeps the system from being a forest."""
