@@ -79,7 +79,7 @@ def legendre_rule(count: int, ratios: tuple[float, ...]) -> Rule:
             [*(weights[k] - left[j][k] for j in range(count)), weights[k]] for k in range(count)
         ]
         norm = max(
-            _upper(sum((abs(row[k]) for row in matrix), arb(0)))
+            double_above(sum((abs(row[k]) for row in matrix), arb(0)))
             for matrix in (rows, mirrored)
             for k in range(count + 1)
         )
@@ -92,11 +92,11 @@ def legendre_rule(count: int, ratios: tuple[float, ...]) -> Rule:
             from_right=np.array([[nearest(entry) for entry in row] for row in mirrored]),
             norm=norm,
             ratios=np.array(ratios),
-            wide=np.array([_upper((r + 1 / r) / 2) for r in radii]),
-            high=np.array([_upper((r - 1 / r) / 2) for r in radii]),
-            total_error=np.array([_upper(8 * r ** (1 - 2 * count) / (r - 1)) for r in radii]),
+            wide=np.array([double_above((r + 1 / r) / 2) for r in radii]),
+            high=np.array([double_above((r - 1 / r) / 2) for r in radii]),
+            total_error=np.array([double_above(8 * r ** (1 - 2 * count) / (r - 1)) for r in radii]),
             partial_error=np.array(
-                [_upper((2 + arb(norm)) * 2 * r ** (1 - count) / (r - 1)) for r in radii]
+                [double_above((2 + arb(norm)) * 2 * r ** (1 - count) / (r - 1)) for r in radii]
             ),
         )
 
@@ -148,7 +148,7 @@ def nearest(value: arb) -> float:
     return found
 
 
-def _upper(value: arb) -> float:
-    """Return a double >= value."""
+def double_above(value: arb) -> float:
+    """Return a double >= value, to about its precision."""
     bound = float(value.upper())
     return bound + abs(bound) * 2.0**-50

@@ -217,8 +217,8 @@ class InOrder:
 
     def enclose(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
         """Enclose Pr[event] for every event; see `Method.enclose`."""
-        batch = _Batch(events, bits, limits)
-        found, left = batch.found, list(range(len(events)))
+        found, left = Answers(len(events)), list(range(len(events)))
+        batch = _Batch(events, bits, limits, found)
         for step in self._steps:
             places = [
                 place
@@ -226,7 +226,7 @@ class InOrder:
                 if step.covers(events[place]) and (step.narrows or not found.encloses(place))
             ]
             if places:
-                batch.ask(step, places)
+                _ask(step, places, batch)
                 left = found.wide(bits)
         for place in left:
             if not found.encloses(place):
@@ -244,51 +244,56 @@ _AGAIN = 30
 """Times less for an event that is enclosed already, but too widely."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class _Batch:
     """Events, their answers so far, and by place the reasons of the methods that have none."""
 
-    def __init__(self, events: Sequence[Connected], bits: int, limits: Limits) -> None:
-        self._events, self._bits, self._limits = events, bits, limits
-        self.found = Answers(len(events))
-        self.reasons: dict[int, dict[str, str]] = {}
+    events: Sequence[Connected]
+    bits: int
+    limits: Limits
+    found: Answers
+    reasons: dict[int, dict[str, str]] = field(default_factory=dict)
 
-    def ask(self, step: TriedMethod, places: Sequence[int]) -> None:
-        """Ask a method about some events, a slow one for each event within so many steps."""
-        if not step.steps:
-            batch = [self._events[place] for place in places]
-            self._learn(step, places, _method(step).enclose(batch, self._bits, self._limits))
-            return
-        for place in places:
-            most = step.steps // _AGAIN if self.found.encloses(place) else step.steps
-            try:
-                answer = self._alone(step, self._events[place], most)
-            except LimitReached as reached:
-                before = _listed(self.reasons.get(place, {}))
-                reason = f"{reached.reason} ({before})" if before else reached.reason
-                raise LimitReached(reason, self._events[place]) from None
-            self._learn(step, (place,), Answers.of((answer,)))
 
-    def _alone(self, step: TriedMethod, event: Connected, most: int) -> Answer:
-        """Enclose one event within so many steps, unless one no harder took more."""
-        bits, limits = self._bits, self._limits
-        limits.check()
-        samples = 0 if isinstance(event, Chosen | Mixture) else count_samples(event)
-        if any(samples >= n and bits >= b and most <= steps for n, b, steps in step.failures):
-            return NotEnclosed("not tried, a component no larger took too long")
+def _ask(step: TriedMethod, places: Sequence[int], batch: _Batch) -> None:
+    """Ask a method about some events, a slow one for each event within so many steps."""
+    if not step.steps:
+        events = [batch.events[place] for place in places]
+        _learn(step, places, _method(step).enclose(events, batch.bits, batch.limits), batch)
+        return
+    for place in places:
+        most = step.steps // _AGAIN if batch.found.encloses(place) else step.steps
         try:
-            return _method(step).enclose((event,), bits, limits.within(most))[0]
+            answer = _alone(step, batch.events[place], most, batch)
         except LimitReached as reached:
-            limits.check()  # all of the time or the memory is gone
-            step.failures.append((samples, bits, most))
-            return NotEnclosed(reached.reason)
+            before = _listed(batch.reasons.get(place, {}))
+            reason = f"{reached.reason} ({before})" if before else reached.reason
+            raise LimitReached(reason, batch.events[place]) from None
+        _learn(step, (place,), Answers.of((answer,)), batch)
 
-    def _learn(self, step: TriedMethod, places: Sequence[int], part: Answers) -> None:
-        name = _method(step).name
-        self.found.update(places, part, name)
-        obstacles = {k: each for k, each in part.others.items() if isinstance(each, NotEnclosed)}
-        for k, obstacle in obstacles.items():
-            self.reasons.setdefault(places[k], {})[name] = obstacle.reason
-        step.answered = step.answered or len(obstacles) < len(part)
+
+def _alone(step: TriedMethod, event: Connected, most: int, batch: _Batch) -> Answer:
+    """Enclose one event within so many steps, unless one no harder took more."""
+    bits, limits = batch.bits, batch.limits
+    limits.check()
+    samples = 0 if isinstance(event, Chosen | Mixture) else count_samples(event)
+    if any(samples >= n and bits >= b and most <= steps for n, b, steps in step.failures):
+        return NotEnclosed("not tried, a component no larger took too long")
+    try:
+        return _method(step).enclose((event,), bits, limits.within(most))[0]
+    except LimitReached as reached:
+        limits.check()  # all of the time or the memory is gone
+        step.failures.append((samples, bits, most))
+        return NotEnclosed(reached.reason)
+
+
+def _learn(step: TriedMethod, places: Sequence[int], part: Answers, batch: _Batch) -> None:
+    name = _method(step).name
+    batch.found.update(places, part, name)
+    obstacles = {k: each for k, each in part.others.items() if isinstance(each, NotEnclosed)}
+    for k, obstacle in obstacles.items():
+        batch.reasons.setdefault(places[k], {})[name] = obstacle.reason
+    step.answered = step.answered or len(obstacles) < len(part)
 
 
 def _obstacle(reasons: dict[str, str]) -> NotEnclosed:

@@ -28,7 +28,7 @@ from dipapprox.arithmetic import rounding
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.arithmetic.rounding import Array, above, below
 from dipapprox.cache import Cache
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import replace
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.events.catalogue import Catalogue, StateColumns, rounds
 from dipapprox.events.columns import Column
@@ -273,7 +273,7 @@ class OutputProbabilities:
         upper = np.zeros((self._outputs, len(inputs)))
         possible = np.zeros((self._outputs, len(inputs)), np.bool_)
         for group in columns:
-            factors.add(group, lower, upper)
+            _add(factors, group, lower, upper)
             for rows in rounds(group):
                 where = _places(group, group.outputs[rows])
                 possible[where] |= group.solutions[rows] != IMPOSSIBLE
@@ -297,8 +297,7 @@ class OutputProbabilities:
         for places, columns in asked:
             low, high = np.zeros((1, len(places))), np.zeros((1, len(places)))
             for group in columns:
-                alone = replace(group, outputs=np.zeros_like(group.outputs))
-                factors.add(alone, low, high)
+                _add(factors, replace(group, outputs=np.zeros_like(group.outputs)), low, high)
             lower[places], upper[places] = low[0], high[0]
         if (lower > 1).any():
             raise BrokenInvariant("the states of one output have a total probability above 1")
@@ -322,8 +321,8 @@ class OutputProbabilities:
             product = Enclosure(product.lower * found.lower, product.upper * found.upper)
         return product
 
-    def _solutions(self, columns: Sequence[StateColumns], bits: int) -> _Solutions:
-        """Bound the probabilities of all solutions that occur in some columns."""
+    def _solutions(self, columns: Sequence[StateColumns], bits: int) -> Bounds:
+        """Bound the probabilities of all solutions that occur in some columns; 0 if impossible."""
         known = self._catalogue.solutions
         occurs = np.zeros(len(known), np.bool_)
         for group in columns:
@@ -342,23 +341,15 @@ class OutputProbabilities:
             high[places] = rounding.product_above(high[places], self._store.upper[factors])
         lower, upper = np.zeros(len(known)), np.zeros(len(known))
         lower[present], upper[present] = low, high
-        return _Solutions(lower, upper, self._store.obstacle(needed, bits))
+        return Bounds(lower, upper, self._store.obstacle(needed, bits))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Solutions:
-    """Bounds of the probabilities of solutions, by number; the impossible one has 0."""
-
-    lower: Array
-    upper: Array
-    obstacle: str | None
-
-    def add(self, columns: StateColumns, lower: Array, upper: Array) -> None:
-        """Add the probabilities of states to those of their outputs: arrays (outputs, inputs)."""
-        for rows in rounds(columns):
-            where, solutions = _places(columns, columns.outputs[rows]), columns.solutions[rows]
-            lower[where] = rounding.sum_below(lower[where], self.lower[solutions])
-            upper[where] = rounding.sum_above(upper[where], self.upper[solutions])
+def _add(solutions: Bounds, columns: StateColumns, lower: Array, upper: Array) -> None:
+    """Add the probabilities of states to those of their outputs: arrays (outputs, inputs)."""
+    for rows in rounds(columns):
+        where, own = _places(columns, columns.outputs[rows]), columns.solutions[rows]
+        lower[where] = rounding.sum_below(lower[where], solutions.lower[own])
+        upper[where] = rounding.sum_above(upper[where], solutions.upper[own])
 
 
 _Index = tuple[Column, slice] | tuple[Column, Column]

@@ -45,21 +45,9 @@ def one_norm(coefficients: Sequence[arb], start: arb) -> arb:
     return sum(map(abs, coefficients), start)
 
 
-def constant_piece(value: arb) -> PanelPiece:
-    """The constant `value`."""
-    return PanelPiece(arb_poly([value]), _ZERO)
-
-
-def spread(radius: arb) -> arb:
-    """The ball [-radius, radius]."""
-    return arb(0, radius)
-
-
 Panels = Sequence[PanelPiece | None]
 
-_ZERO = arb(0)
-
-_NOTHING = arb_poly([])
+_ZERO, _NOTHING = arb(0), arb_poly([])
 
 
 def convolved_pieces(
@@ -87,9 +75,8 @@ def convolved_pieces(
     rising = _long(left, room, 1) * _long(right, room, 1)
     falling = _long(left, room, -1) * _long(right, room, -1)
     radii = _folded(left, right)
-    reached = arb_poly([int(p is not None) for p in left]) * arb_poly(
-        [int(p is not None) for p in right]
-    )
+    places = [arb_poly([int(p is not None) for p in each]) for each in (left, right)]
+    reached = places[0] * places[1]
     first, second = rising.coeffs(), falling.coeffs()
     found: list[PanelPiece | None] = []
     rows: list[list[arb]] = []
@@ -100,12 +87,8 @@ def convolved_pieces(
             continue
         start = panel * room
         radius = radii[panel] + (radii[before] if panel else _ZERO)
-        rows.append(
-            [
-                *_row(first[start : start + room], room),
-                *_row(second[start - room : start] if panel else (), room),
-            ]
-        )
+        earlier = second[start - room : start] if panel else ()
+        rows.append([*_row(first[start : start + room], room), *_row(earlier, room)])
         found.append(PanelPiece(_NOTHING, radius * width))
     # All panels at once: a product of matrices takes a tenth of the time of compositions.
     read = iter((arb_mat(rows) * _reading(room, width)).tolist() if rows else ())

@@ -31,10 +31,8 @@ from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.ball_convolution import (
     PanelPiece,
     Panels,
-    constant_piece,
     convolved_pieces,
     one_norm,
-    spread,
 )
 from dipapprox.numerics.algebras.grid import MAX_PANELS, Grid
 from dipapprox.numerics.algebras.piecewise import Ends, Marks, Piecewise, PiecewiseAlgebra, union
@@ -117,7 +115,6 @@ class BallAlgebra(PiecewiseAlgebra[BallPiece, arb, Enclosure | NotEnclosed]):
     def convolution(
         self, left: BallFunction, right: BallFunction, check: Callable[[], None]
     ) -> BallFunction:
-        """t -> ∫ left(r) right(t - r) dr, on a lattice."""
         check()
         start, _ = self.grid.lattice()
         return self._convolved(left, self.panels(right), start)
@@ -125,11 +122,9 @@ class BallAlgebra(PiecewiseAlgebra[BallPiece, arb, Enclosure | NotEnclosed]):
     def plus_sample(
         self, function: BallFunction, law: Distribution, check: Callable[[], None]
     ) -> BallFunction:
-        """t -> ∫ function(r) φ(t - r) dr, φ the density of a law, on a lattice."""
         check()
         _, width = self.grid.lattice()
         reach = self.grid.panels
-
         if law not in self._kernels:
             marks = [k * width for k in range(-reach, reach + 1)]
             self._kernels[law] = self._law_pieces(law, marks)
@@ -255,7 +250,7 @@ class BallAlgebra(PiecewiseAlgebra[BallPiece, arb, Enclosure | NotEnclosed]):
                 if piece is not None:
                     even = piece.polynomial.coeffs()[::2]
                     value = sum((c / (2 * k + 1) for k, c in enumerate(even)), _ZERO)
-                    total += 2 * self._half(_width(ends)) * (value + spread(piece.radius))
+                    total += 2 * self._half(_width(ends)) * (value + arb(0, piece.radius))
             return to_enclosure(total)
 
     def _integrate(self, function: BallFunction, from_left: bool) -> BallFunction:
@@ -267,14 +262,14 @@ class BallAlgebra(PiecewiseAlgebra[BallPiece, arb, Enclosure | NotEnclosed]):
     ) -> tuple[BallPiece, arb]:
         self._check()
         if piece is None:
-            return None if before.is_zero() else constant_piece(before), before
+            return None if before.is_zero() else PanelPiece(arb_poly([before]), _ZERO), before
         half = self._half(_width(ends))
         primitive = piece.polynomial.integral() * half
         left, right = primitive(_MINUS_ONE), primitive(_ONE)
         reach = 2 * half * piece.radius
         polynomial = primitive - left if from_left else right - primitive
         found = self._cut(polynomial + before, reach)
-        return found, before + (right - left) + spread(reach)
+        return found, before + (right - left) + arb(0, reach)
 
     def _density(self, law: Distribution) -> BallFunction:
         span, marks = self.grid.spans[law], self.grid.boundaries

@@ -58,7 +58,6 @@ from dipapprox.numerics.algebras.kernels import (
     ConvolutionKernel,
     bilinear,
     bounds_of,
-    cut,
     interpolation_errors,
     support,
 )
@@ -92,7 +91,7 @@ def convolve(
     first, last = support(function, rule)
     if first >= last:
         return Sampled(layers, 1, 1.0)
-    inner = cut(function, first, last)
+    inner = function.on(first, last)
     error_f, sup_f, ellipses = bounds_of(inner, rule)
     w = float(width)
     # What was left out of a law is bounded by S(f_k) times its largest value, everywhere.

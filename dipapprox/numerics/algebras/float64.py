@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.arithmetic.legendre import Rule, legendre_rule
-from dipapprox.data_classes import replace
 from dipapprox.deferred import Deferred
 from dipapprox.laws.distribution import Distribution
 from dipapprox.numerics.algebras.grid import Grid
@@ -58,12 +57,15 @@ RATIOS = (1.5, 2.0, 3.0, 4.5, 7.0, 11.0, 18.0)
 
 
 class Float64Algebra:
-    """The algebra on one grid. Threads may share it: what it remembers is never changed.
+    """A `FunctionAlgebra` on one grid. Threads may share it: what it remembers is never changed.
 
-    Functions made by it may carry leading batch axes (numpy rules) where nothing else is said.
+    In `restrict`, `integrals` and `moved` functions may carry leading batch axes (numpy rules).
+    Sums are on a lattice.
     """
 
-    __slots__ = ("_kernels", "_laws", "_leaves", "grid", "half", "rule")
+    together = 64
+
+    __slots__ = ("_height", "_kernels", "_laws", "_leaves", "_nodes", "grid", "half", "rule")
 
     def __init__(self, grid: Grid, nodes: int = NODES, ratios: tuple[float, ...] = RATIOS) -> None:
         """Prepare the grid.
@@ -88,32 +90,24 @@ class Float64Algebra:
                 raise ValueError("a panel reaches too far from a mean for doubles")
         self.grid = grid
         self.rule: Rule = legendre_rule(nodes, ratios)
+        self._nodes, self._height = nodes, nodes + len(ratios) + 2
         self.half = np.array([width / (2 * grid.unit) for width in widths])
         self._laws: dict[Distribution, RestrictedLaw] = {}
         self._leaves: dict[tuple[int, Distribution], Sampled] = {}
         self._kernels: dict[Distribution, kernels.ConvolutionKernel] = {}
 
-    @property
-    def together(self) -> int:
-        """How many products to hand over at a time."""
-        return 64
-
     def density(self, law: Distribution) -> Sampled:
-        """The density of the restricted law."""
         return self._leaf(DENSITY, law)
 
     def cdf(self, law: Distribution) -> Sampled:
-        """t -> mass of the restricted law below t."""
         return self._leaf(CDF, law)
 
     def survival(self, law: Distribution) -> Sampled:
-        """t -> mass of the restricted law above t."""
         return self._leaf(SURVIVAL, law)
 
     def restrict(
         self, function: Sampled, lower: Fraction | None, upper: Fraction | None
     ) -> Sampled:
-        """t -> function(t) between the bounds, else 0."""
         first = 0 if lower is None else self.grid.index(lower)
         last = self.grid.panels if upper is None else self.grid.index(upper)
         layers = function.layers.copy()
@@ -123,7 +117,6 @@ class Float64Algebra:
         return Sampled(layers, function.roundings, function.least)
 
     def difference(self, upper: Sampled, lower: Sampled) -> Sampled:
-        """t -> upper(t) - lower(t), which is known to lie between 0 and `upper`."""
         return difference(upper, lower, self._nodes)
 
     def integrals(self, function: Sampled) -> tuple[Array, Array]:
@@ -138,7 +131,7 @@ class Float64Algebra:
         return np.maximum(value - error, 0.0), value + error
 
     def moved(self, function: Sampled, offset: Fraction) -> Sampled:
-        """t -> function(t + offset) on a lattice, for a function that is 0 beyond the end there."""
+        """On a lattice, for a function that is 0 beyond the end there."""
         steps, panels = self.grid.steps(offset), self.grid.panels
         layers = np.zeros_like(function.layers)
         layers[..., -1, :] = 1.0
@@ -148,7 +141,6 @@ class Float64Algebra:
         return Sampled(layers, function.roundings, function.least)
 
     def convolution(self, left: Sampled, right: Sampled, check: Callable[[], None]) -> Sampled:
-        """t -> ∫ left(r) right(t - r) dr, on a lattice; functions without batch axes."""
         start, width = self._lattice()
         return convolutions.convolve(
             left, kernels.function_kernel(right, start, self.rule), self.rule, width, check
@@ -157,7 +149,6 @@ class Float64Algebra:
     def plus_sample(
         self, function: Sampled, law: Distribution, check: Callable[[], None]
     ) -> Sampled:
-        """t -> ∫ function(r) φ(t - r) dr, φ the density of a law, on a lattice."""
         _, width = self._lattice()
         if law not in self._kernels:
             self._kernels[law] = kernels.law_kernel(law, width, self.grid.panels, self.rule)
@@ -180,7 +171,6 @@ class Float64Algebra:
         return start, width
 
     def products(self, products: Sequence[Sequence[Sampled]]) -> list[Sampled]:
-        """Multiply the factors of each, functions without batch axes."""
         found: list[Sampled] = []
         for batch in self._batches(products):
             whole = multiply_each(batch, self._nodes)
@@ -193,7 +183,6 @@ class Float64Algebra:
     def product_totals(
         self, products: Sequence[Sequence[Sampled]]
     ) -> list[Enclosure | NotEnclosed]:
-        """Enclose ∫ over the line of products of functions without batch axes."""
         found: list[Enclosure | NotEnclosed] = []
         scratch: Array | None = None
         for batch in self._batches(products):
@@ -213,18 +202,13 @@ class Float64Algebra:
     ) -> tuple[Array, Array]:
         """Bound ∫ density Π functions[k]^exponents[i, k] for all i; see `monomial_integrals`."""
         span = self.grid.spans[law]
-        inside = slice(span.first, span.last)  # the density vanishes elsewhere
-
-        def cut(function: Sampled) -> Sampled:
-            return replace(function, layers=function.layers[:, inside])
-
-        factors = [cut(function) for function in functions]
+        first, last = span.first, span.last  # the density vanishes elsewhere
+        density, *factors = [each.on(first, last) for each in (self.density(law), *functions)]
         return bulk.monomial_integrals(
-            cut(self.density(law)), factors, exponents, self.rule, self.half[inside]
+            density, factors, exponents, self.rule, self.half[first:last]
         )
 
     def running(self, products: Sequence[Sequence[Sampled]], from_left: bool) -> list[Sampled]:
-        """t -> ∫ over (-∞, t), or over (t, ∞), of products of functions without batch axes."""
         found: list[Sampled] = []
         for batch in self._batches(products):
             whole = indefinite(multiply_each(batch, self._nodes), self.rule, self.half, from_left)
@@ -238,14 +222,6 @@ class Float64Algebra:
         size = max(1, _BATCH // (self._height * self.grid.panels))
         for start in range(0, len(products), size):
             yield products[start : start + size]
-
-    @property
-    def _nodes(self) -> int:
-        return len(self.rule.nodes)
-
-    @property
-    def _height(self) -> int:
-        return self._nodes + len(self.rule.ratios) + 2
 
     def _leaf(self, function: int, law: Distribution) -> Sampled:
         key = (function, law)

@@ -11,15 +11,15 @@ from the same rule on [0, θ_j], which is exact for the degree 2n - 2. See `conv
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fractions import Fraction
 from functools import cache
-from itertools import chain
 
 import numpy as np
 from flint import arb, arb_mat
 from numpy.typing import NDArray
 
-from dipapprox.arithmetic.legendre import Rule, legendre_nodes
+from dipapprox.arithmetic.legendre import Rule, double_above, legendre_nodes
 from dipapprox.arithmetic.precision import precision
 from dipapprox.arithmetic.rounding import SAFE
 from dipapprox.data_classes import dataclass
@@ -65,7 +65,7 @@ def bilinear(count: int, ratios: tuple[float, ...]) -> Bilinear:
             [[(2 * m + 1) * w * x.legendre_p(arb(m)) / 2 for x, w in pairs] for m in range(count)]
         )
         weights = arb_mat(
-            [[own[i] / 2 if i == k else 0 for k in range(count)] for i in range(count)]
+            [[w / 2 if i == k else 0 for k in range(count)] for i, w in enumerate(own)]
         )
         first = np.empty((count,) * 3)
         wrong, sizes = [], []
@@ -75,33 +75,31 @@ def bilinear(count: int, ratios: tuple[float, ...]) -> Bilinear:
             values = arb_mat([[x.legendre_p(arb(m)) for m in range(count)] for x in places])
             basis = values * transform  # basis[i, a] = l_a at θ_j τ_i
             mirrored = arb_mat(list(reversed(basis.tolist())))
-            matrix = (basis.transpose() * weights * mirrored * theta).tolist()
-            first[j] = [[float(entry.mid()) for entry in row] for row in matrix]
-            rounded = zip(chain.from_iterable(matrix), first[j].ravel().tolist(), strict=True)
-            wrong.append(
-                _upper(sum((abs(exact - arb(double)) for exact, double in rounded), arb(0)))
-            )
-            sizes.append(_upper(sum((abs(entry) for row in matrix for entry in row), arb(0))))
-        coefficients = [[float(entry.mid()) for entry in row] for row in transform.tolist()]
-        lebesgue = _upper(sum((abs(e) for row in transform.tolist() for e in row), arb(0))) * SAFE
-        radii = [arb(r) for r in ratios]
+            exact = (basis.transpose() * weights * mirrored * theta).entries()
+            doubles = [float(entry.mid()) for entry in exact]
+            first[j] = np.array(doubles).reshape(count, count)
+            wrong.append(_one_norm(e - arb(d) for e, d in zip(exact, doubles, strict=True)))
+            sizes.append(_one_norm(exact))
+        coefficients = np.array([float(entry.mid()) for entry in transform.entries()])
+        lebesgue = _one_norm(transform.entries()) * SAFE
         interpolation = [
-            _upper((1 + arb(lebesgue)) * 2 * r ** (1 - count) / (r - 1)) for r in radii
+            double_above((1 + arb(lebesgue)) * 2 * r ** (1 - count) / (r - 1))
+            for r in map(arb, ratios)
         ]
     return Bilinear(
         first,
         np.ascontiguousarray(first[::-1, ::-1, ::-1]),
         2 * max(wrong) * SAFE,
         max(map(sum, zip(sizes, reversed(sizes), strict=True))) * SAFE,
-        np.array(coefficients),
+        coefficients.reshape(count, count),
         lebesgue,
         np.array(interpolation),
     )
 
 
-def _upper(value: arb) -> float:
-    bound = float(value.upper())
-    return bound + abs(bound) * 2.0**-50
+def _one_norm(entries: Iterable[arb]) -> float:
+    """An upper bound of Σ |entry|."""
+    return double_above(sum(map(abs, entries), arb(0)))
 
 
 def interpolation_errors(ellipses: Array, matrices: Bilinear) -> Array:
@@ -152,7 +150,7 @@ class ConvolutionKernel:
 def function_kernel(function: Sampled, start: int, rule: Rule) -> ConvolutionKernel:
     """Prepare a function without batch axes whose first panel is [start w, (start + 1) w]."""
     first, last = support(function, rule)
-    inner = cut(function, first, last)
+    inner = function.on(first, last)
     matrices = bilinear(len(rule.nodes), tuple(rule.ratios.tolist()))
     error, sup, ellipses = bounds_of(inner, rule)
     pairs = _pairs(inner.layers[: len(rule.nodes)])
@@ -195,8 +193,7 @@ def law_kernel(law: Distribution, width: Fraction, reach: int, rule: Rule) -> Co
     nodes, size = len(rule.nodes), 2 * reach + 1
     mean = law.mean / width
     require_reach(law, width, reach)
-    table, relative = _table(law, width, reach, rule)
-    real, local = _law_majorants(law, width, reach, rule)
+    table, relative, real, local = _tables(law, width, reach, rule)
     pairs, sup, error, truncated = np.zeros((2 * nodes, 0)), *np.zeros((3, size))
     products = range(0)
     masses = np.abs(table).sum(axis=1) * SAFE
@@ -265,8 +262,10 @@ def _around_mean(law: Distribution, width: Fraction, rule: Rule) -> Sampled:
     return Sampled(layers, density.roundings, density.least)
 
 
-def _table(law: Distribution, width: Fraction, reach: int, rule: Rule) -> tuple[Array, Array]:
-    """The table of a law, and the relative errors of its entries by difference.
+def _tables(
+    law: Distribution, width: Fraction, reach: int, rule: Rule
+) -> tuple[Array, Array, Array, Array]:
+    """The table of a law, the relative errors of its entries by difference, `real` and `local`.
 
     z = (d - μ/w + (x_j - x_i) / 2) w/σ is at most w/σ from (d - μ/w) w/σ, with an error of at most
     2^-50 (|d - μ/w| + |μ/w| + 1) w/σ; so the density's relative error is at most 1.01 times what
@@ -278,32 +277,17 @@ def _table(law: Distribution, width: Fraction, reach: int, rule: Rule) -> tuple[
     z = (differences + between[..., None]) * ratio
     moved = 2.0**-50 * (np.abs(differences) + 1 + abs(mean)) * ratio
     weights = rule.from_left[:, -1] / (2 * scale)
-    density = law.real.at_differences(z, differences)
-    relative = law.real.moved(differences * ratio, ratio, moved)
-    return density * weights[None, :, None], 1.01 * relative + 2.0**-48
-
-
-def _law_majorants(
-    law: Distribution, width: Fraction, reach: int, rule: Rule
-) -> tuple[Array, Array]:
-    """`real` and `local` of a law."""
-    mean, ratio, scale = (float(x) for x in (law.mean / width, width / law.scale, law.scale))
-    differences = np.arange(-reach, reach + 1, dtype=np.float64) - mean
+    table = law.real.at_differences(z, differences) * weights[None, :, None]
+    relative = 1.01 * law.real.moved(differences * ratio, ratio, moved) + 2.0**-48
     slack = 2.0**-30 * (1 + abs(mean) + reach)
-    return law.real.beyond(differences, slack, ratio, scale, rule)
+    return table, relative, *law.real.beyond(differences, slack, ratio, scale, rule)
 
 
 def bounds_of(function: Sampled, rule: Rule) -> tuple[Array, Array, Array]:
     """Bounds E, S and the majorants on ellipses of every panel."""
     errors = panel_errors(function, rule)
-    nodes = len(rule.nodes)
-    kappa = errors.kappa
-    sup = function.layers[nodes] * (kappa * SAFE)
-    return (
-        errors.values * SAFE,
-        sup + errors.values * SAFE,
-        function.layers[nodes + 1 : -1] * (kappa * SAFE),
-    )
+    sup, *ellipses = function.layers[len(rule.nodes) : -1] * (errors.kappa * SAFE)
+    return errors.values * SAFE, sup + errors.values * SAFE, np.array(ellipses)
 
 
 def _max_of_neighbours(panels: Array) -> Array:
@@ -319,8 +303,3 @@ def support(function: Sampled, rule: Rule) -> tuple[int, int]:
     """The first panel on which a function is not 0, and the one after the last."""
     (places,) = np.nonzero(function.layers[len(rule.nodes)])
     return (int(places[0]), int(places[-1]) + 1) if len(places) else (0, 0)
-
-
-def cut(function: Sampled, first: int, last: int) -> Sampled:
-    """Return a function on some of its panels."""
-    return Sampled(function.layers[:, first:last], function.roundings, function.least)

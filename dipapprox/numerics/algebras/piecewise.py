@@ -102,13 +102,11 @@ class FunctionAlgebra(Protocol[F, V]):
 
 # --- long products from short ones, in any algebra ------------------------------------------------
 
-Product = Callable[[F, F], F]
-
 
 class SharedProducts(Generic[F]):
     """Multiplies the factors of many products; neighbours that begin alike share that part."""
 
-    def __init__(self, product: Product[F]) -> None:
+    def __init__(self, product: Callable[[F, F], F]) -> None:
         self._product = product
         self._before: list[tuple[F, F]] = []  # the latest factors, and the products up to each
 
@@ -128,7 +126,6 @@ class SharedProducts(Generic[F]):
 
 P = TypeVar("P")
 C = TypeVar("C")
-
 
 Marks = tuple[int, ...]
 
@@ -158,6 +155,8 @@ class Piecewise(Generic[P]):
 
 class PiecewiseAlgebra(ABC, Generic[P, C, V]):
     """A `FunctionAlgebra` of pieces P, whose integrals up to a mark are C and over the line V.
+
+    Functions are as said there; batches are of one, as what products share is remembered anyway.
 
     Args:
         nothing: The piece of a function that is 0.
@@ -216,30 +215,25 @@ class PiecewiseAlgebra(ABC, Generic[P, C, V]):
 
     # --- the algebra --------------------------------------------------------------------------
 
-    @property
-    def together(self) -> int:
-        """How many products to hand over at a time."""
-        return 1
+    together = 1
 
     def density(self, law: Distribution) -> Piecewise[P]:
-        """The density of the law, restricted where the algebra has a grid."""
         return self._cached("density", law, lambda: self._density(law))
 
     def cdf(self, law: Distribution) -> Piecewise[P]:
-        """t -> its mass below t."""
         return self._cached("cdf", law, lambda: self._integrate(self.density(law), True))
 
     def survival(self, law: Distribution) -> Piecewise[P]:
-        """t -> its mass above t."""
         return self._cached("survival", law, lambda: self._integrate(self.density(law), False))
 
     def restrict(
         self, function: Piecewise[P], lower: Fraction | None, upper: Fraction | None
     ) -> Piecewise[P]:
-        """t -> function(t) between the bounds, else 0."""
         low = None if lower is None else self.mark(lower)
         high = None if upper is None else self.mark(upper)
-        cuts = [cut for cut in (low, high) if cut is not None and not self._vanishes(function, cut)]
+        # Where the function is 0 there is nothing to cut.
+        places = ((cut, bisect_left(function.marks, cut)) for cut in (low, high) if cut is not None)
+        cuts = [cut for cut, k in places if not self._is_nothing(function.pieces[k])]
         marks = union(function.marks, cuts)
         kept = [
             self._part(piece, whole, (start, end))
@@ -256,7 +250,6 @@ class PiecewiseAlgebra(ABC, Generic[P, C, V]):
         return self._made(marks, self._times(pairs))
 
     def moved(self, function: Piecewise[P], offset: Fraction) -> Piecewise[P]:
-        """t -> function(t + offset)."""
         return self.shifted(function, self.mark(offset))
 
     def shifted(self, function: Piecewise[P], by: int) -> Piecewise[P]:
@@ -265,22 +258,18 @@ class PiecewiseAlgebra(ABC, Generic[P, C, V]):
         return self._made(marks, [self._moved(piece, by) for piece in function.pieces])
 
     def difference(self, upper: Piecewise[P], lower: Piecewise[P]) -> Piecewise[P]:
-        """t -> upper(t) - lower(t), which is known to lie between 0 and `upper`."""
         marks, pairs = self._aligned(upper, lower)
         return self._made(marks, [self._minus(*pair) for pair in pairs])
 
     def products(self, products: Sequence[Sequence[Piecewise[P]]]) -> list[Piecewise[P]]:
-        """Multiply the factors of each."""
         return list(self._products.of(products))
 
     def product_totals(self, products: Sequence[Sequence[Piecewise[P]]]) -> list[V]:
-        """∫ over the line of every product of functions."""
         return [self._total(function) for function in self._products.of(products)]
 
     def running(
         self, products: Sequence[Sequence[Piecewise[P]]], from_left: bool
     ) -> list[Piecewise[P]]:
-        """t -> ∫ over (-∞, t), or over (t, ∞), of every product of functions."""
         return [self._integrate(function, from_left) for function in self._products.of(products)]
 
     # --- on marks -----------------------------------------------------------------------------
@@ -300,10 +289,6 @@ class PiecewiseAlgebra(ABC, Generic[P, C, V]):
             else:
                 found.append((self._part(f, wide, ends), self._part(g, broad, ends)))
         return marks, found
-
-    def _vanishes(self, function: Piecewise[P], cut: int) -> bool:
-        """Whether a function is 0 about a place that is no mark of it."""
-        return self._is_nothing(function.pieces[bisect_left(function.marks, cut)])
 
     def _integrate(self, function: Piecewise[P], from_left: bool) -> Piecewise[P]:
         pieces, ends = function.pieces, function.ends

@@ -70,6 +70,10 @@ class Sampled:
     roundings: Roundings
     least: float
 
+    def on(self, first: int, last: int) -> Sampled:
+        """The function on the panels first, …, last - 1."""
+        return Sampled(self.layers[..., first:last], self.roundings, self.least)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PanelErrors:
@@ -118,16 +122,10 @@ def multiply_each(
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def panel_errors(function: Sampled, rule: Rule) -> PanelErrors:
-    """Bound what the node values' errors and rounding can do."""
-    return _panel_errors(function, rule)
-
-
-@np.errstate(over="ignore", invalid="ignore")
 def definite(function: Sampled, rule: Rule, half: Array) -> tuple[Array, Array]:
     """∫ over all panels: the values and the bounds on their errors, batch-shaped."""
-    errors = _panel_errors(function, rule)
-    sampling = sampling_error(function, rule.total_error[:, None], errors.kappa)
+    errors = panel_errors(function, rule)
+    sampling = _sampling_errors(function, rule.total_error[None], errors.kappa)[..., 0, :]
     panels = rule.from_left[:, -1] @ function.layers[..., : len(rule.nodes), :] * half
     error = half * (2 * errors.values + sampling + errors.rounding + _TINY)
     error += (function.layers.shape[-1] + 4) * UNIT_ROUNDOFF * np.abs(panels)
@@ -139,10 +137,10 @@ def indefinite(function: Sampled, rule: Rule, half: Array, from_left: bool) -> S
     """∫ from the left (right) end of the grid to t."""
     order = slice(None) if from_left else slice(None, None, -1)
     nodes, count = len(rule.nodes), function.layers.shape[-1]
-    errors = _panel_errors(function, rule)
+    errors = panel_errors(function, rule)
     # Row 0: the panels' totals, row 1: the integrals inside them; λ and 2 are at most the norm.
-    factors = np.stack([rule.total_error, rule.partial_error])[:, :, None]
-    sampling = sampling_error(function, factors, errors.kappa)
+    factors = np.stack([rule.total_error, rule.partial_error])
+    sampling = _sampling_errors(function, factors, errors.kappa)
     within = rule.norm * errors.values + errors.rounding + _TINY
     within = half * (within[..., None, :] + sampling)
     matrix = (rule.from_left if from_left else rule.from_right).T
@@ -165,7 +163,7 @@ def indefinite(function: Sampled, rule: Rule, half: Array, from_left: bool) -> S
     ellipses += sup[..., None, :]
     ellipses *= SAFE
     layers[..., -1, :] = 1 + error * SAFE / sup
-    return Sampled(layers, 1, _floor_of(sup))
+    return Sampled(layers, 1, max(FLOOR, float(sup.min())))  # the floor where it is nan
 
 
 @np.errstate(over="ignore", invalid="ignore")
@@ -193,24 +191,21 @@ def difference(upper: Sampled, lower: Sampled, nodes: int) -> Sampled:
     return Sampled(layers, roundings, upper.least)
 
 
-def sampling_error(function: Sampled, factors: Array, kappa: float | Array) -> Array:
+def _sampling_errors(function: Sampled, factors: Array, kappa: float | Array) -> Array:
     """min over r of κ m_r * factor, per panel; an ellipse with m_r = inf or nan says nothing.
 
     Args:
-        function: R ellipses.
-        factors: Shape (R, 1), or (K, R, 1) for K rows of errors.
+        factors: By row of errors and ellipse, shape (K, R).
         kappa: As in `PanelErrors`.
     """
-    ellipses = factors.shape[-2]
-    majorants = function.layers[..., -1 - ellipses : -1, :]
-    if factors.ndim == 2:
-        alone: Array = np.fmin.reduce(majorants * factors, axis=-2)
-        return kappa * alone
-    least: Array = np.fmin.reduce(majorants[..., None, :, :] * factors, axis=-2)
+    majorants = function.layers[..., None, -1 - factors.shape[-1] : -1, :]
+    least: Array = np.fmin.reduce(majorants * factors[..., None], axis=-2)
     return np.asarray(kappa)[..., None] * least
 
 
-def _panel_errors(function: Sampled, rule: Rule) -> PanelErrors:
+@np.errstate(over="ignore", invalid="ignore")
+def panel_errors(function: Sampled, rule: Rule) -> PanelErrors:
+    """Bound what the node values' errors and rounding can do."""
     if np.max(function.roundings) > 2**40:  # κ <= 1 + 1.01 k u needs it
         raise BrokenInvariant("a function went through more than 2^40 roundings")
     nodes = len(rule.nodes)
@@ -221,9 +216,3 @@ def _panel_errors(function: Sampled, rule: Rule) -> PanelErrors:
     values = sup * ((amplification - 1) + excess * amplification)
     rounding = ((nodes + 6) * UNIT_ROUNDOFF * rule.norm * kappa) * sup * amplification
     return PanelErrors(values, rounding, kappa)
-
-
-def _floor_of(sups: Array) -> float:
-    """A lower bound of majorants that are at least `sups`, themselves >= 2^-900 or nan."""
-    least = float(sups.min())
-    return least if least >= FLOOR else FLOOR
