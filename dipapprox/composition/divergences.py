@@ -7,7 +7,7 @@ are right.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
@@ -34,7 +34,9 @@ _NODES = 16
 _CLOSE, _BEYOND = 1e-10, 50.0
 """What is no more counts as allowed; and how far away orders are thought to change."""
 
-_Point = tuple[Fraction, Fraction]
+Point = tuple[Fraction, Fraction]
+
+_ORIGIN: Point = (Fraction(1), Fraction(0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,18 +50,20 @@ class Divergences:
     """
 
     rho: Fraction
-    points: tuple[_Point, ...]
+    points: tuple[Point, ...]
 
     @classmethod
     def of(cls, statements: Sequence[tuple[Statement, int]]) -> Divergences:
         """Add up statements, each so often."""
-        rho, chains = Fraction(0), list[tuple[list[_Point], int]]()
+        rho, chains = Fraction(0), list[tuple[list[Point], int]]()
         for statement, times in statements:
             match statement:
                 case ConcentratedStatement(own):
                     rho += own * times
                 case RenyiStatement(orders):
-                    chains.append((_convex((a, (a - 1) * d) for a, d in orders), times))
+                    chains.append(
+                        (lower_hull([_ORIGIN, *((a, (a - 1) * d) for a, d in orders)]), times)
+                    )
         last = min((chain[-1][0] for chain, _ in chains), default=Fraction(1))
         places = sorted({a for chain, _ in chains for a, _ in chain if a <= last} | {last})
         return cls(
@@ -76,21 +80,22 @@ class Divergences:
         return self.rho * order + _at(self.points, order) / (order - 1)
 
 
-def _convex(points: Iterator[_Point]) -> list[_Point]:
-    """Return (1, 0) and those points between which chords are below all of them."""
-    kept = [(Fraction(1), Fraction(0))]
-    for a, k in sorted(points):
-        while len(kept) > 1:
-            (b, m), (c, n) = kept[-2:]
-            if (n - m) * (a - b) < (k - m) * (c - b):
-                break
-            kept.pop()
-        if a > kept[-1][0]:
-            kept.append((a, k))
-    return kept
+def lower_hull(points: Iterable[Point]) -> list[Point]:
+    """Return the greatest convex chain below points, ascending in their places."""
+    chain: list[Point] = []
+    for point in sorted(dict(sorted(points, reverse=True)).items()):  # of equal places the least
+        while len(chain) > 1 and slope(chain[-2], point) <= slope(*chain[-2:]):
+            chain.pop()
+        chain.append(point)
+    return chain
 
 
-def _at(points: Sequence[_Point], order: Fraction) -> Fraction:
+def slope(one: Point, two: Point) -> Fraction:
+    """Return that of the line through two points."""
+    return (two[1] - one[1]) / (two[0] - one[0])
+
+
+def _at(points: Sequence[Point], order: Fraction) -> Fraction:
     """Return the value between points."""
     if len(points) == 1:
         return Fraction(0)

@@ -33,7 +33,7 @@ from dipapprox.limits import Limits
 from dipapprox.pairs.divergence import Attempt, ExactSide, Growth, Probabilities, divergence
 from dipapprox.pairs.search import ExactPairs, precisions
 from dipapprox.pairs.selections import Pair
-from dipapprox.privacy.decisions.divergences import Distributions, Functions, Obstacle
+from dipapprox.privacy.decisions.divergences import Distributions, Functions, Obstacle, probability
 from dipapprox.semantics.state import FinalStates
 
 _LARGEST_PRECISION = 2**17
@@ -125,10 +125,7 @@ class ExactDeltas(ExactPairs):
         key = number, bits
         if key not in self._values:
             value = enclose_at(self._functions.known[number], _ONE, bits, self._limits)
-            found = UNIT
-            if not isinstance(value, NotEnclosed):
-                found = value.intersect(UNIT, "the exact form of a probability")
-            self._values[key] = found
+            self._values[key] = probability(value)
         return self._values[key]
 
 

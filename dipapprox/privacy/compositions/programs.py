@@ -45,6 +45,7 @@ import numpy as np
 
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.arithmetic.rounding import sound_arithmetic
+from dipapprox.composition.divergences import Point, lower_hull, slope
 from dipapprox.composition.mechanisms import Adjacency, Atoms, Between, Masses
 from dipapprox.data_classes import replace
 from dipapprox.errors import LimitReached, UserError
@@ -229,34 +230,28 @@ def ends_of(above: Masses, below: Masses, adjacency: Adjacency) -> tuple[Atoms, 
     )
 
 
-def hull(points: Sequence[tuple[Fraction, Fraction]]) -> Masses:
+def hull(points: Sequence[Point]) -> Masses:
     """Return the atoms of the greatest profile of a symmetric relation that obeys upper bounds.
 
     Args:
         points: (x, at least D(x)), ascending from x = 1.
     """
-    falling: list[tuple[Fraction, Fraction]] = []
+    falling: list[Point] = []
     least = _ONE
     for x, value in points:
         least = min(least, value)
         falling.append((x, least))
-    turned = [(1 / x, 1 - 1 / x + value / x) for x, value in reversed(falling[1:])]
-    return atoms_of_chain(lower_hull([(_ZERO, _ONE), *turned, *falling]))
+    return atoms_of_chain(lower_hull([(_ZERO, _ONE), *reversed_pair(falling), *falling]))
 
 
-def lower_hull(points: Iterable[tuple[Fraction, Fraction]]) -> list[tuple[Fraction, Fraction]]:
-    """Return the greatest convex chain below points, ascending in their places."""
-    chain: list[tuple[Fraction, Fraction]] = []
-    for x, y in points:
-        while len(chain) > 1 and _slope(chain[-2], (x, y)) <= _slope(chain[-2], chain[-1]):
-            chain.pop()
-        chain.append((x, y))
-    return chain
+def reversed_pair(points: Sequence[Point]) -> list[Point]:
+    """Return what points from x = 1 on tell of the reversed pair below it, ascending."""
+    return [(1 / x, 1 - 1 / x + value / x) for x, value in reversed(points[1:])]
 
 
-def atoms_of_chain(chain: Sequence[tuple[Fraction, Fraction]]) -> Masses:
+def atoms_of_chain(chain: Sequence[Point]) -> Masses:
     """Return masses whose profile is a chain of chords, from 0 on, and its last value beyond."""
-    slopes = [_slope(one, two) for one, two in pairwise(chain)] + [_ZERO]
+    slopes = [slope(one, two) for one, two in pairwise(chain)] + [_ZERO]
     found = []
     for (x, _), before, after in zip(chain[1:], slopes, slopes[1:], strict=False):
         mass = x * (after - before)
@@ -366,10 +361,6 @@ def _merged(group: Row) -> tuple[Enclosure, Enclosure]:
     rates = (q.lower / p.upper for p, q in group if p.upper)
     least = first.upper * min(rates, default=_ZERO)
     return first, Enclosure(min(least, second.lower), second.upper)
-
-
-def _slope(one: tuple[Fraction, Fraction], two: tuple[Fraction, Fraction]) -> Fraction:
-    return (two[1] - one[1]) / (two[0] - one[0])
 
 
 # --- guesses, in floating point: where to look ----------------------------------------------------

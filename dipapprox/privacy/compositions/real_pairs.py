@@ -22,6 +22,7 @@ from math import exp
 from typing import TypeVar
 
 from dipapprox.arithmetic.rounding import sound_arithmetic
+from dipapprox.composition.divergences import lower_hull
 from dipapprox.composition.mechanisms import Adjacency, Between, Masses
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import LimitReached, UserError
@@ -29,7 +30,7 @@ from dipapprox.pairs.divergence import Factor
 from dipapprox.pairs.published.couplings import Couplings
 from dipapprox.pairs.published.together import PublishedPairs
 from dipapprox.pairs.selections import Pair
-from dipapprox.privacy.compositions.programs import atoms_of_chain, ends_of, hull, lower_hull
+from dipapprox.privacy.compositions.programs import atoms_of_chain, ends_of, hull, reversed_pair
 from dipapprox.privacy.compositions.real_programs import Known, inner_hull_of
 from dipapprox.privacy.run import Setting
 from dipapprox.privacy.sources import open_published
@@ -239,11 +240,8 @@ class RefinedPairs:
             [min(Fraction(u + _ALIKE, _UNIT), _ONE) for u in self._classes[k].upper]
             for k in (number, self._classes[number].reverse)
         )
-        ahead = list(zip(self._places, own, strict=True))
-        back = [
-            (1 / x, 1 - 1 / x + u / x) for x, u in zip(self._places[1:], other[1:], strict=True)
-        ]
-        return atoms_of_chain(lower_hull([(_ZERO, _ONE), *reversed(back), *ahead]))
+        ahead, back = (list(zip(self._places, each, strict=True)) for each in (own, other))
+        return atoms_of_chain(lower_hull([(_ZERO, _ONE), *reversed_pair(back), *ahead]))
 
     def _below(self, number: int) -> Masses:
         """Atoms below a class."""

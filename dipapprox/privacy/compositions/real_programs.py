@@ -23,17 +23,18 @@ differential privacy, 2022, theorem 2.10.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import pairwise
 from math import exp, log
 
 from dipapprox.arithmetic.rounding import sound_arithmetic
+from dipapprox.composition.divergences import Point, lower_hull
 from dipapprox.composition.mechanisms import Adjacency, Between, Masses
 from dipapprox.errors import UserError
 from dipapprox.pairs.divergence import Factor
 from dipapprox.pairs.maximum import Maximum
-from dipapprox.privacy.compositions.programs import atoms_of_chain, ends_of, hull, lower_hull
+from dipapprox.privacy.compositions.programs import atoms_of_chain, ends_of, hull, reversed_pair
 from dipapprox.privacy.profiles.profile import Profiler
 from dipapprox.privacy.run import Setting
 from dipapprox.privacy.subjects import executed_for
@@ -86,8 +87,9 @@ def bounds_of_real_program(
 
 def inner_hull_of(known: Sequence[Known], reverse: Sequence[Known]) -> Masses:
     """Return the same as `inner_hull` of what is known of a pair and its reverse from x = 1 on."""
-    turned = [(1 / x, 1 - 1 / x + low / x, 1 - 1 / x + high / x) for x, low, high in reverse[1:]]
-    return inner_hull([*reversed(turned), *known])
+    lows, highs = (reversed_pair([(each[0], each[k]) for each in reverse]) for k in (1, 2))
+    turned = [(x, low, high) for (x, low), (_, high) in zip(lows, highs, strict=True)]
+    return inner_hull([*turned, *known])
 
 
 def inner_hull(known: Sequence[Known]) -> Masses:
@@ -107,7 +109,7 @@ def inner_hull(known: Sequence[Known]) -> Masses:
             after, _, high = points[k + 2]
             right = (high - other) / (after - y)
         corners += _greater((x, low, left), (y, other, right))
-    chain = lower_hull(_least_values(corners))
+    chain = lower_hull(corners)
     # Beyond the last place nothing is known but that profiles are not negative.
     last = chain[-1][0]
     chain = lower_hull([*chain[:-1], (last, min(chain[-1][1], _ZERO))])
@@ -120,12 +122,9 @@ def inner_hull(known: Sequence[Known]) -> Masses:
     return atoms_of_chain(ended)
 
 
-_Corner = tuple[Fraction, Fraction]
-
-
 def _greater(
     one: tuple[Fraction, Fraction, Fraction], two: tuple[Fraction, Fraction, Fraction]
-) -> list[_Corner]:
+) -> list[Point]:
     """The greater of two lines between two places; each by a place, its value and its slope."""
     (x, low, left), (y, other, right) = one, two
     places = [x, y]
@@ -136,19 +135,11 @@ def _greater(
     return [(place, max(low + left * (place - x), other + right * (place - y))) for place in places]
 
 
-def _least_values(corners: Iterable[_Corner]) -> list[_Corner]:
-    """The lesser value where there are two at one place."""
-    found: dict[Fraction, Fraction] = {}
-    for x, value in corners:
-        found[x] = min(value, found.get(x, value))
-    return sorted(found.items())
-
-
-def _at_least(chain: Sequence[_Corner], line: tuple[Fraction, Fraction]) -> list[_Corner]:
+def _at_least(chain: Sequence[Point], line: tuple[Fraction, Fraction]) -> list[Point]:
     """The greater one of a convex chain and of a line, value and slope at 0."""
     constant, slope = line
-    found: list[_Corner] = []
-    before: tuple[_Corner, Fraction] | None = None
+    found: list[Point] = []
+    before: tuple[Point, Fraction] | None = None
     for x, value in chain:
         floor = constant + slope * x
         more = value - floor

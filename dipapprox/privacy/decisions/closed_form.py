@@ -2,61 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 
-from dipapprox.data_classes import dataclass
 from dipapprox.digits import exact_text
 from dipapprox.exponentials import Exponent, ExponentialPolynomial, ExponentialRatio
 
 
-@dataclass(frozen=True, slots=True)
-class _Notation:
-    """How the pieces of a formula are written.
-
-    Attributes:
-        fraction: A positive rational.
-        eps: A positive power of ε.
-        exponential: e to the rate * ε, rate not 0.
-        power: A formula in parentheses to a power >= 2.
-        group: A numerator of several terms.
-        quotient: Numerator over denominator.
-        has_bars: Whether fractions are written with bars, so that a factor needs no parentheses.
-    """
-
-    fraction: Callable[[Fraction], str]
-    eps: Callable[[int], str]
-    exponential: Callable[[Fraction], str]
-    power: Callable[[str, int], str]
-    group: Callable[[str], str]
-    quotient: Callable[[str, str], str]
-    has_bars: bool
-
-
 def as_text(function: ExponentialRatio) -> str:
     """Write a function like "1/2 - 7/16 e^(-ε/4)"; what it prints is in ASCII but for ε."""
-    return _ratio(function, _TEXT)
+    return _Text().ratio(function)
 
 
 def as_latex(function: ExponentialRatio) -> str:
     r"""Write a function like "\frac{1}{2} - \frac{7}{16} e^{-\varepsilon/4}"."""
-    return _ratio(function, _LATEX)
-
-
-def _ratio(function: ExponentialRatio, notation: _Notation) -> str:
-    function = without_exponential_factors(function)
-    numerator = _polynomial(function.numerator, notation)
-    if not function.denominator:
-        return numerator
-    if len(function.numerator.terms) > 1:
-        numerator = notation.group(numerator)
-    factors = []
-    for factor, exponent in function.denominator:
-        text = _polynomial(factor, notation)
-        if len(function.denominator) > 1 or exponent > 1 or not notation.has_bars:
-            text = f"({text})"
-        factors.append(text if exponent == 1 else notation.power(text, exponent))
-    return notation.quotient(numerator, " ".join(factors))
+    return _Latex().ratio(function)
 
 
 def without_exponential_factors(function: ExponentialRatio) -> ExponentialRatio:
@@ -72,67 +31,87 @@ def without_exponential_factors(function: ExponentialRatio) -> ExponentialRatio:
     return ExponentialRatio(numerator, tuple(kept))
 
 
-def _polynomial(function: ExponentialPolynomial, notation: _Notation) -> str:
-    """Write the terms, the slowest to vanish first."""
-    if not function:
-        return "0"
-    text = ""
-    for exponent, coefficient in sorted(function.terms, key=_decay):
-        if text:
-            text += " + " if coefficient > 0 else " - "
-        elif coefficient < 0:
-            text = "-"
-        text += _term(exponent, abs(coefficient), notation)
-    return text
-
-
 def _decay(term: tuple[Exponent, Fraction]) -> tuple[Fraction, int]:
     (power, rate), _ = term
     return -rate, -power
 
 
-def _term(exponent: Exponent, coefficient: Fraction, notation: _Notation) -> str:
-    power, rate = exponent
-    parts = [notation.fraction(coefficient)] if coefficient != 1 or not (power or rate) else []
-    if power:
-        parts.append(notation.eps(power))
-    if rate:
-        parts.append(notation.exponential(rate))
-    return " ".join(parts)
+class _Text:
+    """How formulas and their pieces are written."""
 
+    epsilon = "ε"
+    power, exponential = "{}^{}", "{}^({})"
+    has_bars = False
+    """Whether fractions are written with bars, so that a factor needs no parentheses."""
 
-def _rate(rate: Fraction, eps: str) -> str:
-    """Write rate * ε: "-ε/4", "3 ε/2"."""
-    sign = "-" if rate < 0 else ""
-    top = "" if abs(rate.numerator) == 1 else f"{exact_text(abs(rate.numerator))} "
-    bottom = "" if rate.denominator == 1 else f"/{exact_text(rate.denominator)}"
-    return f"{sign}{top}{eps}{bottom}"
-
-
-def _latex_fraction(value: Fraction) -> str:
-    if value.denominator == 1:
+    def fraction(self, value: Fraction) -> str:
+        """A positive rational."""
         return exact_text(value)
-    return rf"\frac{{{exact_text(value.numerator)}}}{{{exact_text(value.denominator)}}}"
+
+    def quotient(self, top: str, bottom: str, several: bool) -> str:
+        """A fraction, of one term or several over a product."""
+        top = f"({top})" if several else top
+        return f"{top} / ({bottom})" if " (" in bottom else f"{top} / {bottom}"
+
+    def ratio(self, function: ExponentialRatio) -> str:
+        """A whole function."""
+        function = without_exponential_factors(function)
+        numerator = self.polynomial(function.numerator)
+        if not function.denominator:
+            return numerator
+        factors = []
+        for factor, exponent in function.denominator:
+            text = self.polynomial(factor)
+            if len(function.denominator) > 1 or exponent > 1 or not self.has_bars:
+                text = f"({text})"
+            factors.append(text if exponent == 1 else self.power.format(text, exponent))
+        return self.quotient(numerator, " ".join(factors), len(function.numerator.terms) > 1)
+
+    def polynomial(self, function: ExponentialPolynomial) -> str:
+        """The terms, the slowest to vanish first."""
+        text = ""
+        for exponent, coefficient in sorted(function.terms, key=_decay):
+            if text:
+                text += " + " if coefficient > 0 else " - "
+            elif coefficient < 0:
+                text = "-"
+            text += self.term(exponent, abs(coefficient))
+        return text or "0"
+
+    def term(self, exponent: Exponent, coefficient: Fraction) -> str:
+        """A term, without its sign."""
+        power, rate = exponent
+        parts = [self.fraction(coefficient)] if coefficient != 1 or not (power or rate) else []
+        if power:
+            parts.append(self.epsilon if power == 1 else self.power.format(self.epsilon, power))
+        if rate:
+            parts.append(self.growth(rate))
+        return " ".join(parts)
+
+    def growth(self, rate: Fraction) -> str:
+        """e to the rate * ε: "e^(3 ε/2)"."""
+        return "e^ε" if rate == 1 else self.exponential.format("e", self.multiple(rate))
+
+    def multiple(self, rate: Fraction) -> str:
+        """rate * ε: "-ε/4", "3 ε/2"."""
+        sign = "-" if rate < 0 else ""
+        top = "" if abs(rate.numerator) == 1 else f"{exact_text(abs(rate.numerator))} "
+        bottom = "" if rate.denominator == 1 else f"/{exact_text(rate.denominator)}"
+        return f"{sign}{top}{self.epsilon}{bottom}"
 
 
-_EPSILON = r"\varepsilon"
+class _Latex(_Text):
+    epsilon = r"\varepsilon"
+    power = "{}^{{{}}}"
+    has_bars = True
 
-_TEXT = _Notation(
-    fraction=exact_text,
-    eps=lambda power: "ε" if power == 1 else f"ε^{power}",
-    exponential=lambda rate: "e^ε" if rate == 1 else f"e^({_rate(rate, 'ε')})",
-    power=lambda formula, exponent: f"{formula}^{exponent}",
-    group="({})".format,
-    quotient=lambda top, bottom: f"{top} / ({bottom})" if " (" in bottom else f"{top} / {bottom}",
-    has_bars=False,
-)
+    def fraction(self, value: Fraction) -> str:
+        if value.denominator == 1:
+            return exact_text(value)
+        return rf"\frac{{{exact_text(value.numerator)}}}{{{exact_text(value.denominator)}}}"
 
-_LATEX = _Notation(
-    fraction=_latex_fraction,
-    eps=lambda power: _EPSILON if power == 1 else f"{_EPSILON}^{{{power}}}",
-    exponential=lambda rate: f"e^{{{_rate(rate, _EPSILON)}}}",
-    power=lambda formula, exponent: f"{formula}^{{{exponent}}}",
-    group=str,
-    quotient=lambda top, bottom: rf"\frac{{{top}}}{{{bottom}}}",
-    has_bars=True,
-)
+    def quotient(self, top: str, bottom: str, several: bool) -> str:
+        return rf"\frac{{{top}}}{{{bottom}}}"
+
+    def growth(self, rate: Fraction) -> str:
+        return f"e^{{{self.multiple(rate)}}}"

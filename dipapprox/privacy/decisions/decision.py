@@ -139,11 +139,11 @@ class Violation:
     adjacent: Input
     rows: tuple[ViolationRow, ...]
     eps: Fraction
-    left: Enclosure | None
-    right: Enclosure | None
-    not_enclosed: str | None
-    ranges: tuple[NegativeRange, ...] | None
-    checked_by: str | None
+    left: Enclosure | None = None
+    right: Enclosure | None = None
+    not_enclosed: str | None = None
+    ranges: tuple[NegativeRange, ...] | None = None
+    checked_by: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from functools import reduce
 from operator import add
 from typing import Protocol
 
-from dipapprox.arithmetic.enclosure import NotEnclosed
+from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.data_classes import dataclass, field
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.language.core import Input
@@ -100,6 +100,13 @@ class Functions:
         """Add up the differences of a set of outputs."""
         parts = [self.difference(*term) for term in terms]
         return reduce(add, parts) if parts else ExponentialRatio.constant(0)
+
+
+def probability(value: Enclosure | NotEnclosed) -> Enclosure:
+    """Return what is known of a probability whose exact form was enclosed, or was not."""
+    if isinstance(value, NotEnclosed):
+        return UNIT
+    return value.intersect(UNIT, "the exact form of a probability")
 
 
 def exponential_factor(budget: Fraction) -> ExponentialPolynomial:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
+from dipapprox.arithmetic.enclosure import Enclosure, if_enclosed, sure
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import UserError
 from dipapprox.exact.signs.interval import EpsilonInterval
@@ -143,10 +143,10 @@ def violation_at(setting: Setting, question: DecisionQuestion, eps: Fraction) ->
     return _violation(verdict, question)
 
 
-def _delta(question: DecisionQuestion, eps: Fraction, limits: Limits) -> Enclosure | None:
-    low, high = (enclose_at(each, eps, _BITS, limits) for each in question.delta.bounds(_BITS))
-    if isinstance(low, NotEnclosed) or isinstance(high, NotEnclosed):
-        return None
+@if_enclosed
+def _delta(question: DecisionQuestion, eps: Fraction, limits: Limits) -> Enclosure:
+    ends = question.delta.bounds(_BITS)
+    low, high = (sure(enclose_at(each, eps, _BITS, limits)) for each in ends)
     one = Fraction(1)
     return Enclosure(min(max(low.lower, Fraction(0)), one), min(max(high.upper, Fraction(0)), one))
 
@@ -167,10 +167,8 @@ def _violation(verdict: Verdict, question: DecisionQuestion) -> Violation:
     right = Enclosure(min(claimed.lower, left.lower), left.upper)
     if factor.upper is not None:
         right = intervals.multiply(Enclosure(factor.lower, factor.upper), adjacent) + claimed
-    found = Violation(
-        witness.input, witness.adjacent, rows, eps, left, right, None, None, verdict.engine
-    )
+    pair, engine = (witness.input, witness.adjacent), verdict.engine
     if witness.argument is None:
-        return found
+        return Violation(*pair, rows, eps, left, right, checked_by=engine)
     reason = f"the two sides are not told apart by enclosures, but {witness.argument}"
-    return replace(found, left=None, right=None, not_enclosed=reason)
+    return Violation(*pair, rows, eps, not_enclosed=reason, checked_by=engine)

@@ -65,8 +65,8 @@ class CountedParts:
         violation = violation_at(setting, self._question, found.eps)
         if violation is not None:
             return violation
-        input, adjacent = self.pair(found.divergence.pair)
+        pair = self.pair(found.divergence.pair)
         reason = (
             "by the sign of an exact form; of the outputs only the number of equal ones is known"
         )
-        return Violation(input, adjacent, (), found.eps, None, None, reason, None, None)
+        return Violation(*pair, (), found.eps, not_enclosed=reason)

@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import reduce
 from operator import add
 
-from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
+from dipapprox.arithmetic.enclosure import UNIT, Enclosure, if_enclosed, sure
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import BrokenInvariant, Contradiction, LimitReached
 from dipapprox.exact.signs.interval import simplest_between
@@ -23,7 +23,12 @@ from dipapprox.exponentials import ExponentialRatio
 from dipapprox.limits import Limits
 from dipapprox.pairs.divergence import difference_over, eps_prv_factor
 from dipapprox.privacy.decisions.decision import Violation, ViolationRow
-from dipapprox.privacy.decisions.divergences import Divergence, Functions, exponential_factor
+from dipapprox.privacy.decisions.divergences import (
+    Divergence,
+    Functions,
+    exponential_factor,
+    probability,
+)
 from dipapprox.privacy.decisions.question import DecisionQuestion
 from dipapprox.privacy.decisions.search import Violated, violated_ranges
 from dipapprox.privacy.decisions.signs import Signs
@@ -76,9 +81,7 @@ def certain_violation(found: Violated, functions: Functions, states: FinalStates
         ViolationRow(tuple(outputs[o]), UNIT, UNIT, known[first[o]], known[second[o]])
         for o in divergence.outputs
     )
-    return Violation(
-        divergence.pair[0], divergence.pair[1], rows, found.eps, None, None, None, None, None
-    )
+    return Violation(*divergence.pair, rows, found.eps)
 
 
 def described(
@@ -184,42 +187,37 @@ def _sides(
     right_form = reduce(add, (second for _, second in forms), nothing) * ExponentialRatio(
         exponential_factor(question.budget)
     )
-    unknown = (UNIT,) * len(forms)
-    sides = InequalitySides(unknown, unknown)
+    sides = InequalitySides((UNIT,) * len(forms), (UNIT,) * len(forms))
+
+    @if_enclosed
+    def apart(bits: int) -> InequalitySides | None:
+        low, high = question.delta.bounds(bits)
+        wanted = low, high, left_form, right_form + high
+        below, above, left, right = (sure(enclose_at(f, eps, bits, limits)) for f in wanted)
+        if left.lower <= right.upper:
+            return None
+        left = left.intersect(UNIT, "the exact form of a probability")
+        right = Enclosure(right.lower - (above.upper - below.lower), right.upper)
+        delta = Enclosure(below.lower, above.upper)
+        return replace(sides, left=left, right=right, delta=delta)
+
     reason = f"they are too close, too small or too large at eps = {eps}"
     try:
         for bits in _BITS:
             first, second = (
-                tuple(_probability(enclose_at(form[side], eps, bits, limits)) for form in forms)
+                tuple(probability(enclose_at(form[side], eps, bits, limits)) for form in forms)
                 for side in (0, 1)
             )
             sides = InequalitySides(first, second)
-            low, high = question.delta.bounds(bits)
-            below, above = (enclose_at(each, eps, bits, limits) for each in (low, high))
-            left = enclose_at(left_form, eps, bits, limits)
-            right = enclose_at(right_form + high, eps, bits, limits)
-            if (
-                isinstance(below, NotEnclosed)
-                or isinstance(above, NotEnclosed)
-                or isinstance(left, NotEnclosed)
-                or isinstance(right, NotEnclosed)
-                or left.lower <= right.upper
-            ):
-                continue
-            left = left.intersect(UNIT, "the exact form of a probability")
-            right = Enclosure(right.lower - (above.upper - below.lower), right.upper)
-            return InequalitySides(first, second, left, right, Enclosure(below.lower, above.upper))
+            found = apart(bits)
+            if found is not None:
+                return found
     except LimitReached as limit:
         reason = limit.reason
     return replace(sides, reason=f"by the signs of exact forms; not by enclosures: {reason}")
 
 
-def _probability(value: Enclosure | NotEnclosed) -> Enclosure:
-    if isinstance(value, NotEnclosed):
-        return UNIT
-    return value.intersect(UNIT, "the exact form of a probability")
-
-
+@if_enclosed
 def _checked_by(
     divergence: Divergence,
     sides: InequalitySides,
@@ -233,23 +231,19 @@ def _checked_by(
     try:
         probabilities = open_probabilities(states, eps, options)
         for bits in _ENGINE_BITS:
-            first, second = probabilities.distributions(divergence.pair, bits)
-            if isinstance(first, NotEnclosed) or isinstance(second, NotEnclosed):
-                return None
+            first, second = map(sure, probabilities.distributions(divergence.pair, bits))
             found = [first[o] for o in divergence.outputs] + [second[o] for o in divergence.outputs]
             for ours, theirs in zip((*sides.first, *sides.second), found, strict=True):
                 ours.intersect(theirs, probabilities.name, _FORMS, "the probability of an output")
             factor = eps_prv_factor(question.budget * eps, bits)
-            if factor.upper is None:
+            if factor.upper is None or sides.delta is None:
                 return None
             difference = difference_over(divergence.outputs, first, second, factor)
-            if sides.delta is None:
-                return None
             if difference.lower > sides.delta.upper:
                 return probabilities.name
             if difference.upper <= sides.delta.lower:
                 claimed, found_by = f"above {sides.delta}", probabilities.name
                 raise Contradiction("δ", (_FORMS, claimed), (found_by, str(difference)))
     except LimitReached:
-        return None
+        pass
     return None

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from math import comb
 
-from dipapprox.arithmetic.enclosure import NotEnclosed
+from dipapprox.arithmetic.enclosure import Missing, NotEnclosed, sure
 from dipapprox.data_classes import replace
 from dipapprox.errors import LimitReached
 from dipapprox.exact.distributions import ExactDistributions
@@ -70,11 +70,10 @@ class ExactProduct:
         """See `layout.KindOf`; what has no closed form is the `obstacle`."""
         if first == second:
             return None
-        p, q = (self._sources[part].distribution(input) for input in (first, second))
-        if isinstance(p, NotEnclosed) or isinstance(q, NotEnclosed):
-            obstacle = p if isinstance(p, NotEnclosed) else q
-            assert isinstance(obstacle, NotEnclosed)
-            self.obstacle = self.obstacle or obstacle
+        try:
+            p, q = (sure(self._sources[part].distribution(input)) for input in (first, second))
+        except Missing as missing:
+            self.obstacle = self.obstacle or missing.why
             return None
         if self._eps is not None:
             p, q = (tuple(each.at(Fraction(1)) for each in own) for own in (p, q))

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from dipapprox.arithmetic.rounding import sound_arithmetic
-from dipapprox.data_classes import replace
+from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import LimitReached
 from dipapprox.limits import Progress
 from dipapprox.privacy.profiles.calibration_result import Calibration, Certified, Refuted
@@ -76,9 +76,9 @@ def calibrate(
             return Refuted(eps, needed, found.witness)
         return None
 
-    search = _Search(query, eps_prv, width, setting.progress)
+    search, reason = _Search(query, eps_prv, width, setting.progress), None
     try:
-        reason = search.run()
+        search.run()
     except LimitReached as reached:
         reason = reached.reason  # what was found stays true
     return Calibration(
@@ -92,43 +92,37 @@ def calibrate(
     )
 
 
+@dataclass(slots=True)
 class _Search:
-    def __init__(
-        self, query: Query, eps_prv: Fraction, width: Fraction, progress: Progress
-    ) -> None:
-        self._query = query
-        self._eps_prv = eps_prv
-        self._width = width
-        self._progress = progress
-        self.lower: Certified | None = None
-        self.upper: Refuted | None = None
-        self.queries = 0
+    """Brackets and narrows; raises `LimitReached` where the bracket cannot be made narrow."""
 
-    def run(self) -> str | None:
-        """Bracket and narrow; return why the bracket is not narrow, None if it is."""
-        reason = self._enclose()
-        if reason is not None:
-            return reason
-        stalled = False
-        certified_last = True
+    query: Query
+    eps_prv: Fraction
+    width: Fraction
+    progress: Progress
+    lower: Certified | None = None
+    upper: Refuted | None = None
+    queries: int = 0
+
+    def run(self) -> None:
+        """Search until the bracket is narrow."""
+        self._enclose()
+        stalled, certified_last = False, True
         while True:
             low, high = self._ends()
             size = high - low
-            if size <= self._width * high:
-                return None
+            if size <= self.width * high:
+                return
             if self.queries >= _MOST_QUERIES:
-                return "too many epsilons tried"
+                raise LimitReached("too many epsilons tried")
             guess = None if stalled else self._crossing()
             if guess is None:
                 place = low * 2 if high > 4 * low else (low + high) / 2
             else:
-                side = self._width * high * Fraction(2, 5)
+                side = self.width * high * Fraction(2, 5)
                 place = guess + side if certified_last else guess - side
                 place = min(max(place, low + size / 64), high - size / 64)
-            answer = self._decided(place, low, high)
-            if answer is None:
-                return f"the claim is not decided near eps = {float(place):.10g}"
-            certified_last = isinstance(answer, Certified)
+            certified_last = isinstance(self._decided(place, low, high), Certified)
             low, high = self._ends()
             stalled = not stalled and high - low > size / 2
 
@@ -136,36 +130,32 @@ class _Search:
         assert self.lower is not None and self.upper is not None
         return self.lower.eps, self.upper.eps
 
-    def _enclose(self) -> str | None:
+    def _enclose(self) -> None:
         """Try epsilons until one is certified and a larger one refuted."""
-        place = self._eps_prv if self._eps_prv > 0 else Fraction(1)
+        place = self.eps_prv if self.eps_prv > 0 else Fraction(1)
         place = min(max(place, _SMALLEST), _LARGEST)
         for stride in range(60):
             answer = self._decided(place, place / 2, place * 2)
-            if answer is None:
-                return f"the claim is not decided near eps = {float(place):.10g}"
             if self.lower is not None and self.upper is not None:
                 low, high = self._ends()
                 # A certified eps above a refuted one: P is not monotone. Keep what fits.
                 if low < high:
-                    return None
+                    return
                 answer, self.upper = self.lower, None
                 place = answer.eps
-            needed = answer.needed.lower
-            proportional = place
-            if needed and self._eps_prv:
-                proportional = place * self._eps_prv / needed
+            needed, proportional = answer.needed.lower, place
+            if needed and self.eps_prv:
+                proportional = place * self.eps_prv / needed
+            step = 1 + Fraction(2 ** min(stride, 4), 16)
             if isinstance(answer, Certified):
                 if place >= _LARGEST:
-                    return f"no refuted eps up to {_LARGEST}"
-                step = 1 + Fraction(2 ** min(stride, 4), 16)
+                    raise LimitReached(f"no refuted eps up to {_LARGEST}")
                 place = min(max(proportional, place) * step, _LARGEST)
             else:
                 if place <= _SMALLEST:
-                    return f"no certified eps down to {_SMALLEST}"
-                step = 1 + Fraction(2 ** min(stride, 4), 16)
+                    raise LimitReached(f"no certified eps down to {_SMALLEST}")
                 place = max(min(proportional, place) / step, _SMALLEST)
-        return "no bracket found"
+        raise LimitReached("no bracket found")
 
     def _crossing(self) -> Fraction | None:
         """Guess where the needed eps_prv crosses the claimed one, on the line through the ends."""
@@ -176,27 +166,25 @@ class _Search:
         rise = upper.needed.lower - lower.needed.lower
         if rise <= 0:
             return None
-        share = (self._eps_prv - lower.needed.lower) / rise
+        share = (self.eps_prv - lower.needed.lower) / rise
         return lower.eps + share * (upper.eps - lower.eps)
 
-    def _decided(
-        self, place: Fraction, low: Fraction, high: Fraction
-    ) -> Certified | Refuted | None:
+    def _decided(self, place: Fraction, low: Fraction, high: Fraction) -> Certified | Refuted:
         """Query near a place: where the claim is critical, a little aside."""
         for nudge in range(_NUDGES):
             aside = place + (high - place) * Fraction(nudge, 8 * _NUDGES)
-            eps = _short(aside, self._width, low, high)
-            answer = self._query(eps)
+            answer = self.query(_short(aside, self.width, low, high))
             self.queries += 1
-            self._progress(self.queries, None)
+            self.progress(self.queries, None)
+            if isinstance(answer, Refuted) and (self.upper is None or answer.eps < self.upper.eps):
+                self.upper = answer
+            if isinstance(answer, Certified) and (
+                self.lower is None or answer.eps > self.lower.eps
+            ):
+                self.lower = answer
             if answer is not None:
-                if isinstance(answer, Refuted):
-                    if self.upper is None or answer.eps < self.upper.eps:
-                        self.upper = answer
-                elif self.lower is None or answer.eps > self.lower.eps:
-                    self.lower = answer
                 return answer
-        return None
+        raise LimitReached(f"the claim is not decided near eps = {float(place):.10g}")
 
 
 def _short(value: Fraction, width: Fraction, low: Fraction, high: Fraction) -> Fraction:

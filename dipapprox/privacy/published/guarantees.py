@@ -25,6 +25,7 @@ from dipapprox.events.measures import NoProduct
 from dipapprox.laws.family import Family
 from dipapprox.numerics.powers import logarithm
 from dipapprox.pairs.maxima import Maxima
+from dipapprox.pairs.published.divergences import Terms
 from dipapprox.pairs.published.together import COUPLING, PublishedPairs, shift_of
 from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.profiles.details import PairDetails
@@ -43,37 +44,40 @@ def largest_published_divergence(pairs: PublishedPairs, order: Fraction) -> Orde
     Args:
         order: At least 1; 1 is the Kullback-Leibler divergence.
     """
-    lower, upper = Fraction(0), Fraction(0)
-    least_by = most_by = CLOSED_FORM
+    told: Extended | None = None
     attaining: Pair | None = None
     limit: str | None = None
     for terms, pair in pairs.classes():
-        if isinstance(terms, NoProduct):
-            limit = limit or terms.reason
+        own = terms if isinstance(terms, NoProduct) else _divergence(pairs, terms, pair, order)
+        if not isinstance(own, Extended):
+            limit = limit or own.reason
             continue
-        shift = shift_of(terms)
-        if shift is not None:
-            own = shift.renyi(order, _BITS)
-            if own.upper > upper:
-                upper, most_by = own.upper, CLOSED_FORM
-            if attaining is None or own.lower > lower:
-                lower, attaining, least_by = own.lower, pair, CLOSED_FORM
-            continue
-        found = pairs.divergences.moment(terms, order, pairs.budget(pair))
-        if isinstance(found, NotEnclosed):
-            limit = limit or found.reason
-            continue
-        if found.infinite:
-            return OrderBounds(Extended(None, None, _MOMENTS), pair, _BITS)
-        least = divergence_of(found.lower, order, _BITS)[0]
-        if attaining is None or least > lower:
-            lower, attaining, least_by = least, pair, _MOMENTS
-        if found.upper is None:
+        if own.lower is None:
+            return OrderBounds(own, pair, _BITS)
+        if own.upper is None:
             limit = limit or _NO_BOUND
-        elif (own_upper := divergence_of(found.upper, order, _BITS)[1]) > upper:
-            upper, most_by = own_upper, _MOMENTS
-    told = Extended(lower, None if limit else upper, least_by, most_by)
-    return OrderBounds(told, attaining, _BITS, limit)
+        if told is None or told.lower is None or own.lower > told.lower:
+            attaining = pair
+        told = own if told is None else told.greater(own)
+    told = told or Extended(Fraction(0), Fraction(0), CLOSED_FORM, CLOSED_FORM)
+    return OrderBounds(replace(told, upper=None) if limit else told, attaining, _BITS, limit)
+
+
+def _divergence(
+    pairs: PublishedPairs, terms: Terms, pair: Pair, order: Fraction
+) -> Extended | NotEnclosed:
+    """Bound the divergence of pairs that look alike."""
+    shift = shift_of(terms)
+    if shift is not None:
+        return Extended.of(shift.renyi(order, _BITS), CLOSED_FORM)
+    found = pairs.divergences.moment(terms, order, pairs.budget(pair))
+    if isinstance(found, NotEnclosed):
+        return found
+    if found.infinite:
+        return Extended(None, None, _MOMENTS)
+    least = divergence_of(found.lower, order, _BITS)[0]
+    most = None if found.upper is None else divergence_of(found.upper, order, _BITS)[1]
+    return Extended(least, most, _MOMENTS, _MOMENTS)
 
 
 def least_published(
