@@ -13,7 +13,7 @@ from bench.plot import MISSING, plot_growth
 from bench.records import write_records
 from bench.report import BUSY, page
 from bench.suite import FULL, QUICK, measure_suite
-from dipapprox.experiments.machine import describe_machine
+from dipapprox.experiments.tables.table import describe_machine
 
 
 def main() -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from dipapprox.cli import asking, flags
 from dipapprox.cli.asking import add_parameters, parameters_of
 from dipapprox.cli.command import Status
-from dipapprox.cli.late import certificate, composed_ends, compositions, pages, plots, review
+from dipapprox.cli.late import certificate, composed_ends, files, pages, plots, review
 from dipapprox.cli.output import show_answer
 from dipapprox.cli.progress import reporting
 from dipapprox.errors import UserError
@@ -92,7 +92,7 @@ def run(words: argparse.Namespace, console: Console) -> int:
             answer,
             asked.certificate,
             lambda: composed_ends.with_proofs(answer, options),
-            lambda proved: compositions.certify_composition(proved, options),
+            lambda proved: files.certify_composition(proved, options),
         )
     show_answer(console, found, json=asked.json, why=words.why)
     if asked.report is not None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dipapprox.proof_steps import composed_ends
     from dipapprox.proofs import replayed
     from dipapprox.questions import proof_certificates, worst_pair
-    from dipapprox.replays import compositions, files
+    from dipapprox.replays import files
 else:
     certificate = Deferred("dipapprox.cli.certificate")
     review = Deferred("dipapprox.cli.review")
@@ -27,10 +27,9 @@ else:
     composed_ends = Deferred("dipapprox.proof_steps.composed_ends")
     replayed = Deferred("dipapprox.proofs.replayed")
     proof_certificates = Deferred("dipapprox.questions.proof_certificates")
-    compositions = Deferred("dipapprox.replays.compositions")
     files = Deferred("dipapprox.replays.files")
 
 __all__ = [
-    "certificate", "composed_ends", "compositions", "files", "pages", "pictures", "plots",
+    "certificate", "composed_ends", "files", "pages", "pictures", "plots",
     "proof_certificates", "records", "replayed", "review", "worst_pair",
 ]  # fmt: skip

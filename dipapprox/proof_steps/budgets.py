@@ -26,10 +26,9 @@ from dipapprox.proof_steps.heads import Changes, Way
 from dipapprox.proof_steps.large import large_step, trace_step
 from dipapprox.proof_steps.machines import Json, number_json
 from dipapprox.proof_steps.potentials import Dearer, PotentialSearch
-from dipapprox.proof_steps.rays import ray_step
+from dipapprox.proof_steps.rays import Growth, Part, ray_step
 from dipapprox.proof_steps.serving import MOST_ENTRIES, potential_step
 from dipapprox.proof_steps.verdicts import WrittenProof
-from dipapprox.proof_steps.whole_runs import Growth, Part
 
 MOST_RUNS = 50  # runs of one walk that are tried
 MOST_REPEATED = 8  # turns of what is repeated

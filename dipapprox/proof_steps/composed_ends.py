@@ -12,14 +12,15 @@ from fractions import Fraction
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.arithmetic.extended import Extended
 from dipapprox.data_classes import replace
-from dipapprox.errors import NoCertificate
+from dipapprox.errors import NoCertificate, UserError
 from dipapprox.kernel.budget import asking
+from dipapprox.privacy.compositions.compose import DEFAULT_WIDTH, Composed, Number
 from dipapprox.privacy.compositions.result import ComposedAnswer, ComposedProof
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.verdict import Answer, Replayed
-from dipapprox.proof_steps.attempts import Attempts
 from dipapprox.proof_steps.composed_steps import ComposedGoal
 from dipapprox.proof_steps.compositions import PipelineProofs
+from dipapprox.proof_steps.proved import Attempts
 
 _WIDER = (Fraction(1, 64), Fraction(1, 4))
 """Of the width of an interval: how far its ends are moved outward, the least that serves."""
@@ -174,3 +175,28 @@ def _outward(end: Fraction, more: Fraction, up: bool) -> Fraction:
     unit = Fraction(1, 10 ** max(len(str(int(4 / more))), 0))
     found = (end + more if up else end - more) / unit
     return max((found.__ceil__() if up else found.__floor__()) * unit, Fraction(0))
+
+
+class ProvedComposed(Composed):
+    """A pipeline whose answers are what the kernel confirms of them.
+
+    Limits of the options are asked while the kernel works, too.
+    """
+
+    def epsilon(self, delta: Number, width: Number = DEFAULT_WIDTH) -> ComposedAnswer:
+        """See `Composed`."""
+        return proved_composition(super().epsilon(delta, width), self._options)
+
+    def delta(self, eps_prv: Number, width: Number | None = None) -> ComposedAnswer:
+        """See `Composed`."""
+        return proved_composition(super().delta(eps_prv, width), self._options)
+
+    def verify(self, eps_prv: Number, delta: Number) -> ComposedAnswer:
+        """See `Composed`."""
+        return proved_composition(super().verify(eps_prv, delta), self._options)
+
+    def curve(
+        self, low: Number, high: Number, points: int, width: Number = DEFAULT_WIDTH / 1000
+    ) -> ComposedAnswer:
+        """Refuse it."""
+        raise UserError("'proved' asks for a claim, the least delta or the least eps_prv")

@@ -30,8 +30,13 @@ from dipapprox.privacy.compositions import pipeline as composed
 from dipapprox.privacy.compositions.pipeline import PipelineRun, ProgramAt
 from dipapprox.privacy.compositions.result import ComposedProof
 from dipapprox.privacy.options import Options
-from dipapprox.proof_steps.composed_numbers import Composed, program_of
-from dipapprox.proof_steps.composed_runs import ComposedParts, ComposedProgram, run_json
+from dipapprox.proof_steps.composed_runs import (
+    Composed,
+    ComposedParts,
+    ComposedProgram,
+    program_of,
+    run_json,
+)
 from dipapprox.proof_steps.composed_steps import ComposedGoal, ComposedSteps, grid_json, promising
 from dipapprox.proof_steps.knots import (
     bends_of_mechanism,

@@ -26,8 +26,7 @@ from dipapprox.privacy.profiles.calibration_result import Calibration, Certified
 from dipapprox.privacy.profiles.profile_result import LeastDelta, LeastEpsPrv
 from dipapprox.privacy.profiles.question import AtDelta, AtEpsPrv
 from dipapprox.privacy.run import Run, Setting, Witness
-from dipapprox.proof_steps.attempts import Attempts
-from dipapprox.proof_steps.proved import replayed
+from dipapprox.proof_steps.proved import Attempts, replayed
 from dipapprox.proof_steps.verdicts import Goal
 
 _HAIR = Fraction(1, 2**10)  # of the width that was asked for

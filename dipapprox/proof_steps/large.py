@@ -23,12 +23,17 @@ from dipapprox.language.core import Value
 from dipapprox.limits import Limits
 from dipapprox.linear.programme import LinearProgramme, Optimum, UnknownSide
 from dipapprox.proof_steps.machines import Json, number_json, value_json
-from dipapprox.proof_steps.rays import Ray, Solved, is_light, needed, solved, step_fields
-from dipapprox.proof_steps.whole_runs import (
+from dipapprox.proof_steps.rays import (
+    Ray,
     Shown,
+    Solved,
     Whole,
+    is_light,
     known_values,
+    needed,
     shown_at,
+    solved,
+    step_fields,
     value_at,
     whole_run,
 )

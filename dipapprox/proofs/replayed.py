@@ -21,8 +21,8 @@ from dipapprox.language.core import NEXT, Program, Value
 from dipapprox.limits import Limits
 from dipapprox.privacy.verdict import Answer, Replayed
 from dipapprox.proof_steps import budgets
-from dipapprox.proof_steps.attempts import NoProof, attempted
 from dipapprox.proof_steps.automata import INPUT
+from dipapprox.proof_steps.proved import NoProof, attempted
 from dipapprox.proof_steps.verdicts import WrittenProof
 from dipapprox.proofs.automaton_proof import AutomatonProof, Stops, StreamProof
 from dipapprox.proofs.budget_answer import BudgetAnswer

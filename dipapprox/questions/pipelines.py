@@ -57,9 +57,11 @@ from dipapprox.questions.calls import explained
 from dipapprox.questions.interface import known_options, program_made
 
 if TYPE_CHECKING:
-    from dipapprox.replays import compositions as proving
+    from dipapprox.proof_steps import composed_ends as proving
+    from dipapprox.replays import files
 else:
-    proving = Deferred("dipapprox.replays.compositions")
+    files = Deferred("dipapprox.replays.files")
+    proving = Deferred("dipapprox.proof_steps.composed_ends")
 
 Table = Mapping[str, object]
 """A run: its keys and their values."""
@@ -214,7 +216,7 @@ def composed(pipeline: Pipeline, options: Options, progress: Progress = silent) 
 
 
 def _recorded(answer: ComposedAnswer, options: Options) -> Certificate:
-    return proving.certify_composition(answer, options)
+    return files.certify_composition(answer, options)
 
 
 def pipeline_of(

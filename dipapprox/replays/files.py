@@ -25,19 +25,23 @@ from dipapprox.language.domains import Widening, domain_text
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import parse_program
 from dipapprox.privacy.certificate import Certificate, ProgramText
+from dipapprox.privacy.compositions.pipeline import ProgramAt
+from dipapprox.privacy.options import Options
 from dipapprox.privacy.run import Setting
 from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.proof_steps.proved import replayed
 from dipapprox.proof_steps.verdicts import WrittenProof, goal_of
 from dipapprox.replays.digest import digest, text_fields
-from dipapprox.replays.result import FORMAT, VERSION
+from dipapprox.replays.result import FORMAT, PIPELINE_FORMAT, PIPELINE_VERSION, VERSION
 
 if TYPE_CHECKING:
+    from dipapprox.privacy.compositions.result import ComposedAnswer
     from dipapprox.privacy.decisions.decision import Decision
     from dipapprox.privacy.intervals.verdict import IntervalVerdict
-    from dipapprox.proof_steps import decisions
+    from dipapprox.proof_steps import composed_ends, decisions
 else:
+    composed_ends = Deferred("dipapprox.proof_steps.composed_ends")
     decisions = Deferred("dipapprox.proof_steps.decisions")
 
 Found = TypeVar("Found", bound="Verdict | IntervalVerdict | Decision")
@@ -79,6 +83,32 @@ def certify_answer(
         "steps": list(proof.steps),
     }
     return recorded(fields, found.engine)
+
+
+def certify_composition(answer: ComposedAnswer, options: Options) -> Certificate:
+    """Record an answer about a pipeline, and its proofs, which the kernel replays first."""
+    answer = composed_ends.with_proofs(answer, options)
+    programs: list[object] = []
+    for run in answer.pipeline.runs:
+        what = run.what
+        if not isinstance(what, ProgramAt):
+            programs.append(None)
+            continue
+        if what.text is None:
+            raise NoCertificate(f"the text of '{run.name}' is not known: name its file")
+        programs.append(program_fields(what.program, what.text))
+    said = [{"claim": proof.claim, "steps": list(proof.steps)} for proof in answer.proofs]
+    broken = answer.answer is Answer.NOT_DP
+    kept = any(proof.kept for proof in answer.proofs)
+    fields: dict[str, object] = {
+        "format": PIPELINE_FORMAT,
+        "version": PIPELINE_VERSION,
+        "programs": programs,
+        "pipeline": answer.proofs[0].pipeline,
+        "verdict": Answer.DP.value if kept and not broken else Answer.NOT_DP.value,
+        "proofs": said,
+    }
+    return recorded(fields)
 
 
 def recorded(fields: dict[str, object], engine: str = "exact") -> Certificate:

@@ -15,8 +15,7 @@ from experiments.sweep.test_sweep import PROGRAM, finish, lines, start
 from dipapprox.errors import UserError
 from dipapprox.experiments.sweep import cluster
 from dipapprox.experiments.sweep.case import cases_of
-from dipapprox.experiments.sweep.cluster import run_on_cluster
-from dipapprox.experiments.sweep.pool import Pool
+from dipapprox.experiments.sweep.pool import Pool, run_on_cluster
 from dipapprox.experiments.sweep.spec import read_spec
 
 pytest.importorskip("distributed")
@@ -94,7 +93,7 @@ def test_a_worker_gives_back_what_it_has_not_begun_after_a_moment(
 
 
 def test_no_cluster_is_a_clear_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dipapprox.experiments.sweep.cluster._PATIENCE", "1s")
+    monkeypatch.setattr("dipapprox.experiments.sweep.pool._TO_CONNECT", "1s")
     with pytest.raises(UserError, match="there is no Dask scheduler"):
         next(iter(run_on_cluster(iter(()), "tcp://127.0.0.1:9")))
 
