@@ -59,15 +59,10 @@ Factors = tuple[tuple[Factor, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class Elementary:
-    """coefficient · Π factor^exponent; comparisons raise `NoValue` where they cannot tell.
+    """coefficient · Π factor^exponent; comparisons raise `NoValue` where they cannot tell."""
 
-    Attributes:
-        coefficient: Not 0.
-        factors: (factor, exponent), at least one, each once, in a fixed order, no exponent 0.
-    """
-
-    coefficient: Fraction
-    factors: Factors
+    coefficient: Fraction  # not 0
+    factors: Factors  # (factor, exponent), at least one, each once, in a fixed order, no exponent 0
 
     def __neg__(self) -> Elementary:
         return Elementary(-self.coefficient, self.factors)

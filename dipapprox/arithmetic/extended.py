@@ -20,12 +20,11 @@ class Extended:
     """lower <= true value <= upper, in [0, ∞].
 
     Attributes:
-        lower: None if the value is infinite, for certain.
         upper: None if the value is infinite, or no bound is known.
         least_by, most_by: The methods that gave `lower` and `upper`; "" if nobody says.
     """
 
-    lower: Fraction | None
+    lower: Fraction | None  # None if the value is infinite, for certain
     upper: Fraction | None
     least_by: str = field(default="", compare=False)
     most_by: str = field(default="", compare=False)

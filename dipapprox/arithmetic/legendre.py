@@ -41,31 +41,18 @@ _BITS = 256
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rule:
-    """n nodes and R ellipses. All bounds are rounded up; nodes and matrices to the nearest double.
+    """n nodes and R ellipses. All bounds are rounded up; nodes and matrices to the nearest double."""
 
-    Attributes:
-        nodes: x_j, shape (n,); each within 2 u |x_j| of the exact one.
-        points: -1, the nodes, 1.
-        from_left: The transpose of W with the column of weights appended, shape (n, n + 1).
-        from_right: The same for integrals from x_j to 1, shape (n, n + 1).
-        norm: Upper bound of λ and of 2.
-        ratios: r, ascending, shape (R,).
-        wide: Upper bounds of a, shape (R,).
-        high: Upper bounds of b, shape (R,).
-        total_error: Upper bounds of the factor of m in (1), shape (R,).
-        partial_error: Upper bounds of the factor of m in (2), shape (R,).
-    """
-
-    nodes: Array
-    points: Array
-    from_left: Array
-    from_right: Array
-    norm: float
-    ratios: Array
-    wide: Array
-    high: Array
-    total_error: Array
-    partial_error: Array
+    nodes: Array  # x_j, shape (n,); each within 2 u |x_j| of the exact one
+    points: Array  # -1, the nodes, 1
+    from_left: Array  # the transpose of W with the column of weights appended, shape (n, n + 1)
+    from_right: Array  # the same for integrals from x_j to 1, shape (n, n + 1)
+    norm: float  # upper bound of λ and of 2
+    ratios: Array  # r, ascending, shape (R,)
+    wide: Array  # upper bounds of a, shape (R,)
+    high: Array  # upper bounds of b, shape (R,)
+    total_error: Array  # upper bounds of the factor of m in (1), shape (R,)
+    partial_error: Array  # upper bounds of the factor of m in (2), shape (R,)
 
 
 @cache

@@ -33,7 +33,6 @@ class Level:
     whole.
 
     Attributes:
-        variable: Index into the event's samples.
         lower: Affine form in variables of outer levels, or a constant; None for -infinity.
         upper: The same; None for +infinity.
         lower_side: On which side of the sample's mean `lower` lies throughout the domain: -1
@@ -42,7 +41,7 @@ class Level:
             sides are equal and name the branch of the density.
     """
 
-    variable: int
+    variable: int  # index into the event's samples
     lower: LinearForm | None
     upper: LinearForm | None
     lower_side: int = 0

@@ -25,8 +25,6 @@ class Bounds:
     """Proved bounds of an array of probabilities.
 
     Attributes:
-        lower: In [0, 1], at most `upper`.
-        upper: The same shape.
         obstacle: Why some probabilities could not be enclosed, one reason; theirs are wide, up to
             [0, 1], and still true. None if every one could.
         impossible: Which outputs cannot occur, the same shape: none of their final states has an
@@ -34,8 +32,8 @@ class Bounds:
             upper bound of 0 says: that holds where it was computed. None if it was not asked.
     """
 
-    lower: Array
-    upper: Array
+    lower: Array  # in [0, 1], at most `upper`
+    upper: Array  # the same shape
     obstacle: str | None = None
     impossible: NDArray[np.bool_] | None = None
 

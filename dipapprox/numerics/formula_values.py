@@ -51,11 +51,10 @@ class Jet:
     """f and its derivatives by eps.
 
     Attributes:
-        value: Encloses f(eps) for every eps of the interval.
         slopes: Enclose f' and f''; None if a derivative may be infinite.
     """
 
-    value: Enclosure
+    value: Enclosure  # encloses f(eps) for every eps of the interval
     slopes: tuple[Enclosure, Enclosure] | None = (_ZERO, _ZERO)
 
 

@@ -159,11 +159,10 @@ class EventByEvent:
     """A method that computes event by event, and remembers nothing.
 
     Attributes:
-        name: The word in reports.
         one: Encloses the probability of an event to 2**-bits, in microseconds; else says why not.
     """
 
-    name: str
+    name: str  # the word in reports
     one: Callable[[Connected, int], Answer]
 
     def enclose(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
@@ -180,9 +179,6 @@ class TriedMethod:
     """A method among others, and what has become of it.
 
     Attributes:
-        make: Makes the method, when its first event comes.
-        covers: Whether an event is for it.
-        narrows: Whether it also gets events that are enclosed already, but too widely.
         steps: If not 0, it gets events one by one, each within so many steps (`Limits.within`): an
             event out of reach does not take the time of all others.
         trivial: Whether reports leave it out as soon as another method has answered.
@@ -191,9 +187,9 @@ class TriedMethod:
         failures: Samples and bits of events that took too long, and the most steps for each.
     """
 
-    make: Callable[[], Method]
-    covers: Callable[[Connected], bool]
-    narrows: bool = True
+    make: Callable[[], Method]  # makes the method, when its first event comes
+    covers: Callable[[Connected], bool]  # whether an event is for it
+    narrows: bool = True  # whether it also gets events that are enclosed already, but too widely
     steps: int = 0
     trivial: bool = False
     method: Method | None = None

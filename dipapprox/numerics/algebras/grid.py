@@ -56,17 +56,11 @@ MAX_PANELS = 4096
 
 @dataclass(frozen=True, slots=True)
 class PanelSpan:
-    """Panels first, …, last - 1: where a law is kept.
+    """Panels first, …, last - 1: where a law is kept."""
 
-    Attributes:
-        first: Index of the first panel, which is also the index of its left boundary.
-        last: Index of the right boundary of the last panel.
-        lost: Proved bound on the mass outside.
-    """
-
-    first: int
-    last: int
-    lost: Fraction
+    first: int  # index of the first panel, which is also the index of its left boundary
+    last: int  # index of the right boundary of the last panel
+    lost: Fraction  # proved bound on the mass outside
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +68,11 @@ class Grid:
     """Panels [boundaries[p], boundaries[p + 1]] and every law's span among them.
 
     Attributes:
-        unit: A common denominator of the boundaries.
         marks: The boundaries times `unit`: integers, strictly increasing; at least two.
         spans: The laws that may be used on the grid. Means of all but Gaussian laws are boundaries.
     """
 
-    unit: int
+    unit: int  # a common denominator of the boundaries
     marks: tuple[int, ...]
     spans: Mapping[Distribution, PanelSpan]
 

@@ -35,25 +35,15 @@ _BITS = 192
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bilinear:
-    """The matrices A_j and B_j, of doubles, and what their errors can do.
+    """The matrices A_j and B_j, of doubles, and what their errors can do."""
 
-    Attributes:
-        first: A_j[a, b], shape (n, n, n); symmetric in a, b.
-        second: B_j[a, b], likewise.
-        matrix_error: Bound of Σ_ab |errors of A_j[a, b] and B_j[a, b]|, for every j.
-        norm: Bound of Σ_ab |A_j[a, b]| + |B_j[a, b]|, for every j.
-        coefficients: (2m + 1) / 2 w_i P_m(x_i), shape (n, n), rounded.
-        lebesgue: Λ, and more for what was rounded.
-        interpolation: (1 + Λ) 2 r^(1 - n) / (r - 1) for each ellipse, shape (R,).
-    """
-
-    first: Array
-    second: Array
-    matrix_error: float
-    norm: float
-    coefficients: Array
-    lebesgue: float
-    interpolation: Array
+    first: Array  # A_j[a, b], shape (n, n, n); symmetric in a, b
+    second: Array  # B_j[a, b], likewise
+    matrix_error: float  # bound of Σ_ab |errors of A_j[a, b] and B_j[a, b]|, for every j
+    norm: float  # bound of Σ_ab |A_j[a, b]| + |B_j[a, b]|, for every j
+    coefficients: Array  # (2m + 1) / 2 w_i P_m(x_i), shape (n, n), rounded
+    lebesgue: float  # Λ, and more for what was rounded
+    interpolation: Array  # (1 + Λ) 2 r^(1 - n) / (r - 1) for each ellipse, shape (R,)
 
 
 @cache
@@ -118,33 +108,22 @@ class ConvolutionKernel:
     """What a function is convolved with, prepared for the differences d = start, start + 1, …
 
     Attributes:
-        start: The first difference of panels.
         table: By node of h, node of f and d: ω_i g((d + θ_j - ρ_i) w), 0 where that is not the
             rule, shape (n, n, D) or (0, 0, D) if it is nowhere.
-        table_error: Bound of Σ_i |errors of the table| for each d, shape (D,).
-        products: The differences where g_d and g_{d-1} are multiplied, a range.
-        pairs: Node values of g_d above those of g_{d-1}, at `products`, shape (2n, …).
-        sup: max(S_d, S_{d-1}), likewise 0 outside `products`, shape (D,).
-        error: The same of E.
-        truncated: The same of I.
-        growth: Factors by which node errors of f grow to those of a node of h, shape (n, D).
-        real: G_r(d), 0 where that is not the rule, shape (R, D).
-        local: The factor of M_r(f_k) elsewhere, shape (R, D).
-        beyond: Bounds of G_r(d) for all differences that were left out, shape (R,).
     """
 
-    start: int
+    start: int  # the first difference of panels
     table: Array
-    table_error: Array
-    products: range
-    pairs: Array
-    sup: Array
-    error: Array
-    truncated: Array
-    growth: Array
-    real: Array
-    local: Array
-    beyond: Array
+    table_error: Array  # bound of Σ_i |errors of the table| for each d, shape (D,)
+    products: range  # the differences where g_d and g_{d-1} are multiplied, a range
+    pairs: Array  # node values of g_d above those of g_{d-1}, at `products`, shape (2n, …)
+    sup: Array  # max(S_d, S_{d-1}), likewise 0 outside `products`, shape (D,)
+    error: Array  # the same of E
+    truncated: Array  # the same of I
+    growth: Array  # factors by which node errors of f grow to those of a node of h, shape (n, D)
+    real: Array  # G_r(d), 0 where that is not the rule, shape (R, D)
+    local: Array  # the factor of M_r(f_k) elsewhere, shape (R, D)
+    beyond: Array  # bounds of G_r(d) for all differences that were left out, shape (R,)
 
 
 def function_kernel(function: Sampled, start: int, rule: Rule) -> ConvolutionKernel:

@@ -58,17 +58,11 @@ _TINY = 2.0**-950
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sampled:
-    """A function >= 0, or an array of such functions, on the P panels of a grid.
+    """A function >= 0, or an array of such functions, on the P panels of a grid."""
 
-    Attributes:
-        layers: Shape (…, n + R + 2, P): the values at the nodes, the majorants, A.
-        roundings: k, at most 2^40; in a batch one for all, or an array (…, 1).
-        least: Positive lower bound of all non-zero majorants, >= 2^-900.
-    """
-
-    layers: Array
-    roundings: Roundings
-    least: float
+    layers: Array  # shape (…, n + R + 2, P): the values at the nodes, the majorants, A
+    roundings: Roundings  # k, at most 2^40; in a batch one for all, or an array (…, 1)
+    least: float  # positive lower bound of all non-zero majorants, >= 2^-900
 
     def on(self, first: int, last: int) -> Sampled:
         """The function on the panels first, …, last - 1."""
@@ -77,17 +71,11 @@ class Sampled:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PanelErrors:
-    """Bounds for one integration, each of shape (…, P): see the module's notation.
+    """Bounds for one integration, each of shape (…, P): see the module's notation."""
 
-    Attributes:
-        values: E, the errors of the node values.
-        rounding: g λ V, what rounding adds to a product with W, before the factor H.
-        kappa: κ, a number or of shape (…, 1).
-    """
-
-    values: Array
-    rounding: Array
-    kappa: float | Array
+    values: Array  # E, the errors of the node values
+    rounding: Array  # g λ V, what rounding adds to a product with W, before the factor H
+    kappa: float | Array  # κ, a number or of shape (…, 1)
 
 
 @np.errstate(over="ignore", invalid="ignore")

@@ -52,17 +52,11 @@ DENSITY, CDF, SURVIVAL = range(3)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Samples:
-    """Density, distribution function and survival function on P panels.
+    """Density, distribution function and survival function on P panels."""
 
-    Attributes:
-        values: At the left end, the n nodes and the right end, shape (3, n + 2, P).
-        error: Absolute error of all values of a panel, shape (3, P).
-        majorants: On the panel and the R ellipses, shape (3, R + 1, P); finite or inf.
-    """
-
-    values: Array
-    error: Array
-    majorants: Array
+    values: Array  # at the left end, the n nodes and the right end, shape (3, n + 2, P)
+    error: Array  # absolute error of all values of a panel, shape (3, P)
+    majorants: Array  # on the panel and the R ellipses, shape (3, R + 1, P); finite or inf
 
 
 def sample_law(family: RealFamily, center: Array, half: Array, rule: Rule) -> Samples:
@@ -104,21 +98,13 @@ _RESTRICTED_UP = 1 + 2.0**-45
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RestrictedLaw:
-    """A restricted law, sampled on its span of a grid.
+    """A restricted law, sampled on its span of a grid."""
 
-    Attributes:
-        panels: Of the grid.
-        span: Which of them are the law's.
-        layers: See `Sampled`: density, cdf and survival on the span, shape (3, n + R + 2, …).
-        total: Layers of a constant, the total mass; shape (n + R + 2, 1).
-        least: Positive lower bound of all majorants.
-    """
-
-    panels: int
-    span: PanelSpan
-    layers: Array
-    total: Array
-    least: float
+    panels: int  # of the grid
+    span: PanelSpan  # which of them are the law's
+    layers: Array  # see `Sampled`: density, cdf and survival on the span, shape (3, n + R + 2, …)
+    total: Array  # layers of a constant, the total mass; shape (n + R + 2, 1)
+    least: float  # positive lower bound of all majorants
 
 
 def on_grid(law: RestrictedLaw, function: int) -> Sampled:

@@ -77,13 +77,11 @@ class Panels:
 
     Attributes:
         runs: Low, high, how many panels, the side of the mean (0 for Gauss).
-        nodes: Of each panel.
-        ratio: Of the ellipse.
     """
 
     runs: tuple[tuple[Fraction, Fraction, int, int], ...]
-    nodes: int
-    ratio: int
+    nodes: int  # of each panel
+    ratio: int  # of the ellipse
 
     @property
     def places(self) -> int:

@@ -52,18 +52,14 @@ class Separator:
     """A sample that takes values in turn.
 
     Attributes:
-        sample: Its number in the event.
-        lower: Least value; None: no bound.
-        upper: Greatest value.
         shift: (sample, a): for every unit of the value the mean of a Gaussian sample moves by a.
-        strength: Σ a² / σ² over `shift`.
     """
 
-    sample: int
-    lower: Fraction | None
-    upper: Fraction | None
+    sample: int  # its number in the event
+    lower: Fraction | None  # least value; None: no bound
+    upper: Fraction | None  # greatest value
     shift: tuple[tuple[int, Fraction], ...]
-    strength: Fraction
+    strength: Fraction  # Σ a² / σ² over `shift`
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,19 +24,14 @@ class BoundedElement:
     """A random variable between two constants (None: none), and what it is compared with.
 
     Attributes:
-        source: Its law, or the elements whose sum it is.
-        lower: Least value.
-        upper: Greatest value.
-        below: Elements that are at most it, in no other comparison.
-        above: Elements that are at least it, likewise.
         bands: (element, offset) for elements between it and it + offset, likewise.
     """
 
-    source: Distribution | tuple[int, ...]
-    lower: Fraction | None
-    upper: Fraction | None
-    below: tuple[int, ...]
-    above: tuple[int, ...]
+    source: Distribution | tuple[int, ...]  # its law, or the elements whose sum it is
+    lower: Fraction | None  # least value
+    upper: Fraction | None  # greatest value
+    below: tuple[int, ...]  # elements that are at most it, in no other comparison
+    above: tuple[int, ...]  # elements that are at least it, likewise
     bands: tuple[tuple[int, Fraction], ...] = ()
 
     @property
@@ -53,14 +48,12 @@ class SumEvent:
 
     Attributes:
         elements: All independent but for sums; each after those that it is made of.
-        roots: Elements that are part of no other.
-        edges: (i, j): root i < root j.
         error: The probability differs from the event's by at most this: deviations are rounded.
     """
 
     elements: tuple[BoundedElement, ...]
-    roots: tuple[int, ...]
-    edges: frozenset[Edge]
+    roots: tuple[int, ...]  # elements that are part of no other
+    edges: frozenset[Edge]  # (i, j): root i < root j
     error: Fraction
 
     def order_of(self, parts: Sequence[int]) -> list[int]:
@@ -100,15 +93,10 @@ def _ease(element: BoundedElement) -> int:
 
 @dataclass(slots=True, eq=False)
 class RuleVariable:
-    """A random variable while rules are applied.
+    """A random variable while rules are applied."""
 
-    Attributes:
-        law: Of a sample; None for a sum.
-        terms: Of a sum: (coefficient, part).
-    """
-
-    law: Distribution | None
-    terms: tuple[tuple[Fraction, RuleVariable], ...] = ()
+    law: Distribution | None  # of a sample; None for a sum
+    terms: tuple[tuple[Fraction, RuleVariable], ...] = ()  # of a sum: (coefficient, part)
     lower: Fraction | None = None
     upper: Fraction | None = None
     compared: list[SumComparison] = field(default_factory=list)

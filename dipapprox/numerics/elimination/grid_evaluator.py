@@ -40,17 +40,11 @@ else:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """The plan of an event.
+    """The plan of an event."""
 
-    Attributes:
-        terms: The probability, but for `error`.
-        samples: How many samples and sums the event has.
-        error: The terms' distance from the probability.
-    """
-
-    terms: Terms
-    samples: int
-    error: Fraction = Fraction(0)
+    terms: Terms  # the probability, but for `error`
+    samples: int  # how many samples and sums the event has
+    error: Fraction = Fraction(0)  # the terms' distance from the probability
 
 
 MEMORY = 2**28

@@ -50,14 +50,10 @@ class FunctionDifference:
 
 @dataclass(frozen=True, slots=True)
 class Convolved:
-    """The density of a sum of two independent variables.
-
-    Attributes:
-        right: That of the other, or its law.
-    """
+    """The density of a sum of two independent variables."""
 
     left: Factors
-    right: Factors | Distribution
+    right: Factors | Distribution  # that of the other, or its law
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,15 +69,10 @@ def plan_of(order: Order, limits: Limits, table: FunctionTable) -> Terms | NotEn
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """What is left: some samples with the functions on each of them, and bounds.
+    """What is left: some samples with the functions on each of them, and bounds."""
 
-    Attributes:
-        factors: (sample, its functions), by sample.
-        bounds: ((i, j), w): x_i <= x_j + w units; tight.
-    """
-
-    factors: tuple[tuple[int, Factors], ...]
-    bounds: frozenset[tuple[Edge, int]]
+    factors: tuple[tuple[int, Factors], ...]  # (sample, its functions), by sample
+    bounds: frozenset[tuple[Edge, int]]  # ((i, j), w): x_i <= x_j + w units; tight
 
 
 def eliminate(event: OrderEvent, limits: Limits, table: FunctionTable) -> Terms | NotEnclosed:
@@ -197,16 +192,11 @@ _Sides = dict[int, dict[int, int]]
 
 @dataclass(frozen=True, slots=True)
 class _Elimination:
-    """Integrates out one sample after the other.
-
-    Attributes:
-        unit: Offsets are multiples of 1 / unit.
-        kept: A sample that comes last; None: none.
-    """
+    """Integrates out one sample after the other."""
 
     table: FunctionTable
-    unit: int
-    kept: int | None
+    unit: int  # offsets are multiples of 1 / unit
+    kept: int | None  # a sample that comes last; None: none
 
     def step(self, state: _State) -> Iterator[tuple[_State, int]]:
         """Integrate out all leaves but `kept`; if there is none, the cheapest sample."""

@@ -25,16 +25,11 @@ from dipapprox.numerics.kinds import Tier
 
 @dataclass(frozen=True, slots=True)
 class RefinementLevel:
-    """One attempt: how fine the grid is and which algebra works on it.
-
-    Attributes:
-        bits: Precision of the balls; 0 for doubles.
-        degree: Of the balls' polynomials.
-    """
+    """One attempt: how fine the grid is and which algebra works on it."""
 
     fineness: int
-    bits: int = 0
-    degree: int = 0
+    bits: int = 0  # precision of the balls; 0 for doubles
+    degree: int = 0  # of the balls' polynomials
 
 
 def bytes_per_panel(level: RefinementLevel) -> int:
@@ -117,9 +112,7 @@ class GridRequirements:
     """What some events require of a grid.
 
     Attributes:
-        laws: Of their samples.
         points: Constants that samples are compared with, and offsets of comparisons.
-        samples: The most samples and sums that one of them has.
         sums: The laws of the samples in each sum, and in each on the way there; with any, panels
             have one width.
         moved: Whether laws that differ by a shift stand for one sample at several places: then all
@@ -127,9 +120,9 @@ class GridRequirements:
         shifts: By which other functions are moved, off the grid: in balls only.
     """
 
-    laws: frozenset[Distribution]
+    laws: frozenset[Distribution]  # of their samples
     points: frozenset[Fraction]
-    samples: int
+    samples: int  # the most samples and sums that one of them has
     sums: frozenset[tuple[Distribution, ...]] = frozenset()
     moved: bool = False
     shifts: frozenset[Fraction] = frozenset()

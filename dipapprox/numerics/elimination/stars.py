@@ -52,20 +52,17 @@ class _Round:
     """The stars round one law: columns of functions, and the exponents that are not 0.
 
     Attributes:
-        places: Positions of the stars.
-        samples: How many samples each star has.
         columns: Of the functions: distribution functions of laws, and (True) 1 minus these.
         below: Columns of the distribution functions, by the identity of the law: laws hash slowly.
         above: Columns of 1 minus these, likewise.
-        entries: Row, column, exponent, one after the other.
     """
 
-    places: list[int] = field(default_factory=list)
-    samples: list[int] = field(default_factory=list)
+    places: list[int] = field(default_factory=list)  # positions of the stars
+    samples: list[int] = field(default_factory=list)  # how many samples each star has
     columns: dict[tuple[Distribution, bool], int] = field(default_factory=dict)
     below: dict[int, int] = field(default_factory=dict)
     above: dict[int, int] = field(default_factory=dict)
-    entries: list[int] = field(default_factory=list)
+    entries: list[int] = field(default_factory=list)  # row, column, exponent, one after the other
 
     def learn(self, star: Star) -> None:
         """Give the functions of a star columns."""

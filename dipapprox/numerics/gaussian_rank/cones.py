@@ -67,13 +67,11 @@ class Polyhedron:
 
     Attributes:
         normals: By guard, each of the rank's length, none of them 0; they span the space.
-        bounds: By guard.
-        variances: > 0.
     """
 
     normals: tuple[Vector, ...]
-    bounds: Vector
-    variances: Vector
+    bounds: Vector  # by guard
+    variances: Vector  # > 0
 
     @property
     def rank(self) -> int:
@@ -171,21 +169,13 @@ MOST_BASES = 10_000
 
 @dataclass(frozen=True, slots=True)
 class SimplicialCone:
-    """{ Y_k <= bounds[k] for every k } for as many normal variables as the rank, with a sign.
+    """{ Y_k <= bounds[k] for every k } for as many normal variables as the rank, with a sign."""
 
-    Attributes:
-        sign: 1 or -1.
-        guards: Of the polyhedron, by variable.
-        turned: Whether the guard is turned round, by variable.
-        covariance: Of the Y, whose means are 0.
-        bounds: By variable.
-    """
-
-    sign: int
-    guards: tuple[int, ...]
-    turned: tuple[bool, ...]
-    covariance: tuple[Vector, ...]
-    bounds: Vector
+    sign: int  # 1 or -1
+    guards: tuple[int, ...]  # of the polyhedron, by variable
+    turned: tuple[bool, ...]  # whether the guard is turned round, by variable
+    covariance: tuple[Vector, ...]  # of the Y, whose means are 0
+    bounds: Vector  # by variable
 
     def as_balls(self) -> tuple[list[list[arb]], list[arb]]:
         """Return the covariance and the bounds at the current precision."""
@@ -233,15 +223,10 @@ def cones_of(polyhedron: Polyhedron, limits: Limits) -> Cones | NotEnclosed:
 
 @dataclass(frozen=True, slots=True)
 class _Vertex:
-    """A vertex of the polyhedron with the bounds b_k + η^(k+1).
+    """A vertex of the polyhedron with the bounds b_k + η^(k+1)."""
 
-    Attributes:
-        guards: B, ascending.
-        shares: By guard k, numbers c with a_k = Σ_{i in B} c_i a_i.
-    """
-
-    guards: tuple[int, ...]
-    shares: tuple[Vector, ...]
+    guards: tuple[int, ...]  # B, ascending
+    shares: tuple[Vector, ...]  # by guard k, numbers c with a_k = Σ_{i in B} c_i a_i
 
 
 def _vertices(polyhedron: Polyhedron, limits: Limits) -> Iterator[_Vertex]:

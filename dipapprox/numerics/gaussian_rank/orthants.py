@@ -118,17 +118,11 @@ def evaluations(covariance: Matrix, bits: int, most: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class _Leader:
-    """The variable Y_1, whose correlations with the others grow from 0.
+    """The variable Y_1, whose correlations with the others grow from 0."""
 
-    Attributes:
-        place: Its number.
-        partners: Those that it is correlated with.
-        root: ρ, exact.
-    """
-
-    place: int
-    partners: tuple[int, ...]
-    root: arb
+    place: int  # its number
+    partners: tuple[int, ...]  # those that it is correlated with
+    root: arb  # ρ, exact
 
     @property
     def last(self) -> arb:

@@ -57,14 +57,12 @@ class IntegerMasses:
     """An integer variable: Pr[first + k] >= values[k] in units of 2^-unit.
 
     Attributes:
-        first: The least integer kept.
-        values: For each integer from there on; they sum to at most 2^unit.
         missing: The true probabilities of any set of integers exceed the sum of its values by at
             most this, in the same units.
     """
 
-    first: int
-    values: Sequence[int]
+    first: int  # the least integer kept
+    values: Sequence[int]  # for each integer from there on; they sum to at most 2^unit
     missing: int
 
     @property

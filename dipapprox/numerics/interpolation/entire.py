@@ -63,15 +63,10 @@ class StateBound:
 
 @dataclass(frozen=True, slots=True)
 class Tails:
-    """What a partial sum of a Chebyshev series leaves out, at most; see the module.
+    """What a partial sum of a Chebyshev series leaves out, at most; see the module."""
 
-    Attributes:
-        value: Of the function, anywhere in the box.
-        slopes: Of its derivatives in z_1, z_2, …
-    """
-
-    value: float
-    slopes: tuple[float, ...]
+    value: float  # of the function, anywhere in the box
+    slopes: tuple[float, ...]  # of its derivatives in z_1, z_2, …
 
 
 def sizes_for(

@@ -96,17 +96,11 @@ def _values(count: int) -> tuple[Array, Array]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Restriction:
-    """The matrix R with T_k(x) = Σ_m R[k, m] T_m(z) for x in a part of [-1, 1].
+    """The matrix R with T_k(x) = Σ_m R[k, m] T_m(z) for x in a part of [-1, 1]."""
 
-    Attributes:
-        matrix: Correctly rounded; columns that are negligible are left out.
-        norm: At least every row's sum of absolute values.
-        dropped: At least every row's sum over the columns left out.
-    """
-
-    matrix: Array
-    norm: float
-    dropped: float
+    matrix: Array  # correctly rounded; columns that are negligible are left out
+    norm: float  # at least every row's sum of absolute values
+    dropped: float  # at least every row's sum over the columns left out
 
 
 _restrictions: Cache[tuple[int, Fraction, Fraction], Restriction] = Cache(20_000)
@@ -153,40 +147,27 @@ class Model:
     """A function on a box: value + Σ gradient_i (u_i - centre_i), up to `spread`.
 
     Attributes:
-        value: At the centre, of the polynomial.
-        gradient: By axis, per unit of u_i; 0 where the box has no width.
-        spread: Most distance of the function from this form, anywhere in the box.
-        steepness: Most distance of the function's derivatives from `gradient`; 0 likewise.
         bends: By two axes i <= j, the coefficients of T_2(z_i) and of z_i z_j, which `spread` holds
             as well; else 0.
-        rest: Most distance from the form with the bends.
-        noise: What smaller boxes have of `rest`, too.
     """
 
-    value: float
-    gradient: Array
-    spread: float
-    steepness: Array
+    value: float  # at the centre, of the polynomial
+    gradient: Array  # by axis, per unit of u_i; 0 where the box has no width
+    spread: float  # most distance of the function from this form, anywhere in the box
+    steepness: Array  # most distance of the function's derivatives from `gradient`; 0 likewise
     bends: Array
-    rest: float
-    noise: float
+    rest: float  # most distance from the form with the bends
+    noise: float  # what smaller boxes have of `rest`, too
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RestrictedPolynomial:
-    """Close to a function on a part of a box: Σ table[κ] T_κ(z), z in [-1, 1] on every axis.
+    """Close to a function on a part of a box: Σ table[κ] T_κ(z), z in [-1, 1] on every axis."""
 
-    Attributes:
-        table: By degree in each axis; 0 beyond degree 0 where the part has no width.
-        widths: Half-widths of the part.
-        noise: Most distance from the function; smaller parts have that, too.
-        slopes: Most distance of the derivatives in the z_i, by axis.
-    """
-
-    table: Array
-    widths: tuple[Fraction, ...]
-    noise: float
-    slopes: tuple[float, ...]
+    table: Array  # by degree in each axis; 0 beyond degree 0 where the part has no width
+    widths: tuple[Fraction, ...]  # half-widths of the part
+    noise: float  # most distance from the function; smaller parts have that, too
+    slopes: tuple[float, ...]  # most distance of the derivatives in the z_i, by axis
 
     def model(self) -> Model:
         """Return the linear form, and what is left; see the module."""
@@ -221,23 +202,14 @@ class RestrictedPolynomial:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Polynomial:
-    """Close to a function on a box.
+    """Close to a function on a box."""
 
-    Attributes:
-        centres: Of the box, by axis.
-        halves: Its half-widths, > 0.
-        coefficients: By degree in each axis.
-        norm: At least the sum of their absolute values.
-        error: Most distance from the function.
-        slopes: Most distance of the derivatives in the coordinates z_i, by axis.
-    """
-
-    centres: tuple[Fraction, ...]
-    halves: tuple[Fraction, ...]
-    coefficients: Array
-    norm: float
-    error: float
-    slopes: tuple[float, ...]
+    centres: tuple[Fraction, ...]  # of the box, by axis
+    halves: tuple[Fraction, ...]  # its half-widths, > 0
+    coefficients: Array  # by degree in each axis
+    norm: float  # at least the sum of their absolute values
+    error: float  # most distance from the function
+    slopes: tuple[float, ...]  # most distance of the derivatives in the coordinates z_i, by axis
 
     def restricted(self, box: Sequence[Interval]) -> RestrictedPolynomial:
         """Restrict the polynomial to a part of the box; see the module."""

@@ -72,13 +72,11 @@ class Smoothness:
     """How a probability moves with real inputs; see the module.
 
     Attributes:
-        steep: L_i, by axis.
-        curved: K_ij; None where nothing is known.
         rates: |∂P / ∂u_i| is at most rates[i] P; None where nothing is known.
     """
 
-    steep: tuple[Fraction, ...]
-    curved: tuple[tuple[Fraction, ...], ...] | None
+    steep: tuple[Fraction, ...]  # L_i, by axis
+    curved: tuple[tuple[Fraction, ...], ...] | None  # K_ij; None where nothing is known
     rates: tuple[Fraction, ...] | None
 
     def __add__(self, other: Smoothness) -> Smoothness:

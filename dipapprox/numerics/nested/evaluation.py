@@ -64,17 +64,11 @@ _NOTHING = arb("nan")
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How hard to try; the result is proved in any case.
+    """How hard to try; the result is proved in any case."""
 
-    Attributes:
-        tolerance: Panels whose error is below 2**-tolerance are left alone.
-        narrow: Real balls of at most this radius (exact, > 0) are nodes.
-        evaluations: Most calls of the integrand.
-    """
-
-    tolerance: int
-    narrow: arb
-    evaluations: int
+    tolerance: int  # panels whose error is below 2**-tolerance are left alone
+    narrow: arb  # real balls of at most this radius (exact, > 0) are nodes
+    evaluations: int  # most calls of the integrand
 
 
 _MOST_NODES = 512
@@ -159,17 +153,11 @@ class NodeEvaluator(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How the quadrature of one tree is run.
+    """How the quadrature of one tree is run."""
 
-    Attributes:
-        effort: For the outermost integrals.
-        inner_evaluations: The most calls of an integrand that has other integrals around it.
-        check: Called at every evaluation; raises to stop.
-    """
-
-    effort: Effort
-    inner_evaluations: int
-    check: Callable[[], None]
+    effort: Effort  # for the outermost integrals
+    inner_evaluations: int  # the most calls of an integrand that has other integrals around it
+    check: Callable[[], None]  # called at every evaluation; raises to stop
 
 
 def make_evaluator(node: Node, settings: Settings) -> NodeEvaluator:

@@ -45,17 +45,14 @@ class Cells:
     """Disjoint parts of the line, and two measures on them; all arrays of one shape.
 
     Attributes:
-        first: Bounds of the first measure of each cell, (lower, upper), >= 0.
-        second: Of the second.
         least: On the cell and all of its subsets the first measure is at least so many times the
             second.
-        most: At most so many times; infinite where that is not known.
     """
 
-    first: tuple[Array, Array]
-    second: tuple[Array, Array]
+    first: tuple[Array, Array]  # bounds of the first measure of each cell, (lower, upper), >= 0
+    second: tuple[Array, Array]  # of the second
     least: Array
-    most: Array
+    most: Array  # at most so many times; infinite where that is not known
 
 
 def cells_of(

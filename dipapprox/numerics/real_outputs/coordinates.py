@@ -26,17 +26,11 @@ from dipapprox.numerics.elimination.sum_event import output_event
 
 @dataclass(frozen=True, slots=True)
 class DensityPlan:
-    """A density as a function of the published number, but for `error`.
+    """A density as a function of the published number, but for `error`."""
 
-    Attributes:
-        terms: Σ coefficient · product, over a table of functions.
-        required: What they require of a grid.
-        error: No set's mass differs by more from that under the terms' density.
-    """
-
-    terms: Terms
-    required: GridRequirements
-    error: Fraction
+    terms: Terms  # Σ coefficient · product, over a table of functions
+    required: GridRequirements  # what they require of a grid
+    error: Fraction  # no set's mass differs by more from that under the terms' density
 
 
 def simplified(marginal: Marginal) -> tuple[tuple[Event, ...], Marginal] | None:

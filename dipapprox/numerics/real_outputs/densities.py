@@ -47,16 +47,12 @@ Weighted = Sequence[tuple[Enclosure, DensityPlan]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Densities:
-    """Two densities on one grid; see `open_densities`.
-
-    Attributes:
-        lost: For both, the mass they lack on the grid: at most.
-    """
+    """Two densities on one grid; see `open_densities`."""
 
     _algebra: Float64Algebra | BallAlgebra
     _first: Combination | BallFunction
     _second: Combination | BallFunction
-    lost: tuple[Fraction, Fraction]
+    lost: tuple[Fraction, Fraction]  # for both, the mass they lack on the grid: at most
 
     def signs(self, growth: Enclosure, spare: Fraction, limits: Limits) -> LineSigns | NotEnclosed:
         """Prove signs of first - growth · second on the grid; `excess` with what that lacks.

@@ -41,15 +41,10 @@ class Factored:
 
 @dataclass(frozen=True, slots=True)
 class Mixed:
-    """Two measures that are no products, but for what is the same everywhere.
+    """Two measures that are no products, but for what is the same everywhere."""
 
-    Attributes:
-        coordinates: Those in which parts differ, or the two measures.
-        common: The other coordinates' factors, each with a positive mass.
-    """
-
-    coordinates: tuple[int, ...]
-    common: tuple[Line, ...]
+    coordinates: tuple[int, ...]  # those in which parts differ, or the two measures
+    common: tuple[Line, ...]  # the other coordinates' factors, each with a positive mass
 
     @property
     def reason(self) -> str:

@@ -67,12 +67,11 @@ class Discretised:
     """Cells of two measures on the line.
 
     Attributes:
-        cells: Their masses and ratios under two measures.
         lost: By how much these are less than two others, each at most, wherever.
         errors: No set's mass under these differs by more from that under the measures asked about.
     """
 
-    cells: Cells
+    cells: Cells  # their masses and ratios under two measures
     lost: tuple[Fraction, Fraction]
     errors: tuple[Fraction, Fraction]
 
@@ -82,20 +81,16 @@ class Split:
     """A hockey-stick divergence and a set that attains it, nearly.
 
     Attributes:
-        value: Encloses sup over sets S of first(S) - growth · second(S), >= 0.
         intervals: A set S, disjoint intervals from left to right; None: infinite. Empty: S = ∅.
             Of several published numbers, one lies in S and the others anywhere; None: the set is
             of another shape.
-        first: Encloses first(S); [0, 1] if the set is not described.
-        second: Encloses second(S) likewise.
-        coordinate: Which of the published numbers is to lie in S, from 0.
     """
 
-    value: Enclosure
+    value: Enclosure  # Encloses sup over sets S of first(S) - growth · second(S), >= 0
     intervals: tuple[Interval, ...] | None
-    first: Enclosure
-    second: Enclosure
-    coordinate: int = 0
+    first: Enclosure  # encloses first(S); [0, 1] if the set is not described
+    second: Enclosure  # encloses second(S) likewise
+    coordinate: int = 0  # which of the published numbers is to lie in S, from 0
 
 
 class HockeyStick:

@@ -53,13 +53,11 @@ class Combination:
     """Σ c_i f_i on the panels of a grid.
 
     Attributes:
-        values: At the nodes, shape (n, P).
-        error: Bounds of their errors, shape (P,).
         majorants: Bounds of the function's modulus on the panel and on the ellipses, (R + 1, P).
     """
 
-    values: Array
-    error: Array
+    values: Array  # at the nodes, shape (n, P)
+    error: Array  # bounds of their errors, shape (P,)
     majorants: Array
 
     @classmethod
@@ -98,23 +96,14 @@ def _split(value: Enclosure) -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PanelPolynomials:
-    """Polynomials on parts of panels.
+    """Polynomials on parts of panels."""
 
-    Attributes:
-        coefficients: In Chebyshev form, shape (n, parts).
-        distance: At least |h - polynomial| on the part; not finite where doubles overflow.
-        panel: Numbers of the panels.
-        depth: Each part is one of 2**depth equal ones of its panel.
-        place: Which, from the left, from 0.
-        half: Half-widths of the parts, to the nearest double.
-    """
-
-    coefficients: Array
-    distance: Array
-    panel: NDArray[np.int64]
-    depth: int
-    place: NDArray[np.int64]
-    half: Array
+    coefficients: Array  # in Chebyshev form, shape (n, parts)
+    distance: Array  # at least |h - polynomial| on the part; not finite where doubles overflow
+    panel: NDArray[np.int64]  # numbers of the panels
+    depth: int  # each part is one of 2**depth equal ones of its panel
+    place: NDArray[np.int64]  # which, from the left, from 0
+    half: Array  # half-widths of the parts, to the nearest double
 
     @classmethod
     @np.errstate(over="ignore", invalid="ignore")
@@ -161,21 +150,13 @@ class PanelPolynomials:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ChebyshevTables:
-    """Matrices for polynomials of degree < n in Chebyshev form, entries to the nearest double.
+    """Matrices for polynomials of degree < n in Chebyshev form, entries to the nearest double."""
 
-    Attributes:
-        at_nodes: T_k at the Gauss-Legendre nodes, (node, k).
-        from_values: About its inverse.
-        left: L for the left half.
-        right: L for the right half.
-        columns: At least Σ_j |L_jk|, for both.
-    """
-
-    at_nodes: Array
-    from_values: Array
-    left: Array
-    right: Array
-    columns: Array
+    at_nodes: Array  # T_k at the Gauss-Legendre nodes, (node, k)
+    from_values: Array  # about its inverse
+    left: Array  # L for the left half
+    right: Array  # L for the right half
+    columns: Array  # at least Σ_j |L_jk|, for both
 
 
 @cache

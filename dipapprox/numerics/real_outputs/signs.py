@@ -53,21 +53,13 @@ Gap = tuple[Fraction, Fraction]
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A part of a panel: of its 2**depth equal parts that of number `place`.
+    """A part of a panel: of its 2**depth equal parts that of number `place`."""
 
-    Attributes:
-        panel: Number of the panel.
-        depth: Halvings.
-        place: From the left, from 0.
-        sign: 1 or -1 where it is proved; else 0.
-        excess: At least ∫ |h| if the sign is 0, else 0.
-    """
-
-    panel: int
-    depth: int
-    place: int
-    sign: int
-    excess: Fraction
+    panel: int  # number of the panel
+    depth: int  # halvings
+    place: int  # from the left, from 0
+    sign: int  # 1 or -1 where it is proved; else 0
+    excess: Fraction  # at least ∫ |h| if the sign is 0, else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +69,11 @@ class LineSigns:
     Attributes:
         gaps: Where its sign changes, ascending: an odd number of sign changes in each.
         first: Its sign to the left of all gaps; 0 if it is known nowhere.
-        excess: At least ∫ |h| over the points with a sign that is not proved.
     """
 
     gaps: tuple[Gap, ...]
     first: int
-    excess: Fraction
+    excess: Fraction  # at least ∫ |h| over the points with a sign that is not proved
 
 
 def collected(leaves: Iterable[Leaf], grid: Grid) -> LineSigns:
