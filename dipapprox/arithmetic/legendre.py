@@ -41,7 +41,7 @@ _BITS = 256
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rule:
-    """n nodes and R ellipses. All bounds are rounded up; nodes and matrices to the nearest double."""
+    """n nodes and R ellipses. All bounds are rounded up; nodes and matrices to nearest doubles."""
 
     nodes: Array  # x_j, shape (n,); each within 2 u |x_j| of the exact one
     points: Array  # -1, the nodes, 1

@@ -17,12 +17,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
+from math import prod
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed, better
+from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed, better, enclosing, sure
 from dipapprox.data_classes import dataclass, field
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.events.event import Chosen, Connected, Event, Mixture, Star, count_samples
@@ -334,15 +335,11 @@ class MixtureMethod:
         return Answers.of([_sum(mixture, found) for mixture in mixtures])
 
 
-def _sum(mixture: Mixture, found: dict[Event | Star, Answer]) -> Answer:
+@enclosing
+def _sum(mixture: Mixture, found: dict[Event | Star, Answer]) -> Enclosure:
     lower = upper = Fraction(0)
     for count, factors in mixture.terms:
-        least = most = Fraction(count)
-        for factor, power in factors:
-            answer = found[factor]
-            if isinstance(answer, NotEnclosed):
-                return answer
-            least *= answer.lower**power
-            most *= answer.upper**power
-        lower, upper = lower + least, upper + most
-    return Enclosure(lower, max(lower, upper)).intersect(UNIT, "mixtures")
+        powers = [(sure(found[factor]), power) for factor, power in factors]
+        lower += count * prod((each.lower**power for each, power in powers), start=Fraction(1))
+        upper += count * prod((each.upper**power for each, power in powers), start=Fraction(1))
+    return Enclosure(lower, upper).intersect(UNIT, "mixtures")

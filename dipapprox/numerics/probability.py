@@ -25,7 +25,7 @@ from typing import cast
 import numpy as np
 
 from dipapprox.arithmetic import rounding
-from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
+from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed, enclosing, sure
 from dipapprox.arithmetic.rounding import Array, above, below
 from dipapprox.cache import Cache
 from dipapprox.data_classes import replace
@@ -227,13 +227,11 @@ class OutputProbabilities:
                 self._of_input.put((bits, input), each)
         return [found[key] for key in keys]
 
-    def _distribution(self, key: _Key) -> tuple[Enclosure, ...] | NotEnclosed:
+    @enclosing
+    def _distribution(self, key: _Key) -> tuple[Enclosure, ...]:
         """Multiply and add up what is known of the events in an input's states."""
         bits, states = key
-        totals = self._totals(states, bits)
-        if isinstance(totals, NotEnclosed):
-            return totals
-        return self._known.put(key, tightened(totals))
+        return self._known.put(key, tightened(sure(self._totals(states, bits))))
 
     def some(
         self, outputs: Sequence[int], input: Input, bits: int

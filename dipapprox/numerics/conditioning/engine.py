@@ -41,7 +41,7 @@ from math import ceil, inf, log, log2, prod, sqrt
 
 from flint import arb
 
-from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
+from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed, enclosing, sure
 from dipapprox.arithmetic.legendre import legendre_nodes
 from dipapprox.arithmetic.precision import exact_fraction, precision, to_ball, to_enclosure
 from dipapprox.cache import Cache
@@ -194,23 +194,22 @@ class Conditioned:
         """Enclose Pr[event] one by one; see `Method.enclose`."""
         return Answers.of([self._enclose(event, bits, limits) for event in events])
 
-    def _enclose(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
+    @enclosing
+    def _enclose(self, event: Connected, bits: int, limits: Limits) -> Enclosure:
         continuous = as_continuous(event)
         if isinstance(continuous, NotEnclosed):
-            return continuous
+            return sure(continuous)
         plain = spelled_out(continuous)
         laws = [(law.family.name, *law.scale.as_integer_ratio()) for law in plain.samples]
         shape = tuple(laws), plain.guards  # what separations depend on: all but the means
         found = self._known.find(shape, lambda: tuple(separations(plain, limits)))
         if not found:
-            return NotEnclosed(
-                f"no {MOST_SEPARATORS} samples or fewer whose values leave only what is easy"
-            )
-        work = _cheapest(plain, found, bits)
-        return work if isinstance(work, NotEnclosed) else work.enclosed(self._inner, limits)
+            few = f"no {MOST_SEPARATORS} samples or fewer whose values leave only what is easy"
+            return sure(NotEnclosed(few))
+        return _cheapest(plain, found, bits).enclosed(self._inner, limits)
 
 
-def _cheapest(event: Event, found: Sequence[Separation], bits: int) -> _Work | NotEnclosed:
+def _cheapest(event: Event, found: Sequence[Separation], bits: int) -> _Work:
     """Return the work of the separation with the fewest choices."""
     # Each rule may err by its share of a quarter, each law lose as much.
     own = bits + 3 + MOST_SEPARATORS.bit_length()
@@ -224,7 +223,7 @@ def _cheapest(event: Event, found: Sequence[Separation], bits: int) -> _Work | N
             work = _Work(event, separation, panels, bits, own)
             if best is None or work.choices < best.choices:
                 best = work
-    return best or NotEnclosed("no rule for a sample to take values in turn")
+    return best or sure(NotEnclosed("no rule for a sample to take values in turn"))
 
 
 class _Work:
@@ -247,14 +246,12 @@ class _Work:
             for part in separation.parts
         ]
 
-    def enclosed(self, inner: Method, limits: Limits) -> Enclosure | NotEnclosed:
+    def enclosed(self, inner: Method, limits: Limits) -> Enclosure:
         counts = [panels.places for panels in self._panels]
         events = sum(prod(counts[d] for d in movers) for _, movers in self._left)
         if events > _MOST_EVENTS or self.choices > _MOST_CHOICES:
-            return NotEnclosed(
-                f"{len(counts)} samples would take {self.choices} values in turn, more than "
-                f"{_MOST_EVENTS}"
-            )
+            taken = f"{len(counts)} samples would take {self.choices} values in turn"
+            return sure(NotEnclosed(f"{taken}, more than {_MOST_EVENTS}"))
         with precision(self._own + 64):
             rules = [
                 weighted(s, self._event.samples[s.sample], panels, self._own)
@@ -268,8 +265,8 @@ class _Work:
             table: dict[_Choice, Enclosure] = {}
             for choice, answer in zip(choices, inner.enclose(batch, wanted, limits), strict=True):
                 if isinstance(answer, NotEnclosed):
-                    return NotEnclosed(f"with values for {len(rules)} samples, {answer.reason}")
-                table[choice] = answer
+                    answer = NotEnclosed(f"with values for {len(rules)} samples, {answer.reason}")
+                table[choice] = sure(answer)
             tables.append(table)
         with precision(self._own + 64):
             return self._total(rules, tables, limits)
@@ -290,8 +287,8 @@ class _Work:
 
     def _total(
         self, rules: Sequence[Weighted], tables: Sequence[dict[_Choice, Enclosure]], limits: Limits
-    ) -> Enclosure | NotEnclosed:
-        balls = [{choice: _ball(found) for choice, found in table.items()} for table in tables]
+    ) -> Enclosure:
+        balls = [{choice: to_ball(found) for choice, found in table.items()} for table in tables]
         total = arb(0)
         for choice in product(*(range(len(rule.places)) for rule in rules)):
             if not choice[-1]:
@@ -306,12 +303,6 @@ class _Work:
         for d, rule in enumerate(rules):
             others = prod((1 + r.error for c, r in enumerate(rules) if c != d), start=arb(1))
             error += rule.error * others
-        found = to_enclosure(total + arb(0, error.upper()))
-        if isinstance(found, NotEnclosed):
-            return found
+        found = sure(to_enclosure(total + arb(0, error.upper())))
         lost = sum((rule.lost for rule in rules), Fraction(0))
         return Enclosure(found.lower, found.upper + lost).intersect(UNIT, Conditioned.name)
-
-
-def _ball(found: Enclosure) -> arb:
-    return to_ball(found.lower).union(to_ball(found.upper))

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import Generic, TypeVar, assert_never
 
-from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed, enclosing, sure
 from dipapprox.laws.distribution import Distribution
 from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.piecewise import FunctionAlgebra
@@ -195,17 +195,16 @@ class Evaluation(Generic[F, V]):
                 self._powers.update(zip(batch, found, strict=True))
 
 
-def enclosed_sum(terms: Sequence[tuple[int, Enclosure | NotEnclosed]]) -> Enclosure | NotEnclosed:
+@enclosing
+def enclosed_sum(terms: Sequence[tuple[int, Enclosure | NotEnclosed]]) -> Enclosure:
     """Enclose Σ coefficient * value."""
+    if len(terms) == 1 == terms[0][0]:
+        return sure(terms[0][1])
     lower = upper = Fraction(0)
-    for coefficient, total in terms:
-        if isinstance(total, NotEnclosed):
-            return total
-        if len(terms) == 1 == coefficient:
-            return total
+    for coefficient, value in terms:
+        total = sure(value)
         ends = coefficient * total.lower, coefficient * total.upper
-        lower += min(ends)
-        upper += max(ends)
+        lower, upper = lower + min(ends), upper + max(ends)
     return Enclosure(lower, upper)
 
 

@@ -15,10 +15,10 @@ from fractions import Fraction
 
 from flint import arb
 
-from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
+from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed, enclosing, sure
 from dipapprox.arithmetic.precision import precision, to_enclosure
 from dipapprox.cache import Cache
-from dipapprox.events.event import Chosen, Connected, Event, spelled_out
+from dipapprox.events.event import Connected, Event, spelled_out
 from dipapprox.limits import Limits
 from dipapprox.numerics.gaussian_rank.cones import Cones, cones_of, polyhedron_of
 from dipapprox.numerics.gaussian_rank.orthants import evaluations, orthant
@@ -52,17 +52,18 @@ class GaussianRank:
         """Enclose Pr[event] one by one; see `Method.enclose`."""
         return Answers.of([self._enclose(event, bits, limits) for event in events])
 
-    def _enclose(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
-        if isinstance(event, Chosen) or not is_gaussian(event):
-            return NotEnclosed("not all samples are Gaussian")
+    @enclosing
+    def _enclose(self, event: Connected, bits: int, limits: Limits) -> Enclosure:
+        if not is_gaussian(event):
+            return sure(NotEnclosed("not all samples are Gaussian"))
         plain = spelled_out(event)
         cones = self._known.find(plain, lambda: _cones_of_event(plain, limits))
-        return cones if isinstance(cones, NotEnclosed) else _enclosed(cones, bits, limits)
+        return sure(_enclosed(sure(cones), bits, limits))
 
 
-def _cones_of_event(event: Event, limits: Limits) -> Cones | NotEnclosed:
-    polyhedron = polyhedron_of(event, MOST_RANK)
-    return polyhedron if isinstance(polyhedron, NotEnclosed) else cones_of(polyhedron, limits)
+@enclosing
+def _cones_of_event(event: Event, limits: Limits) -> Cones:
+    return sure(cones_of(sure(polyhedron_of(event, MOST_RANK)), limits))
 
 
 def _size(cones: Cones | NotEnclosed) -> int:
@@ -73,10 +74,8 @@ def _enclosed(cones: Cones, bits: int, limits: Limits) -> Enclosure | NotEnclose
     """Evaluate with more and more digits until the width is at most 2**-bits."""
     bits = _affordable(cones, bits, limits)
     if not bits:
-        return NotEnclosed(
-            f"{len(cones.cones)} cones of rank {cones.rank} take more than {_MOST_EVALUATIONS} "
-            "evaluations"
-        )
+        many = f"{len(cones.cones)} cones of rank {cones.rank} take more than {_MOST_EVALUATIONS}"
+        return NotEnclosed(f"{many} evaluations")
     own = _own_bits(cones, bits)
     found: Enclosure | NotEnclosed = NotEnclosed("not tried")
     for attempt in range(_ATTEMPTS):

@@ -20,7 +20,7 @@ from typing import assert_never
 
 from flint import arb
 
-from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed, better
+from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed, better, enclosing, sure
 from dipapprox.arithmetic.precision import give_way, precision, to_ball, to_enclosure
 from dipapprox.events.event import Connected, Event, spelled_out
 from dipapprox.integrals.integral import Add, Integral, Multiply, Plan, Strategy
@@ -62,26 +62,26 @@ class Nested:
         """Enclose Pr[event] one by one, nests share nothing; see `Method.enclose`."""
         return Answers.of([self._enclose(event, bits, limits) for event in events])
 
-    def _enclose(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
+    @enclosing
+    def _enclose(self, event: Connected, bits: int, limits: Limits) -> Enclosure:
         continuous = as_continuous(event)
         if isinstance(continuous, NotEnclosed):
-            return continuous
+            return sure(continuous)
         plain = spelled_out(continuous)
         if self._most is not None:
             # Known before pieces are looked for; these may be many, too.
             least: int = _per_integral(bits) ** max(elimination_depth(plain) - 1, 0)
             if least > self._most:
-                return self._refused(least)
+                self._refuse(least)
         found = plan(plain, self.strategy, limits)
         if self._most is not None and evaluations(found, bits) > self._most:
-            return self._refused(evaluations(found, bits))
+            self._refuse(evaluations(found, bits))
         literal = self.strategy is Strategy.NONE
-        return enclose_plan(plain, found, bits, limits, literal=literal)
+        return sure(enclose_plan(plain, found, bits, limits, literal=literal))
 
-    def _refused(self, work: int) -> NotEnclosed:
-        return NotEnclosed(
-            f"about 10^{len(str(work)) - 1} evaluations of integrands, more than {self._most}"
-        )
+    def _refuse(self, work: int) -> None:
+        about = f"about 10^{len(str(work)) - 1} evaluations of integrands"
+        sure(NotEnclosed(f"{about}, more than {self._most}"))
 
 
 def _per_integral(bits: int) -> int:
@@ -135,7 +135,8 @@ def enclose_plan(
     return best
 
 
-def _attempt(tree: Node, bits: int, attempt: int, limits: Limits) -> Enclosure | NotEnclosed:
+@enclosing
+def _attempt(tree: Node, bits: int, attempt: int, limits: Limits) -> Enclosure:
     """One evaluation; each attempt works with more bits and a finer tolerance than the last."""
     count = open_ends(tree)
     tail_bits = bits + 2 + count.bit_length()
@@ -159,9 +160,7 @@ def _attempt(tree: Node, bits: int, attempt: int, limits: Limits) -> Enclosure |
         settings = Settings(effort, _INNER_EVALUATIONS << attempt, check)
         depths = [each.depth for each, _ in walk(truncated) if isinstance(each, Nest)]
         start = [arb(0)] * (max(depths, default=0) + 1)
-        found = to_enclosure(make_evaluator(truncated, settings).value(start))
-    if isinstance(found, NotEnclosed):
-        return found
+        found = sure(to_enclosure(make_evaluator(truncated, settings).value(start)))
     # The module `nest` proves: truncated value <= probability <= truncated value + tails.
     whole = Enclosure(found.lower, found.upper + Fraction(count, 2**tail_bits))
     return whole.intersect(UNIT, "nested")

@@ -77,9 +77,8 @@ def density_plan(
         return NotEnclosed(f"the published {_named(marginal.form)} contains integer noise")
     found = output_event(marginal.event, marginal.form, bits)
     if isinstance(found, NotEnclosed):
-        return NotEnclosed(
-            f"no density of the published {_named(marginal.form)} is known: {found.reason}"
-        )
+        name = _named(marginal.form)
+        return NotEnclosed(f"no density of the published {name} is known: {found.reason}")
     order, place = found
     terms = eliminate_sums(order, limits, table, place)
     if isinstance(terms, NotEnclosed):

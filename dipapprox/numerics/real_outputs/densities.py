@@ -15,7 +15,7 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
-from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed, enclosing, sure
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.balls import BallAlgebra, BallFunction
@@ -54,7 +54,8 @@ class Densities:
     _second: Combination | BallFunction
     lost: tuple[Fraction, Fraction]  # for both, the mass they lack on the grid: at most
 
-    def signs(self, growth: Enclosure, spare: Fraction, limits: Limits) -> LineSigns | NotEnclosed:
+    @enclosing
+    def signs(self, growth: Enclosure, spare: Fraction, limits: Limits) -> LineSigns:
         """Prove signs of first - growth · second on the grid; `excess` with what that lacks.
 
         Args:
@@ -67,7 +68,7 @@ class Densities:
         if isinstance(self._algebra, Float64Algebra):
             assert isinstance(self._first, Combination) and isinstance(self._second, Combination)
             if growth.upper > _LARGEST:
-                return NotEnclosed("the factor is beyond the range of doubles")
+                return sure(NotEnclosed("the factor is beyond the range of doubles"))
             doubles = ((_ONE, self._first), (negative, self._second))
             function = combination(doubles, self._algebra.rule, self._algebra.grid.panels)
             leaves = signs_in_doubles(function, self._algebra, max(float(own), 2.0**-900))
@@ -77,9 +78,7 @@ class Densities:
             terms = ((_ONE, self._first), (negative, self._second))
             difference = combination_in_balls(terms, self._algebra)
             leaves = signs_in_balls(difference, self._algebra, own, limits)
-        if isinstance(leaves, NotEnclosed):
-            return leaves
-        found = collected(leaves, self._algebra.grid)
+        found = collected(sure(leaves), self._algebra.grid)
         return replace(found, excess=found.excess + self.lost[0] + growth.upper * self.lost[1])
 
     def cells(self, spread: float, negligible: float, limits: Limits) -> Cells | NotEnclosed:

@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed, enclosing, sure
 from dipapprox.cache import Cache
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.events.canonical import canonical
@@ -109,9 +109,10 @@ class HockeyStick:
         self._masses = IntervalMasses(method, limits)
         self._pairs: Cache[tuple[Sequence[Part], Sequence[Part]], _Pair] = Cache(_REMEMBERED)
 
+    @enclosing
     def divergence(
         self, first: Sequence[Part], second: Sequence[Part], growth: Enclosure, bits: int
-    ) -> Split | NotEnclosed:
+    ) -> Split:
         """Enclose sup over sets S of first(S) - growth · second(S).
 
         Args:
@@ -126,15 +127,13 @@ class HockeyStick:
         """
         if not first or not second:
             everything = EVERYWHERE if first else ()
-            return self.at(everything, first, second, growth, bits, Fraction(0))
+            return sure(self.at(everything, first, second, growth, bits, Fraction(0)))
         first, second = tuple(first), tuple(second)
         if growth.lower > _FAR and (found := self._far(first, second, growth, bits)) is not None:
             return found
-        signs = self._pair(first, second).signs(growth, bits, self._tier)
-        if isinstance(signs, NotEnclosed):
-            return signs
+        signs = sure(self._pair(first, second).signs(growth, bits, self._tier))
         intervals = positive_part(signs.first, [shortest(*gap) for gap in signs.gaps])
-        return self.at(intervals, first, second, growth, bits, signs.excess)
+        return sure(self.at(intervals, first, second, growth, bits, signs.excess))
 
     def discretised(
         self,
@@ -175,6 +174,7 @@ class HockeyStick:
             return None
         return replace(near, value=Enclosure(min(lower, near.value.upper), near.value.upper))
 
+    @enclosing
     def at(
         self,
         intervals: tuple[Interval, ...],
@@ -183,20 +183,13 @@ class HockeyStick:
         growth: Enclosure,
         bits: int,
         excess: Fraction,
-    ) -> Split | NotEnclosed:
+    ) -> Split:
         """Enclose the divergence, of which a set is known to lack at most `excess`."""
-        own = bits + 3
-        above = self._masses.of_parts(first, intervals, own)
-        below = self._masses.of_parts(second, intervals, own + _bits_of(growth))
-        if isinstance(above, NotEnclosed):
-            return above
-        if isinstance(below, NotEnclosed):
-            return below
+        above = sure(self._masses.of_parts(first, intervals, bits + 3))
+        below = sure(self._masses.of_parts(second, intervals, bits + 3 + _bits_of(growth)))
         lower = above.lower - growth.upper * below.upper
         upper = above.upper - growth.lower * below.lower + excess
-        nothing = Fraction(0)
-        value = Enclosure(max(lower, nothing), max(upper, nothing))
-        return Split(value, intervals, above, below)
+        return Split(Enclosure(lower, upper).positive(), intervals, above, below)
 
     def mass(
         self, parts: Sequence[Part], intervals: Sequence[Interval], bits: int
@@ -227,12 +220,11 @@ class _Pair:
             _DENSITIES, lambda found: int(isinstance(found, Densities))
         )
 
-    def signs(self, growth: Enclosure, bits: int, tier: Tier) -> LineSigns | NotEnclosed:
+    @enclosing
+    def signs(self, growth: Enclosure, bits: int, tier: Tier) -> LineSigns:
         """Prove signs; `LineSigns.excess` is all that the set may lack."""
         kept = _kept(bits + _bits_of(growth))
-        plans = self._plans_for(kept)
-        if isinstance(plans, NotEnclosed):
-            return plans
+        plans = sure(self._plans_for(kept))
         if not any(plans):
             return LineSigns((), 0, Fraction(0))
         wanted = Fraction(1, 2 ** (bits + 2))
@@ -256,22 +248,16 @@ class _Pair:
                 best = min(best, found, key=lambda each: each.excess)
             if isinstance(best, LineSigns) and best.excess <= wanted:
                 break
-        return best
+        return sure(best)
 
-    def discretised(self, bits: int, spread: float, negligible: float) -> Discretised | NotEnclosed:
+    @enclosing
+    def discretised(self, bits: int, spread: float, negligible: float) -> Discretised:
         """See `HockeyStick.discretised`."""
-        kept = _kept(bits)
-        plans = self._plans_for(kept)
-        if isinstance(plans, NotEnclosed):
-            return plans
+        plans = sure(self._plans_for(_kept(bits)))
         if not any(plans):
-            return NotEnclosed("what is published has no density")
-        densities = self._opened(plans, kept, RefinementLevel(_FINENESS))
-        if isinstance(densities, NotEnclosed):
-            return densities
-        cells = densities.cells(spread, negligible, self._limits)
-        if isinstance(cells, NotEnclosed):
-            return cells
+            return sure(NotEnclosed("what is published has no density"))
+        densities = sure(self._opened(plans, _kept(bits), RefinementLevel(_FINENESS)))
+        cells = sure(densities.cells(spread, negligible, self._limits))
         return Discretised(cells, densities.lost, (_error(plans[0]), _error(plans[1])))
 
     def _opened(
@@ -286,7 +272,8 @@ class _Pair:
             self._plans[kept] = self._planned(kept)
         return self._plans[kept]
 
-    def _planned(self, kept: int) -> tuple[_Planned, _Planned] | NotEnclosed:
+    @enclosing
+    def _planned(self, kept: int) -> tuple[_Planned, _Planned]:
         sides: tuple[_Planned, _Planned] = ([], [])
         for side, parts in zip(sides, self._parts, strict=True):
             for part in parts:
@@ -294,13 +281,8 @@ class _Pair:
                 if found is None:
                     continue
                 others, own = found
-                weight = self._masses.product((*part.events, *map(canonical, others)), kept)
-                plan = density_plan(own, kept, self._limits, self._table)
-                if isinstance(weight, NotEnclosed):
-                    return weight
-                if isinstance(plan, NotEnclosed):
-                    return plan
-                side.append((weight, plan))
+                weight = sure(self._masses.product((*part.events, *map(canonical, others)), kept))
+                side.append((weight, sure(density_plan(own, kept, self._limits, self._table))))
         return sides
 
 

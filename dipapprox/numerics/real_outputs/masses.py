@@ -11,7 +11,7 @@ from fractions import Fraction
 from itertools import chain
 from math import prod
 
-from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed, better
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed, better, enclosing, sure
 from dipapprox.cache import Cache
 from dipapprox.events.event import Connected, Part
 from dipapprox.events.intervals import Interval, within
@@ -58,15 +58,13 @@ class IntervalMasses:
         """Enclose the probability of independent events together."""
         return self._sum([list(events)], bits)
 
-    def _sum(self, products: list[list[Connected]], bits: int) -> Enclosure | NotEnclosed:
+    @enclosing
+    def _sum(self, products: list[list[Connected]], bits: int) -> Enclosure:
         """Enclose Σ Π Pr[event]."""
         most = max(map(len, products), default=1)
         own = bits + (len(products) * most).bit_length()
-        found: dict[Connected, Enclosure] = {}
-        for event, answer in self._enclosed(dict.fromkeys(chain.from_iterable(products)), own):
-            if isinstance(answer, NotEnclosed):
-                return answer
-            found[event] = answer
+        answers = self._enclosed(dict.fromkeys(chain.from_iterable(products)), own)
+        found = {event: sure(answer) for event, answer in answers}
         lower = upper = Fraction(0)
         for each in products:
             lower += prod((found[event].lower for event in each), start=Fraction(1))

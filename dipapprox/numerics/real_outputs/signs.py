@@ -118,7 +118,7 @@ def combination_in_balls(
     pieces: list[BallPiece] = [None] * algebra.grid.panels
     with precision(algebra.bits):
         for weight, function in terms:
-            ball = to_ball(weight.lower).union(to_ball(weight.upper))
+            ball = to_ball(weight)
             size = abs(ball)
             for panel, piece in enumerate(algebra.panels(function)):
                 if piece is None:
