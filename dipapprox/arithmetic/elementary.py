@@ -134,11 +134,7 @@ def total(terms: Iterable[Number]) -> Number:
 
 
 def square_root(radicand: Number) -> Number:
-    """Return the square root of a number >= 0.
-
-    Raises:
-        NoValue: If it is negative, or cannot be told from 0.
-    """
+    """Return the square root of a number, or raise `NoValue` if it is not known to be >= 0."""
     if not radicand:
         return Fraction(0)
     check_positive(radicand, "the square root")
@@ -152,11 +148,7 @@ def square_root(radicand: Number) -> Number:
 
 
 def logarithm(argument: Number) -> Number:
-    """Return the natural logarithm of a number > 0.
-
-    Raises:
-        NoValue: If it is not, or cannot be told from 0.
-    """
+    """Return the natural logarithm of a number, or raise `NoValue` if it is not known to be > 0."""
     check_positive(argument, "the logarithm")
     if argument == 1:
         return Fraction(0)
@@ -180,11 +172,7 @@ def _without_squares(number: int) -> tuple[int, int]:
 
 
 def check_positive(value: Number, what: str) -> None:
-    """Make sure that a number is > 0.
-
-    Raises:
-        NoValue: If it is not, or cannot be told from 0; `what` of it is taken.
-    """
+    """Raise `NoValue` if a number is not > 0, or cannot be told from 0; `what` of it is taken."""
     if sign(value, f"{what} of a number that cannot be told from 0") < 0:
         raise NoValue(f"{what} of a negative number")
     if not value:
@@ -197,11 +185,7 @@ def _compared(left: Number, right: Number) -> int:
 
 
 def sign(value: Number, unknown: str) -> int:
-    """Return -1, 0 or 1.
-
-    Raises:
-        NoValue: If it cannot be told from 0; `unknown` says so.
-    """
+    """Return -1, 0 or 1, or raise `NoValue`, which says `unknown`, if it cannot be told from 0."""
     if isinstance(value, Fraction):
         return (value > 0) - (value < 0)
     bits = 64
@@ -214,17 +198,10 @@ def sign(value: Number, unknown: str) -> int:
 
 
 def approximate(value: Number, bits: int) -> tuple[Fraction, Fraction]:
-    """Approximate a number > 0 by a dyadic rational.
-
-    Args:
-        value: The number.
-        bits: Wanted relative accuracy.
+    """Approximate a number > 0 by a dyadic rational; `NoValue` if it is not known to be > 0.
 
     Returns:
         (r, e): r > 0, and |log(value / r)| <= e <= 2^-bits.
-
-    Raises:
-        NoValue: If it is not > 0, or cannot be told from 0.
     """
     check_positive(value, "the size")
     working, error = bits + 16, Fraction(1, 2**bits)

@@ -41,16 +41,10 @@ class HasEnds(Protocol):
 
 
 def outward(enclosure: HasEnds, places: int = 0) -> tuple[str, str]:
-    """Write the ends as decimals: lower rounded down, upper rounded up.
+    """Write the ends as decimals: lower rounded down, upper rounded up, to at least so many places.
 
-    Enough places are used that rounding widens the interval by less than a thousandth. Ends that
-    are short decimals are written exactly.
-
-    Args:
-        places: Round to at least this many decimal places.
-
-    Returns:
-        (lower, upper), each plain ("0.0245") or, when tiny or huge, scientific ("1.7e-9").
+    Enough are used that rounding widens the interval by less than a thousandth. Ends that are short
+    decimals are written exactly. They are plain ("0.0245") or, tiny or huge, scientific ("1.7e-9").
     """
     width = enclosure.width
     places = max(places, _places_below(width) + 5 if width else 30)
@@ -167,12 +161,8 @@ class Enclosure:
     def __format__(self, spec: str) -> str:
         """Write both ends, rounded outwards: f"{e:.4f}" is "[0.1622, 0.1623]".
 
-        Args:
-            spec: ".4f", decimal places; ".4e" and ".4g", significant digits as for a float; "" as
-                `str` does.
-
-        Raises:
-            ValueError: If it is another one.
+        The format is ".4f", decimal places, ".4e" or ".4g", significant digits as for a float, or
+        "" as `str` does; else a ValueError says so.
         """
         if not spec:
             return str(self)
@@ -200,13 +190,7 @@ class Enclosure:
     def intersect(
         self, other: Enclosure, by: str = "", known_by: str = "", of: str = "one number"
     ) -> Enclosure:
-        """Return the common part of two enclosures of the same number, called `of`.
-
-        Args:
-            other: The second one.
-            by: Who gave the second one.
-            known_by: Who gave this one.
-            of: Which number it is.
+        """Return the common part of what `known_by` and then `by` say of one number, called `of`.
 
         Raises:
             Contradiction: If they share no point: then one of them is wrong.
@@ -226,11 +210,7 @@ _EXACT = Context(prec=MAX_PREC, Emin=MIN_EMIN, Emax=MAX_EMAX)
 
 
 def rounded_to(value: Fraction, spec: str, rounding: str = ROUND_CEILING) -> str:
-    """Write a number as `format` writes a float, rounded up or down.
-
-    Raises:
-        ValueError: If the format is none of ".4f", ".4e" and ".4g", with any number.
-    """
+    """Write a number as `format` writes a float, rounded up or down: ".4f", ".4e" or ".4g"."""
     wanted = _SPEC.fullmatch(spec)
     if wanted is None:
         raise ValueError(f"an enclosure has no format {spec!r}: write '.6f', '.6e' or '.6g'")
@@ -333,11 +313,7 @@ def if_enclosed(work: Callable[P, T]) -> Callable[P, T | None]:
 def better(
     known: Enclosure | NotEnclosed | None, found: Enclosure | NotEnclosed, by: str = ""
 ) -> Enclosure | NotEnclosed:
-    """Return what two attempts, the second made `by` somebody, say of one number together.
-
-    Raises:
-        Contradiction: If they share no point.
-    """
+    """Return what two attempts, the second made `by` somebody, say of one number together."""
     if isinstance(found, NotEnclosed):
         return found if known is None else known
     return found.intersect(known, by) if isinstance(known, Enclosure) else found

@@ -50,11 +50,7 @@ class Extended:
         return self.least_by, self.most_by
 
     def enclosure(self) -> Enclosure:
-        """Return it without who gave it.
-
-        Raises:
-            BrokenInvariant: If an end is infinite.
-        """
+        """Return it without who gave it; no end is infinite."""
         if self.lower is None or self.upper is None:
             raise BrokenInvariant("an end is infinite")
         return Enclosure(self.lower, self.upper)
@@ -72,11 +68,7 @@ class Extended:
         return own is not None and own <= width
 
     def meet(self, other: Extended, of: str) -> Extended:
-        """Return the common part of what two methods say of one number, called `of`.
-
-        Raises:
-            Contradiction: If there is none; it names both.
-        """
+        """Return the common part of what two methods say of a number, `of`, or contradict them."""
         low = self.lower is not None and (other.lower is None or other.lower > self.lower)
         high = other.upper is not None and (self.upper is None or other.upper < self.upper)
         lower, least_by = (other if low else self).lower, (other if low else self).least_by

@@ -124,11 +124,7 @@ def partial_weights(
 
 
 def nearest(value: arb) -> float:
-    """Return a double within 2 u of a number, relatively; the ball tells whether it is.
-
-    Raises:
-        BrokenInvariant: If it is not, or too wide to tell.
-    """
+    """Return a double within 2 u of a number, relatively: the ball tells whether it is."""
     found = float(value.mid())
     if not abs(value - found) <= abs(value) * 2.0**-52:
         raise BrokenInvariant("a node or weight of a rule is not known to a double's precision")

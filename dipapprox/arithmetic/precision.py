@@ -116,12 +116,9 @@ def give_way() -> None:
 
 
 def to_ball(value: int | Fraction | Enclosure) -> arb:
-    """Return a ball around an exact number, a few ulps wide at the current precision.
+    """Return a ball around an exact number, or all of an enclosure, a few ulps wider at most.
 
-    Or around all that an enclosure may stand for.
-
-    Raises:
-        TypeError: If `value` is a float: floats are not exact descriptions of anything here.
+    Floats are not exact descriptions of anything here: a TypeError.
     """
     if isinstance(value, Fraction):
         return arb(fmpq(value.numerator, value.denominator))
@@ -137,7 +134,6 @@ def exact_fraction(point: arb) -> Fraction:
     """Return an exact, finite ball (`x.mid()`, `x.rad()`) as the fraction that it is.
 
     Raises:
-        ValueError: If the ball is not exact or not finite.
         OverflowError: If its exponent is beyond +-65536.
     """
     mantissa, exponent = (int(part) for part in point.man_exp())
@@ -186,15 +182,7 @@ _GUARD_BITS = 8
 
 
 def exponential(x: Fraction, bits: int) -> Enclosure:
-    """Enclose e^x to a relative width of at most 2**-bits; exact for x = 0.
-
-    Args:
-        x: Exact, |x| <= 40000.
-        bits: Wanted relative precision, >= 1.
-
-    Raises:
-        ValueError: If |x| is too large.
-    """
+    """Enclose e^x, |x| <= 40000, to a relative width of at most 2**-bits; exact for x = 0."""
     if abs(x) > _LARGEST:
         raise ValueError(f"exponent must be in [-{_LARGEST}, {_LARGEST}], got {x}")
     if x == 0:

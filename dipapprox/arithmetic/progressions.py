@@ -12,10 +12,7 @@ from dipapprox.limits import asking
 def products(value: arb, ratio: arb, growth: arb | int, count: int) -> Iterator[arb]:
     """Yield value, value * ratio, value * ratio² * growth, …: each ratio is `growth` the last.
 
-    Args:
-        ratio: Of the second and the first.
-        growth: Of two ratios.
-        count: How many follow the first.
+    `count` more follow the first; `ratio` is that of the second and the first.
     """
     yield value
     for _ in asking(range(count)):

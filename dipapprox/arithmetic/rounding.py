@@ -139,12 +139,7 @@ def total_above(terms: Array) -> Array:
 def tightened(lower: Array, upper: Array) -> tuple[Array, Array]:
     """Use that the numbers bounded along the last axis sum to 1: each is 1 minus the others.
 
-    Args:
-        lower: Entries in [0, 1], sums at most 1 (after rounding: see `contradicts_one`).
-        upper: Entries in [lower, 1].
-
-    Returns:
-        Bounds at least as tight.
+    In: bounds in [0, 1], not contradicted (`contradicts_one`). Out: bounds at least as tight.
     """
     # Σ_j≠i u_j <= up(U - u_i), and p_i = 1 - Σ_j≠i p_j >= down(1 - that). Doubles next to 0 do
     # not matter: only equal numbers have the difference 0, and then it is exact.
@@ -224,9 +219,7 @@ def require_sound_arithmetic() -> None:
 def sound_arithmetic() -> Iterator[None]:
     """Require sound arithmetic before and after a block or, as a decorator, a function.
 
-    Raises:
-        UnsoundArithmetic: See `require_sound_arithmetic`; of what ends by an exception only the
-            beginning is tested.
+    Of what ends by an exception only the beginning is tested.
     """
     require_sound_arithmetic()
     yield

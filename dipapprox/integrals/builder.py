@@ -46,8 +46,7 @@ def build_integrals(
     """Decompose an event into disjoint normalised nested integrals.
 
     Args:
-        event: Any event with linear guards.
-        order: All its variables, outermost first.
+        order: All variables of the event, outermost first.
         literal: Whether the levels will be nested literally in this order. Then only the last
             one is a leaf; otherwise every variable that no inner bound mentions is.
 
@@ -55,9 +54,6 @@ def build_integrals(
         Pieces whose domains are disjoint up to measure zero and cover the event's, except where
         a one-sided density is 0. On a piece's domain lower <= upper at every level, and the sides
         are as `Level` says.
-
-    Raises:
-        LimitReached: If there are too many pieces or the time is over.
     """
     builder = _Builder(event, tuple(order), literal)
     done: list[NestedIntegral] = []

@@ -57,10 +57,7 @@ def naive(nested: NestedIntegral) -> Plan:
 def optimise_paper(nested: NestedIntegral) -> Plan:
     """Algorithm 5: split into weakly connected components, then peel off all sources at once.
 
-    The integral must have been built with `literal=False`.
-
-    References:
-        DiPApprox section 6.2, Algorithm 5 and Theorem 5 (the result equals the integral).
+    The integral was built with `literal=False`; by Theorem 5 the result equals it.
     """
     # Imported here: igraph loads its drawing back ends, a third of a second at least.
     graph = import_module("igraph").Graph(directed=True)
@@ -91,17 +88,13 @@ _DEEPEST = 100  # levels of a plan; deeper ones could never be evaluated
 
 
 def plan(event: Event, strategy: Strategy, limits: Limits) -> Plan:
-    """Return a plan whose value is the probability of the event.
+    """Return a plan whose value is the probability of the event; reduced ones give smaller plans.
 
     Args:
-        event: Any event; reduced ones give smaller plans.
         strategy: LEAST_NESTING: each variable's bounds mention only its ancestors in an
             elimination forest of least depth; all other parts multiply. PAPER: larger variables
             outside smaller ones, then Algorithm 5. NONE: the same order, nested literally.
-        limits: Bound the number of pieces and the time.
-
-    Raises:
-        LimitReached: If the limits run out or the plan nests more than 100 integrals.
+        limits: Bound the number of pieces and the time. At most 100 integrals are nested.
     """
     order = elimination_order(event, strategy)
     literal = strategy is Strategy.NONE

@@ -48,16 +48,10 @@ class ProbabilitySource(Protocol):
     def distributions(
         self, inputs: Sequence[Input], bits: int
     ) -> Sequence[Sequence[Enclosure] | NotEnclosed]:
-        """Enclose the probability of every output for some inputs, in one fixed order.
+        """Enclose the probability of every output for some inputs, in one fixed order, to 2**-bits.
 
-        Two inputs may get the same object only if their distributions are equal.
-
-        Args:
-            inputs: The inputs; together they cost less than one by one.
-            bits: Wanted width of each enclosure: at most 2**-bits.
-
-        Raises:
-            BrokenInvariant: If the enclosures contradict each other.
+        Together inputs cost less than one by one. Two may get the same object only if their
+        distributions are equal.
         """
 
 
@@ -67,13 +61,7 @@ class BulkSource(ProbabilitySource, Protocol):
     def cells(self, outputs: Sequence[int], inputs: Sequence[Input], bits: int) -> Bounds:
         """Bound Pr[outputs[k]] for the inputs[k], for every k: arrays of shape (n,).
 
-        Args:
-            outputs: As many as inputs.
-            inputs: Repetitions cost little.
-            bits: Wanted width: at most 2**-bits, as far as doubles can express it.
-
-        Raises:
-            BrokenInvariant: If enclosures contradict each other.
+        Repetitions cost little. Wanted is 2**-bits, as far as doubles can express it.
         """
 
     def table(self, inputs: Sequence[Input], bits: int) -> Bounds:
@@ -81,7 +69,4 @@ class BulkSource(ProbabilitySource, Protocol):
 
         The bounds of an input have been checked to contain numbers that sum to 1, and tightened by
         it; which outputs are impossible is told.
-
-        Raises:
-            BrokenInvariant: If enclosures contradict each other.
         """

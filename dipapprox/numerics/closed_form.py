@@ -78,12 +78,7 @@ Exponentials = list[tuple[Fraction, Fraction]]
 
 
 def exponential_comparison(samples: Sequence[Distribution], guard: LinearForm) -> Exponentials:
-    """Return Pr[guard <= 0] exactly, all exponents <= 0.
-
-    Args:
-        samples: Laplace or one-sided.
-        guard: Over one or two of them.
-    """
+    """Return Pr[guard <= 0] exactly, of one or two Laplace or one-sided samples; exponents <= 0."""
     threshold = -guard.constant
     mixtures: list[list[Fraction]] = []
     for sample, coefficient in guard.terms:

@@ -64,10 +64,9 @@ def eps_jet(lower: Fraction, upper: Fraction) -> Jet:
 
 
 def evaluate(formula: Formula, values: Mapping[str, Jet], bits: int) -> Jet:
-    """Evaluate a formula over the interval that `values` are valid for.
+    """Evaluate a formula over the interval that `values`, of all its names, are valid for.
 
     Args:
-        values: Of every name that the formula mentions.
         bits: Relative precision of sqrt, log and exp.
 
     Raises:

@@ -34,22 +34,14 @@ def multiply(x: Enclosure, y: Enclosure) -> Enclosure:
 
 
 def reciprocal(x: Enclosure) -> Enclosure:
-    """Return 1 / x.
-
-    Raises:
-        ZeroDivisionError: If x contains 0.
-    """
+    """Return 1 / x; a ZeroDivisionError if x contains 0."""
     if 0 in x:
         raise ZeroDivisionError("the interval contains 0")
     return _bounded(1 / x.upper, 1 / x.lower)
 
 
 def power(x: Enclosure, exponent: int) -> Enclosure:
-    """Return x ** exponent for 0 <= exponent <= 10000.
-
-    Raises:
-        ValueError: If the exponent is out of range.
-    """
+    """Return x ** exponent for 0 <= exponent <= 10000; else a ValueError."""
     if not 0 <= exponent <= _MOST_POWER:
         raise ValueError(f"exponent must be in [0, {_MOST_POWER}], got {exponent}")
     if exponent == 0:
@@ -62,33 +54,21 @@ def power(x: Enclosure, exponent: int) -> Enclosure:
 
 
 def square_root(x: Enclosure, bits: int) -> Enclosure:
-    """Return sqrt(x), x >= 0; exact where an end is the square of a rational.
-
-    Raises:
-        ValueError: If x has a negative number.
-    """
+    """Return sqrt(x), x >= 0, else a ValueError; exact where an end is the square of a rational."""
     if x.lower < 0:
         raise ValueError("the interval has a negative number")
     return Enclosure(_root(x.lower, bits).lower, _root(x.upper, bits).upper)
 
 
 def logarithm(x: Enclosure, bits: int) -> Enclosure:
-    """Return log(x), x > 0.
-
-    Raises:
-        ValueError: If x has a number <= 0.
-    """
+    """Return log(x), x > 0; else a ValueError."""
     if x.lower <= 0:
         raise ValueError("the interval has a number <= 0")
     return Enclosure(_log(x.lower, bits).lower, _log(x.upper, bits).upper)
 
 
 def exponentiate(x: Enclosure, bits: int) -> Enclosure:
-    """Return exp(x) to a relative width of about 2**-bits at the ends.
-
-    Raises:
-        ValueError: If |x| reaches beyond the range of `exponential`.
-    """
+    """Return exp(x) to about 2**-bits, relatively, at the ends; |x| as in `exponential`."""
     return Enclosure(exponential(x.lower, bits).lower, exponential(x.upper, bits).upper)
 
 

@@ -78,11 +78,7 @@ class Answers:
 
         Args:
             places: Positions of these events here.
-            part: Their answers.
             source: Says who answers, for the message of a contradiction.
-
-        Raises:
-            BrokenInvariant: If two enclosures of the same probability are disjoint.
         """
         chosen = np.asarray(places, np.int64)
         known = self._given[chosen]

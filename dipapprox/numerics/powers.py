@@ -23,11 +23,7 @@ _DOUBLE_BITS = 80
 
 
 def logarithm(x: Fraction, bits: int) -> Enclosure:
-    """Enclose ln x, to a relative width of about 2**-bits, near 1 too.
-
-    Raises:
-        ValueError: If x <= 0.
-    """
+    """Enclose ln x, x > 0, to a relative width of about 2**-bits, near 1 too."""
     if x <= 0:
         raise ValueError(f"the logarithm needs a number > 0, got {x}")
     if x == 1:
@@ -50,11 +46,9 @@ def power(x: Fraction, exponent: Fraction, bits: int) -> Enclosure | NotEnclosed
 
 
 def powers(lower: Array, upper: Array, exponent: Fraction) -> tuple[Array, Array]:
-    """Bound x^exponent for all 0 <= lower <= x <= upper; what overflows is infinite above.
+    """Bound x^exponent for all 0 <= lower <= x <= upper, as `rounding` has bounds.
 
-    As `rounding` has them: 0, or at least its floor.
-
-    A negative power of 0 is infinite.
+    What overflows is infinite above; a negative power of 0 is infinite.
     """
     if exponent > 0:
         return _values(lower, exponent)[0], _values(upper, exponent)[1]

@@ -73,14 +73,9 @@ class EventStore:
         self._obstacles: dict[int, str] = {}
 
     def require(self, events: Sequence[Connected], numbers: Collection[int], bits: int) -> None:
-        """Enclose events to 2**-bits if the method can, all that is missing in one batch.
+        """Enclose some events, numbered by position for good, to 2**-bits if the method can.
 
-        Args:
-            events: All events; numbered by position, for good.
-            numbers: Which of them are needed.
-
-        Raises:
-            BrokenInvariant: If two enclosures of the same probability are disjoint.
+        All that is missing goes in one batch.
         """
         self._grow(len(events))
         asked = np.fromiter(numbers, np.int64, len(numbers))
@@ -187,21 +182,14 @@ class OutputProbabilities:
     def distributions(
         self, inputs: Sequence[Input], bits: int
     ) -> list[tuple[Enclosure, ...] | NotEnclosed]:
-        """Enclose the probability of every output for every input, in one batch.
+        """Enclose the probability of every output for every input, in one batch, to 2**-bits each.
 
         Inputs with the same canonical events have the same distribution and get the same object.
-
-        Args:
-            inputs: One value per input cell each.
-            bits: Wanted width: at most 2**-bits each. What comes back is proved even if wider.
 
         Returns:
             By input, in the order of `FinalStates.outputs`: enclosures inside [0, 1] whose sum
             contains 1; exactly [0, 0] for outputs that the input cannot have. Or the reason why
             some probability could not be enclosed.
-
-        Raises:
-            BrokenInvariant: If the enclosures do not sum to 1: a bug.
         """
         known = [self._of_input.get((bits, input)) for input in inputs]
         missing = [input for input, each in zip(inputs, known, strict=True) if each is None]
@@ -372,11 +360,7 @@ def _bits_to_count(number: int) -> int:
 
 
 def tightened(enclosures: tuple[Enclosure, ...]) -> tuple[Enclosure, ...]:
-    """Use that the enclosed numbers sum to 1: each is 1 minus the sum of the others.
-
-    Raises:
-        BrokenInvariant: If no such numbers exist: some enclosure is wrong.
-    """
+    """Use that the enclosed numbers sum to 1 (else some is wrong): each is 1 minus the others."""
     unit = lcm(*(end.denominator for each in enclosures for end in (each.lower, each.upper)))
     # In integers: thousands of fractions would be reduced at every step.
     lower = [each.lower.numerator * (unit // each.lower.denominator) for each in enclosures]

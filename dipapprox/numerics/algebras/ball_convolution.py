@@ -53,12 +53,9 @@ _ZERO, _NOTHING = arb(0), arb_poly([])
 def convolved_pieces(
     left: Panels, right: Panels, width: arb, wanted: range
 ) -> list[PanelPiece | None]:
-    """Convolve at the current precision.
+    """Convolve f on panels k, k + 1, … with g on panels l, l + 1, …, of `width` w, in balls.
 
     Args:
-        left: f on panels k, k + 1, …
-        right: g on panels l, l + 1, …
-        width: w.
         wanted: Which panels of h are wanted, counted from k + l.
 
     Returns:

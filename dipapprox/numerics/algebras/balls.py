@@ -75,7 +75,6 @@ class BallAlgebra(PiecewiseAlgebra[BallPiece, arb, Enclosure | NotEnclosed]):
         Args:
             grid: Panels about as wide as the scales of the laws that vary on them. All constants
                 and shifts are multiples of its unit.
-            bits: Working precision, >= 2.
             degree: Of all polynomials, >= 1; by default chosen for the precision.
         """
         super().__init__(None, _ZERO)
@@ -96,11 +95,7 @@ class BallAlgebra(PiecewiseAlgebra[BallPiece, arb, Enclosure | NotEnclosed]):
         return found.numerator
 
     def panels(self, function: BallFunction) -> tuple[BallPiece, ...]:
-        """The pieces of a function on the grid, panel by panel.
-
-        Raises:
-            ValueError: If the function has marks between those of the grid.
-        """
+        """The pieces of a function on the grid, panel by panel; a ValueError if it has others."""
         marks = self.grid.marks
         if function.marks == marks:
             return function.pieces[1:-1]

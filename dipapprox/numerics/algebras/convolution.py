@@ -75,12 +75,10 @@ def convolve(
     width: Fraction,
     check: Callable[[], None],
 ) -> Sampled:
-    """Return h on the panels on which f is.
+    """Return h on the panels on which f is; no batch axes.
 
     Args:
-        function: f, without batch axes.
         kernel: g; that of a law covers all differences of two panels.
-        rule: The nodes and ellipses of both.
         width: w, in [2^-30, 2^30].
         check: Called for every node; raises to stop.
     """
@@ -157,10 +155,7 @@ def _values(
 
     Args:
         f: Node values by panel, shape (K, n).
-        kernel: g.
         used: The differences that are needed, D of them.
-        matrices: Of the rule.
-        check: See `convolve`.
 
     Returns:
         The sums, shape (n, K + D - 1), and max_j Σ_b |(p' A_j)_b| + |(p' B_j)_b| for each panel.

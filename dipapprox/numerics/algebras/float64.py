@@ -68,16 +68,13 @@ class Float64Algebra:
     __slots__ = ("_height", "_kernels", "_laws", "_leaves", "_nodes", "grid", "half", "rule")
 
     def __init__(self, grid: Grid, nodes: int = NODES, ratios: tuple[float, ...] = RATIOS) -> None:
-        """Prepare the grid.
+        """Prepare the grid; a ValueError if a width, a scale or a reach is out of range.
 
         Args:
             grid: Panels with half-widths in [2^-60, 2^60], laws with scales in the same range;
                 no panel of a law reaches further than `FARTHEST` scales from its mean.
             nodes: Nodes per panel, 2 to 64.
             ratios: Ellipses, ascending, > 1.
-
-        Raises:
-            ValueError: If a width, a scale or a reach is out of range.
         """
         widths = [high - low for low, high in pairwise(grid.marks)]
         lengths = [Fraction(min(widths), grid.unit), Fraction(max(widths), grid.unit)]
@@ -155,11 +152,7 @@ class Float64Algebra:
         return convolutions.convolve(function, self._kernels[law], self.rule, width, check)
 
     def require_sums(self) -> None:
-        """See to it that functions can be added up on the grid.
-
-        Raises:
-            ValueError: If not: the panels or their widths are out of range, or laws too far away.
-        """
+        """See to it that functions can be added up on the grid; a ValueError if not."""
         _, width = self._lattice()
         for law in self.grid.spans:
             kernels.require_reach(law, width, self.grid.panels)

@@ -93,11 +93,7 @@ class Grid:
         return Grid(unit, marks, self.spans)
 
     def lattice(self) -> tuple[int, Fraction]:
-        """Return (k, w) if the boundaries are k w, (k + 1) w, (k + 2) w, …
-
-        Raises:
-            ValueError: If they are not.
-        """
+        """Return (k, w) if the boundaries are k w, (k + 1) w, (k + 2) w, …; else a ValueError."""
         width = self.marks[1] - self.marks[0]
         start, rest = divmod(self.marks[0], width)
         if rest or any(high - low != width for low, high in pairwise(self.marks)):
@@ -105,11 +101,7 @@ class Grid:
         return start, Fraction(width, self.unit)
 
     def steps(self, offset: Fraction) -> int:
-        """Return how many panels of a lattice an offset is.
-
-        Raises:
-            ValueError: If the panels are no lattice, or the offset is no number of them.
-        """
+        """Return how many panels of a lattice an offset is; a ValueError if no number of them."""
         count = offset / self.lattice()[1]
         if count.denominator > 1:
             raise ValueError(f"{offset} is no number of panels")
@@ -118,8 +110,7 @@ class Grid:
     def index(self, point: Fraction) -> int:
         """Return the index of the boundary at `point`, or the nearest end if it lies outside.
 
-        Raises:
-            ValueError: If the point is inside the grid but not a boundary.
+        A point inside that is no boundary is a ValueError.
         """
         mark = point * self.unit
         place = bisect_left(self.marks, mark)
@@ -144,7 +135,6 @@ def build_grid(
         points: Constants that functions will be cut at.
         bits: Each law keeps all but 2**(1 - bits) of its mass.
         fineness: Divides the panels' widths; >= 1.
-        max_panels: The grid is refused if it would have more.
 
     Returns:
         The grid, or why there is none: samples too far apart for their scales.
@@ -255,18 +245,10 @@ def build_lattice(
     fineness: int = 1,
     max_panels: int = MOST_PANELS,
 ) -> Grid | NotEnclosed:
-    """Cover laws and sums of independent samples.
+    """Cover laws and sums of independent samples, as `build_grid` does, by panels of one width.
 
     Args:
-        laws: Of the samples; at least one.
-        points: Constants that functions will be cut at.
-        sums: The laws of the samples in each sum.
-        bits: All but 2**(1 - bits) of each law and of each sum is covered.
-        fineness: Divides the panels' width; >= 1.
-        max_panels: The grid is refused if it would have more.
-
-    Returns:
-        The grid, or why there is none: no width suits all.
+        sums: The laws of the samples in each sum; of these, too, all but 2**(1 - bits) is covered.
     """
     laws, sums = tuple(laws), tuple(sums)
     scales = [law.scale for law in (*laws, *chain.from_iterable(sums))]

@@ -152,11 +152,7 @@ def function_kernel(function: Sampled, start: int, rule: Rule) -> ConvolutionKer
 
 
 def require_reach(law: Distribution, width: Fraction, reach: int) -> None:
-    """See to it that a law may be added, where panels are up to `reach` panels apart.
-
-    Raises:
-        ValueError: If the law lies too far away for its scale.
-    """
+    """See to it that a law is near enough for panels that are up to `reach` panels apart."""
     if abs(law.mean / width) + reach > FARTHEST * min(law.scale / width, Fraction(1)):
         raise ValueError("a law is too far from the panels")
 
@@ -164,9 +160,7 @@ def require_reach(law: Distribution, width: Fraction, reach: int) -> None:
 def law_kernel(law: Distribution, width: Fraction, reach: int, rule: Rule) -> ConvolutionKernel:
     """Prepare the density of a law for differences of up to `reach` panels.
 
-    Raises:
-        ValueError: If the mean of a law of exponential type is not a multiple of w, or the law lies
-            too far away for its scale.
+    A ValueError if a law with a kink has a mean that is no multiple of w, or lies too far away.
     """
     matrices = bilinear(len(rule.nodes), tuple(rule.ratios.tolist()))
     nodes, size = len(rule.nodes), 2 * reach + 1

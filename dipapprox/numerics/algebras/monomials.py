@@ -76,10 +76,8 @@ def monomial_integrals(
     """Bound ∫ first Π functions[k]^exponents[i, k] over all panels for every i.
 
     Args:
-        first: A factor of all of them; like the others without batch axes.
-        functions: At least one.
+        first: A factor of all of them; like the others, at least one, without batch axes.
         exponents: >= 0, shape (count, functions).
-        rule: The functions' nodes and ellipses.
         half: The panels' half-widths.
 
     Returns:

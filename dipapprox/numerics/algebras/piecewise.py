@@ -57,35 +57,19 @@ class FunctionAlgebra(Protocol[F, V]):
         """t -> mass of the restricted law above t."""
 
     def restrict(self, function: F, lower: Fraction | None, upper: Fraction | None) -> F:
-        """t -> function(t) for lower <= t <= upper, else 0. None: no bound.
-
-        Raises:
-            ValueError: If the algebra was not made for a bound.
-        """
+        """t -> function(t) for lower <= t <= upper, else 0. None: no bound."""
 
     def difference(self, upper: F, lower: F) -> F:
         """t -> upper(t) - lower(t), which is known to lie between 0 and `upper`."""
 
     def moved(self, function: F, offset: Fraction) -> F:
-        """t -> function(t + offset).
-
-        Raises:
-            ValueError: If the algebra was not made for such offsets.
-        """
+        """t -> function(t + offset)."""
 
     def convolution(self, left: F, right: F, check: Callable[[], None]) -> F:
-        """t -> ∫ left(r) right(t - r) dr; `check` is called now and then, and raises to stop.
-
-        Raises:
-            ValueError: If the algebra was not made for sums.
-        """
+        """t -> ∫ left(r) right(t - r) dr; `check` is called now and then, and raises to stop."""
 
     def plus_sample(self, function: F, law: Distribution, check: Callable[[], None]) -> F:
-        """t -> ∫ function(r) φ(t - r) dr for the density φ of a law, which is not restricted.
-
-        Raises:
-            ValueError: If the algebra was not made for sums with the law.
-        """
+        """t -> ∫ function(r) φ(t - r) dr for the density φ of a law, which is not restricted."""
 
     def products(self, products: Sequence[Sequence[F]]) -> list[F]:
         """Multiply the factors of every product, at least one; batches as for `running`."""
@@ -174,11 +158,7 @@ class PiecewiseAlgebra(ABC, Generic[P, C, V]):
 
     @abstractmethod
     def mark(self, point: Fraction) -> int:
-        """A point in units.
-
-        Raises:
-            ValueError: If it is no multiple of the unit.
-        """
+        """A point in units; a ValueError if it is no multiple of the unit."""
 
     @abstractmethod
     def _density(self, law: Distribution) -> Piecewise[P]: ...

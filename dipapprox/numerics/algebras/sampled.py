@@ -182,9 +182,7 @@ def difference(upper: Sampled, lower: Sampled, nodes: int) -> Sampled:
 def _sampling_errors(function: Sampled, factors: Array, kappa: float | Array) -> Array:
     """min over r of κ m_r * factor, per panel; an ellipse with m_r = inf or nan says nothing.
 
-    Args:
-        factors: By row of errors and ellipse, shape (K, R).
-        kappa: As in `PanelErrors`.
+    `factors` by row of errors and ellipse, shape (K, R).
     """
     majorants = function.layers[..., None, -1 - factors.shape[-1] : -1, :]
     least: Array = np.fmin.reduce(majorants * factors[..., None], axis=-2)

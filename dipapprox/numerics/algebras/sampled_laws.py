@@ -60,11 +60,7 @@ class Samples:
 
 
 def sample_law(family: RealFamily, center: Array, half: Array, rule: Rule) -> Samples:
-    """Sample the standard law; no panel may straddle 0 if there is a kink.
-
-    Raises:
-        BrokenInvariant: If a panel is too far from 0 for the bounds, or outside the law's support.
-    """
+    """Sample the standard law; no panel may straddle 0 if there is a kink, or be too far away."""
     reach = np.abs(center) + half
     if not reach.max() <= FARTHEST:
         raise BrokenInvariant("a panel reaches further from a mean than error bounds allow")

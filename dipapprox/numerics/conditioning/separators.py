@@ -79,10 +79,9 @@ class Separation:
 
 
 def separations(event: Event, limits: Limits) -> Iterator[Separation]:
-    """Yield the separations with the fewest separators; none if there are too many choices.
+    """Yield the separations of a connected, irredundant event with the fewest separators.
 
-    Args:
-        event: Connected, irredundant, of continuous samples.
+    None if there are too many choices.
     """
     size, found, choices = len(event.samples), False, 0
     for count in range(1, min(MOST_SEPARATORS, size - 1) + 1):

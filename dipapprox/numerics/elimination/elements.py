@@ -186,12 +186,7 @@ class PartLayout:
         return len(self._placed) - 1
 
     def elements(self, roots: Sequence[int], shifted: bool) -> tuple[BoundedElement, ...]:
-        """Shift coordinates and list the elements, the last first.
-
-        Args:
-            roots: What is part of nothing else.
-            shifted: Whether their coordinates may be.
-        """
+        """List the elements, the last first; `shifted`: whether coordinates of roots may be."""
         for place in reversed(self._placed):
             place.origin = self._origin(place)
         fixed = [o for r in roots if shifted and (o := self._placed[r].origin) is not None]

@@ -272,8 +272,7 @@ def without_certain(event: OrderEvent, bits: int) -> tuple[OrderEvent, Fraction]
     """Drop bounds, as long as the samples stay connected.
 
     Returns:
-        What is left, and a number, at most 2**-bits, by which its probability may exceed the
-        event's.
+        What is left, and by how much, at most 2**-bits, its probability may exceed the event's.
     """
     kept = bits + _GUARD_BITS + len(event.bounds).bit_length()
     ranges = [_range(sample, kept) for sample in event.samples]

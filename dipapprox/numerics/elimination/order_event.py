@@ -58,11 +58,7 @@ class OrderEvent:
 
 
 def order_event(event: Event) -> OrderEvent | NotEnclosed:
-    """Turn an event into comparisons, with offsets only if no shifts make them plain.
-
-    Returns:
-        The comparisons, or which guard is none.
-    """
+    """Turn an event into comparisons, with offsets only if no shifts make them plain."""
     for guard in event.guards:
         if len(guard.terms) > 2:
             return NotEnclosed(f"a guard compares {len(guard.terms)} samples at once")
@@ -109,12 +105,7 @@ def coordinates(
 ) -> list[Change]:
     """For every sample (p, q) with x = p z + q, along a spanning forest of the comparisons.
 
-    Guards that are plain already come first, and stay so.
-
-    Args:
-        size: How many samples.
-        guards: Those about two samples are the comparisons.
-        first: Samples with changes that are wanted, to begin with.
+    Guards that are plain already come first, and stay so. `first` are changes that are wanted.
     """
     linked: list[list[LinearForm]] = [[] for _ in range(size)]
     for guard in guards:

@@ -76,12 +76,7 @@ class _State:
 
 
 def eliminate(event: OrderEvent, limits: Limits, table: FunctionTable) -> Terms | NotEnclosed:
-    """Integrate out all samples of a connected order event.
-
-    Args:
-        event: At least one sample; connected.
-        limits: The time is asked before every step, and how many pieces an event may have.
-        table: The functions known so far; new ones are added.
+    """Integrate out all samples of a connected order event; new functions are added to the table.
 
     Returns:
         Terms, collected; none for an event of probability 0. Or why there are too many.
@@ -95,10 +90,9 @@ def eliminate(event: OrderEvent, limits: Limits, table: FunctionTable) -> Terms 
 def eliminate_sums(
     event: SumEvent, limits: Limits, table: FunctionTable, kept: int | None = None
 ) -> Terms | NotEnclosed:
-    """The same for an event of sums; every element's density is a function.
+    """The same for a connected event of sums; every element's density is a function.
 
     Args:
-        event: Connected.
         kept: A root, by its place in `event.roots`, that is not integrated out: the products are
             then functions of it, and the terms add up to its density.
     """

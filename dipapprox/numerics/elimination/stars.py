@@ -121,11 +121,7 @@ class Stars:
         return GridRequirements(frozenset(self._laws), frozenset(), most)
 
     def bounds(self, algebra: Float64Algebra, lost: float, limits: Limits) -> Iterator[StarBounds]:
-        """Bound the probabilities; `lost` bounds the mass that any law loses on the grid.
-
-        Raises:
-            LimitReached: If `limits`, asked before every law, run out.
-        """
+        """Bound the probabilities; `lost` bounds the mass that any law loses on the grid."""
         for centre, around in self._rounds.items():
             limits.check()
             functions = [

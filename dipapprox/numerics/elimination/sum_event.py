@@ -46,13 +46,9 @@ def sums_in(event: Event) -> tuple[LinearForm, ...]:
 
 
 def sum_event(event: Event, bits: int) -> SumEvent | NotEnclosed:
-    """Reduce a connected event of continuous samples with irredundant guards.
+    """Reduce a connected event of continuous samples with irredundant guards, if rules allow it.
 
-    Args:
-        bits: Deviations are so exact that 2**-bits is much more than `SumEvent.error`.
-
-    Returns:
-        The reduced event, or which guards allow no rule.
+    2**-bits is much more than `SumEvent.error`.
     """
     return _Reduction(event, bits).reduced()
 

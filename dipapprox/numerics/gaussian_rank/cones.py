@@ -100,12 +100,7 @@ def polyhedron_of(event: Event, most: int) -> Polyhedron | NotEnclosed:
 def orthogonal(
     vectors: Iterable[Vector], variances: Sequence[fmpq], most: int
 ) -> tuple[tuple[Vector, ...], Vector] | None:
-    """Write forms over independent variables by as few independent ones (Gram and Schmidt).
-
-    Args:
-        vectors: The forms' coefficients.
-        variances: Of the variables.
-        most: Of new ones.
+    """Write forms over independent variables by at most so many such (Gram and Schmidt).
 
     Returns:
         The coefficients over the new variables, and their variances; None if more are needed.
@@ -191,11 +186,7 @@ class Cones:
 
 
 def cones_of(polyhedron: Polyhedron, limits: Limits) -> Cones | NotEnclosed:
-    """Decompose a polyhedron of any rank.
-
-    Returns:
-        The cones, none for an empty polyhedron; or why there are too many sets of guards.
-    """
+    """Decompose a polyhedron of any rank, an empty one into no cones, or say why not."""
     size, rank = len(polyhedron.bounds), polyhedron.rank
     if comb(size, rank) > MOST_BASES:
         return NotEnclosed(

@@ -66,8 +66,6 @@ def orthant(covariance: Matrix, bounds: Sequence[arb], bits: int, limits: Limits
 
     Args:
         covariance: C, symmetric; variables that are independent for certain have an exact 0.
-        bounds: b.
-        bits: The wanted width.
 
     Returns:
         A ball, not finite if C is not positive definite for certain at this precision.
@@ -83,12 +81,8 @@ def orthant(covariance: Matrix, bounds: Sequence[arb], bits: int, limits: Limits
 def evaluations(covariance: Matrix, bits: int, most: float) -> float:
     """Estimate how many densities `orthant` needs, from what is left where t = 1.
 
-    Args:
-        most: Counting ends when there are more: for many variables it is work itself.
-
-    Returns:
-        The number, or one above `most`: infinite where C is not positive definite for certain at
-        this precision.
+    Counting, which is work itself, ends above `most`. Infinite where C is not positive definite for
+    certain at this precision.
     """
     total = 0.0
     for block in _blocks(covariance):
@@ -278,15 +272,11 @@ _MOST_NODES = 512
 def quadrature(
     value: Callable[[arb], arb], bound: arb, height: arb, first: arb, last: arb, bits: int
 ) -> arb:
-    """Enclose ∫ from `first` to `last`, `first` < `last`.
+    """Enclose ∫ from `first` to `last`, `first` < `last`, with an error of about 2**-bits.
 
     Args:
         value: Encloses the function, real on real balls.
-        bound: Of its modulus where |imaginary part| <= `height`.
-        height: Of the strip, > 0.
-        first: Finite.
-        last: Finite.
-        bits: The rule's error shall be about 2**-bits.
+        bound: Of its modulus where |imaginary part| <= `height`, > 0.
     """
     panels, count = rule_for(float((last - first).mid()), float(height), float(bound.mid()), bits)
     half = (last - first) / (2 * panels)

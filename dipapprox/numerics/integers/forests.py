@@ -247,12 +247,9 @@ class Forests:
         order: Sequence[tuple[int, int | None]],
         limits: Limits,
     ) -> Below:
-        """Bound the probability that all variables are in their ranges and all links hold.
+        """Bound the probability that independent variables are in their ranges and all links hold.
 
-        Args:
-            variables: Independent.
-            links: For (child, parent), as `Link` says.
-            order: Children before parents, as `graphs.leaves_first` gives it.
+        Links are for (child, parent); in `order` children come before parents (`leaves_first`).
         """
         if self._kept > _REMEMBERED:
             self._forget()

@@ -74,10 +74,7 @@ def sizes_for(
 ) -> tuple[int, ...]:
     """Guess how many terms per axis, at least 2, leave out about `tolerance`; nothing is claimed.
 
-    Args:
-        states: Of one output; their probabilities add up.
-        halves: Half-widths of the box.
-        tolerance: In (0, 1).
+    The states are those of one output: their probabilities add up. `halves`: of the box.
     """
     return tuple(size_for(states, axis, half, tolerance) for axis, half in enumerate(halves))
 

@@ -247,13 +247,10 @@ def fit(
     upper: Array,
     tails: Tails,
 ) -> Polynomial:
-    """Find a polynomial near a function from its values at nodes.
+    """Find a polynomial near a function from bounds of its values at centre + half · nodes(n_i).
 
     Args:
-        centres: Of the box.
-        halves: Its half-widths, > 0.
-        lower: Lower bounds of the values at centre + half · nodes(n_i), by the node of each axis.
-        upper: Upper bounds likewise.
+        lower: By the node of each axis.
         tails: Of the function's Chebyshev series, from the degrees n_i on.
     """
     middle = (lower + upper) / 2

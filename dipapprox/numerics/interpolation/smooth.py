@@ -90,12 +90,7 @@ class Smoothness:
 
 
 def smoothness_of_means(rows: Sequence[Row], axes: int) -> Smoothness:
-    """Bound how a set's probability moves with the means of samples.
-
-    Args:
-        rows: Of every sample that moves.
-        axes: How many real inputs there are.
-    """
+    """Bound how a set's probability moves with the means of samples, all those that move."""
     places = range(axes)
     steep = tuple(sum((f.steep * row[i] for f, row in rows), Fraction(0)) for i in places)
     rates = curved = None
@@ -119,9 +114,7 @@ def smoothness_of_guards(
 ) -> Smoothness:
     """Bound how a probability moves with inputs that stay in guards.
 
-    Args:
-        guards: For each its samples, by family and |coefficient| times scale, and its slopes.
-        axes: How many real inputs there are.
+    `guards`: for each its samples, by family and |coefficient| times scale, and its slopes.
     """
     steep = [Fraction(0)] * axes
     for samples, slopes in guards:
@@ -136,8 +129,7 @@ def points(
 ) -> list[tuple[Fraction, ...]]:
     """Return where `near` wants the values, at least one.
 
-    Args:
-        growth: By axis the sign of its derivative, 0 if that is not known.
+    `growth`: by axis the sign of the derivative, 0 if that is not known.
     """
     centre = tuple((low + high) / 2 for low, high in box)
     if _curves(smoothness, box) is None:
@@ -160,11 +152,7 @@ def near(
     lower: Array,
     upper: Array,
 ) -> tuple[Model, Array]:
-    """Bound a probability on a box.
-
-    Args:
-        lower: Lower bounds at `points`.
-        upper: Upper bounds there.
+    """Bound a probability on a box by bounds of its values at `points`.
 
     Returns:
         A linear form, and upper bounds of |∂P / ∂u_i|.

@@ -114,16 +114,11 @@ _INNER_EVALUATIONS = 6_000
 def enclose_plan(
     event: Event, plan: Plan, bits: int, limits: Limits, *, literal: bool = False
 ) -> Enclosure | NotEnclosed:
-    """Enclose the value of a plan: the probability of `event`.
+    """Enclose the value of a plan, the probability of `event`, to 2**-bits if possible.
 
     Args:
-        event: Gives the laws of the plan's variables.
         plan: Its nested integrals must keep their promise lower <= upper.
-        bits: Wanted width: at most 2**-bits. What comes back is proved even if it is wider.
         literal: Evaluate the integrals exactly as they are nested: the published tool's shape.
-
-    Returns:
-        An enclosure inside [0, 1], or why there is none.
     """
     tree = build_node(plan, event, literal=literal)
     best: Enclosure | NotEnclosed = NotEnclosed("the quadrature found no finite value")

@@ -86,17 +86,12 @@ def integrate(
     """Enclose the integral from `lower` to `upper` (either order) of a real entire function.
 
     Args:
-        value: Encloses the function on a real ball.
+        value: Encloses the function on a real ball. What it raises arrives as it was raised.
         magnitude: Bounds its modulus on a complex ball; may be infinite or nan ("no idea").
-        lower: Exact, finite.
-        upper: Exact, finite.
-        effort: Tolerance and limits.
+        lower: Exact, finite, as `upper` is.
 
     Returns:
         An enclosure, not finite if flint found none.
-
-    Raises:
-        BaseException: Whatever `value` or `magnitude` raise, as it was raised.
     """
     failures: list[BaseException] = []
 

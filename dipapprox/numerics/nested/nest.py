@@ -100,11 +100,7 @@ Node = Mass | Nest | NodeProduct | NodeSum
 
 
 def build_node(plan: Plan, event: Event, *, literal: bool = False) -> Node:
-    """Rename, hoist and group; see the module's rules.
-
-    Args:
-        literal: Leave every integral where the plan has it: nothing is hoisted.
-    """
+    """Rename, hoist and group; see the module's rules. If `literal`, nothing is hoisted."""
     return _build(plan, event, {}, 0, literal)
 
 
@@ -222,12 +218,8 @@ def truncate(node: Node, bits: int, boxes: tuple[Interval, ...] = ()) -> Node:
     """Replace the infinite ends of nests by cut-offs with tails of at most 2**-bits each.
 
     The value then drops by at most open_ends(node) * 2**-bits, by the module's claim. Breaks are
-    put round the places where something is much narrower than the range of the variable.
-
-    Args:
-        node: Over variables 0 … len(boxes) - 1.
-        bits: Wanted smallness of each tail.
-        boxes: Exact ranges of the outer variables.
+    put round the places where something is much narrower than the range of the variable. The node
+    is over variables 0 … len(boxes) - 1, whose exact ranges are the boxes.
     """
     match node:
         case Mass():

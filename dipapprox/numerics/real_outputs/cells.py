@@ -63,17 +63,11 @@ def cells_of(
     negligible: float,
     limits: Limits,
 ) -> Cells | NotEnclosed:
-    """Cut the panels into cells of about one ratio each.
+    """Cut the panels into cells of about one ratio of f to g each, functions of the algebra.
 
     Args:
-        first: f, at least 0.
-        second: g, at least 0.
-        algebra: They are functions of.
         spread: By how much the ratios of one cell may differ, relatively, > 0 (best effort).
         negligible: A first measure of a cell that does not matter, > 0.
-
-    Returns:
-        Cells that together are the grid; or that doubles overflow.
     """
     own, other = PanelPolynomials.of(first, algebra), PanelPolynomials.of(second, algebra)
     if not (own.is_finite and other.is_finite):

@@ -63,15 +63,9 @@ def simplified(marginal: Marginal) -> tuple[tuple[Event, ...], Marginal] | None:
 def density_plan(
     marginal: Marginal, bits: int, limits: Limits, table: FunctionTable
 ) -> DensityPlan | NotEnclosed:
-    """Plan the density of a simplified marginal of continuous samples.
+    """Plan the density of a `simplified` marginal of continuous samples, if rules make it.
 
-    Args:
-        marginal: See `simplified`.
-        bits: 2**-bits is much more than `DensityPlan.error`.
-        table: The functions known so far; new ones are added.
-
-    Returns:
-        The plan, or which rule is missing.
+    2**-bits is much more than `DensityPlan.error`. New functions are added to the table.
     """
     if any(law.family.is_discrete for law in marginal.event.samples):
         return NotEnclosed(f"the published {_named(marginal.form)} contains integer noise")

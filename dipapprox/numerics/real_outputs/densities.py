@@ -56,11 +56,9 @@ class Densities:
 
     @enclosing
     def signs(self, growth: Enclosure, spare: Fraction, limits: Limits) -> LineSigns:
-        """Prove signs of first - growth · second on the grid; `excess` with what that lacks.
+        """Prove signs of first - growth · second, growth >= 0; `excess` with what the grid lacks.
 
-        Args:
-            growth: >= 0.
-            spare: What ∫ |first - growth · second| over all that is undecided may be, if possible.
+        `spare`: what ∫ |first - growth · second| over all that is undecided may be, if possible.
         """
         # A few times as many leaves as panels are undecided at most, as a rule.
         own = spare / (4 * self._algebra.grid.panels)
@@ -97,13 +95,10 @@ def open_densities(
     table: FunctionTable,
     limits: Limits,
 ) -> Densities | NotEnclosed:
-    """Compute two densities on a grid.
+    """Compute two densities, not both 0, on a grid.
 
     Args:
-        first: At least one term here or in `second`.
-        second: The other.
         kept: The grid keeps all but 2**(1 - kept) of every law and of every sum.
-        level: How fine the grid is, and which algebra works on it.
         table: The functions of all plans.
     """
     required = reduce(or_, (plan.required for _, plan in (*first, *second)))

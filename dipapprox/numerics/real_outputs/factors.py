@@ -54,11 +54,7 @@ class Mixed:
 
 
 def factored(first: Sequence[Part], second: Sequence[Part]) -> Factored | Mixed:
-    """Write two measures as products.
-
-    Args:
-        first: At least one part; all with the same number, >= 1, of published numbers.
-        second: The same.
+    """Write two measures, of at least one part each and equally many numbers, as products.
 
     Returns:
         The factors; with events of the parts in one of them, a pair if there is any. Or what is
@@ -91,9 +87,7 @@ def factored(first: Sequence[Part], second: Sequence[Part]) -> Factored | Mixed:
 def _lines(side: Sequence[Part], homes: Sequence[int]) -> dict[int, Line] | None:
     """Write parts that differ in some coordinates as a product of sums; None if they are none.
 
-    Args:
-        side: The parts.
-        homes: These coordinates; events of all parts are in the first.
+    Events of all parts are in the first of the coordinates.
     """
     if len(homes) == 1:
         (home,) = homes

@@ -113,14 +113,12 @@ class HockeyStick:
     def divergence(
         self, first: Sequence[Part], second: Sequence[Part], growth: Enclosure, bits: int
     ) -> Split:
-        """Enclose sup over sets S of first(S) - growth · second(S).
+        """Enclose sup over sets S of first(S) - growth · second(S), to 2**-bits if possible.
 
         Args:
             first: Parts of one outcome at one input, with one marginal each; their measures add
                 up. Empty: the measure 0.
             second: The same at another input.
-            growth: The factor, >= 0, e^budget commonly.
-            bits: Wanted width of the value: 2**-bits (best effort; the enclosure is proved anyway).
 
         Returns:
             The value and a set; or the reason why there is none, which names the published number.
@@ -146,8 +144,6 @@ class HockeyStick:
         """Cut the line into cells of about one ratio of the densities each.
 
         Args:
-            first: As of `divergence`, at least one part.
-            second: The same.
             bits: The cells may lack masses of about 2**-bits.
             spread: By how much ratios of one cell may differ, relatively (best effort).
             negligible: A first measure of a cell that does not matter.

@@ -39,13 +39,7 @@ class IntervalMasses:
     def of_parts(
         self, parts: Sequence[Part], intervals: Sequence[Interval], bits: int
     ) -> Enclosure | NotEnclosed:
-        """Enclose the mass that parts with one published number each have on disjoint intervals.
-
-        Args:
-            parts: Their measures add up.
-            intervals: With ends of any precision.
-            bits: Wanted width: 2**-bits.
-        """
+        """Enclose the mass that parts with one published number each have on disjoint intervals."""
         products = [
             [*part.events, *found]
             for part in parts
