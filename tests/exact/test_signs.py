@@ -24,7 +24,7 @@ from dipapprox.exact.signs.nonnegative import (
     is_nonnegative,
     positive_on,
 )
-from dipapprox.exact.signs.normal_form import normal_form, reduce_function
+from dipapprox.exact.signs.normal_form import NormalForm, normal_form, reduce_function
 from dipapprox.exact.signs.supremum import (
     Infinity,
     Supremum,
@@ -32,9 +32,17 @@ from dipapprox.exact.signs.supremum import (
     enclose_supremum,
     limit_at_infinity,
 )
-from dipapprox.exact.signs.values import compare_at, enclose_at, sign_at
+from dipapprox.exact.signs.values import Evaluator, compare_at, enclose_at, sign_at
 from dipapprox.exact.signs.zero import refine
-from dipapprox.exact.signs.zeros import BoxesUsedUp, BoxProof, Cover, SignChart, cover, zeros
+from dipapprox.exact.signs.zeros import (
+    BoxesUsedUp,
+    Cover,
+    SignBox,
+    SignChart,
+    cover,
+    near_zero,
+    zeros,
+)
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import Limits
 from exact.sign_functions import (
@@ -192,62 +200,45 @@ def inside(lower: Fraction, upper: Fraction) -> list[Fraction]:
     return [lower + (upper - lower) * k / 6 for k in range(7)]
 
 
-def check_cover(proof: Cover, interval: EpsilonInterval) -> None:
-    """Repeat every argument by exact signs at points, and by exact values at 0."""
-    function = proof.form.function()
+def check_cover(form: NormalForm, boxes: Cover, interval: EpsilonInterval) -> None:
+    """Compare every sign, and every change, with exact signs at points."""
+    function = form.function()
     slope = derivative(function)
-    assert isinstance(slope, ExponentialPolynomial)
-    place = interval.lower
-    if proof.near is not None:
-        assert place == 0
-        check_near_zero(function, proof)
-        place = proof.near.upper
-    for box in proof.boxes:
-        assert box.lower == place < box.upper
+    place: Fraction | None = interval.lower
+    for box in boxes:
+        assert box.lower == place
         place = box.upper
-        signs = [sign_at(function, point, LIMITS) for point in inside(box.lower, box.upper)]
-        slopes = {sign_at(slope, point, LIMITS) for point in inside(box.lower, box.upper)}
+        if box.upper is None:
+            check_far_away(function, box)
+            continue
+        points = inside(box.lower, box.upper)[not box.lower :]
+        signs = [sign_at(function, point, LIMITS) for point in points]
         assert signs[0] == box.sign != 0
-        changes = sum(a != b for a, b in pairwise(signs))
-        assert changes == (box.argument is BoxProof.CROSSING)
-        if box.argument is not BoxProof.CONSTANT:
+        assert sum(a != b for a, b in pairwise(signs)) == box.crosses
+        if box.crosses:
+            slopes = {sign_at(slope, point, LIMITS) for point in points}
             assert len(slopes) == 1
             assert 0 not in slopes
-    if proof.far is None:
-        assert place == interval.upper
-    else:
-        assert interval.upper is None
-        assert proof.far.lower == place
-        check_far_away(proof)
+    assert place == interval.upper
 
 
-def check_near_zero(function: ExponentialPolynomial, proof: Cover) -> None:
-    """The first derivative that is not 0 at 0, and signs in (0, upper]."""
-    slope = function
-    for _ in range(proof.near.order):
-        assert sum(c for (n, _), c in slope.terms if n == 0) == 0
-        following = derivative(slope)
-        assert isinstance(following, ExponentialPolynomial)
-        slope = following
-    assert sum(c for (n, _), c in slope.terms if n == 0) * proof.near.sign > 0
-    for point in (F(1, 1000), F(1, 2), F(1)):
-        assert sign_at(function, proof.near.upper * point, LIMITS) == proof.near.sign
-        assert sign_at(slope, proof.near.upper * point, LIMITS) == proof.near.sign
+def test_signs_near_zero() -> None:
+    for function, sign in ((EPS - EPS * EPS, 1), (ONE - exp(1) + EPS, -1), (OMEGA, -1)):
+        upper, found = near_zero(Evaluator(normal_form(function)), F(2), LIMITS)
+        assert found == sign
+        assert {sign_at(function, upper / 10**k, LIMITS) for k in range(9)} == {sign}
 
 
-def check_far_away(proof: Cover) -> None:
+def check_far_away(function: ExponentialPolynomial, box: SignBox) -> None:
     """The terms against the leading one are smaller at the bound, and fall from there on."""
-    lower = proof.far.lower
-    (leading_n, _), leading = max(
-        proof.form.function().terms, key=lambda term: (term[0][1], term[0][0])
-    )
-    assert leading * proof.far.sign > 0
-    against = [((n, q), c) for (n, q), c in proof.form.function().terms if c * proof.far.sign < 0]
-    assert all((n - leading_n) <= -q * lower for (n, q), _ in against)
+    (leading_n, _), leading = max(function.terms, key=lambda term: (term[0][1], term[0][0]))
+    assert leading * box.sign > 0
+    against = [((n, q), c) for (n, q), c in function.terms if c * box.sign < 0]
+    assert all((n - leading_n) <= -q * box.lower for (n, q), _ in against)
     total = F(0)
     for (n, q), c in against:
-        value = enclose_at(exp(q), lower, 60, LIMITS)
-        total += value.upper * abs(c) * lower ** (n - leading_n)
+        value = enclose_at(exp(q), box.lower, 60, LIMITS)
+        total += value.upper * abs(c) * box.lower ** (n - leading_n)
     assert total < abs(leading)
 
 
@@ -257,10 +248,10 @@ def test_covers_of_any_function(function: ExponentialPolynomial) -> None:
     form = reduce_function(function).form
     for interval in (ALL_EPSILONS, EpsilonInterval(F(1, 7), F(5)), EpsilonInterval(F(3), None)):
         try:
-            proof = cover(form, interval, 500, LIMITS)
+            boxes = cover(form, interval, 500, LIMITS)
         except BoxesUsedUp:
             continue  # a double zero
-        check_cover(proof, interval)
+        check_cover(form, boxes, interval)
 
 
 def test_a_double_zero_uses_up_the_boxes() -> None:

@@ -20,9 +20,9 @@ Each argument can be repeated by a reader of the cover; nothing else about the f
 
 from __future__ import annotations
 
-from enum import Enum
 from fractions import Fraction
 from itertools import count
+from typing import NamedTuple
 
 from flint import Ordering, fmpz_mpoly_ctx
 
@@ -38,79 +38,20 @@ from dipapprox.exponentials import Exponent, ExponentialPolynomial
 from dipapprox.limits import Limits
 
 
-@dataclass(frozen=True, slots=True)
-class SignNearZero:
-    """The sign of G on (0, upper].
+class SignBox(NamedTuple):
+    """A range of ε with the sign of G at its lower end, or just above 0.
 
-    G^(order) is the first derivative that is not 0 at 0, and it has no zero in [0, upper]; by
-    Taylor's formula G(ε) = ε^order / order! * G^(order)(ξ) with 0 < ξ < ε has its sign.
-    """
-
-    upper: Fraction
-    order: int
-    sign: int
-
-
-@dataclass(frozen=True, slots=True)
-class FarAway:
-    """The sign of G on [lower, ∞): that of its leading term c ε^n, the last one with j = 0.
-
-    Let T be the terms d ε^i e^(-jρε) of the other sign. Σ_T |d| ε^(i-n) e^(-jρε) < |c| at `lower`,
-    and for ε >= lower it does not increase, as lower * jρ >= i - n for all of T.
+    G has no zero in it, or one, a simple one, inside: then it crosses.
     """
 
     lower: Fraction
+    upper: Fraction | None
     sign: int
+    crosses: bool = False
 
 
-class BoxProof(Enum):
-    """What is proved of a box [lower, upper]."""
-
-    CONSTANT = "constant"  # G has no zero: Taylor's formula excludes 0
-    MONOTONE = "monotone"  # G' has no zero, G has the same sign at both ends: no zero
-    CROSSING = "crossing"  # G' has no zero, G has opposite signs at the ends: one simple zero
-
-
-@dataclass(frozen=True, slots=True)
-class SignBox:
-    """A closed range of ε with what is proved of it; `sign` is the sign of G at `lower`."""
-
-    lower: Fraction
-    upper: Fraction
-    argument: BoxProof
-    sign: int
-
-
-@dataclass(frozen=True, slots=True)
-class Cover:
-    """What proves the signs of `form` on an interval.
-
-    Attributes:
-        form: G, without a rational zero in the interval.
-        near: Given if the interval begins at 0.
-        boxes: Ascending, each beginning where the one before ends; from η to M.
-        far: Given if the interval has no upper end.
-    """
-
-    form: NormalForm
-    near: SignNearZero | None
-    boxes: tuple[SignBox, ...]
-    far: FarAway | None
-
-    @property
-    def first_sign(self) -> int:
-        """The sign at the lower end of the interval, or just above 0."""
-        if self.near is not None:
-            return self.near.sign
-        if self.boxes:
-            return self.boxes[0].sign
-        assert self.far is not None
-        return self.far.sign
-
-    @property
-    def crossings(self) -> tuple[SignBox, ...]:
-        """The boxes with a zero, ascending."""
-        return tuple(box for box in self.boxes if box.argument is BoxProof.CROSSING)
+Cover = tuple[SignBox, ...]
+"""Ascending, at least one, each beginning where the one before ends."""
 
 
 class BoxesUsedUp(LimitReached):
@@ -131,16 +72,14 @@ def cover(form: NormalForm, interval: EpsilonInterval, most: int, limits: Limits
     Raises:
         BoxesUsedUp: If `most` is reached.
     """
-    evaluator = Evaluator(form)
-    lower, near, far = interval.lower, None, None
+    evaluator, lower, upper = Evaluator(form), interval.lower, interval.upper
+    boxes, beyond = list[SignBox](), list[SignBox]()
     if not lower:
-        near = near_zero(evaluator, interval.upper, limits)
-        lower = near.upper
-    upper = interval.upper
+        start, (lower, sign) = lower, near_zero(evaluator, upper, limits)
+        boxes.append(SignBox(start, lower, sign))
     if upper is None:
-        far = far_away(form, lower, limits)
-        upper = far.lower
-    boxes: list[SignBox] = []
+        upper, sign = far_away(form, lower, limits)
+        beyond.append(SignBox(upper, None, sign))
     waiting = [(lower, upper)] if lower < upper else []
     for used in count():
         if not waiting:
@@ -156,7 +95,7 @@ def cover(form: NormalForm, interval: EpsilonInterval, most: int, limits: Limits
             waiting += [(middle, right), (left, middle)]
         else:
             boxes.append(box)
-    return Cover(form, near, tuple(boxes), far)
+    return (*boxes, *beyond)
 
 
 def _order(used: int) -> int:
@@ -167,22 +106,23 @@ def _order(used: int) -> int:
 def _settle(
     evaluator: Evaluator, left: Fraction, right: Fraction, order: int, limits: Limits
 ) -> SignBox | None:
-    """Prove something of one box, if it is small enough."""
+    """Prove something of one box, if it is small enough: that G, or that G', is not 0 there."""
     sign, slope = evaluator.on_box(left, right, order, limits)
     if sign:
-        return SignBox(left, right, BoxProof.CONSTANT, sign)
+        return SignBox(left, right, sign)
     if not slope:
         return None
-    at_left, at_right = evaluator.sign(left, limits), evaluator.sign(right, limits)
-    argument = BoxProof.MONOTONE if at_left == at_right else BoxProof.CROSSING
-    return SignBox(left, right, argument, at_left)
+    sign = evaluator.sign(left, limits)
+    return SignBox(left, right, sign, sign != evaluator.sign(right, limits))
 
 
-def near_zero(evaluator: Evaluator, most: Fraction | None, limits: Limits) -> SignNearZero:
-    """Find the sign of G on some (0, η], η <= `most`.
+def near_zero(evaluator: Evaluator, most: Fraction | None, limits: Limits) -> tuple[Fraction, int]:
+    """Return some η <= `most` and the sign of G on (0, η].
 
-    G solves a linear differential equation with constant coefficients whose order is the number
-    of ε^n e^(-jρε), n <= deg P_j: some derivative of smaller order is not 0 at 0.
+    G^(order), the first derivative that is not 0 at 0, has no zero in [0, η]; by Taylor's formula
+    G(ε) = ε^order / order! · G^(order)(ξ) with 0 < ξ < ε has its sign. There is one: G solves a
+    linear differential equation with constant coefficients, of the order of how many ε^n e^(-jρε)
+    there are with n <= deg P_j.
     """
     order = 0
     while not (value := evaluator.derivative(order).at_zero()):
@@ -196,11 +136,15 @@ def near_zero(evaluator: Evaluator, most: Fraction | None, limits: Limits) -> Si
     while not evaluator.constant_near_zero(order, upper):
         limits.check()
         upper /= 2
-    return SignNearZero(upper, order, 1 if value > 0 else -1)
+    return upper, 1 if value > 0 else -1
 
 
-def far_away(form: NormalForm, least: Fraction, limits: Limits) -> FarAway:
-    """Find M >= `least` beyond which the leading term decides."""
+def far_away(form: NormalForm, least: Fraction, limits: Limits) -> tuple[Fraction, int]:
+    """Return some M >= `least` and the sign of G on [M, ∞): that of c ε^n, the last term of P_0.
+
+    Let T be the terms d ε^i e^(-jρε) of the other sign. Σ_T |d| ε^(i-n) e^(-jρε) < |c| at M, and
+    beyond it does not increase, as M j ρ >= i - n for all of T.
+    """
     row = form.groups[0][1]
     power, leading = len(row) - 1, row[-1]
     sign = 1 if leading > 0 else -1
@@ -224,7 +168,7 @@ def far_away(form: NormalForm, least: Fraction, limits: Limits) -> FarAway:
             for n, j, c in against:
                 total += (exponent * j).exp() * x**n * c
             if total < 0:
-                return FarAway(lower, sign)
+                return lower, sign
         lower *= 2
 
 
@@ -240,7 +184,7 @@ _BOXES_IN_DOUBT = 1000
 _MOST_BOXES = 1_000_000
 
 
-_Parts = list[tuple[Cover, int]]
+_Parts = list[tuple[NormalForm, Cover, int]]
 """Factors without rational zeros, covered, with their exponents >= 1; none shares a zero > 0."""
 
 
@@ -264,17 +208,17 @@ class SignChart:
 def _parts(form: NormalForm, interval: EpsilonInterval, limits: Limits) -> tuple[int, _Parts]:
     """Split a function without rational zeros: positive function * sign * Π part^exponent."""
     try:
-        return 1, [(cover(form, interval, _FIRST_BOXES, limits), 1)]
+        return 1, [(form, cover(form, interval, _FIRST_BOXES, limits), 1)]
     except BoxesUsedUp:
         pass
     degree = form.groups[-1][0]
     if degree**2 * form.size > _WORK_BUDGET:
         try:
-            return 1, [(cover(form, interval, _BOXES_IN_DOUBT, limits), 1)]
+            return 1, [(form, cover(form, interval, _BOXES_IN_DOUBT, limits), 1)]
         except BoxesUsedUp as stuck:
             raise LimitReached(f"degree-budget: degree {degree}; {stuck.reason}") from stuck
     sign, found = squarefree_parts(form)
-    return sign, [(cover(part, interval, _MOST_BOXES, limits), power) for part, power in found]
+    return sign, [(part, cover(part, interval, _MOST_BOXES, limits), n) for part, n in found]
 
 
 def squarefree_parts(form: NormalForm) -> tuple[int, list[tuple[NormalForm, int]]]:
@@ -322,10 +266,12 @@ def zeros(function: ExponentialPolynomial, interval: EpsilonInterval, limits: Li
             found.append(Zero(place, place, multiplicity, None))
         if place > interval.lower and multiplicity % 2:
             sign = -sign
-    for part, exponent in parts:
+    for part, boxes, exponent in parts:
         if exponent % 2:
-            sign *= part.first_sign
-        found += [Zero(b.lower, b.upper, exponent, part.form) for b in part.crossings]
+            sign *= boxes[0].sign
+        for box in boxes:
+            if box.crosses and box.upper is not None:
+                found.append(Zero(box.lower, box.upper, exponent, part))
     ordered = _separate(found, limits)
     signs = [sign]
     for zero in ordered:
