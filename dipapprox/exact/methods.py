@@ -1,18 +1,14 @@
 """The methods `exact`: events in, closed forms evaluated to any width out.
 
-Closed forms are functions of a formal ε', taken at 1 in balls; exact rationals come out as points.
-Both methods remember closed forms: more bits cost an evaluation only.
-
-Closed forms. Events of every kind in, exact probabilities as functions of a formal eps out.
-
-In: connected events (`events.event.Connected`) whose scales s stand for s / ε'. Out: ratios of
-exponential polynomials in ε'. Continuous events go to `laplace.engine`, choices to
-`choices`, linear systems of discrete Laplace samples to `integers.elimination`.
+Closed forms are functions of a formal ε', scales s standing for s / ε'. Continuous events go to
+`laplace.engine`, choices to `choices`, linear systems of discrete Laplace samples to
+`integers.elimination`. Forms are taken at ε' = 1 in balls; exact rationals come out as points. The
+methods remember them: more bits cost an evaluation only.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import assert_never
 
@@ -87,19 +83,39 @@ class EventForms:
         return ratio_sum(summands)
 
 
-_NAME = "exact"
+_Form = Callable[[Connected, Limits], ExponentialPolynomial | ExponentialRatio | NotEnclosed]
+"""From an event to its probability as a function of ε', or why there is none."""
 
 
-class Exact:
-    """Everything that has a closed form, at whatever cost."""
+class _ByForms:
+    """A method that takes closed forms at ε' = 1."""
 
-    name = _NAME
+    name = "exact"
 
-    def __init__(self) -> None:
-        self._forms = EventForms()
+    def __init__(self, form: _Form) -> None:
+        self._form = form
 
     def enclose(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
-        """Enclose Pr[event] one by one, choices of one program together; see `Method.enclose`."""
+        """Enclose Pr[event] one by one; see `Method.enclose`."""
+        return Answers.of([self._enclose(event, bits, limits) for event in events])
+
+    def _enclose(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
+        limits.check()
+        form = self._form(event, limits)
+        if isinstance(form, NotEnclosed):
+            return form
+        found = enclose_at(form, Fraction(1), bits, limits)
+        return found if isinstance(found, NotEnclosed) else found.intersect(UNIT, self.name)
+
+
+class Exact(_ByForms):
+    """Everything that has a closed form, at whatever cost."""
+
+    def __init__(self) -> None:
+        super().__init__(EventForms().closed_form_of)
+
+    def enclose(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
+        """Enclose choices of one program together, all else one by one; see `Method.enclose`."""
         chosen = enclose_choices([e for e in events if isinstance(e, Chosen)], bits, limits)
         return Answers.of(
             [
@@ -107,11 +123,6 @@ class Exact:
                 for event in events
             ]
         )
-
-    def _enclose(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
-        limits.check()
-        form = self._forms.closed_form_of(event, limits)
-        return form if isinstance(form, NotEnclosed) else _value(form, bits, limits)
 
 
 _SHALLOW = 3
@@ -124,27 +135,18 @@ _REMEMBERED = 10_000
 """Most events whose closed forms are kept."""
 
 
-class BoundedIntegration:
+class BoundedIntegration(_ByForms):
     """Laplace-type events of any guards, as far as the work is bounded: before quadrature."""
 
-    name = _NAME
-
     def __init__(self) -> None:
+        super().__init__(self._integrated)
         self._forms: Cache[Event, ExponentialPolynomial] = Cache(_REMEMBERED)
         self._failures: list[tuple[int, int]] = []  # samples, guards
 
-    def enclose(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
-        """Enclose Pr[event] one by one; see `Method.enclose`."""
-        return Answers.of([self._enclose(event, bits, limits) for event in events])
-
-    def _enclose(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
+    def _integrated(self, event: Connected, limits: Limits) -> ExponentialPolynomial | NotEnclosed:
         if isinstance(event, Chosen | Mixture) or not is_laplace_type(event):
             return NotEnclosed("not all samples are of Laplace type")
-        form = self._form(spelled_out(event), limits)
-        return form if isinstance(form, NotEnclosed) else _value(form, bits, limits)
-
-    def _form(self, event: Event, limits: Limits) -> ExponentialPolynomial | NotEnclosed:
-        """Return the closed form as a function of ε', to be taken at 1."""
+        event = spelled_out(event)
         known = self._forms.get(event)
         if known is not None:
             return known
@@ -159,28 +161,14 @@ class BoundedIntegration:
         return self._forms.put(event, form)
 
 
-class LaplaceSums:
+class LaplaceSums(_ByForms):
     """Laplace-type events that reduce to comparisons of sums: before doubles, which take longer."""
 
-    name = _NAME
-
     def __init__(self) -> None:
+        super().__init__(self._summed)
         self._integrals = LaplaceIntegrals()
 
-    def enclose(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
-        """Enclose Pr[event] one by one; see `Method.enclose`."""
-        return Answers.of([self._enclose(event, bits, limits) for event in events])
-
-    def _enclose(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
-        limits.check()
+    def _summed(self, event: Connected, limits: Limits) -> ExponentialPolynomial | NotEnclosed:
         if isinstance(event, Chosen | Mixture):
             return NotEnclosed("not all samples are of Laplace type")
-        form = self._integrals.closed_form(spelled_out(event), limits, sums_only=True)
-        return form if isinstance(form, NotEnclosed) else _value(form, bits, limits)
-
-
-def _value(
-    form: ExponentialPolynomial | ExponentialRatio, bits: int, limits: Limits
-) -> Enclosure | NotEnclosed:
-    found = enclose_at(form, Fraction(1), bits, limits)
-    return found if isinstance(found, NotEnclosed) else found.intersect(UNIT, _NAME)
+        return self._integrals.closed_form(spelled_out(event), limits, sums_only=True)

@@ -28,7 +28,7 @@ from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.arithmetic.precision import precision
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.exact.distributions import ExactDistributions
-from dipapprox.exact.signs.log_ratios import LimitAtZero, near_zero, without_common
+from dipapprox.exact.signs.supremum import LimitAtZero, near_zero, without_common
 from dipapprox.exact.signs.values import ball_at, enclose_at
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.limits import Limits

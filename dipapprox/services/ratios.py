@@ -15,8 +15,8 @@ from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.cache import Cache
 from dipapprox.data_classes import dataclass
 from dipapprox.exact.signs.interval import ALL_EPSILONS
-from dipapprox.exact.signs.log_ratios import near_zero, without_common
 from dipapprox.exact.signs.nonnegative import Negative, Nonnegative, is_nonnegative
+from dipapprox.exact.signs.supremum import near_zero, without_common
 from dipapprox.exact.signs.values import enclose_at, sign_at
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import Limits

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import dataclass, replace
 from dipapprox.exact.signs.bivariate import vanishes_too
 from dipapprox.exact.signs.interval import split_point
 from dipapprox.exact.signs.normal_form import NormalForm
@@ -56,17 +56,25 @@ class ZeroCluster:
     """Zeros that are one number, or too near to each other to tell.
 
     Attributes:
-        lower: At most all of them.
-        upper: At least all of them. The boxes of two places have no point in common but ends that
-            are no zeros.
+        zero: One of them, in a box that has them all. The boxes of two clusters have no point in
+            common but ends that are no zeros.
         members: Their positions in what was ordered, ascending.
         equal: Whether they are proved to be one number.
     """
 
-    lower: Fraction
-    upper: Fraction
+    zero: Zero
     members: tuple[int, ...]
-    equal: bool
+    equal: bool = True
+
+    def joined(self, other: ZeroCluster, equal: bool) -> ZeroCluster:
+        """Return both as one; what equal zeros have in common is the box of both."""
+        ours, theirs = self.zero, other.zero
+        lower, upper = min(ours.lower, theirs.lower), max(ours.upper, theirs.upper)
+        if equal:
+            lower, upper = max(ours.lower, theirs.lower), min(ours.upper, theirs.upper)
+        members = tuple(sorted((*self.members, *other.members)))
+        form = None if theirs.form is None else ours.form
+        return ZeroCluster(Zero(lower, upper, ours.multiplicity, form), members, equal)
 
 
 def refine(zero: Zero, width: Fraction, limits: Limits) -> Zero:
@@ -98,7 +106,7 @@ def in_order(
     Args:
         distinct: Whether it is known that no two are equal.
     """
-    clusters = [_Cluster(zero, (k,)) for k, zero in enumerate(found)]
+    clusters = [ZeroCluster(zero, (k,)) for k, zero in enumerate(found)]
     known: dict[tuple[int, int], bool | None] = {}
     for attempt in range(_ROUNDS):
         limits.check()
@@ -116,7 +124,7 @@ def in_order(
             if not distinct and attempt >= _ROUNDS_UNASKED and key not in known:
                 known[key] = _are_equal(left.zero, right.zero, limits)
             if (left.zero.is_exact and right.zero.is_exact) or known.get(key):
-                clusters[k + 1] = left.joined(right)
+                clusters[k + 1] = left.joined(right, True)
                 merged.add(k)
             elif key not in known or known[key] is not None or attempt < _ROUNDS_IN_DOUBT:
                 waiting |= {k, k + 1}
@@ -125,23 +133,14 @@ def in_order(
         for k in waiting - merged:
             zero = clusters[k].zero
             width = (zero.upper - zero.lower) / 2 ** (attempt + 1)
-            clusters[k] = _Cluster(refine(zero, width, limits), clusters[k].members)
+            clusters[k] = replace(clusters[k], zero=refine(zero, width, limits))
         clusters = [each for k, each in enumerate(clusters) if k not in merged]
-    return _places(clusters)
-
-
-@dataclass(frozen=True, slots=True)
-class _Cluster:
-    """Equal zeros, given by one of them."""
-
-    zero: Zero
-    members: tuple[int, ...]
-
-    def joined(self, other: _Cluster) -> _Cluster:
-        ours, theirs = self.zero, other.zero
-        lower, upper = max(ours.lower, theirs.lower), min(ours.upper, theirs.upper)
-        zero = Zero(lower, upper, ours.multiplicity, ours.form)
-        return _Cluster(zero, tuple(sorted((*self.members, *other.members))))
+    places: list[ZeroCluster] = []
+    for each in clusters:
+        if places and _clash(places[-1].zero, each.zero):
+            each = places.pop().joined(each, False)
+        places.append(each)
+    return tuple(places)
 
 
 def _clash(left: Zero, right: Zero) -> bool:
@@ -157,19 +156,3 @@ def _are_equal(left: Zero, right: Zero, limits: Limits) -> bool | None:
         return left.form is None and right.form is None
     lower, upper = max(left.lower, right.lower), min(left.upper, right.upper)
     return vanishes_too(left.form, right.form.function(), lower, upper, limits)
-
-
-def _places(clusters: Sequence[_Cluster]) -> tuple[ZeroCluster, ...]:
-    places: list[ZeroCluster] = []
-    last: Zero | None = None
-    for each in clusters:
-        zero = each.zero
-        if last is not None and _clash(last, zero):
-            before = places.pop()
-            members = tuple(sorted((*before.members, *each.members)))
-            places.append(ZeroCluster(before.lower, max(before.upper, zero.upper), members, False))
-            last = Zero(places[-1].lower, places[-1].upper, 1, zero.form)
-        else:
-            places.append(ZeroCluster(zero.lower, zero.upper, each.members, True))
-            last = zero
-    return tuple(places)

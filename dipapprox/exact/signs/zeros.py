@@ -291,10 +291,9 @@ def _separate(found: list[Zero], limits: Limits) -> tuple[Zero, ...]:
     ordered: list[Zero] = []
     for place in in_order(found, limits, distinct=True):
         if len(place.members) > 1:
-            near, _ = short(Enclosure.exact(place.lower))
+            near, _ = short(Enclosure.exact(place.zero.lower))
             raise LimitReached(
                 f"precision-budget: two zeros near eps = {near} cannot be told apart"
             )
-        zero = found[place.members[0]]
-        ordered.append(Zero(place.lower, place.upper, zero.multiplicity, zero.form))
+        ordered.append(place.zero)
     return tuple(ordered)
