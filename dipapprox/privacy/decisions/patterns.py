@@ -132,7 +132,7 @@ def _all_orders(
 ) -> Iterator[frozenset[int]]:
     """Yield the sets that some order of the sign changes gives."""
     if len(changing) > _MOST_TOGETHER:
-        near, _ = short(Enclosure.exact(place.lower))
+        near, _ = short(Enclosure.exact(place.zero.lower))
         raise LimitReached(
             f"degree-budget: {len(changing)} sign changes cannot be told apart at {near}"
         )
