@@ -21,9 +21,6 @@ either there is no product, and the answer says so.
 Gaussian forms without conditions that are uncorrelated are independent, though they share samples:
 each of them is a marginal with samples of its own.
 
-Gaussian forms. Linear forms over independent Gaussian samples: which are independent of one
-another.
-
 Jointly Gaussian forms are independent if and only if they are uncorrelated. By elimination without
 square roots, L D L' of their covariance, forms f_1, …, f_m become
 
@@ -104,9 +101,6 @@ def covariance(left: LinearForm, right: LinearForm, variances: Mapping[int, Frac
     return sum(shares, _NO_MEAN)
 
 
-_ZERO = LinearForm.constant_form(0)
-
-
 @dataclass(frozen=True, slots=True)
 class NoProduct:
     """What is published is no product of measures on lines, as far as is known."""
@@ -131,6 +125,9 @@ class Measuring:
         self._cells = tuple(cell.name for cell in states.program.inputs)
         self._instantiator = Instantiator(states, eps)
         self._bases = _bases(states, eps)
+        numbered = list(zip(self._bases, states.states, strict=True))
+        self._coordinates = [basis.coordinates(state) for basis, state in numbered]
+        self._reals = [basis.reals(state) for basis, state in numbered]
         self.names = tuple(cell.name for cell in states.program.real_outputs)
 
     def at(self, input: Input) -> Measures | NoProduct:
@@ -145,28 +142,25 @@ class Measuring:
         for number, state in enumerate(self.states.states):
             if not all(holds(each, values, numbers) for each in state.conditions):
                 continue
-            basis = self._bases[number]
-            made = self._part(state, basis, numbers, laws)
+            made = self._part(number, numbers, laws)
             if isinstance(made, NoProduct):
                 return made
             if made is not None:
                 chosen = self._instantiator.chosen(number)
                 if chosen is not None:
                     made = Part((*made.events, chosen), made.marginals)
-                outcome = PublishedOutcome(tuple(state.outputs), basis.reals(state, numbers))
+                reals = tuple([form.at(numbers) for form in self._reals[number]])
+                outcome = PublishedOutcome(tuple(state.outputs), reals)
                 found.setdefault(outcome, []).append(made)
         return {outcome: tuple(parts) for outcome, parts in found.items()}
 
     def _part(
-        self,
-        state: FinalState,
-        basis: _Basis,
-        numbers: Mapping[Symbol, Fraction],
-        laws: Sequence[Distribution],
+        self, number: int, numbers: Mapping[Symbol, Fraction], laws: Sequence[Distribution]
     ) -> Part | NoProduct | None:
         """Return the product that a state is; None if it has probability 0."""
-        guards = tuple(guard.form.at(numbers) for guard in guards_of(state.path))
-        forms = [form.at(numbers) for form in basis.coordinates(state)]
+        path = self.states.states[number].path
+        guards = tuple(guard.form.at(numbers) for guard in guards_of(path))
+        forms = [form.at(numbers) for form in self._coordinates[number]]
         mentioned = {sample for form in (*guards, *forms) for sample in form.samples()}
         samples = sorted(mentioned)
         local: dict[Symbol, Symbol] = {sample: k for k, sample in enumerate(samples)}
@@ -194,7 +188,7 @@ class Measuring:
             if len(which) > 1:
                 together = [published[k] for k in which]
                 if own_guards or not are_uncorrelated(together, event.samples):
-                    return NoProduct(self._refusal(basis, which))
+                    return NoProduct(self._refusal(self._bases[number], which))
                 for k in which:
                     marginals[k] = _marginal(event, published[k].samples(), (), published[k])
             elif which:
@@ -218,47 +212,48 @@ class _Basis:
 
     Attributes:
         pivots: Places of the outputs that are no combinations of earlier ones.
-        rows: For every output its coefficients over the pivots.
-        change: The coordinates as combinations of the pivots: an invertible matrix; None for the
-            pivots themselves.
-        inverse: Of `change`.
+        change: The coordinates as combinations of the pivots: an invertible matrix.
+        rows: For every output its coefficients over the coordinates.
     """
 
     pivots: tuple[int, ...]
-    rows: tuple[tuple[Fraction, ...], ...]
-    change: Matrix | None = None
-    inverse: Matrix | None = None
+    change: Matrix
+    rows: Matrix
 
     def coordinates(self, state: FinalState) -> list[LinearForm]:
         """Return the coordinates as forms over samples and inputs."""
         pivots = [state.reals[k] for k in self.pivots]
-        if self.change is None:
-            return pivots
         return [_combined(row, pivots) for row in self.change]
 
-    def reals(
-        self, state: FinalState, numbers: Mapping[Symbol, Fraction]
-    ) -> tuple[LinearForm, ...]:
-        """Return the outputs as forms over the coordinates, at one input."""
-        own: list[LinearForm] = [LinearForm.symbol(k) for k in range(len(self.pivots))]
-        if self.inverse is not None:
-            own = [_combined(row, own) for row in self.inverse]
-        pivots = [state.reals[k] for k in self.pivots]
+    def reals(self, state: FinalState) -> list[LinearForm]:
+        """Return the outputs as forms over the coordinates and inputs."""
+        own = self.coordinates(state)
         found = []
-        for place, row in enumerate(self.rows):
-            # The samples cancel: what is left is a constant over input cells.
-            rest = (state.reals[place] - _combined(row, pivots)).at(numbers)
-            if not rest.is_constant:
+        for form, row in zip(state.reals, self.rows, strict=True):
+            rest = form - _combined(row, own)
+            if rest.samples():
                 raise BrokenInvariant("a real output is no combination of coordinates")
-            found.append(_combined(row, own) + rest)
-        return tuple(found)
+            found.append(LinearForm.of(dict(enumerate(row))) + rest)
+        return found
+
+    def changed(self, combinations: Sequence[Sequence[Fraction]]) -> _Basis:
+        """Return the same outputs over combinations of the coordinates, an invertible matrix."""
+        rows = solved(combinations, self.rows)
+        if rows is None:
+            raise BrokenInvariant("coordinates of real outputs depend on each other")
+        change = [
+            tuple(
+                sum((c * d for c, d in zip(own, column, strict=True)), Fraction(0))
+                for column in zip(*self.change, strict=True)
+            )
+            for own in combinations
+        ]
+        return _Basis(self.pivots, tuple(change), rows)
 
 
 def _combined(row: Iterable[Fraction], forms: Iterable[LinearForm]) -> LinearForm:
-    total = _ZERO
-    for coefficient, form in zip(row, forms, strict=True):
-        total = total + form.scaled(coefficient)
-    return total
+    terms = zip(row, forms, strict=True)
+    return sum((form.scaled(c) for c, form in terms if c), LinearForm.constant_form(0))
 
 
 def _groups(
@@ -298,7 +293,10 @@ def _bases(states: FinalStates, eps: Fraction) -> list[_Basis]:
         own = [states.states[number] for number in numbers]
         if all(_parts_coordinates(state, basis) for state in own):
             continue
-        changed = {_orthogonal(state, _echelon(state, basis), variances) for state in own}
+        changed = set()
+        for state in own:
+            echelon = basis.changed(_echelon(state, basis))
+            changed.add(echelon.changed(orthogonalised(echelon.coordinates(state), variances)))
         if len(changed) == 1:
             for number in numbers:
                 found[number] = next(iter(changed))
@@ -315,7 +313,9 @@ def _own_basis(state: FinalState) -> _Basis:
     told = [span.put(_noise(form), place) for place, form in enumerate(state.reals)]
     pivots = tuple([place for place, relation in enumerate(told) if relation is None])
     forms = (LinearForm.symbol(k) if each is None else each for k, each in enumerate(told))
-    return _Basis(pivots, tuple([tuple([form.coefficient(k) for k in pivots]) for form in forms]))
+    unit = [tuple([Fraction(i == j) for j in pivots]) for i in pivots]
+    rows = [tuple([form.coefficient(k) for k in pivots]) for form in forms]
+    return _Basis(pivots, tuple(unit), tuple(rows))
 
 
 def _parts_coordinates(state: FinalState, basis: _Basis) -> bool:
@@ -329,34 +329,10 @@ def _parts_coordinates(state: FinalState, basis: _Basis) -> bool:
     return len({home[form.samples()[0]] for form in forms}) == len(forms)
 
 
-def _echelon(state: FinalState, basis: _Basis) -> _Basis:
-    """Return the same outputs over the coordinates of the reduced echelon form."""
+def _echelon(state: FinalState, basis: _Basis) -> Matrix:
+    """Return the reduced echelon form of the pivots, as combinations of them."""
     span = FormSpan()
     for number, place in enumerate(basis.pivots):
         span.put(_noise(state.reals[place]), number)
     size = len(basis.pivots)
-    return _changed(basis, tuple([vector_of(own, size) for _, own in span.rows.values()]))
-
-
-def _orthogonal(state: FinalState, basis: _Basis, variances: Mapping[int, Fraction]) -> _Basis:
-    """Return the same outputs over coordinates of which Gaussian ones are uncorrelated."""
-    assert basis.change is not None
-    combined = orthogonalised(basis.coordinates(state), variances)
-    change = tuple(
-        tuple(
-            sum((c * row[k] for c, row in zip(own, basis.change, strict=True)), Fraction(0))
-            for k in range(len(basis.pivots))
-        )
-        for own in combined
-    )
-    return _changed(basis, change)
-
-
-def _changed(basis: _Basis, change: Matrix) -> _Basis:
-    """Return the same outputs over other coordinates."""
-    size = len(basis.pivots)
-    unit = [[Fraction(i == j) for j in range(size)] for i in range(size)]
-    inverse = solved(change, unit)
-    if inverse is None:
-        raise BrokenInvariant("coordinates of real outputs depend on each other")
-    return _Basis(basis.pivots, basis.rows, change, inverse)
+    return tuple([vector_of(own, size) for _, own in span.rows.values()])
