@@ -25,6 +25,7 @@ from time import monotonic
 from flint import arb, ctx, fmpq
 
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
+from dipapprox.errors import BrokenInvariant
 from dipapprox.kernel.balls import turns
 
 _GRID = 2**16
@@ -155,6 +156,18 @@ def to_enclosure(ball: arb) -> Enclosure | NotEnclosed:
     return Enclosure(low - spread, high + spread)
 
 
+def enclosure_of(ball: arb) -> Enclosure:
+    """Return the same of a number that is known to be finite, and not too large.
+
+    Raises:
+        BrokenInvariant: If it is not.
+    """
+    found = to_enclosure(ball)
+    if isinstance(found, NotEnclosed):
+        raise BrokenInvariant(found.reason)
+    return found
+
+
 def _bounded(point: arb) -> tuple[Fraction, Fraction] | None:
     """Enclose an exact point by two fractions of bounded size; None if it is too large."""
     mantissa, exponent = (int(part) for part in point.man_exp())
@@ -190,6 +203,4 @@ def exponential(x: Fraction, bits: int) -> Enclosure:
     # An absolute error of x is a relative error of e^x: the digits before the point are lost.
     whole_bits = (abs(x.numerator) // x.denominator).bit_length()
     with precision(bits + whole_bits + _GUARD_BITS):
-        enclosure = to_enclosure(to_ball(x).exp())
-    assert not isinstance(enclosure, NotEnclosed), "e^x is finite in this range"
-    return Enclosure(max(enclosure.lower, Fraction(0)), enclosure.upper)
+        return enclosure_of(to_ball(x).exp()).positive()

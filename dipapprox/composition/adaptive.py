@@ -52,7 +52,8 @@ from flint import arb
 from numpy.typing import NDArray
 
 from dipapprox.arithmetic import rounding
-from dipapprox.arithmetic.precision import to_ball
+from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox.arithmetic.precision import enclosure_of, to_ball
 from dipapprox.composition.profile import Ends, ProfilePoint
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import LimitReached
@@ -187,7 +188,7 @@ def _start(size: Fraction, reach: int) -> Doubles:
     found, alpha = [], arb(1)
     for _ in range(reach):
         alpha *= step
-        found.append(rounding.above(_upper(1 - alpha)))
+        found.append(rounding.above(_between(1 - alpha).upper))
     start: Doubles = np.array([*found[::-1], *[0.0] * (reach + 1)])
     return np.maximum(start, _LEAST)
 
@@ -228,13 +229,7 @@ def _best(
 
 def _padded(values: Doubles, reach: int, before: float, after: float) -> Doubles:
     """Values with so many more at either end."""
-    wide = np.empty(len(values) + 2 * reach)
-    wide[:reach], wide[reach : reach + len(values)], wide[reach + len(values) :] = (
-        before,
-        values,
-        after,
-    )
-    return wide
+    return np.concatenate((np.full(reach, before), values, np.full(reach, after)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,17 +245,17 @@ class _Kernel:
         weights: dict[int, Fraction] = {}
         certain = Fraction(0)
         for p, q in masses:
-            most = _upper(p)
+            most = _between(p).upper
             if not most:
                 continue
-            least = _lower(q)
+            least = _between(q).lower
             ratio = to_ball(least / most).log() / step if least else None
             if ratio is None:
                 certain += most
                 continue
-            place = _lower_of(ratio).__floor__()
+            place = enclosure_of(ratio).lower.__floor__()
             share = ((to_ball(size) * (ratio - place)).exp() - 1) / (step.exp() - 1)
-            part = min(max(_lower_of(share), Fraction(0)), Fraction(1))
+            part = min(_between(share).lower, Fraction(1))
             for further, weight in ((place, most * (1 - part)), (place + 1, most * part)):
                 # Beyond all places u is what it is at the last one, or before the first one.
                 kept = min(max(further, -most_places), most_places)
@@ -295,12 +290,13 @@ class _Strategy:
         parts = []
         certain = Fraction(0)
         for p, q in masses:
-            least, most = _lower(p), _upper(q)
+            least, most = _between(p).lower, _between(q).upper
             if not most:
                 certain += least
             elif (own := rounding.below(least)) > 0:  # what is too small for doubles is left out
                 # The lines that touch on either side of α q/p; any line would be right.
-                place = floor(_log(most / least) / float(size))
+                ratio = most / least
+                place = floor((log(ratio.numerator) - log(ratio.denominator)) / float(size))
                 place = min(max(place, -most_places), most_places)
                 parts.append((place, own, rounding.above(most)))
         return cls(tuple(parts), rounding.below(certain))
@@ -367,25 +363,9 @@ def _loss(p: arb, q: arb) -> float:
     return log(first / second) if second > 0 else inf
 
 
-def _log(ratio: Fraction) -> float:
-    return log(ratio.numerator) - log(ratio.denominator)
-
-
-def _upper(ball: arb) -> Fraction:
-    return max(_exact(ball.upper()), Fraction(0))
-
-
-def _lower(ball: arb) -> Fraction:
-    return max(_exact(ball.lower()), Fraction(0))
-
-
-def _lower_of(ball: arb) -> Fraction:
-    return _exact(ball.lower())
-
-
-def _exact(point: arb) -> Fraction:
-    mantissa, exponent = (int(part) for part in point.man_exp())
-    return Fraction(mantissa) * Fraction(2) ** exponent
+def _between(ball: arb) -> Enclosure:
+    """What a number >= 0 lies between."""
+    return enclosure_of(ball).positive()
 
 
 def grid_size(step: float, times: int) -> Fraction:

@@ -191,12 +191,8 @@ def group_sizes(outcomes: Outcomes, times: int) -> list[tuple[int, int]]:
     Returns:
         (runs in a group, how many such groups), …
     """
-    low, high = 1, times
-    while low < high:
-        middle = (low + high + 1) // 2
-        few = outcomes.count(middle) <= MOST_LOSSES
-        low, high = (middle, high) if few else (low, middle - 1)
-    groups = -(-times // low)
+    many = bisect_right(range(2, times + 1), MOST_LOSSES, key=outcomes.count)
+    groups = -(-times // (1 + many))
     least, larger = divmod(times, groups)
     return [each for each in ((least + 1, larger), (least, groups - larger)) if each[1]]
 

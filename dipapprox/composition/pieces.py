@@ -92,6 +92,10 @@ class Piece:
     sides: tuple[BoundSide, ...] = _BOTH
 
 
+_Few = tuple[Outcomes, int, tuple[BoundSide, ...]]
+"""Runs of few outcomes, how many, and sides as of a `Piece`."""
+
+
 def pieces_of(
     runs: Sequence[RepeatedRun],
     bits: int,
@@ -141,7 +145,7 @@ def pieces_of(
                     outcomes = outcomes_of(mechanism, bits)
                     if outcomes is not None:
                         outcomes = outcomes.turned() if added else outcomes
-                        few.append(_Few(outcomes, times, sides))
+                        few.append((outcomes, times, sides))
                         continue
                     profile = profile_of(mechanism, bits)
                     profile = ReversedProfile(profile) if added else profile
@@ -152,15 +156,6 @@ def pieces_of(
         stages = [_stage(*each, added=added) for each in several_pairs]
         found.append(Piece(adaptive_profile(stages, grid_size(step, steps), limits), 1))
     return found
-
-
-@dataclass(frozen=True, slots=True)
-class _Few:
-    """Runs of few outcomes: fields as of `Piece`."""
-
-    outcomes: Outcomes
-    times: int
-    sides: tuple[BoundSide, ...]
 
 
 def _divergences(
@@ -212,16 +207,14 @@ def _divergences(
 
 def _grouped(few: Sequence[_Few]) -> Iterator[Piece]:
     """Yield pieces of outcomes: one, if all runs are of few ones; else groups."""
-    sides = {each.sides for each in few}
-    if len(sides) == 1 and prod(each.outcomes.count(each.times) for each in few) <= MOST_LOSSES:
-        several = [each.outcomes.power(each.times) for each in few]
-        whole = profile_of_outcomes(reduce(Outcomes.beside, several))
-        yield Piece(whole, 1, few[0].sides)
+    sides = {own for _, _, own in few}
+    if len(sides) == 1 and prod(one.count(times) for one, times, _ in few) <= MOST_LOSSES:
+        whole = reduce(Outcomes.beside, (one.power(times) for one, times, _ in few))
+        yield Piece(profile_of_outcomes(whole), 1, *sides)
         return
-    for each in few:
-        for size, count in group_sizes(each.outcomes, each.times):
-            group = profile_of_outcomes(each.outcomes.power(size))
-            yield Piece(group, count, each.sides)
+    for one, times, own in few:
+        for size, count in group_sizes(one, times):
+            yield Piece(profile_of_outcomes(one.power(size)), count, own)
 
 
 def resolution_of(run: RepeatedRun) -> float | None:

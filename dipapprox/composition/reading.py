@@ -17,10 +17,9 @@ from fractions import Fraction
 from flint import arb
 
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
-from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
+from dipapprox.arithmetic.precision import enclosure_of, precision, to_ball, to_enclosure
 from dipapprox.composition.losses import BoundSide, LossRow
 from dipapprox.composition.profile import BallProfile
-from dipapprox.errors import BrokenInvariant
 
 _GUARD_BITS = 32
 
@@ -41,7 +40,7 @@ def _sums(losses: LossRow) -> Iterator[_Sums]:
     """Yield the sums from every loss on, from the greatest down."""
     bits, above = losses.bits + _GUARD_BITS, losses.side is BoundSide.ABOVE
     with precision(bits + 32):
-        factor = _enclosed(losses.step.factor(-1) * arb(2) ** bits)
+        factor = enclosure_of(losses.step.factor(-1) * arb(2) ** bits)
     ratio = factor.lower.__floor__() if above else factor.upper.__ceil__()
     up = 0 if above else (1 << bits) - 1
     mass, other = losses.infinite, 0
@@ -79,7 +78,7 @@ def least_epsilon(losses: LossRow, delta: Fraction) -> Fraction | None:
         at, mass, other = sums
         rest = Fraction(other, 1 << _GUARD_BITS)
         share = (mass - aim) / rest if rest else _ZERO
-        return _enclosed(step.loss(at) + to_ball(share).log()) if share > 0 else None
+        return enclosure_of(step.loss(at) + to_ball(share).log()) if share > 0 else None
 
     with precision(losses.bits + 64):
         if losses.side is BoundSide.BELOW:
@@ -90,10 +89,10 @@ def least_epsilon(losses: LossRow, delta: Fraction) -> Fraction | None:
             return _ZERO
         # Without any G there, A is at most δ: nothing above the next loss matters.
         where = solved(found)
-        least = _ZERO if bottom is None else _enclosed(step.loss(bottom)).upper
+        least = _ZERO if bottom is None else enclosure_of(step.loss(bottom)).upper
         if where is None:
             return max(least, _ZERO)
-        return max(min(max(where.upper, least), _enclosed(step.loss(found[0])).upper), _ZERO)
+        return max(min(max(where.upper, least), enclosure_of(step.loss(found[0])).upper), _ZERO)
 
 
 def deltas(losses: LossRow, budgets: Sequence[Fraction]) -> list[Fraction]:
@@ -130,7 +129,7 @@ def _value(sums: _Sums, losses: LossRow, budget: Fraction) -> Fraction:
     with precision(losses.bits + 64):
         power = (to_ball(budget) - losses.step.loss(place)).exp()
         rest = to_ball(Fraction(other, 1 << (losses.bits + _GUARD_BITS)))
-        value = _enclosed(to_ball(Fraction(mass, 1 << losses.bits)) - power * rest)
+        value = enclosure_of(to_ball(Fraction(mass, 1 << losses.bits)) - power * rest)
     return value.upper if losses.side is BoundSide.ABOVE else max(value.lower, _ZERO)
 
 
@@ -185,10 +184,3 @@ def _below(
         else:
             high = middle
     return low
-
-
-def _enclosed(ball: arb) -> Enclosure:
-    found = to_enclosure(ball)
-    if isinstance(found, NotEnclosed):
-        raise BrokenInvariant("a number of a loss distribution is not finite")
-    return found

@@ -23,7 +23,7 @@ from fractions import Fraction
 from flint import arb
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, Side, compare
-from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
+from dipapprox.arithmetic.precision import enclosure_of, precision, to_ball, to_enclosure
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.event import Part
@@ -168,10 +168,7 @@ class ShiftedNoise:
                 # The larger power is taken out: a e^((a-1) t) (1 + …) / (2a-1).
                 rest = (a - 1) / a * ((1 - 2 * a) * t).exp()
                 value = t + ((1 + rest) * a / (2 * a - 1)).log() / (a - 1)
-            found = to_enclosure(value)
-        if not isinstance(found, Enclosure):
-            raise BrokenInvariant("a Rényi divergence of Laplace noise is no number")
-        return found.positive()
+            return enclosure_of(value).positive()
 
 
 def shifted_noise(first: Sequence[Part], second: Sequence[Part]) -> ShiftedNoise | None:
