@@ -49,9 +49,9 @@ from dipapprox.composition.catalogue import is_symmetric, profile_of
 from dipapprox.composition.grid import COARSEST, GridStep, first_step, have_lattices, refined
 from dipapprox.composition.losses import BoundSide, LossRow
 from dipapprox.composition.mechanisms import Gaussian
-from dipapprox.composition.pieces import RepeatedRun, are_attained, resolution_of
-from dipapprox.composition.powers import product
-from dipapprox.composition.products import LossGrid, bits_of, factors_of, pieces_on
+from dipapprox.composition.pieces import RepeatedRun, are_attained, pieces_of, resolution_of
+from dipapprox.composition.powers import LossGrid, bits_of, product, share_of
+from dipapprox.composition.products import factors_of
 from dipapprox.composition.profile import BallProfile
 from dipapprox.composition.reading import deltas, deltas_of, epsilon_of, least_epsilon
 from dipapprox.composition.shifted_noise import ShiftedNoise, gaussian_shift
@@ -238,9 +238,10 @@ class Composition:
             accuracy: How accurate H is to be, besides what the grid costs.
             added: Whether for the adding of a record, not the removal.
         """
-        grid = LossGrid(step, True, accuracy, accuracy)
+        share = share_of(accuracy, [run.times for run in self.runs])
+        grid = LossGrid(step, share, accuracy=accuracy, exact=True, weight=accuracy)
         factors = factors_of(self.runs, grid, limits, [BoundSide.ABOVE], added=added)
-        return product(factors[BoundSide.ABOVE], grid.wanted(self.runs), limits)
+        return product(factors[BoundSide.ABOVE], grid, limits)
 
 
 def _closed(found: Sequence[Enclosure], progress: Progress) -> CompositionAnswer:
@@ -370,10 +371,10 @@ class _Search:
         """Bound what is asked on one grid, for the adding or the removal of a record."""
         read = self._alone(grid, added) if self._single else {}
         self._single, method = bool(read), dict.fromkeys(read, PROFILE)
-        wanted, missing = grid.wanted(self._runs), [side for side in BoundSide if side not in read]
+        missing = [side for side in BoundSide if side not in read]
         factors = factors_of(self._runs, grid, self._limits, missing, added=added)
         for side, own in factors.items():
-            losses = product(own, wanted, self._limits)
+            losses = product(own, grid, self._limits)
             self._atoms = max(self._atoms, losses.atoms)
             read[side], method[side] = self._read(losses), GRID
             self._steepness[added] = losses.steepness
@@ -386,7 +387,7 @@ class _Search:
         """Bound what is asked from those sides from where all runs have one profile."""
         bits, found = bits_of(grid.accuracy) + 128, dict[BoundSide, Sequence[Fraction | None]]()
         with precision(bits):
-            pieces = pieces_on(self._runs, grid, bits, self._limits, added=added)
+            pieces = pieces_of(self._runs, grid, bits, self._limits, added=added)
             for side in BoundSide:
                 own = [each for each in pieces if side in each.sides]
                 if len(own) == 1 and own[0].times == 1:
@@ -397,7 +398,8 @@ class _Search:
     def _grid(self, step: GridStep, known: Sequence[Extended]) -> LossGrid:
         lows = [each.lower or _ZERO for each in known]
         weight = self._delta or max(self._accuracy, min(lows, default=_ZERO))
-        return LossGrid(step, self._stays, self._accuracy, weight, *self._asked)
+        share = share_of(self._accuracy, [run.times for run in self._runs])
+        return LossGrid(step, share, *self._asked, self._accuracy, self._stays, weight)
 
     def _parts(
         self, step: GridStep, known: Sequence[Extended], steepness: float, *, hurry: bool

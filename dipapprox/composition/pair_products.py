@@ -57,8 +57,8 @@ from dipapprox.composition.grid import COARSEST, GridStep, first_step, refined
 from dipapprox.composition.losses import BoundSide, RunLosses, ceiling, rounded
 from dipapprox.composition.mechanisms import Mechanism
 from dipapprox.composition.pieces import RepeatedRun
-from dipapprox.composition.powers import product
-from dipapprox.composition.products import Factor, LossGrid, factors_of
+from dipapprox.composition.powers import LossGrid, product, share_of
+from dipapprox.composition.products import Factor, factors_of
 from dipapprox.composition.reading import deltas
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant, LimitReached
@@ -298,10 +298,12 @@ class PairProducts:
         if self.lines:
             # The next grid has so many times the losses of this one.
             most = int(_MOST_CELL_LOSSES[self.bits > _RULE] / _PARTS)
-        found = UNIT
+        times = [*(run.times for run in self.runs), *(pair.times for pair in self.lines)]
+        found, share = UNIT, share_of(accuracy, times)
         while True:
             try:
-                attempt = self._on(LossGrid(step, exact, accuracy, accuracy))
+                grid = LossGrid(step, share, accuracy=accuracy, exact=exact, weight=accuracy)
+                attempt = self._on(grid)
             except LimitReached:
                 if found == UNIT:
                     raise
@@ -320,8 +322,6 @@ class PairProducts:
     @enclosing
     def _on(self, grid: LossGrid) -> tuple[Enclosure, int]:
         """Enclose the divergence on a grid; and say how many losses that took."""
-        every = [*self.runs, *(RepeatedRun(self.hints[0], pair.times) for pair in self.lines)]
-        share, bits = grid.share(every), grid.bits(self.runs or every)
         above: list[Factor] = []
         below: list[Factor] = []
         if self.runs:
@@ -329,10 +329,10 @@ class PairProducts:
             above, below = factors.values()
         losts: list[tuple[Fraction, Fraction]] = []
         errors: list[tuple[Fraction, Fraction]] = []
-        cut = int(share * (1 << bits))
         for pair in self.lines:
             found = sure(self._cut(pair, grid))
-            losses = sure(losses_of_cells(found.cells, grid.step, bits, cut, self.limits))
+            cut = grid.cut(1, grid.bits)
+            losses = sure(losses_of_cells(found.cells, grid.step, grid.bits, cut, self.limits))
             above.append((losses.above, pair.times))
             below.append((losses.below, pair.times))
             lost, other = found.lost
@@ -342,10 +342,9 @@ class PairProducts:
         with precision(self.bits + 64):
             ends = self.factor.lower, self.factor.upper
             low, high = (sure(to_enclosure(to_ball(end).log())) for end in ends)
-        wanted = grid.wanted(every)
-        whole = product(above, wanted, self.limits)
+        whole = product(above, grid, self.limits)
         (upper,) = deltas(whole, [low.lower])
-        (lower,) = deltas(product(below, wanted, self.limits), [high.upper])
+        (lower,) = deltas(product(below, grid, self.limits), [high.upper])
         least, most = lower - less, min(upper + more, Fraction(1))
         if least > most:
             raise BrokenInvariant("bounds of a divergence from below and from above do not meet")

@@ -45,6 +45,7 @@ from dipapprox.composition.mechanisms import (
     Subsampled,
     unsampled,
 )
+from dipapprox.composition.powers import LossGrid
 from dipapprox.composition.profile import BallProfile, Equal, ReversedProfile
 from dipapprox.composition.statements import StatementProfile
 from dipapprox.composition.witnesses import worst_of_all
@@ -97,21 +98,13 @@ _Few = tuple[Outcomes, int, tuple[BoundSide, ...]]
 
 
 def pieces_of(
-    runs: Sequence[RepeatedRun],
-    bits: int,
-    step: float,
-    limits: Limits,
-    *,
-    added: bool,
-    asked: tuple[float | None, float | None],
+    runs: Sequence[RepeatedRun], grid: LossGrid, bits: int, limits: Limits, *, added: bool
 ) -> list[Piece]:
-    """Return the pieces of runs; see `catalogue.profile_of`.
+    """Return the pieces of runs for a grid; see `catalogue.profile_of`.
 
     Args:
         runs: In the order in which those with several worst pairs are run.
-        step: Of the grid that is used, about.
         added: Whether the profiles are those of the adding of a record.
-        asked: ε, or δ, if one is.
     """
     several_pairs: list[tuple[Between, Fraction, int]] = []
     found: list[Piece] = []
@@ -150,11 +143,13 @@ def pieces_of(
                     profile = profile_of(mechanism, bits)
                     profile = ReversedProfile(profile) if added else profile
                     found.append(Piece(profile, times, sides))
+    asked = grid.budget, grid.delta
     found += _divergences(statements, last, square, asked, together=together)
     found += _grouped(few)
     if several_pairs:
         stages = [_stage(*each, added=added) for each in several_pairs]
-        found.append(Piece(adaptive_profile(stages, grid_size(step, steps), limits), 1))
+        size = grid_size(float(grid.step.loss(1)), steps)
+        found.append(Piece(adaptive_profile(stages, size, limits), 1))
     return found
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from math import ceil, exp, floor, inf, log, log1p
+from math import ceil, exp, floor, inf, log, log1p, log2
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,48 +50,80 @@ _STEEPEST = 700.0
 """Of exponents: more is no double."""
 
 
+_LEAST = 1e-300
+"""Least accuracy in doubles."""
+
+_RANGE = 8
+"""Of the losses of one run, about; at most that."""
+
+
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What a composition is multiplied for.
+class LossGrid:
+    """Where losses lie, how accurately masses are kept, and what compositions are multiplied for.
 
     Attributes:
-        step: Of the grid.
+        step: The distance of losses.
         share: Mass of one run's share that may be cut off at either end of every product: of the
             composition of t runs, t times that. In units of 1.
         budget: ε, if that is asked.
         delta: δ, if that is.
-        accuracy: How accurate H is to be.
-        exact: Whether all losses lie on the grid.
+        accuracy: How accurate H is to be, besides what the grid costs.
+        exact: Whether losses are to stay on the grid.
+        weight: The δ that matters, about.
+        steepness: About -d ln H(e^ε) / dε there; 0 if it is not known.
     """
 
     step: GridStep
     share: Fraction
     budget: float | None = None
     delta: float | None = None
-    accuracy: float = 1.0
+    accuracy: Fraction = Fraction(1)
     exact: bool = False
+    weight: Fraction = Fraction(1)
+    steepness: float = 0.0
+
+    @property
+    def bits(self) -> int:
+        """Of the unit of masses: small enough for a cut to take masses of one unit each."""
+        masses = min(max(ceil(log2(_RANGE / float(self.step.loss(1)))), 8), 20)
+        return bits_of(self.share) + masses
+
+    @property
+    def logarithm(self) -> float:
+        """ln of the accuracy."""
+        return log(max(float(self.accuracy), _LEAST))
 
     def cut(self, count: int, bits: int) -> int:
         """What may be cut off of the composition of so many runs, in units of 2^-bits."""
         return int(self.share * (1 << bits) * count)
 
 
-def product(factors: Sequence[tuple[RunLosses, int]], wanted: Wanted, limits: Limits) -> LossRow:
+def share_of(accuracy: Fraction, times: Sequence[int]) -> Fraction:
+    """Return what each cut of runs and the rounding of each may cost, of an accuracy of all."""
+    return accuracy / (16 * sum(n.bit_length() for n in times) * sum(times))
+
+
+def bits_of(size: Fraction) -> int:
+    """About -log2 of a number > 0, at least that."""
+    return size.denominator.bit_length() - size.numerator.bit_length() + 1
+
+
+def product(factors: Sequence[tuple[RunLosses, int]], grid: LossGrid, limits: Limits) -> LossRow:
     """Return the composition of runs.
 
     Args:
         factors: At least one, each a number of times, on one grid, of one unit and side.
     """
     limits.check()
-    size, times = float(wanted.step.loss(1)), sum(times for _, times in factors)
-    doubtful = log(wanted.accuracy) - log(times * _DOUBLES)
-    steepness, tilt = _steepness([_Chances(one, size, n) for one, n in factors], wanted, doubtful)
-    powers = _Powers(factors[0][0], wanted, steepness, limits)
-    if tilt is not None and not wanted.exact:
-        spread = transformed(factors, wanted.step, tilt, float(wanted.share), limits)
+    size, times = float(grid.step.loss(1)), sum(times for _, times in factors)
+    doubtful = grid.logarithm - log(times * _DOUBLES)
+    steepness, tilt = _steepness([_Chances(one, size, n) for one, n in factors], grid, doubtful)
+    powers = _Powers(factors[0][0], grid, steepness, limits)
+    if tilt is not None and not grid.exact:
+        spread = transformed(factors, grid.step, tilt, float(grid.share), limits)
         if spread is not None:
             return powers.read_off(spread)
-    return LossRow(wanted.step, *powers.product(factors), powers.bits, powers.side, steepness)
+    return LossRow(grid.step, *powers.product(factors), powers.bits, powers.side, steepness)
 
 
 _Losses = tuple[GridRow, int]
@@ -101,9 +133,9 @@ _Losses = tuple[GridRow, int]
 class _Powers:
     """Multiplies loss distributions of one unit and side, in whole numbers."""
 
-    def __init__(self, one: RunLosses, wanted: Wanted, steepness: float, limits: Limits) -> None:
+    def __init__(self, one: RunLosses, grid: LossGrid, steepness: float, limits: Limits) -> None:
         self.bits, self.side = one.bits, one.side
-        self._wanted, self._steepness, self._limits = wanted, steepness, limits
+        self._grid, self._steepness, self._limits = grid, steepness, limits
 
     def product(self, factors: Sequence[tuple[RunLosses, int]]) -> _Losses:
         """Return the composition of runs, each a number of times."""
@@ -150,12 +182,12 @@ class _Powers:
         p, q, above = found.masses, found.others, self.side is BoundSide.ABOVE
         size, start = float(found.step.loss(1)), int(found.places[0])
         low = 0
-        if self._wanted.budget is not None:
-            low = floor(self._wanted.budget / size) - start
-        elif self._wanted.delta is not None:
+        if self._grid.budget is not None:
+            low = floor(self._grid.budget / size) - start
+        elif self._grid.delta is not None:
             factors = np.exp(-np.minimum(size * np.arange(len(p)), _STEEPEST))
             tail, rest = (np.cumsum(m[::-1])[::-1] for m in (p, q * factors))
-            low = int(np.count_nonzero(tail - rest / factors > self._wanted.delta))
+            low = int(np.count_nonzero(tail - rest / factors > self._grid.delta))
         low = max(min(low - _SPARE, len(p) - 1), 0)
         others = self._units(q[low:], up=True)
         (infinite,) = self._units(np.array([found.infinite]), up=above)
@@ -176,7 +208,7 @@ class _Powers:
 
     def settled(self, row: GridRow, infinite: int, count: int) -> _Losses:
         """Cut off what next to never happens."""
-        cut, above = self._wanted.cut(count, self.bits), self.side is BoundSide.ABOVE
+        cut, above = self._grid.cut(count, self.bits), self.side is BoundSide.ABOVE
         size = len(row.masses)
         high = size - _below(reversed(row.masses), cut)
         infinite += sum(row.masses[high:]) if above else 0
@@ -184,7 +216,7 @@ class _Powers:
         less = sum(row.masses[:low])
         row = row.part(low, high)
         if not above:
-            return self._centred(row, self._wanted.step), infinite
+            return self._centred(row, self._grid.step), infinite
         if less:
             masses = [row.masses[0] + less, *row.masses[1:]]
             row = GridRow(row.start, masses, masses)
@@ -225,7 +257,7 @@ class _Chances:
 
 
 def _steepness(
-    chances: Sequence[_Chances], wanted: Wanted, doubtful: float
+    chances: Sequence[_Chances], grid: LossGrid, doubtful: float
 ) -> tuple[float, float | None]:
     """Return about -d ln H(e^ε) / dε where H is asked, 0 where it is not, and how to tilt.
 
@@ -235,7 +267,7 @@ def _steepness(
     Args:
         doubtful: ln of the greatest bound for which that is so.
     """
-    if wanted.budget is None and wanted.delta is None:
+    if grid.budget is None and grid.delta is None:
         return 0.0, 0.0 if doubtful >= 0 else None
 
     def whole(place: float) -> float:
@@ -246,9 +278,9 @@ def _steepness(
 
     def budget(place: float) -> float:
         """The ε for which (1) is δ."""
-        return (whole(place) - log(wanted.delta or 1.0)) / exp(place)
+        return (whole(place) - log(grid.delta or 1.0)) / exp(place)
 
-    known = wanted.budget
+    known = grid.budget
 
     def bound(place: float) -> float:
         return whole(place) - exp(place) * (known or 0.0)
@@ -264,8 +296,8 @@ def _steepness(
     place = least_place(budget if known is None else bound, *_PLACES, _SECTIONS)
     if known is None:
         known = budget(place)
-    elif bound(place) < log(wanted.accuracy):  # masses count for less far from there
-        place = least(log(wanted.accuracy), place)
+    elif bound(place) < grid.logarithm:  # masses count for less far from there
+        place = least(grid.logarithm, place)
     most = max(bound(place), doubtful)
     return exp(place), exp(least(most, place)) if most <= doubtful + _HOPE else None
 

@@ -15,7 +15,7 @@ from dipapprox.composition.discrete_profiles import DiscreteProfile
 from dipapprox.composition.grid import GridStep, Knot, ProfileOnGrid, between, choose_knots
 from dipapprox.composition.losses import BoundSide, GridRow, LossRow, RunLosses
 from dipapprox.composition.mechanisms import ApproximateStatement, Gaussian
-from dipapprox.composition.powers import Wanted, product
+from dipapprox.composition.powers import LossGrid, product
 from dipapprox.composition.products import from_above, from_below, outcomes_above
 from dipapprox.composition.reading import deltas, deltas_of, epsilon_of, least_epsilon
 from dipapprox.errors import LimitReached
@@ -53,7 +53,7 @@ def one_row(
 def power(
     one: RunLosses, times: int, share: Fraction | None = None, step: GridStep = THREE
 ) -> LossRow:
-    wanted = Wanted(step, share or F(0), exact=True)
+    wanted = LossGrid(step, share or F(0), exact=True)
     return product([(one, times)], wanted, Limits())
 
 
@@ -120,7 +120,7 @@ def test_products(
     """Against the double sum, with and without cuts; order does not matter."""
     bits = 6
     first, second = one_run(start, one, p, bits, side), one_run(-1, two, q, bits, side)
-    wanted = Wanted(THREE, F(cut, 128), exact=True)
+    wanted = LossGrid(THREE, F(cut, 128), exact=True)
     exactly: dict[int, Fraction] = {}
     for i, a in enumerate(one):
         for j, b in enumerate(two):
@@ -249,10 +249,10 @@ def test_profiles_of_one_run_are_read_on_the_safe_side() -> None:
 def test_limits_are_kept() -> None:
     many = [(response(BoundSide.ABOVE, 50), 1000)]
     with pytest.raises(LimitReached, match="more than 100 losses"):
-        product(many, Wanted(THREE, F(0), exact=True), Limits(atoms=100))
+        product(many, LossGrid(THREE, F(0), exact=True), Limits(atoms=100))
     with pytest.raises(LimitReached, match="time limit"):
         late = Limits(seconds=0, started=0.0)
-        product(many, Wanted(THREE, F(0), exact=True), late)
+        product(many, LossGrid(THREE, F(0), exact=True), late)
 
 
 @given(
@@ -272,7 +272,7 @@ def test_wider_steps_bound_the_same(
     one = one_run(start, values, 3, 40, side)
     plain = power(one, times, step=step)
     share, asked = F(1, 2**30), None if budget is None else float(budget)
-    found = product([(one, times)], Wanted(step, share, asked, accuracy=1e-6), Limits())
+    found = product([(one, times)], LossGrid(step, share, asked, accuracy=F(1, 10**6)), Limits())
     budgets = [F(k, 5) for k in range(12)]
     for true, bound in zip(deltas(plain, budgets), deltas(found, budgets), strict=True):
         # Both round: to this side of the truth, by less than that.
@@ -289,7 +289,7 @@ def test_ten_thousand_runs_on_a_fine_grid_are_narrow(side: BoundSide) -> None:
     up = side is BoundSide.ABOVE
     masses = [int((1 - chance) * 2**60) + up, int(chance * 2**60) + up]
     one = RunLosses(*[{-20: masses[0], 20: masses[1]}] * 2, 0, 60, side)
-    wanted = Wanted(step, F(1, 2**50), 0.1, accuracy=1e-9)
+    wanted = LossGrid(step, F(1, 2**50), 0.1, accuracy=F(1, 10**9))
     found = product([(one, times)], wanted, Limits())
     true = sum(
         binom.pmf(k, times, chance) * max(1 - exp(0.1 - (2 * k - times) / 2500), 0.0)
@@ -306,5 +306,5 @@ def test_masses_below_a_unit_are_rounded_up() -> None:
     assert power(tiny, 2).row.masses == [1]
     uneven = one_run(0, [5, 0, 1], 0, 10, BoundSide.ABOVE)
     other = one_run(0, [1024], 0, 10, BoundSide.ABOVE)
-    both = product([(uneven, 1), (other, 1)], Wanted(THREE, F(0), exact=True), Limits())
+    both = product([(uneven, 1), (other, 1)], LossGrid(THREE, F(0), exact=True), Limits())
     assert both.row.masses == [5, 0, 1]

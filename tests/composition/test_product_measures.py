@@ -18,7 +18,7 @@ from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.composition.grid import GridStep
 from dipapprox.composition.moments import Moment, Moments
 from dipapprox.composition.pair_products import CellLosses, losses_of_cells, slacks
-from dipapprox.composition.powers import Wanted, product
+from dipapprox.composition.powers import LossGrid, product
 from dipapprox.composition.product_measures import ProductMeasures
 from dipapprox.composition.reading import deltas
 from dipapprox.events.canonical import canonical
@@ -176,7 +176,7 @@ def test_losses_bound_the_profile_from_both_sides(
 ) -> None:
     found = on_grid(cut(noise(family, 0), noise(family, 1), float(step) / 2).cells, step)
     budgets = [F(k, 7) for k in range(8)]
-    one = Wanted(GridStep(step), F(0), exact=True)
+    one = LossGrid(GridStep(step), F(0), exact=True)
     both = (product([(each, 1)], one, Limits()) for each in (found.above, found.below))
     upper, lower = (deltas(each, budgets) for each in both)
     for budget, low, high in zip(budgets, lower, upper, strict=True):

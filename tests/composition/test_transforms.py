@@ -16,7 +16,7 @@ from dipapprox.composition.grid import GridStep
 from dipapprox.composition.losses import BoundSide, RunLosses
 from dipapprox.composition.mechanisms import Gaussian, Subsampled
 from dipapprox.composition.pieces import RepeatedRun
-from dipapprox.composition.powers import Wanted, _logarithms, product
+from dipapprox.composition.powers import LossGrid, _logarithms, product
 from dipapprox.composition.spreads import Spread
 from dipapprox.composition.transforms import transformed
 from dipapprox.limits import Limits
@@ -86,7 +86,7 @@ def test_small_deltas_keep_their_digits(side: BoundSide) -> None:
         F(comb(times, k) * 3 ** (times - k), 4**times) * (1 - alpha / F(3) ** (times - 2 * k))
         for k in range(250)
     )
-    wanted = Wanted(THREE, F(0), budget=1500 * float(np.log(3)), accuracy=float(true) * 1e-4)
+    wanted = LossGrid(THREE, F(0), budget=1500 * float(np.log(3)), accuracy=F(float(true)) / 10**4)
     masses = {1: 3 * 2**398, -1: 2**398}
     found = product([(RunLosses(masses, masses, 0, 400, side), times)], wanted, Limits())
     rows = zip(found.row.masses, found.row.others, strict=True)
@@ -112,7 +112,7 @@ def test_they_bound_products_of_whole_numbers(
     step = GridStep(F(1, 20), F(3))
     factors = [(runs[k % 2], n) for k, n in enumerate(times)]
     found = transformed(factors, step, steepness, 0.0, Limits())
-    plain = product(factors, Wanted(step, F(0), exact=True), Limits())
+    plain = product(factors, LossGrid(step, F(0), exact=True), Limits())
     if found is None:
         return
     size, unit, row = float(step.loss(1)), 2.0**-42, plain.row

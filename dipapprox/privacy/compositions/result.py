@@ -10,7 +10,7 @@ from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.arithmetic.extended import BY_ENCLOSURES, Extended, GivenBy
 from dipapprox.composition.exact_profiles import LeastBudget, ProfileLine, ProfilePiece
 from dipapprox.composition.mechanisms import Adjacency
-from dipapprox.composition.products import LossGrid
+from dipapprox.composition.powers import LossGrid
 from dipapprox.data_classes import dataclass
 from dipapprox.digits import exact_text
 from dipapprox.errors import INTERRUPTED
