@@ -26,15 +26,16 @@ Where all S that may be best show one sample alone, delta is
 at most what that sample tells of any pair, which is one number's (`one_by_one`): where other
 inputs may be anything, as many sets would be as good.
 
-**Doubles.** Corners are exact (`triangles`). The rest is off by `thresholds.error` and a few
+**Doubles.** Corners are exact. The rest is off by `thresholds.error` and a few
 roundings of numbers of that size.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
+from itertools import combinations
 from math import prod
 from typing import ClassVar
 
@@ -43,13 +44,13 @@ from numpy.typing import NDArray
 
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.arithmetic.rounding import Array, above, below
+from dipapprox.data_classes import dataclass
 from dipapprox.limits import Limits
-from dipapprox.pairs.boxes.cells import PairSet
-from dipapprox.pairs.boxes.one_by_one import Fixed, Kind, OneByOne
-from dipapprox.pairs.boxes.polygons import tidy
+from dipapprox.pairs.boxes.cells import Fixed, PairSet, filled
+from dipapprox.pairs.boxes.one_by_one import Kind, OneByOne
+from dipapprox.pairs.boxes.polygons import Polygon, tidy
 from dipapprox.pairs.boxes.search import Exact, SetSearch
 from dipapprox.pairs.boxes.thresholds import Thresholds, all_between
-from dipapprox.pairs.boxes.triangles import TriangleSets, halved, have_halves, joined
 from dipapprox.pairs.divergence import Factor
 from dipapprox.pairs.selections import Pair
 
@@ -81,9 +82,6 @@ class CornerSearch(SetSearch):
     """A search by corners, thousands of sets at once.
 
     Args:
-        pairs: Which pairs.
-        exact: Encloses the deltas of single pairs.
-        factor: Bounds of e^eps_prv.
         claimed: What is at most this need not be known better; None if every digit counts.
         alone: Whether `pairs` show the cells of one sample alone: deltas of the program, which
             `exact` encloses, may be less than theirs, and bound them from no side.
@@ -144,12 +142,10 @@ class CornerSearch(SetSearch):
             raise
 
     def _upper(self) -> Fraction:
-        """See `SetSearch`."""
         parts = (each for sets in self._waiting.values() for each in sets)
         return Fraction(max((float(each.upper.max()) for each in parts), default=0.0))
 
     def _left(self) -> PairSet | None:
-        """See `SetSearch`."""
         found = [
             (float(each.upper.max()), kind, each)
             for kind, sets in self._waiting.items()
@@ -160,16 +156,16 @@ class CornerSearch(SetSearch):
             return None
         _, kind, sets = max(found, key=lambda each: each[0])
         place, (first, second, budget, *_) = int(np.argmax(sets.upper)), kind
-        polygons = tuple(
-            tuple((Fraction(x) * self._unit, Fraction(y) * self._unit) for x, y in each[place])
-            for each in sets.corners
-        )
+        polygons = tuple(self._points(each[place]) for each in sets.corners)
         if self._pairs.images:
             points = (self._pairs.points([corner]) for corner in polygons[0])
             polygons = tuple(tidy(own) for own in zip(*points, strict=True))
-        return PairSet(
-            polygons, first, second, None if budget is None else Fraction(budget) * self._unit
-        )
+        left = None if budget is None else Fraction(budget) * self._unit
+        return PairSet(polygons, first, second, left)
+
+    def _points(self, corners: Array) -> Polygon:
+        """Return points that are told in units, as x and y."""
+        return tuple((Fraction(x) * self._unit, Fraction(y) * self._unit) for x, y in corners)
 
     def _step(self) -> bool:
         """Cut the sets of the largest bounds; False if none is left that may be cut."""
@@ -178,18 +174,18 @@ class CornerSearch(SetSearch):
             return False
         with self._renewing() as waiting:
             for kind, parts in waiting.items():
-                sets = joined(parts)
+                sets = _joined(parts)
                 order = np.argsort(-sets.upper)
                 few = order[:_AT_ONCE]
                 few = few[sets.upper[few] > least]
-                few = few[have_halves(sets.taken(few))]
+                few = few[_have_halves(sets.taken(few))]
                 rest = np.ones(len(order), dtype=np.bool_)
                 rest[few] = False
                 if rest.any():
                     self._keep(kind, sets.taken(rest))
                 if len(few):
                     moved = True
-                    halves = joined([*halved(sets.taken(few))])
+                    halves = _joined([*_halved(sets.taken(few))])
                     self._look(kind, halves.corners, halves.upper)
         return moved
 
@@ -222,7 +218,6 @@ class CornerSearch(SetSearch):
         delta = np.maximum(h, 0.0).sum(axis=0)
         curvatures = u.curvature(places[0]), v.curvature(places[1])
         bends = np.stack([curvatures[0].half(), self._e * curvatures[1].half()])
-
         middle = (places.min(axis=-1) + places.max(axis=-1)) / 2
         central = _squares(bends, places - middle[..., None])
         alone = np.minimum((h + central).max(axis=-1) + off, ceiling[:, open_])
@@ -287,28 +282,22 @@ class CornerSearch(SetSearch):
         Returns:
             At u and at u'; None where nothing is told of sets.
         """
-        key = first, second
-        if key not in self._tables:
-            u, v = self._thresholds[first], self._thresholds[second]
-            self._tables[key] = np.array([all_between(each) for each in (*u.still, *v.still)])
-        tables = self._tables[key]
+        still = self._thresholds[first].still, self._thresholds[second].still
+        if (first, second) not in self._tables:
+            tables = np.array([all_between(each) for own in still for each in own])
+            self._tables[first, second] = tables
+        tables = self._tables[first, second]
         if not tables.size:
             return None
         powers = 2 ** np.arange(len(least))
         taken = powers @ (least > 0)
         found = tables[:, taken, powers @ (most > 0) - taken]
-        half = len(self._thresholds[first].still)
-        return found[:half], found[half:]
+        return found[: len(still[0])], found[len(still[0]) :]
 
     def _pair(self, kind: Kind, place: Array) -> Pair:
         """Return the pair of a corner."""
-        corner = [(Fraction(x) * self._unit, Fraction(y) * self._unit) for x, y in place.T.tolist()]
-        points = self._pairs.points(corner)
-        sides = []
-        for coordinate, fixed in enumerate(kind[:2]):
-            values = iter([point[coordinate] for point in points])
-            sides.append(tuple(next(values) if each is None else each for each in fixed))
-        return sides[0], sides[1]
+        points = self._pairs.points(self._points(place.T))
+        return filled(kind[0], [x for x, _ in points]), filled(kind[1], [y for _, y in points])
 
     def _try_best(self, kind: Kind, places: Array, upper: Array) -> None:
         """Try the pair of the corner where delta seems largest."""
@@ -359,3 +348,86 @@ def _prices(values: Array, over: Array) -> Array:
         falls = over[rows, (values - middle[:, None] * over).argmax(axis=1)] > 0
         low, high = np.where(falls, middle, low), np.where(falls, high, middle)
     return high
+
+
+_FINEST = 2.0**-36
+"""Units: sets whose corners are no multiples of it are not cut."""
+
+_SIMILAR = 0.25
+"""Inputs that count for at least so much of the largest are cut along with it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TriangleSets:
+    """Sets of one kind: products of triangles, segments and points.
+
+    Corners are multiples of a unit times powers of 2, and stay exact doubles: cuts add halves, and
+    sets that have no exact ones are not cut.
+
+    Attributes:
+        corners: For each real input an array of sets, corners, and x and y, in units.
+        upper: At least the largest delta, by set.
+        bends: κ and E κ', by set, input, and x and y.
+    """
+
+    corners: tuple[Array, ...]
+    upper: Array
+    bends: Array
+
+    def taken(self, places: NDArray[np.intp] | NDArray[np.bool_]) -> TriangleSets:
+        """Return some of the sets."""
+        corners = tuple(each[places] for each in self.corners)
+        return TriangleSets(corners, self.upper[places], self.bends[places])
+
+
+def _joined(parts: Sequence[TriangleSets]) -> TriangleSets:
+    """Put sets of one kind together."""
+    corners = zip(*(each.corners for each in parts), strict=True)
+    return TriangleSets(
+        tuple(np.concatenate(own) for own in corners),
+        np.concatenate([each.upper for each in parts]),
+        np.concatenate([each.bends for each in parts]),
+    )
+
+
+def _have_halves(sets: TriangleSets) -> NDArray[np.bool_]:
+    """Say which sets are no points, and have halves whose corners are exact."""
+    found = np.zeros(len(sets.upper), dtype=np.bool_)
+    for each in sets.corners:
+        found |= (each != each[:, :1]).any(axis=(1, 2))
+    for each in sets.corners:
+        found &= (each % _FINEST == 0).all(axis=(1, 2))
+    return found
+
+
+def _halved(sets: TriangleSets) -> Iterator[TriangleSets]:
+    """Cut sets across the longest edges of the inputs that matter most."""
+    edges = [np.array(list(combinations(range(n), 2)) or [(0, 0)]).T for n in range(4)]
+    weights = []
+    for axis, corners in enumerate(sets.corners):
+        own = sets.bends[:, axis, None] + 2.0**-60
+        first, second = edges[corners.shape[1]]
+        weights.append((own * (corners[:, second] - corners[:, first]) ** 2).sum(axis=-1))
+    largest = np.stack([each.max(axis=1) for each in weights], axis=1)
+    cut = largest >= _SIMILAR * largest.max(axis=1, keepdims=True)
+    parts = [(sets, cut, [each.argmax(axis=1) for each in weights])]
+    for axis, corners in enumerate(sets.corners):
+        grown = []
+        for part, own, chosen in parts:
+            here = own[:, axis] & (corners.shape[1] > 1)
+            if not here.any():
+                grown.append((part, own, chosen))
+                continue
+            if not here.all():
+                grown.append((part.taken(~here), own[~here], [each[~here] for each in chosen]))
+            part, rows = part.taken(here), np.arange(int(here.sum()))
+            ends = edges[corners.shape[1]][:, chosen[axis][here]]
+            middle = (part.corners[axis][rows, ends[0]] + part.corners[axis][rows, ends[1]]) / 2
+            for end in ends:
+                moved = part.corners[axis].copy()
+                moved[rows, end] = middle
+                halves = (*part.corners[:axis], moved, *part.corners[axis + 1 :])
+                half = TriangleSets(halves, part.upper, part.bends)
+                grown.append((half, own[here], [each[here] for each in chosen]))
+        parts = grown
+    return (part for part, _, _ in parts)

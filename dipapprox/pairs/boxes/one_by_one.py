@@ -27,18 +27,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from itertools import pairwise, product
+from itertools import pairwise, product, repeat
 from math import lcm, prod
 
 import numpy as np
 
 from dipapprox.arithmetic.rounding import Array
-from dipapprox.data_classes import dataclass
-from dipapprox.language.core import Value
-from dipapprox.language.domains import AllReals
+from dipapprox.data_classes import dataclass, replace
 from dipapprox.pairs.adjacency import FREE
-from dipapprox.pairs.boxes.cells import PairSet
-from dipapprox.pairs.boxes.polygons import Point, Polygon, X, Y, clipped
+from dipapprox.pairs.boxes.cells import Fixed, PairSet, filled, real_places
+from dipapprox.pairs.boxes.polygons import Point, Polygon, X, Y, sides
 from dipapprox.pairs.boxes.thresholds import Thresholds, thresholds_of
 from dipapprox.semantics.state import FinalStates
 
@@ -89,10 +87,10 @@ def image_of(pairs: PairSet, first: Sequence[Fraction], second: Sequence[Fractio
 
     found: dict[Point, Vertex] = {(FREE, FREE): ()}
     if pairs.is_bound:
-        vertices = _vertices(pairs)
-        if vertices is None:
+        joined = [_joined(polygon) for polygon in pairs.polygons]
+        if prod(map(len, joined)) > _MOST_VERTICES:
             return None
-        found = {image(each): each for each in vertices}
+        found = {image(each): each for each in _vertices(joined, pairs.budget or FREE)}
     else:
         for polygon in pairs.polygons:
             grown = ((*known, point) for known, point in product(found.values(), polygon))
@@ -102,15 +100,8 @@ def image_of(pairs: PairSet, first: Sequence[Fraction], second: Sequence[Fractio
     return Image(corners, tuple(found[each] for each in corners))
 
 
-def _vertices(pairs: PairSet) -> Iterator[Vertex] | None:
+def _vertices(joined: Sequence[dict[Point, set[Point]]], budget: Fraction) -> Iterator[Vertex]:
     """Yield all vertices of a set whose budget binds, and other points of it."""
-    joined = [_joined(polygon) for polygon in pairs.polygons]
-    if prod(map(len, joined)) > _MOST_VERTICES:
-        return None
-    return _within(joined, pairs.budget or FREE)
-
-
-def _within(joined: Sequence[dict[Point, set[Point]]], budget: Fraction) -> Iterator[Vertex]:
     for vertex in product(*joined):
         left = budget - sum((abs(x - y) for x, y in vertex), FREE)
         if left >= 0:
@@ -121,15 +112,14 @@ def _within(joined: Sequence[dict[Point, set[Point]]], budget: Fraction) -> Iter
                 # From `own`, beyond the budget, towards what costs less.
                 spared = abs(own[X] - own[Y]) - abs(other[X] - other[Y])
                 if spared + left >= 0 < spared:
-                    share = -left / spared
-                    place = tuple(p + share * (q - p) for p, q in zip(own, other, strict=True))
-                    yield (*vertex[:axis], (place[X], place[Y]), *vertex[axis + 1 :])
+                    place = _combined([(own,), (other,)], [1 + left / spared, -left / spared])
+                    yield (*vertex[:axis], *place, *vertex[axis + 1 :])
 
 
 def _joined(polygon: Polygon) -> dict[Point, set[Point]]:
     """Return corners on either side of x = y, and to which ones edges lead."""
     found: dict[Point, set[Point]] = {}
-    for side in (clipped(polygon, 1, -1, FREE), clipped(polygon, -1, 1, FREE)):
+    for side in sides(polygon):
         for one, other in pairwise((*side, *side[:1])):
             found.setdefault(one, set()).add(other)
             found.setdefault(other, set()).add(one)
@@ -168,20 +158,17 @@ def _shares(triangle: Sequence[Point], place: Point) -> tuple[Fraction, ...] | N
         length = b[coordinate] - a[coordinate]
         share = (place[coordinate] - a[coordinate]) / length if length else FREE
         found = 1 - share, share, FREE
-        if any(p + share * (q - p) != r for p, q, r in zip(a, b, place, strict=True)):
+        if _combined([(a,), (b,)], found[:2]) != (place,):
             return None
     return found if min(found) >= 0 else None
 
 
 def _combined(vertices: Sequence[Vertex], shares: Sequence[Fraction]) -> Vertex:
-    points = []
-    for own in zip(*vertices, strict=True):
-        x, y = (
-            sum((share * point[k] for share, point in zip(shares, own, strict=True)), FREE)
-            for k in (X, Y)
-        )
-        points.append((x, y))
-    return tuple(points)
+    def along(points: Sequence[Point], coordinate: int) -> Fraction:
+        own = zip(shares, points, strict=True)
+        return sum((share * point[coordinate] for share, point in own), FREE)
+
+    return tuple((along(points, X), along(points, Y)) for points in zip(*vertices, strict=True))
 
 
 _MOST_FIXED = 64
@@ -194,9 +181,6 @@ _MOST_ROOTS = 5_000
 
 _LARGEST = 2**14
 """Of corners, in units: halved 36 times they are still exact."""
-
-Fixed = tuple[Value | None, ...]
-"""The values of the finite inputs; None for real ones."""
 
 Kind = tuple[Fixed, Fixed, float | None, tuple[int, ...]]
 """Finite inputs in u and u', the budget in units, and how many corners there are for each input."""
@@ -233,7 +217,21 @@ class OneByOne:
         Returns:
             For each real input an array of sets, corners, and x and y, in units.
         """
-        return _arranged(self.roots, self.unit)
+        unit = self.unit
+        found: dict[Kind, list[tuple[Polygon, ...]]] = {}
+        for root in self.roots:
+            bound = root.is_bound
+            budget = None if not bound or root.budget is None else float(root.budget / unit)
+            for parts in product(*(_triangles(each, bound) for each in root.polygons)):
+                kind = (root.first, root.second, budget, tuple(map(len, parts)))
+                found.setdefault(kind, []).append(parts)
+        return {
+            kind: tuple(
+                np.array([[[float(x / unit), float(y / unit)] for x, y in each] for each in own])
+                for own in zip(*sets, strict=True)
+            )
+            for kind, sets in found.items()
+        }
 
 
 def one_by_one(states: FinalStates, eps: Fraction, roots: Sequence[PairSet]) -> OneByOne | None:
@@ -247,11 +245,10 @@ def one_by_one(states: FinalStates, eps: Fraction, roots: Sequence[PairSet]) -> 
     fixed = dict.fromkeys(side for each in roots for side in (each.first, each.second))
     if unit is None or len(fixed) > _MOST_FIXED:
         return None
-    places = [k for k, cell in enumerate(cells) if isinstance(cell.domain, AllReals)]
+    places = real_places(cells)
     found: dict[Fixed, Thresholds] = {}
     for values in fixed:
-        input = tuple(FREE if value is None else value for value in values)
-        own = thresholds_of(states, eps, input, places, unit)
+        own = thresholds_of(states, eps, filled(values, repeat(FREE)), places, unit)
         if own is None:
             return None
         found[values] = own
@@ -259,16 +256,12 @@ def one_by_one(states: FinalStates, eps: Fraction, roots: Sequence[PairSet]) -> 
         known = _of_numbers(roots, found, unit)
         if known is not None:
             return known
-    axes = range(len(places))
-    alone = [axis for axis in axes if all(each.is_alone(axis) for each in found.values())]
-    few = _on_edges(roots, alone)
     samples: list[OneByOne | None] = []
     if len(found) == 1 and len(places) > 1:
         ((side, own),) = found.items()
         samples = [_of_numbers(roots, {side: each}, unit) for each in own.of_samples()]
-    told = tuple(each for each in samples if each is not None)
-    samples_of = told if len(told) == len(samples) else ()
-    return OneByOne(few, unit, found, samples=samples_of)
+    told = () if None in samples else tuple(filter(None, samples))
+    return OneByOne(_on_edges(roots, found), unit, found, samples=told)
 
 
 def _of_numbers(
@@ -294,39 +287,17 @@ def _of_numbers(
     if unit is None:
         return None
     found = {fixed: each.of_number(old, unit) for fixed, each in thresholds.items()}
-    alone = [0] if all(each.is_alone(0) for each in found.values()) else []
-    return OneByOne(_on_edges(sets, alone), unit, found, tuple(images))
-
-
-def _arranged(roots: Sequence[PairSet], unit: Fraction) -> dict[Kind, tuple[Array, ...]]:
-    """Cut sets into products of triangles, segments and points, by kind."""
-    found: dict[Kind, list[tuple[Polygon, ...]]] = {}
-    for root in roots:
-        bound = root.is_bound
-        budget = None if not bound or root.budget is None else float(root.budget / unit)
-        for parts in product(*(_triangles(each, bound) for each in root.polygons)):
-            kind = (root.first, root.second, budget, tuple(map(len, parts)))
-            found.setdefault(kind, []).append(parts)
-    return {
-        kind: tuple(
-            np.array([[[float(x / unit), float(y / unit)] for x, y in each] for each in own])
-            for own in zip(*sets, strict=True)
-        )
-        for kind, sets in found.items()
-    }
+    return OneByOne(_on_edges(sets, found), unit, found, tuple(images))
 
 
 def _triangles(polygon: Polygon, bound: bool) -> list[Polygon]:
     """Cut a polygon into triangles; on one side of x = y each, if a budget binds."""
-    sides = [polygon]
-    if bound:
-        sides = [clipped(polygon, 1, -1, FREE), clipped(polygon, -1, 1, FREE)]
-    found = []
-    for side in sides:
+    found: list[Polygon] = []
+    for side in sides(polygon) if bound else (polygon,):
         if len(side) <= 3:
             found += [side] if side else []
         else:
-            found += [(side[0], side[k], side[k + 1]) for k in range(1, len(side) - 1)]
+            found += [(side[0], *edge) for edge in pairwise(side[1:])]
     return list(dict.fromkeys(found))
 
 
@@ -341,26 +312,23 @@ def _unit_of(roots: Sequence[PairSet]) -> Fraction | None:
     return unit if small and few <= _MOST_ROOTS and corners <= _MOST_CORNERS else None
 
 
-def _on_edges(roots: Sequence[PairSet], axes: Sequence[int]) -> list[PairSet]:
-    """Return where delta is largest, for inputs as in the lemma of edges.
-
-    Args:
-        roots: Sets without budgets that bind.
-        axes: Of such inputs.
-    """
+def _on_edges(roots: Sequence[PairSet], thresholds: Mapping[Fixed, Thresholds]) -> list[PairSet]:
+    """Return where delta is largest: see the lemma of edges."""
     found = []
     for root in roots:
         options = [
-            _slanted(each) if axis in axes and not root.is_bound else [each]
+            _slanted(each)
+            if not root.is_bound and all(own.is_alone(axis) for own in thresholds.values())
+            else [each]
             for axis, each in enumerate(root.polygons)
         ]
-        found += [PairSet(own, root.first, root.second, root.budget) for own in product(*options)]
+        found += [replace(root, polygons=own) for own in product(*options)]
     return found
 
 
 def _slanted(polygon: Polygon) -> list[Polygon]:
     edges = [(polygon[k - 1], polygon[k]) for k in range(len(polygon))]
-    slanted = [each for each in edges if each[0][0] != each[1][0] and each[0][1] != each[1][1]]
+    slanted = [(a, b) for a, b in edges if a[X] != b[X] and a[Y] != b[Y]]
     if len(polygon) == 2:
         slanted = slanted[:1]
     met = {corner for edge in slanted for corner in edge}
