@@ -75,6 +75,7 @@ def automaton_json(automaton: Automaton, ends: bool, first: int) -> dict[str, Js
     changes = automaton.changes
     if set(changes) != {1, -1}:
         raise NoCertificate("changes of inputs in one direction")
+    shown: dict[str, Json] = {"whenever": [_SHOWN], "first": [], "each": []}
     return readable(
         {
             "inputs": [[INPUT, {"low": None, "high": None}]],
@@ -82,13 +83,7 @@ def automaton_json(automaton: Automaton, ends: bool, first: int) -> dict[str, Js
             "adjacency": {"norm": "linf", "radius": 1},
             "body": [start, *states * first],
             "round": states,
-            "published": {
-                "whenever": [_SHOWN],
-                "first": [],
-                "each": [],
-                "ends": ends,
-                "padding": None,
-            },
+            "published": {**shown, "ends": ends, "padding": None},
         }
     )
 

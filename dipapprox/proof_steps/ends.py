@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fractions import Fraction
 from functools import partial
+from typing import Any
 
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.arithmetic.extended import Extended
@@ -58,24 +59,13 @@ def proved_delta(setting: Setting, question: AtEpsPrv, answer: LeastDelta) -> Le
     is_exact = found.width == 0 and below == above and found.upper.denominator < _LONGEST
     ends = [found.upper] * is_exact + [-_less(-found.upper, hair)]
     # An ε_prv that is d less raises δ by at most 2d.
-    kept = prover.confirmed(
-        "upper",
-        [
-            prover.goal(answer.eps, end, below, end - found.upper - 2 * (above - below))
-            for end in ends
-            if end < 1
-        ],
-    )
-    return replace(
-        answer,
-        run=prover.run(),
-        delta_enclosure=Enclosure(
-            Fraction(0) if broken is None else broken.claim.delta,
-            Fraction(1) if kept is None else kept.claim.delta,
-        ),
-        witness=None if broken is None else witness,
-        replayed=prover.replayed,
-    )
+    spare = found.upper + 2 * (above - below)
+    goals = [prover.goal(answer.eps, end, below, end - spare) for end in ends if end < 1]
+    kept = prover.confirmed("upper", goals)
+    lower = Fraction(0) if broken is None else broken.claim.delta
+    proved = Enclosure(lower, Fraction(1) if kept is None else kept.claim.delta)
+    shown = None if broken is None else witness
+    return replace(answer, **prover.told(), delta_enclosure=proved, witness=shown)
 
 
 def proved_eps_prv(setting: Setting, question: AtDelta, answer: LeastEpsPrv) -> LeastEpsPrv:
@@ -101,13 +91,9 @@ def proved_eps_prv(setting: Setting, question: AtDelta, answer: LeastEpsPrv) -> 
     if broken is not None and found.lower is None:
         prover.note("lower", f"it confirms that {_MOST} is not enough; ∞ it has no rule for")
     lower = Fraction(0) if broken is None else broken.claim.eps_prv
-    return replace(
-        answer,
-        run=prover.run(),
-        eps_prv_enclosure=Extended(lower, upper),
-        witness=None if broken is None else witness,
-        replayed=prover.replayed,
-    )
+    shown = None if broken is None else witness
+    proved = Extended(lower, upper)
+    return replace(answer, **prover.told(), eps_prv_enclosure=proved, witness=shown)
 
 
 def proved_calibration(setting: Setting, answer: Calibration) -> Calibration:
@@ -136,10 +122,9 @@ def proved_calibration(setting: Setting, answer: Calibration) -> Calibration:
             certified = None
     return replace(
         answer,
-        run=prover.run(),
+        **prover.told(),
         certified=certified and Certified(certified.eps, Extended(Fraction(0), eps_prv)),
         refuted=refuted and Refuted(refuted.eps, Extended(eps_prv, None), refuted.witness),
-        replayed=prover.replayed,
     )
 
 
@@ -177,13 +162,14 @@ class _Prover(Attempts):
         """Say of an end why it is given up."""
         self._missing.setdefault(missing, []).append(end)
 
-    def run(self) -> Run:
-        """Return the header of the answer, with what the kernel has no proof of."""
+    def told(self) -> dict[str, Any]:
+        """Return the header of the answer, with what has no proof, and what the kernel replayed."""
         reasons = [] if self._run.reason is None else [self._run.reason]
         for missing, given_up in self._missing.items():
             ends = " and ".join(given_up) + (" ends" if len(given_up) > 1 else " end")
             reasons.append(f"the kernel has no proof of the {ends}: {missing}")
-        return replace(self._run, reason="; ".join(reasons) or None)
+        run = replace(self._run, reason="; ".join(reasons) or None)
+        return {"run": run, "replayed": self.replayed}
 
 
 def _mass(witness: Witness | None, delta: Fraction) -> Fraction:

@@ -61,16 +61,13 @@ class Moves:
     ) -> None:
         self._unit, self._levels, self._budget = unit, levels, budget
         self._held = [_terms(form) for form in held]
-        self._atoms: list[_Sampled | bool] = [
-            _Sampled(
-                _terms(atom.mean),
-                _fast(unit / atom.size),
-                FAMILIES[atom.family].shifts if atom.power == -1 else (),
-            )
-            if isinstance(atom, Sample)
-            else isinstance(atom, Read)
-            for atom in path.atoms
-        ]
+        self._atoms: list[_Sampled | bool] = []
+        for atom in path.atoms:
+            if isinstance(atom, Sample):
+                signs = FAMILIES[atom.family].shifts if atom.power == -1 else ()
+                self._atoms.append(_Sampled(_terms(atom.mean), _fast(unit / atom.size), signs))
+            else:
+                self._atoms.append(isinstance(atom, Read))
         # A guard may be shifted up, and what is published may not be shifted: both are known with
         # their last atom.
         self._demands: list[list[tuple[_Terms, bool]]] = [[] for _ in path.atoms]

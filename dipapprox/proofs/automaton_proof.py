@@ -108,7 +108,7 @@ class StreamProof(EndlessProof):
     """
 
     subject: Program = field(repr=False)
-    few: FewRounds | None
+    few: FewRounds | None = None
 
     @property
     def program(self) -> str:

@@ -80,8 +80,8 @@ class EndlessProof(BudgetAnswer):
     analysis: Analysis = field(repr=False)
     rounds: tuple[Round, ...]
     beyond: int | None
-    again: WrittenProof | None = field(repr=False)
-    quiet: Fraction | None
+    again: WrittenProof | None = field(kw_only=True, default=None, repr=False)
+    quiet: Fraction | None = field(kw_only=True, default=None)
 
     @property
     def analysed(self) -> Fraction:

@@ -78,16 +78,11 @@ class PartRun:
     @property
     def telling(self) -> Cell | None:
         """A real output that is a form of inputs alone in some state; None if nothing is known."""
-        cones = [cone for _, cones in self._groups for cone in cones]
-        return next(
-            (
-                cell
-                for cone in cones
-                for cell, form in zip(self._reals, cone.shown, strict=True)
-                if self._is_continuous and not form.is_constant and not form.samples()
-            ),
-            None,
-        )
+        for cone in (cone for _, cones in self._groups for cone in cones):
+            for cell, form in zip(self._reals, cone.shown, strict=True):
+                if self._is_continuous and not form.is_constant and not form.samples():
+                    return cell
+        return None
 
     def prove(self, with_rays: bool = True) -> None:
         """Prove all outputs; one that loses without bound on a ray ends the search.
@@ -147,10 +142,8 @@ class PartRun:
 
 def is_within(inner: Box, outer: Box) -> bool:
     """Whether a box is part of another."""
-    return all(
-        outer_lo <= lo and hi <= outer_hi
-        for (lo, hi), (outer_lo, outer_hi) in zip(inner, outer, strict=True)
-    )
+    pairs = zip(inner, outer, strict=True)
+    return all(least <= lo and hi <= most for (lo, hi), (least, most) in pairs)
 
 
 def tells_atoms(shown: Iterable[Sequence[LinearForm]]) -> bool:

@@ -100,18 +100,12 @@ def between_places(
     states = sum(len(output.states) for part in parts for output in part.outputs)
     if len(points) > MOST_POINTS or len(points) * states > MOST_COSTS:
         return None
-    events = [
-        event
-        for number, part in enumerate(parts)
-        for place, output in enumerate(part.outputs)
-        for event in _events(
-            number,
-            place,
-            output.output,
-            tuple([CostOfPoints(each.cone, inputs.integers, limits) for each in output.states]),
-            list(dict.fromkeys(_own(point, part.inputs) for point in points)),
-        )
-    ]
+    events: list[_Event] = []
+    for number, part in enumerate(parts):
+        own = list(dict.fromkeys(_own(point, part.inputs) for point in points))
+        for place, output in enumerate(part.outputs):
+            costs = [CostOfPoints(each.cone, inputs.integers, limits) for each in output.states]
+            events += _events(number, place, output.output, tuple(costs), own)
     if len(points) * sum(len(event.states) for event in events) > MOST_COSTS:
         return None
     return _Search(events, points, [part.inputs for part in parts], inputs).best()

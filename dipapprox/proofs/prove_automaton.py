@@ -95,7 +95,6 @@ def prove_automaton(
         rounds=rounds,
         beyond=beyond,
         again=again,
-        quiet=None,
         seconds=time.monotonic() - begun,
     )
 
@@ -198,9 +197,6 @@ def prove_rounds(program: Program, budget: Fraction | None, limits: Limits) -> S
         budget=budget,
         compiled=compiled,
         analysis=analysis,
-        few=None,
-        quiet=None,
-        again=None,
         rounds=rounds,
         beyond=beyond,
         seconds=time.monotonic() - begun,

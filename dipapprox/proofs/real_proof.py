@@ -77,26 +77,22 @@ class RealProof(BudgetAnswer):
     def _witness(self) -> dict[str, object] | None:
         family, between = family_of(self.proof), self.proof.between
         if between is not None:
-            output = {cell: plain_value(value) for cell, value in output_of(self.proof, between)}
             grows = "places" if between.eps is None else "vanishing"
-            where = {"eps": exact_text(between.eps)} if between.eps else {}
-            return {
-                "kind": "one eps" if between.eps else grows,
-                **where,
-                "first": [exact_text(value) for value in between.first],
-                "second": [exact_text(value) for value in between.second],
-                "output": output,
-                "budget": optional_text(between.loss),
-            }
-        if family is None:
+            at = {"eps": exact_text(between.eps)} if between.eps else {}
+            points = {"first": between.first, "second": between.second}
+            found = {"kind": "one eps" if between.eps else grows, **at}
+            output, loss = output_of(self.proof, between), between.loss
+        elif family is not None:
+            origin = (Fraction(0),) * len(family.target)
+            points = {"start": family.start, "origin": origin, "target": family.target}
+            found, output, loss = {"kind": "ray"}, iter(family.output), family.loss
+        else:
             return None
         return {
-            "kind": "ray",
-            "start": [exact_text(value) for value in family.start],
-            "origin": ["0"] * len(family.target),
-            "target": [exact_text(value) for value in family.target],
-            "output": {cell: plain_value(value) for cell, value in family.output},
-            "budget": None if family.loss is None else exact_text(family.loss),
+            **found,
+            **{name: [exact_text(value) for value in point] for name, point in points.items()},
+            "output": {cell: plain_value(value) for cell, value in output},
+            "budget": optional_text(loss),
         }
 
     # --- for people -----------------------------------------------------------------------------
@@ -149,16 +145,10 @@ class RealProof(BudgetAnswer):
                 for k, c in sample.mean
             )
             text = texts.get(sample.line or 0, "")
-            rows.append(
-                (
-                    str(sample.line or ""),
-                    f"{sample.label} <- {text}" if text else sample.label,
-                    _moved(moved, sample.shift)
-                    if sample.moved is None
-                    else exact_text(sample.moved),
-                    f"{exact_text(sample.cost)} ε",
-                )
-            )
+            drawn = f"{sample.label} <- {text}" if text else sample.label
+            both = None if sample.moved is None else exact_text(sample.moved)
+            by, cost = both or _moved(moved, sample.shift), f"{exact_text(sample.cost)} ε"
+            rows.append((str(sample.line or ""), drawn, by, cost))
         if not rows:
             return None
         if len(rows) > _MOST_ROWS:

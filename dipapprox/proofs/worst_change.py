@@ -71,9 +71,8 @@ class WorstChange:
     @property
     def upper(self) -> Fraction | None:
         """What the cone costs at most, in multiples of unit · eps; None for ∞ or unknown."""
-        return (
-            None if self.shifts is None else max((each.cost for each in self.shifts), default=_ZERO)
-        )
+        costs = None if self.shifts is None else [each.cost for each in self.shifts]
+        return None if costs is None else max(costs, default=_ZERO)
 
 
 class CostOfChanges:
@@ -143,12 +142,9 @@ class CostOfChanges:
 
     def _solve(self, box: Box) -> Optimum[int] | Infeasible:
         """Solve for the least right sides in a box."""
-        return self._programme.solve(
-            [
-                sum(min(c * box[k][0], c * box[k][1]) for k, c in row.inputs)
-                for row in self._cone.rows
-            ]
-        )
+        rows = [row.inputs for row in self._cone.rows]
+        ends = [sum(min(c * box[k][0], c * box[k][1]) for k, c in row) for row in rows]
+        return self._programme.solve(ends)
 
     def _shift(self, box: Box, found: Optimum[int]) -> BoxShift:
         moved = tuple(found.shift.values())

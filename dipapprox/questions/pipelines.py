@@ -114,34 +114,24 @@ class Entry:
     optional: Mapping[str, object]  # those that may be left out
 
 
-_WHOLE = numbers.whole(1)
+_SHIFTED, _WHOLE = {"sensitivity": numbers.positive}, {"sensitivity": numbers.whole(1)}
+_SCALE, _SIGMA = {"scale": numbers.positive}, {"sigma": numbers.positive}
+_RESPONSE = {"probability": numbers.share, "values": numbers.whole(2)}
+_STATED = {"eps": numbers.nonnegative, "delta": numbers.probability}
+_UNIT: Mapping[str, object] = {"sensitivity": 1}
 
 CATALOGUE: dict[str, Entry] = {
-    "gaussian": Entry(
-        Gaussian, {"sensitivity": numbers.positive, "sigma": numbers.positive}, {"sensitivity": 1}
-    ),
-    "laplace": Entry(
-        Laplace, {"sensitivity": numbers.positive, "scale": numbers.positive}, {"sensitivity": 1}
-    ),
-    "discrete_laplace": Entry(
-        DiscreteLaplace, {"sensitivity": _WHOLE, "scale": numbers.positive}, {"sensitivity": 1}
-    ),
+    "gaussian": Entry(Gaussian, _SHIFTED | _SIGMA, _UNIT),
+    "laplace": Entry(Laplace, _SHIFTED | _SCALE, _UNIT),
+    "discrete_laplace": Entry(DiscreteLaplace, _WHOLE | _SCALE, _UNIT),
     "discrete_gaussian": Entry(
         DiscreteGaussian,
-        {"sensitivity": _WHOLE, "sigma": numbers.positive, "variance": numbers.positive},
-        {"sensitivity": 1, "sigma": None, "variance": None},
+        _WHOLE | _SIGMA | {"variance": numbers.positive},
+        {**_UNIT, "sigma": None, "variance": None},
     ),
-    "randomised_response": Entry(
-        RandomisedResponse,
-        {"probability": numbers.share, "values": numbers.whole(2)},
-        {"values": 2},
-    ),
+    "randomised_response": Entry(RandomisedResponse, _RESPONSE, {"values": 2}),
     "exponential_mechanism": Entry(ExponentialMechanism, {"eps": numbers.positive}, {}),
-    "approx_dp": Entry(
-        ApproximateStatement,
-        {"eps": numbers.nonnegative, "delta": numbers.probability},
-        {"delta": 0},
-    ),
+    "approx_dp": Entry(ApproximateStatement, _STATED, {"delta": 0}),
     "rdp": Entry(RenyiStatement, {"orders": _orders}, {}),
     "zcdp": Entry(ConcentratedStatement, {"rho": numbers.positive}, {}),
 }

@@ -16,8 +16,7 @@ from dipapprox.proofs.real_proof import RealProof
 from dipapprox.proofs.replayed import proved_subject, with_proof
 from dipapprox.replays.budgets import meant
 from dipapprox.replays.digest import text_fields
-from dipapprox.replays.files import recorded
-from dipapprox.replays.result import FORMAT, VERSION
+from dipapprox.replays.files import recorded_proof
 from dipapprox.services.service_proof import ServiceProof
 
 Certifiable = AutomatonProof | RealProof | StreamProof | ServiceProof
@@ -39,19 +38,9 @@ def certify_proof(proof: BudgetAnswer, text: str, limits: Limits) -> Certificate
         _, machines, scope = meant(about, program, answer.parameters, written.claim)
         if written.machine not in machines:
             raise UserError("the text is not that of which this was proved")
-        fields: dict[str, Any] = {
-            "format": FORMAT,
-            "version": VERSION,
-            "program": program,
-            "params": {each: exact_text(value) for each, value in answer.parameters.items()},
-            "about": about,
-            "scope": scope,
-            "verdict": answer.answer.value,
-            "machine": written.machine,
-            "claim": written.claim,
-            "steps": list(written.steps),
-        }
-        return recorded(fields)
+        params = {each: exact_text(value) for each, value in answer.parameters.items()}
+        described = {"program": program, "params": params, "about": about}
+        return recorded_proof(described, scope, answer.answer, written)
 
 
 def _about(answer: BudgetAnswer) -> dict[str, Any]:

@@ -12,6 +12,7 @@ is for people, and for the comparison of text and machine.
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeVar
 
 from dipapprox import version
@@ -71,18 +72,8 @@ def certify_answer(
     described = program_fields(setting.program, source)
     own = with_proof(setting, found).replayed
     assert own is not None and isinstance(own.proof, WrittenProof)
-    proof = own.proof
-    fields: dict[str, object] = {
-        "format": FORMAT,
-        "version": VERSION,
-        **described,
-        "scope": scope_of(setting.program, setting.selection).text,
-        "verdict": found.answer.value,
-        "machine": proof.machine,
-        "claim": proof.claim,
-        "steps": list(proof.steps),
-    }
-    return recorded(fields, found.engine)
+    scope = scope_of(setting.program, setting.selection).text
+    return recorded_proof(described, scope, found.answer, own.proof, found.engine)
 
 
 def certify_composition(answer: ComposedAnswer, options: Options) -> Certificate:
@@ -109,6 +100,19 @@ def certify_composition(answer: ComposedAnswer, options: Options) -> Certificate
         "proofs": said,
     }
     return recorded(fields)
+
+
+def recorded_proof(
+    about: Mapping[str, object],
+    scope: str,
+    answer: Answer,
+    proof: WrittenProof,
+    engine: str = "exact",
+) -> Certificate:
+    """Return a certificate of one proof; `about` says what text it is about."""
+    fields = {"format": FORMAT, "version": VERSION, **about, "scope": scope}
+    said = {"verdict": answer.value, "machine": proof.machine, "claim": proof.claim}
+    return recorded({**fields, **said, "steps": list(proof.steps)}, engine)
 
 
 def recorded(fields: dict[str, object], engine: str = "exact") -> Certificate:

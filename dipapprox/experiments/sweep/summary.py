@@ -146,28 +146,23 @@ def series_of(group: Group, name: str) -> tuple[Series, ...]:
         if value is not None and row.answer != "-":
             key = tuple(row.values.get(other, "") for other in others)
             found.setdefault(key, []).append((value, row))
-    return tuple(
-        Series(
-            ", ".join(f"{n} = {readable_text(v)}" for n, v in zip(others, key, strict=True) if v)
-            or group.program,
-            tuple(sorted(points, key=lambda point: point[0])),
-        )
-        for key, points in found.items()
-        if len(points) > 1
-    )
+    series = []
+    for key, points in found.items():
+        named = zip(others, key, strict=True)
+        label = ", ".join(f"{name} = {readable_text(v)}" for name, v in named if v)
+        ordered = tuple(sorted(points, key=lambda point: point[0]))
+        series += [Series(label or group.program, ordered)] * (len(points) > 1)
+    return tuple(series)
 
 
 def numeric_fields(group: Group, whole: bool = False) -> tuple[str, ...]:
     """Return the varying fields that are numbers throughout, or whole ones such as N."""
+    names = [n for n in group.varying if n not in ("precision", "max_precision", "width")]
+    values = {name: [_number(row.values.get(name, "")) for row in group.rows] for name in names}
     return tuple(
         name
-        for name in group.varying
-        if name not in ("precision", "max_precision", "width")
-        and all(
-            (value := _number(row.values.get(name, ""))) is not None
-            and (value.denominator == 1 or not whole)
-            for row in group.rows
-        )
+        for name, known in values.items()
+        if all(v is not None and (v.denominator == 1 or not whole) for v in known)
     )
 
 
