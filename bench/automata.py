@@ -31,7 +31,7 @@ from dipapprox.limits import Limits
 from dipapprox.privacy.verdict import Answer
 from dipapprox.proofs.automaton_proof import AutomatonProof, Stops, StreamProof
 from dipapprox.proofs.prove_automaton import NamedAutomaton, prove_automaton, prove_rounds
-from dipapprox.questions.proof_certificates import certify_proof
+from dipapprox.questions.certifying import certify_proof
 from dipapprox.replays.any_file import check
 from dipapprox.replays.result import Outcome
 

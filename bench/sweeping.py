@@ -9,9 +9,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from dipapprox.experiments.sweep.case import cases_of
 from dipapprox.experiments.sweep.execution import run_case
-from dipapprox.experiments.sweep.spec import Axis, CaseGrid, CaseLimits, NamedProgram, Spec
+from dipapprox.experiments.sweep.spec import (
+    Axis,
+    CaseGrid,
+    CaseLimits,
+    NamedProgram,
+    Spec,
+    cases_of,
+)
 from dipapprox.experiments.sweep.sweep import Sweep
 from dipapprox.language.load import DPG, read_text
 

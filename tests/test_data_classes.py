@@ -180,7 +180,7 @@ def test_the_package_has_no_others() -> None:
         and path.parent.name != "kernel"
     }
     assert others == {
-        "experiments/sweep/case.py",  # cached properties exclude slots
+        "experiments/sweep/spec.py",  # cached properties exclude slots
         "language/functions/effects.py",  # data classes of users' functions are Python's
         "language/functions/objects.py",
         "language/functions/operators.py",

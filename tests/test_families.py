@@ -235,6 +235,6 @@ NAMED = {
     "language/functions/noise": "a function for each family",
     "privacy/compositions/mechanisms": SHIFTED,
     "privacy/decisions/by_closed_forms": SHIFTED,
-    "proofs/log_ratios": "log-ratios in closed form, of Laplace noise",
+    "proofs/prove_automaton": "log-ratios in closed form, of Laplace noise",
 }
 """Modules that name families, and what they know of them alone."""

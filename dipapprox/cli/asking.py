@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from dipapprox.cli import flags
 from dipapprox.cli.command import Status
-from dipapprox.cli.late import certificate, files, pages, pictures, records, review
-from dipapprox.cli.output import check_new, check_place
+from dipapprox.cli.late import files, pages, pictures, records, review
+from dipapprox.cli.output import CERTIFICATE, certified, check_new, check_place
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program
@@ -190,7 +190,7 @@ def add_asking(parser: argparse.ArgumentParser, question: type[Question]) -> Non
 def add_certificate(parser: argparse.ArgumentParser) -> None:
     """Add --certificate, for answers that may have one."""
     help = "write a record of DP or Not_DP that `dipapprox check` can check"
-    parser.add_argument("--certificate", type=flags.path, metavar="OUT", help=help)
+    parser.add_argument(CERTIFICATE, type=flags.path, metavar="OUT", help=help)
 
 
 def add_plot(parser: argparse.ArgumentParser, what: str) -> None:
@@ -208,7 +208,7 @@ def asking_of(words: argparse.Namespace, question: type[AnyQuestion]) -> Asking[
     options = options_of(words)
     record: Path | None = getattr(words, "certificate", None)
     if record is not None:
-        check_place(record, certificate.FLAG)
+        check_place(record, CERTIFICATE)
     if words.report is not None:
         check_new(words.report, flags.REPORT)
     return Asking(asked, options, words.json, record, words.report, plot)
@@ -234,7 +234,7 @@ def loaded(
     return found
 
 
-def certified(
+def certified_answer(
     asked: Asking[AnyQuestion], source: Source, program: Program, found: Found, pairs: Pairs
 ) -> tuple[Found, str | None]:
     """Return an answer with its proof, and the digest of its certificate, if one is wanted."""
@@ -242,7 +242,7 @@ def certified(
         return found, None
     text = records.ProgramText(program.name, source.language, source.text)
     setting = Setting(program, pairs.select(program), asked.options)
-    return certificate.certified(
+    return certified(
         found,
         asked.certificate,
         lambda: files.with_proof(setting, found),

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from dipapprox.cli import asking, flags
 from dipapprox.cli.asking import add_parameters, parameters_of
 from dipapprox.cli.command import Status
-from dipapprox.cli.late import certificate, composed_ends, files, pages, plots, review
-from dipapprox.cli.output import show_answer
+from dipapprox.cli.late import composed_ends, files, pages, plots, review
+from dipapprox.cli.output import certified, show_answer
 from dipapprox.cli.progress import reporting
 from dipapprox.errors import UserError
 from dipapprox.language.load import read_source, read_text
@@ -88,7 +88,7 @@ def run(words: argparse.Namespace, console: Console) -> int:
     digest = None
     if asked.certificate is not None:
         answer, options = found, asked.options
-        found, digest = certificate.certified(
+        found, digest = certified(
             answer,
             asked.certificate,
             lambda: composed_ends.with_proofs(answer, options),

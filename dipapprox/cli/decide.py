@@ -45,7 +45,7 @@ def run(words: argparse.Namespace, console: Console) -> int:
     program = asking.loaded(given, pairs)
     with reporting() as reporter:
         decision = asked.question.answer(program, asked.options, reporter)
-    decision, digest = asking.certified(asked, given.source, program, decision, pairs)
+    decision, digest = asking.certified_answer(asked, given.source, program, decision, pairs)
     show_answer(console, decision, json=asked.json, why=words.why)
     asking.write_report(asked, given.source, decision, digest)
     return asking.status_of(decision)

@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING
 from dipapprox.deferred import Deferred
 
 if TYPE_CHECKING:
-    from dipapprox.cli import certificate, review
     from dipapprox.cli import plot as plots
+    from dipapprox.cli import review
     from dipapprox.experiments import pictures
     from dipapprox.privacy import certificate as records
     from dipapprox.privacy import page as pages
     from dipapprox.proof_steps import composed_ends
     from dipapprox.proofs import replayed
-    from dipapprox.questions import proof_certificates, worst_pair
+    from dipapprox.questions import certifying, worst_pair
     from dipapprox.replays import files
 else:
-    certificate = Deferred("dipapprox.cli.certificate")
     review = Deferred("dipapprox.cli.review")
     plots = Deferred("dipapprox.cli.plot")
     pictures = Deferred("dipapprox.experiments.pictures")
@@ -26,10 +25,10 @@ else:
     worst_pair = Deferred("dipapprox.questions.worst_pair")
     composed_ends = Deferred("dipapprox.proof_steps.composed_ends")
     replayed = Deferred("dipapprox.proofs.replayed")
-    proof_certificates = Deferred("dipapprox.questions.proof_certificates")
+    certifying = Deferred("dipapprox.questions.certifying")
     files = Deferred("dipapprox.replays.files")
 
 __all__ = [
-    "certificate", "composed_ends", "files", "pages", "pictures", "plots",
-    "proof_certificates", "records", "replayed", "review", "worst_pair",
+    "certifying", "composed_ends", "files", "pages", "pictures", "plots",
+    "records", "replayed", "review", "worst_pair",
 ]  # fmt: skip

@@ -10,15 +10,15 @@ import errno
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from dipapprox.cli.alarm import stop_watching
 from dipapprox.data_classes import replace
 from dipapprox.deferred import Deferred
-from dipapprox.errors import UserError
+from dipapprox.errors import EarlyEnd, NoCertificate, UserError
 from dipapprox.source import HIDDEN, visible
 
 if TYPE_CHECKING:
@@ -26,10 +26,15 @@ if TYPE_CHECKING:
 
     from dipapprox.cli import report as reports
     from dipapprox.privacy import provenance
+    from dipapprox.privacy.certificate import Certificate
     from dipapprox.privacy.result import Result
 else:
     reports = Deferred("dipapprox.cli.report")
     provenance = Deferred("dipapprox.privacy.provenance")
+
+CERTIFICATE = "--certificate"
+
+Answered = TypeVar("Answered")
 
 
 def show(console: Console, *renderables: RenderableType) -> None:
@@ -113,6 +118,28 @@ def write_whole(path: Path, text: str, flag: str) -> None:
     except OSError as error:
         unfinished.unlink(missing_ok=True)
         raise UserError(f"{flag}: cannot write '{path}': {error.strerror}") from None
+
+
+def certified(
+    found: Answered,
+    path: Path,
+    prove: Callable[[], Answered],
+    record: Callable[[Answered], Certificate],
+) -> tuple[Answered, str | None]:
+    """Return an answer with a proof that the kernel has replayed, and the digest of the file that
+    is written then; None if there is none, which is said."""
+    with EarlyEnd() as end:
+        try:
+            found = prove()
+            certificate = record(found)
+        except NoCertificate as none:
+            print(none.message, file=sys.stderr)
+        else:
+            write_whole(path, certificate.to_json(), CERTIFICATE)
+            return found, str(certificate.fields["digest"])
+    if end.reason is not None:
+        print(f"no certificate: {end.reason}", file=sys.stderr)
+    return found, None
 
 
 def make_folder(path: Path) -> None:

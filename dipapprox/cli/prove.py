@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from dipapprox.cli import asking, flags
 from dipapprox.cli.asking import Asking, add_file, add_parameters, parameters_of
-from dipapprox.cli.late import certificate, pages, proof_certificates, replayed, review
-from dipapprox.cli.output import check_place, show_answer, write_whole
+from dipapprox.cli.late import certifying, pages, replayed, review
+from dipapprox.cli.output import certified, check_place, show_answer, write_whole
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program
 from dipapprox.language.load import DIPA, DPG, PYTHON, language_of, source_text
@@ -98,11 +98,11 @@ def run(words: argparse.Namespace, console: Console) -> int:
         if asked.certificate is not None:
             found, limits = proof, asked.options.limits
             text = source_text(words.file, parameters)
-            proof, digest = certificate.certified(
+            proof, digest = certified(
                 found,
                 asked.certificate,
                 lambda: replayed.with_proof(found, limits),
-                lambda answer: proof_certificates.certify_proof(answer, text, limits),
+                lambda answer: certifying.certify_proof(answer, text, limits),
             )
         if asked.json and isinstance(proof, AutomatonProof) and proof.stopping:
             where = ", ".join(proof.stopping)

@@ -49,7 +49,7 @@ def run(words: argparse.Namespace, console: Console) -> int:
         worst_pair.check_drawable(program)
     with reporting("thousandths of the interval" if everywhere else "pairs") as reporter:
         verdict = question.answer(program, options, reporter)
-    verdict, digest = asking.certified(asked, source, program, verdict, question.pairs)
+    verdict, digest = asking.certified_answer(asked, source, program, verdict, question.pairs)
     show_answer(console, verdict, json=asked.json, why=words.why)
     drawn: tuple[Chart, ...] = ()
     if isinstance(verdict, Verdict) and asked.report is not None:

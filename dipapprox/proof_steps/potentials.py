@@ -29,13 +29,13 @@ from dipapprox.proof_steps.heads import (
     Head,
     Heads,
     Moves,
+    QuietRuns,
     Shift,
     Way,
     node_of,
     step_of,
 )
 from dipapprox.proof_steps.machines import Json, number_json
-from dipapprox.proof_steps.quiet import QuietRuns
 
 Vector = Mapping[Shift, Fraction]
 """The least cost for every shift; what is left out is too dear."""

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from dipapprox.automata.model import Automaton
+from dipapprox.digits import exact_text
 from dipapprox.errors import UserError, shorten
-from dipapprox.language.load import DPG
+from dipapprox.language.core import Program
+from dipapprox.language.load import DIPA, DPG
 from dipapprox.language.services import Service
+from dipapprox.limits import Limits, limited
 from dipapprox.privacy.certificate import Certificate, ProgramText
 from dipapprox.privacy.decisions.decision import Decision
 from dipapprox.privacy.intervals.verdict import IntervalVerdict
@@ -13,13 +18,51 @@ from dipapprox.privacy.options import Options
 from dipapprox.privacy.run import Setting
 from dipapprox.privacy.verdict import Verdict
 from dipapprox.proofs.automaton_proof import AutomatonProof, StreamProof
+from dipapprox.proofs.budget_answer import BudgetAnswer
 from dipapprox.proofs.real_proof import RealProof
+from dipapprox.proofs.replayed import proved_subject, with_proof
 from dipapprox.questions import kinds
 from dipapprox.questions.calls import explained
 from dipapprox.questions.interface import AnyProgram, Pairs, known_options, known_program
-from dipapprox.questions.proof_certificates import Certifiable, certify_proof
-from dipapprox.replays.files import certify_answer
+from dipapprox.replays.budgets import meant
+from dipapprox.replays.digest import text_fields
+from dipapprox.replays.files import certify_answer, recorded_proof
 from dipapprox.services.service_proof import ServiceProof
+
+Certifiable = AutomatonProof | RealProof | StreamProof | ServiceProof
+
+_SUBJECTS = {AutomatonProof: "automaton", StreamProof: "subject", ServiceProof: "service"}
+"""What `certify` is given again."""
+
+
+def certify_proof(proof: BudgetAnswer, text: str, limits: Limits) -> Certificate:
+    """Record what was proved: its proof, which the kernel replays first if it has not.
+
+    Args:
+        text: Of the automaton, program or service.
+    """
+    with limited(limits):
+        answer = with_proof(proof, limits)
+        written = answer.written
+        if written is None:
+            raise UserError("the kernel has replayed no proof")
+        language = DIPA if isinstance(answer, AutomatonProof) else DPG
+        program, about = text_fields(answer.program, language, text), _about(answer)
+        _, machines, scope = meant(about, program, answer.parameters, written.claim)
+        if written.machine not in machines:
+            raise UserError("the text is not that of which this was proved")
+        params = {each: exact_text(value) for each, value in answer.parameters.items()}
+        described = {"program": program, "params": params, "about": about}
+        return recorded_proof(described, scope, answer.answer, written)
+
+
+def _about(answer: BudgetAnswer) -> dict[str, Any]:
+    """Return what a proof is about, as files have it."""
+    if isinstance(answer, ServiceProof):
+        return {"seen by": sorted(answer.subject.users)}
+    subject, seen = proved_subject(answer)
+    rounds = subject.rounds if isinstance(subject, Program) else None
+    return {"for all": None if rounds is None else rounds.parameter, "stops are seen": seen}
 
 
 @explained("certify(program, text, verdict)")
@@ -46,18 +89,10 @@ def certify(
     """
     if not isinstance(text, str):
         raise UserError(f"text must be the program's text, got {shorten(repr(text))}")
-    if isinstance(verdict, RealProof):
-        return certify_proof(verdict, text, known_options(options).limits)
     if isinstance(verdict, Certifiable):
-        match verdict:
-            case AutomatonProof(automaton=proved):
-                what = "automaton"
-            case StreamProof(subject=proved):
-                what = "subject"
-            case ServiceProof(service=proved):
-                what = "service"
-        if program != proved:
-            raise UserError(f"program must be the {what} of the proof: proof.{what}")
+        for kind, what in _SUBJECTS.items():
+            if isinstance(verdict, kind) and program != getattr(verdict, what):
+                raise UserError(f"program must be the {what} of the proof: proof.{what}")
         return certify_proof(verdict, text, known_options(options).limits)
     if not isinstance(verdict, Verdict | IntervalVerdict | Decision):
         raise UserError(

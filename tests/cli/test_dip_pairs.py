@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from dipapprox.experiments.sweep.case import Case
 from dipapprox.experiments.sweep.execution import run_case
-from dipapprox.experiments.sweep.spec import CaseLimits, NamedProgram
+from dipapprox.experiments.sweep.spec import Case, CaseLimits, NamedProgram
 from dipapprox.language.domains import wider_domains
 from dipapprox.language.load import DIP, load
 from dipapprox.privacy.selection import widening_by_pairs

@@ -12,10 +12,9 @@ import dipapprox
 from dipapprox.cli.output import show
 from dipapprox.cli.report import report
 from dipapprox.cli.sweep import summary_report
-from dipapprox.experiments.sweep.case import cases_of, record
 from dipapprox.experiments.sweep.execution import run_case
 from dipapprox.experiments.sweep.ledger import FinishedCase, RecordedAnswer, read_line
-from dipapprox.experiments.sweep.spec import read_spec
+from dipapprox.experiments.sweep.spec import cases_of, read_spec, record
 from dipapprox.experiments.sweep.summary import groups_of
 from tests.cli.conftest import SIGNED
 

@@ -13,7 +13,7 @@ from dipapprox.cli.app import main
 from dipapprox.kernel.judgements import Budgets
 from dipapprox.language.services import Service
 from dipapprox.proofs.subject import load_subject
-from dipapprox.questions.proof_certificates import certify_proof
+from dipapprox.questions.certifying import certify_proof
 from dipapprox.replays.words import words_of
 from dipapprox.services.service_proof import ServiceProof
 from tests.replays.certified import Fields, replaced, retold, signed

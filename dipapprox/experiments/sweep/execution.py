@@ -9,8 +9,7 @@ import time
 from functools import lru_cache
 
 from dipapprox.errors import NO_MEMORY, LimitReached, UserError
-from dipapprox.experiments.sweep.case import Case, CaseOutcome
-from dipapprox.experiments.sweep.spec import NamedProgram, answer, claimed_delta
+from dipapprox.experiments.sweep.spec import Case, CaseOutcome, NamedProgram, answer, claimed_delta
 from dipapprox.language import ast
 from dipapprox.language.core import Program
 from dipapprox.language.domains import AS_DECLARED

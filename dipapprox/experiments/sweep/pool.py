@@ -25,7 +25,7 @@ from multiprocessing.connection import Connection
 from typing import Any, TypeVar
 
 from dipapprox.errors import UserError
-from dipapprox.experiments.sweep.case import Answered, Case, CaseOutcome
+from dipapprox.experiments.sweep.spec import Answered, Case, CaseOutcome
 
 _T = TypeVar("_T")
 _FORK_SERVER = (sys.executable, "-m", "dipapprox.experiments.sweep.fork_server")

@@ -9,11 +9,10 @@ from pathlib import Path
 
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import SourceError, UserError
-from dipapprox.experiments.sweep.case import Case, cases_of, record
 from dipapprox.experiments.sweep.execution import program_of
 from dipapprox.experiments.sweep.ledger import Ledger
 from dipapprox.experiments.sweep.pool import run_locally, run_on_cluster
-from dipapprox.experiments.sweep.spec import Spec
+from dipapprox.experiments.sweep.spec import Case, Spec, cases_of, record
 
 Progress = Callable[[int, int], None]
 """Called with the cases done and their total."""

@@ -14,9 +14,8 @@ from experiments.sweep.test_sweep import PROGRAM, finish, lines, start
 
 from dipapprox.errors import UserError
 from dipapprox.experiments.sweep import cluster
-from dipapprox.experiments.sweep.case import cases_of
 from dipapprox.experiments.sweep.pool import Pool, run_on_cluster
-from dipapprox.experiments.sweep.spec import read_spec
+from dipapprox.experiments.sweep.spec import cases_of, read_spec
 
 pytest.importorskip("distributed")
 

@@ -14,9 +14,8 @@ from pathlib import Path
 import pytest
 
 from dipapprox.experiments.sweep import pool
-from dipapprox.experiments.sweep.case import Case, CaseOutcome
 from dipapprox.experiments.sweep.pool import Pool, Server, WorkerLost
-from dipapprox.experiments.sweep.spec import CaseLimits, NamedProgram
+from dipapprox.experiments.sweep.spec import Case, CaseLimits, CaseOutcome, NamedProgram
 from tests.texts import text_of
 
 LONG = Case(

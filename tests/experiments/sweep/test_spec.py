@@ -10,9 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.experiments.sweep import execution
-from dipapprox.experiments.sweep.case import Case, CaseOutcome
 from dipapprox.experiments.sweep.execution import program_of, run_case
-from dipapprox.experiments.sweep.spec import CaseLimits, NamedProgram, Spec, read_axis, read_spec
+from dipapprox.experiments.sweep.spec import (
+    Case,
+    CaseLimits,
+    CaseOutcome,
+    NamedProgram,
+    Spec,
+    read_axis,
+    read_spec,
+)
 from dipapprox.experiments.sweep.sweep import check_programs
 from dipapprox.semantics.execution import shared_executions
 from tests.texts import text_of
