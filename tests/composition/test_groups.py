@@ -107,7 +107,7 @@ def stage(pairs: tuple[Pair, ...], times: int) -> Stage:
     return Stage(masses, masses, times)
 
 
-def holds(stages: list[Stage], runs: tuple[tuple[Pair, ...], ...]) -> None:
+def encloses(stages: list[Stage], runs: tuple[tuple[Pair, ...], ...]) -> None:
     found = adaptive_profile(stages, grid_size(2**-7, len(runs)), Limits())
     for alpha in (F(1, 3), F(1), F(11, 10), F(3, 2), F(2), F(7, 2), F(40)):
         true = truth(runs, alpha)
@@ -125,7 +125,7 @@ def holds(stages: list[Stage], runs: tuple[tuple[Pair, ...], ...]) -> None:
 )
 def test_the_interval_holds_the_best_strategy(pairs: tuple[Pair, ...], times: int) -> None:
     with precision(128):
-        holds([stage(pairs, times)], (pairs,) * times)
+        encloses([stage(pairs, times)], (pairs,) * times)
 
 
 def test_each_run_has_its_own_pairs() -> None:
@@ -133,7 +133,7 @@ def test_each_run_has_its_own_pairs() -> None:
     one, two = (LEFT, RIGHT), (RIGHT, LOST)
     with precision(128):
         for runs in ((one, one, two), (two, one, one), (one, two, one)):
-            holds([stage(pairs, 1) for pairs in runs], runs)
+            encloses([stage(pairs, 1) for pairs in runs], runs)
     assert truth((one, two, one), F(11, 10)) != truth((two, one, one), F(11, 10))
 
 

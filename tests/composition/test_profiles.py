@@ -35,7 +35,7 @@ BITS = 160
 PLACES = [F(k, 7) for k in range(-30, 31)] + [F(0), F(1), F(-1), F(1, 2), F(-1, 2), F(4, 3)]
 
 GAUSSIAN = Gaussian(F(1), F(2, 3))
-SKEWED = Atoms(
+LOPSIDED = Atoms(
     tuple(
         (Enclosure.exact(F(p)), Enclosure.exact(F(q)))
         for p, q in (("1/2", "1/3"), ("1/4", "1/3"), ("1/4", "0"), ("0", "1/3"))
@@ -52,10 +52,10 @@ MECHANISMS: list[Mechanism] = [
     ApproximateStatement(F(1), F(1, 10)),
     RenyiStatement(((F(2), F(1)), (F(8), F(3)))),
     ConcentratedStatement(F(1, 3)),
-    SKEWED,
+    LOPSIDED,
     Subsampled(GAUSSIAN, F(1, 5)),
     Subsampled(Laplace(F(1), F(1)), F(1, 3)),
-    Subsampled(SKEWED, F(1, 2)),
+    Subsampled(LOPSIDED, F(1, 2)),
 ]
 
 
@@ -67,7 +67,7 @@ def laplace(alpha: float) -> float:
     return moved_noise.laplace(4 / 3, math.log(alpha))
 
 
-def summed(p: Callable[[int], float], shift: int) -> Callable[[float], float]:
+def sum_of(p: Callable[[int], float], shift: int) -> Callable[[float], float]:
     return lambda alpha: sum(max(p(x) - alpha * p(x - shift), 0.0) for x in range(-200, 201))
 
 
@@ -87,8 +87,8 @@ BELL = sum(math.exp(-x * x / 12.5) for x in range(-200, 201))
 ORACLES: list[tuple[Mechanism, Callable[[float], float]]] = [
     (MECHANISMS[0], gaussian),
     (MECHANISMS[1], laplace),
-    (MECHANISMS[2], summed(lambda x: math.tanh(0.25) * math.exp(-abs(x) / 2), 3)),
-    (MECHANISMS[3], summed(lambda x: math.exp(-x * x / 12.5) / BELL, 2)),
+    (MECHANISMS[2], sum_of(lambda x: math.tanh(0.25) * math.exp(-abs(x) / 2), 3)),
+    (MECHANISMS[3], sum_of(lambda x: math.exp(-x * x / 12.5) / BELL, 2)),
     (MECHANISMS[4], two_valued(0.75, 0.25, 0.0)),
     (MECHANISMS[5], two_valued(0.5, 0.125, 0.375)),
     (MECHANISMS[11], subsampled(gaussian, 0.2)),
@@ -190,7 +190,7 @@ def test_laplace_laws_whose_shift_is_known_to_a_hundredth() -> None:
 def test_the_pair_the_other_way_round() -> None:
     """Its masses are those of the complements, and what P alone had is what Q alone has."""
     with precision(BITS):
-        turned = ReversedProfile(profile_of(SKEWED, BITS))
+        turned = ReversedProfile(profile_of(LOPSIDED, BITS))
         point = turned.at(arb(1))
         assert point.first.overlaps(to_ball(F(2, 3))) and point.second.overlaps(to_ball(F(1, 4)))
         assert turned.ends.infinite.overlaps(to_ball(F(1, 3)))
@@ -211,7 +211,7 @@ def test_the_pair_the_other_way_round() -> None:
             lambda: Atoms(((Enclosure.exact(F(1, 2)), Enclosure.exact(1)),)),
             "masses of P are no distribution",
         ),
-        (lambda: Atoms(SKEWED.masses, adjacency=Adjacency.SUBSTITUTION), "must be symmetric"),
+        (lambda: Atoms(LOPSIDED.masses, adjacency=Adjacency.SUBSTITUTION), "must be symmetric"),
     ],
 )
 def test_parameters_are_checked(made: Callable[[], Mechanism], message: str) -> None:
@@ -221,4 +221,4 @@ def test_parameters_are_checked(made: Callable[[], Mechanism], message: str) -> 
 
 def test_what_is_for_one_adjacency_only() -> None:
     assert Subsampled(GAUSSIAN, F(1)).adjacency is Adjacency.ADD_REMOVE
-    Atoms(SKEWED.masses, symmetric=True, adjacency=Adjacency.SUBSTITUTION)
+    Atoms(LOPSIDED.masses, symmetric=True, adjacency=Adjacency.SUBSTITUTION)

@@ -25,7 +25,7 @@ def part(seam: str) -> list[data.Entry]:
 
 
 @pytest.mark.parametrize("seam", MOST)
-def test_new_answers_meet_the_old_ones(seam: str) -> None:
+def test_new_entries_meet_the_old_ones(seam: str) -> None:
     broken = []
     for entry in part(seam):
         findings = data.compare(seam, entry, data.answer(data.asked(seam, entry)))

@@ -244,6 +244,3 @@ def test_stars_are_possible_when_their_events_are(leaves: list[tuple[Family, int
     entries = Counter(2 * solutions.law(law) + upper for law, (_, _, upper) in pairs)
     bag = tuple(sorted(entries.items()))
     assert (solutions.star(solutions.law(laws[0]), bag) != IMPOSSIBLE) == is_possible(star)
-
-
-SMALL = st.integers(-3, 3)

@@ -123,7 +123,7 @@ def at(event: Event, eps: Fraction) -> Event:
     return Event(tuple(laws), event.guards)
 
 
-def value_at(function: ExponentialPolynomial, eps: Fraction) -> Enclosure:
+def enclosed_at(function: ExponentialPolynomial, eps: Fraction) -> Enclosure:
     value = enclose_at(function, eps, 120, Limits())
     assert isinstance(value, Enclosure)
     return value
@@ -132,7 +132,7 @@ def value_at(function: ExponentialPolynomial, eps: Fraction) -> Enclosure:
 @given(event=events(sums=False, most=6), eps=epsilons)
 def test_trees_lie_in_the_enclosures_of_elimination(event: Event, eps: Fraction) -> None:
     found = alone(Eliminated(), at(event, eps), 40, Limits())
-    value = value_at(closed_form(event), eps)
+    value = enclosed_at(closed_form(event), eps)
     assert found.width < Q(1, 2**40)
     assert found.lower <= value.upper and value.lower <= found.upper
     assert value.width < Q(1, 2**100)

@@ -95,7 +95,7 @@ Proof = tuple[Any, Any, list[Any]]
 
 
 @cache
-def found(text: str, *users: str, budget: Fraction | None = None) -> ServiceProof:
+def proof_for(text: str, *users: str, budget: Fraction | None = None) -> ServiceProof:
     return prove_service(service_of(text), budget, users, Limits())
 
 

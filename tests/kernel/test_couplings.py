@@ -12,7 +12,7 @@ from dipapprox.kernel.replay import replay
 from dipapprox.kernel.services import read_service
 from dipapprox.kernel.traces import loses
 from tests.kernel.edits import with_at
-from tests.kernel.served import EXAMPLES, REAL, found, written
+from tests.kernel.served import EXAMPLES, REAL, proof_for, written
 
 STEP = {
     "rule": "couplings",
@@ -212,7 +212,7 @@ def test_loops_end_by_chance() -> None:
 
 def test_what_is_held_is_known_at_all_ends() -> None:
     """The sum of data from -3 to 3 is served between the ends, if both ends are."""
-    machine, claim, steps = written(found(REAL))
+    machine, claim, steps = written(proof_for(REAL))
     (at,) = (k for k, step in enumerate(steps) if step["rule"] == "couplings")
     step = steps[at]
     assert step["followed"][0] == "symbols"
@@ -229,7 +229,7 @@ def test_what_is_held_is_known_at_all_ends() -> None:
 
 
 def test_two_runs_differ_in_one_data_call() -> None:
-    machine, claim, steps = written(found(EXAMPLES["told"][0]))
+    machine, claim, steps = written(proof_for(EXAMPLES["told"][0]))
     (step,) = steps
     (data,) = (event for event in step["events"] if event[0] != event[1])
     last = step["events"][-1]
@@ -251,7 +251,7 @@ def test_two_runs_differ_in_one_data_call() -> None:
 
 
 def test_replies_are_told_by_values_and_by_sides() -> None:
-    machine, _, steps = written(found(REAL))
+    machine, _, steps = written(proof_for(REAL))
     trace = {**steps[-2], "from": []}
     *before, (call, again, (shown, over)) = trace["events"]
     assert set(shown) in ({"least"}, {"most"})

@@ -126,7 +126,7 @@ def test_another_program_is_refuted_whoever_renews_its_hash(name: str) -> None:
     )
 
 
-HALVES = """
+COINS = """
 input q in 0..1
 input p in 0..1
 output out in 0..1
@@ -145,10 +145,10 @@ out <- choose {q : exp(eps) / (1 + exp(eps)), 1 - q : 1 / (1 + exp(eps))}
 """
 FALLING: Any = ["+", "1/1000", ["*", -1, ["*", ["+", ["eps"], -9], ["+", ["eps"], -9]]]]
 MEANINGLESS: list[tuple[str, str, tuple[str, str], str, Any]] = [
-    (HALVES, "0", ("1/10", "1/2"), "eps", {"from": "1/10", "to": 3}),
-    (HALVES, "0", ("1/10", "1"), "eps", {"from": "1/10", "to": None}),
-    (HALVES, "1/1000", ("1/10", "1"), "delta", FALLING),
-    (HALVES, "0", ("1/10", "1"), "eps_prv", ["*", -1, ["eps"]]),
+    (COINS, "0", ("1/10", "1/2"), "eps", {"from": "1/10", "to": 3}),
+    (COINS, "0", ("1/10", "1"), "eps", {"from": "1/10", "to": None}),
+    (COINS, "1/1000", ("1/10", "1"), "delta", FALLING),
+    (COINS, "0", ("1/10", "1"), "eps_prv", ["*", -1, ["eps"]]),
     (ENDING, "0", ("2", "3"), "eps", {"from": "1/2", "to": 3}),
 ]
 

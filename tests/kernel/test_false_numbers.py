@@ -19,7 +19,7 @@ from kernel.machines import RUN, Json, cell, finite, private
 from kernel.pipelines import ball, losses, steps_of
 
 NEAR = {"norm": "linf", "radius": 1}
-MACHINE = finite([], inputs=[["q", [0, 1]]], adjacency=NEAR)
+EMPTY = finite([], inputs=[["q", [0, 1]]], adjacency=NEAR)
 
 # --- numbers of one eps --------------------------------------------------------------------------
 
@@ -103,7 +103,7 @@ def test_violations_are_those_of_bounds(
     bounds = {input: ((low[input], 0), (high[input], 16)) for input in low}
     found = Distributions(Fraction(1), 4, ((0,), (1,)), bounds)
     step = {"input": [0], "adjacent": [1], "outputs": [[0]], "eps_prv": eps_prv}
-    about = Proof(read_machine(MACHINE), None)
+    about = Proof(read_machine(EMPTY), None)
     with pytest.raises(Refuted, match="is not above delta"):
         violation(about, {**step, "delta": delta}, found)
     assert violation(about, {**step, "delta": 0}, found)
@@ -112,8 +112,8 @@ def test_violations_are_those_of_bounds(
 # --- compositions --------------------------------------------------------------------------------
 
 RESPONSE = {"mechanism": "randomised_response", "probability": "3/4", "values": 3}
-RUNS: Json = {"what": RESPONSE, "subsample": None, "times": 2}
-GIVEN: Json = {"adjacency": "add/remove", "runs": [RUNS]}
+TWICE: Json = {"what": RESPONSE, "subsample": None, "times": 2}
+GIVEN: Json = {"adjacency": "add/remove", "runs": [TWICE]}
 
 
 def test_deltas_are_those_of_the_losses() -> None:
@@ -158,10 +158,10 @@ def test_a_pair_of_a_program_is_had_in_both_orders() -> None:
     there = Private(Fraction(1), Fraction(0), Fraction(1, 4), ((one, other),))
     looser = replace(there, delta=Fraction(1, 3))
     with pytest.raises(BadProof, match="without its reverse"):
-        compositions._reversible(read_machine(MACHINE), frozenset({(one, other)}))
+        compositions._reversible(read_machine(EMPTY), frozenset({(one, other)}))
     way = {"pairs": [[[0], [1]]], "one way": True}
     with pytest.raises(BadProof, match="without its reverse"):
-        compositions._reversible(read_machine({**MACHINE, "adjacency": way}), None)
+        compositions._reversible(read_machine({**EMPTY, "adjacency": way}), None)
     both = replace(there, pairs=((one, other), (other, one)))
     loose = replace(looser, pairs=both.pairs)
     for known in ([both, loose], [loose, both]):

@@ -18,13 +18,13 @@ from dipapprox.kernel.nodes import Graph, Node
 from kernel.graphs import FINE, ONE, cuts, enclosed, holds, law, totals
 from kernel.simpson import interpreted
 
-FAMILIES = ["DLap", "DGauss"]
-THIN = 2.0**-60
+INTEGER_FAMILIES = ["DLap", "DGauss"]
+THIN_INTEGERS = 2.0**-60
 FAR = 400
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_restrictions(family: str) -> None:
+@pytest.mark.parametrize("family", INTEGER_FAMILIES)
+def test_restrictions_to_integers(family: str) -> None:
     graph, own = Graph(), law(family, 3, 2)
     places = [-(10**9), Fraction(-7, 2), 0, Fraction(5, 2), 3, 4, 10**9]
     asked = cuts(graph, graph.density(own), places)
@@ -35,7 +35,7 @@ def test_restrictions(family: str) -> None:
             inside = [k for k in mass if low is None or k >= low]
             inside = [k for k in inside if high is None or k <= high]
             value = sum((mass[k] for k in inside), arb(0, arb(2) ** -80))
-            assert holds(ends, value, THIN), (low, high)
+            assert holds(ends, value, THIN_INTEGERS), (low, high)
 
 
 def summed(graph: Graph, eps: float) -> dict[Node, Any]:
@@ -61,7 +61,7 @@ def masses(law: Law, eps: float, k: np.ndarray) -> np.ndarray:
     return found
 
 
-@given(made=totals(FAMILIES), eps=st.sampled_from([Fraction(1, 2), Fraction(1), Fraction(5, 2)]))
+@given(made=totals(INTEGER_FAMILIES), eps=st.sampled_from([Fraction(1, 2), Fraction(1), Fraction(5, 2)]))
 def test_graphs_against_sums(made: tuple[Graph, list[Node]], eps: Fraction) -> None:
     graph, scalars = made
     found, floats = enclosed(graph, scalars, eps), summed(graph, float(eps))

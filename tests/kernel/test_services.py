@@ -13,7 +13,7 @@ from dipapprox.kernel.replay import replay
 from dipapprox.proof_steps.machines import number_json
 from dipapprox.replays.words import words_of
 from tests.kernel.edits import places_in, require_sound, with_at
-from tests.kernel.served import EXAMPLES, found, written
+from tests.kernel.served import EXAMPLES, proof_for, written
 from tests.services.strategies import services
 from tests.texts import text_of
 from tests.thorough import examples
@@ -22,7 +22,7 @@ from tests.thorough import examples
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_examples_are_replayed(name: str) -> None:
     text, least = EXAMPLES[name]
-    judged = replay(*written(found(text)))
+    judged = replay(*written(proof_for(text)))
     if least is None:
         assert judged == Budgets(None, None, at_any=False)
         assert "for no B at every eps > 0" in words_of(judged)
@@ -38,7 +38,7 @@ def test_random_services_are_replayed(text: str) -> None:
 
 def are_replayed(text: str) -> None:
     """Replay the proof of a service, of just what was found."""
-    proof = found(text)
+    proof = proof_for(text)
     if proof.answer is Answer.UNKNOWN:
         return
     judged = replay(*written(proof))
@@ -53,7 +53,7 @@ def are_replayed(text: str) -> None:
 def test_a_claimed_budget_that_is_too_small_is_refuted() -> None:
     for name in ("counted", "coin", "never ends", "hidden"):
         budget = Fraction(1, 2)
-        proof = found(EXAMPLES[name][0], budget=budget)
+        proof = proof_for(EXAMPLES[name][0], budget=budget)
         assert proof.answer is Answer.NOT_DP
         judged = replay(*written(proof))
         assert isinstance(judged, Budgets)
@@ -63,7 +63,7 @@ def test_a_claimed_budget_that_is_too_small_is_refuted() -> None:
 @pytest.mark.parametrize(("users", "least"), [((), 3), (("alice",), 2), (("bob",), 1)])
 def test_those_who_do_not_see_replies_learn_less(users: tuple[str, ...], least: int) -> None:
     text = text_of("services/users")
-    judged = replay(*written(found(text, *users)))
+    judged = replay(*written(proof_for(text, *users)))
     assert judged == Budgets(Fraction(least, 2), Fraction(least, 2), at_any=False)
 
 
@@ -74,14 +74,14 @@ NONE = [name for name, (_, least) in EXAMPLES.items() if least is None]
 
 
 @pytest.mark.parametrize("name", EXACT)
-def test_no_forgery_proves_what_is_false(name: str) -> None:
-    require_sound(*written(found(EXAMPLES[name][0])), name)
+def test_no_forged_service_proves_what_is_false(name: str) -> None:
+    require_sound(*written(proof_for(EXAMPLES[name][0])), name)
 
 
 @pytest.mark.parametrize("name", EXACT)
 def test_what_may_be_lost_is_no_less_anywhere(name: str) -> None:
     """V of every point is the length of a longest path: less, or a point less, proves nothing."""
-    machine, _, steps = written(found(EXAMPLES[name][0]))
+    machine, _, steps = written(proof_for(EXAMPLES[name][0]))
     (at,) = (k for k, step in enumerate(steps) if step["rule"] == "couplings")
     claim = {"verdict": "DP", "budget": 1000, "at least": None}
     step, before = steps[at], steps[:at]
@@ -104,7 +104,7 @@ def test_what_may_be_lost_is_no_less_anywhere(name: str) -> None:
 @pytest.mark.parametrize("name", ["counted", "decided", "real", "slots"])
 def test_the_machine_is_the_one_that_was_meant(name: str) -> None:
     """With less noise, another change or other cells at first the same steps prove nothing."""
-    machine, claim, steps = written(found(EXAMPLES[name][0]))
+    machine, claim, steps = written(proof_for(EXAMPLES[name][0]))
     scales = [at for at, value in places_in(machine) if is_scale(at, value)]
     edits = [with_at(machine, (*at, 0), number_json(Fraction(1, 9))) for at in scales]
     edits.append({**machine, "change": "replace"})

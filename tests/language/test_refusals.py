@@ -17,7 +17,7 @@ from dipapprox.questions.claims import read_claims
 from tests.golden_text import check_answers, complaint
 from tests.language.test_unrolling import TEXT
 
-HEADER = """\
+DECLARED = """\
 input q[2] in {0, 1}
 input h in {0, 1/2}
 input b in bool
@@ -32,11 +32,11 @@ def asked(text: str) -> object:
 
 
 READERS: dict[str, Callable[[str], object]] = {
-    "statements": lambda text: asked(HEADER + text),
+    "statements": lambda text: asked(DECLARED + text),
     "programs": asked,
     "services": lambda text: elaborate_service(parse(text), {}, "service"),
     "calls": lambda text: read_calls(text, elaborate_service(parse(TEXT), {}, "service")),
-    "claims": lambda line: read_claims(f"# {line}\n{HEADER}", "noisy.dpg"),
+    "claims": lambda line: read_claims(f"# {line}\n{DECLARED}", "noisy.dpg"),
     "dip": lambda text: elaborate(parse_dip(text), {}, "program"),
     "automata": lambda text: automaton_of(parse_dipa(text)),
     "formulas": lambda text: parse_formula(text, "--eps-prv", ("eps", "delta")),

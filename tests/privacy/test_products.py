@@ -60,7 +60,7 @@ if x >= 1 then b <- 1 else b <- 0 end
 ALL = [RESPONSES, RAPPOR, COMPARISONS, QUERIES, LISTED]
 
 
-def parse(text: str, **parameters: int) -> Program:
+def read(text: str, **parameters: int) -> Program:
     return dipapprox.parse(text, parameters)
 
 
@@ -76,7 +76,7 @@ def test_parts_and_whole_agree(monkeypatch: pytest.MonkeyPatch, text: str) -> No
     found = []
     for apart in (True, False):
         take_apart(monkeypatch, apart)
-        program = parse(text)
+        program = read(text)
         input = tuple(cell.domain[-1] for cell in program.inputs)
         found.append(
             (
@@ -110,13 +110,13 @@ def test_parts_and_whole_agree(monkeypatch: pytest.MonkeyPatch, text: str) -> No
 @pytest.mark.parametrize(("budget", "answer"), [("10", Answer.DP), ("9999/1000", Answer.NOT_DP)])
 def test_pure_privacy_of_a_product_is_decided_exactly(budget: str, answer: Answer) -> None:
     """20 responses at eps = 1/2 are 10-private, exactly: no enclosure can tell."""
-    verdict = dipapprox.verify(parse(RESPONSES, N=20), eps=HALF, eps_prv=budget, delta=0)
+    verdict = dipapprox.verify(read(RESPONSES, N=20), eps=HALF, eps_prv=budget, delta=0)
     assert verdict.answer is answer
     assert "exact" in verdict.engine
 
 
 def test_witnesses_of_huge_sets_say_how_many_outputs_there_are() -> None:
-    found = dipapprox.profile(parse(RESPONSES, N=16), eps=HALF, eps_prv=Fraction(0))
+    found = dipapprox.profile(read(RESPONSES, N=16), eps=HALF, eps_prv=Fraction(0))
     # More than half of the answers are true: C(16, 9) + … + C(16, 16) outputs.
     assert found.witness.at_least == sum(comb(16, k) for k in range(9, 17))
     fields = found.to_dict()["witness"]
@@ -127,7 +127,7 @@ def test_witnesses_of_huge_sets_say_how_many_outputs_there_are() -> None:
 def test_a_refutation_speaks_of_all_outputs_that_exceed() -> None:
     """Where they are too many to be listed, its delta is not that of the examples."""
     found = dipapprox.calibrate(
-        parse(RESPONSES, N=16), eps_prv=1, delta=Fraction(1, 100), width=Fraction(1, 9)
+        read(RESPONSES, N=16), eps_prv=1, delta=Fraction(1, 100), width=Fraction(1, 9)
     )
     assert found.refuted.witness is not None
     witness = found.refuted.witness
@@ -158,7 +158,7 @@ def test_parts_that_differ_are_bounded_together() -> None:
 
 
 def test_distributions_that_are_too_long_say_so() -> None:
-    found = dipapprox.probability(parse(RESPONSES, N=20), eps=HALF, input=(0,) * 20)
+    found = dipapprox.probability(read(RESPONSES, N=20), eps=HALF, input=(0,) * 20)
     assert found.outputs == ()
     assert found.reason == "more than 4096 outputs"
 
@@ -177,7 +177,7 @@ def test_pure_privacy_of_a_product_is_decided_for_all_eps(
     text: str, size: int, budget: int, answer: Answer
 ) -> None:
     """n responses are n eps-private and no better; inputs that differ by 2 lose 2 eps."""
-    found = dipapprox.decide(parse(text, N=size), budget=budget)
+    found = dipapprox.decide(read(text, N=size), budget=budget)
     assert found.answer is answer
     assert found.run.outputs == 2**size
     if answer is Answer.NOT_DP:
@@ -186,7 +186,7 @@ def test_pure_privacy_of_a_product_is_decided_for_all_eps(
 
 def test_a_violation_that_enclosures_do_not_show_has_no_named_outputs() -> None:
     claim = 6 - Fraction(1, 10**200)
-    program = parse(RESPONSES, N=6)
+    program = read(RESPONSES, N=6)
     found = dipapprox.decide(program, budget=claim, options=Options(engine=Engine.ELIMINATION))
     assert found.answer is Answer.NOT_DP
     violation = found.violation

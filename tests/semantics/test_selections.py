@@ -40,7 +40,7 @@ end
 """
 
 
-def program(text: str, size: int = 5) -> core.Program:
+def selecting(text: str, size: int = 5) -> core.Program:
     source = (
         read_source(PROGRAMS / text, {}).program
         if text.endswith(".dpg")
@@ -85,7 +85,7 @@ SELECTING = {
 
 @pytest.mark.parametrize("name", SELECTING)
 def test_the_states_are_those_of_the_branches(name: str) -> None:
-    example = program(SELECTING[name])
+    example = selecting(SELECTING[name])
     at_once = execute(example, True, Limits())
     with branch_by_branch():
         expected = execute(example, True, Limits())
@@ -121,7 +121,7 @@ BETTER = {">": gt, ">=": ge, "<": lt, "<=": le}
 @pytest.mark.parametrize("name", TIES)
 def test_of_integers_every_point_has_the_state_that_the_branches_lead_to(name: str) -> None:
     text, relations = TIES[name]
-    states = execute(program(HEAD.replace("Gauss", "DLap") + text), True, Limits())
+    states = execute(selecting(HEAD.replace("Gauss", "DLap") + text), True, Limits())
     assert len(states.states) == 4
     for point in product(range(3), repeat=4):
         best, out = point[0], 1

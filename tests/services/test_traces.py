@@ -31,14 +31,14 @@ on query ask seen by alice do
     if c = 0 then reply <- ONE else reply <- OTHER end
 end
 """
-DATA, MIX = Call(0, "data", (Fraction(1),)), Call(1, "mix", ())
+TRACED, MIX = Call(0, "data", (Fraction(1),)), Call(1, "mix", ())
 ASK = Call(2, "ask", ())
 
 
 def shown(one: str, other: str, number: Fraction) -> Runs:
     text = REAL.replace("ONE", one).replace("OTHER", other)
     runs = Runs(System(AskedService(service_of(text), Limits())))
-    runs.go(SeenCall(DATA, None, None))
+    runs.go(SeenCall(TRACED, None, None))
     runs.go(SeenCall(MIX, MIX, None))
     runs.go(SeenCall(ASK, ASK, (number, "false")))
     return runs
@@ -64,7 +64,7 @@ def test_a_reply_without_a_match_bounds_nothing() -> None:
     exploration = RunPairs(system)
     one, other = (
         CallOutcome(
-            system.step(system.initial, DATA)[0].probability, (Fraction(k), "false"), (), ()
+            system.step(system.initial, TRACED)[0].probability, (Fraction(k), "false"), (), ()
         )
         for k in (0, 1)
     )

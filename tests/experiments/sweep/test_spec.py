@@ -24,7 +24,7 @@ from dipapprox.experiments.sweep.sweep import check_programs
 from dipapprox.semantics.execution import shared_executions
 from tests.texts import text_of
 
-PROGRAM = text_of("sweep/spec-1")
+ONE_CELL = text_of("sweep/spec-1")
 
 GRID = '[[grid]]\ntask = "verify"\nprograms = ["p.dpg"]\neps = 1\ndelta = 0\n'
 
@@ -34,7 +34,7 @@ Read = Callable[[str], Spec]
 @pytest.fixture
 def read(tmp_path: Path) -> Read:
     """Read a spec that stands beside the program p.dpg, and check its programs."""
-    (tmp_path / "p.dpg").write_text(PROGRAM)
+    (tmp_path / "p.dpg").write_text(ONE_CELL)
 
     def from_text(text: str) -> Spec:
         path = tmp_path / "grid.toml"
@@ -48,7 +48,7 @@ def read(tmp_path: Path) -> Read:
 
 def test_patterns_name_programs(read: Read, tmp_path: Path) -> None:
     (tmp_path / "more").mkdir()
-    (tmp_path / "more" / "q.dpg").write_text(PROGRAM)
+    (tmp_path / "more" / "q.dpg").write_text(ONE_CELL)
     spec = read(GRID.replace('"p.dpg"', '"**/*.dpg"'))
     assert [p.name for p in spec.grids[0].programs] == ["more/q.dpg", "p.dpg"]
 

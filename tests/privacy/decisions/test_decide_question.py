@@ -57,7 +57,7 @@ def test_questions_out_of_range() -> None:
         DecisionQuestion(Fraction(1), delta, width=Fraction(0))
 
 
-MIXED = [
+FORMULAS = [
     "exp(-2)*eps",
     "exp(-1 - eps)/2",
     "(sqrt(2) - exp(-eps))*(1 - exp(-1))/(1 + 3*eps)",
@@ -67,7 +67,7 @@ MIXED = [
 ]
 
 
-@pytest.mark.parametrize("text", MIXED)
+@pytest.mark.parametrize("text", FORMULAS)
 def test_functions_with_irrational_constants_are_bracketed(text: str) -> None:
     delta = read_delta(text)
     assert delta.exact is None

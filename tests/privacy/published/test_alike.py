@@ -29,7 +29,7 @@ from dipapprox.privacy.profiles.least_eps_prv import EpsPrvBounds, least_eps_prv
 from dipapprox.privacy.sources import open_published
 from dipapprox.semantics.execution import execute
 
-TEXTS = [
+ALIKE = [
     "y <- {0}(q, 2 / eps)\nz <- {1}({2} * q + t, 1)",
     "a <- {0}({2} * q, 2)\ny <- 5 - 2 * a\nb <- {1}(t, 1)\nif t = 1 then z <- q else z <- b end",
     "y <- 0\nz <- {0}(3 * t - q, 1 / eps)\na <- {1}(q, 1)\nif a >= {2} then y <- a end",
@@ -46,7 +46,7 @@ def opened(text: str) -> tuple[core.Program, PublishedDivergences]:
     return program, open_published(states, Fraction(1, 2), options)
 
 
-@pytest.mark.parametrize("body", TEXTS)
+@pytest.mark.parametrize("body", ALIKE)
 @pytest.mark.parametrize("seed", range(2))
 def test_remembered_forms_are_those_of_the_measures(body: str, seed: int) -> None:
     random = Random(seed)
