@@ -1,15 +1,32 @@
-"""Budgets that are asked often, and what ends a run early: told by a reason."""
+"""Limits, bounded memories, and numbers of any length."""
 
+import json
+import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
+from itertools import count
+from pathlib import Path
 from threading import Thread
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from dipapprox import limits
+import dipapprox
+from dipapprox import Claim, limits
+from dipapprox.arithmetic.enclosure import Enclosure, outward, rational
+from dipapprox.cache import Cache
+from dipapprox.digits import brief_text, exact_text, read_digits
 from dipapprox.errors import INTERRUPTED, NO_MEMORY, EarlyEnd, LimitReached, UserError
 from dipapprox.exponentials import ExponentialPolynomial, power
+from dipapprox.language.values import parse_rational
 from dipapprox.limits import Limits, ask, asking, limited
+from dipapprox.replays.any_file import check
+from dipapprox.replays.result import Outcome
+from tests.cli.running import run, run_json
+from tests.replays.certified import certificate
+from tests.schemas import check_schema
 
 
 def test_the_memory_is_looked_at_as_time_goes_by(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,3 +148,178 @@ def test_an_ordinary_end_has_none() -> None:
     with EarlyEnd() as end:
         pass
     assert end.reason is None and not end.interrupted
+
+
+# --- Bounded memories -----------------------------------------------------------------------------
+
+keys = st.integers(0, 12)
+
+
+@given(st.lists(keys, max_size=60), st.integers(1, 12))
+def test_values_are_those_of_their_keys_and_within_bounds(asked: list[int], capacity: int) -> None:
+    cache: Cache[int, int] = Cache(capacity)
+    for key in asked:
+        known = cache.get(key)
+        assert known in {None, 7 * key + 1}
+        assert cache.find(key, lambda key=key: 7 * key + 1) == 7 * key + 1
+        assert len(cache) <= capacity + 1
+
+
+@given(st.lists(keys, min_size=1, max_size=60), st.integers(1, 8))
+def test_half_of_what_was_used_last_is_known(asked: list[int], most: int) -> None:
+    cache: Cache[int, int] = Cache(2 * most)
+    for key in asked:
+        cache.find(key, lambda key=key: key + 1)
+    last = list(dict.fromkeys(reversed(asked)))[:most]
+    assert all(cache.get(key) == key + 1 for key in last)
+
+
+@given(st.lists(st.tuples(keys, st.integers(1, 9)), max_size=60), st.integers(1, 4))
+def test_costs_are_bounded_and_the_last_values_stay(put: list[tuple[int, int]], least: int) -> None:
+    cache: Cache[int, str] = Cache(10, len, least=least)
+    sizes: dict[int, int] = {}
+    for key, size in put:
+        sizes.setdefault(key, size)
+        cache.put(key, "x" * sizes[key])
+        kept = [value for each in sizes if (value := Cache.get(cache, each)) is not None]
+        assert len(kept) >= min(least, len(sizes))
+        assert len(cache) <= 2 * max(least, 10)
+
+
+def test_an_expensive_value_is_kept_alone() -> None:
+    cache: Cache[str, str] = Cache(4, len)
+    cache.put("a", "xx")
+    cache.put("b", "x" * 100)
+    assert cache.get("b") == "x" * 100
+    cache.put("c", "x" * 100)
+    cache.put("d", "x" * 100)
+    assert cache.get("b") is None
+    cache.clear()
+    assert cache.get("d") is None and len(cache) == 0
+
+
+@pytest.mark.usefixtures("eager")
+def test_threads_share_one() -> None:
+    cache: Cache[int, int] = Cache(8)
+    made = count()
+
+    def make(key: int) -> int:
+        next(made)
+        return key + 1
+
+    def use(start: int) -> bool:
+        wanted = ((start * k) % 11 for k in range(500))
+        return all(cache.find(key, lambda key=key: make(key)) == key + 1 for key in wanted)
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(use, range(1, 9)))
+    assert len(cache) <= 9
+    assert next(made) < 8 * 500
+
+
+# --- Numbers of any length become text, and back, without Python's limit and without changing it --
+
+Q = Fraction
+LARGE, LARGER = 10**990 + 7, 10**998 + 9
+
+
+@given(st.integers(0, 12_000), st.integers(-2, 2), st.booleans())
+def test_digits_are_those_of_python(bits: int, near: int, decimal: bool) -> None:
+    value = (10 ** (bits * 3 // 10) if decimal else 1 << bits) + near
+    text = exact_text(value)
+    assert ("-" if value < 0 else "") + text.lstrip("-") == text
+    assert read_digits(text.lstrip("-")) == abs(value)
+    if len(text) < 4000:
+        assert text == str(value)
+    assert exact_text(Q(value, 2)) == exact_text(Q(value, 2).numerator) + (
+        "" if value % 2 == 0 else "/2"
+    )
+
+
+def test_texts_of_huge_numbers() -> None:
+    limit = sys.get_int_max_str_digits()
+    huge = Q(10**9000 + 1, 3**9000)
+    numerator, denominator = exact_text(huge).split("/")
+    assert (read_digits(numerator), read_digits(denominator)) == (huge.numerator, huge.denominator)
+    assert rational(huge).endswith("…e4705")
+    low, high = outward(Enclosure(huge, huge + 1))
+    assert low < high
+    assert repr(Enclosure(huge, huge)).count("Fraction(") == 2
+    form = ExponentialPolynomial.constant(Q(1, 2))
+    assert eval(repr(form)) == form
+    assert len(repr(ExponentialPolynomial.constant(huge))) > 9000
+    assert parse_rational("1e" + "0" * 5000 + "3", "x") == 1000
+    assert parse_rational("-1e-" + "0" * 5000 + "3", "x") == Q(-1, 1000)
+    for text in ("1" * 5000, "0." + "1" * 5000, "1/" + "3" * 5000):
+        with pytest.raises(UserError, match="x is too long or too extreme"):
+            parse_rational(text, "x")
+    with pytest.raises(UserError, match="eps is too long"):
+        dipapprox.profile(dipapprox.parse(SUMS), eps=Q(10**5000), eps_prv=Q(1))
+    assert sys.get_int_max_str_digits() == limit
+
+
+SUMS = f"""
+input q in {{0, 1}}
+output out in {{0, 1, 2}}
+adjacent all
+x <- Lap(q * {LARGE}/{LARGER}, {LARGE}/({LARGER}*eps))
+y <- Lap(q, {LARGER}/({LARGE}*eps))
+w <- LapPlus(q, {LARGE + 2}/({LARGER - 2}*eps))
+out <- 0
+if x + y >= {LARGER}/{LARGE}*q then out <- 1 elif x >= w then out <- 2 end
+"""
+
+
+@pytest.fixture(name="path")
+def sums(tmp_path: Path) -> Path:
+    path = tmp_path / "sums.dpg"
+    path.write_text(SUMS, encoding="utf-8")
+    return path
+
+
+def test_answers_about_huge_numbers_are_written(path: Path) -> None:
+    program = dipapprox.parse(SUMS)
+    for eps in (Q(1), Q(1, LARGE)):
+        verdict = dipapprox.verify(program, eps=eps, delta=Q(1, 10))
+        assert json.loads(verdict.to_json())["eps"] == exact_text(eps)
+        assert "Verdict(" in repr(verdict)
+    status, fields = run_json("explain", str(path), "--closed-form")
+    check_schema("closed_form", fields)
+    assert status in (0, 3)
+    terms = [t for each in fields["closed_forms"] for o in each["outputs"] for t in o["terms"]]
+    assert max(len(c) for _, _, c in terms) > 4300
+    for words in (("--closed-form", "--format", "latex"), ("--eps", "1/9")):
+        status, text = run("explain", str(path), *words)
+        assert status in (0, 3) and text
+
+
+def test_certificates_about_tiny_probabilities_are_read(tmp_path: Path) -> None:
+    """The ends of their enclosures have thousands of places."""
+    path = tmp_path / "tail.dpg"
+    path.write_text(TAIL, encoding="utf-8")
+    fields = certificate(path, {}, Claim(Q(1), Q(0)))
+    assert check(json.dumps(fields)).outcome is Outcome.CONFIRMED
+    with pytest.raises(UserError, match="not JSON that can be read"):
+        check('{"format": ' + "1" * 5000 + "}")
+
+
+TAIL = """
+input q in {0, 8000}
+output out in {0, 1}
+adjacent all
+x <- DLap(q, 1 / eps)
+out <- 0
+if x >= 8000 then out <- 1 end
+"""
+"""Pr[out = 1] is about e^-8000, or above 1/2."""
+
+
+def test_long_numbers_are_written_briefly_for_people() -> None:
+    assert brief_text(Fraction(-3, 2)) == "-3/2"
+    assert brief_text(10**59) == str(10**59)
+    assert brief_text(Fraction(-3, 2 * 10**400)) == "-1.5e-400"
+    assert brief_text(3 * 10**400) == "3e400"
+    assert brief_text(Fraction(1, 3**200)) == f"1/{3**200}"
+    assert brief_text(7**999) == str(7**999)
+    assert brief_text(10**5000 + 1) == f"1{'0' * 39}… (5001 characters)"
+    assert (brief_text("name"), brief_text(None)) == ("name", "nothing")

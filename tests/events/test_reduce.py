@@ -1,10 +1,15 @@
-"""Reduction and normal forms keep the event: pointwise, in law, and whatever it is called."""
+"""Events: normal forms keep them, sums have their laws, and symmetries are true."""
 
+import cmath
+import math
 from collections import Counter
 from fractions import Fraction
 from functools import partial
-from itertools import product
+from itertools import combinations, combinations_with_replacement, product
+from math import prod
+from random import Random
 
+import pytest
 from event_strategies import (
     CONTINUOUS,
     SMALL,
@@ -18,6 +23,9 @@ from event_strategies import (
 )
 from hypothesis import given
 from hypothesis import strategies as st
+from pair_programs import UNEVEN_MAX, read
+from scipy.special import gamma
+from scrambled import Scrambled
 
 from dipapprox.events.canonical import canonical
 from dipapprox.events.event import Chosen, Event, Impossible, Independent, Star, spelled_out
@@ -29,7 +37,11 @@ from dipapprox.events.reduce import (
     sum_of_squares,
 )
 from dipapprox.events.solutions import IMPOSSIBLE, Solutions
+from dipapprox.events.sums import law_of
 from dipapprox.events.supports import is_possible
+from dipapprox.events.symmetry import CellSymmetry
+from dipapprox.exact.methods import Exact
+from dipapprox.language.core import Input, Listed, Program
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import (
     DISCRETE_LAPLACE,
@@ -39,8 +51,16 @@ from dipapprox.laws.families import (
     REFLECTED_EXPONENTIAL,
 )
 from dipapprox.laws.family import Family
+from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm, Symbol
 from dipapprox.linear.half_spaces import implies
+from dipapprox.numerics.integers.sums import IntegerSums
+from dipapprox.pairs.counters import plan_counters
+from dipapprox.pairs.walk import plan_walk
+from dipapprox.semantics.execution import execute
+from dipapprox.semantics.state import FinalStates
+from tests.texts import text_of
+from tests.thorough import part
 
 
 @given(st.data(), events())
@@ -64,11 +84,11 @@ def test_no_guard_left_is_implied_by_the_others(event: Event) -> None:
 
 @given(events(families=CONTINUOUS))
 def test_rewriting_keeps_the_law_of_the_guards(event: Event) -> None:
-    for _, part in connected_parts(event) or ():
-        rewritten = as_comparisons(part)
-        assert law_of_guards(rewritten) == law_of_guards(part)
-        assert len(rewritten.samples) <= len(part.samples)
-        assert _exponentials(part) == _exponentials(rewritten)
+    for _, connected in connected_parts(event) or ():
+        rewritten = as_comparisons(connected)
+        assert law_of_guards(rewritten) == law_of_guards(connected)
+        assert len(rewritten.samples) <= len(connected.samples)
+        assert _exponentials(connected) == _exponentials(rewritten)
 
 
 def _exponentials(event: Event) -> int:
@@ -244,3 +264,209 @@ def test_stars_are_possible_when_their_events_are(leaves: list[tuple[Family, int
     entries = Counter(2 * solutions.law(law) + upper for law, (_, _, upper) in pairs)
     bag = tuple(sorted(entries.items()))
     assert (solutions.star(solutions.law(laws[0]), bag) != IMPOSSIBLE) == is_possible(star)
+
+
+# --- Laws of sums against characteristic functions ------------------------------------------------
+
+ONE = Fraction(1)
+PAIRS = [*combinations_with_replacement(FAMILIES.values(), 2)]
+
+
+def characteristic(law: Distribution, t: float) -> complex:
+    """E[exp(i t X)], from the literature."""
+    b, turned = float(law.scale), cmath.exp(1j * t * float(law.mean))
+    match law.family.name:
+        case "Gauss":
+            value: complex = math.exp(-((b * t) ** 2) / 2)
+        case "Lap":
+            value = 1 / (1 + (b * t) ** 2)
+        case "LapPlus":
+            value = 1 / (1 - 1j * b * t)
+        case "LapMinus":
+            value = 1 / (1 + 1j * b * t)
+        case "DLap":
+            p = math.exp(-1 / b)
+            value = (1 - p) ** 2 / (1 - 2 * p * math.cos(t) + p * p)
+        case "Logistic":
+            value = math.pi * b * t / math.sinh(math.pi * b * t)
+        case "Gumbel" | "GumbelMinus" as name:
+            value = complex(gamma(1 - 1j * b * t * (1 if name == "Gumbel" else -1)))
+        case "DGauss":
+            weights = {k: math.exp(-((k / b) ** 2) / 2) for k in range(-40, 41)}
+            total = sum(w * math.cos(k * t) for k, w in weights.items())
+            value = total / sum(weights.values())
+    return turned * value
+
+
+@pytest.mark.parametrize(("first", "second"), PAIRS)
+def test_the_law_of_a_sum_is_that_of_its_terms(first: Family, second: Family) -> None:
+    for a, b, c in product((1, 2), (1, -1, -2), (1, -1)):
+        laws = (
+            Distribution(first, ONE, Fraction(2)),
+            Distribution(second, Fraction(-3), ONE),
+            Distribution(first, Fraction(4), Fraction(1, 2)),
+        )
+        form = LinearForm.of({0: Fraction(a), 1: Fraction(b), 2: Fraction(c)})
+        law = law_of(form, laws)
+        assert len(law.terms) + bool(law.variance) <= 3
+        for t in (0.1, 0.7, 2.0):
+            wanted = math.prod(
+                (characteristic(laws[int(k)], float(x) * t) for k, x in form.terms), start=1 + 0j
+            )
+            found = cmath.exp(1j * t * float(law.mean) - float(law.variance) * t * t / 2)
+            for factor, term in law.terms:
+                found *= characteristic(term, float(factor) * t)
+            assert cmath.isclose(found, wanted, rel_tol=1e-12)
+
+
+def law(random: Random, half: bool, family: Family = DISCRETE_LAPLACE) -> Distribution:
+    mean = random.randint(-2, 2) + Fraction(half, 2)
+    return Distribution(family, mean, Fraction(random.randint(1, 3), random.randint(1, 2)))
+
+
+def star(random: Random, *families: Family) -> Star:
+    def leaves(least: int) -> tuple[tuple[Distribution, int], ...]:
+        own = {law(random, True, random.choice(families)) for _ in range(random.randint(least, 2))}
+        return tuple((each, random.randint(1, 3)) for each in own)
+
+    return Star(law(random, False, families[0]), leaves(1), leaves(1))
+
+
+def probability(found: Star) -> float:
+    """Add up over the centre."""
+
+    def mass(each: Distribution, value: float) -> float:
+        q = 2.718281828459045 ** (-1 / float(each.scale))
+        return (1 - q) / (1 + q) * q ** abs(value - float(each.mean))
+
+    def below(each: Distribution, value: int) -> float:
+        return sum(mass(each, value - k - 0.5) for k in range(80))
+
+    def above(each: Distribution, value: int) -> float:
+        return sum(mass(each, value + k + 0.5) for k in range(80))
+
+    return sum(
+        mass(found.centre, c)
+        * prod(below(each, c) ** n for each, n in found.below)
+        * prod(above(each, c) ** n for each, n in found.above)
+        for c in range(-60, 61)
+    )
+
+
+@pytest.mark.parametrize("seed", part(range(8), 2))
+def test_sums_and_closed_forms_are_the_sum_over_the_centre(seed: int) -> None:
+    example = star(Random(seed), DISCRETE_LAPLACE)
+    (exact,) = Exact().enclose([example], 50, Limits())
+    (summed,) = IntegerSums().enclose([example], 50, Limits())
+    assert exact.meets(summed)
+    assert summed.width <= Fraction(1, 2**50)
+    assert abs(float(summed.lower) - probability(example)) < 1e-9
+
+
+# --- Swaps of cells -------------------------------------------------------------------------------
+
+
+def swapped(input: Input, first: int, second: int) -> Input:
+    values = list(input)
+    values[first], values[second] = values[second], values[first]
+    return tuple(values)
+
+
+@st.composite
+def alike(draw: st.DrawFn) -> Program:
+    """Three or four queries that are treated nearly alike: some swaps hold, some nearly do."""
+    size = draw(st.integers(3, 4))
+    odd = st.sampled_from([1, 1, 1, 1, 1, 2])
+    lines = [f"input q[{size}] in {{0, 1}}", "output out[2] in 0..9", "adjacent all"]
+    lines += ["out[1] <- 0", "out[2] <- 0", "t <- Gauss(0, 1 / eps)"]
+    for i in range(1, size + 1):
+        lines.append(f"r[{i}] <- Gauss({draw(odd)} * q[{i}], {draw(odd)} / eps)")
+    index = st.integers(1, size)
+    depth = 0
+    for number in range(1, draw(st.integers(1, 5)) + 1):
+        left = f"r[{draw(index)}] {draw(st.sampled_from(['>=', '<']))}"
+        right = draw(st.sampled_from(["t", "1", f"r[{draw(index)}]", f"q[{draw(index)}]"]))
+        condition = draw(st.sampled_from([f"{left} {right}", f"q[{draw(index)}] = 1"]))
+        lines += [f"if {condition} then", f"out[{draw(st.integers(1, 2))}] <- {number}"]
+        if draw(st.booleans()):
+            lines.append("else")
+        depth += 1
+        if draw(st.booleans()):
+            lines.append("end")
+            depth -= 1
+    if draw(st.booleans()):
+        lines.append("out[2] <- argmax(r)")
+    return read("\n".join(lines + ["end"] * depth) + "\n")
+
+
+@given(alike(), st.booleans())
+def test_what_is_found_in_random_programs_is_true(program: Program, merge: bool) -> None:
+    check_swaps(execute(program, merge, Limits()))
+
+
+def check_swaps(states: FinalStates) -> None:
+    """Made-up probabilities of events agree only where the events do."""
+    cells = states.program.inputs
+    source, symmetry = Scrambled(states, 3), CellSymmetry(states)
+    law = {input: source.distribution(input, 0) for input in product(*(c.domain for c in cells))}
+    for first, second in combinations(range(len(cells)), 2):
+        swap = symmetry.swap(first, second)
+        if swap is None:
+            assert cells[first].domain != cells[second].domain
+            continue
+        matched = [output for output, found in enumerate(swap.matched) if found]
+        before = sorted(tuple(law[input][o].lower for input in law) for o in matched)
+        after = sorted(
+            tuple(law[swapped(input, first, second)][o].lower for input in law) for o in matched
+        )
+        assert before == after
+        for output in (output for output, found in enumerate(swap.fixed) if found):
+            for input in law:
+                assert law[input][output] == law[swapped(input, first, second)][output]
+    for output, relevant in enumerate(symmetry.relevant):
+        for input in law:
+            values = [v if k in relevant else cells[k].domain[0] for k, v in enumerate(input)]
+            assert law[input][output] == law[tuple(values)][output]
+
+
+RESPONSES = text_of("pairs/symmetry-5")
+"""Randomised response: every state needs choices of three sites."""
+
+INTEGER_VECTOR = text_of("pairs/symmetry-6")
+"""Sparse vector with discrete noise."""
+
+MIXED = """
+input  q[3] in {0, 1}
+output out in 0..3
+adjacent all
+for i in 1..3 do
+    b[i] <- choose { q[i] : 2 / 3, 0 : 1 / 3 }
+    z[i] <- DLap(q[i], 1 / eps)
+end
+if b[1] + b[2] >= 2 then
+    out <- 1
+elif z[1] = z[3] or b[3] = 1 then
+    out <- 2
+elif z[2] < z[3] then
+    out <- 3
+else
+    out <- 0
+end
+"""
+"""Some swaps hold for some outputs only."""
+
+
+@pytest.mark.parametrize("source", [RESPONSES, INTEGER_VECTOR, MIXED])
+@pytest.mark.parametrize("merge", [True, False])
+def test_what_is_found_with_choices_and_integers_is_true(source: str, merge: bool) -> None:
+    check_swaps(execute(read(source), merge, Limits()))
+
+
+def test_too_many_counters_are_refused() -> None:
+    program = read(UNEVEN_MAX)
+    assert not isinstance(program.adjacency, Listed)
+    walk = plan_walk(program.inputs, program.adjacency)
+    assert walk is not None
+    symmetry = CellSymmetry(execute(program, True, Limits()))
+    assert plan_counters(symmetry, program.inputs, walk, 50) is None
+    assert plan_counters(symmetry, program.inputs, walk, 80) is not None

@@ -1,21 +1,30 @@
-"""What is no number, machine, claim or step is refused, soon, and never a crash."""
+"""What is no number, machine, claim, step or proof is refused, soon, and never a crash."""
 
 import contextlib
 from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import pytest
 
+from dipapprox.kernel import compositions
 from dipapprox.kernel.compositions import read_pipeline
-from dipapprox.kernel.errors import BadProof, NotProved, Refused
+from dipapprox.kernel.errors import BadProof, NotProved, Refused, Refuted
 from dipapprox.kernel.forward import Run
+from dipapprox.kernel.judgements import Distributions, Judgement, Private
+from dipapprox.kernel.losses import Losses
 from dipapprox.kernel.machine import read_input, read_machine
 from dipapprox.kernel.nodes import Graph
+from dipapprox.kernel.proofs import Proof, growth_bound, largest_of
 from dipapprox.kernel.reading import as_number
 from dipapprox.kernel.replay import read_claim, replay
 from dipapprox.kernel.rounds import read_rounds
+from dipapprox.kernel.rules import violation
 from dipapprox.kernel.signs import Signs
+from dipapprox.proof_steps.machines import number_json
 from kernel.machines import ONE, RUN, Json, cell, finite, private
+from kernel.pipelines import ball, losses, steps_of
 from kernel.streams import say, stream
 
 X, OUT = cell("x"), cell("o")
@@ -214,3 +223,179 @@ def test_named_values_are_only_equal_or_not(
         return
     with pytest.raises(NotProved):
         run.outcomes([()])
+
+
+# --- Proofs of numbers with one thing wrong -------------------------------------------------------
+
+NEAR = {"norm": "linf", "radius": 1}
+EMPTY = finite([], inputs=[["q", [0, 1]]], adjacency=NEAR)
+
+# --- numbers of one eps --------------------------------------------------------------------------
+
+
+def response(adjacency: Json) -> Json:
+    """Randomised response of three values: the true one with probability 1/2."""
+    values, body = [0, 1, 2], []
+    for q in values:
+        options = [[o, "1/2" if o == q else "1/4"] for o in values]
+        body.append(["if", ["=", cell("q"), q], [["choose", cell("o"), options, False]], []])
+    return finite(body, inputs=[["q", values]], outputs=[["o", values]], adjacency=adjacency)
+
+
+def violated(delta: Json, pairs: Json = None, run: Json = RUN, **changed: Json) -> Judgement:
+    """That 0 and 1 differ by more than delta at eps_prv = 0; their distance is 1/4."""
+    stated = {"eps_prv": 0, "delta": delta}
+    claim = {"verdict": "Not_DP", "eps": 1, "pairs": pairs, **stated}
+    step = {"rule": "violation", "from": [0], "input": [0], "adjacent": [1], "outputs": [[0]]}
+    return replay(response(NEAR), claim, [run, {**step, **stated, **changed}])
+
+
+@pytest.mark.parametrize(
+    ("delta", "changed", "why"),
+    [
+        ("1/4", {}, "not above delta"),
+        ("249/1000", {"outputs": [[0], [0]]}, "an output twice"),
+        ("249/1000", {"adjacent": [2]}, "not adjacent"),
+        ("249/1000", {"pairs": [[[0], [2]]]}, "not listed"),
+        ("1/5", {"run": RUN | {"inputs": [[0]]}}, "no distribution"),
+    ],
+)
+def test_a_set_that_is_likelier(delta: Json, changed: Json, why: str) -> None:
+    assert violated("249/1000")
+    assert violated("249/1000", [[[0], [2]]], adjacent=[2])
+    with pytest.raises((BadProof, Refuted), match=why):
+        violated(delta, **changed)
+
+
+@pytest.mark.parametrize("bits", [40, None])
+def test_all_sets_are_as_likely(bits: int | None) -> None:
+    """The distance is 1/4 for every pair: a hair less is refused, and just so much proved."""
+    run = RUN | {"bits": bits}
+    most = "250001/1000000" if bits else "1/4"
+    assert replay(*private(response(NEAR), run, 0, most))
+    with pytest.raises(Refuted, match="not known to bound"):
+        replay(*private(response(NEAR), run, 0, "249999/1000000"))
+
+
+@pytest.mark.parametrize("eps_prv", [Fraction(1, 3), Fraction(70)])
+@pytest.mark.parametrize("places", [2, 40])
+def test_growth_is_rounded_to_its_side(eps_prv: Fraction, places: int) -> None:
+    low, high = (growth_bound(eps_prv, places, above=side) for side in (False, True))
+    assert high - low == Fraction(1, 1 << places)
+    # e ** eps_prv between, by its series with a bound of what is left out.
+    found, term = Fraction(0), Fraction(1)
+    for k in range(1, 3 * int(eps_prv) + 60):
+        found, term = found + term, term * eps_prv / k
+    assert low < found < found + 2 * term < high
+
+
+def test_growth_has_a_limit() -> None:
+    assert growth_bound(Fraction(1000), 2, above=True)
+    with pytest.raises(Refused, match="eps_prv is above"):
+        growth_bound(Fraction(10001, 10), 2, above=True)
+
+
+@pytest.mark.parametrize(
+    ("likely", "unlikely", "eps_prv", "delta"),
+    [
+        # The first output has at least 4/16, the second one at most 12/16.
+        ((4, 12), (0, 0), 0, "1/2"),
+        ((16, 16), (0, 12), 0, "1/2"),
+        # In sixteenths e is between 43 and 44: 16 - 44/16 * 4 = 5.
+        ((16, 16), (4, 4), 1, "51/160"),
+    ],
+)
+def test_violations_are_those_of_bounds(
+    likely: Json, unlikely: Json, eps_prv: Json, delta: Json
+) -> None:
+    low, high = ({(k,): row[side] for k, row in enumerate((likely, unlikely))} for side in (0, 1))
+    bounds = {input: ((low[input], 0), (high[input], 16)) for input in low}
+    found = Distributions(Fraction(1), 4, ((0,), (1,)), bounds)
+    step = {"input": [0], "adjacent": [1], "outputs": [[0]], "eps_prv": eps_prv}
+    about = Proof(read_machine(EMPTY), None)
+    with pytest.raises(Refuted, match="is not above delta"):
+        violation(about, {**step, "delta": delta}, found)
+    assert violation(about, {**step, "delta": 0}, found)
+
+
+# --- compositions --------------------------------------------------------------------------------
+
+TWICE: Json = {"what": RESPONSE, "subsample": None, "times": 2}
+GIVEN: Json = {"adjacency": "add/remove", "runs": [TWICE]}
+
+
+def test_deltas_are_those_of_the_losses() -> None:
+    whole: Json = {"parts": None, "eps": None}
+    for kept, reason in ((True, "is larger"), (False, "not larger")):
+        steps = steps_of(GIVEN, kept, Fraction(1, 4), 16)[0]
+        found = losses(GIVEN, steps).losses.delta(Fraction(1, 2))
+
+        def concluded(
+            delta: Fraction, side: bool = kept, own: Json = steps, **changed: Json
+        ) -> Any:
+            stated = {"eps_prv": "1/2", "delta": number_json(delta)}
+            pair = {} if side else {"input": None, "adjacent": None}
+            rule = "private composition" if side else "violated composition"
+            last = {"rule": rule, "from": [len(own) - 1], **whole, **pair, **stated, **changed}
+            return replay(GIVEN, {"verdict": "DP" if side else "Not_DP", **stated}, [*own, last])
+
+        hair = Fraction(1 if kept else -1, 10**9)
+        assert concluded(found if kept else found + hair)
+        with pytest.raises(Refuted, match=reason):
+            concluded(found - hair if kept else found)
+        with pytest.raises(BadProof, match="no losses from"):
+            concluded(Fraction(99, 100) if not kept else Fraction(0), side=not kept)
+        for of_machines in ({"eps": 1}, {"parts": []}):
+            with pytest.raises(BadProof, match="no parts and no eps"):
+                concluded(found + hair, **of_machines)
+
+
+@pytest.mark.parametrize(
+    "change", [{"step": Fraction(1, 8)}, {"places": 9}, {"others": (128, 127)}]
+)
+def test_losses_of_two_kinds_do_not_add_up(change: dict[str, Any]) -> None:
+    one = Losses(Fraction(1, 4), Fraction(0), 0, (128, 127), 1, 8)
+    assert one.composed(one, (0, 0))
+    with pytest.raises(BadProof, match="on two grids"):
+        one.composed(replace(one, **change), (0, 0))
+
+
+def test_a_pair_of_a_program_is_had_in_both_orders() -> None:
+    """What bounds delta one way says nothing of the other."""
+    one, other = (0,), (1,)
+    there = Private(Fraction(1), Fraction(0), Fraction(1, 4), ((one, other),))
+    looser = replace(there, delta=Fraction(1, 3))
+    with pytest.raises(BadProof, match="without its reverse"):
+        compositions._reversible(read_machine(EMPTY), frozenset({(one, other)}))
+    way = {"pairs": [[[0], [1]]], "one way": True}
+    with pytest.raises(BadProof, match="without its reverse"):
+        compositions._reversible(read_machine({**EMPTY, "adjacency": way}), None)
+    both = replace(there, pairs=((one, other), (other, one)))
+    loose = replace(looser, pairs=both.pairs)
+    for known in ([both, loose], [loose, both]):
+        found = compositions._known(both, known).most(Fraction(0))
+        assert found.overlaps(ball(Fraction(1, 4)))
+        assert found < ball(Fraction(26, 100))
+    with pytest.raises(BadProof, match="for the same pairs"):
+        compositions._known(both, [there])
+
+
+def test_bounds_of_all_sets_use_the_ends_that_are_worst() -> None:
+    found = Distributions(
+        Fraction(1),
+        4,
+        ((0,), (1,), (2,)),
+        {(0,): ([8, 3, 2], [9, 4, 3]), (1,): ([2, 5, 6], [3, 6, 7])},
+    )
+    # At eps_prv = 0 upper bounds of one against lower bounds of the other.
+    assert largest_of(found, Fraction(0))((0,), (1,)) == 9 - 2
+    assert largest_of(found, Fraction(0))((1,), (0,)) == (6 - 3) + (7 - 2)
+    # Where no difference is positive the largest is meant: that of a set of one output.
+    assert largest_of(found, Fraction(10))((0,), (1,)) == 9 - growth(10) * 2 // 16
+    with pytest.raises(Refuted, match="no distribution"):
+        largest_of(found, Fraction(0))((0,), (2,))
+
+
+def growth(eps_prv: int) -> int:
+    """A lower bound of e ** eps_prv in units of 1/16."""
+    return int(growth_bound(Fraction(eps_prv), 4, above=False) * 16)

@@ -6,7 +6,7 @@ from fractions import Fraction
 from functools import cache
 
 from dipapprox import Options
-from dipapprox.pairs.adjacency import AllPairs, OrderedPairs
+from dipapprox.pairs.selections import AllPairs, OrderedPairs
 from dipapprox.privacy.decisions.decider import decide
 from dipapprox.privacy.decisions.decision import Decision
 from dipapprox.privacy.decisions.delta import read_delta

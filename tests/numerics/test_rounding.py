@@ -1,18 +1,21 @@
-"""Numbers in and out: exact or rounded outwards, in balls, in doubles and as people read them."""
+"""Numbers and formulas, in and out: exact or rounded outwards, against decimals."""
 
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from flint import arb
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from dipapprox.arithmetic import rounding
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.arithmetic.precision import exact_fraction, precision, to_ball, to_enclosure
 from dipapprox.arithmetic.rounding import Array
+from dipapprox.language.formula import Formula, parse_formula
+from dipapprox.numerics.formula_values import Jet, Undefined, eps_jet, evaluate
 from dipapprox.numerics.powers import logarithm
+from tests.formula_strategies import exact, formulas, rational_formulas
 
 UNIT = st.just(0.0) | st.floats(rounding.FLOOR, 1) | st.integers(0, 900).map(lambda k: 2.0**-k)
 ARRAYS = st.lists(UNIT, min_size=1, max_size=12).map(lambda values: np.array(values))
@@ -40,10 +43,10 @@ def test_products_and_sums(left: Array, right: Array) -> None:
         (rounding.sum_below(left, right), rounding.sum_above(left, right)),
     ]
     for k, (a, b) in enumerate(zip(map(Fraction, left), map(Fraction, right), strict=True)):
-        for exact, (low, high) in zip((a * b, a + b), results, strict=True):
-            assert Fraction(low[k]) <= exact <= Fraction(high[k])
+        for true, (low, high) in zip((a * b, a + b), results, strict=True):
+            assert Fraction(low[k]) <= true <= Fraction(high[k])
             assert all(end == 0 or end >= rounding.FLOOR for end in (low[k], high[k]))
-            if exact >= 2 * Fraction(rounding.FLOOR):
+            if true >= 2 * Fraction(rounding.FLOOR):
                 assert high[k] <= np.nextafter(np.nextafter(low[k], np.inf), np.inf)
         if a in (0, 1) or b in (0, 1):
             assert results[0][0][k] == results[0][1][k] == a * b
@@ -135,3 +138,86 @@ def test_logarithms_near_one_keep_their_digits() -> None:
     assert logarithm(Fraction(1), 50).width == 0
     with pytest.raises(ValueError, match="needs a number > 0"):
         logarithm(Fraction(0), 50)
+
+
+# --- Values and derivatives of formulas -----------------------------------------------------------
+
+BITS = 120
+points = st.fractions(Fraction(1, 20), Fraction(5), max_denominator=50)
+
+
+def at(formula: Formula, low: Fraction, high: Fraction | None = None) -> Jet:
+    return evaluate(formula, {"eps": eps_jet(low, low if high is None else high)}, BITS)
+
+
+def parse(text: str) -> Formula:
+    return parse_formula(text, "--delta", ("eps",))
+
+
+@given(rational_formulas, points)
+def test_rational_formulas_are_exact_at_points(formula: Formula, eps: Fraction) -> None:
+    expected = exact(formula, eps)
+    if expected is None:
+        with pytest.raises(Undefined) as caught:
+            at(formula, eps)
+        assert caught.value.certain
+    else:
+        assert at(formula, eps).value == Enclosure.exact(expected)
+
+
+@given(formulas, points, points, st.fractions(0, 1, max_denominator=16))
+def test_intervals_contain_the_values_at_their_points(
+    formula: Formula, first: Fraction, second: Fraction, place: Fraction
+) -> None:
+    low, high = min(first, second), max(first, second)
+    try:
+        jet = at(formula, low, high)
+    except Undefined:
+        assume(False)
+    inside = low + place * (high - low)
+    found = at(formula, inside)
+    assert found.value.meets(jet.value)
+    assert jet.value.lower <= found.value.upper
+    if found.value.width == 0:
+        assert found.value.lower in jet.value
+    if jet.slopes is None or low == high:
+        return
+    # Taylor's theorem from `low`, with the second derivative anywhere in its enclosure.
+    step = inside - low
+    start = at(formula, low)
+    for derivative in (0, 1):
+        assert start.slopes[derivative].meets(jet.slopes[derivative])
+    corners = [
+        value + step * slope + step * step / 2 * bend
+        for value in (start.value.lower, start.value.upper)
+        for slope in (start.slopes[0].lower, start.slopes[0].upper)
+        for bend in (jet.slopes[1].lower, jet.slopes[1].upper)
+    ]
+    assert found.value.meets(Enclosure(min(corners), max(corners)))
+
+
+@pytest.mark.parametrize(
+    ("text", "low", "high", "certain"),
+    [
+        ("1/(eps - 1)", 1, 1, True),
+        ("1/(eps - 1)", 0, 2, False),
+        ("log(eps - 2)", 1, 2, True),
+        ("log(eps - 1)", 0, 2, False),
+        ("sqrt(eps - 3)", 1, 2, True),
+        ("sqrt(eps - 1)", 0, 2, False),
+        ("(eps - 3)^0.5", 1, 2, True),
+        ("exp(10^5)", 1, 2, True),
+        ("eps^(10^6)", 1, 2, True),
+    ],
+)
+def test_undefined(text: str, low: int, high: int, certain: bool) -> None:
+    with pytest.raises(Undefined) as caught:
+        at(parse(text), Fraction(low), Fraction(high))
+    assert caught.value.certain is certain
+    assert caught.value.span is not None
+
+
+@pytest.mark.parametrize("text", ["((1 + eps)^600)^600", "exp(eps*9000)^9000", "3^9999^2"])
+def test_huge_values_are_refused_at_once(text: str) -> None:
+    with pytest.raises(Undefined):
+        at(parse(text), Fraction(1, 7))

@@ -1,13 +1,36 @@
-"""Programs for any number of rounds: known budgets, the same as automata, places of refusals."""
+"""Any number of rounds: known budgets, automata, and whether what is published tells the steps."""
 
+import json
+import random
 from fractions import Fraction
+from functools import cache
+from itertools import product
+from math import log
+from typing import Any
 
 import pytest
+from scipy.stats import dlaplace
 
 import dipapprox
-from dipapprox import Answer, Limits, Options, SourceError, StreamProof
+from dipapprox import Answer, Limits, Options, SourceError, StreamProof, UserError
+from dipapprox.automata.benchmarks import range_text, sparse_vector_text
+from dipapprox.automata.determined import Looks, is_determined
+from dipapprox.automata.model import Automaton, ControlState, LaplaceNoise, Transition
+from dipapprox.automata.orders import unordered
+from dipapprox.automata.runs import Segment
+from dipapprox.automata.structures import holds
+from dipapprox.automata.unfolding import UnfoldedEdge, Unfolding, unfolding
+from dipapprox.proofs import prove_automaton
+from dipapprox.proofs.automaton_proof import Stops
+from dipapprox.proofs.replayed import with_proof
+from dipapprox.rounds.visible import END, Seen, tells_steps
+from tests.automata import examples
+from tests.automata.examples import automaton
+from tests.automata.random_automata import random_automaton
 from tests.golden_text import check_answers, complaint
+from tests.schemas import check_schema, validator
 from tests.texts import text_of
+from tests.thorough import part
 
 
 def for_all(path: str, **parameters: int) -> StreamProof:
@@ -173,3 +196,250 @@ def test_a_limit_ends_in_unknown() -> None:
     options = Options(limits=Limits(states=50))
     proof = dipapprox.prove(dipapprox.parse(endless), options=options)
     assert proof.answer is Answer.UNKNOWN and "50" in str(proof.reason)
+
+
+# --- Whether what is published tells the steps ----------------------------------------------------
+
+GRAPH = {0: [(0, 0), (1, 1), (2, 2)], 1: [(3, 1)], 2: [(4, 3)], 3: []}
+Graph = dict[int, list[tuple[int, int]]]
+
+
+def runs_in(graph: Graph) -> Unfolding:
+    """What has these steps, each with where it leads."""
+    edges = [UnfoldedEdge(node, step, to) for node, row in graph.items() for step, to in row]
+    return unfolding(Automaton((), (), ()), [(0, unordered(0))] * len(graph), edges)
+
+
+def is_told(
+    whole: Unfolding, looks: Looks, run: tuple[int, ...], cycles: tuple[range, ...] = ()
+) -> bool:
+    segments = [Segment(each.start, each.stop) for each in cycles]
+    return is_determined(whole, looks, run, segments)
+
+
+SEEN = ((), ("a",), ("b",), ("c",), ("c", "exit"))
+
+
+@pytest.mark.parametrize(
+    ("run", "cycles", "told"),
+    [
+        ((1, 3), (), True),
+        ((1, 3, 3), (range(1, 2),), True),
+        ((2, 4), (), True),
+        ((2,), (), True),
+        ((1, 3), (range(1),), False),  # it does not lead back
+    ],
+)
+def test_runs_are_told_where_no_step_is_silent(
+    run: tuple[int, ...], cycles: tuple[range, ...], told: bool
+) -> None:
+    graph: Graph = {**GRAPH, 0: GRAPH[0][1:]}
+    assert is_told(runs_in(graph), SEEN, run, cycles) == told
+    both = (*SEEN[:2], ("a",), *SEEN[3:])  # 1 and 2 look alike; only 4 ends
+    assert is_told(runs_in(graph), both, (2, 4), ())
+    assert not is_told(runs_in(graph), both, (1, 3), ())
+
+
+NUMBER_OR_NOISE = """
+stream q in real
+publishes {0, 1}
+adjacent linf 1
+forever do
+    read q
+    r <- DLap(q, 1 / eps)
+    if r > 1 then
+        read q
+        s <- DLap(q, 1 / eps)
+        if s > 1 then
+            publish 0
+            exit
+        end
+    end
+    publish DLap(0, 1 / eps)
+    exit
+end
+"""
+
+
+def test_an_integer_that_is_published_may_be_noise() -> None:
+    """0 is seen in both ways: 3/2 is not refuted, as no two inputs lose it."""
+
+    @cache
+    def chances(first: int, second: int) -> list[float]:
+        above = [dlaplace.sf(1 - q, 1.0) for q in (first, second)]
+        both = above[0] * above[1]
+        return [both + (1 - both) * dlaplace.pmf(0, 1.0), (1 - both) * dlaplace.pmf(1, 1.0)]
+
+    places = range(-12, 13)
+    lost = max(
+        abs(log(p / q))
+        for u, v in product(places, places)
+        for du, dv in product((-1, 0, 1), repeat=2)
+        for p, q in zip(chances(u, v), chances(u + du, v + dv), strict=True)
+    )
+    assert lost < 1.5
+    assert (
+        dipapprox.prove(dipapprox.parse(NUMBER_OR_NOISE), budget="3/2").answer
+        is not dipapprox.Answer.NOT_DP
+    )
+    name = NUMBER_OR_NOISE.replace("{0, 1}", "{a, b}").replace("publish 0", "publish a")
+    assert dipapprox.prove(dipapprox.parse(name), budget="3/2").answer is dipapprox.Answer.NOT_DP
+
+
+def random_graph(seed: int) -> tuple[Automaton, list[Seen]]:
+    """A graph with words for its edges; the last state is the end."""
+    chance = random.Random(seed)
+    count = chance.randint(2, 4)
+    noise = LaplaceNoise(Fraction(1))
+    states = tuple(ControlState(f"q{k}", True, noise) for k in range(count))
+    transitions, seen = [], list[Seen]()
+    for source in range(count - 1):
+        for _ in range(chance.randint(1, 3)):
+            target = chance.randrange(count)
+            shown = tuple(chance.choice("ab") for _ in range(chance.choice((0, 1, 1, 1, 2))))
+            if target == count - 1:
+                shown += (END,)
+            word = f"{source}{len(transitions)}"
+            transitions.append(Transition(source, 0, 0, target, word, 0))
+            seen.append(shown)
+    return Automaton((), states, tuple(transitions)), seen
+
+
+def runs(automaton: Automaton, length: int) -> list[tuple[int, ...]]:
+    """All runs of so many steps, or fewer that have ended."""
+    leaving = automaton.leaving()
+    found: list[tuple[int, ...]] = [()]
+    for _ in range(length):
+        longer: list[tuple[int, ...]] = []
+        for run in found:
+            state = automaton.transitions[run[-1]].target if run else 0
+            after = [(*run, index) for index in leaving[state]]
+            longer += after or [run]
+        found = longer
+    return found
+
+
+def published(run: tuple[int, ...], seen: list[Seen]) -> Seen:
+    return tuple(each for index in run for each in seen[index])
+
+
+@pytest.mark.parametrize("seed", part(range(300), 6))
+def test_runs_that_publish_the_same_are_found(seed: int) -> None:
+    """If steps are told, ended runs that publish the same took steps that look alike."""
+    automaton, seen = random_graph(seed)
+    if not tells_steps(automaton, seen):
+        return
+    words: dict[Seen, set[tuple[Seen, ...]]] = {}
+    for run in runs(automaton, 7):
+        if run and seen[run[-1]][-1:] == (END,):
+            words.setdefault(published(run, seen), set()).add(tuple(seen[k] for k in run))
+    assert all(len(alike) == 1 for alike in words.values())
+
+
+# --- Answers about automata -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("text", "least"), [(range_text(8), 1), (sparse_vector_text(20), 1)])
+def test_large_automata_have_short_proofs_of_their_least_budget(text: str, least: int) -> None:
+    """All shifts of 16 values would be 43 million; 20 positives share all that came before."""
+    named = prove_automaton.NamedAutomaton("large", automaton(text))
+    found = prove_automaton.prove_automaton(named, None, Stops.HIDDEN, Limits())
+    proved = with_proof(found, Limits())
+    assert proved.lower == proved.upper == least
+    claim = {"verdict": "DP", "budget": least, "at least": least}
+    assert proved.written.claim == claim
+    assert len(json.dumps(proved.written.steps)) < 60_000
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        (examples.DISCLOSING, "DC"),
+        (examples.NUM_RANGE_1, "PV"),
+        (examples.LEAKING_CYCLE, "LC"),
+        (examples.TWO_RANGE_1, "LP"),
+    ],
+)
+def test_structures_are_said_in_words_and_drawn(text: str, code: str) -> None:
+    proof = dipapprox.prove(automaton(text))
+    structure = proof.analysis.structure
+    assert structure is not None and holds(proof.automaton, structure)
+    assert (proof.answer, proof.evidence) == (Answer.NOT_DP, structure)
+    facts = dict(proof.describe().facts)
+    assert f"({code})" in facts["structure"] and " line" in facts["structure"]
+    assert facts["least budget"] == "none"
+    fields = proof.to_dict()
+    assert fields["structures"] == [code]
+    assert fields["least_budget"] == {"lower": str(proof.lower), "upper": None, "exact": False}
+    assert 0 < proof.to_dot().count("color=red, fontcolor=red") <= len(set(structure.run))
+    needed = [each.budget for each in proof.rounds]
+    assert needed == sorted(needed) and needed[-1] > needed[0]
+
+
+STOPS = """
+(q0:non-input, 1/2, 0): x := insample; output oi; goto q1
+(q1, 1/4, 0): if (insample < x) then output obot; goto q1
+"""
+"""It stops as soon as a sample is above: what is seen then costs."""
+
+
+@pytest.mark.parametrize("distinct", [True, False])
+def test_what_is_seen_never_makes_a_budget_smaller(distinct: bool) -> None:
+    """Random automata: bounds with stops unseen and seen fit together, and suit the schema."""
+    schema = validator("prove")
+    answers = set()
+    for seed in part(range(40), 4):
+        text = random_automaton(seed, distinct=distinct)
+        hidden, visible = (dipapprox.prove(text, stops=each) for each in ("hidden", "visible"))
+        if visible.upper is not None:
+            assert hidden.answer is not Answer.NOT_DP
+            assert hidden.lower <= visible.upper
+        for proof in (hidden, visible):
+            schema.validate(proof.to_dict())
+            assert proof.describe().label == proof.answer.value
+            assert proof.to_dot().startswith("digraph")
+            answers.add(proof.answer)
+    assert answers >= {Answer.DP, Answer.NOT_DP}
+
+
+def test_limits_end_in_unknown_with_what_is_known() -> None:
+    proof = dipapprox.prove(automaton(examples.SVT), options=Options(limits=Limits(seconds=0)))
+    assert proof.answer is Answer.UNKNOWN
+    assert proof.reason == "time limit: 0 s"
+    assert not proof.interrupted
+    check_schema("prove", proof.to_dict())
+    few = dipapprox.prove(
+        automaton(examples.k_min_max(4)), options=Options(limits=Limits(states=3))
+    )
+    assert few.answer is Answer.UNKNOWN
+    assert few.reason is not None and few.reason.startswith("path limit")
+
+
+@pytest.mark.parametrize("stops", ["hidden", "visible"])
+def test_ctrl_c_ends_in_unknown(stops: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stopped(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    place = "dipapprox.proofs.prove_automaton.with_visible_stops"
+    monkeypatch.setattr("dipapprox.automata.analysis.augment", stopped)
+    if stops == "visible":
+        monkeypatch.setattr(place, stopped)
+    proof = dipapprox.prove(automaton(STOPS), stops=stops)
+    assert (proof.answer, proof.interrupted) == (Answer.UNKNOWN, True)
+    assert (proof.lower, proof.upper) == (0, None)
+    check_schema("prove", proof.to_dict())
+
+
+def test_strangers_are_named() -> None:
+    with pytest.raises(
+        UserError, match=r"program must be a Program or the name of a file, got int"
+    ):
+        dipapprox.prove(5)  # type: ignore[arg-type]  # on purpose
+    with pytest.raises(UserError, match=r"there is no file 'nowhere.dipa'"):
+        dipapprox.prove("nowhere.dipa")
+    with pytest.raises(UserError, match=r"there is no file 'svt.dpg'"):
+        dipapprox.prove("svt.dpg")
+    with pytest.raises(UserError, match="stops: unknown value 'seen'"):
+        dipapprox.prove(automaton(examples.SVT), stops="seen")  # type: ignore[arg-type]  # on purpose
+    with pytest.raises(UserError, match="is neither true nor false"):
+        bool(dipapprox.prove(automaton(examples.SVT)))

@@ -1,7 +1,9 @@
-"""Worst changes: against scipy's HiGHS at every corner, and all pairs of finite inputs."""
+"""Budgets against scipy's HiGHS, `decide`, and claims that a budget answers."""
 
+import json
 from fractions import Fraction
-from itertools import product
+from itertools import pairwise, product
+from math import exp
 
 import numpy as np
 import pytest
@@ -10,12 +12,24 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 import dipapprox
+from dipapprox import Answer, Program, Verdict, decide, parse
+from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox.data_classes import replace
+from dipapprox.errors import Contradiction
 from dipapprox.language.core import Norm, Within
 from dipapprox.limits import Limits
 from dipapprox.linear.programme import UnknownSide
+from dipapprox.pairs.selections import AllPairs
+from dipapprox.privacy.run import Setting
+from dipapprox.proofs.budget_verdict import by_budget, serving_budget
 from dipapprox.proofs.changes import Change, allows, changes_of
 from dipapprox.proofs.cones import Cone, GuardRow, Pricing, ShiftSource
+from dipapprox.proofs.proof import Proof
+from dipapprox.proofs.prove_real import prove_real
 from dipapprox.proofs.worst_change import CostOfChanges
+from dipapprox.questions.verify import Verify
+from tests.texts import text_of
+from tests.thorough import examples
 
 
 def source(rate: Fraction | None, side: UnknownSide) -> ShiftSource:
@@ -122,3 +136,219 @@ def test_boxes_hold_every_change(norm: Norm, radius: Fraction) -> None:
                     for corner in (*corners, (0, 0))
                 )
                 assert sum(a * b for a, b in zip(normal, change, strict=True)) <= far
+
+
+# --- Claims about real inputs at one ε that a budget for every ε answers --------------------------
+
+COMPARED = """
+input q[2] in real
+output out in {0, 1}
+adjacent l1 1
+r <- Lap(q[1], 2 / eps)
+s <- Lap(q[2], 5 / eps)
+if r >= s then out <- 1 else out <- 0 end
+"""
+
+
+def verified(text: str, eps: str, eps_prv: str, delta: str, pairs: str = "all") -> Verdict:
+    program = dipapprox.parse(text)
+    found = dipapprox.verify(program, eps=eps, eps_prv=eps_prv, delta=delta, pairs=pairs)
+    assert isinstance(found, Verdict)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("eps", "eps_prv", "delta", "answer"),
+    [
+        ("1/2..1", "eps", "0", Answer.DP),
+        ("1/2..1", "eps/5", "eps/10", Answer.DP),  # nothing is left over
+        ("1/2..1", "eps/6", "0", Answer.UNKNOWN),
+        ("1/2..1", "1/5", "0", Answer.DP),
+        ("1/2..1", "19/100", "0", Answer.UNKNOWN),
+        ("1/2..1", "log(1 + eps)", "0", Answer.DP),
+        ("1/2..1", "eps/10 + delta/10", "1/100", Answer.UNKNOWN),
+        ("1", "sqrt(eps)/4", "exp(-3)", Answer.DP),
+        ("1", "sqrt(eps)/6", "exp(-3)", Answer.DP),  # as randomised response with 1/5: 0.018
+        ("1", "sqrt(eps)/6", "exp(-5)", Answer.UNKNOWN),
+    ],
+)
+def test_claims_that_vary_with_eps(eps: str, eps_prv: str, delta: str, answer: Answer) -> None:
+    found = dipapprox.verify(dipapprox.parse(COMPARED), eps=eps, eps_prv=eps_prv, delta=delta)
+    assert found.answer is answer
+    assert json.loads(found.to_json())["verdict"] == answer.value
+    assert found.describe()
+
+
+def test_its_certificate_is_that_of_the_budget() -> None:
+    found = verified(COMPARED, "1", "1/2", "1/10")
+    file = dipapprox.certify(dipapprox.parse(COMPARED), COMPARED, found).to_json()
+    assert [step["rule"] for step in json.loads(file)["steps"]] == ["served"]
+
+
+def test_scales_are_whatever_they_are_at_one_eps() -> None:
+    """A sample of scale 4 may be shifted by 2, another one, of scale 8 eps, stay."""
+    text = "input q in real\noutput out in {0, 1}\nadjacent linf 1\nout <- 0\nx <- Lap(q, 4)\n"
+    program = dipapprox.parse(text + "if x > Lap(-q, 8 * eps) then out <- 1 end\n")
+    assert isinstance(program, Program)
+    setting = Setting(program, AllPairs(), dipapprox.Options())
+    assert serving_budget(setting, Fraction(1, 2)) == 1
+    assert serving_budget(setting, Fraction(1, 4)) == 2
+    assert serving_budget(setting) is None
+    options = dipapprox.Options(proved=True)
+    found = dipapprox.verify(program, eps="1/2", eps_prv="1/2", delta=0, options=options)
+    assert found.answer is Answer.DP
+
+
+def test_real_inputs_far_within_a_budget_are_told_by_it_at_once() -> None:
+    above = "input q in real\noutput out in {0, 1}\nadjacent linf 1\nout <- 0\n"
+    above += "if Lap(q, 1 / eps) > 0 then out <- 1 end\n"
+    assert verified(above, "1", "2", "1/100000").engine == "budget"
+
+
+ROUNDED = """
+input x in real 0..4
+output y in 0..4
+adjacent linf 1
+y <- clamp(round(Lap(x, 1 / eps)), 0, 4)
+"""
+
+
+def test_a_budget_is_the_upper_end_of_profiles_and_calibrations() -> None:
+    program = dipapprox.parse(ROUNDED)
+    found = dipapprox.profile(program, eps="1/2", delta=0)
+    assert isinstance(found, dipapprox.LeastEpsPrv) and found.reason is None
+    least = found.eps_prv_enclosure
+    assert least.upper == Fraction(1, 2) and Fraction(1, 2) - Fraction(1, 10**6) <= least.lower
+    assert "budget" in found.engine.split(" + ")
+    calibrated = dipapprox.calibrate(program, eps_prv=1, delta=0)
+    assert calibrated.reason is None
+    assert 1 - Fraction(1, 10**5) <= calibrated.certified.eps <= 1 < calibrated.refuted.eps
+
+
+def test_a_budget_that_a_pair_contradicts_stops_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    name = "dipapprox.proofs.budget_verdict.serving_budget"
+    monkeypatch.setattr(name, lambda *_: Fraction(9, 10))
+    said = r"the least ε_prv: at least .* by enclosures and at most 0\.9 by least budget"
+    with pytest.raises(Contradiction, match=said):
+        dipapprox.profile(dipapprox.parse(ROUNDED), eps=1, delta=0)
+
+
+def test_what_was_known_from_below_stays_beside_a_budget() -> None:
+    program = dipapprox.parse(COMPARED)
+    claim = dipapprox.Claim(Fraction(1), Fraction(1, 10), Fraction(3, 20))
+    stated = Verify(eps=claim.eps, eps_prv=claim.eps_prv, delta=claim.delta)
+    open_ = verified(COMPARED, "1", "3/20", "1/1000")
+    assert open_.answer is Answer.UNKNOWN
+    known = replace(open_, claim=claim, delta_enclosure=Enclosure(Fraction(1, 100), Fraction(1)))
+    setting = Setting(program, AllPairs(), dipapprox.Options())
+    found = by_budget(known, Fraction(1, 5), stated, setting)
+    assert isinstance(found, Verdict) and found.answer is Answer.DP
+    assert found.delta_enclosure is not None and found.delta_enclosure.lower == Fraction(1, 100)
+    assert float(found.delta_enclosure.upper) == pytest.approx(
+        (exp(0.2) - exp(0.15)) / (exp(0.2) + 1)
+    )
+    assert [end.by.split(":")[0] for end in found.why()] == ["enclosures", "least budget"]
+    with pytest.raises(Contradiction, match=r"at least 0\.01 by enclosures and at most 0\.0 by"):
+        by_budget(known, Fraction(1, 10), stated, setting)
+
+
+# --- Proved bounds against `decide`, which computes probabilities of finite programs exactly ------
+
+Row = tuple[Fraction, ...]
+
+NEARLY = Fraction(19, 20)
+
+
+@pytest.mark.parametrize(
+    ("path", "parameters"),
+    [
+        ("svt_laplace", {"N": 2}),
+        ("m_range_laplace", {}),
+        ("k_min_max_laplace", {}),
+        ("svt_geometric", {"N": 2}),
+        ("svt_laplace_leaky_4", {"N": 2}),
+        ("literature/noisy_max_exponential", {"N": 3}),
+    ],
+)
+def test_budgets_hold_on_small_domains(path: str, parameters: dict[str, int]) -> None:
+    program = parse(text_of(path), parameters, widen="-1..1" if len(parameters) else None)
+    proof = prove_real(program, Limits())
+    assert decide(program, budget=proof.upper).answer is Answer.DP
+
+
+def along(proof: Proof, steps: int) -> list[tuple[Row, Row]]:
+    """Adjacent inputs from where rays begin to `steps` times their targets."""
+    assert proof.changes.unit == 1
+    places = [(Fraction(0), 0)] * len(proof.program.inputs)
+    for each in proof.losses:
+        part, ray = proof.parts[each.part], each.ray
+        start = part.outputs[each.output].states[0].cone.start
+        for place, k in enumerate(part.inputs):
+            places[k] = start[place], ray.target[place]
+    rows = [tuple(q + s * b for q, b in places) for s in range(steps + 1)]
+    return list(pairwise(rows))
+
+
+@pytest.mark.parametrize(
+    ("path", "parameters"),
+    [
+        ("svt_laplace", {"N": 2}),
+        ("noisy_max_laplace", {"N": 3}),
+        ("svt_geometric", {"N": 3}),
+        ("literature/laplace_parallel", {"K": 3}),
+        ("literature/noisy_histogram", {"N": 2}),
+    ],
+)
+def test_rays_lose_nearly_the_budget(path: str, parameters: dict[str, int]) -> None:
+    program = parse(text_of(path), parameters, widen="-60..60")
+    proof = prove_real(program, Limits())
+    pairs = along(proof, 4)
+    assert decide(program, budget=proof.lower * NEARLY, pairs=pairs).answer is Answer.NOT_DP
+
+
+@st.composite
+def programs(draw: st.DrawFn) -> str:
+    """Decision trees over three samples and two inputs, with an output at each leaf."""
+    lines = [
+        "input q[2] in -1..1",
+        "output out in {1, 2, 3}",
+        draw(st.sampled_from(["adjacent linf 1", "adjacent l1 1", "adjacent increasing 1"])),
+    ]
+    means = ["0", "q[1]", "q[2]", "q[1] + 1", "0 - q[2]", "q[1] - q[2]"]
+    laws = draw(st.sampled_from([["Lap", "Lap", "LapPlus", "LapMinus"], ["DLap"]]))
+    for k in range(1, 4):
+        law, mean = draw(st.sampled_from(laws)), draw(st.sampled_from(means))
+        lines.append(f"r{k} <- {law}({mean}, {draw(st.integers(1, 3))} / eps)")
+    sides = ["r1", "r2", "r3", "0", "1", "q[1]"]
+
+    def tree(depth: int) -> None:
+        if depth == 0:
+            lines.append(f"out <- {draw(st.integers(1, 3))}")
+            return
+        left = draw(st.sampled_from(sides[:3]))
+        right = draw(st.sampled_from([side for side in sides if side != left]))
+        lines.append(f"if {left} {draw(st.sampled_from(['<', '>=']))} {right} then")
+        tree(depth - draw(st.integers(1, 2)) if depth > 1 else 0)
+        lines.append("else")
+        tree(depth - 1)
+        lines.append("end")
+
+    tree(3)
+    return "\n".join(lines) + "\n"
+
+
+@examples(2)
+@given(programs())
+def test_random_programs(text: str) -> None:
+    """Private at the upper bound on a small domain; far out on the ray not below the lower one."""
+    program = parse(text, widen="-999..999")
+    proof = prove_real(program, Limits())
+    if proof.answer is Answer.DP:
+        assert decide(parse(text), budget=proof.upper).answer is Answer.DP
+    if proof.losses:
+        pairs = along(proof, 20)
+        if proof.answer is Answer.DP:
+            last = decide(program, budget=proof.lower * NEARLY, pairs=pairs[-2:])
+            assert last.answer is Answer.NOT_DP
+        elif proof.answer is Answer.NOT_DP:
+            assert decide(program, budget=20, pairs=pairs).answer is Answer.NOT_DP

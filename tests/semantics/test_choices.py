@@ -1,17 +1,29 @@
-"""Random choices among finitely many values, and while loops: weights, Markov chains, limits."""
+"""Choices among finitely many values, the largest of many samples, and orders."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from fractions import Fraction
+from itertools import permutations, product
+from math import factorial
+from operator import ge, gt, le, lt
+from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dipapprox.errors import LimitReached, SourceError
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.language import core
 from dipapprox.language.elaborate import elaborate
+from dipapprox.language.load import read_source
 from dipapprox.language.parser import parse
 from dipapprox.limits import Limits
+from dipapprox.semantics import execution
 from dipapprox.semantics.execution import execute
-from dipapprox.semantics.state import FinalStates
+from dipapprox.semantics.inputs import Knowledge
+from dipapprox.semantics.order import Order, Points, bits, extension_share
+from dipapprox.semantics.state import FinalStates, guards_of
 from tests.semantics.interpreter import set_probability
 
 ONE = ExponentialPolynomial.constant(1)
@@ -108,3 +120,189 @@ def test_faults_in_conditions_of_loops_belong_to_their_part_of_the_path(merge: b
     assert len(execute(program(body, "-1, 0"), merge, Limits()).outputs) == 1
     with pytest.raises(SourceError, match="'y' is read before it is assigned"):
         execute(program(body, "-1, 1"), merge, Limits())
+
+
+# --- The largest of many samples at once, against the branches one by one -------------------------
+
+PROGRAMS = Path(__file__).parent.parent.parent / "programs"
+
+HEAD = """
+input q[4] in {0, 1}
+output out in -1..4
+adjacent all
+for i in 1..4 do
+    v[i] <- Gauss(q[i], 1)
+end
+"""
+LAST = """
+best <- v[1]
+out <- 1
+for i in 2..4 do
+    if best <= v[i] then
+        out <- i
+        best <- v[i]
+    end
+end
+"""
+
+
+def selecting(text: str, size: int = 5) -> core.Program:
+    source = (
+        read_source(PROGRAMS / text, {}).program
+        if text.endswith(".dpg")
+        else parse(text, "selected")
+    )
+    parameters = {"N": Fraction(size)} if text.endswith(".dpg") else {}
+    return elaborate(source, parameters, "selected")
+
+
+@contextmanager
+def branch_by_branch() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(execution, "selections_in", lambda block: {})
+        yield
+
+
+def described(states: FinalStates) -> list[object]:
+    """The states in order, with their guards in any order and strictness aside."""
+    return [
+        (
+            tuple(state.outputs),
+            state.conditions,
+            frozenset(guard.form.normalised() for guard in guards_of(state.path)),
+        )
+        for state in states.states
+    ]
+
+
+SELECTING = {
+    "argmax": HEAD + "out <- argmax(v)",
+    "argmin": HEAD + "out <- argmin(v)",
+    "written by hand": HEAD + LAST,
+    "then compared": HEAD + "m <- max(v)\nif m > 1 then out <- 1 else out <- 0 end",
+    "after a draw and a branch": HEAD
+    + "r <- Lap(0, 1)\nout <- argmin(v)\nif r > q[1] and out = 2 then out <- 0 end",
+    "of some of them": HEAD
+    + "m <- min(v[1], v[2], v[4])\nif m < v[3] then out <- 1 else out <- 0 end",
+    "after a choice": HEAD
+    + "x <- choose {0 : 1/3, 1 : 2/3}\nout <- argmax(v)\nif x = 0 then out <- 0 end",
+}
+
+
+@pytest.mark.parametrize("name", SELECTING)
+def test_the_states_are_those_of_the_branches(name: str) -> None:
+    example = selecting(SELECTING[name])
+    at_once = execute(example, True, Limits())
+    with branch_by_branch():
+        expected = execute(example, True, Limits())
+    assert described(at_once) == described(expected)
+
+
+MIXED = """
+best <- v[1]
+out <- 1
+if v[2] {0} best then
+    best <- v[2]
+    out <- 2
+end
+if best {1} v[3] then
+    best <- v[3]
+    out <- 3
+end
+if v[4] {2} best then
+    best <- v[4]
+    out <- 4
+end
+"""
+TIES = {
+    "argmax": ("out <- argmax(v)", (">", ">", ">")),
+    "argmin": ("out <- argmin(v)", ("<", "<", "<")),
+    "ties go to the later one": (MIXED.format(">=", "<=", ">="), (">=", ">=", ">=")),
+    "some ties do": (MIXED.format("<", ">=", "<"), ("<", "<=", "<")),
+    "other ties do": (MIXED.format(">=", "<", ">"), (">=", ">", ">")),
+}
+BETTER = {">": gt, ">=": ge, "<": lt, "<=": le}
+
+
+@pytest.mark.parametrize("name", TIES)
+def test_of_integers_every_point_has_the_state_that_the_branches_lead_to(name: str) -> None:
+    text, relations = TIES[name]
+    states = execute(selecting(HEAD.replace("Gauss", "DLap") + text), True, Limits())
+    assert len(states.states) == 4
+    for point in product(range(3), repeat=4):
+        best, out = point[0], 1
+        for number, (value, relation) in enumerate(zip(point[1:], relations, strict=True), 2):
+            if BETTER[relation](value, best):
+                best, out = value, number
+        samples = {number: Fraction(value) for number, value in enumerate(point)}
+        found = [
+            state.outputs
+            for state in states.states
+            if all(guard.form.at(samples).constant < 0 for guard in guards_of(state.path))
+        ]
+        assert found == [(out,)]
+
+
+# --- Shares of linear extensions against brute force over all permutations ------------------------
+
+_FREE = Points(Knowledge.of(()))  # no fixed points
+
+
+def order_of(pairs: list[tuple[int, int]]) -> Order:
+    """The closure of pairs that do not contradict each other."""
+    order = Order()
+    for pair in pairs:
+        if order.decides(pair, _FREE) is None:
+            order = order.assume(pair, _FREE)
+    return order
+
+
+def brute_force(order: Order, size: int) -> Fraction:
+    pairs = [(small, large) for large, mask in order.below.items() for small in bits(mask)]
+    count = sum(
+        all(places[small] < places[large] for small, large in pairs)
+        for places in permutations(range(size))
+    )
+    return Fraction(count, factorial(size))
+
+
+_POINTS = st.integers(0, 5)
+_PAIRS = st.lists(st.tuples(_POINTS, _POINTS).filter(lambda p: p[0] != p[1]), max_size=9)
+
+
+@given(_PAIRS)
+def test_shares_of_small_orders(pairs: list[tuple[int, int]]) -> None:
+    order = order_of(pairs)
+    assert extension_share(order) == brute_force(order, 6)
+
+
+@given(_PAIRS)
+def test_order_is_the_transitive_closure(pairs: list[tuple[int, int]]) -> None:
+    order = order_of(pairs)
+    for large, mask in order.below.items():
+        assert mask and not mask >> large & 1
+        for small in bits(mask):
+            assert order.below.get(small, 0) & ~mask == 0
+    assert order_of([(s, p) for p, m in order.covers().items() for s in bits(m)]) == order
+
+
+def test_large_forests_by_hook_lengths() -> None:
+    star = [(i, 50) for i in range(50)]
+    assert extension_share(order_of(star)) == Fraction(1, 51)
+    assert extension_share(order_of([(b, a) for a, b in star])) == Fraction(1, 51)
+    chain = [(i, i + 1) for i in range(29)]
+    assert extension_share(order_of(chain)) == Fraction(1, factorial(30))
+
+
+def test_zigzags() -> None:
+    """Alternating permutations: the zigzag of n points has E_n extensions (OEIS A000111)."""
+    euler = {7: 272, 10: 50521, 15: 1903757312}
+    for size, count in euler.items():
+        pairs = [(i, i + 1) if i % 2 else (i + 1, i) for i in range(size - 1)]
+        assert extension_share(order_of(pairs)) == Fraction(count, factorial(size))
+
+
+def test_wide_orders_are_given_up() -> None:
+    """Two layers of 12, all 4-cycles: no tree, and thousands of down-sets."""
+    pairs = [(i, 20 + (i + k) % 12) for i in range(12) for k in range(3)]
+    assert extension_share(order_of(pairs)) is None

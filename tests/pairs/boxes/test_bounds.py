@@ -1,35 +1,51 @@
-"""Bounds of delta on sets of pairs hold for the pairs in them, and maxima lie where they say."""
+"""Bounds of delta on sets of pairs, what guards leave out, and pairs that need most."""
 
 from fractions import Fraction
 from functools import cache
+from itertools import product
+from math import exp, expm1, log1p
 
 import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from scipy.stats import norm
 
 import dipapprox
 from dipapprox.arithmetic.rounding import above, below
 from dipapprox.language.core import Input, Norm, Within
+from dipapprox.language.domains import AllReals
+from dipapprox.language.elaborate import elaborate
+from dipapprox.language.parser import parse
 from dipapprox.limits import Limits
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.pairs.boxes.bounds import FactorBounds, SetChoice, bound
 from dipapprox.pairs.boxes.cells import PairSet, all_pairs, boxes
+from dipapprox.pairs.boxes.infinity import with_ends
 from dipapprox.pairs.boxes.models import Models, OutputModels
+from dipapprox.pairs.boxes.monotone import dearest_pairs
 from dipapprox.pairs.boxes.polygons import (
     Direction,
     Polygon,
+    X,
+    Y,
     clipped,
     cut,
+    extent,
     faces,
     middle,
     rectangle,
 )
+from dipapprox.pairs.boxes.regions import LEMMAS, OUTPUTS, SYMMETRY, TRANSLATIONS, lowest
+from dipapprox.pairs.boxes.search import BoxSearchResult
+from dipapprox.pairs.boxes.together import RealPairs
 from dipapprox.pairs.boxes.vertices import vertex_pairs
 from dipapprox.pairs.divergence import Factor, divergence, eps_prv_factor
+from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_probabilities
 from dipapprox.semantics.execution import execute
+from dipapprox.semantics.real_inputs import execute_for_declared
 from tests.texts import text_of
 from tests.thorough import examples, part
 
@@ -234,3 +250,218 @@ def test_the_largest_change_is_among_vertices(
         assert all(abs(x) <= width for x, width in zip(own, widths, strict=True))
         changes.append(abs(sum(w * x for w, x in zip(weights, own, strict=True))))
     assert max(changes) == largest(weights, widths, radius)
+
+
+# --- What is left out for what guards say ---------------------------------------------------------
+
+_TENTH = Fraction(1, 10)
+
+_THREE = text_of("boxes/lemmas-1")
+
+_MAX = """
+input q[{n}] in real 0..{width}
+output out in 1..{n}
+adjacent {rule}
+for i in 1..{n} do v[i] <- {noise}(q[i], 8) end
+out <- argmax(v)
+"""
+
+
+_MIXED = """
+input b in {0, 1}
+input q[2] in real -1/2..1
+output out in 1..3
+adjacent linf 1
+x <- Gauss(q[1] + b, 4)
+y <- Gauss(q[2], 3)
+if x >= y then out <- 1 else if y >= 1 then out <- 2 else out <- 3 end end
+"""
+"""The sign in q[2] is known for some sets of outputs only."""
+
+
+def _found(text: str, eps_prv: Fraction, lemmas: frozenset[str]) -> tuple[BoxSearchResult, str]:
+    states = execute(elaborate(parse(text), {}, "x"), True, Limits())
+    bulk = open_probabilities(states, Fraction(1), Options())
+    real = RealPairs(states, Fraction(1), bulk, Limits(), lemmas=lemmas)
+    real.at(eps_prv_factor(eps_prv, 64), 40)
+    assert real.known is not None
+    return real.known, real.name
+
+
+@pytest.mark.parametrize(
+    ("text", "eps_prv", "lemmas"),
+    part(
+        [
+            (_MAX.format(n=3, width=1, noise="Gauss", rule="linf 1"), _TENTH, {OUTPUTS, SYMMETRY}),
+            (_MIXED, Fraction(1, 2), {OUTPUTS}),
+            (_MAX.format(n=2, width=4, noise="Gauss", rule="linf 1"), _TENTH, {TRANSLATIONS}),
+            (_THREE.replace("Gauss", "Lap"), _TENTH, {OUTPUTS}),
+        ],
+        2,
+    ),
+)
+def test_lemmas_are_shortcuts_only(text: str, eps_prv: Fraction, lemmas: set[str]) -> None:
+    plain, words = _found(text, eps_prv, frozenset())
+    own, own_words = _found(text, eps_prv, frozenset(lemmas))
+    every, _ = _found(text, eps_prv, LEMMAS)
+    assert all(lemma in own_words and lemma not in words for lemma in lemmas)
+    assert own.sets < 0.8 * plain.sets
+    assert every.sets < plain.sets
+    for each in (own, every):
+        assert each.delta.meets(plain.delta)
+        assert each.delta.width < Fraction(1, 10**9)
+
+
+@given(st.lists(st.fractions(0, 3, max_denominator=5), min_size=6, max_size=6))
+def test_every_pair_has_one_that_stands_for_it(values: list[Fraction]) -> None:
+    """Move it down: some set that is kept holds the result."""
+    program = elaborate(parse(_MAX.format(n=3, width=3, noise="Lap", rule="linf 3")), {}, "x")
+    roots = all_pairs(program.inputs, Within(Norm.LINF, Fraction(3)))
+    kept = lowest(roots)
+    least = min(values)
+    moved = [value - least for value in values]
+    pairs = list(zip(moved[:3], moved[3:], strict=True))
+
+    def inside(polygon: Polygon, point: tuple[Fraction, Fraction]) -> bool:
+        ends = (extent(polygon, X), extent(polygon, Y))
+        return all(low <= x <= high for (low, high), x in zip(ends, point, strict=True))
+
+    # Rectangles and segments along axes: extents tell.
+    assert any(
+        all(inside(polygon, point) for polygon, point in zip(each.polygons, pairs, strict=True))
+        for each in kept
+    )
+
+
+@pytest.mark.parametrize("count", [1, 20])
+def test_every_sample_may_be_far_out(count: int) -> None:
+    """Far up all samples are positive for sure; at the end the first negative one stops."""
+    text = text_of("boxes/lemmas-4")
+    program = elaborate(parse(text), {"N": count}, "x")
+    states, moved = with_ends(execute(program, True, Limits()), Fraction(1))
+    (cell,) = states.program.inputs
+    assert isinstance(cell.domain, AllReals)
+    truth = -expm1(count * log1p(-exp(-float(cell.domain.bounds[1]))))
+    assert truth * (1 - 1e-9) <= moved <= count * Fraction(1, 2**48)
+
+
+@pytest.mark.parametrize("scale", ["1/1000000000", "1", "1000000000"])
+def test_ends_are_as_far_as_noise_is_wide(scale: str) -> None:
+    text = f"""
+input q in real
+output out in {{0, 1}}
+adjacent linf {scale}
+out <- 0
+x <- Lap(0, {scale})
+if q + x >= 0 then out <- 1 end
+"""
+    states, _ = with_ends(execute(elaborate(parse(text), {}, "x"), True, Limits()), Fraction(1))
+    (cell,) = states.program.inputs
+    assert isinstance(cell.domain, AllReals)
+    assert 66 <= cell.domain.bounds[1] / Fraction(scale) * 2 <= 80
+
+
+@pytest.mark.parametrize(
+    ("guard", "least", "most"),
+    [
+        ("k - q + x >= 0", 2, 9),
+        ("q - k + x >= 0", 2, 9),
+        ("x >= q + k", -9, -2),
+        ("x >= k - q", 2, 9),
+    ],
+)
+def test_ends_are_as_far_beyond_all_that_an_input_is_compared_with(
+    guard: str, least: int, most: int
+) -> None:
+    """At q = least the first comparison is even without noise, at q = most the last one."""
+    text = f"""
+input q in real
+input k in {{2, 9}}
+output out in {{0, 1}}
+adjacent linf 1
+x <- Lap(0, 1)
+if {guard} then out <- 1 else out <- 0 end
+"""
+    states, _ = with_ends(execute(elaborate(parse(text), {}, "x"), True, Limits()), Fraction(1))
+    low, high = states.program.inputs[0].domain.bounds
+    assert least - low == high - most == 34
+
+
+@pytest.mark.parametrize(
+    ("guards", "events"),
+    [
+        ("q + x >= 0 and q - x >= 0", 2),  # x is far out on one side, or on the other one
+        ("q + x >= 0 and q + y >= 0", 2),
+        ("q + x >= 0 and 0 - q - x <= 0", 1),
+    ],
+)
+def test_noise_far_out_is_counted_once_for_each_side(guards: str, events: int) -> None:
+    text = f"""
+input q in real
+output out in {{0, 1}}
+adjacent linf 1
+out <- 0
+x <- Lap(0, 1)
+y <- Lap(0, 1)
+if {guards} then out <- 1 end
+"""
+    program = elaborate(parse(text), {}, "x")
+    _, moved = with_ends(execute(program, True, Limits()), Fraction(1))
+    assert moved == events * Fraction(1, 2**48)
+
+
+# --- Pairs of real inputs that need most for δ = 0 ------------------------------------------------
+
+
+def dearest(adjacency: str, inputs: int, body: str) -> list[Pair]:
+    text = f"input q[{inputs}] in real 0..2\noutput o[2] in real\noutput z in 0..2\n"
+    program = dipapprox.parse(f"{text}adjacent {adjacency}\n{body}\n")
+    return dearest_pairs(execute_for_declared(program, True, Limits()))
+
+
+CLAMPED = """x <- Gauss({one}, 1)
+y <- Gauss({two}, 1)
+o[1] <- clamp(x, 1/2, 1)
+o[2] <- clamp(y, 0, 3)
+z <- 0"""
+
+
+@pytest.mark.parametrize(
+    ("inputs", "one", "two"),
+    [(1, "q[1]", "-2*q[1]"), (2, "q[1]", "2*q[2] - 1"), (2, "q[1] - q[2]", "0")],
+)
+def test_no_pair_needs_more(inputs: int, one: str, two: str) -> None:
+    def needed(pair: Pair) -> float:
+        total = 0.0
+        for mean, low, high in ((one, 0.5, 1.0), (two, 0.0, 3.0)):
+            m, other = (eval(mean, {"q": [None, *map(float, u)]}) for u in pair)
+            up = norm.logsf(high - m) - norm.logsf(high - other)
+            down = norm.logcdf(low - m) - norm.logcdf(low - other)
+            total += max(up, down)
+        return total
+
+    found = dearest("linf 1", inputs, CLAMPED.format(one=one, two=two))
+    steps = [k / 4 for k in range(9)]
+    grid = product(product(steps, repeat=inputs), repeat=2)
+    near = [p for p in grid if all(abs(x - y) <= 1 for x, y in zip(*p, strict=True))]
+    assert max(map(needed, found)) == pytest.approx(max(map(needed, near)), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("adjacency", "body"),
+    [
+        ("l1 1", CLAMPED.format(one="q[1]", two="q[2]")),  # both may have a part
+        ("linf 1", CLAMPED.format(one="q[1] + q[2]", two="q[1] - q[2]")),
+        ("linf 1", "x <- Gauss(q[1], 1)\no[1] <- abs(x)\no[2] <- 0\nz <- 0"),
+        ("linf 1", "x <- Gauss(q[1], 1)\no[1] <- x\no[2] <- x + Gauss(0, 1)\nz <- 0"),
+        ("linf 1", "x <- LapMinus(q[1], 1)\no[1] <- clamp(x, 3/2, 5)\no[2] <- 0\nz <- 0"),
+        ("linf 1", "x <- LapPlus(q[1], 1)\no[1] <- clamp(x, 0, 1/2)\no[2] <- 0\nz <- 0"),
+        (
+            "linf 1",
+            "x <- Gauss(q[1], 1)\nif x > 0 and x < 1 then z <- 1 else z <- 0 end\n"
+            "o[1] <- 0\no[2] <- 0",
+        ),
+    ],
+)
+def test_what_is_not_covered(adjacency: str, body: str) -> None:
+    assert dearest(adjacency, 2, body) == []

@@ -1,14 +1,21 @@
-"""Least budgets of pure privacy of published numbers: closed forms, and claims a hair away."""
+"""Pure budgets of published numbers: closed forms, couplings, and claims a hair away."""
 
 from fractions import Fraction
 from math import exp, log
 
+import numpy as np
 import pytest
 from scipy.integrate import quad
 from scipy.stats import laplace, logistic, norm
 
 import dipapprox
+from dipapprox.limits import Limits
+from dipapprox.pairs.boxes.vertices import difference_pairs
+from dipapprox.pairs.published.couplings import Couplings
 from dipapprox.privacy.verdict import Answer
+from dipapprox.semantics.execution import execute
+from dipapprox.semantics.real_inputs import execute_for_declared
+from tests.texts import text_of
 
 COUNTS = "input q[2] in 0..2\noutput y[2] in real\nadjacent linf 1\n"
 BITS = COUNTS.replace("0..2", "0..1")
@@ -177,3 +184,194 @@ def test_shifts_without_a_price_have_no_least_budget(
     else:
         for budget, answer in ((Fraction(least), Answer.DP), (Fraction(99, 100), Answer.NOT_DP)):
             assert dipapprox.verify(program, eps=1, eps_prv=budget, delta=0).answer is answer
+
+
+# --- Numbers bounded by couplings, and by what tells less and more --------------------------------
+
+MECHANISM = """
+input q[2] in {{0, 1}}
+adjacent linf 1
+output y in real
+output c in {{0, 1}}
+a <- {first}(q[1], 2 / eps)
+b <- {second}(q[2], 3 / eps)
+y <- {published}
+c <- {compared}
+"""
+
+
+@pytest.mark.parametrize("first", ["Lap", "LapPlus", "Gauss"])
+@pytest.mark.parametrize("published", ["a", "a - b", "a + 2 * q[2]", "0"])
+@pytest.mark.parametrize("compared", ["a >= b", "a + b >= 2 * q[1]"])
+def test_a_coupling_never_promises_too_much(first: str, published: str, compared: str) -> None:
+    """Where the divergence at a slightly larger budget can be told, it is 0."""
+    text = MECHANISM.format(first=first, second="Lap", published=published, compared=compared)
+    program = dipapprox.parse(text)
+    states = execute(program, True, Limits(), real_outputs=True)
+    couplings = Couplings(states, Fraction(1), Limits())
+    zero, one = Fraction(0), Fraction(1)
+    pair = ((zero, zero), (one, one))
+    budget = couplings.budget(pair)
+    if budget is None:
+        return
+    found = dipapprox.profile(program, eps=1, eps_prv=budget, pairs=(pair,))
+    assert found.delta_enclosure.lower == 0
+
+
+@pytest.mark.parametrize(
+    ("body", "budget"),
+    [
+        ("y <- abs(Logistic(q, 2))", Fraction(1, 2)),
+        ("y <- Logistic(2 * q, 3 / eps)\nc <- y > 1/2", Fraction(2, 3)),  # eps is 1
+        # At both ends of the change one guard is the stricter one; between, the other might be.
+        ("x <- Lap(q, 1)\ny <- 0\nif x > 1/2 and x > q then c <- 1 end", None),
+        ("y <- Gauss(q, 1)", None),
+    ],
+)
+def test_vertices_are_enough_where_guards_point_apart(body: str, budget: Fraction | None) -> None:
+    text = "input q in real 0..1\nadjacent linf 1\noutput y in real\noutput c in {0, 1}\nc <- 0\n"
+    program = dipapprox.parse(text + body + "\n")
+    states = execute_for_declared(program, True, Limits())
+    couplings = Couplings(states, Fraction(1), Limits())
+    assert couplings.budget_between(difference_pairs(program)) == budget
+
+
+def test_no_pure_budget_serves_gaussian_noise_or_published_inputs() -> None:
+    for body in ("y <- Gauss(q, 1 / eps)", "y <- q + 1"):
+        text = f"input q in real\nadjacent linf 1\noutput y in real\n{body}\n"
+        found = dipapprox.prove(dipapprox.parse(text))
+        assert found.has_none
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "y <- Lap(1, 1)",  # wider: the logarithm of the quotient has no bound by moves alone
+        "y <- 2 * Lap(1, 2)",
+        "y <- Gauss(1, 2)",
+        "y <- Lap(1, 2) + Lap(0, 2)",
+        "y <- Lap(1, 2)\n c <- 1",
+        "c <- choose { 0 : 1/2, 1 : 1/2 }\n y <- Lap(1, 2)",
+    ],
+)
+def test_paths_that_differ_in_more_than_means_do_not(other: str) -> None:
+    text = (
+        "input x in 0..1\noutput y in real\noutput c in {0, 1}\nadjacent all\nc <- 0\n"
+        f"if x = 0 then\n y <- Lap(0, 2)\nelse\n {other}\nend\n"
+    )
+    program = dipapprox.parse(text)
+    limits = Limits()
+    states = execute(program, True, limits, real_outputs=True)
+    pair = (Fraction(0),), (Fraction(1),)
+    assert Couplings(states, Fraction(1), limits).budget(pair) is None
+
+
+def test_two_paths_are_not_moved_into_one() -> None:
+    """At x = 0 a coin of the noise decides between two paths, at x = 1 there is one of half of
+    the mass for each of them: each is as likely, and no set is more likely."""
+    text = (
+        "input x in 0..1\noutput y in real\nadjacent all\nr <- Lap(0, 1)\nb <- Lap(0, 1)\n"
+        "if x = 0 then\n if r <= 0 then y <- b else y <- b end\n"
+        "else\n if r <= 0 then y <- b else y <- b + 1 end\nend\n"
+    )
+    found = dipapprox.profile(dipapprox.parse(text), eps=1, delta=0)
+    # Of b against half b and half b + 1 the quotient of densities is at most 2 / (1 + e^-1).
+    lower, upper = found.eps_prv_enclosure.lower, found.eps_prv_enclosure.upper
+    assert float(lower) >= 0.3798
+    assert upper is None or float(upper) >= 0.3798
+
+
+LABELLED = text_of("published/real_outputs-9")
+
+SHARED = """
+input q in {0, 1}
+adjacent all
+output y, z in real
+a <- Lap(q, 1 / eps)
+b <- Lap(0, 1 / eps)
+c <- Lap(q, 1 / eps)
+y <- a + b
+z <- b + c
+"""
+
+
+def _delta(text: str, eps_prv: str) -> dipapprox.Enclosure:
+    found = dipapprox.profile(dipapprox.parse(text), eps=1, eps_prv=eps_prv)
+    return found.delta_enclosure
+
+
+def test_a_label_of_published_numbers_adds_nothing() -> None:
+    found = _delta(LABELLED, "1/2")
+    truth = 1 - exp(-1 / 4)  # of y alone, and of both samples
+    assert found.width < Fraction(1, 10**6)
+    assert float(found.lower) - 1e-9 <= truth <= float(found.upper) + 1e-9
+
+
+def test_sums_with_a_common_sample_are_bounded_from_both_sides() -> None:
+    alone = SHARED.replace("output y, z", "output y").replace("z <- b + c", "")
+    samples = SHARED.replace("y <- a + b", "y <- a").replace("z <- b + c", "z <- c")
+    found, less, more = (_delta(each, "1/2") for each in (SHARED, alone, samples))
+    assert found.lower >= less.lower - Fraction(1, 10**6)
+    assert found.upper <= more.upper + Fraction(1, 10**6)
+    assert found.lower < found.upper < Fraction(4, 10)
+
+
+SUMMED = """
+input q in {0, 1}
+adjacent all
+output y, z in real
+a <- Lap(q, 3 / eps)
+b <- Lap(2 * q, 1 / eps)
+y <- Lap(q, 2 / eps)
+z <- a + b
+"""
+
+
+def test_sums_that_take_too_many_panels_are_enclosed_less_well() -> None:
+    """y moves by 1, of scale 2, and z by 3: δ is an integral of δ of z at what y has lost."""
+    x = np.linspace(-80, 80, 40_001)
+    f, g = ((3 * np.exp(-abs(x - m) / 3) - np.exp(-abs(x - m))) / 16 for m in (3, 0))
+    y = (np.arange(200) + 0.5) / 200
+    inner = np.exp(-abs(y - 1) / 2) / 4
+    lost = [0.5, -0.5, *(y - 0.5)]
+    weight = [0.5, 0.5 * exp(-0.5), *(inner / 200)]
+    truth = sum(
+        w * np.maximum(f - exp(0.5 - each) * g, 0).sum() * 0.004
+        for w, each in zip(weight, lost, strict=True)
+    )
+    found = _delta(SUMMED, "1/2")
+    assert found.width < Fraction(1, 10**6)
+    assert truth == pytest.approx(float(found.lower), abs=1e-4)
+
+
+def test_the_least_budget_has_two_ends() -> None:
+    found = dipapprox.profile(dipapprox.parse(SHARED), eps=1, delta="1/20")
+    lower, upper = found.eps_prv_enclosure.lower, found.eps_prv_enclosure.upper
+    assert Fraction(1, 2) < lower < upper <= 2
+    for eps_prv, answer in ((lower, Answer.NOT_DP), (upper, Answer.DP)):
+        eps_prv += Fraction(answer is Answer.DP, 100) - Fraction(answer is Answer.NOT_DP, 100)
+        claim = dipapprox.verify(dipapprox.parse(SHARED), eps=1, eps_prv=eps_prv, delta="1/20")
+        assert claim.answer is answer
+
+
+FAR = """
+input x in {0, 1, 4}
+output y in real
+output v in real
+adjacent all
+z <- Gauss(x, 1)
+w <- Lap(0, 1)
+t <- Gauss(0, 1)
+y <- z + w
+v <- w + t
+"""
+
+
+def test_pairs_without_densities_are_bounded_each_for_itself() -> None:
+    """Of 0 and 4 the first number alone tells much more than of 0 and 1."""
+    program = dipapprox.parse(FAR)
+    alone = dipapprox.verify(program, eps=1, eps_prv=1, delta="1/5", pairs=[((4,), (0,))])
+    assert alone.answer is Answer.NOT_DP
+    assert dipapprox.verify(program, eps=1, eps_prv=1, delta="1/5").answer is Answer.NOT_DP
+    found = dipapprox.profile(program, eps=1, eps_prv=1).delta_enclosure
+    assert found.lower >= alone.delta_enclosure.lower > Fraction(1, 2)

@@ -1,23 +1,36 @@
-"""Rényi divergences: of published numbers, of several orders, and what they say about rho."""
+"""Rényi divergences, shared Gaussian noise, and inputs many deviations apart."""
 
 import math
 from fractions import Fraction
 from fractions import Fraction as F
-from math import exp, log
+from math import exp, log, sqrt
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pair_programs import read
 from scipy import stats
 
 import dipapprox
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.arithmetic.extended import INFINITE, Extended
-from dipapprox.errors import BrokenInvariant
+from dipapprox.errors import BrokenInvariant, NoCertificate
 from dipapprox.pairs.selections import AllPairs, OrderedPairs, is_symmetric
+from dipapprox.privacy.claim import Claim
+from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles import renyi
-from dipapprox.privacy.profiles.profile_result import OrderResult, RenyiProfile
+from dipapprox.privacy.profiles.profile_result import (
+    LeastDelta,
+    LeastEpsPrv,
+    OrderResult,
+    RenyiProfile,
+)
 from dipapprox.privacy.profiles.renyi import clipped, concentrated
+from dipapprox.privacy.run import Setting
+from dipapprox.privacy.verdict import Answer
+from dipapprox.privacy.verifier import verify
+from tests.moved_noise import gaussian
 
 
 def divergences(text: str, *orders: str, bits: int = 8192) -> RenyiProfile:
@@ -153,3 +166,235 @@ def test_too_many_candidates_are_not_a_matter_of_precision(monkeypatch: pytest.M
     monkeypatch.setattr(renyi, "MOST_CANDIDATES", 0)
     found = dipapprox.profile(TAIL, eps=2, renyi=(1000,))
     assert "more than 0 pairs may be the largest of order 1000" in found.reason
+
+
+# --- Numbers that share Gaussian noise, and the sets that tell products apart ---------------------
+
+TREE = (
+    "input x[4] in DOMAIN\noutput y[3] in real\nadjacent l1 1\n"
+    "a <- Gauss(x[1] + x[2] + x[3] + x[4], 1 / eps)\nb <- Gauss(x[1] + x[2], 1 / eps)\n"
+    "c <- Gauss(x[3] + x[4], 1 / eps)\n"
+    "y[1] <- (a + 2*b - c) / 3\ny[2] <- (a + 2*c - b) / 3\ny[3] <- (2*a + b + c) / 3\n"
+)
+"""Least squares of a tree of counts: of three numbers one is the sum of the others."""
+
+
+def least_delta(text: str, eps_prv: str) -> LeastDelta:
+    found = dipapprox.profile(dipapprox.parse(text), eps=1, eps_prv=eps_prv)
+    assert isinstance(found, LeastDelta)
+    return found
+
+
+def test_any_matrix_of_noise() -> None:
+    """Three numbers of four samples of different deviations; samples move, and numbers do."""
+    rng = np.random.default_rng(7)
+    matrix = rng.integers(-3, 4, (3, 4))
+    assert np.linalg.matrix_rank(matrix) == 3
+    deviations, shift = [1, 2, 3, 1], [2, 0, -1]
+    text = "input q in {0, 1}\noutput y[3] in real\nadjacent all\n"
+    for k, deviation in enumerate(deviations, 1):
+        text += f"s{k} <- Gauss({k} * q, {deviation})\n"
+    for i, row in enumerate(matrix):
+        terms = " + ".join(f"{c} * s{k}" for k, c in enumerate(row, 1))
+        text += f"y[{i + 1}] <- {terms} + {shift[i]} * q\n"
+    moved = matrix @ np.arange(1, 5) + np.array(shift)
+    covariance = matrix @ np.diag(np.array(deviations) ** 2) @ matrix.T
+    square = float(moved @ np.linalg.solve(covariance.astype(float), moved))
+    found = least_delta(text, "1/2").delta_enclosure
+    assert found.width < Fraction(1, 10**10)
+    assert abs(float(found.lower) - gaussian(sqrt(square), 0.5)) < 1e-9
+
+
+def test_renyi_divergences_are_half_the_square_times_the_order() -> None:
+    found = dipapprox.profile(
+        dipapprox.parse(TREE.replace("DOMAIN", "real")), eps=1, renyi=["1", "4"]
+    )
+    for each, wanted in zip(found.orders, (1, 4), strict=True):
+        assert each.divergence.lower <= wanted <= each.divergence.upper
+        assert each.divergence.upper - each.divergence.lower < Fraction(1, 10**9)
+
+
+def test_they_have_no_certificate() -> None:
+    text = TREE.replace("DOMAIN", "real")
+    program = dipapprox.parse(text)
+    for delta, answer in (("0.29", dipapprox.Answer.DP), ("0.2", dipapprox.Answer.NOT_DP)):
+        found = dipapprox.verify(program, eps=1, eps_prv=1, delta=delta)
+        assert found.answer is answer
+        with pytest.raises(NoCertificate):
+            dipapprox.certify(program, text, found)
+
+
+COUNT = 400_000
+
+NOISE = {
+    "Gauss": lambda rng, mean, scale: rng.normal(mean, scale, COUNT),
+    "Lap": lambda rng, mean, scale: rng.laplace(mean, scale, COUNT),
+}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "published"),
+    [
+        ("Gauss", "Gauss", ("a + b", "a - b")),
+        ("Gauss", "Gauss", ("2 * b", "b - 3 * a")),
+        ("Lap", "Lap", ("b", "2 * b - a + 3")),
+        ("Lap", "Gauss", ("-1 * a", "b + a")),
+    ],
+)
+def test_masses_of_what_is_said_are_those_of_samples(
+    first: str, second: str, published: tuple[str, str]
+) -> None:
+    """The text of the set is evaluated on samples: 5 standard errors."""
+    text = (
+        "input q in {0, 1}\noutput y[2] in real\nadjacent all\n"
+        f"a <- {first}(q, 1)\nb <- {second}(2 * q, 3)\n"
+        f"y[1] <- {published[0]}\ny[2] <- {published[1]}\n"
+    )
+    claim = Claim(Fraction(1), Fraction(0), Fraction(1, 10))
+    found = verify(Setting(read(text), AllPairs(), Options(precision=12)), claim)
+    assert found.answer is Answer.NOT_DP
+    assert found.witness.argument is None
+    assert found.witness.delta_enclosure.lower > 0
+    (row,) = found.witness.rows
+    rng = np.random.default_rng(3)
+    for input, mass in (
+        (found.witness.input, row.probability),
+        (found.witness.adjacent, row.adjacent_probability),
+    ):
+        q = float(Fraction(str(input[0])))
+        names = {"a": NOISE[first](rng, q, 1), "b": NOISE[second](rng, 2 * q, 3)}
+        y = [eval(own, {}, names) for own in published]
+        inside = np.ones(COUNT, bool)
+        for k, own in enumerate(row.output):
+            condition = own.text(f"y[{k + 1}]").removeprefix(f"y[{k + 1}] with ")
+            for part in condition.split(" and "):
+                if not part.startswith("any "):
+                    inside &= _holds(part, y)
+        assert mass.width < Fraction(1, 10**5)
+        error = 5 * (float(mass.upper) * (1 - float(mass.lower)) / COUNT) ** 0.5
+        assert abs(inside.mean() - float(mass.lower)) < error + 1e-5
+
+
+def _holds(condition: str, y: list[np.ndarray]) -> np.ndarray:
+    """Evaluate "2 y[1] - y[2] <= 1/3" on samples."""
+    words = condition.replace("y[1]", "* u").replace("y[2]", "* v").split()
+    for k, word in enumerate(words):
+        if word == "*" and (k == 0 or words[k - 1] in "+-<=>="):
+            words[k] = "1 *"
+        if word == "-*":
+            words[k] = "-1 *"
+    return np.asarray(eval(" ".join(words), {}, {"u": y[0], "v": y[1]}))
+
+
+# --- Infinite and large budgets -------------------------------------------------------------------
+
+_PLAIN = "param D = 1\ninput q in {{0, D}}\noutput y in real\nadjacent all\ny <- {}(q, 1/eps)"
+_BEHIND_A_TEST = """param D = 1
+input q in {{0, D}}
+output o in {{0, 1}}
+output y in real
+adjacent all
+o <- 0
+y <- 0
+r <- Lap(q / D, 1/eps)
+if r > 0 then
+    o <- 1
+    y <- {}(q, 1/eps)
+end"""
+
+
+def least(text: str, delta: str, eps: str = "1", **parameters: int) -> LeastEpsPrv:
+    return dipapprox.profile(dipapprox.parse(text, parameters), eps=eps, delta=delta)
+
+
+# m²/2 + m z with Φ(-z) - φ(z) / (m + z) about 10^-6: z is 4.7534 and less.
+
+
+@pytest.mark.parametrize(("delta", "truth"), [("0", 50_000), ("1/2", 49_998.6137)])
+def test_the_least_budget_of_laplace_noise(delta: str, truth: float) -> None:
+    budget = least(_PLAIN.format("Lap"), delta, D=50_000).eps_prv_enclosure
+    assert budget.upper - budget.lower < F(1, 10**9)
+    assert abs(float(budget.lower) - truth) < 1e-3
+
+
+@pytest.mark.parametrize("noise", ["Gauss", "Lap"])
+def test_numbers_behind_a_test(noise: str) -> None:
+    found = least(_BEHIND_A_TEST.format(noise), "1e-6", D=100).eps_prv_enclosure
+    assert found.upper - found.lower < F(1, 10**9)
+    truth = {"Gauss": 5470.7308, "Lap": 100.4898}[noise]
+    assert abs(float(found.lower) - truth) < 1e-3
+
+
+def test_beyond_all_factors_there_is_a_lower_bound() -> None:
+    found = least(_BEHIND_A_TEST.format("Gauss"), "1e-6", D=1000)
+    assert found.eps_prv_enclosure.upper is None
+    assert found.eps_prv_enclosure.lower > 9_999
+    assert "above 10000" in found.run.reason
+
+
+_PUBLISHED = "input q in {0, 1}\noutput y in real\nadjacent all\ny <- "
+_ONE_SIDED = """input q in {0, 1}
+output o in 0..2
+adjacent all
+a <- Lap(0, sqrt(2)/eps)
+o <- 0
+if a >= 1 then
+    if q = 1 then o <- 1 end
+else
+    if q = 0 then o <- 2 end
+end"""
+
+
+@pytest.mark.parametrize("text", [_ONE_SIDED, _PUBLISHED + "LapPlus(q, sqrt(2)/eps)"])
+def test_outputs_that_the_adjacent_input_never_has(text: str) -> None:
+    found = least(text, "1/10")
+    assert found.eps_prv_enclosure.infinite
+    assert found.run.reason is None and found.witness is not None
+    # Pr[a < 1] is about 0.753 and Pr[y < 1] about 0.507: beyond that there is no need.
+    enough = least(text, "4/5").eps_prv_enclosure
+    assert enough.lower is not None and enough.upper is not None
+
+
+_FINITE = """input q in {0, 100}
+output o in 0..1
+adjacent all
+a <- Gauss(q, sqrt(2)/eps)
+o <- a >= 0"""
+_HALF = """input q in 0..1
+output o in 0..1
+adjacent all
+a <- Gauss(0, sqrt(2)/eps)
+o <- a >= 0 and q = 1"""
+
+
+@pytest.mark.parametrize(
+    ("text", "eps_prv", "delta", "answer"),
+    [
+        (_PUBLISHED + "Gauss(q, sqrt(3)/eps)", "1000", "1/2", "DP"),
+        pytest.param(
+            *(_PUBLISHED + "Gauss(q, sqrt(3)/eps)", "1e9", "1e-60", "DP"),
+            marks=pytest.mark.thorough,
+        ),
+        (_PUBLISHED + "LapPlus(q, sqrt(2)/eps)", "1e30", "1/10", "Not_DP"),
+        (_ONE_SIDED, "5000", "4/5", "DP"),
+        (_HALF, "5000", "51/100", "DP"),
+        (_HALF, "1e30", "49/100", "Not_DP"),
+        # Pr[a < 0] = 1/2 for q = 0, and for q = 100 it is about e^-2504
+        (_FINITE, "2400", "2/5", "Not_DP"),
+        (_FINITE, "2600", "2/5", "DP"),
+    ],
+)
+def test_claims_with_large_budgets(text: str, eps_prv: str, delta: str, answer: str) -> None:
+    program = dipapprox.parse(text)
+    verdict = dipapprox.verify(program, eps=1, eps_prv=eps_prv, delta=delta)
+    assert verdict.answer.value == answer
+    tightest = dipapprox.profile(program, eps=1, eps_prv=eps_prv).delta_enclosure
+    assert tightest.upper > F(delta) if answer == "Not_DP" else tightest.lower < F(delta)
+
+
+def test_reasons_for_claims_that_are_left_open_are_true() -> None:
+    program = dipapprox.parse(_PUBLISHED + "Gauss(q, sqrt(3)/eps)")
+    verdict = dipapprox.verify(program, eps=1, eps_prv=64, delta="1e-78")
+    assert verdict.answer is dipapprox.Answer.UNKNOWN
+    below = verdict.run.reason.split("δ below ")[1].split(";")[0]
+    assert 0 < F(below) < F(1, 10**70)
