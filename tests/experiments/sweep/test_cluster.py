@@ -13,7 +13,7 @@ import pytest
 from experiments.sweep.test_sweep import PROGRAM, finish, lines, start
 
 from dipapprox.errors import UserError
-from dipapprox.experiments.sweep import cluster
+from dipapprox.experiments.sweep import pool as cluster
 from dipapprox.experiments.sweep.pool import Pool, run_on_cluster
 from dipapprox.experiments.sweep.spec import cases_of, read_spec
 
