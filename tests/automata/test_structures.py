@@ -29,9 +29,9 @@ from dipapprox.language.dipa import parse_dipa
 from dipapprox.limits import Limits
 from dipapprox.privacy.verdict import Answer
 from dipapprox.proof_steps.automata import machines_of
-from dipapprox.proofs import log_ratios
 from dipapprox.proofs.automaton_proof import Stops
 from dipapprox.proofs.prove_automaton import NamedAutomaton, prove_automaton
+from dipapprox.proofs.prove_automaton import log_ratio as enclosed_log_ratio
 from dipapprox.proofs.replayed import proved
 from dipapprox.replays.digest import digest
 from tests.automata import examples
@@ -196,7 +196,7 @@ def test_a_log_ratio_is_what_integration_finds() -> None:
     ray = ray_of(found, run_cost(found, run, changes), Limits())
     assert ray is not None and ray.first[0] is not None
     for eps in (Fraction(1, 2), Fraction(1), Fraction(4)):
-        ratio = log_ratios.log_ratio(found, run, ray, eps, Limits())
+        ratio = enclosed_log_ratio(found, run, ray, eps, Limits())
         known = log_ratio(found, run, changes, -float(ray.first[0]), float(eps)) / float(eps)
         assert float(ratio.lower) - 1e-6 <= known <= float(ratio.upper) + 1e-6
 
