@@ -7,8 +7,6 @@ The catalogue is made at one eps, and a closed form is a function of a formal ε
 scale is divided. If all scales are a / eps, the events at eps = 1 as functions of ε' are the
 program's for eps = ε', for all eps > 0 at once.
 
-Solved inputs. Inputs in, one after the other; their events out, solved in blocks.
-
 A catalogue solves many inputs in little more time than one. Whoever asks for an input mostly asks
 for those that follow it as well; so each miss solves as many further inputs as were missed before.
 At most about twice as many inputs are solved as were asked for. Inputs that differ only in the
@@ -19,11 +17,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from math import prod
 from typing import TYPE_CHECKING
 
 from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.cache import Cache
-from dipapprox.data_classes import dataclass
 from dipapprox.deferred import Deferred
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.catalogue import Catalogue
@@ -140,7 +138,7 @@ class ExactDistributions:
         self._inputs = SolvedInputs(self._catalogue, states)
         self._forms = EventForms()
         self._outputs = len(self._catalogue.states_per_output)
-        self._unlike = _unlike_scales(states) if eps is None else None
+        self._unlike, self._are_alike = _unlike_scale(states) if eps is None else (None, True)
         self._known: Cache[InputStates, tuple[ExponentialRatio, ...]] = Cache(
             _REMEMBERED, lambda found: sum(map(_size, found))
         )
@@ -202,43 +200,22 @@ class ExactDistributions:
             return form
         if self._eps is not None:
             return form.at(Fraction(1))
-        if self._unlike is not None and not isinstance(event, Chosen):
-            return self._unlike.checked(form)
-        return form
-
-
-@dataclass(frozen=True, slots=True)
-class _UnlikeScales:
-    """Compared samples with other scales than a / eps.
-
-    Attributes:
-        sample: One of them.
-        alike: Whether all compared samples have scales a * eps^p, with one p.
-    """
-
-    sample: Sample
-    alike: bool
-
-    def checked(self, form: ExponentialRatio) -> ExponentialRatio | NotEnclosed:
-        """The form of an event if it does not depend on eps.
-
-        If the scales are alike, the probability is the form at ε' = eps^-p.
-        """
-        if self.alike and not form.denominator and form.numerator.as_constant() is not None:
+        if self._unlike is None or isinstance(event, Chosen):
             return form
-        return NotEnclosed(
-            f"outside-fragment: the scale of '{self.sample.label}' is no rational multiple of 1/eps"
-        )
+        # If the scales are a * eps^p with one p, the probability is the form at ε' = eps^-p.
+        if self._are_alike and not form.denominator and form.numerator.as_constant() is not None:
+            return form
+        place = f"the scale of '{self._unlike.label}'"
+        return NotEnclosed(f"outside-fragment: {place} is no rational multiple of 1/eps")
 
 
-def _unlike_scales(states: FinalStates) -> _UnlikeScales | None:
+def _unlike_scale(states: FinalStates) -> tuple[Sample | None, bool]:
+    """Return a compared sample with another scale than a / eps, and whether all powers are one."""
     if all(sample.scale.power == -1 for sample in states.samples):
-        return None
+        return None, True
     compared = compared_samples(states)
     unlike = next((sample for sample in compared if sample.scale.power != -1), None)
-    if unlike is None:
-        return None
-    return _UnlikeScales(unlike, len({sample.scale.power for sample in compared}) == 1)
+    return unlike, len({sample.scale.power for sample in compared}) == 1
 
 
 def compared_samples(states: FinalStates) -> list[Sample]:
@@ -267,8 +244,5 @@ def _require_one(probabilities: Sequence[ExponentialRatio]) -> None:
         BrokenInvariant: If they do not: a bug, or weights that do not add up.
     """
     total = ratio_sum(probabilities)
-    below = ONE
-    for factor, exponent in total.denominator:
-        below = below * factor**exponent
-    if total.numerator != below:
+    if total.numerator != prod((f**e for f, e in total.denominator), start=ONE):
         raise BrokenInvariant("the exact probabilities of all outputs do not sum to 1")

@@ -20,7 +20,7 @@ an ε > 0 (Lindemann; see `normal_form`), and total is their sum: it has no zero
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import reduce
+from math import prod
 
 from flint import fmpz_mpoly
 
@@ -28,7 +28,7 @@ from dipapprox.cache import Cache
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant
 from dipapprox.exact.signs.bivariate import common_steps, exponential_polynomial, polynomials
-from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
+from dipapprox.exponentials import ONE, ExponentialPolynomial, ExponentialRatio
 from dipapprox.language.traversal import reaching
 from dipapprox.laws.choices import ChainLaw
 from dipapprox.limits import Limits
@@ -188,5 +188,4 @@ def _row(
 
 
 def _power_product(factors: Mapping[ExponentialPolynomial, int]) -> ExponentialPolynomial:
-    one = ExponentialPolynomial.constant(1)
-    return reduce(lambda product, each: product * each[0] ** each[1], factors.items(), one)
+    return prod((factor**exponent for factor, exponent in factors.items()), start=ONE)

@@ -8,10 +8,9 @@ are not begun (`engine`); q is at the top and as large as it likes.
 References:
     DiPC, Lemma 18 (Appendix E): the integrals of exponential polynomials.
 
-Units. Units: coordinates in which the rates and the means of Laplace-type laws are integers.
-
-A law of scale s stands for one of scale s / ε. With rates 1 / s = a / R and means k / D over
-common denominators put u = (ε / R) x and η = ε / (R D): the density of Laplace noise becomes
+Units are coordinates in which the rates and the means of Laplace-type laws are integers. A law of
+scale s stands for one of scale s / ε. With rates 1 / s = a / R and means k / D over common
+denominators put u = (ε / R) x and η = ε / (R D): the density of Laplace noise becomes
 a e^{-a|u - kη|} / 2.
 """
 
@@ -129,11 +128,14 @@ def product(left: Piece, right: Piece) -> Piece:
 
 def combined(terms: Iterable[tuple[int, Piece]]) -> Piece:
     """Σ weight * piece."""
+    return _added((packed, weight * c) for weight, piece in terms for packed, c in piece.items())
+
+
+def _added(terms: Iterable[tuple[int, fmpq]]) -> Piece:
     total: Piece = {}
-    for weight, piece in terms:
-        for packed, c in piece.items():
-            known = total.get(packed)
-            total[packed] = weight * c if known is None else known + weight * c
+    for packed, c in terms:
+        known = total.get(packed)
+        total[packed] = c if known is None else known + c
     return {packed: c for packed, c in total.items() if c}
 
 
@@ -179,17 +181,8 @@ def by_difference(piece: Piece) -> list[tuple[Piece, Piece]]:
 
 def at_mark(piece: Piece, mark: int) -> Piece:
     """The value at u = mark * η, a function of η alone."""
-    total: Piece = {}
-    for packed, c in piece.items():
-        q, b, n, m = exponents(packed)
-        if m:
-            if not mark:
-                continue
-            c = c * mark**m
-        there = monomial(q + b * mark, 0, n + m)
-        known = total.get(there)
-        total[there] = c if known is None else known + c
-    return {packed: c for packed, c in total.items() if c}
+    terms = ((exponents(packed), c) for packed, c in piece.items())
+    return _added((monomial(q + b * mark, 0, n + m), c * mark**m) for (q, b, n, m), c in terms)
 
 
 def moved(piece: Piece, mark: int) -> Piece:
@@ -197,15 +190,12 @@ def moved(piece: Piece, mark: int) -> Piece:
 
     (u + kη)^m e^{b(u + kη)} is Σ C(m, j) k^{m-j} η^{m-j} e^{bkη} u^j e^{bu}.
     """
-    total: Piece = {}
-    for packed, c in piece.items():
-        q, b, n, m = exponents(packed)
-        for j in range(m + 1):
-            there = monomial(q + b * mark, b, n + m - j, j)
-            part = c * (comb(m, j) * mark ** (m - j))
-            known = total.get(there)
-            total[there] = part if known is None else known + part
-    return {packed: c for packed, c in total.items() if c}
+    terms = ((exponents(packed), c) for packed, c in piece.items())
+    return _added(
+        (monomial(q + b * mark, b, n + m - j, j), c * (comb(m, j) * mark ** (m - j)))
+        for (q, b, n, m), c in terms
+        for j in range(m + 1)
+    )
 
 
 def at_infinity(piece: Piece, sign: int) -> Piece:

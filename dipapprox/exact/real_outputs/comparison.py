@@ -18,7 +18,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from functools import reduce
+from functools import partial, reduce
+from itertools import pairwise
 from math import inf
 from operator import and_
 
@@ -32,12 +33,7 @@ from dipapprox.exact.laplace import pieces
 from dipapprox.exact.laplace.algebra import ExactAlgebra, Function, TooManyTerms
 from dipapprox.exact.laplace.pieces import Piece, Units
 from dipapprox.exact.methods import EventForms
-from dipapprox.exact.real_outputs.line_signs import (
-    Coefficients,
-    RealInterval,
-    is_positive_somewhere,
-    without_zeros,
-)
+from dipapprox.exact.real_outputs.line_signs import Coefficients, added, is_positive_somewhere
 from dipapprox.exact.real_outputs.quotients import EnclosedQuotient, Masses, NoQuotient
 from dipapprox.exact.signs.values import sign_at
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
@@ -170,9 +166,10 @@ class ExactComparison:
         if candidates is None:
             return None
         # The largest is the quotient somewhere, or far out, so no less factor will do.
-        for candidate in _descending(candidates, self._limits)[:1]:
-            if not densities.exceeds(candidate):
-                return candidate
+        if candidates:
+            greatest = reduce(partial(_greater, self._limits), candidates)
+            if not densities.exceeds(greatest):
+                return greatest
         return _BracketedQuotient(densities)
 
 
@@ -305,14 +302,11 @@ class _Densities:
 
     def exceeds(self, growth: ExponentialRatio) -> bool:
         """Whether first > growth · second anywhere."""
-        ends = [None, *self.marks, None]
-        for k, (own, other) in enumerate(zip(self.first, self.second, strict=True)):
+        where = pairwise([None, *self.marks, None])
+        for interval, own, other in zip(where, self.first, self.second, strict=True):
             self._limits.check()
-            difference = dict(own)
-            for key, c in other.items():
-                difference[key] = difference.get(key, _NOTHING) - c * growth
-            where = RealInterval(ends[k], ends[k + 1])
-            if is_positive_somewhere(without_zeros(difference), where, self._limits):
+            less = ((key, -c * growth) for key, c in other.items())
+            if is_positive_somewhere(added((*own.items(), *less)), interval, self._limits):
                 return True
         return False
 
@@ -353,12 +347,11 @@ def _added(
     terms: Sequence[tuple[ExponentialRatio, Function]], marks: tuple[int, ...], eta: Fraction
 ) -> list[Coefficients]:
     """Σ weight · function, piece by piece."""
-    totals: list[dict[tuple[int, int], ExponentialRatio]] = [{} for _ in range(len(marks) + 1)]
+    totals: list[list[tuple[tuple[int, int], ExponentialRatio]]] = [[] for _ in (*marks, None)]
     for weight, function in terms:
         for total, (piece, _, _) in zip(totals, function.on(marks), strict=True):
-            for key, value in _coefficients(piece, eta).items():
-                total[key] = total.get(key, _NOTHING) + weight * value
-    return [without_zeros(total) for total in totals]
+            total += ((key, weight * c) for key, c in _coefficients(piece, eta).items())
+    return [added(total) for total in totals]
 
 
 def _coefficients(piece: Piece, eta: Fraction) -> dict[tuple[int, int], ExponentialRatio]:
@@ -372,10 +365,5 @@ def _coefficients(piece: Piece, eta: Fraction) -> dict[tuple[int, int], Exponent
     return {key: ExponentialRatio(ExponentialPolynomial.of(terms)) for key, terms in sums.items()}
 
 
-def _descending(values: Sequence[ExponentialRatio], limits: Limits) -> list[ExponentialRatio]:
-    """The greatest first; the others in any order."""
-    found = list(values)
-    for k in range(1, len(found)):
-        if sign_at(found[k] - found[0], _ONE, limits) > 0:
-            found[0], found[k] = found[k], found[0]
-    return found
+def _greater(limits: Limits, first: ExponentialRatio, second: ExponentialRatio) -> ExponentialRatio:
+    return second if sign_at(second - first, _ONE, limits) > 0 else first

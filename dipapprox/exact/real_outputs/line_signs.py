@@ -19,15 +19,15 @@ t^(m' - m) e^((b' - b) t) do not grow there.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from math import comb
 
 from flint import arb
 
 from dipapprox.arithmetic.precision import give_way, precision, to_ball
-from dipapprox.data_classes import dataclass
 from dipapprox.errors import LimitReached
+from dipapprox.events.intervals import Interval
 from dipapprox.exact.signs.values import ball_at, sign_at
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import Limits
@@ -42,34 +42,29 @@ _MOST_BOXES = 20_000
 _FARTHEST = Fraction(2**20)
 
 
-def without_zeros(terms: Mapping[tuple[int, int], ExponentialRatio]) -> Coefficients:
-    """Leave out the coefficients that are 0."""
-    return {key: c for key, c in terms.items() if c.numerator}
+def added(terms: Iterable[tuple[tuple[int, int], ExponentialRatio]]) -> Coefficients:
+    """Add up the coefficients of equal terms, and leave out those that are 0."""
+    found: dict[tuple[int, int], ExponentialRatio] = {}
+    for key, c in terms:
+        found[key] = found[key] + c if key in found else c
+    return {key: c for key, c in found.items() if c.numerator}
 
 
-@dataclass(frozen=True, slots=True)
-class RealInterval:
-    """An interval of u with rational ends; None: infinite."""
-
-    lower: Fraction | None
-    upper: Fraction | None
-
-
-def is_positive_somewhere(function: Coefficients, where: RealInterval, limits: Limits) -> bool:
+def is_positive_somewhere(function: Coefficients, where: Interval, limits: Limits) -> bool:
     """Decide whether h > 0 anywhere inside an interval.
 
     Raises:
         LimitReached: If bits, time or boxes do not decide: near a double zero, say.
     """
-    lower, upper = where.lower, where.upper
+    lower, upper = where
     if not function:
         return False
     if lower is None and upper is None:
-        sides = RealInterval(None, Fraction(0)), RealInterval(Fraction(0), None)
+        sides: tuple[Interval, ...] = (None, Fraction(0)), (Fraction(0), None)
         return any(is_positive_somewhere(function, side, limits) for side in sides)
     if lower is None:
         assert upper is not None
-        return is_positive_somewhere(_mirrored(function), RealInterval(-upper, None), limits)
+        return is_positive_somewhere(_mirrored(function), (-upper, None), limits)
     function = _shifted(function, lower)
     if upper is not None:
         return _is_positive_within(function, upper - lower, limits)
@@ -88,28 +83,24 @@ def _shifted(function: Coefficients, by: Fraction) -> Coefficients:
     """t -> h(t + by)."""
     if not by:
         return function
-    found: dict[tuple[int, int], ExponentialRatio] = {}
-    for (b, m), c in function.items():
-        moved = c * _exponential(b * by)
-        for j in range(m + 1):
-            part = moved * ExponentialRatio.constant(comb(m, j) * by ** (m - j))
-            found[b, j] = found[b, j] + part if (b, j) in found else part
-    return without_zeros(found)
+    return added(
+        ((b, j), c * _exponential(b * by, comb(m, j) * by ** (m - j)))
+        for (b, m), c in function.items()
+        for j in range(m + 1)
+    )
 
 
-def _exponential(rate: Fraction) -> ExponentialRatio:
-    return ExponentialRatio(ExponentialPolynomial.monomial(1, rate=rate))
+def _exponential(rate: Fraction, factor: Fraction | int = 1) -> ExponentialRatio:
+    return ExponentialRatio(ExponentialPolynomial.monomial(factor, rate=rate))
 
 
 def _derivative(function: Coefficients) -> Coefficients:
-    found: dict[tuple[int, int], ExponentialRatio] = {}
-    for (b, m), c in function.items():
-        parts = [((b, m), b), ((b, m - 1), m)]
-        for key, factor in parts:
-            if factor:
-                part = c * ExponentialRatio.constant(factor)
-                found[key] = found[key] + part if key in found else part
-    return without_zeros(found)
+    return added(
+        (key, c * ExponentialRatio.constant(factor))
+        for (b, m), c in function.items()
+        for key, factor in (((b, m), b), ((b, m - 1), m))
+        if factor
+    )
 
 
 def _at(function: Coefficients, place: Fraction) -> ExponentialRatio:
@@ -118,7 +109,7 @@ def _at(function: Coefficients, place: Fraction) -> ExponentialRatio:
     for (b, m), c in function.items():
         if m and not place:
             continue
-        total = total + c * _exponential(b * place) * ExponentialRatio.constant(place**m)
+        total = total + c * _exponential(b * place, place**m)
     return total.at(_ONE)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from enum import Enum
 from fractions import Fraction
-from math import factorial
+from math import factorial, prod
 
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.data_classes import dataclass
@@ -30,9 +30,6 @@ class Infinity(Enum):
     MINUS = "-inf"
 
 
-_ONE = ExponentialPolynomial.constant(1)
-
-
 def derivative(function: Function) -> Function:
     """The derivative with respect to ε.
 
@@ -41,10 +38,10 @@ def derivative(function: Function) -> Function:
     if isinstance(function, ExponentialPolynomial):
         return _derivative(function)
     factors = [factor for factor, _ in function.denominator]
-    numerator = _product((_derivative(function.numerator), *factors))
+    numerator = prod(factors, start=_derivative(function.numerator))
     for place, (factor, exponent) in enumerate(function.denominator):
         others = factors[:place] + factors[place + 1 :]
-        term = _product((function.numerator, _derivative(factor), *others))
+        term = prod(others, start=function.numerator * _derivative(factor))
         numerator = numerator - term.scaled(exponent)
     below = {factor: exponent + 1 for factor, exponent in function.denominator}
     return ExponentialRatio.of(numerator, below)
@@ -67,9 +64,9 @@ def limit_at_infinity(function: Function) -> Fraction | Infinity:
     ratio = as_ratio(function)
     if not ratio.numerator:
         return Fraction(0)
-    power, rate, value = _leading_at_infinity(ratio.numerator)
+    (power, rate), value = max(ratio.numerator.terms, key=_growth)
     for factor, exponent in ratio.denominator:
-        n, q, c = _leading_at_infinity(factor)
+        (n, q), c = max(factor.terms, key=_growth)
         power, rate = power - n * exponent, rate - q * exponent
         value /= c**exponent
     return _limit(rate or power, value)
@@ -144,10 +141,10 @@ def _leading_at_zero(function: ExponentialPolynomial) -> tuple[int, Fraction]:
         order += 1
 
 
-def _leading_at_infinity(function: ExponentialPolynomial) -> tuple[int, Fraction, Fraction]:
-    """(n, q, c) of the term c ε^n e^(qε) that outgrows the others."""
-    (n, q), c = max(function.terms, key=lambda term: (term[0][1], term[0][0]))
-    return n, q, c
+def _growth(term: tuple[Exponent, Fraction]) -> tuple[Fraction, int]:
+    """Larger for a term c ε^n e^(qε) that outgrows others as ε does."""
+    (n, q), _ = term
+    return q, n
 
 
 def _derivative(function: ExponentialPolynomial) -> ExponentialPolynomial:
@@ -157,13 +154,6 @@ def _derivative(function: ExponentialPolynomial) -> ExponentialPolynomial:
         if n:
             total[n - 1, q] = total.get((n - 1, q), Fraction(0)) + c * n
     return ExponentialPolynomial.of(total)
-
-
-def _product(functions: tuple[ExponentialPolynomial, ...]) -> ExponentialPolynomial:
-    total = _ONE
-    for function in functions:
-        total = total * function
-    return total
 
 
 @dataclass(frozen=True, slots=True)
