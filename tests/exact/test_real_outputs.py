@@ -14,7 +14,7 @@ from dipapprox.arithmetic.precision import exponential
 from dipapprox.events.event import Event, Marginal, Part
 from dipapprox.exact.real_outputs import quotients
 from dipapprox.exact.real_outputs.comparison import ExactComparison
-from dipapprox.exact.real_outputs.line_signs import RealInterval, is_positive_somewhere
+from dipapprox.exact.real_outputs.line_signs import is_positive_somewhere
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import EXPONENTIAL, GAUSSIAN, GUMBEL, LAPLACE, LOGISTIC
@@ -145,7 +145,7 @@ def test_signs_on_the_line(
     terms: dict[tuple[int, int], int], lower: int | None, upper: int | None, positive: bool
 ) -> None:
     function = {key: ExponentialRatio.constant(c) for key, c in terms.items()}
-    where = RealInterval(*(None if end is None else F(end) for end in (lower, upper)))
+    where = None if lower is None else F(lower), None if upper is None else F(upper)
     assert is_positive_somewhere(function, where, Limits()) is positive
 
 
