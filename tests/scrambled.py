@@ -1,6 +1,6 @@
 """Made-up probabilities that respect nothing but the equality of events."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from random import Random
 
@@ -9,12 +9,30 @@ import numpy as np
 from dipapprox.arithmetic import rounding
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.events.canonical import canonical
-from dipapprox.events.event import Independent
+from dipapprox.events.event import Chosen, Event, Independent
 from dipapprox.events.instantiate import Instantiator
 from dipapprox.events.reduce import reduce
 from dipapprox.language.core import Input
 from dipapprox.numerics.bulk import Bounds
 from dipapprox.semantics.state import FinalStates
+
+
+def raw_events(
+    instantiator: Instantiator, states: FinalStates, input: Input
+) -> Iterator[tuple[int, Event, Chosen | None]]:
+    """The slow way: the output, the event as it stands and the choices, state by state."""
+    numbers = instantiator.numbers(input)
+    laws, chances = instantiator.laws(numbers), instantiator.chances
+    domains = [cell.domain for cell in states.program.inputs]
+    for state in instantiator.admitted(input, numbers):
+        outline, root = instantiator.outline(state), chances.sets[state]
+        if chances.diagrams is not None:
+            root = chances.diagrams.at(root, lambda k: domains[k].index(input[k]))
+        event = Event(
+            tuple(laws[i] for i in outline.samples),
+            tuple(form.at(numbers) for form in outline.guards),
+        )
+        yield outline.output, event, instantiator.chosen_root(root)
 
 
 class Scrambled:
@@ -23,6 +41,7 @@ class Scrambled:
     name = "scrambled"
 
     def __init__(self, states: FinalStates, seed: int) -> None:
+        self._states = states
         self._instantiator = Instantiator(states, Fraction(1, 2))
         self._outputs = len(states.outputs)
         self._most = len(states.states)
@@ -40,7 +59,7 @@ class Scrambled:
 
     def _distribution(self, input: Input) -> tuple[Enclosure, ...]:
         totals = [Fraction(0)] * self._outputs
-        for output, event, chosen in self._instantiator.events(input):
+        for output, event, chosen in raw_events(self._instantiator, self._states, input):
             reduced = reduce(event)
             if isinstance(reduced, Independent):
                 key = frozenset((*map(canonical, reduced.factors), chosen))

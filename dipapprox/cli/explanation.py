@@ -265,7 +265,7 @@ def _first_events(
         limits.check()
         numbers = instantiator.numbers(input)
         laws = instantiator.laws(numbers)
-        for outline in instantiator.admitted(input, numbers):
+        for outline in map(instantiator.outline, instantiator.admitted(input, numbers)):
             if id(outline) not in found:
                 forms = tuple(form.at(numbers) for form in outline.guards)
                 event = Event(tuple(laws[i] for i in outline.samples), forms)

@@ -11,7 +11,7 @@ References:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dipapprox.data_classes import dataclass
@@ -80,11 +80,6 @@ class Chances:
         """Return the node of a set; None if it depends on the input."""
         found = self.sets[number]
         return found if self.diagrams is None else self.diagrams.value_of(found)
-
-    def root_at(self, number: int, places: Callable[[int], int]) -> int:
-        """Return the node of a set at an input; see `InputDiagrams.at`."""
-        found = self.sets[number]
-        return found if self.diagrams is None else self.diagrams.at(found, places)
 
 
 def chances_of(

@@ -13,7 +13,7 @@ from dipapprox.cache import Cache
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.circuits import EVERYTHING, NO_CHOICES, Chances, chances_of
-from dipapprox.events.event import Chosen, Event
+from dipapprox.events.event import Chosen
 from dipapprox.language.core import Input, Value
 from dipapprox.language.domains import AllReals
 from dipapprox.laws.distribution import Distribution
@@ -43,24 +43,17 @@ class Instantiator:
 
     Attributes:
         scales: Of all samples, at this eps.
+        chances: What states need of choices.
     """
 
     def __init__(self, states: FinalStates, eps: Fraction) -> None:
         self._cells = tuple(cell.name for cell in states.program.inputs)
-        self._samples = states.samples
-        self.scales = _scales(states.samples, eps)
-        self._states = states.states
-        self._eps = eps
-        self._chances = chances_of_states(states)
-        self._domains = [cell.domain for cell in states.program.inputs]
+        self._samples, self._states = states.samples, states.states
+        self.scales, self._eps = _scales(states.samples, eps), eps
+        self.chances = chances_of_states(states)
         # States with equal outputs share one tuple: no need to hash a thousand fractions.
         self._positions = {id(outputs): k for k, outputs in enumerate(states.outputs)}
         self._outlines: list[Outline | None] = [None] * len(states.states)
-
-    @property
-    def chances(self) -> Chances:
-        """What states need of choices."""
-        return self._chances
 
     @property
     def outlines(self) -> tuple[Outline, ...]:
@@ -78,37 +71,14 @@ class Instantiator:
 
     def chosen(self, state: int) -> Chosen | None:
         """Return what a state needs of choices, the same at all inputs; None for nothing."""
-        root = self._chances.root(state)
+        root = self.chances.root(state)
         if root is None:
             raise BrokenInvariant("what a state needs of choices depends on the input")
         return self.chosen_root(root)
 
     def chosen_root(self, root: int) -> Chosen | None:
         """Return what a root of `chances` is; None for nothing that is needed."""
-        return None if root == EVERYTHING else Chosen(self._chances.circuit, root, self._eps)
-
-    def _chosen_at(self, state: int, input: Input) -> Chosen | None:
-        """Return what a state needs of choices at an input."""
-        domains = self._domains
-        return self.chosen_root(
-            self._chances.root_at(state, lambda place: domains[place].index(input[place]))
-        )
-
-    def events(self, input: Input) -> Iterator[tuple[int, Event, Chosen | None]]:
-        """Yield (index in `states.outputs`, event, choices) for every state an input admits.
-
-        The probability of a state is that of its event times that of its choices. The states of
-        one input are disjoint and their probabilities sum to 1; several may belong to the same
-        output. Raw: `reduce` simplifies the events.
-        """
-        numbers = self.numbers(input)
-        laws = self.laws(numbers)
-        for state, outline in self._admitted(input, numbers):
-            guards = outline.guards
-            if outline.varying:
-                guards = tuple(form.at(numbers) for form in guards)
-            event = Event(tuple(laws[i] for i in outline.samples), guards)
-            yield outline.output, event, self._chosen_at(state, input)
+        return None if root == EVERYTHING else Chosen(self.chances.circuit, root, self._eps)
 
     def numbers(self, input: Input) -> dict[Symbol, Fraction]:
         """Return the cells that hold numbers; named values occur in conditions only."""
@@ -122,17 +92,15 @@ class Instantiator:
             for sample, scale in zip(self._samples, self.scales, strict=True)
         ]
 
-    def admitted(self, input: Input, numbers: Mapping[Symbol, Fraction]) -> Iterator[Outline]:
-        """Yield the outlines whose conditions the input meets."""
-        return (outline for _, outline in self._admitted(input, numbers))
+    def admitted(self, input: Input, numbers: Mapping[Symbol, Fraction]) -> Iterator[int]:
+        """Yield the numbers of the states whose conditions the input meets.
 
-    def _admitted(
-        self, input: Input, numbers: Mapping[Symbol, Fraction]
-    ) -> Iterator[tuple[int, Outline]]:
+        They are disjoint, and their probabilities sum to 1.
+        """
         values: dict[str, Value] = dict(zip(self._cells, input, strict=True))
         for state, final in enumerate(self._states):
             if all(holds(condition, values, numbers) for condition in final.conditions):
-                yield state, self.outline(state)
+                yield state
 
 
 _chances: Cache[FinalStates, Chances] = Cache(4)

@@ -42,10 +42,10 @@ from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.canonical import canonical
 from dipapprox.events.event import Connected, Event, Marginal, Part, PublishedOutcome
-from dipapprox.events.instantiate import Instantiator, holds
+from dipapprox.events.instantiate import Instantiator
 from dipapprox.events.reduce import as_comparisons, connected_parts, restricted
 from dipapprox.events.supports import is_possible
-from dipapprox.language.core import Input, Value
+from dipapprox.language.core import Input
 from dipapprox.laws.distribution import Distribution
 from dipapprox.linear.form import LinearForm, Symbol
 from dipapprox.linear.span import FormSpan, Matrix, solved, vector_of
@@ -122,7 +122,6 @@ class Measuring:
 
     def __init__(self, states: FinalStates, eps: Fraction) -> None:
         self.states, self.eps = states, eps
-        self._cells = tuple(cell.name for cell in states.program.inputs)
         self._instantiator = Instantiator(states, eps)
         self._bases = _bases(states, eps)
         numbered = list(zip(self._bases, states.states, strict=True))
@@ -136,12 +135,9 @@ class Measuring:
         The total mass is 1. Parts of one outcome add up.
         """
         numbers = self._instantiator.numbers(input)
-        values: dict[str, Value] = dict(zip(self._cells, input, strict=True))
         laws = self._instantiator.laws(numbers)
         found: dict[PublishedOutcome, list[Part]] = {}
-        for number, state in enumerate(self.states.states):
-            if not all(holds(each, values, numbers) for each in state.conditions):
-                continue
+        for number in self._instantiator.admitted(input, numbers):
             made = self._part(number, numbers, laws)
             if isinstance(made, NoProduct):
                 return made
@@ -150,7 +146,8 @@ class Measuring:
                 if chosen is not None:
                     made = Part((*made.events, chosen), made.marginals)
                 reals = tuple([form.at(numbers) for form in self._reals[number]])
-                outcome = PublishedOutcome(tuple(state.outputs), reals)
+                outputs = tuple(self.states.states[number].outputs)
+                outcome = PublishedOutcome(outputs, reals)
                 found.setdefault(outcome, []).append(made)
         return {outcome: tuple(parts) for outcome, parts in found.items()}
 

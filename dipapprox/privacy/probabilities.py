@@ -243,7 +243,9 @@ def _enclose_parts(
 def _outputs(
     states: FinalStates, eps: Fraction, input: Input, known: Probabilities | None
 ) -> tuple[OutputProbability, ...]:
-    counts = Counter(index for index, _, _ in Instantiator(states, eps).events(input))
+    instantiator = Instantiator(states, eps)
+    admitted = instantiator.admitted(input, instantiator.numbers(input))
+    counts = Counter(instantiator.outline(state).output for state in admitted)
     outputs = states.outputs
     probabilities = known or (UNIT,) * len(outputs)
     return tuple(

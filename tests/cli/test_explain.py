@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scrambled import raw_events
 
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.cli.app import build_parser
@@ -83,7 +84,8 @@ def test_shown_integrals_have_one_value(text: str, strategy: Strategy) -> None:
     states = execute(program, merge=False, limits=limits)
     input = tuple(cell.domain[0] for cell in program.inputs)
     explanation = explain(states, Fraction(1), [input], strategy, limits)
-    events = [event for _, event, _ in Instantiator(states, Fraction(1)).events(input)]
+    instantiator = Instantiator(states, Fraction(1))
+    events = [event for _, event, _ in raw_events(instantiator, states, input)]
     total = Enclosure.exact(0)
     for state, event in zip(explanation.details, events, strict=True):
         assert state.before is not None

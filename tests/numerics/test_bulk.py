@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scrambled import raw_events
 
 import dipapprox
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
@@ -50,7 +51,7 @@ def rows_of(states: FinalStates, most: int, seed: int = 0) -> list[Input]:
 def one_by_one(states: FinalStates, input: Input, eps: Fraction) -> Spelled:
     """The slow way: instantiate, reduce, bring into normal form, state by state."""
     found = Spelled()
-    for output, event, chosen in Instantiator(states, eps).events(input):
+    for output, event, chosen in raw_events(Instantiator(states, eps), states, input):
         reduced = reduce(event)
         if isinstance(reduced, Independent):
             events = [*map(canonical, reduced.factors), *([chosen] if chosen else [])]

@@ -297,7 +297,8 @@ def thresholds_of(
     }
     found: dict[int, dict[LinearForm, None]] = {}
     sides: list[tuple[int, list[tuple[int, LinearForm, bool]]]] = []
-    for outline in instantiator.admitted(input, instantiator.numbers(input)):
+    for state in instantiator.admitted(input, instantiator.numbers(input)):
+        outline = instantiator.outline(state)
         own = _own_cuts(states, instantiator.scales, outline, numbers)
         if own is None:
             return None
