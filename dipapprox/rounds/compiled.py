@@ -3,7 +3,8 @@
 A step is a transition; a sample that guards compare is put into the automaton's variables. What an
 automaton has no words for is written with what it has:
 
-- *offsets*: `r >= rT + 1` compares r with rT + 1, another name for the stored value (`offsets`);
+- *offsets*: `r >= rT + 1` is `r' >= rT'` for r' = r, rT' = rT + 1. Comparisons have no offsets if
+  some number, a potential, can be added to every sample and stored value so that all of them fit;
 - *numbers*: a number c that samples are compared with is the sample of an initial step without
   input that shows it. A shown sample is shifted by 0, as a number is, and that costs nothing; given
   its value, the rest of the run is the program's. Theorems A and B depend on the orders of values
@@ -26,8 +27,9 @@ missing of both), and what is published tells which steps were taken (`visible`)
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from fractions import Fraction
+from itertools import combinations
 from math import floor, lcm
 
 from dipapprox.automata.model import Automaton, ControlState, LaplaceNoise, OutputSample, Transition
@@ -37,10 +39,8 @@ from dipapprox.language import core
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.rounds.exploration import explore
-from dipapprox.rounds.offsets import Offsets
-from dipapprox.rounds.paths import refusal
 from dipapprox.rounds.points import Point, Steps
-from dipapprox.rounds.steps import Atom, Shown, Step
+from dipapprox.rounds.steps import Atom, Shown, Step, refusal
 from dipapprox.rounds.visible import Seen, tells_steps, with_numbers
 from dipapprox.semantics.real_inputs import are_bounded, bounds_of
 
@@ -50,19 +50,12 @@ SILENT = "(nothing)"
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What a transition is in the program.
+    """What a transition is in the program: a draw, how it compared, what was published, if any."""
 
-    Attributes:
-        line: Of the draw; None for a step that draws nothing.
-        statement: The draw; "" for none.
-        guard: How the sample compared; "" for no comparison.
-        shown: What was published; "" for nothing.
-    """
-
-    line: int | None
-    statement: str
-    guard: str
-    shown: str
+    line: int | None = None
+    statement: str = ""
+    guard: str = ""
+    shown: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,11 +161,39 @@ def _reach(cell: core.Cell, radius: Fraction, integers: bool) -> Fraction:
     return min(radius, high - low)
 
 
+class _Offsets:
+    """Potentials, one line for everything that is compared; a union-find with distances."""
+
+    def __init__(self) -> None:
+        self._parents: dict[Hashable, tuple[Hashable, Fraction]] = {}
+
+    def place(self, node: Hashable) -> tuple[Hashable, Fraction]:
+        """Return the line of a node and its potential there."""
+        potential = Fraction(0)
+        while node in self._parents:
+            node, step = self._parents[node]
+            potential += step
+        return node, potential
+
+    def relate(self, first: Hashable, second: Hashable, distance: Fraction) -> bool:
+        """Demand that the potential of `second` is that of `first` plus `distance`.
+
+        Returns:
+            Whether that agrees with what was demanded before.
+        """
+        line, low = self.place(first)
+        other, high = self.place(second)
+        if line == other:
+            return high == low + distance
+        self._parents[other] = line, low + distance - high
+        return True
+
+
 class _Compiler:
     def __init__(self, program: core.Program, steps: Steps) -> None:
         self._program = program
         self._steps = steps
-        self._offsets = Offsets()
+        self._offsets = _Offsets()
         self._rates = [noise.rate for noise in steps.noises]
         self._idle = Fraction(1, lcm(*(rate.denominator for rate in self._rates)))
         self._states: list[ControlState] = []
@@ -256,8 +277,7 @@ class _Compiler:
             self._states.append(ControlState(name, False, LaplaceNoise(self._idle)))
             above = 1 << before[1] if before is not None and before[0] == line else 0
             step = Transition(count, above, 0, count + 1, OutputSample.COMPARED, 1 << variable)
-            self._transitions.append(step)
-            self._note(Words(None, "", "", ""), ())
+            self._note(step, Words(), ())
             before = line, variable
 
     # --- states and transitions ---------------------------------------------------------------
@@ -292,8 +312,7 @@ class _Compiler:
         self._states.append(ControlState("the end", False, LaplaceNoise(self._idle)))
         symbols = tuple(map(str, padding))
         text = ", ".join(symbols) or SILENT
-        self._transitions.append(Transition(end, 0, 0, end, text, 0))
-        self._note(Words(None, "", "", text), symbols)
+        self._note(Transition(end, 0, 0, end, text, 0), Words(shown=text), symbols)
         return end
 
     def _add(
@@ -312,13 +331,8 @@ class _Compiler:
         target = end if step.target is None else first + step.target
         stored = sum(1 << (place - 1) for place in step.stored)
         draw = self._draw(step.source)
-        sample = (
-            OutputSample.COMPARED
-            if step.shown.sample
-            else OutputSample.FRESH
-            if step.shown.fresh
-            else None
-        )
+        sample = OutputSample.FRESH if step.shown.fresh else None
+        sample = OutputSample.COMPARED if step.shown.sample else sample
         symbols = ", ".join(step.shown.symbols)
         words = Words(
             None if draw is None or draw.span is None else draw.span.line,
@@ -332,18 +346,17 @@ class _Compiler:
             self._states.append(
                 ControlState(f"after {words.statement}", False, LaplaceNoise(self._idle))
             )
-            self._transitions.append(Transition(between, 0, 0, target, symbols, 0))
-            self._note(Words(None, "", "", symbols), step.shown.symbols)
+            after = Transition(between, 0, 0, target, symbols, 0)
+            self._note(after, Words(shown=symbols), step.shown.symbols)
             target = between
         output = sample or symbols or SILENT
         span = None if draw is None else draw.span
-        self._transitions.append(
-            Transition(first + step.source, above, below, target, output, stored, span=span)
-        )
-        self._note(words, (None,) if sample is not None else step.shown.symbols)
+        made = Transition(first + step.source, above, below, target, output, stored, span=span)
+        self._note(made, words, (None,) if sample is not None else step.shown.symbols)
 
-    def _note(self, words: Words, seen: Seen) -> None:
-        """Note what the last transition is in the program."""
+    def _note(self, transition: Transition, words: Words, seen: Seen) -> None:
+        """Add a transition, and note what it is in the program."""
+        self._transitions.append(transition)
         self._words.append(words)
         self._seen.append(seen)
 
@@ -369,11 +382,9 @@ def distinct(names: Iterable[str]) -> tuple[str, ...]:
 
 def check_determinism(automaton: Automaton) -> None:
     """Check what `automata.validity` demands of steps that read an input."""
-    reading = tuple(
-        replace(state, reads=state.reads or state.compared is not None)
-        for state in automaton.states
-    )
-    check(replace(automaton, states=reading))
+    states = automaton.states
+    reading = [replace(each, reads=each.reads or each.compared is not None) for each in states]
+    check(replace(automaton, states=tuple(reading)))
 
 
 def _merged(steps: Iterable[Step]) -> list[Step]:
@@ -391,14 +402,13 @@ def _merged(steps: Iterable[Step]) -> list[Step]:
 
 
 def _merge_two(guards: list[dict[Atom, bool]]) -> bool:
-    for k, one in enumerate(guards):
-        for other in guards[k + 1 :]:
-            if one.keys() == other.keys():
-                different = [atom for atom in one if one[atom] != other[atom]]
-                if len(different) == 1:
-                    guards.remove(other)
-                    del one[different[0]]
-                    return True
+    for one, other in combinations(guards, 2):
+        if one.keys() == other.keys():
+            different = [atom for atom in one if one[atom] != other[atom]]
+            if len(different) == 1:
+                guards.remove(other)
+                del one[different[0]]
+                return True
     return False
 
 

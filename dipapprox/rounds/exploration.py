@@ -29,10 +29,9 @@ from dipapprox.language.cells import statements_in
 from dipapprox.language.equal_turns import written_out
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
-from dipapprox.rounds.noises import read_noise
-from dipapprox.rounds.paths import DRAWN, Foreseen, RoundPath, WantsMean, refusal
+from dipapprox.rounds.paths import DRAWN, Foreseen, RoundPath, WantsMean
 from dipapprox.rounds.points import Point, PointMaker, RoundLiveness, Steps
-from dipapprox.rounds.steps import Atom, Noise, Step, inputs_in, samples_in
+from dipapprox.rounds.steps import Atom, Noise, Step, inputs_in, read_noise, refusal, samples_in
 from dipapprox.rounds.visible import END
 from dipapprox.semantics.courses import Frame, Parted, Way, follow, holds, into
 from dipapprox.semantics.evaluation import Forms, PathFault, StoredValue, cell_of, evaluate, form_of

@@ -14,20 +14,13 @@ from dipapprox.errors import SourceError
 from dipapprox.language import core
 from dipapprox.language.core import Relation
 from dipapprox.linear.form import LinearForm
-from dipapprox.rounds.steps import Atom, Facts, Shown
+from dipapprox.rounds.steps import Atom, Facts, Shown, refusal
 from dipapprox.semantics.courses import Parted
 from dipapprox.semantics.evaluation import Forms, StoredValue
-from dipapprox.source import Diagnostic, Span
+from dipapprox.source import Span
 
 DRAWN = 0
 """The symbol of the sample that the path began with; stored values have higher numbers."""
-
-
-def refusal(
-    message: str, span: Span | None, hint: str = "", kind: str = "type error"
-) -> SourceError:
-    """Return the error that a program is none of which the theorems speak, and where."""
-    return SourceError([Diagnostic(kind, message, span, hint)])
 
 
 class WantsMean(Exception):
