@@ -7,7 +7,8 @@ from collections.abc import Mapping
 
 from dipapprox.data_classes import dataclass
 from dipapprox.language.load import Source
-from dipapprox.privacy.notation import html_table
+from dipapprox.privacy.description import Description, Tone
+from dipapprox.privacy.layouts import html
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,4 +40,5 @@ class Certificate:
 
     def _repr_html_(self) -> str:
         shown = ("verdict", "claim", "scope", "params", "computed", "digest")
-        return html_table((name, self.fields[name]) for name in shown if name in self.fields)
+        said = ((name, str(self.fields[name])) for name in shown if name in self.fields)
+        return html(Description("", "", Tone.PLAIN, tuple(said)))

@@ -122,7 +122,33 @@ class Bars(Chart):
 
     def drawn(self) -> tuple[float, Iterator[str]]:
         """Draw it."""
-        return _bars(self)
+        shown = self.groups[:_MOST_GROUPS]
+        more = len(self.groups) - len(shown)
+        size = 24 + len(self.series) * (_BAR + 2)
+        first = 20.0 * len(self.series)
+        largest = (
+            max((float(each.upper) for _, group in shown for each in group), default=0.0) or 1.0
+        )
+
+        def drawn() -> Iterator[str]:
+            for k, name in enumerate(self.series):
+                yield rectangle(4, 4 + 20 * k, 12, 12, f"bar{k % 2}")
+                yield words(22, 15 + 20 * k, name)
+            for place, (label, group) in enumerate(shown):
+                y = first + 14 + place * size
+                yield words(4, y, label)
+                for k, each in enumerate(group):
+                    # What is certain is solid, what is possible is pale.
+                    at = y + 4 + k * (_BAR + 2)
+                    ends = (each.lower, each.upper)
+                    low, high = ((WIDTH - _NUMBER) * float(end) / largest for end in ends)
+                    yield rectangle(4, at, low, _BAR, f"bar{k % 2}")
+                    yield rectangle(4 + low, at, high - low, _BAR, f"bar{k % 2} open")
+                    yield words(8 + high, at + 12, _number(each))
+            if more:
+                yield words(4, first + 14 + len(shown) * size, f"… {more} more")
+
+        return first + size * len(shown) + (24 if more else 8), drawn()
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +188,56 @@ class Curve(Chart):
 
     def drawn(self) -> tuple[float, Iterator[str]]:
         """Draw it."""
-        return _curve(self)
+        lines = [
+            (name, [(float(x), float(y.lower), float(y.upper)) for x, y in points])
+            for name, points in self.lines
+        ]
+        claim = self.mark
+        marked = [] if claim is None else [(float(claim[0]), float(claim[1]))]
+        named = [name for name, _ in lines] if len(lines) > 1 else []
+        points = [point for _, line in lines for point in line]
+        largest = max([high for _, _, high in points] + [y for _, y in marked]) or 1.0
+        xs = [x for x, _, _ in points] + [x for x, _ in marked]
+        right = max(xs) if max(xs) > min(xs) else min(xs) + 1
+        across = linear(min(xs), right, _LEFT, WIDTH - _RIGHT)
+        top = 24.0 + 20 * (len(named) + len(marked))
+        bottom = top + _HEIGHT
+        if self.logarithmic:
+            positive = [low for _, low, _ in points if low > 0] + [y for _, y in marked if y > 0]
+            up, ups = decades(min(positive, default=largest), largest, bottom, top, _DECADES)
+        else:
+            up = linear(0.0, largest * 1.08, bottom, top)
+            ups = [(up(value), f"{value:g}") for value in ticks(0.0, largest * 1.08)]
+
+        def drawn() -> Iterator[str]:
+            for k, name in enumerate(named):
+                yield rectangle(_LEFT, 8 + 20 * k, 12, 12, f"of{k % _STYLES}")
+                yield words(_LEFT + 16, 17 + 20 * k, name)
+            if claim is not None:
+                down = 20 * len(named)
+                yield from (
+                    mark(_LEFT + 5, 13 + down, "mark"),
+                    words(_LEFT + 16, 17 + down, claim[2]),
+                )
+            for y, name in ups:
+                yield f'<path class="grid" d="M{_LEFT} {y:.1f}H{WIDTH - _RIGHT}"/>'
+                yield words(_LEFT - 6, y + 4, name, "end")
+            for value in ticks(min(xs), right):
+                x = across(value)
+                yield f'<path class="grid" d="M{x:.1f} {top:.1f}V{bottom:.1f}"/>'
+                yield words(x, bottom + 16, f"{value:g}", "middle")
+            for k, (_, line) in enumerate(lines):
+                upper = [f"{across(x):.1f} {up(high):.1f}" for x, _, high in line]
+                lower = [f"{across(x):.1f} {up(low):.1f}" for x, low, _ in reversed(line)]
+                style = f"of{k % _STYLES}{' dashed' if k % (2 * _STYLES) >= _STYLES else ''}"
+                yield f'<path class="{style} band" d="M{"L".join(upper + lower)}Z"/>'
+                yield f'<path class="{style} line" d="M{"L".join(upper)}"/>'
+            yield f'<path class="axis" d="M{_LEFT} {top:.1f}V{bottom:.1f}H{WIDTH - _RIGHT}"/>'
+            yield words(_LEFT - 6, top - 8, f"{self.up}{', logarithmic' * self.logarithmic}")
+            yield words((_LEFT + WIDTH - _RIGHT) / 2, bottom + 36, self.across, "middle")
+            yield from (mark(across(x), up(y), "mark") for x, y in marked)
+
+        return bottom + _BOTTOM, drawn()
 
 
 def needs_powers(drawn: Sequence[Fraction | float], claimed: Sequence[Fraction] = ()) -> bool:
@@ -249,84 +324,6 @@ def figure(chart: Chart) -> str:
     below = "".join(f"<br><small>{markup.escape(each)}</small>" for each in chart.notes)
     caption = f"<figcaption>{markup.escape(chart.title)}{below}</figcaption>"
     return f"<figure>{caption}{svg(chart)}</figure>"
-
-
-def _bars(chart: Bars) -> tuple[float, Iterator[str]]:
-    shown = chart.groups[:_MOST_GROUPS]
-    more = len(chart.groups) - len(shown)
-    size = 24 + len(chart.series) * (_BAR + 2)
-    first = 20.0 * len(chart.series)
-    largest = max((float(each.upper) for _, group in shown for each in group), default=0.0) or 1.0
-
-    def drawn() -> Iterator[str]:
-        for k, name in enumerate(chart.series):
-            yield rectangle(4, 4 + 20 * k, 12, 12, f"bar{k % 2}")
-            yield words(22, 15 + 20 * k, name)
-        for place, (label, group) in enumerate(shown):
-            y = first + 14 + place * size
-            yield words(4, y, label)
-            for k, each in enumerate(group):
-                # What is certain is solid, what is possible is pale.
-                at = y + 4 + k * (_BAR + 2)
-                ends = (each.lower, each.upper)
-                low, high = ((WIDTH - _NUMBER) * float(end) / largest for end in ends)
-                yield rectangle(4, at, low, _BAR, f"bar{k % 2}")
-                yield rectangle(4 + low, at, high - low, _BAR, f"bar{k % 2} open")
-                yield words(8 + high, at + 12, _number(each))
-        if more:
-            yield words(4, first + 14 + len(shown) * size, f"… {more} more")
-
-    return first + size * len(shown) + (24 if more else 8), drawn()
-
-
-def _curve(chart: Curve) -> tuple[float, Iterator[str]]:
-    lines = [
-        (name, [(float(x), float(y.lower), float(y.upper)) for x, y in points])
-        for name, points in chart.lines
-    ]
-    claim = chart.mark
-    marked = [] if claim is None else [(float(claim[0]), float(claim[1]))]
-    named = [name for name, _ in lines] if len(lines) > 1 else []
-    points = [point for _, line in lines for point in line]
-    largest = max([high for _, _, high in points] + [y for _, y in marked]) or 1.0
-    xs = [x for x, _, _ in points] + [x for x, _ in marked]
-    right = max(xs) if max(xs) > min(xs) else min(xs) + 1
-    across = linear(min(xs), right, _LEFT, WIDTH - _RIGHT)
-    top = 24.0 + 20 * (len(named) + len(marked))
-    bottom = top + _HEIGHT
-    if chart.logarithmic:
-        positive = [low for _, low, _ in points if low > 0] + [y for _, y in marked if y > 0]
-        up, ups = decades(min(positive, default=largest), largest, bottom, top, _DECADES)
-    else:
-        up = linear(0.0, largest * 1.08, bottom, top)
-        ups = [(up(value), f"{value:g}") for value in ticks(0.0, largest * 1.08)]
-
-    def drawn() -> Iterator[str]:
-        for k, name in enumerate(named):
-            yield rectangle(_LEFT, 8 + 20 * k, 12, 12, f"of{k % _STYLES}")
-            yield words(_LEFT + 16, 17 + 20 * k, name)
-        if claim is not None:
-            down = 20 * len(named)
-            yield from (mark(_LEFT + 5, 13 + down, "mark"), words(_LEFT + 16, 17 + down, claim[2]))
-        for y, name in ups:
-            yield f'<path class="grid" d="M{_LEFT} {y:.1f}H{WIDTH - _RIGHT}"/>'
-            yield words(_LEFT - 6, y + 4, name, "end")
-        for value in ticks(min(xs), right):
-            x = across(value)
-            yield f'<path class="grid" d="M{x:.1f} {top:.1f}V{bottom:.1f}"/>'
-            yield words(x, bottom + 16, f"{value:g}", "middle")
-        for k, (_, line) in enumerate(lines):
-            upper = [f"{across(x):.1f} {up(high):.1f}" for x, _, high in line]
-            lower = [f"{across(x):.1f} {up(low):.1f}" for x, low, _ in reversed(line)]
-            style = f"of{k % _STYLES}{' dashed' if k % (2 * _STYLES) >= _STYLES else ''}"
-            yield f'<path class="{style} band" d="M{"L".join(upper + lower)}Z"/>'
-            yield f'<path class="{style} line" d="M{"L".join(upper)}"/>'
-        yield f'<path class="axis" d="M{_LEFT} {top:.1f}V{bottom:.1f}H{WIDTH - _RIGHT}"/>'
-        yield words(_LEFT - 6, top - 8, f"{chart.up}{', logarithmic' * chart.logarithmic}")
-        yield words((_LEFT + WIDTH - _RIGHT) / 2, bottom + 36, chart.across, "middle")
-        yield from (mark(across(x), up(y), "mark") for x, y in marked)
-
-    return bottom + _BOTTOM, drawn()
 
 
 def _heading(chart: Chart) -> tuple[float, str]:

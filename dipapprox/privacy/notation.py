@@ -12,7 +12,7 @@ A set of numbers that a real output may be in is a union of intervals:
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -169,13 +169,3 @@ def plain_terms(function: ExponentialPolynomial) -> list[list[int | str]]:
 def plain_factors(function: ExponentialRatio) -> list[list[object]]:
     """Return [terms, exponent] for every factor of a denominator."""
     return [[plain_terms(factor), exponent] for factor, exponent in function.denominator]
-
-
-def html_table(rows: Iterable[tuple[str, object]]) -> str:
-    """Lay out names and values for a notebook; without those that are None."""
-    cells = (
-        f"<tr><th>{markup.escape(name)}</th><td>{markup.escape(str(value))}</td></tr>"
-        for name, value in rows
-        if value is not None
-    )
-    return f"<table>{''.join(cells)}</table>"

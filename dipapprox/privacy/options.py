@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
+from typing import get_type_hints
 
 from dipapprox.data_classes import dataclass, field
 from dipapprox.errors import UserError, shorten
@@ -38,20 +39,6 @@ class Engine(Enum):
     EXACT = "exact"
 
 
-_KINDS: dict[str, type] = {
-    "engine": Engine,
-    "tier": Tier,
-    "strategy": Strategy,
-    "precision": int,
-    "max_precision": int,
-    "merge": bool,
-    "jobs": int,
-    "proved": bool,
-    "limits": Limits,
-}
-"""Types of the fields: Python programs set them."""
-
-
 @dataclass(frozen=True, slots=True)
 class Options:
     """Everything about a run that does not change what is asked.
@@ -82,7 +69,7 @@ class Options:
     limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:
-        for name, kind in _KINDS.items():
+        for name, kind in get_type_hints(Options).items():  # Python programs set them
             given: object = getattr(self, name)
             if type(given) is not kind:
                 said = "a whole number" if kind is int else f"of the type {kind.__name__}"

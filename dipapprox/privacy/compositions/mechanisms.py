@@ -38,6 +38,9 @@ _REAL_ACCURACY = Fraction(1, 2**34)
 """Of deltas of programs with real outputs, at least."""
 
 
+_MOST_PAIRS = 2_000
+
+
 class Mechanisms:
     """What is run, each program looked at once for all questions of about one accuracy."""
 
@@ -85,27 +88,13 @@ class Mechanisms:
     def _bounds(self, run: ProgramAt, times: int, accuracy: Fraction) -> Mechanism | RefinedPairs:
         """Return a program's worst pair, or pairs that it lies between."""
         setting = Setting(run.program, AllPairs(), self._options)
-        relation = self._pipeline.adjacency
-        if run.program.real_outputs:
-            require_symmetric(run.program)
-            return real_mechanism(setting, run.eps, relation, accuracy)
-        return bounds_of_program(setting, run.eps, relation, times, accuracy)
-
-
-_MOST_PAIRS = 2_000
-
-
-def real_mechanism(
-    setting: Setting, eps: Fraction, adjacency: Adjacency, accuracy: Fraction
-) -> Mechanism | RefinedPairs:
-    """Return the worst pair of a program, pairs that get finer, or two that it lies between.
-
-    For arguments and errors see `bounds_of_real_program`.
-    """
-    if setting.is_real or len([*islice(setting.pairs(), _MOST_PAIRS + 1)]) > _MOST_PAIRS:
-        return bounds_of_real_program(setting, eps, adjacency, accuracy)
-    noise = worst_noise(setting, eps, adjacency)
-    return noise or RefinedPairs(setting, eps, adjacency, accuracy)
+        about = setting, run.eps, self._pipeline.adjacency
+        if not run.program.real_outputs:
+            return bounds_of_program(*about, times, accuracy)
+        require_symmetric(run.program)
+        if setting.is_real or len([*islice(setting.pairs(), _MOST_PAIRS + 1)]) > _MOST_PAIRS:
+            return bounds_of_real_program(*about, accuracy)
+        return worst_noise(*about) or RefinedPairs(*about, accuracy)
 
 
 def worst_noise(setting: Setting, eps: Fraction, adjacency: Adjacency) -> Mechanism | None:
