@@ -68,16 +68,10 @@ class Partial:
 
 
 def trial_epsilons(epsilons: EpsilonInterval) -> Iterator[Fraction]:
-    """Yield the epsilons to try: powers of two from 1 outward, then the ends."""
-    tried: set[Fraction] = set()
-    grid = [Fraction(1)]
-    for k in range(1, _TRIALS + 1):
-        grid += [Fraction(1, 2**k), Fraction(2**k)]
-    ends = [end for end in (epsilons.lower, epsilons.upper) if end is not None]
-    for eps in (*grid, *ends):
-        if eps in epsilons and eps not in tried:
-            tried.add(eps)
-            yield eps
+    """Return the epsilons to try: powers of two from 1 outward, then the ends."""
+    powers = (Fraction(2) ** (sign * k) for k in range(_TRIALS + 1) for sign in (-1, 1))
+    ends = (end for end in (epsilons.lower, epsilons.upper) if end is not None)
+    return filter(epsilons.__contains__, dict.fromkeys((*powers, *ends)))
 
 
 def decide_partially(setting: Setting, question: DecisionQuestion) -> Partial:

@@ -14,7 +14,7 @@ from functools import reduce
 from operator import add
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, if_enclosed, sure
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import replace
 from dipapprox.errors import BrokenInvariant, Contradiction, LimitReached
 from dipapprox.exact.signs.interval import simplest_between
 from dipapprox.exact.signs.negative_set import NegativeRange
@@ -51,27 +51,6 @@ _FORMS = "closed forms"
 """For the same: the violation is proved without it."""
 
 
-@dataclass(frozen=True, slots=True)
-class InequalitySides:
-    """Both sides of an inequality at one ε.
-
-    Attributes:
-        first: Pr[P(u) = o] for the outputs o of O.
-        second: Pr[P(u') = o].
-        left: Pr[P(u) in O]; None, as `right`, if the two are not told apart.
-        right: e^{tε} Pr[P(u') in O] + δ.
-        delta: δ(ε); None likewise.
-        reason: Why the sides are not told apart; None if they are.
-    """
-
-    first: tuple[Enclosure, ...]
-    second: tuple[Enclosure, ...]
-    left: Enclosure | None = None
-    right: Enclosure | None = None
-    delta: Enclosure | None = None
-    reason: str | None = None
-
-
 def certain_violation(found: Violated, functions: Functions, states: FinalStates) -> Violation:
     """Return what is certain of a violation without any further computation."""
     divergence, outputs = found.divergence, states.outputs
@@ -100,28 +79,15 @@ def described(
     forms = [(row.form, row.adjacent_form) for row in violation.rows]
     known = [(p, q) for p, q in forms if p is not None and q is not None]
     eps = _simple_epsilon(found, question, signs, _rate(known))
-    sides = _sides(known, question, eps, options.limits)
-    rows = tuple(
-        replace(row, probability=p, adjacent_probability=q)
-        for row, p, q in zip(violation.rows, sides.first, sides.second, strict=True)
-    )
-    engine = None
-    if sides.reason is None:
-        engine = _checked_by(found.divergence, sides, question, eps, states, options)
+    shown, delta = _enclosed(replace(violation, eps=eps), known, question, options.limits)
+    if delta is not None:
+        engine = _checked_by(found.divergence, shown, delta, question, states, options)
+        shown = replace(shown, checked_by=engine)
     try:
         ranges = violated_ranges(found.divergence, question, signs)
     except LimitReached:
         ranges = None
-    return replace(
-        violation,
-        rows=rows,
-        eps=eps,
-        left=sides.left,
-        right=sides.right,
-        not_enclosed=sides.reason,
-        ranges=ranges,
-        checked_by=engine,
-    )
+    return replace(shown, ranges=ranges)
 
 
 def _simple_epsilon(
@@ -175,74 +141,76 @@ def _width(each: NegativeRange) -> tuple[bool, Fraction]:
     return False, each.upper.lower - each.lower.upper
 
 
-def _sides(
+def _enclosed(
+    violation: Violation,
     forms: Sequence[tuple[ExponentialRatio, ExponentialRatio]],
     question: DecisionQuestion,
-    eps: Fraction,
     limits: Limits,
-) -> InequalitySides:
-    """Enclose both sides so well that they are apart, if the last precision suffices."""
-    nothing = ExponentialRatio.constant(0)
+) -> tuple[Violation, Enclosure | None]:
+    """Enclose both sides so well that they are apart, if the last precision suffices; and δ."""
+    eps, nothing = violation.eps, ExponentialRatio.constant(0)
     left_form = reduce(add, (first for first, _ in forms), nothing)
     right_form = reduce(add, (second for _, second in forms), nothing) * ExponentialRatio(
         exponential_factor(question.budget)
     )
-    sides = InequalitySides((UNIT,) * len(forms), (UNIT,) * len(forms))
 
     @if_enclosed
-    def apart(bits: int) -> InequalitySides | None:
+    def sides(bits: int) -> tuple[Enclosure, Enclosure, Enclosure] | None:
         low, high = question.delta.bounds(bits)
         wanted = low, high, left_form, right_form + high
         below, above, left, right = (sure(enclose_at(f, eps, bits, limits)) for f in wanted)
         if left.lower <= right.upper:
             return None
-        left = left.intersect(UNIT, "the exact form of a probability")
         right = Enclosure(right.lower - (above.upper - below.lower), right.upper)
-        delta = Enclosure(below.lower, above.upper)
-        return replace(sides, left=left, right=right, delta=delta)
+        return probability(left), right, Enclosure(below.lower, above.upper)
 
     reason = f"they are too close, too small or too large at eps = {eps}"
+    shown = violation
     try:
         for bits in _BITS:
-            first, second = (
-                tuple(probability(enclose_at(form[side], eps, bits, limits)) for form in forms)
-                for side in (0, 1)
+            known = [
+                [probability(enclose_at(f, eps, bits, limits)) for f in both] for both in forms
+            ]
+            rows = tuple(
+                replace(row, probability=p, adjacent_probability=q)
+                for row, (p, q) in zip(violation.rows, known, strict=True)
             )
-            sides = InequalitySides(first, second)
-            found = apart(bits)
-            if found is not None:
-                return found
+            shown, apart = replace(violation, rows=rows), sides(bits)
+            if apart is not None:
+                return replace(shown, left=apart[0], right=apart[1]), apart[2]
     except LimitReached as limit:
         reason = limit.reason
-    return replace(sides, reason=f"by the signs of exact forms; not by enclosures: {reason}")
+    reason = f"by the signs of exact forms; not by enclosures: {reason}"
+    return replace(shown, not_enclosed=reason), None
 
 
 @if_enclosed
 def _checked_by(
     divergence: Divergence,
-    sides: InequalitySides,
+    violation: Violation,
+    delta: Enclosure,
     question: DecisionQuestion,
-    eps: Fraction,
     states: FinalStates,
     options: Options,
 ) -> str | None:
     """Let the engines of `verify` evaluate the same pair; None if they come to no end."""
     options = replace(options, limits=options.limits.within(_STEPS))
     try:
-        probabilities = open_probabilities(states, eps, options)
+        probabilities = open_probabilities(states, violation.eps, options)
         for bits in _ENGINE_BITS:
             first, second = map(sure, probabilities.distributions(divergence.pair, bits))
-            found = [first[o] for o in divergence.outputs] + [second[o] for o in divergence.outputs]
-            for ours, theirs in zip((*sides.first, *sides.second), found, strict=True):
-                ours.intersect(theirs, probabilities.name, _FORMS, "the probability of an output")
-            factor = eps_prv_factor(question.budget * eps, bits)
-            if factor.upper is None or sides.delta is None:
+            for o, row in zip(divergence.outputs, violation.rows, strict=True):
+                of = probabilities.name, _FORMS, "the probability of an output"
+                row.probability.intersect(first[o], *of)
+                row.adjacent_probability.intersect(second[o], *of)
+            factor = eps_prv_factor(question.budget * violation.eps, bits)
+            if factor.upper is None:
                 return None
             difference = difference_over(divergence.outputs, first, second, factor)
-            if difference.lower > sides.delta.upper:
+            if difference.lower > delta.upper:
                 return probabilities.name
-            if difference.upper <= sides.delta.lower:
-                claimed, found_by = f"above {sides.delta}", probabilities.name
+            if difference.upper <= delta.lower:
+                claimed, found_by = f"above {delta}", probabilities.name
                 raise Contradiction("δ", (_FORMS, claimed), (found_by, str(difference)))
     except LimitReached:
         pass
