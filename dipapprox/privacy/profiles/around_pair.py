@@ -10,9 +10,9 @@ Every drawn δ is enclosed, as for finite inputs; the points are chosen for the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, product
 from typing import TypeAlias, assert_never
 
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
@@ -40,6 +40,8 @@ _RADII = 3
 """Where the domain is much wider than a pair, so much of it is drawn on either side."""
 _MOST_ONE, _MOST_TWO = 4, 3
 """Inputs, and pairs of inputs, that have planes."""
+
+_ZERO = Fraction(0)
 
 Range: TypeAlias = tuple[Fraction, Fraction]
 
@@ -71,7 +73,12 @@ def planes(
     """
     if program.real_outputs:
         raise UserError("no picture over pairs of inputs: the program publishes numbers")
-    free = list(_free(program))
+    free = [
+        _Free(place, cell.name, cell.domain.bounds)
+        for place, cell in enumerate(program.inputs)
+        if isinstance(cell.domain, AllReals)
+        and (cell.domain.bounds is None or cell.domain.bounds[0] < cell.domain.bounds[1])
+    ]
     shown = [each for each in free if each.domain is not None or _radius(program.adjacency)]
     chosen = list(combinations(shown, 2))
     found: list[Plane] = []
@@ -91,12 +98,8 @@ def planes(
     return tuple(found), ", ".join(missing)
 
 
-def _free(program: Program) -> Iterator[_Free]:
-    for place, cell in enumerate(program.inputs):
-        if isinstance(cell.domain, AllReals):
-            bounds = cell.domain.bounds
-            if bounds is None or bounds[0] < bounds[1]:
-                yield _Free(place, cell.name, bounds)
+_Axis = tuple[tuple[int, int, Fraction], ...]
+"""What one number of a plane moves: of a side of the pair an input, so far from the number."""
 
 
 class _Drawing:
@@ -109,41 +112,35 @@ class _Drawing:
         if program.rounding is not None:
             program = program.with_rational_scales()
         states = execute_for_declared(program, options.merge, options.limits)
-        self._adjacency = program.adjacency
+        self._adjacency, self._radius = program.adjacency, _radius(program.adjacency)
         self._source = open_probabilities(states, eps, options)
         self._factor = growth.bounds(FACTOR_BITS)
         self._pair = pair
         (delta,) = self._deltas([pair], _BITS)
         # A δ of many zeros needs more bits to be told from its neighbours.
-        small = 0 if delta is None or not delta.upper else _zeros(delta.upper) + _DIGITS
-        self._bits = max(_BITS, small)
+        self._bits = _BITS
+        if delta is not None and delta.upper:
+            numerator, denominator = delta.upper.as_integer_ratio()
+            zeros = denominator.bit_length() - numerator.bit_length()
+            self._bits = max(_BITS, zeros + _DIGITS)
 
     def alone(self, each: _Free) -> Plane:
         """Move one input in both inputs of the pair, each on its own."""
-        u, v = (_number(input, each.place) for input in self._pair)
+        u, v = (Fraction(input[each.place]) for input in self._pair)
         steps = _FINE if self._bits == _BITS else _COARSE
-        window = self._window(each, (u, v))
-        values = _values(window, (u, v), _radius(self._adjacency), steps)
-        return self._plane(
-            (f"{each.name} of the input", f"{each.name} of the adjacent input"),
-            "all else as in the pair",
-            (values, values),
-            (u, v),
-            lambda x, y: (
-                _moved(self._pair[0], {each.place: x}),
-                _moved(self._pair[1], {each.place: y}),
-            ),
-        )
+        values = _values(self._window(each, (u, v)), (u, v), self._radius, steps)
+        names = f"{each.name} of the input", f"{each.name} of the adjacent input"
+        axes = [((side, each.place, _ZERO),) for side in (0, 1)]
+        return self._plane(names, "all else as in the pair", (values, values), (u, v), axes)
 
     def where(self, one: _Free, other: _Free) -> Plane:
         """Move two inputs of u, and those of u' with them if there is room for that."""
-        first, second = self._pair
-        moving = one, other
-        changes = [_number(second, each.place) - _number(first, each.place) for each in moving]
-        rooms = []
-        for each, change in zip(moving, changes, strict=True):
-            low, high = self._window(each, (_number(first, each.place),))
-            rooms.append((max(low, low - change), min(high, high - change)))
+        changes, rooms, moving = [], [], (one, other)
+        for each in moving:
+            u, v = (Fraction(input[each.place]) for input in self._pair)
+            low, high = self._window(each, (u,))
+            changes.append(v - u)
+            rooms.append((max(low, low - v + u), min(high, high - v + u)))
         if any(low >= high for low, high in rooms):
             return self._of_two(0, moving, "the adjacent input as in the pair")
         return self._of_two(0, moving, "the adjacent input differs as in the pair", rooms, changes)
@@ -161,38 +158,28 @@ class _Drawing:
         changes: Sequence[Fraction] = (),
     ) -> Plane:
         """Move two inputs of one side of the pair; in rooms, the other side with them."""
-        own_side, other_side = self._pair[side], self._pair[1 - side]
-        places = [each.place for each in moving]
-        own = _number(own_side, places[0]), _number(own_side, places[1])
-
-        def moved(x: Fraction, y: Fraction) -> Pair:
-            here, there = _moved(own_side, dict(zip(places, (x, y), strict=True))), other_side
-            if rooms:
-                with_it = (x + changes[0], y + changes[1])
-                there = _moved(there, dict(zip(places, with_it, strict=True)))
-            return (there, here) if side else (here, there)
-
-        names = [f"{each.name} of the{' adjacent' * side} input" for each in moving]
-        sides = self._sides(rooms or self._near(other_side, *moving), own)
-        return self._plane((names[0], names[1]), fixed, sides, own, moved)
+        x, y = (Fraction(self._pair[side][each.place]) for each in moving)
+        across, up = (f"{each.name} of the{' adjacent' * side} input" for each in moving)
+        axes: list[_Axis] = [((side, each.place, _ZERO),) for each in moving]
+        if rooms:
+            with_it = zip(moving, changes, strict=True)
+            others = [(1 - side, each.place, change) for each, change in with_it]
+            axes = [(*axis, other) for axis, other in zip(axes, others, strict=True)]
+        steps = _MEDIUM if self._bits == _BITS else _COARSE
+        windows = rooms or self._near(self._pair[1 - side], *moving)
+        columns, rows = (
+            _values(window, (value,), self._radius, steps)
+            for window, value in zip(windows, (x, y), strict=True)
+        )
+        return self._plane((across, up), fixed, (columns, rows), (x, y), axes)
 
     def _near(self, fixed: Input, *inputs: _Free) -> list[Range]:
         """Return what can be adjacent to a fixed input of the numbers that move."""
-        radius = _radius(self._adjacency)
-        around = [(_number(fixed, each.place), each.domain) for each in inputs]
+        radius = self._radius
         if radius is None:
-            return [domain for _, domain in around if domain is not None]
+            return [each.domain for each in inputs if each.domain is not None]
+        around = [(Fraction(fixed[each.place]), each.domain) for each in inputs]
         return [_clipped((value - radius, value + radius), domain) for value, domain in around]
-
-    def _sides(
-        self, windows: Sequence[Range], own: Place
-    ) -> tuple[tuple[Fraction, ...], tuple[Fraction, ...]]:
-        steps = _MEDIUM if self._bits == _BITS else _COARSE
-        radius = _radius(self._adjacency)
-        across, up = (
-            _values(each, (value,), radius, steps) for each, value in zip(windows, own, strict=True)
-        )
-        return across, up
 
     def _plane(
         self,
@@ -200,13 +187,18 @@ class _Drawing:
         fixed: str,
         sides: tuple[tuple[Fraction, ...], tuple[Fraction, ...]],
         own: Place,
-        moved: Callable[[Fraction, Fraction], Pair],
+        axes: Sequence[_Axis],
     ) -> Plane:
-        columns, rows = sides
-        found = self._deltas([moved(x, y) for x in columns for y in rows], self._bits)
-        size = len(rows)
-        deltas = tuple(tuple(found[k * size : (k + 1) * size]) for k in range(len(columns)))
-        return Plane(*names, fixed, columns, rows, own, deltas)
+        pairs = []
+        for place in product(*sides):
+            moved = [list(input) for input in self._pair]
+            for value, axis in zip(place, axes, strict=True):
+                for side, which, further in axis:
+                    moved[side][which] = value + further
+            pairs.append((tuple(moved[0]), tuple(moved[1])))
+        found, size = self._deltas(pairs, self._bits), len(sides[1])
+        deltas = tuple(tuple(found[k : k + size]) for k in range(0, len(found), size))
+        return Plane(*names, fixed, *sides, own, deltas)
 
     def _deltas(self, pairs: Sequence[Pair], bits: int) -> list[Enclosure | None]:
         """Enclose δ of pairs; None for those that are not adjacent, or where it is not known."""
@@ -224,7 +216,7 @@ class _Drawing:
     def _window(self, each: _Free, own: Iterable[Fraction]) -> Range:
         """Return what is drawn of a domain: all of it, unless a pair would be lost in it."""
         values = list(own)
-        around = _RADII * (_radius(self._adjacency) or Fraction(0))
+        around = _RADII * (self._radius or _ZERO)
         near = min(values) - around, max(values) + around
         if each.domain is not None and (
             not around or each.domain[1] - each.domain[0] <= 3 * around
@@ -260,19 +252,6 @@ def _radius(adjacency: Adjacency) -> Fraction | None:
     if isinstance(adjacency, Within) and adjacency.norm is not Norm.L0 and adjacency.radius:
         return adjacency.radius
     return None
-
-
-def _zeros(value: Fraction) -> int:
-    """Return about how many binary zeros a number in (0, 1] begins with."""
-    return max(0, value.denominator.bit_length() - value.numerator.bit_length())
-
-
-def _number(input: Input, place: int) -> Fraction:
-    return Fraction(input[place])
-
-
-def _moved(input: Input, values: Mapping[int, Fraction]) -> Input:
-    return tuple(values.get(place, value) for place, value in enumerate(input))
 
 
 def are_adjacent(adjacency: Adjacency, u: Sequence[object], v: Sequence[object]) -> bool:
