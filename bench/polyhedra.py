@@ -25,7 +25,7 @@ from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm, Symbol
 from dipapprox.linear.half_spaces import irredundant
-from dipapprox.numerics.gaussian_rank.engine import GaussianRank
+from dipapprox.numerics.gaussian_rank.orthants import GaussianRank
 from dipapprox.numerics.methods import Method
 from dipapprox.privacy.options import FIRST_PRECISION, Options
 from dipapprox.privacy.sources import methods_in_order

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from dipapprox.exact.signs import interval as epsilons
     from dipapprox.numerics import parallel
     from dipapprox.numerics.conditioning import engine as conditioning
-    from dipapprox.numerics.gaussian_rank import engine as gaussian_rank
+    from dipapprox.numerics.gaussian_rank import orthants as gaussian_rank
     from dipapprox.numerics.integers import sums
     from dipapprox.numerics.nested import engine as nested
     from dipapprox.pairs.products import source as product_sources
@@ -77,7 +77,7 @@ else:
     conditioning = Deferred("dipapprox.numerics.conditioning.engine")
     nested = Deferred("dipapprox.numerics.nested.engine")
     parallel = Deferred("dipapprox.numerics.parallel")
-    gaussian_rank = Deferred("dipapprox.numerics.gaussian_rank.engine")
+    gaussian_rank = Deferred("dipapprox.numerics.gaussian_rank.orthants")
     sums = Deferred("dipapprox.numerics.integers.sums")
 
 

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from dipapprox.errors import LimitReached
 from dipapprox.events.event import Event
 from dipapprox.integrals import plan as plans
-from dipapprox.integrals.builder import build_integrals
 from dipapprox.integrals.integral import Add, Integral, Level, Multiply, Plan, Strategy, nesting
-from dipapprox.integrals.optimizer import plan
+from dipapprox.integrals.optimizer import build_integrals, plan
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import EXPONENTIAL, GAUSSIAN, REFLECTED_EXPONENTIAL
 from dipapprox.limits import Limits

@@ -22,8 +22,12 @@ from dipapprox.laws.families import (
     REFLECTED_GUMBEL,
 )
 from dipapprox.laws.family import Family
-from dipapprox.numerics.algebras.ball_convolution import PanelPiece, convolved_pieces
-from dipapprox.numerics.algebras.balls import BallAlgebra, BallFunction
+from dipapprox.numerics.algebras.balls import (
+    BallAlgebra,
+    BallFunction,
+    PanelPiece,
+    convolved_pieces,
+)
 from dipapprox.numerics.algebras.float64 import Float64Algebra
 from dipapprox.numerics.algebras.grid import Grid, build_lattice
 from dipapprox.numerics.algebras.sampled import Sampled, panel_errors

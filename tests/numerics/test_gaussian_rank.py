@@ -25,7 +25,7 @@ from dipapprox.numerics.conditioning.engine import Conditioned, panels_for, weig
 from dipapprox.numerics.conditioning.separators import Separator, separation_by
 from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.gaussian_rank.cones import Cones, Polyhedron, cones_of
-from dipapprox.numerics.gaussian_rank.engine import GaussianRank
+from dipapprox.numerics.gaussian_rank.orthants import GaussianRank
 from dipapprox.numerics.kinds import Tier, has_density, is_gaussian
 from dipapprox.numerics.methods import InOrder, TriedMethod
 from dipapprox.numerics.nested.engine import Nested

@@ -28,17 +28,17 @@ from dipapprox.numerics.algebras.grid import Grid, build_grid
 from dipapprox.numerics.algebras.sampled import Sampled
 from dipapprox.numerics.kinds import Tier
 from dipapprox.numerics.real_outputs.cells import _ratios
+from dipapprox.numerics.real_outputs.densities import (
+    Leaf,
+    combination_in_balls,
+    signs_in_balls,
+    signs_in_doubles,
+)
 from dipapprox.numerics.real_outputs.hockey_stick import HockeyStick, Split
 from dipapprox.numerics.real_outputs.panel_polynomials import (
     Combination,
     PanelPolynomials,
     combination,
-)
-from dipapprox.numerics.real_outputs.signs import (
-    Leaf,
-    combination_in_balls,
-    signs_in_balls,
-    signs_in_doubles,
 )
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_method

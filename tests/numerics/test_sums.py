@@ -24,7 +24,7 @@ from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.elimination.engine import Eliminated, without_certain
 from dipapprox.numerics.elimination.order_event import OrderEvent, order_event
 from dipapprox.numerics.elimination.sum_event import sum_event
-from dipapprox.numerics.gaussian_rank.engine import GaussianRank
+from dipapprox.numerics.gaussian_rank.orthants import GaussianRank
 from dipapprox.numerics.kinds import Tier
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_method

@@ -26,11 +26,10 @@ from dipapprox.laws.distribution import Distribution
 from dipapprox.limits import Limits
 from dipapprox.numerics.elimination.elements import SumEvent
 from dipapprox.numerics.elimination.order_event import order_event
-from dipapprox.numerics.elimination.plan import FunctionTable
+from dipapprox.numerics.elimination.plan import Evaluation, FunctionTable
 from dipapprox.numerics.elimination.planning import Order, plan_of
 from dipapprox.numerics.elimination.refinement import GridRequirements
 from dipapprox.numerics.elimination.sum_event import sum_event
-from dipapprox.numerics.elimination.value import Evaluation
 
 _REMEMBERED = 1_000_000
 """About how many terms of functions are kept for later events."""

@@ -39,8 +39,7 @@ from dipapprox.exact.signs.values import sign_at
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.piecewise import union
-from dipapprox.numerics.elimination.plan import FunctionTable
-from dipapprox.numerics.elimination.value import Evaluation
+from dipapprox.numerics.elimination.plan import Evaluation, FunctionTable
 from dipapprox.numerics.kinds import is_laplace_type
 from dipapprox.numerics.real_outputs.coordinates import DensityPlan, density_plan, simplified
 from dipapprox.numerics.real_outputs.factors import Line, Mixed, factored

@@ -25,6 +25,7 @@ from dipapprox.numerics.algebras.sampled import (
     definite,
     difference,
     indefinite,
+    monomial_integrals,
     multiply_each,
 )
 from dipapprox.numerics.algebras.sampled_laws import (
@@ -40,11 +41,9 @@ from dipapprox.numerics.algebras.sampled_laws import (
 if TYPE_CHECKING:
     from dipapprox.numerics.algebras import convolution as convolutions
     from dipapprox.numerics.algebras import kernels
-    from dipapprox.numerics.algebras import monomials as bulk
 else:
     convolutions = Deferred("dipapprox.numerics.algebras.convolution")
     kernels = Deferred("dipapprox.numerics.algebras.kernels")
-    bulk = Deferred("dipapprox.numerics.algebras.monomials")
 
 Array = NDArray[np.float64]
 
@@ -197,9 +196,7 @@ class Float64Algebra:
         span = self.grid.spans[law]
         first, last = span.first, span.last  # the density vanishes elsewhere
         density, *factors = [each.on(first, last) for each in (self.density(law), *functions)]
-        return bulk.monomial_integrals(
-            density, factors, exponents, self.rule, self.half[first:last]
-        )
+        return monomial_integrals(density, factors, exponents, self.rule, self.half[first:last])
 
     def running(self, products: Sequence[Sequence[Sampled]], from_left: bool) -> list[Sampled]:
         found: list[Sampled] = []

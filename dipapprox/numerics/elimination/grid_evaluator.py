@@ -21,7 +21,7 @@ from dipapprox.laws.tails import cutoff_interval
 from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.float64 import Float64Algebra
 from dipapprox.numerics.algebras.grid import build_grid, build_lattice
-from dipapprox.numerics.elimination.plan import FunctionTable, Terms
+from dipapprox.numerics.elimination.plan import Evaluation, FunctionTable, Terms, enclosed_sum
 from dipapprox.numerics.elimination.refinement import (
     GridRequirements,
     RefinementLevel,
@@ -30,7 +30,6 @@ from dipapprox.numerics.elimination.refinement import (
     is_small,
 )
 from dipapprox.numerics.elimination.stars import StarBounds, Stars
-from dipapprox.numerics.elimination.value import Evaluation, enclosed_sum
 
 if TYPE_CHECKING:
     from dipapprox.numerics.algebras import balls

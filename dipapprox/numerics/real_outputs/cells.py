@@ -28,8 +28,11 @@ from dipapprox.arithmetic.rounding import SAFE, UNIT_ROUNDOFF
 from dipapprox.data_classes import dataclass
 from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.float64 import Float64Algebra
-from dipapprox.numerics.real_outputs.panel_polynomials import Combination, PanelPolynomials
-from dipapprox.numerics.real_outputs.signs import OVERFLOW
+from dipapprox.numerics.real_outputs.panel_polynomials import (
+    OVERFLOW,
+    Combination,
+    PanelPolynomials,
+)
 
 Array = NDArray[np.float64]
 

@@ -38,9 +38,13 @@ from dipapprox.numerics.kinds import Tier
 from dipapprox.numerics.methods import Method
 from dipapprox.numerics.real_outputs.cells import Cells
 from dipapprox.numerics.real_outputs.coordinates import DensityPlan, density_plan, simplified
-from dipapprox.numerics.real_outputs.densities import Densities, open_densities
+from dipapprox.numerics.real_outputs.densities import (
+    Densities,
+    LineSigns,
+    open_densities,
+    positive_part,
+)
 from dipapprox.numerics.real_outputs.masses import EVERYWHERE, IntervalMasses
-from dipapprox.numerics.real_outputs.signs import LineSigns, positive_part
 from dipapprox.numerics.simplest import shortest
 
 _REMEMBERED = 200

@@ -47,6 +47,9 @@ Array = NDArray[np.float64]
 
 _TINY = 2.0**-900
 
+OVERFLOW = "doubles overflow: the panels are too wide for the functions"
+"""Why there are no signs, and no masses."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Combination:
