@@ -24,8 +24,7 @@ from dipapprox.data_classes import dataclass
 
 MOST_BITS = 8192
 
-_LARGEST_PRIME = 100
-"""Squares of smaller numbers are taken out of roots."""
+_LARGEST_PRIME = 100  # squares of smaller numbers are taken out of roots
 
 
 class NoValue(Exception):

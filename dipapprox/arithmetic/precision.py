@@ -32,11 +32,8 @@ _GRID = 2**16
 """Balls keep exponents of any size. Ends are moved outward to multiples of 2^-65536, so that a
 number such as exp(-10^12) does not become a fraction with a trillion digits."""
 
-_LONG = 0.05
-"""Seconds of a turn after which others may have one."""
-
-_PAUSE = 0.001
-"""Seconds for another thread to notice that it may."""
+_LONG = 0.05  # seconds of a turn after which others may have one
+_PAUSE = 0.001  # seconds for another thread to notice that it may
 
 
 class _Turns:
@@ -188,8 +185,7 @@ def _dyadic(mantissa: int, exponent: int) -> Fraction:
     return Fraction(mantissa << exponent) if exponent >= 0 else Fraction(mantissa, 1 << -exponent)
 
 
-_LARGEST = 40_000
-"""e^x has about 1.44 x bits before the point; more would only fill memory."""
+_LARGEST = 40_000  # e^x has about 1.44 x bits before the point; more would only fill memory
 
 _GUARD_BITS = 8
 

@@ -12,8 +12,7 @@ from fractions import Fraction
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.arithmetic.precision import exponential, precision, to_ball, to_enclosure
 
-_MOST_BITS = 4_096
-"""Ends with a longer numerator or denominator are rounded outward."""
+_MOST_BITS = 4_096  # ends with a longer numerator or denominator are rounded outward
 
 _KEPT_BITS = 2_048
 

@@ -233,8 +233,7 @@ def _method(step: TriedMethod) -> Method:
     return step.method
 
 
-_AGAIN = 30
-"""Times less for an event that is enclosed already, but too widely."""
+_AGAIN = 30  # times less for an event that is enclosed already, but too widely
 
 
 @dataclass(frozen=True, slots=True, eq=False)

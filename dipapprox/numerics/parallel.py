@@ -30,14 +30,9 @@ from dipapprox.processes import deaf_to_interrupts, end_with
 _PATIENCE = 1.0
 """Seconds of work in this process before others are started: that costs them about half of it."""
 
-_SLICE = 16
-"""Events between two looks at the clock."""
-
-_CHUNKS = 4
-"""Chunks for each worker, at most: events differ much in cost."""
-
-_POLL = 0.1
-"""Seconds between two looks at the limits while workers work."""
+_SLICE = 16  # events between two looks at the clock
+_CHUNKS = 4  # chunks for each worker, at most: events differ much in cost
+_POLL = 0.1  # seconds between two looks at the limits while workers work
 
 
 class Parallel:
@@ -133,8 +128,7 @@ def _wait(futures: Sequence[Future[tuple[Answers, str]]], limits: Limits) -> Non
         limits.check()
 
 
-_method: Method | None = None
-"""The method of a worker process."""
+_method: Method | None = None  # the method of a worker process
 
 
 def _prepare(make: Callable[[], Method], parent: int) -> None:

@@ -18,8 +18,7 @@ from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 Array = NDArray[np.float64]
 
 _GUARD_BITS = 16
-_DOUBLE_BITS = 80
-"""More than doubles have: the rounding to doubles is what is seen of the result."""
+_DOUBLE_BITS = 80  # more than doubles have: the rounding to doubles is what is seen of the result
 
 
 def logarithm(x: Fraction, bits: int) -> Enclosure:

@@ -155,8 +155,7 @@ last four: these occur in many pairs."""
 _States = Sequence[tuple[int, Numbers]]
 """For each possible state of an input its output and its events."""
 
-_Key = tuple[int, tuple[tuple[int, Numbers], ...]]
-"""Bits, and the states of an input."""
+_Key = tuple[int, tuple[tuple[int, Numbers], ...]]  # bits, and the states of an input
 
 
 class OutputProbabilities:

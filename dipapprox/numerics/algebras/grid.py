@@ -191,8 +191,7 @@ def build_grid(
     return Grid(unit, tuple(boundaries), spans)
 
 
-_HALVINGS = 12
-"""How often a panel can be halved before the common denominator has to grow."""
+_HALVINGS = 12  # how often a panel can be halved before the common denominator has to grow
 
 
 class _Shape(NamedTuple):
@@ -233,8 +232,7 @@ MOST_PANELS = 2048
 
 _BITS = 64
 
-_LEAST = Fraction(1, 2**24)
-"""Least scale; its inverse is the greatest."""
+_LEAST = Fraction(1, 2**24)  # least scale; its inverse is the greatest
 
 
 def build_lattice(

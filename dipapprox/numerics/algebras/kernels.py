@@ -99,8 +99,7 @@ def interpolation_errors(ellipses: Array, matrices: Bilinear) -> Array:
     return found
 
 
-_NEGLIGIBLE = 2.0**-100
-"""Densities below this, times the scale, are bounded only."""
+_NEGLIGIBLE = 2.0**-100  # densities below this, times the scale, are bounded only
 
 
 @dataclass(frozen=True, slots=True, eq=False)

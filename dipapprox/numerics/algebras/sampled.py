@@ -228,14 +228,9 @@ def panel_errors(function: Sampled, rule: Rule) -> PanelErrors:
 
 Integers = NDArray[np.int64]
 
-_STEP = 256
-"""s; a power of two, so that powers of its multiples are products of few of these."""
-
-_MOST_DOUBLES = 2**18
-"""In the products of the monomials that are integrated at a time: 2 MB."""
-
-_BLOCK = 2**16
-"""Doubles that are multiplied at a time: they stay in the processor's cache."""
+_STEP = 256  # s; a power of two, so that powers of its multiples are products of few of these
+_MOST_DOUBLES = 2**18  # in the products of the monomials that are integrated at a time: 2 MB
+_BLOCK = 2**16  # doubles that are multiplied at a time: they stay in the processor's cache
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -167,16 +167,12 @@ def weighted(separator: Separator, law: Distribution, panels: Panels, bits: int)
     return Weighted(tuple(places), tuple(weights), error, Fraction(2, 2**bits))
 
 
-_MOST_EVENTS = 10_000
-"""Most events of parts, all together: some milliseconds each."""
-
-_MOST_CHOICES = 200_000
-"""Most choices of places: some microseconds each."""
+_MOST_EVENTS = 10_000  # most events of parts, all together: some milliseconds each
+_MOST_CHOICES = 200_000  # most choices of places: some microseconds each
 
 _REMEMBERED = 1_000
 
-_Choice = tuple[int, ...]
-"""Numbers of places, by separator."""
+_Choice = tuple[int, ...]  # numbers of places, by separator
 
 _Shape = tuple[tuple[tuple[str, int, int], ...], tuple[LinearForm, ...]]
 

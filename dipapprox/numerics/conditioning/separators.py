@@ -41,8 +41,7 @@ from dipapprox.numerics.gaussian_rank.cones import polyhedron_of
 
 MOST_SEPARATORS = 3
 
-_MOST_CHOICES = 400
-"""Most sets of samples that are looked at."""
+_MOST_CHOICES = 400  # most sets of samples that are looked at
 
 _EASY_RANK = 3
 

@@ -58,14 +58,9 @@ _SHARED_PANELS = 256
 """Most panels of a grid that two events share which could have smaller ones; where only doubles are
 kept, for every event: building grids then takes longer than using them."""
 
-_TABLE = 200_000
-"""Most functions in the table, computed or not, when a batch begins."""
-
-_TOGETHER = 128
-"""Most events in a batch."""
-
-_MANY = 16
-"""Stars that are worth a way of their own."""
+_TABLE = 200_000  # most functions in the table, computed or not, when a batch begins
+_TOGETHER = 128  # most events in a batch
+_MANY = 16  # stars that are worth a way of their own
 
 
 @dataclass(frozen=True, slots=True, eq=False)

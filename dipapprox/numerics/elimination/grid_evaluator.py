@@ -190,11 +190,8 @@ def open_algebra(
         return NotEnclosed(str(error))
 
 
-_MOST_IN_BALLS = 512
-"""Most panels of one width in balls: a sum takes up to a second for so many."""
-
-_SHARED = 256
-"""Most panels of a grid that the process remembers."""
+_MOST_IN_BALLS = 512  # most panels of one width in balls: a sum takes up to a second for so many
+_SHARED = 256  # most panels of a grid that the process remembers
 
 _Key = tuple[tuple[object, ...], int, RefinementLevel, int]
 

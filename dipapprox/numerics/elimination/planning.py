@@ -295,8 +295,7 @@ class _Elimination:
         return table.number(Moved(function, by))
 
 
-_Bound = tuple[int, int] | None
-"""(sample, offset)."""
+_Bound = tuple[int, int] | None  # (sample, offset)
 
 
 def _is_leaf(lows: Mapping[int, int], highs: Mapping[int, int]) -> bool:

@@ -100,11 +100,8 @@ def leading_zeros(
     return min(max(zeros, 0), bits)
 
 
-_NARROW = 20
-"""Widths below 2**-20 times the probability come from panels that are fine enough."""
-
-_DOUBLES = 48
-"""Doubles rarely give enclosures that are narrower than 2**-48 times the probability."""
+_NARROW = 20  # widths below 2**-20 times the probability come from panels that are fine enough
+_DOUBLES = 48  # doubles rarely give enclosures that are narrower than 2**-48 times the probability
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,8 +192,7 @@ class GridEvent:
     required: GridRequirements
 
 
-_SHARED_LAWS = 12
-"""Most laws, and most constants, that one grid serves for the sake of sharing."""
+_SHARED_LAWS = 12  # most laws, and most constants, that one grid serves for the sake of sharing
 
 _CLOSE_LAWS, _CLOSE = 64, 8
 """Most laws with means that are at most so many scales apart: they want panels in one place."""

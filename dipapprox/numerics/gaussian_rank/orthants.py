@@ -73,8 +73,7 @@ _LEAST_SQUARE = arb(1) / 64
 
 Matrix = Sequence[Sequence[arb]]
 
-_HEIGHT = arb(7) / 10
-"""y, of the strip."""
+_HEIGHT = arb(7) / 10  # y, of the strip
 
 
 def orthant(covariance: Matrix, bounds: Sequence[arb], bits: int, limits: Limits) -> arb:
@@ -281,8 +280,7 @@ def _log2(value: arb) -> int:
 
 # --- quadrature -----------------------------------------------------------------------------------
 
-_MOST_NODES = 512
-"""Of a rule; longer panels are divided."""
+_MOST_NODES = 512  # of a rule; longer panels are divided
 
 
 def quadrature(
@@ -327,16 +325,12 @@ def rule_for(length: float, height: float, bound: float, bits: int) -> tuple[int
 MOST_RANK = 9
 """More are refused before anything is looked at."""
 
-_MOST_EVALUATIONS = 2_000_000
-"""Of densities, for one event: some ten microseconds each."""
-
-_LEAST_BITS = 8
-"""Narrower than 2**-this is what is tried at least."""
+_MOST_EVALUATIONS = 2_000_000  # of densities, for one event: some ten microseconds each
+_LEAST_BITS = 8  # narrower than 2**-this is what is tried at least
 
 _ATTEMPTS = 4
 
-_REMEMBERED = 5_000
-"""About how many cones are kept, for those who ask for more bits."""
+_REMEMBERED = 5_000  # about how many cones are kept, for those who ask for more bits
 
 
 class GaussianRank:

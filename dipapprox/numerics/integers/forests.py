@@ -146,8 +146,7 @@ def _floor(value: arb, unit: int) -> int:
     return mantissa << shift if shift >= 0 else mantissa >> min(-shift, mantissa.bit_length())
 
 
-_REMEMBERED = 1_000_000
-"""About how many numbers are kept, some 50 bytes each."""
+_REMEMBERED = 1_000_000  # about how many numbers are kept, some 50 bytes each
 
 Link = tuple[tuple[int, int, int], ...]
 """(a, b, bound), …: a x + b y <= bound for a child x and its parent y."""

@@ -33,8 +33,7 @@ from dipapprox.data_classes import dataclass
 _RHOS = tuple(Fraction(round(64 * 1.06**k), 64) for k in range(1, 110))
 """Parameters of ellipses that are tried, 1.06 to 600."""
 
-_LARGEST_EXPONENT = 600
-"""Beyond, a bound e^x is of no use."""
+_LARGEST_EXPONENT = 600  # beyond, a bound e^x is of no use
 
 
 @dataclass(frozen=True, slots=True)

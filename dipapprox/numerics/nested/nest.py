@@ -253,11 +253,8 @@ def _cut(span: NestRange, bits: int, boxes: tuple[Interval, ...]) -> tuple[NestR
     return span, (min(lower[0], upper[0]), max(lower[1], upper[1]))
 
 
-_NARROW = 64
-"""A place needs breaks if the range is this many times wider than what happens there."""
-
-_REACH = 8
-"""Breaks are put this many scales to either side of a place."""
+_NARROW = 64  # a place needs breaks if the range is this many times wider than what happens there
+_REACH = 8  # breaks are put this many scales to either side of a place
 
 
 def _breaks(nest: Nest, box: Interval) -> tuple[Fraction, ...]:

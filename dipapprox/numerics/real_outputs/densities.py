@@ -66,8 +66,7 @@ from dipapprox.numerics.real_outputs.panel_polynomials import (
     combination,
 )
 
-_LARGEST = Fraction(2) ** 900
-"""Factors above this are left to balls."""
+_LARGEST = Fraction(2) ** 900  # factors above this are left to balls
 
 _ONE = Enclosure.exact(1)
 

@@ -47,23 +47,15 @@ from dipapprox.numerics.real_outputs.densities import (
 from dipapprox.numerics.real_outputs.masses import EVERYWHERE, IntervalMasses
 from dipapprox.numerics.simplest import shortest
 
-_REMEMBERED = 200
-"""Pairs of measures whose densities are kept."""
-
-_DENSITIES = 6
-"""Of a pair that are kept, on several grids: factors take turns with precisions."""
+_REMEMBERED = 200  # pairs of measures whose densities are kept
+_DENSITIES = 6  # of a pair that are kept, on several grids: factors take turns with precisions
 
 _GUARD_BITS = 12
 """What the grid may lack: samples times the factor times 2**-12 of the wanted width."""
 
-_GAIN = 8
-"""By what finer panels divide what is undecided, if they are of any use."""
-
-_FAR = Fraction(2) ** 512
-"""Grids that keep all that counts with larger factors are long."""
-
-_FINENESS = 3
-"""Of the panels that are cut into cells."""
+_GAIN = 8  # by what finer panels divide what is undecided, if they are of any use
+_FAR = Fraction(2) ** 512  # grids that keep all that counts with larger factors are long
+_FINENESS = 3  # of the panels that are cut into cells
 
 
 @dataclass(frozen=True, slots=True, eq=False)
