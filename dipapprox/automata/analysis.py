@@ -58,7 +58,6 @@ class Analysis:
     Attributes:
         well_formed: Whether there is no bad structure, so that there is a budget; None if unknown.
             If there is one, coarser cells may still have a budget.
-        determined: Whether outputs determine the run; None if unknown.
         structure: A bad structure; None if there is, or was found, none, or if coarser cells have
             a budget.
         unbounded: Whether the structure proves that there is no budget at any ε: its runs are
@@ -72,12 +71,11 @@ class Analysis:
         published: The paper's weight, of a well-formed automaton; a budget if it is not tainted.
         quotient: The unfolded and merged automaton, of which all this speaks; None if there was
             no room for it.
-        reason: Why the answer is not exact; None if it is.
     """
 
     automaton: Automaton
     well_formed: bool | None = None
-    determined: bool | None = None
+    determined: bool | None = None  # whether outputs determine the run; None if unknown
     structure: Structure | None = None
     unbounded: bool = False
     lower: RunCost | WordBound | None = None
@@ -85,7 +83,7 @@ class Analysis:
     dearest: RunCost | None = None
     published: Fraction | None = None
     quotient: Quotient | None = field(default=None, compare=False, repr=False)
-    reason: str | None = None
+    reason: str | None = None  # why the answer is not exact; None if it is
 
     @property
     def lower_bound(self) -> Fraction:
@@ -379,12 +377,8 @@ def _cycles(whole: Unfolding) -> Iterator[Structure]:
         yield disclosing
 
 
-_PART = 2000
-"""Nodes of a part that is looked at."""
-
-_MOST_STRUCTURES = 200
-"""That are looked at where some of them cost nothing."""
-
+_PART = 2000  # nodes of a part that is looked at
+_MOST_STRUCTURES = 200  # that are looked at where some of them cost nothing
 _FREE = "runs cost more and more, but no structure was found that shows it"
 _ALIKE = "several runs look alike"
 NOT_TOLD = "what is published does not tell the steps of a run apart"

@@ -16,9 +16,7 @@ from dipapprox.automata.unfolding import Quotient, Unfolding
 from dipapprox.automata.weights import PathWeight
 from dipapprox.limits import Limits
 
-LONGEST = 3000
-"""Steps of a run that is tried."""
-
+LONGEST = 3000  # steps of a run that is tried
 _ROUNDS = (0, 2, 4, 8)
 
 

@@ -47,9 +47,7 @@ from dipapprox.automata.unfolding import Unfolding
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.graphs import masks_ahead
 
-_MOST_COMPARED = 6
-"""Variables whose orders are looked at for joint steps: 2^6 of them."""
-
+_MOST_COMPARED = 6  # variables whose orders are looked at for joint steps: 2^6 of them
 _SEPARATOR = LaplaceNoise(Fraction(0))
 
 

@@ -52,31 +52,24 @@ class ControlState(Located):
 
     Attributes:
         compared: Noise of `insample`; None only where nothing is drawn, at a halting state.
-        fresh: Noise of `insample'`; None if it is not used.
     """
 
     name: str
     reads: bool
     compared: LaplaceNoise | None
-    fresh: LaplaceNoise | None = None
+    fresh: LaplaceNoise | None = None  # noise of `insample'`; None if it is not used
 
 
 @dataclass(frozen=True, slots=True)
 class Transition(Located):
-    """One step; guards speak of the values before it.
-
-    Attributes:
-        above: Mask of the variables x with `insample >= x` in the guard.
-        below: Mask of the variables x with `insample < x` in the guard.
-        assigned: Mask of the variables that become `insample`.
-    """
+    """One step; guards speak of the values before it."""
 
     source: int
-    above: int
-    below: int
+    above: int  # mask of the variables x with `insample >= x` in the guard
+    below: int  # mask of the variables x with `insample < x` in the guard
     target: int
     output: Output
-    assigned: int
+    assigned: int  # mask of the variables that become `insample`
 
     @property
     def used(self) -> int:
@@ -89,17 +82,14 @@ class Automaton:
     """An automaton; `validity.check` says whether the theory speaks of it.
 
     Attributes:
-        variables: Bit i of a mask is variable i.
-        states: The first one is initial.
-        transitions: Those of one state in order of the text.
         changes: The ends of the interval in which changes of inputs lie: costs are convex in them.
             Words are about 1 and -1, whatever these are; weights and the graphs of structures
             bound all of them.
     """
 
-    variables: tuple[str, ...]
-    states: tuple[ControlState, ...]
-    transitions: tuple[Transition, ...]
+    variables: tuple[str, ...]  # bit i of a mask is variable i
+    states: tuple[ControlState, ...]  # the first one is initial
+    transitions: tuple[Transition, ...]  # those of one state in order of the text
     changes: tuple[int, ...] = (1, -1)
 
     def leaving(self) -> tuple[tuple[int, ...], ...]:

@@ -36,11 +36,8 @@ from dipapprox.limits import Limits
 MOST_LIVE = 12
 """Live variables at one node up to which vectors have entries for all shifts, 2 · 2^live."""
 
-_LEFT_FREE = 4
-"""Live variables at one node that are not pinned where there are more."""
-
-MOST_ENTRIES = 5_000_000
-"""Entries of all vectors that a search may make: 40 MB."""
+_LEFT_FREE = 4  # live variables at one node that are not pinned where there are more
+MOST_ENTRIES = 5_000_000  # entries of all vectors that a search may make: 40 MB
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +48,12 @@ class ClosedFamily:
     no member's value is larger.
 
     Attributes:
-        pairs: How many pairs of vectors the families have.
         cases: How many families there are: each run is a walk of the graph without some edges, for
             one of several sets of these; for each set there is a family.
         cells: How many nodes the graph has, if it is that of coarser cells; None for the automaton.
     """
 
-    pairs: int
+    pairs: int  # how many pairs of vectors the families have
     value: Fraction
     cases: int = 1
     cells: int | None = None
@@ -68,18 +64,15 @@ class OptimumFound:
     """What a search found.
 
     Attributes:
-        walk: Edges of the quotient of the dearest walk seen.
-        changes: The change of the input at each of them.
         passed_cap: Whether it costs more than the cap: there is no budget, unless values are
             pinned.
-        is_pinned: Whether some shifts were fixed, so that the walk may cost less than it seems.
         family: The proof that no walk costs more; None, with the reason, if the search did not end.
     """
 
-    walk: tuple[int, ...]
-    changes: tuple[int, ...]
+    walk: tuple[int, ...]  # edges of the quotient of the dearest walk seen
+    changes: tuple[int, ...]  # the change of the input at each of them
     passed_cap: bool
-    is_pinned: bool
+    is_pinned: bool  # whether some shifts were fixed, so that the walk may cost less than it seems
     family: ClosedFamily | None
     reason: str | None
     vectors: int

@@ -71,18 +71,12 @@ Changes = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class RunCost:
-    """W(Δ) of a run, and a shift of that cost; a lower bound at every ε if its word is its own.
-
-    Attributes:
-        changes: Δ.
-        value: The cost in units of ε.
-        shift: An optimal s, in {-1, 0, 1} at every position.
-    """
+    """W(Δ) of a run, and a shift of that cost; a lower bound at every ε if its word is its own."""
 
     run: Run
-    changes: Changes
-    value: Fraction
-    shift: tuple[int, ...]
+    changes: Changes  # δ
+    value: Fraction  # the cost in units of ε
+    shift: tuple[int, ...]  # an optimal s, in {-1, 0, 1} at every position
 
 
 def run_cost(automaton: Automaton, run: Run, changes: Changes) -> RunCost:

@@ -44,17 +44,14 @@ class Unfolding:
     """Nodes over the states of an automaton, node 0 initial; all nodes are reachable.
 
     Attributes:
-        states: The state of each node; in a quotient, that of one of its members.
-        orders: What is known at each node; in a quotient, at the same member.
-        leaving: Indices of the edges that leave each node.
         components: Numbers of the strongly connected components; edges never lead to larger ones.
     """
 
     automaton: Automaton
-    states: tuple[int, ...]
-    orders: tuple[ValueOrder, ...]
+    states: tuple[int, ...]  # the state of each node; in a quotient, that of one of its members
+    orders: tuple[ValueOrder, ...]  # what is known at each node; in a quotient, at the same member
     edges: tuple[UnfoldedEdge, ...]
-    leaving: tuple[tuple[int, ...], ...]
+    leaving: tuple[tuple[int, ...], ...]  # indices of the edges that leave each node
     components: tuple[int, ...]
 
     def transition(self, edge: int) -> Transition:

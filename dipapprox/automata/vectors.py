@@ -32,11 +32,8 @@ Vectors = npt.NDArray[np.int64]
 
 _Wholes = npt.NDArray[np.signedinteger[Any]]
 
-_LARGEST = 2**40
-"""Units that a cap may have: sums of a few entries stay far below the end of int64."""
-
-_SMALL = 2**28
-"""The same for 32 bits."""
+_LARGEST = 2**40  # units that a cap may have: sums of a few entries stay far below the end of int64
+_SMALL = 2**28  # the same for 32 bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,16 +41,14 @@ class VectorStep:
     """One edge, with all changes of its input that are looked at.
 
     Attributes:
-        changes: 1 and -1 at an input, else 0.
         before: For every index of a new vector the old indices it may come from; the last column
             of an old vector, infinite, fills the rows up.
-        prices: What each of these costs, for each change, for u and for v.
     """
 
     edge: int
-    changes: tuple[int, ...]
+    changes: tuple[int, ...]  # 1 and -1 at an input, else 0
     before: npt.NDArray[np.intp]
-    prices: npt.NDArray[np.int64]
+    prices: npt.NDArray[np.int64]  # what each of these costs, for each change, for u and for v
 
 
 class Prices:

@@ -29,8 +29,7 @@ from dipapprox.data_classes import dataclass
 from dipapprox.limits import Limits
 
 _TIMES = (1, 2, 4, 8, 16)
-_MOST_WORK = 10_000
-"""Values that are looked at for one run's word, but for the last inputs."""
+_MOST_WORK = 10_000  # values that are looked at for one run's word, but for the last inputs
 
 
 def bounds_of_run(
@@ -65,21 +64,11 @@ def _apart(automaton: Automaton, run: Run, changes: Changes) -> tuple[Fraction, 
     return tuple(means)
 
 
-MOST_WORK = 400_000
-"""Values that are looked at, in all words together."""
-
-MOST_STEPS = 20_000
-"""Of all words that are tried."""
-
-_LONGEST = 12
-"""Steps of a word; longer ones are left as they are."""
-
-_WALK = 7
-"""Most steps of a walk to begin with."""
-
-_PATIENCE = 60
-"""Words in a row that are no better than before."""
-
+MOST_WORK = 400_000  # values that are looked at, in all words together
+MOST_STEPS = 20_000  # of all words that are tried
+_LONGEST = 12  # steps of a word; longer ones are left as they are
+_WALK = 7  # most steps of a walk to begin with
+_PATIENCE = 60  # words in a row that are no better than before
 _SIZES = (0, 1, -1, 2, -2, 3, -3, 6, -6, 12, -12)
 _MOVES = (0, 1, -1, 3, -3)
 

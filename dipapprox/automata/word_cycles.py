@@ -22,20 +22,12 @@ from dipapprox.automata.words import Letters, Passes, Seen, SeenSymbol, WordBoun
 from dipapprox.data_classes import replace
 from dipapprox.limits import Limits
 
-MOST_WORK = 200_000
-"""Values that are looked at, in all words together."""
-
+MOST_WORK = 200_000  # values that are looked at, in all words together
 MOST_WORDS = 400
-_WALK = 12
-"""Most steps of a walk that is tried."""
-
-_BEFORE = 3
-"""How often a part comes before it is looked at what it makes of costs."""
-
+_WALK = 12  # most steps of a walk that is tried
+_BEFORE = 3  # how often a part comes before it is looked at what it makes of costs
 _TIMES = (1, 2)
-_MOST_PARTS = 12
-"""Of one word."""
-
+_MOST_PARTS = 12  # of one word
 MOST_COPIES = 4096
 
 

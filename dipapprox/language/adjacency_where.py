@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 else:
     printer = Deferred("dipapprox.language.printer")
 
-MOST_PAIRS = 500_000
-"""Pairs that are tried."""
+MOST_PAIRS = 500_000  # pairs that are tried
 
 
 @dataclass(frozen=True, slots=True)

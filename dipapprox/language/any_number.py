@@ -31,8 +31,7 @@ from dipapprox.language.first_values import first_values
 from dipapprox.language.traversal import nodes_in, rewrite, with_names
 from dipapprox.source import Span
 
-_MOST_TURNS = 1_000
-"""Of loops that do not depend on the parameter, altogether."""
+_MOST_TURNS = 1_000  # of loops that do not depend on the parameter, altogether
 
 
 def with_any_number(

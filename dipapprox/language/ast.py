@@ -83,14 +83,12 @@ class Option(Node):
     """value : weight for variable in first..last.
 
     Attributes:
-        value: A range stands for its numbers, and has neither weight nor turns.
         weight: None in all options of a choice or in none; then all values are equally likely.
-        turns: For several options that differ in one number.
     """
 
-    value: Expression | Range
+    value: Expression | Range  # a range stands for its numbers, and has neither weight nor turns
     weight: Expression | None
-    turns: Turns | None = None
+    turns: Turns | None = None  # for several options that differ in one number
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,17 +347,11 @@ class AdjacentRule(Node):
 
 @dataclass(frozen=True, slots=True)
 class AdjacentWhere(Node):
-    """adjacent rule where condition for variable in first..last.
+    """adjacent rule where condition for variable in first..last."""
 
-    Attributes:
-        rule: `adjacent all` if none is written.
-        condition: In the inputs of a pair: q of the first, q' of the second.
-        turns: It holds for each of these numbers; None for no variable.
-    """
-
-    rule: AdjacentRule
-    condition: Expression
-    turns: Turns | None
+    rule: AdjacentRule  # `adjacent all` if none is written
+    condition: Expression  # in the inputs of a pair: q of the first, q' of the second
+    turns: Turns | None  # it holds for each of these numbers; None for no variable
 
 
 @dataclass(frozen=True, slots=True)
@@ -396,17 +388,11 @@ Declaration = Parameter | Variables | AdjacentRule | AdjacentWhere | AdjacentPai
 
 @dataclass(frozen=True, slots=True)
 class Handler(Node):
-    """on data argument do …: a data point arrives; on query name(arguments) do …: somebody asks.
+    """on data argument do …: a data point arrives; on query name(arguments) do …: somebody asks."""
 
-    Attributes:
-        name: Of the query; None for data.
-        arguments: What a call carries: declarations of one variable each.
-        users: Who sees the query and its reply; empty: everybody. Nobody sees data.
-    """
-
-    name: str | None
-    arguments: tuple[Input, ...]
-    users: tuple[str, ...]
+    name: str | None  # of the query; None for data
+    arguments: tuple[Input, ...]  # what a call carries: declarations of one variable each
+    users: tuple[str, ...]  # who sees the query and its reply; empty: everybody. Nobody sees data
     body: Block
 
 

@@ -10,10 +10,8 @@ from fractions import Fraction
 from dipapprox.data_classes import dataclass, field
 from dipapprox.source import Located, Span
 
-INSAMPLE = "insample"
-"""The sample that guards compare and variables store."""
-INSAMPLE_PRIME = "insampleprime"
-"""The second, independent sample, which can only be an output."""
+INSAMPLE = "insample"  # the sample that guards compare and variables store
+INSAMPLE_PRIME = "insampleprime"  # the second, independent sample, which can only be an output
 
 
 @dataclass(frozen=True, slots=True)

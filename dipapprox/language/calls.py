@@ -52,8 +52,6 @@ from dipapprox.source import Span
 
 _MOST_STEPS = 10_000
 _MOST_OPTIONS = 10_000
-
-
 _FRESH = "#"
 """In the names of fresh variables, and no others."""
 

@@ -111,21 +111,13 @@ Definitions = dict[str, frozenset[int]]
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """What a statement does with cells.
+    """What a statement does with cells."""
 
-    Attributes:
-        reads: Cells whose values before the statement may matter.
-        writes: Cells that it may assign.
-        overwrites: Cells that it assigns on every path to its end.
-        random: Whether it draws, chooses or may end the program, or comes after one that may.
-        exits: Whether it may end the program.
-    """
-
-    reads: frozenset[str]
-    writes: frozenset[str]
-    overwrites: frozenset[str]
-    random: bool
-    exits: bool
+    reads: frozenset[str]  # cells whose values before the statement may matter
+    writes: frozenset[str]  # cells that it may assign
+    overwrites: frozenset[str]  # cells that it assigns on every path to its end
+    random: bool  # whether it draws, chooses or may end the program, or comes after one that may
+    exits: bool  # whether it may end the program
 
 
 def use_of(block: core.Block) -> Use:

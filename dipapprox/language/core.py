@@ -206,14 +206,12 @@ class Choose(Located):
 
     Attributes:
         options: (value, weight): the value is taken with the probability `weight`.
-        proportional: Whether the weights are first divided by their sum (exponential mechanism).
-        site: Numbers draws and choices of the unrolled program.
     """
 
     target: Variable | Element
     options: tuple[tuple[Expression, Weight], ...]
-    proportional: bool
-    site: int
+    proportional: bool  # whether the weights are first divided by their sum (exponential mechanism)
+    site: int  # numbers draws and choices of the unrolled program
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,17 +233,13 @@ class Repeat(Located):
     Turn k = 0, 1, … is `body` with the elements `first` + k of some arrays, which it has no others
     of, in place of those numbered `first`, and the sites of draws larger by k * sites. The arrays
     are inputs, or outputs with finitely many values. Turns assign, draw, branch and exit only.
-
-    Attributes:
-        first: The index in turn 0.
-        sites: Draws of a turn.
     """
 
     body: Block
     turns: int
-    first: int
+    first: int  # the index in turn 0
     arrays: tuple[str, ...]
-    sites: int
+    sites: int  # draws of a turn
 
 
 Body = tuple[Statement | Repeat, ...]
@@ -298,13 +292,11 @@ class Listed:
     """Explicit pairs.
 
     Attributes:
-        pairs: All different.
-        one_way: Whether they are meant in this order only; else each is, in both orders.
         text: The rule that they are all pairs of, as written; None if they are listed.
     """
 
-    pairs: tuple[tuple[Input, Input], ...]
-    one_way: bool = False
+    pairs: tuple[tuple[Input, Input], ...]  # all different
+    one_way: bool = False  # whether they are meant in this order only; else each is, in both orders
     text: str | None = None
 
 
@@ -318,15 +310,12 @@ class Cell(Located):
     """One input or output cell. `domain` has no duplicates and keeps the order of the program.
 
     Attributes:
-        name: "q[1]" or "q".
-        variable: The declared name, "q".
-        index: 1-based index in the array; None for a scalar.
         span: The declaration.
     """
 
-    name: str
-    variable: str
-    index: int | None
+    name: str  # "q[1]" or "q"
+    variable: str  # the declared name, "q"
+    index: int | None  # 1-based index in the array; None for a scalar
     domain: tuple[Value, ...]
 
 
@@ -344,19 +333,16 @@ class Rounds:
     `read q` is the assignment q <- next q, `publish x` assigns x to PUBLISHED, or is a draw of it.
 
     Attributes:
-        body: Of one round.
-        symbols: What may be published besides numbers of noise.
         before: Output cells that are published before the first round, in this order.
-        each: Output cells that are published in every round, in this order.
         padding: What the cells of a round are after the program has ended; None if it is seen when
             the program ends.
         parameter: The parameter that says how many rounds there are; None for streams.
     """
 
-    body: Block
-    symbols: tuple[Value, ...]
+    body: Block  # of one round
+    symbols: tuple[Value, ...]  # what may be published besides numbers of noise
     before: tuple[str, ...] = ()
-    each: tuple[str, ...] = ()
+    each: tuple[str, ...] = ()  # output cells that are published in every round, in this order
     padding: tuple[Value, ...] | None = None
     parameter: str | None = None
 
@@ -368,12 +354,11 @@ class Rounding(Located):
     Attributes:
         error: At most the total variation distance of the laws of two runs, and the sum of the
             |log(s / r)| of the samples of a run (`scales`).
-        samples: At most so many samples of a run have such a scale.
         span: The first such scale.
     """
 
     error: Fraction
-    samples: int
+    samples: int  # at most so many samples of a run have such a scale
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,7 +86,6 @@ def t_error(t: Any) -> None:
 
 INPUTS = "q"
 OUTPUTS = "out"
-
 _FAMILIES = {"gauss": "Gauss", "lap": "Lap"}
 
 

@@ -10,8 +10,7 @@ from dipapprox.data_classes import dataclass, field
 from dipapprox.errors import UserError, did_you_mean
 from dipapprox.language.core import Program, Value
 
-MOST_CELLS = 100_000
-"""Of all arrays of a program together."""
+MOST_CELLS = 100_000  # of all arrays of a program together
 
 Domain = tuple[Value, ...]
 """The values of an input, each once."""
@@ -101,8 +100,7 @@ def has_names(domain: Domain) -> bool:
     return bool(names_in(domain))
 
 
-_SHORTEST_RANGE = 4
-"""Fewer values are written one by one."""
+_SHORTEST_RANGE = 4  # fewer values are written one by one
 
 
 def domain_text(domain: Domain, most: int | None = None) -> str:
@@ -134,16 +132,13 @@ class Widening:
 
     Attributes:
         everywhere: Of every input with numbers that `named` does not name; None: as declared.
-        named: Of single inputs.
     """
 
     everywhere: Domain | None = None
-    named: Mapping[str, Domain] = field(default_factory=dict)
+    named: Mapping[str, Domain] = field(default_factory=dict)  # of single inputs
 
 
 AS_DECLARED = Widening()
-
-
 MOST_ROUNDS = 10_000
 
 

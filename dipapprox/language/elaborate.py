@@ -42,8 +42,7 @@ else:
     any_number = Deferred("dipapprox.language.any_number")
 
 
-_MANY_TURNS = 4
-"""A loop of no more turns, the last one apart, is unrolled."""
+_MANY_TURNS = 4  # A loop of no more turns, the last one apart, is unrolled
 
 
 def elaborate(

@@ -31,16 +31,10 @@ from dipapprox.language.equal_turns import turn_of, written_out
 from dipapprox.language.traversal import free_name, rewrite
 from dipapprox.source import Located, Span
 
-NOTHING = "nothing"
-"""What is published in a round that publishes nothing, or is not reached."""
-
-ENDED = "ended"
-"""What `exit` publishes where rounds may publish nothing."""
-
+NOTHING = "nothing"  # what is published in a round that publishes nothing, or is not reached
+ENDED = "ended"  # what `exit` publishes where rounds may publish nothing
 _OUTPUT = "out"
-
-_FEW = 5
-"""So many turns are written out."""
+_FEW = 5  # so many turns are written out
 
 
 def some_rounds(program: core.Program, turns: int, values: Domain | None = None) -> core.Program:
@@ -64,18 +58,12 @@ def some_rounds(program: core.Program, turns: int, values: Domain | None = None)
 
 @dataclass(slots=True, eq=False)
 class _Entries:
-    """The cells of an array that rounds take one after the other.
-
-    Attributes:
-        size: How many there are.
-        is_regular: Whether it is known which cell is taken; if not, a variable counts.
-        taken: The cell that was taken last, if it is known.
-    """
+    """The cells of an array that rounds take one after the other."""
 
     array: str
-    size: int
-    is_regular: bool
-    taken: int = 0
+    size: int  # how many there are
+    is_regular: bool  # whether it is known which cell is taken; if not, a variable counts
+    taken: int = 0  # the cell that was taken last, if it is known
 
     @property
     def counter(self) -> str:

@@ -127,8 +127,7 @@ def check_tree(root: core.Weight, span: Span | None) -> None:
         raise Wrong("limit", message, span)
 
 
-_ELSEWHERE = frozenset([-1])
-"""Stands for everything that is not a polynomial in eps."""
+_ELSEWHERE = frozenset([-1])  # stands for everything that is not a polynomial in eps
 
 
 def degrees_of(weight: core.Weight) -> frozenset[int]:

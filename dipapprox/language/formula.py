@@ -92,9 +92,7 @@ LONGEST = 800
 _DEEPEST = 100
 """Characters of a formula, and levels of nesting: trees stay within reach of recursion."""
 
-_MOST_BITS = 10_000
-"""Of a power that is computed exactly."""
-
+_MOST_BITS = 10_000  # of a power that is computed exactly
 _MOST_FACTORS = 400_000
 """Of powers of powers, written out: their values are longer than what a single power has."""
 

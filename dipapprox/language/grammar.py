@@ -27,18 +27,15 @@ class Grammar:
     """What PLY makes a parser of.
 
     Attributes:
-        name: Of the file with the tables.
-        start: The symbol that a whole text is.
         rules: Functions p_… by their names, with productions in their docstrings.
-        error: Called with an unexpected token, None at the end of the text.
     """
 
-    name: str
-    start: str
+    name: str  # of the file with the tables
+    start: str  # the symbol that a whole text is
     tokens: tuple[str, ...]
     precedence: tuple[tuple[str, ...], ...]
     rules: Mapping[str, Callable[[Any], None]]
-    error: Callable[[Any], None]
+    error: Callable[[Any], None]  # called with an unexpected token, None at the end of the text
 
     @property
     def path(self) -> Path:

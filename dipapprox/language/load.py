@@ -32,33 +32,20 @@ else:
 DPG, DIP, DIPA = "dpg", "dip", "dipa"
 """The languages of programs, two, and of automata, by the extensions of their files."""
 
-PYTHON = "py"
-"""The extension of Python files; what they say is a program of the language DPG."""
-
+PYTHON = "py"  # the extension of Python files; what they say is a program of the language DPG
 LARGEST_FILE = 5 * 2**20  # bytes
-
-
-STANDARD_INPUT = Path("-")
-"""What is read once, and is a program of the language DPG."""
+STANDARD_INPUT = Path("-")  # what is read once, and is a program of the language DPG
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A program as it is written.
+    """A program as it is written."""
 
-    Attributes:
-        name: What its results call it.
-        language: Of the text.
-        text: The file; of a mechanism in Python the program that it is.
-        program: The same, parsed.
-        parameters: Values that are still to be bound.
-    """
-
-    name: str
-    language: str
-    text: str
-    program: ast.Program
-    parameters: Mapping[str, Fraction]
+    name: str  # what its results call it
+    language: str  # of the text
+    text: str  # the file; of a mechanism in Python the program that it is
+    program: ast.Program  # the same, parsed
+    parameters: Mapping[str, Fraction]  # values that are still to be bound
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -32,16 +32,11 @@ _HALF = Fraction(1, 2)
 
 @dataclass(frozen=True, slots=True)
 class ValueStep:
-    """A value of a step function, and where the next one begins.
-
-    Attributes:
-        cut: Its upper end, for all but the last step.
-        closed: Whether it is taken at its upper end.
-    """
+    """A value of a step function, and where the next one begins."""
 
     value: Fraction
-    cut: Fraction
-    closed: bool
+    cut: Fraction  # its upper end, for all but the last step
+    closed: bool  # whether it is taken at its upper end
 
 
 def absolute(place: Place, value: core.Variable, span: Span | None) -> core.Statement:

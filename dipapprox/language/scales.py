@@ -67,8 +67,7 @@ if TYPE_CHECKING:
 else:
     elementary = Deferred("dipapprox.arithmetic.elementary")
 
-ACCURACY = 256
-"""Bits of rational numbers in the place of irrational ones."""
+ACCURACY = 256  # bits of rational numbers in the place of irrational ones
 
 
 @dataclass(frozen=True, slots=True)

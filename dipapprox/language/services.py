@@ -30,8 +30,7 @@ from dipapprox.language.equal_turns import written_out
 from dipapprox.language.traversal import declared_in, rewrite, targets_in
 from dipapprox.source import Located, Span
 
-DATA = "data"
-"""The name of the call that brings a data point."""
+DATA = "data"  # the name of the call that brings a data point
 
 
 class Change(Enum):
@@ -68,17 +67,14 @@ class Handler(Located):
     """What is done at one kind of call.
 
     Attributes:
-        name: "data", or of the query.
-        arguments: What a call carries.
         users: Who sees the call and its reply; empty: everybody. Nobody sees data calls.
-        body: Reads and assigns state cells, arguments and cells of the reply.
         clamps: What is to be assigned at the end of an assignment to these fresh variables.
     """
 
-    name: str
-    arguments: tuple[core.Cell, ...]
+    name: str  # "data", or of the query
+    arguments: tuple[core.Cell, ...]  # what a call carries
     users: tuple[str, ...]
-    body: core.Block
+    body: core.Block  # reads and assigns state cells, arguments and cells of the reply
     clamps: Mapping[str, Clamp] = field(hash=False)
 
     @property
@@ -94,21 +90,14 @@ class Handler(Located):
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """A system that answers calls for ever.
-
-    Attributes:
-        states: What it remembers between calls.
-        replies: The cells that queries answer with; perhaps any number.
-        handlers: The data handler first.
-        change: Which sequences of calls are adjacent.
-    """
+    """A system that answers calls for ever."""
 
     name: str
     parameters: Mapping[str, Fraction] = field(hash=False)
-    states: tuple[StateCell, ...]
-    replies: tuple[core.Cell, ...]
-    handlers: tuple[Handler, ...]
-    change: Change
+    states: tuple[StateCell, ...]  # what it remembers between calls
+    replies: tuple[core.Cell, ...]  # the cells that queries answer with; perhaps any number
+    handlers: tuple[Handler, ...]  # the data handler first
+    change: Change  # which sequences of calls are adjacent
 
     @property
     def data(self) -> Handler:

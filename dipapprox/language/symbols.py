@@ -22,26 +22,19 @@ from dipapprox.source import Span
 EPSILON = "eps"
 DISTRIBUTIONS = tuple(FAMILIES)
 INTEGER_DISTRIBUTIONS = tuple(family.name for family in FAMILIES.values() if family.is_discrete)
-MECHANISM = "Exp"
-"""The exponential mechanism."""
-EXPONENTIAL = "exp"
-"""The exponential function, in weights only."""
+MECHANISM = "Exp"  # the exponential mechanism
+EXPONENTIAL = "exp"  # the exponential function, in weights only
 DISCRETISATION = "disc"
 SELECTIONS = ("argmax", "argmin", "max", "min")
 ROOT = "sqrt"
-LOGARITHM = "log"
-"""Functions of constants, in scales only."""
-DELTA = "delta"
-"""A parameter that need not be declared: the delta of the claim, in scales."""
+LOGARITHM = "log"  # functions of constants, in scales only
+DELTA = "delta"  # a parameter that need not be declared: the delta of the claim, in scales
 EXTREMES: dict[str, Callable[..., Any]] = {"max": max, "min": min}
 """Selections that scales may have as well, of constants."""
 CLAMP = "clamp"
 ABSOLUTE = "abs"
 ROUNDINGS = ("round", "floor", "ceil")
-IN_SCALES = (ROOT, LOGARITHM, ABSOLUTE, *EXTREMES)
-"""Functions that scales may have."""
-
-
+IN_SCALES = (ROOT, LOGARITHM, ABSOLUTE, *EXTREMES)  # functions that scales may have
 _REAL = ", ".join([name for name in DISTRIBUTIONS if name not in INTEGER_DISTRIBUTIONS])
 _STUDENT = f"there is no Student-t noise; real noise is {_REAL}"
 _MEAN = "sums are made in a loop, 'n <- n + x[i]', and divided: n / N"
@@ -102,21 +95,15 @@ class Kind(IntFlag):
 
 @dataclass(slots=True)
 class Symbol:
-    """A name.
-
-    Attributes:
-        kind: Grows while the assignments are read.
-        unbounded: Whether its domain is `int` or `real`.
-        is_real_output: Whether it is an output of such a domain.
-    """
+    """A name."""
 
     name: str
     role: Role
     is_array: bool
     span: Span | None
-    kind: Kind = Kind.NOTHING
-    unbounded: bool = False
-    is_real_output: bool = False
+    kind: Kind = Kind.NOTHING  # grows while the assignments are read
+    unbounded: bool = False  # whether its domain is `int` or `real`
+    is_real_output: bool = False  # whether it is an output of such a domain
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,15 +112,12 @@ class Scope:
 
     Attributes:
         symbols: What names stand for; variables of the loops around it are among them.
-        diagnosis: Where mistakes go.
-        in_service: Whether it is in a handler of a service.
-        is_repeated: Whether it is inside a `while`.
     """
 
     symbols: dict[str, Symbol]
-    diagnosis: Diagnosis
-    in_service: bool = False
-    is_repeated: bool = False
+    diagnosis: Diagnosis  # where mistakes go
+    in_service: bool = False  # whether it is in a handler of a service
+    is_repeated: bool = False  # whether it is inside a `while`
 
     def report(
         self, message: str, span: Span | None, hint: str = "", kind: str = "type error"

@@ -69,13 +69,10 @@ _PLACES = {
 }
 """Of each word, what stands before it, and what may follow, or what may not."""
 
-PRIME = "'"
-"""After an input in a condition on pairs: its value in the second one."""
-
+PRIME = "'"  # after an input in a condition on pairs: its value in the second one
 MOST_TOKENS = 100_000
 DEEPEST_BLOCKS = 100
-LONGEST_CHAIN = 150
-"""Most `elif` that are open at one place: each is an `if` in the one before."""
+LONGEST_CHAIN = 150  # most `elif` that are open at one place: each is an `if` in the one before
 DEEPEST_BRACKETS = 32
 MOST_PREFIXES = 32
 

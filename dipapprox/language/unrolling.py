@@ -35,16 +35,13 @@ class PlannedCall:
     """One call of a sequence.
 
     Attributes:
-        name: "data", or of the query.
-        values: What it carries.
         other: What it carries instead, if it is the call that may be another.
-        differs: Whether it is the one that may not be made, or carry `other`.
     """
 
-    name: str
-    values: tuple[core.Value, ...]
+    name: str  # "data", or of the query
+    values: tuple[core.Value, ...]  # what it carries
     other: tuple[core.Value, ...] | None = None
-    differs: bool = False
+    differs: bool = False  # whether it is the one that may not be made, or carry `other`
 
 
 def read_calls(text: str, service: Service) -> tuple[PlannedCall, ...]:
@@ -125,9 +122,7 @@ def _check_difference(calls: Sequence[PlannedCall], service: Service) -> None:
 MADE = "made"
 """The input, if nothing else has the name: was the call made, or with the first value?"""
 
-NO_REPLY = "no_reply"
-"""What an output is that a query does not assign."""
-
+NO_REPLY = "no_reply"  # what an output is that a query does not assign
 _VALUES = "named_values"
 """An output that says nothing, and declares the named values of state cells."""
 

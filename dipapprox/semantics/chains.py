@@ -103,13 +103,9 @@ def law_of_end(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ChainEnd:
-    """A way in which a loop is left.
+    """A way in which a loop is left."""
 
-    Attributes:
-        state: Store and outputs; only live cells are in the store.
-    """
-
-    state: State
+    state: State  # store and outputs; only live cells are in the store
     by_exit: bool = False
     span: Span | None = None
 

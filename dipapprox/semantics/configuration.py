@@ -31,11 +31,10 @@ class GuardCone:
     """The guards of a path, closed under simple consequences; never changed.
 
     Attributes:
-        order: The comparisons of two points.
         others: The remaining guards by their non-constant part, the tightest of each.
     """
 
-    order: Order = field(default_factory=Order)
+    order: Order = field(default_factory=Order)  # the comparisons of two points
     others: Mapping[_Terms, Guard] = field(default_factory=dict)
 
     def decides(self, guard: Constraint, points: Points) -> bool | None:
@@ -95,14 +94,13 @@ class Trail:
     """A persistent list of the decisions of a path, newest first; never changed.
 
     Attributes:
-        number: Of the statement or, for random choices, of the statement and the outcome.
         outcome: Whether the condition held; for choices what came out, for people.
         cells: What some cells in the statement stand for, in the turn of a loop.
     """
 
     parent: Trail | None
     statement: core.If | core.While | core.Choose
-    number: int
+    number: int  # of the statement or, for random choices, of the statement and the outcome
     outcome: bool | core.Value | LinearForm
     cells: Mapping[str, str] = field(default_factory=dict)
 
@@ -124,13 +122,9 @@ class State:
     """A path in progress.
 
     Attributes:
-        store: Values of the variables assigned so far; inputs are not in it.
         outputs: Values of the output cells assigned so far; equal values are one object.
-        knowledge: What the path knows about the inputs.
         cone: The guards up to `settled`, when infeasible states are pruned; None to keep all.
         settled: What of the path is in the cone: many states end before it is needed.
-        path: The guards as they were assumed.
-        outcomes: What random choices gave, see `OutcomeSets`.
         fingerprint: Equal for equal outputs, and rarely for others: the sum of the products of two
             hashes, of cell and value. (Where states differ in one cell each, exclusive ors of
             hashes of pairs are equal far too often.)
@@ -138,14 +132,14 @@ class State:
             included: a state that is dropped by mistake is noticed.
     """
 
-    store: Store[StoredValue]
+    store: Store[StoredValue]  # values of the variables assigned so far; inputs are not in it
     outputs: Store[core.Value]
-    knowledge: Knowledge
+    knowledge: Knowledge  # what the path knows about the inputs
     cone: GuardCone | None
     settled: Path | None = None
-    path: Path | None = None
+    path: Path | None = None  # the guards as they were assumed
     trail: Trail | None = None
-    outcomes: int = ALWAYS
+    outcomes: int = ALWAYS  # what random choices gave, see `OutcomeSets`
     fingerprint: int = 0
     share: int = 0
 

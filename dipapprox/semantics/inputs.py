@@ -51,12 +51,11 @@ class Knowledge:
 
     Attributes:
         allowed: The cells with fewer values left than their domain has.
-        linear: Conditions on two or more cells.
     """
 
     domains: Mapping[str, tuple[Value, ...]]
     allowed: Mapping[str, frozenset[Value]]
-    linear: frozenset[InputCondition]
+    linear: frozenset[InputCondition]  # conditions on two or more cells
 
     @classmethod
     def of(cls, inputs: tuple[Cell, ...]) -> Knowledge:

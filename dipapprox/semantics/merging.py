@@ -67,24 +67,18 @@ from dipapprox.semantics.outcomes import OutcomeSets
 from dipapprox.semantics.state import Guard, InputCondition, guard_of
 
 _MOST_PAIRED = 64  # larger groups of orders are merged as a whole or not at all
-
 R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Region:
-    """A set of inputs, samples and outcomes of choices.
-
-    Attributes:
-        member: The place of the first state it came from.
-        share: The shares of all states it came from, see `State`.
-    """
+    """A set of inputs, samples and outcomes of choices."""
 
     knowledge: Knowledge
     cone: GuardCone
     outcomes: int
-    member: int
-    share: int
+    member: int  # the place of the first state it came from
+    share: int  # the shares of all states it came from, see `State`
     merged: bool = False
 
 

@@ -164,13 +164,11 @@ class Order:
 
     Attributes:
         below: For each point that has smaller ones, the mask of all of them. No mask is 0.
-        lower: Mask of the points that have a larger one: the union of all masks.
-        fixed: Mask of the fixed points that occur.
     """
 
     below: Mapping[int, int] = field(default_factory=dict)
-    lower: int = 0
-    fixed: int = 0
+    lower: int = 0  # mask of the points that have a larger one: the union of all masks
+    fixed: int = 0  # mask of the fixed points that occur
 
     def has(self, pair: Pair) -> bool:
         """Whether `pair` is a consequence of the order."""

@@ -31,16 +31,14 @@ class ProgramPart:
     Attributes:
         program: Its statements, with the inputs that they read and the outputs that they assign.
             Its adjacency is that of the whole program and means nothing here.
-        inputs: Where its inputs stand in the program's inputs, ascending.
         outputs: Where its outputs stand in the program's outputs, ascending; the real ones after
             all finite ones.
-        random: Whether it draws, chooses or ends the program.
     """
 
     program: core.Program
-    inputs: tuple[int, ...]
+    inputs: tuple[int, ...]  # where its inputs stand in the program's inputs, ascending
     outputs: tuple[int, ...]
-    random: bool
+    random: bool  # whether it draws, chooses or ends the program
 
 
 def is_seen_whole(program: core.Program) -> bool:

@@ -33,17 +33,11 @@ from dipapprox.source import Diagnostic, Span
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Weighing:
-    """A choice with its weights worked out.
+    """A choice with its weights worked out."""
 
-    Attributes:
-        written: The weights as they are written, but for those that are the zero function.
-        law: Of the values that can come out, each once.
-        places: For each outcome of `law` the first option with its value.
-    """
-
-    written: FiniteLaw
-    law: FiniteLaw
-    places: tuple[int, ...]
+    written: FiniteLaw  # the weights as they are written, but for those that are the zero function
+    law: FiniteLaw  # of the values that can come out, each once
+    places: tuple[int, ...]  # for each outcome of `law` the first option with its value
 
 
 @dataclass(slots=True, eq=False)
@@ -51,93 +45,72 @@ class Execution(Forms):
     """One execution of a program.
 
     Attributes:
-        merge: Whether infeasible states are dropped and states joined.
-        live: Which cells matter where.
         outputs: The values of each finite output, as the one object that stands for each.
-        names: Of the finite outputs.
         admitted: By the domain of an output and a literal, the literal, and its value in there.
         samples: In the order of their numbers, by what makes draws the same.
         drawn: The form that each of them is, likewise.
-        drawn_on: The line that each sample is drawn on.
-        integers: The samples that are integers.
-        choices: By number.
-        choice_numbers: By site and law.
         laws: What must be a probability law, by site and law.
         shared_laws: The one object that stands for equal laws.
-        the_laws: These objects, by identity.
         weights: For a choice in the text the number of its weights, and the expressions in them.
-        weight_numbers: By weights.
         weighings: By such a number, the values of the expressions, and which options are alike.
         fixed_choices: The laws and values of choices that no state changes, likewise.
-        chooses_forms: Whether choices may come out as forms, for no outputs.
         numbers: Of what decides where paths part: statements, by identity, outcomes and turns.
-        uses: What blocks do with cells, by identity.
         selections: The selections in blocks, likewise.
-        loop: The equal turns of which one is run now, if any.
-        turn: That one; 0 if none is run.
-        sites: What is added to the sites of its draws.
-        rounds: Rounds of while loops so far.
-        explored: Situations in loops that choose so far.
-        ended: The states that ended with all outputs.
         valuations: Of the outputs of final states, by fingerprint.
         diagnostics: The faults, the first of each cell and place.
-        refused: The shares of the states that ended by a fault.
         places: Of the input cells, by name, if sets of outcomes may have readings of them.
         readings: The newest one of each cell, by its place.
         counts: Whether comparisons of spent samples may become outcomes, see `spent_samples`.
-        spends: Whether some have.
         comparisons: These, by the number of their choice.
-        spent: Their samples, with these numbers.
-        unspent: What these are compared with.
     """
 
     program: core.Program
-    merge: bool
+    merge: bool  # whether infeasible states are dropped and states joined
     limits: Limits
     knowledge: Knowledge
     points: Points
-    live: Liveness
+    live: Liveness  # which cells matter where
     outputs: dict[str, Mapping[core.Value, core.Value]]
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # of the finite outputs
     reals: frozenset[str]
     lines: GuardLines
-    drawn_on: list[int | None]
+    drawn_on: list[int | None]  # the line that each sample is drawn on
     sets: OutcomeSets = field(default_factory=OutcomeSets)
     admitted: dict[tuple[int, int], tuple[core.Constant, core.Value]] = field(default_factory=dict)
     samples: dict[Hashable, Sample] = field(default_factory=dict)
     drawn: dict[Hashable, LinearForm] = field(default_factory=dict)
-    integers: set[int] = field(default_factory=set)
-    choices: list[Choice | Reading] = field(default_factory=list)
-    choice_numbers: dict[tuple[int, int], int] = field(default_factory=dict)
+    integers: set[int] = field(default_factory=set)  # the samples that are integers
+    choices: list[Choice | Reading] = field(default_factory=list)  # by number
+    choice_numbers: dict[tuple[int, int], int] = field(default_factory=dict)  # by site and law
     laws: dict[tuple[int, int], Choice] = field(default_factory=dict)
     shared_laws: dict[ChoiceLaw, ChoiceLaw] = field(default_factory=dict)
-    the_laws: dict[int, ChoiceLaw] = field(default_factory=dict)
+    the_laws: dict[int, ChoiceLaw] = field(default_factory=dict)  # these objects, by identity
     weights: dict[int, tuple[int, tuple[core.Expression, ...]]] = field(default_factory=dict)
-    weight_numbers: dict[tuple[core.Weight, ...], int] = field(default_factory=dict)
+    weight_numbers: dict[tuple[core.Weight, ...], int] = field(default_factory=dict)  # by weights
     weighings: dict[Hashable, Weighing] = field(default_factory=dict)
     fixed_choices: dict[int, tuple[core.Choose, Weighing, tuple[core.Value | LinearForm, ...]]] = (
         field(default_factory=dict)
     )
-    chooses_forms: bool = False
+    chooses_forms: bool = False  # whether choices may come out as forms, for no outputs
     numbers: dict[tuple[int, int, int], int] = field(default_factory=dict)
-    uses: dict[int, Use] = field(default_factory=dict)
+    uses: dict[int, Use] = field(default_factory=dict)  # what blocks do with cells, by identity
     selections: dict[int, dict[int, Selection]] = field(default_factory=dict)
-    loop: core.Repeat | None = None
-    turn: int = 0
-    sites: int = 0
-    rounds: int = 0
-    explored: int = 0
-    ended: list[State] = field(default_factory=list)
+    loop: core.Repeat | None = None  # the equal turns of which one is run now, if any
+    turn: int = 0  # that one; 0 if none is run
+    sites: int = 0  # what is added to the sites of its draws
+    rounds: int = 0  # rounds of while loops so far
+    explored: int = 0  # situations in loops that choose so far
+    ended: list[State] = field(default_factory=list)  # the states that ended with all outputs
     valuations: dict[int, list[Valuation]] = field(default_factory=dict)
     diagnostics: dict[tuple[str, str, Span | None], Diagnostic] = field(default_factory=dict)
-    refused: int = 0
+    refused: int = 0  # the shares of the states that ended by a fault
     places: Mapping[str, int] = field(default_factory=dict)
     readings: dict[int, int] = field(default_factory=dict)
     counts: bool = False
-    spends: bool = False
+    spends: bool = False  # whether some have
     comparisons: list[LoneGuard] = field(default_factory=list)
-    spent: dict[int, int] = field(default_factory=dict)
-    unspent: set[int] = field(default_factory=set)
+    spent: dict[int, int] = field(default_factory=dict)  # their samples, with these numbers
+    unspent: set[int] = field(default_factory=set)  # what these are compared with
 
 
 def new_run(
@@ -195,8 +168,7 @@ def first_states(run: Execution, inputs: Sequence[core.Input] | None) -> list[St
     return states
 
 
-_FEW = 256
-"""Inputs that are followed one by one."""
+_FEW = 256  # inputs that are followed one by one
 
 
 def told_inputs(

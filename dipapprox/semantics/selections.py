@@ -33,8 +33,7 @@ from dipapprox.semantics.integers import integer_guard
 from dipapprox.semantics.order import Points
 from dipapprox.semantics.state import Guard
 
-_LEAST = 2
-"""Fewer branches are one comparison."""
+_LEAST = 2  # fewer branches are one comparison
 
 _LARGEST = {
     Relation.GREATER: True,
@@ -50,17 +49,15 @@ class Selection:
     """A run of branches that selects one of several candidates.
 
     Attributes:
-        best: The variable that holds the best so far, before the first branch as well.
         candidates: What it is compared with, one expression for each branch.
         branches: The branches; all assign the same variables, and constants to all but `best`.
-        largest: Whether the largest is the best.
         strict: For each branch whether its candidate must be better, and not only as good.
     """
 
-    best: str
+    best: str  # the variable that holds the best so far, before the first branch as well
     candidates: tuple[core.Expression, ...]
     branches: tuple[core.If, ...]
-    largest: bool
+    largest: bool  # whether the largest is the best
     strict: tuple[bool, ...]
 
     def taken(self, branch: int) -> Iterator[core.Assign]:

@@ -32,8 +32,7 @@ V = TypeVar("V", bound=object)
 _Layers = tuple[dict[str, V], ...]
 
 
-_FEW = 4
-"""So many cells are compared one by one."""
+_FEW = 4  # so many cells are compared one by one
 
 
 class Store(Generic[V]):
@@ -140,13 +139,11 @@ class Choice:
     Attributes:
         law: Closed: it depends on eps only. A choice whose law depends on inputs is one
             `Choice` for each law.
-        site: Of the `Choose`; for a loop, of the first one in it.
-        label: The variable that was assigned, for people.
     """
 
     law: ChoiceLaw
-    site: int
-    label: str
+    site: int  # of the `Choose`; for a loop, of the first one in it
+    label: str  # the variable that was assigned, for people
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,17 +183,11 @@ class SampleComparison(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Extreme:
-    """One sample of a group lies above, or below, all others: a comparison with each of them.
+    """One sample of a group lies above, or below, all others: a comparison with each of them."""
 
-    Attributes:
-        best: The sample.
-        group: All samples, ascending, at least three; states share it.
-        largest: Whether `best` is the largest, else the smallest.
-    """
-
-    best: int
-    group: tuple[int, ...]
-    largest: bool
+    best: int  # the sample
+    group: tuple[int, ...]  # all samples, ascending, at least three; states share it
+    largest: bool  # whether `best` is the largest, else the smallest
 
 
 def comparisons(extreme: Extreme) -> Iterator[SampleComparison]:
@@ -350,9 +341,6 @@ class FinalState:
     """One final state.
 
     Attributes:
-        outputs: Values of the output cells, in the order of `Program.outputs`.
-        conditions: The state exists only for inputs that meet all of them.
-        path: Guards on the samples; None when there are none.
         decisions: The conditions that were decided on the way, as written: numbers of the `If` or
             `While` and which branch was taken; an outcome of a random choice has a number of its
             own, and is taken. A compound condition is one decision. Finite-domain conditions that
@@ -366,9 +354,9 @@ class FinalState:
             comes out are the choices in it, by their numbers in `FinalStates.comparisons`.
     """
 
-    outputs: Valuation
-    conditions: tuple[InputCondition, ...]
-    path: Path | None
+    outputs: Valuation  # values of the output cells, in the order of `Program.outputs`
+    conditions: tuple[InputCondition, ...]  # the state exists only for inputs that meet all of them
+    path: Path | None  # guards on the samples; None when there are none
     decisions: tuple[tuple[int, bool], ...] = ()
     chosen: int = ALWAYS
     reals: tuple[LinearForm, ...] = ()
@@ -380,11 +368,8 @@ class FinalStates:
     """All final states of a program: for each input, disjoint and of total probability 1.
 
     Attributes:
-        samples: Guards refer to them by index.
         states: In the order of execution, then-branches first. States with equal outputs share
             one valuation object, so outputs may be told apart by identity.
-        outputs: Their distinct outputs, in order of first appearance.
-        merged: Whether states were merged at join points (else: the paper's states).
         choices: Independent of the samples and each other; sets of outcomes refer to them by index.
             Readings are among them for those only who look at inputs in `FinalState.chosen`.
         sets: Sets of outcomes, see `outcomes`; states refer to them by index.
@@ -397,10 +382,10 @@ class FinalStates:
     """
 
     program: Program
-    samples: tuple[Sample, ...]
+    samples: tuple[Sample, ...]  # guards refer to them by index
     states: tuple[FinalState, ...]
-    outputs: tuple[Valuation, ...]
-    merged: bool
+    outputs: tuple[Valuation, ...]  # their distinct outputs, in order of first appearance
+    merged: bool  # whether states were merged at join points (else: the paper's states)
     choices: tuple[Choice | Reading, ...] = ()
     sets: tuple[Node, ...] = NO_CHOICES
     laws: tuple[Choice, ...] = ()

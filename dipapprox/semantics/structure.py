@@ -26,21 +26,16 @@ class Structure:
     """What the tables say about a program; averages are exact.
 
     Attributes:
-        final_states: Paths over the decisions that were made, infeasible ones included.
-        average_guards: Guards per final state, as written.
-        average_depth: Layers of the dependency graph, over feasible states.
-        maximum_depth: The same, largest.
         average_variables: Samples in the guards, over feasible states: the depth of the integral
             without optimisation.
-        maximum_variables: The same, largest.
     """
 
-    final_states: int
-    average_guards: Fraction
-    average_depth: Fraction
-    maximum_depth: int
+    final_states: int  # paths over the decisions that were made, infeasible ones included
+    average_guards: Fraction  # guards per final state, as written
+    average_depth: Fraction  # layers of the dependency graph, over feasible states
+    maximum_depth: int  # the same, largest
     average_variables: Fraction
-    maximum_variables: int
+    maximum_variables: int  # the same, largest
 
 
 def measure_structure(states: FinalStates) -> Structure:

@@ -49,24 +49,17 @@ class TurnHead:
     """A state at the head of a turn, and how much there was of everything by then.
 
     Attributes:
-        state: As it was there.
-        values: Of the cells that the turn reads.
         below: For each point that may be compared, the mask of the smaller ones among them.
-        fixed: The mask of the fixed points that the order knows.
-        others: Guards on these values that are no comparisons.
-        samples: How many had been drawn.
-        ended: States that had ended.
-        refused: `Execution.refused`, and the number of faults.
     """
 
-    state: State
-    values: tuple[StoredValue | None, ...]
+    state: State  # as it was there
+    values: tuple[StoredValue | None, ...]  # of the cells that the turn reads
     below: Mapping[int, int]
-    fixed: int
-    others: Collection[Guard]
-    samples: int
-    ended: int
-    refused: tuple[int, int]
+    fixed: int  # the mask of the fixed points that the order knows
+    others: Collection[Guard]  # guards on these values that are no comparisons
+    samples: int  # how many had been drawn
+    ended: int  # states that had ended
+    refused: tuple[int, int]  # `Execution.refused`, and the number of faults
 
     def is_like(self, other: TurnHead) -> bool:
         """Whether two states are in the same configuration."""
@@ -85,14 +78,12 @@ class _End:
     """How a state comes out of a turn.
 
     Attributes:
-        node: The number of its last guard, 0 for the one before the turn.
         elements: The arrays whose element it assigns, with the values.
-        cells: Other outputs that it assigns.
     """
 
-    node: int
+    node: int  # the number of its last guard, 0 for the one before the turn
     elements: tuple[tuple[str, core.Value], ...]
-    cells: tuple[tuple[str, core.Value], ...]
+    cells: tuple[tuple[str, core.Value], ...]  # other outputs that it assigns
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,26 +91,19 @@ class TurnEffect:
     """What a turn does in a configuration.
 
     Attributes:
-        turn: The turn that it was learnt from.
-        first: The first sample that it drew.
-        samples: All that it drew.
         nodes: Its guards, numbered from 1: the number of the guard before it, and the guard.
-        ends: The states that end in it.
-        left: The state that goes on.
-        stored: The variables that it assigns.
         before: The values of elements of output arrays before the turn.
-        known: What the path knows of elements of input arrays.
     """
 
-    turn: int
-    first: int
-    samples: tuple[Sample, ...]
+    turn: int  # the turn that it was learnt from
+    first: int  # the first sample that it drew
+    samples: tuple[Sample, ...]  # all that it drew
     nodes: tuple[tuple[int, Step], ...]
-    ends: tuple[_End, ...]
-    left: _End
-    stored: tuple[tuple[str, StoredValue], ...]
+    ends: tuple[_End, ...]  # the states that end in it
+    left: _End  # the state that goes on
+    stored: tuple[tuple[str, StoredValue], ...]  # the variables that it assigns
     before: tuple[tuple[str, core.Value | None], ...]
-    known: tuple[tuple[str, ValuesLeft], ...]
+    known: tuple[tuple[str, ValuesLeft], ...]  # what the path knows of elements of input arrays
 
 
 _MOST_TRIES = 3
@@ -131,18 +115,14 @@ class TurnRepetition:
     """What is known of the turns of a loop.
 
     Attributes:
-        reads: The variables that a turn reads before it assigns them.
-        read: The arrays of the loop that are inputs.
-        written: Those that are outputs.
-        tries: Turns that may still be compared with the ones before them.
         before: The state at the head of the last turn, if that turn may be repeated.
     """
 
     loop: core.Repeat
-    reads: tuple[str, ...]
-    read: tuple[str, ...]
-    written: tuple[str, ...]
-    tries: int
+    reads: tuple[str, ...]  # the variables that a turn reads before it assigns them
+    read: tuple[str, ...]  # the arrays of the loop that are inputs
+    written: tuple[str, ...]  # those that are outputs
+    tries: int  # turns that may still be compared with the ones before them
     before: TurnHead | None = None
 
 

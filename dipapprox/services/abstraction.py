@@ -37,11 +37,8 @@ from dipapprox.services.system import System
 _MOST_BEFORE = 50
 """States in which the runs may begin to differ, in the search for a course of calls."""
 
-_MOST_PAIRS = 30_000
-"""Pairs that are looked at in this search."""
-
-_MOST_COURSES = 5
-"""Courses that are run on values."""
+_MOST_PAIRS = 30_000  # pairs that are looked at in this search
+_MOST_COURSES = 5  # courses that are run on values
 
 
 def loss_by_counters(asked: AskedService, most: float = inf) -> Loss | None:

@@ -40,8 +40,7 @@ from dipapprox.services.traces import SeenCall
 _EPSILONS = tuple(Fraction(10) ** k for k in (0, -6, -3, -2, -1, 1, 2))
 """Where the most may be lost, if that is no multiple of eps."""
 
-_MOST_SHOWN = 64
-"""Ways to show the numbers of one reply."""
+_MOST_SHOWN = 64  # ways to show the numbers of one reply
 
 
 def replayed(

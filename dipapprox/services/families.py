@@ -51,17 +51,11 @@ class Budgets:
 
 @dataclass(frozen=True, slots=True)
 class Families:
-    """What a file says.
+    """What a file says."""
 
-    Attributes:
-        step: δ, in eps; without levels all that may be lost.
-        steps: t; without levels 1.
-        common: For all states and data; None if there is none.
-    """
-
-    step: Fraction
-    steps: int
-    common: Budgets | None
+    step: Fraction  # δ, in eps; without levels all that may be lost
+    steps: int  # t; without levels 1
+    common: Budgets | None  # for all states and data; None if there is none
     named: Mapping[tuple[State, Value], Budgets]
 
     @property
@@ -79,19 +73,15 @@ class Rejection:
     """The first thing that is not as it should be.
 
     Attributes:
-        state: Before the data call whose family it is; None for all.
-        data: Of that call.
-        budget: What they may still lose, in eps.
-        call: That cannot be matched.
         unmatched: Replies of the first run whose matches are too few (a Hall violator).
     """
 
     reason: str
-    state: State | None = None
-    data: Value | None = None
+    state: State | None = None  # before the data call whose family it is; None for all
+    data: Value | None = None  # of that call
     pair: tuple[State, State] | None = None
-    budget: Fraction | None = None
-    call: Call | None = None
+    budget: Fraction | None = None  # what they may still lose, in eps
+    call: Call | None = None  # that cannot be matched
     unmatched: tuple[Replied, ...] = ()
 
 

@@ -26,8 +26,6 @@ class Repetition:
 
     Attributes:
         events: What is repeated; both runs are then in the states that they were in before.
-        gain: In eps, for each time; None if it is no multiple of eps.
-        eps: Where the quotient is > 1 for certain; None: everywhere.
         is_hidden: Whether replies leave open in which states the runs are. The first run then has
             a state that it comes back to with a probability f, and from all states of the second
             one that the calls lead to the replies have probabilities of at most r < f; so after k
@@ -35,8 +33,8 @@ class Repetition:
     """
 
     events: tuple[SeenCall, ...]
-    gain: Fraction | None
-    eps: Fraction | None
+    gain: Fraction | None  # in eps, for each time; None if it is no multiple of eps
+    eps: Fraction | None  # where the quotient is > 1 for certain; None: everywhere
     is_hidden: bool = False
 
 
@@ -45,23 +43,18 @@ class Loss:
     """What is known of the loss of a service, in eps.
 
     Attributes:
-        lower: No smaller budget serves every eps.
-        upper: A budget that serves every eps; None if none is known.
         trace: Calls and replies that show `lower`, or that there is no budget; where calls are
             repeated, those before.
-        repetition: Calls to repeat: then there is no budget.
-        one_sided: Whether only the first run can give the last reply of `trace`.
-        vanishing: Whether the quotient of `trace` stays away from 1 as eps vanishes.
         pairs: Those that were looked at; None for none.
         values: Of the pairs, where `upper` is known: how much may still be lost from there.
     """
 
-    lower: Fraction = Fraction(0)
-    upper: Fraction | None = None
+    lower: Fraction = Fraction(0)  # no smaller budget serves every eps
+    upper: Fraction | None = None  # a budget that serves every eps; None if none is known
     trace: Trace | None = None
-    repetition: Repetition | None = None
-    one_sided: bool = False
-    vanishing: bool = False
+    repetition: Repetition | None = None  # calls to repeat: then there is no budget
+    one_sided: bool = False  # whether only the first run can give the last reply of `trace`
+    vanishing: bool = False  # whether the quotient of `trace` stays away from 1 as eps vanishes
     reason: str = ""
     pairs: RunPairs | None = field(default=None, compare=False, repr=False)
     values: tuple[Fraction, ...] = field(default=(), repr=False)
@@ -139,8 +132,7 @@ def repeated(
     return known if found is None else replace(known, trace=before, repetition=found, reason="")
 
 
-MOST_HIDDEN = 50
-"""States in which the second run may be while calls are repeated."""
+MOST_HIDDEN = 50  # states in which the second run may be while calls are repeated
 
 
 def _repeated_unseen(events: tuple[SeenCall, ...], runs: Runs, values: System) -> Repetition | None:

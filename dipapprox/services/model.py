@@ -30,8 +30,7 @@ Range = tuple[int, int]
 Where = tuple[tuple[str, Range], ...]
 """What cells hold."""
 
-NOTHING = "no reply"
-"""What a reply cell holds that a query does not assign."""
+NOTHING = "no reply"  # what a reply cell holds that a query does not assign
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +52,10 @@ class Call:
     """One call: the name of its handler, "data" or of the query, and what it carries.
 
     Attributes:
-        handler: Its index; 0 brings a data point.
         values: Of the arguments; () for data of any value, in states by differences.
     """
 
-    handler: int
+    handler: int  # its index; 0 brings a data point
     name: str
     values: tuple[Value, ...]
 
@@ -76,18 +74,12 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """A sample of its own that a reply cell shows, and nothing else sees.
-
-    Attributes:
-        mean: Over cells kept by differences and the data argument.
-        scale: g > 0 of the scale g / eps.
-        ends: What it is clamped to; None for no clamp.
-    """
+    """A sample of its own that a reply cell shows, and nothing else sees."""
 
     family: Family
-    mean: LinearForm
-    scale: Fraction
-    ends: tuple[int, int] | None
+    mean: LinearForm  # over cells kept by differences and the data argument
+    scale: Fraction  # g > 0 of the scale g / eps
+    ends: tuple[int, int] | None  # what it is clamped to; None for no clamp
 
 
 Replied = tuple[Value | Published, ...]
@@ -102,19 +94,13 @@ def row_text(values: State | Replied) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CallOutcome:
-    """One of the ways in which a call may end.
+    """One of the ways in which a call may end."""
 
-    Attributes:
-        probability: A function of eps, not the zero function.
-        forms: What happens to the cells that are kept by differences.
-        where: What these have to hold for the call to end so; cells not named: anything.
-    """
-
-    probability: ExponentialRatio
+    probability: ExponentialRatio  # a function of eps, not the zero function
     reply: Replied
     state: State
-    forms: Forms = ()
-    where: Where = ()
+    forms: Forms = ()  # what happens to the cells that are kept by differences
+    where: Where = ()  # what these have to hold for the call to end so; cells not named: anything
 
     @property
     def samples(self) -> list[Published]:

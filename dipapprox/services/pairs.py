@@ -74,24 +74,16 @@ _Way = tuple[Value | None, Step, Fraction | None]
 """The data of a call, None for no call; its outcomes; the data again, if it is a number."""
 
 _FREE = Fraction(0)
-
-EQUAL = -1
-"""The target of an edge to runs that are in the same state, from where nothing is lost."""
+EQUAL = -1  # the target of an edge to runs that are in the same state, from where nothing is lost
 
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """Both runs answer a call alike.
+    """Both runs answer a call alike."""
 
-    Attributes:
-        target: Index of a node, or EQUAL.
-        gain: Of the first run's probability over the second's, published samples left out.
-        cost: Of published samples, in eps.
-    """
-
-    target: int
-    gain: Gain
-    cost: Fraction
+    target: int  # index of a node, or EQUAL
+    gain: Gain  # of the first run's probability over the second's, published samples left out
+    cost: Fraction  # of published samples, in eps
     call: Call
     outcomes: tuple[CallOutcome, CallOutcome]
 
@@ -115,12 +107,11 @@ class Covering:
     """How a covering pair comes about.
 
     Attributes:
-        state: Before the call in which the runs differ.
         gain: How much likelier the first run is to come there, at most, in eps: where data decides
             with which probabilities a call chooses.
     """
 
-    state: State
+    state: State  # before the call in which the runs differ
     first: Value | None
     second: Value | None
     gain: Fraction = Fraction(0)
@@ -373,5 +364,4 @@ def _with_data(call: Call, value: Fraction | None) -> Call:
 
 
 _CERTAINLY = ExponentialRatio.constant(1)
-
 _UNEVEN = "data calls that choose with other probabilities for other data, whatever ε is"

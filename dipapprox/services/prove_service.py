@@ -30,8 +30,7 @@ from dipapprox.services.search import PairSearch, tight_path
 from dipapprox.services.system import BY_VALUE, System
 from dipapprox.services.traces import Reply, Runs, SeenCall, Trace, with_best_replies
 
-_MOST_COURSES = 300
-"""Courses whose probabilities are compared."""
+_MOST_COURSES = 300  # courses whose probabilities are compared
 
 
 def short_courses(system: System) -> Iterator[tuple[Trace, Runs]]:
@@ -83,17 +82,10 @@ def _differing(system: System) -> Iterator[SeenCall]:
 _LARGE = 10_000
 """States from which on it is tried to keep cells that are compared by differences, too."""
 
-_FEW = 1000
-"""States and pairs that are looked at first for what shows that there is no budget."""
-
-_MOST_TOPS = 20
-"""Longest paths that are run on values, to find one that shows its whole length."""
-
-_MOST_SINGLE = 50
-"""Calls that lead back to where they are made, and are looked at one by one."""
-
-_MOST_JUMPS = 200
-"""Steps with quotients that do not vanish with eps which are looked at one by one."""
+_FEW = 1000  # states and pairs that are looked at first for what shows that there is no budget
+_MOST_TOPS = 20  # longest paths that are run on values, to find one that shows its whole length
+_MOST_SINGLE = 50  # calls that lead back to where they are made, and are looked at one by one
+_MOST_JUMPS = 200  # steps with quotients that do not vanish with eps which are looked at one by one
 
 
 def find_loss(asked: AskedService) -> Loss:

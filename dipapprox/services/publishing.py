@@ -17,8 +17,7 @@ from dipapprox.language.core import Value
 from dipapprox.laws.family import IntegerFamily, RealFamily
 from dipapprox.services.model import CallOutcome, Inexpressible, Published, Step, Untracked
 
-_WIDEST = 20_000
-"""Most numbers that a sample is spelled out for."""
+_WIDEST = 20_000  # most numbers that a sample is spelled out for
 
 
 def shown_probability(published: Published, number: Fraction) -> ExponentialRatio:

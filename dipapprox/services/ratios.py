@@ -32,19 +32,17 @@ class Gain:
     """What is known of ln(p / q) / eps.
 
     Attributes:
-        exact: The number c if p = e^(c eps) q for every eps.
         upper: A number c with p <= e^(c eps) q for every eps > 0; None if none was proved.
         lower: No smaller c serves every eps: the limit as eps grows, or the one as eps vanishes, if
             p / q -> 1 there.
-        jump: The limit of p / q as eps vanishes; None if it is infinite.
 
     At one eps, `upper` and `lower` are bounds of the number, and `jump` is 1.
     """
 
-    exact: Fraction | None
+    exact: Fraction | None  # the number c if p = e^(c eps) q for every eps
     upper: Fraction | None
     lower: Fraction
-    jump: Fraction | None
+    jump: Fraction | None  # the limit of p / q as eps vanishes; None if it is infinite
 
     @property
     def is_unbounded(self) -> bool:

@@ -21,9 +21,7 @@ from dipapprox.services.model import NOTHING, AskedService
 from dipapprox.services.prove_service import find_loss
 from dipapprox.services.traces import Reply, SeenCall
 
-_MOST_ROWS = 30
-"""Calls of a trace, in its table."""
-
+_MOST_ROWS = 30  # calls of a trace, in its table
 _INSERTED = "—"
 
 

@@ -37,16 +37,11 @@ _CERTAINLY = ExponentialRatio.constant(1)
 
 @dataclass(frozen=True, slots=True)
 class SeenCall:
-    """A call and what the examiner sees of it.
+    """A call and what the examiner sees of it."""
 
-    Attributes:
-        first: The call in the first run; None if there is none.
-        reply: What both answer; None if it is not seen.
-    """
-
-    first: Call | None
+    first: Call | None  # the call in the first run; None if there is none
     second: Call | None
-    reply: Reply | None
+    reply: Reply | None  # what both answer; None if it is not seen
 
 
 Trace = tuple[SeenCall, ...]

@@ -41,8 +41,7 @@ from dipapprox.language.functions.symbols import refusal, running_as
 from dipapprox.language.functions.words import of_unknown
 from dipapprox.source import SourceFile
 
-_FILLED = (expressions, statements)
-"""The modules that fill the tables of `machine`."""
+_FILLED = (expressions, statements)  # the modules that fill the tables of `machine`
 
 
 class Files:

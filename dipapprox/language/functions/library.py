@@ -51,9 +51,7 @@ from dipapprox.language.functions.operators import (
 from dipapprox.language.functions.symbols import Condition, Quantity, Symbolic, of_numpy
 from dipapprox.language.functions.words import INSTEAD, OWN, REFUSED, unknown
 
-MISSING = type("missing", (), {})
-"""What the prelude takes for an argument that is not given."""
-
+MISSING = type("missing", (), {})  # what the prelude takes for an argument that is not given
 TYPES = {each.__name__: each for each in (list, tuple, dict, set, str, int, Fraction)}
 """Those whose methods the prelude defines."""
 
@@ -188,8 +186,7 @@ def _call_word(
 
 # --- how arguments are taken ----------------------------------------------------------------------
 
-_LARGEST = 10_000
-"""Of a whole number that says how large a result is."""
+_LARGEST = 10_000  # of a whole number that says how large a result is
 
 
 class Ranked:

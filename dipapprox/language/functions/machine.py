@@ -42,9 +42,7 @@ SCALARS = frozenset((int, bool, Fraction, str, type(None), float))
 """Of floats there are the infinities alone."""
 
 CONTAINERS = frozenset((list, tuple, dict, set))
-
-HOME = "the file"
-"""The module of all classes that files define."""
+HOME = "the file"  # the module of all classes that files define
 
 ERRORS = {
     name: value
@@ -59,18 +57,15 @@ class NameScope(Uncopied):
     """The variables of a function call, a comprehension, a class or a file: as a value, a module.
 
     Attributes:
-        local: The names that belong to it, as the text says.
-        outer: Where it was defined.
-        fixed: Whether nothing changes it any more: what modules hold.
         kind: "" or one of class (functions in it do not see it), comprehension (`:=` assigns
             outside) and module (names that it has no value for are Python's own).
         method: Of a method: the class that it stands in, and its object.
     """
 
-    local: Set[str]
-    outer: NameScope | None
+    local: Set[str]  # the names that belong to it, as the text says
+    outer: NameScope | None  # where it was defined
     values: dict[str, Any] = field(default_factory=dict)
-    fixed: bool = False
+    fixed: bool = False  # whether nothing changes it any more: what modules hold
     kind: str = ""
     method: tuple[type, Any] | None = None
     tree: ast.AST | None = None
@@ -91,8 +86,6 @@ class Function(Uncopied):
     Attributes:
         signature: With the annotations of user's functions as nodes; those of the prelude say how
             arguments are taken.
-        standard: Whether the prelude defines it.
-        adjacent: The decorator that makes it a mechanism.
     """
 
     name: str
@@ -100,8 +93,8 @@ class Function(Uncopied):
     scope: NameScope
     signature: Signature
     owner: type | None = None
-    adjacent: ast.expr | None = None
-    standard: bool = False
+    adjacent: ast.expr | None = None  # the decorator that makes it a mechanism
+    standard: bool = False  # whether the prelude defines it
 
     def __call__(self, *placed: Any, **named: Any) -> Any:
         return running().call(self, *placed, **named)
@@ -233,12 +226,10 @@ def kind_of(value: Any) -> str:
             return f"the {type(value).__name__.lower()}"
 
 
-MOST_STEPS = 5_000_000
-"""Expressions and statements that one path looks at."""
+MOST_STEPS = 5_000_000  # expressions and statements that one path looks at
 MOST_CALLS = 100
 """Calls inside each other: fewer than Python allows, so that a recursion without end is refused."""
-MOST_CELLS = 1_000_000
-"""Of a list that is made at once."""
+MOST_CELLS = 1_000_000  # of a list that is made at once
 
 RULES: dict[type[ast.AST], Callable[[Any, Any, NameScope], Any]] = {}
 """What is done with a node: (machine, node, scope)."""

@@ -37,8 +37,7 @@ from dipapprox.language.functions.symbols import Condition, Symbolic, Weight
 
 WHOLE = frozenset((int, bool))
 NUMBERS = WHOLE | {Fraction}
-MOST_BITS = 100_000
-"""Of a number, and of the length of a text or list that an operator makes."""
+MOST_BITS = 100_000  # of a number, and of the length of a text or list that an operator makes
 
 VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
 

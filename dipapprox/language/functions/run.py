@@ -44,14 +44,9 @@ from dipapprox.language.symbols import (
 from dipapprox.language.traversal import nodes_in
 from dipapprox.source import Span
 
-MOST_FORKS = 2_000
-"""On one path."""
-
-MOST_TURNS = 100
-"""Of them at one place that is in no loop with a known bound."""
-
-MOST_STEPS = 100_000
-"""Statements of the program."""
+MOST_FORKS = 2_000  # on one path
+MOST_TURNS = 100  # of them at one place that is in no loop with a known bound
+MOST_STEPS = 100_000  # statements of the program
 
 _RESERVED = (
     KEYWORDS

@@ -49,8 +49,7 @@ from dipapprox.language.symbols import DELTA, EPSILON
 from dipapprox.language.traversal import with_names
 from dipapprox.source import Span
 
-_OUTPUT = "out"
-"""The name of an output that the annotation gives none."""
+_OUTPUT = "out"  # the name of an output that the annotation gives none
 
 
 class SignatureHead:
@@ -189,7 +188,6 @@ def _wrong_value(value: Any, taken: Container[str]) -> str | None:
 
 
 _LITERALS = 'Literal[…] has whole numbers, or names as in Literal["low", "high"], or True and False'
-
 _MEANT = ("true", "false", "real", "int", "bool", "eps", "delta")
 """What a declaration takes for something else."""
 

@@ -171,8 +171,7 @@ class Weight(Symbolic["Weight"]):
 # --- exact numbers and expressions ----------------------------------------------------------------
 
 
-_END = 10**1000
-"""Of the numbers that programs have."""
+_END = 10**1000  # of the numbers that programs have
 
 
 def is_number(value: object) -> bool:
