@@ -24,12 +24,12 @@ Numbers are exact: TOML's 0.1 is 1/10 here. Ranges include both ends.
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass as standard_dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
@@ -357,7 +357,7 @@ def _programs(value: object, folder: Path, where: str) -> tuple[NamedProgram, ..
     return tuple(found.values())
 
 
-@dataclasses.dataclass(frozen=True)  # slots exclude cached properties
+@standard_dataclass(frozen=True)  # slots exclude cached properties
 class Case:
     """One question."""
 
