@@ -17,9 +17,7 @@ param N = 3
 input  q[N] in {0, 1}
 output out[N] in {0, 1}
 adjacent linf 1
-for i in 1..N do
-    out[i] <- 0
-end
+for i in 1..N do out[i] <- 0 end
 count <- 0
 rT <- Gauss(0, 2 / eps)
 for i in 1..N do
@@ -27,9 +25,7 @@ for i in 1..N do
     if r >= rT then
         out[i] <- 1
         count <- count + 1
-        if count >= 2 then
-            exit
-        end
+        if count >= 2 then exit end
     end
 end
 """
@@ -40,9 +36,7 @@ param s = 3
 input  q[4] in {0, 1}
 output out in 1..4
 adjacent linf 1
-for i in 1..3 do
-    v[i] <- Gauss(q[i], 4 / eps)
-end
+for i in 1..3 do v[i] <- Gauss(q[i], 4 / eps) end
 v[4] <- Gauss(q[4], s / eps)
 out <- argmax(v)
 """
@@ -57,11 +51,7 @@ output out[4] in {0, 1}
 adjacent l0 2
 for i in 1..4 do
     r <- Gauss(i * q[i], 2 / eps)
-    if r >= 1 then
-        out[i] <- 1
-    else
-        out[i] <- 0
-    end
+    if r >= 1 then out[i] <- 1 else out[i] <- 0 end
 end
 """
 """Cells with different weights: no two are alike."""
@@ -137,9 +127,7 @@ adjacent l0 1
 for v in 1..5 do
     below <- 0
     for i in 1..n do
-        if x[i] <= v then
-            below <- below + 1
-        end
+        if x[i] <= v then below <- below + 1 end
     end
     score[v] <- -abs(below - rank)
 end

@@ -48,6 +48,7 @@ from bench.suite import FOUR_UNMERGED, FULL, QUICK, Results
 from bench.sweeping import Swept
 from bench.timing import Outcome, Patience, Ratio, Timing, ratio, side_by_side
 from dipapprox.errors import LimitReached
+from tests.cases import cases
 from tests.golden_text import check_answers
 
 PROGRAMS = Path(__file__).parent.parent / "programs"
@@ -205,14 +206,12 @@ def test_records_and_page_tell_everything(tmp_path: Path) -> None:
     assert "| times | 1.5 |" in text.splitlines()
 
 
-@pytest.mark.parametrize(
+@cases(
     "batch",
-    [
-        Batch(Case("svt_mix1", 3)),
-        Batch(Case("svt_laplace", 2), all_inputs=True),
-        Batch(Case("noisy_max_gauss", 4, merge=False)),
-        Batch(Chain(6)),
-    ],
+    Batch(Case("svt_mix1", 3)),
+    Batch(Case("svt_laplace", 2), all_inputs=True),
+    Batch(Case("noisy_max_gauss", 4, merge=False)),
+    Batch(Chain(6)),
     ids=lambda batch: batch.name,
 )
 def test_plain_numpy_computes_the_same_probabilities(batch: Batch) -> None:

@@ -4,13 +4,13 @@ from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from dipapprox import graphs
 from dipapprox.flows import Arc, maximum_flow
+from tests.cases import cases
 
 Edges = tuple[tuple[int, int], ...]
 
@@ -68,17 +68,15 @@ def test_trees_have_least_depth(tree: tuple[int, Edges]) -> None:
     assert forest.depth == brute_force_depth(frozenset(range(size)), edges)
 
 
-@pytest.mark.parametrize(
-    ("name", "size", "edges", "depth"),
-    [
-        ("star of 26", 26, [(k, 0) for k in range(1, 26)], 2),
-        # A path of n vertices has tree-depth ceil(log2(n + 1)): Nešetřil and Ossona de Mendez.
-        ("path of 4", 4, [(k, k + 1) for k in range(3)], 3),
-        ("path of 1000", 1000, [(k, k + 1) for k in range(999)], 10),
-        ("complete graph of 7", 7, list(combinations(range(7), 2)), 7),
-        ("cycle of 4: two lowers below two uppers", 4, [(0, 2), (0, 3), (1, 2), (1, 3)], 3),
-        ("range monitor with 40 leaves", 42, [(j, k) for k in range(2, 42) for j in (0, 1)], 3),
-    ],
+@cases(
+    "name, size, edges, depth",
+    ("star of 26", 26, [(k, 0) for k in range(1, 26)], 2),
+    # A path of n vertices has tree-depth ceil(log2(n + 1)): Nešetřil and Ossona de Mendez.
+    ("path of 4", 4, [(k, k + 1) for k in range(3)], 3),
+    ("path of 1000", 1000, [(k, k + 1) for k in range(999)], 10),
+    ("complete graph of 7", 7, list(combinations(range(7), 2)), 7),
+    ("cycle of 4: two lowers below two uppers", 4, [(0, 2), (0, 3), (1, 2), (1, 3)], 3),
+    ("range monitor with 40 leaves", 42, [(j, k) for k in range(2, 42) for j in (0, 1)], 3),
 )
 def test_known_depths(name: str, size: int, edges: list[tuple[int, int]], depth: int) -> None:
     forest = graphs.elimination_forest(size, edges)

@@ -16,6 +16,7 @@ from dipapprox.privacy.run import Setting
 from dipapprox.privacy.verdict import Answer
 from dipapprox.privacy.verifier import verify
 from dipapprox.semantics.execution import execute
+from tests.cases import cases
 from tests.work import calls
 
 PROGRAMS = Path(__file__).parent.parent / "programs"
@@ -37,9 +38,7 @@ def work(name: str, size: int) -> int:
     return calls(run)
 
 
-@pytest.mark.parametrize(
-    ("name", "sizes", "most"), [("svt_gauss", (20, 60), 2.3), ("noisy_max_gauss", (12, 24), 2.0)]
-)
+@cases("name, sizes, most", ("svt_gauss", (20, 60), 2.3), ("noisy_max_gauss", (12, 24), 2.0))
 def test_work_grows_as_the_guards_do(name: str, sizes: tuple[int, int], most: float) -> None:
     """Sparse vectors have linearly many guards, argmax has quadratically many."""
     work(name, sizes[0])  # what is imported and remembered at the first use

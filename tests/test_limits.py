@@ -24,6 +24,7 @@ from dipapprox.language.values import parse_rational
 from dipapprox.limits import Limits, ask, asking, limited
 from dipapprox.replays.any_file import check
 from dipapprox.replays.result import Outcome
+from tests.cases import cases
 from tests.cli.running import run, run_json
 from tests.replays.certified import certificate
 from tests.schemas import check_schema
@@ -117,14 +118,12 @@ def interrupt_in_an_extension() -> SystemError:
     return error
 
 
-@pytest.mark.parametrize(
-    ("error", "reason"),
-    [
-        (LimitReached("time limit: 5 s"), "time limit: 5 s"),
-        (MemoryError(), NO_MEMORY),
-        (KeyboardInterrupt(), INTERRUPTED),
-        (interrupt_in_an_extension(), INTERRUPTED),
-    ],
+@cases(
+    "error, reason",
+    (LimitReached("time limit: 5 s"), "time limit: 5 s"),
+    (MemoryError(), NO_MEMORY),
+    (KeyboardInterrupt(), INTERRUPTED),
+    (interrupt_in_an_extension(), INTERRUPTED),
 )
 def test_an_early_end_has_a_reason(error: BaseException, reason: str) -> None:
     done = []

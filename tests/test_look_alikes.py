@@ -22,6 +22,7 @@ from dipapprox.language.formula import parse_formula
 from dipapprox.language.toml import read_toml
 from dipapprox.language.values import parse_rational
 from dipapprox.source import HIDDEN, named, unlike_ascii, visible
+from tests.cases import cases
 
 FOUR = "৪"
 """Bengali: int("৪") is 4, and it looks like 8."""
@@ -76,23 +77,21 @@ def test_what_python_reads_as_a_number_is_none(text: str) -> None:
         read_digits(text)
 
 
-@pytest.mark.parametrize(
-    ("written", "name"),
-    [
-        ("q >= \N{BENGALI DIGIT FOUR}", "U+09EA BENGALI DIGIT FOUR"),
-        ("q >= \N{FULLWIDTH DIGIT ONE}", "U+FF11 FULLWIDTH DIGIT ONE"),
-        ("q >= 1\N{VULGAR FRACTION ONE HALF}", "U+00BD VULGAR FRACTION ONE HALF"),
-        ("q >= \N{CYRILLIC SMALL LETTER A}", "U+0430 CYRILLIC SMALL LETTER A"),
-        ("q\N{CYRILLIC SMALL LETTER A} >= 1", "U+0430 CYRILLIC SMALL LETTER A"),
-        ("q >=\N{NO-BREAK SPACE}1", "U+00A0 NO-BREAK SPACE"),
-        ("q >=\N{IDEOGRAPHIC SPACE}1", "U+3000 IDEOGRAPHIC SPACE"),
-        ("q >= 1\N{ZERO WIDTH SPACE}", "U+200B ZERO WIDTH SPACE"),
-        ("q >= 1 # \N{RIGHT-TO-LEFT OVERRIDE}", "U+202E RIGHT-TO-LEFT OVERRIDE"),
-        ("q >= 1 # \N{LINE SEPARATOR}", "U+2028 LINE SEPARATOR"),
-        ("q >= 1 # \x1b[2J", "U+001B"),
-        ("q >= 1 # \x85", "U+0085"),
-        ("q >= 1 # \rx <- 5", "U+000D"),
-    ],
+@cases(
+    "written, name",
+    ("q >= \N{BENGALI DIGIT FOUR}", "U+09EA BENGALI DIGIT FOUR"),
+    ("q >= \N{FULLWIDTH DIGIT ONE}", "U+FF11 FULLWIDTH DIGIT ONE"),
+    ("q >= 1\N{VULGAR FRACTION ONE HALF}", "U+00BD VULGAR FRACTION ONE HALF"),
+    ("q >= \N{CYRILLIC SMALL LETTER A}", "U+0430 CYRILLIC SMALL LETTER A"),
+    ("q\N{CYRILLIC SMALL LETTER A} >= 1", "U+0430 CYRILLIC SMALL LETTER A"),
+    ("q >=\N{NO-BREAK SPACE}1", "U+00A0 NO-BREAK SPACE"),
+    ("q >=\N{IDEOGRAPHIC SPACE}1", "U+3000 IDEOGRAPHIC SPACE"),
+    ("q >= 1\N{ZERO WIDTH SPACE}", "U+200B ZERO WIDTH SPACE"),
+    ("q >= 1 # \N{RIGHT-TO-LEFT OVERRIDE}", "U+202E RIGHT-TO-LEFT OVERRIDE"),
+    ("q >= 1 # \N{LINE SEPARATOR}", "U+2028 LINE SEPARATOR"),
+    ("q >= 1 # \x1b[2J", "U+001B"),
+    ("q >= 1 # \x85", "U+0085"),
+    ("q >= 1 # \rx <- 5", "U+000D"),
 )
 def test_programs_are_what_they_look_like(written: str, name: str) -> None:
     text = PROGRAM.replace("x >= N then", f"{written}\nthen".replace("\nthen", " then", 1))

@@ -19,6 +19,7 @@ import pytest
 import dipapprox
 from dipapprox.cli.app import main
 from dipapprox.deferred import Deferred
+from tests.cases import cases
 
 ROOT = Path(__file__).parent.parent
 
@@ -122,9 +123,7 @@ def test_programs_that_read_json_get_it_without_a_layout(tmp_path: Path) -> None
     assert not found & layout
 
 
-@pytest.mark.parametrize(
-    "words", [("--version",), ("--help",), ("completion", "bash"), ("completion", "zsh")]
-)
+@cases("words", ("--version",), ("--help",), ("completion", "bash"), ("completion", "zsh"))
 def test_what_is_said_of_all_commands_loads_none(words: Sequence[str]) -> None:
     found = loaded_by(words)
     heavy = ("dipapprox.language", "dipapprox.cli.verify", "dataclasses", "flint", "numpy", "rich")
@@ -204,17 +203,15 @@ def walk(*words: str) -> tuple[int, int]:
 CLAIM = ("verify", "programs/svt_gauss.dpg", "--eps", "0.5", "--delta", "0.01")
 
 
-@pytest.mark.parametrize(
-    ("words", "most_files", "most_classes"),
-    [
-        # A family of noise is a file, and so are mirror images. Verdicts may be replayed; tiers,
-        # progress, flags and selections of pairs stand by themselves, for checks to load less;
-        # so do the table of methods, what they are asked, about what, and who gave an end. Closed
-        # forms and enclosures share pieces of functions, variables of systems, brackets of δ.
-        (CLAIM, 153, 78),
-        (("profile", *CLAIM[1:4], "--eps-prv", "0.5"), 172, 85),
-        (("decide", "programs/dipc/svt1.dpg"), 178, 80),
-    ],
+@cases(
+    "words, most_files, most_classes",
+    # A family of noise is a file, and so are mirror images. Verdicts may be replayed; tiers,
+    # progress, flags and selections of pairs stand by themselves, for checks to load less;
+    # so do the table of methods, what they are asked, about what, and who gave an end. Closed
+    # forms and enclosures share pieces of functions, variables of systems, brackets of δ.
+    (CLAIM, 153, 78),
+    (("profile", *CLAIM[1:4], "--eps-prv", "0.5"), 172, 85),
+    (("decide", "programs/dipc/svt1.dpg"), 178, 80),
 )
 def test_few_files_and_classes_are_passed(
     words: tuple[str, ...], most_files: int, most_classes: int

@@ -35,22 +35,14 @@ output out in {0, 1}
 adjacent linf 1
 x <- Lap(q, 1/eps)
 y <- Gauss(0, 1)
-if x >= y then
-    out <- 1
-else
-    out <- 0
-end
+if x >= y then out <- 1 else out <- 0 end
 """
 
 RESPONSE = """input q in {0, 1}
 output out in {0, 1}
 adjacent all
 x <- Lap(q, 1/eps)
-if x >= 1/2 then
-    out <- 1
-else
-    out <- 0
-end
+if x >= 1/2 then out <- 1 else out <- 0 end
 """
 
 WRONG = CHAIN.replace("then", "thn")

@@ -29,6 +29,7 @@ from dipapprox.limits import Limits
 from tests.automata import examples
 from tests.automata.examples import automaton
 from tests.automata.random_automata import dearest, feasible_runs, random_automaton
+from tests.cases import cases
 from tests.thorough import part
 
 
@@ -54,21 +55,19 @@ def check(found: Analysis) -> Analysis:
     return found
 
 
-@pytest.mark.parametrize(
-    ("text", "least"),
-    [
-        (examples.SVT, "5/4"),
-        (examples.NUM_SPARSE, "7/4"),
-        (examples.NUM_RANGE_2, "5/4"),
-        (examples.TWO_RANGE_2, "2"),
-        (examples.m_range(1), "1"),
-        (examples.m_range(3), "1"),
-        (examples.m_range(20), "1"),
-        (examples.m_range(80), "1"),
-        (examples.sparse_vector(30), "1"),
-        (examples.k_min_max(2), "1"),
-        (examples.GAP_PV, "101/5"),
-    ],
+@cases(
+    "text, least",
+    (examples.SVT, "5/4"),
+    (examples.NUM_SPARSE, "7/4"),
+    (examples.NUM_RANGE_2, "5/4"),
+    (examples.TWO_RANGE_2, "2"),
+    (examples.m_range(1), "1"),
+    (examples.m_range(3), "1"),
+    (examples.m_range(20), "1"),
+    (examples.m_range(80), "1"),
+    (examples.sparse_vector(30), "1"),
+    (examples.k_min_max(2), "1"),
+    (examples.GAP_PV, "101/5"),
 )
 def test_private_automata_have_their_least_budget(text: str, least: str) -> None:
     found = check(analyse(automaton(text), Limits()))
@@ -80,14 +79,12 @@ def test_private_automata_have_their_least_budget(text: str, least: str) -> None
 # --- families of runs ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("text", "costs", "gain"),
-    [
-        (examples.DISCLOSING, ["1/4", "1/2", "3/4"], "1/4"),
-        (examples.NUM_RANGE_1, ["1/4", "1/2", "3/4"], "1/4"),
-        (examples.TWO_RANGE_1, ["1/2", "1", "3/2"], "1/4"),
-        (examples.LEAKING_CYCLE, ["0", "1/3", "1/3"], "1/6"),
-    ],
+@cases(
+    "text, costs, gain",
+    (examples.DISCLOSING, ["1/4", "1/2", "3/4"], "1/4"),
+    (examples.NUM_RANGE_1, ["1/4", "1/2", "3/4"], "1/4"),
+    (examples.TWO_RANGE_1, ["1/2", "1", "3/2"], "1/4"),
+    (examples.LEAKING_CYCLE, ["0", "1/3", "1/3"], "1/6"),
 )
 def test_costs_grow_with_the_rounds(text: str, costs: list[str], gain: str) -> None:
     found = analyse(automaton(text), Limits())
@@ -235,9 +232,8 @@ def test_wide_automata_have_a_strategy_and_a_constructed_run() -> None:
     assert found.is_exact
 
 
-@pytest.mark.parametrize(
-    "text",
-    [examples.GAP_PV, examples.TWO_RANGE_2, examples.m_range(8), examples.TWO_RANGE_1, LATER],
+@cases(
+    "text", examples.GAP_PV, examples.TWO_RANGE_2, examples.m_range(8), examples.TWO_RANGE_1, LATER
 )
 def test_wherever_time_runs_out_what_is_said_is_true(
     text: str, monkeypatch: pytest.MonkeyPatch
@@ -289,9 +285,7 @@ def test_seen_stops_may_cost_more() -> None:
 # --- inputs that change in one direction only, or are not read ------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("changes", "read"), [((0, -1), 1.0), ((0, 1), 1.0), ((0, 1), 0.5), ((1, -1), 0.5)]
-)
+@cases("changes, read", ((0, -1), 1.0), ((0, 1), 1.0), ((0, 1), 0.5), ((1, -1), 0.5))
 @pytest.mark.parametrize("block", part(range(3), 3))
 def test_every_automaton_has_its_budget_or_a_structure_that_costs(
     block: int, changes: tuple[int, int], read: float

@@ -30,6 +30,7 @@ from dipapprox.limits import Limits
 from tests.automata import examples
 from tests.automata.examples import automaton
 from tests.automata.random_automata import dearest, feasible_runs, random_automaton
+from tests.cases import cases
 from tests.thorough import part
 
 
@@ -44,20 +45,18 @@ def budget_of(graph: Unfolding) -> OptimumFound:
 # --- weights ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("text", "on_whole", "on_quotient", "fallback"),
-    [
-        (examples.SVT, "5/4", "5/4", "5/4"),
-        (examples.NUM_SPARSE, "7/4", "7/4", "7/4"),
-        (examples.NUM_RANGE_2, "7/4", "5/4", "5/4"),
-        (examples.TWO_RANGE_2, "3", "2", "2"),
-        (examples.k_min_max(2), "1", "1", "1"),
-        (examples.k_min_max(20), "1", "1", "1"),
-        (examples.m_range(1), "3/2", "1", "1"),
-        (examples.m_range(4), "3", "1", "3"),
-        (examples.GAP_PV, "9/10", "9/10", "411/10"),
-        (examples.GAP_LP, "9/10", "9/10", "813/10"),
-    ],
+@cases(
+    "text, on_whole, on_quotient, fallback",
+    (examples.SVT, "5/4", "5/4", "5/4"),
+    (examples.NUM_SPARSE, "7/4", "7/4", "7/4"),
+    (examples.NUM_RANGE_2, "7/4", "5/4", "5/4"),
+    (examples.TWO_RANGE_2, "3", "2", "2"),
+    (examples.k_min_max(2), "1", "1", "1"),
+    (examples.k_min_max(20), "1", "1", "1"),
+    (examples.m_range(1), "3/2", "1", "1"),
+    (examples.m_range(4), "3", "1", "3"),
+    (examples.GAP_PV, "9/10", "9/10", "411/10"),
+    (examples.GAP_LP, "9/10", "9/10", "813/10"),
 )
 def test_weights_are_the_known_ones(
     text: str, on_whole: str, on_quotient: str, fallback: str

@@ -17,6 +17,7 @@ from dipapprox.errors import LimitReached
 from dipapprox.language.core import Input
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.questions.kinds import is_formula
+from tests.cases import cases
 from tests.cli.running import enclosure, run, run_json
 from tests.schemas import check_schema
 
@@ -62,9 +63,7 @@ class TestVerify:
             assert delta.width < Fraction(1, 10**11)
             assert delta.lower > Fraction("0.0239")
 
-    @pytest.mark.parametrize(
-        ("delta", "statuses"), [("0.499999", {1}), ("1/2", {0, 3}), ("0.500001", {0})]
-    )
+    @cases("delta, statuses", ("0.499999", {1}), ("1/2", {0, 3}), ("0.500001", {0}))
     def test_critical_delta(self, delta: str, statuses: set[int]) -> None:
         status, fields = run_json(
             "verify", "coin.dpg", "--eps", "1", "--eps-prv", "0", "--delta", delta
@@ -75,25 +74,24 @@ class TestVerify:
             assert fields["precision"] == 320
             assert fields["witness"] is not None
 
-    @pytest.mark.parametrize(
-        ("words", "wanted"),
-        [
-            ("signed.dpg --pairs -1,0~0,-1", {"pairs": 2}),
-            ("signed.dpg --pairs=-1,0~0,-1", {"pairs": 2}),
-            ("signed.dpg --pairs (-1,0)~(0,-1)", {"pairs": 2}),
-            ("signed.dpg --pairs pairs.json", {"pairs": 1}),  # as they stand
-            ("svt.dpg --pairs single", {"pairs": 2, "eps_prv": "1"}),
-            ("svt.dpg -p N=3 --pairs single", {"params": {"N": "3"}, "outputs": 4}),
-        ],
+    @cases(
+        "words, wanted",
+        ("signed.dpg --pairs -1,0~0,-1", {"pairs": 2}),
+        ("signed.dpg --pairs=-1,0~0,-1", {"pairs": 2}),
+        ("signed.dpg --pairs (-1,0)~(0,-1)", {"pairs": 2}),
+        ("signed.dpg --pairs pairs.json", {"pairs": 1}),  # as they stand
+        ("svt.dpg --pairs single", {"pairs": 2, "eps_prv": "1"}),
+        ("svt.dpg -p N=3 --pairs single", {"params": {"N": "3"}, "outputs": 4}),
     )
     def test_what_is_asked(self, words: str, wanted: dict[str, object]) -> None:
         Path("pairs.json").write_text("[[[-1, 0], [0, -1]]]")
         status, fields = run_json("verify", *words.split(), "--eps", "1", "--delta", "0.9")
         assert (status, {name: fields[name] for name in wanted}) == (0, wanted)
 
-    @pytest.mark.parametrize(
-        ("words", "reason"),
-        [(("--max-states", "1"), "path limit"), (("--max-memory", "1"), "memory limit")],
+    @cases(
+        "words, reason",
+        (("--max-states", "1"), "path limit"),
+        (("--max-memory", "1"), "memory limit"),
     )
     def test_a_limit_is_unknown(self, words: tuple[str, str], reason: str) -> None:
         asked = ("verify", "svt.dpg", "--eps", "1", "--delta", "0.5", *words)
@@ -303,9 +301,7 @@ def test_a_claim_about_no_pairs_is_said_to_be_vacuous(
     assert capsys.readouterr().err == warning
 
 
-@pytest.mark.parametrize(
-    "text", ["\ufeff[[[0, 0], [0, 1]]]", '[[["0", 0], [0, "1/1"]]]', "[" * 100_000]
-)
+@cases("text", "\ufeff[[[0, 0], [0, 1]]]", '[[["0", 0], [0, "1/1"]]]', "[" * 100_000)
 def test_pair_files(files: Path, capsys: pytest.CaptureFixture[str], text: str) -> None:
     (files / "pairs.json").write_text(text, encoding="utf-8")
     words = ("verify", "svt.dpg", "--eps", "1", "--delta", "1/2", "--pairs", "pairs.json")

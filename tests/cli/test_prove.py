@@ -15,6 +15,7 @@ from dipapprox.privacy.decisions import decider, violation
 from dipapprox.privacy.decisions.decision import range_fields, ranges_text
 from dipapprox.privacy.options import Options
 from dipapprox.semantics.state import FinalStates
+from tests.cases import cases
 from tests.cli.running import run, run_json
 from tests.schemas import check_schema
 from tests.texts import text_of
@@ -26,15 +27,13 @@ MIN_MAX = str(BUNDLED / "automata" / "min_max.dipa")
 RANGE = str(BUNDLED / "automata" / "range.dipa")
 
 
-@pytest.mark.parametrize(
-    ("words", "status"),
-    [
-        ((SVT,), 0),
-        ((SVT, "--budget", "1"), 0),
-        ((SVT, "--budget", "0.999"), 1),
-        ((LEAKY,), 1),
-        ((SVT, "--timeout", "1e-9"), 3),
-    ],
+@cases(
+    "words, status",
+    ((SVT,), 0),
+    ((SVT, "--budget", "1"), 0),
+    ((SVT, "--budget", "0.999"), 1),
+    ((LEAKY,), 1),
+    ((SVT, "--timeout", "1e-9"), 3),
 )
 def test_exit_statuses(words: tuple[str, ...], status: int) -> None:
     found, fields = run_json("prove", *words)
@@ -128,15 +127,13 @@ SPARSE = str(BUNDLED / "streams" / "sparse_stream.dpg")
 LEAKY_PROGRAM = str(BUNDLED / "svt_laplace_leaky_6.dpg")
 
 
-@pytest.mark.parametrize(
-    ("words", "status"),
-    [
-        ((PROGRAM, "--for-all", "N"), 0),
-        ((PROGRAM, "--for-all", "N", "--budget", "0.99"), 1),
-        ((LEAKY_PROGRAM, "--for-all", "N", "--budget", "7"), 1),
-        ((SPARSE,), 0),
-        ((SPARSE, "--timeout", "1e-9"), 3),
-    ],
+@cases(
+    "words, status",
+    ((PROGRAM, "--for-all", "N"), 0),
+    ((PROGRAM, "--for-all", "N", "--budget", "0.99"), 1),
+    ((LEAKY_PROGRAM, "--for-all", "N", "--budget", "7"), 1),
+    ((SPARSE,), 0),
+    ((SPARSE, "--timeout", "1e-9"), 3),
 )
 def test_any_number_of_rounds(words: tuple[str, ...], status: int) -> None:
     found, fields = run_json("prove", *words)
@@ -233,16 +230,14 @@ def _end(lower: str, upper: str) -> Enclosure:
     return Enclosure(Fraction(lower), Fraction(upper))
 
 
-@pytest.mark.parametrize(
-    ("end", "text"),
-    [
-        (_end("2.0319164987", "2.0319164996"), "2.03191649…"),
-        (_end("2.03191649911", "2.03191649992"), "2.031916499…"),
-        (_end("2.5790001e-6", "2.5799e-6"), "2.579e-6…"),
-        (_end("1.9999999996", "2.0000000004"), "[1.999999999, 2.000000001]"),
-        (_end("1e-11", "9e-10"), "[1e-11, 9e-10]"),
-        (_end("2/3", "2/3"), "2/3"),
-    ],
+@cases(
+    "end, text",
+    (_end("2.0319164987", "2.0319164996"), "2.03191649…"),
+    (_end("2.03191649911", "2.03191649992"), "2.031916499…"),
+    (_end("2.5790001e-6", "2.5799e-6"), "2.579e-6…"),
+    (_end("1.9999999996", "2.0000000004"), "[1.999999999, 2.000000001]"),
+    (_end("1e-11", "9e-10"), "[1e-11, 9e-10]"),
+    (_end("2/3", "2/3"), "2/3"),
 )
 def test_only_digits_that_are_certain(end: Enclosure, text: str) -> None:
     assert ranges_text((NegativeRange(ZERO, end),)) == f"0 < ε < {text}"

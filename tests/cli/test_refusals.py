@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from dipapprox.cli import app
+from tests.cases import cases
 from tests.golden_text import check_answers
 from tests.services.examples import DATA, HEAD, ONCE
 
@@ -34,9 +35,7 @@ COPIED = (
 _SECONDS = re.compile(r"< 1 ms|\d[\d.]*(?:e-\d+)? s\b *")
 
 
-@pytest.mark.parametrize(
-    "kind", ["shown", "refused_commands", "refused_questions", "refused_proofs", "refused_sweeps"]
-)
+@cases("kind", "shown", "refused_commands", "refused_questions", "refused_proofs", "refused_sweeps")
 def test_what_is_said_is_what_was_said(
     kind: str, files: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -28,6 +28,7 @@ from dipapprox.privacy.page import Listing, WrittenCertificate, page
 from dipapprox.privacy.verdict import Verdict
 from dipapprox.questions import kinds
 from dipapprox.questions.verify import Verify
+from tests.cases import cases
 from tests.cli.conftest import SIGNED
 from tests.cli.running import run
 from tests.texts import text_of
@@ -145,24 +146,19 @@ def test_a_report_is_never_overwritten(tmp_path: Path) -> None:
     assert status == 2 and text == "" and out.read_text() == "mine"
 
 
-@pytest.mark.parametrize(
-    ("command", "shown"),
-    [
-        (("profile", *SVT), "least δ for ε_prv = 1/10"),
-        (("profile", "svt_gauss", "--eps", "1/2", "--curve", "0:0.3:4"), "privacy profile"),
-        (("decide", "svt_laplace", "--budget", "1/4"), "these outputs are too likely"),
-        (("prove", "svt_laplace", "--for-all", "N"), "its coupling"),
-        (
-            ("calibrate", "svt_gauss", "--eps-prv", "1", "--delta", "1/100", "--width", "1/2"),
-            "Refuted at ε = ",
-        ),
-        (
-            ("probability", "svt_gauss", "--eps", "1/2", "--input", "0,1"),
-            "probabilities of outputs",
-        ),
-        (("test", "{svt_gauss}"), "hold"),
-        (("compose", "{svt_gauss}", "--eps", "1/2", "--times", "2", "--curve", "0:1:3"), "2 × "),
-    ],
+@cases(
+    "command, shown",
+    (("profile", *SVT), "least δ for ε_prv = 1/10"),
+    (("profile", "svt_gauss", "--eps", "1/2", "--curve", "0:0.3:4"), "privacy profile"),
+    (("decide", "svt_laplace", "--budget", "1/4"), "these outputs are too likely"),
+    (("prove", "svt_laplace", "--for-all", "N"), "its coupling"),
+    (
+        ("calibrate", "svt_gauss", "--eps-prv", "1", "--delta", "1/100", "--width", "1/2"),
+        "Refuted at ε = ",
+    ),
+    (("probability", "svt_gauss", "--eps", "1/2", "--input", "0,1"), "probabilities of outputs"),
+    (("test", "{svt_gauss}"), "hold"),
+    (("compose", "{svt_gauss}", "--eps", "1/2", "--times", "2", "--curve", "0:1:3"), "2 × "),
 )
 def test_every_judging_command_has_one(
     command: tuple[str, ...], shown: str, tmp_path: Path
@@ -307,9 +303,12 @@ def grid(across: int, down: int) -> Iterator[FinishedCase]:
             yield FinishedCase("key", "verify", "p.dpg", {}, answer, None, 0.25, asked)
 
 
-@pytest.mark.parametrize(
-    ("across", "down", "head"),
-    [(4, 30, "eps ╲ delta"), (30, 4, "delta ╲ eps"), (30, 30, "answer"), (4, 100, "answer")],
+@cases(
+    "across, down, head",
+    (4, 30, "eps ╲ delta"),
+    (30, 4, "delta ╲ eps"),
+    (30, 30, "answer"),
+    (4, 100, "answer"),
 )
 def test_a_matrix_is_turned_or_listed_where_it_does_not_fit(
     across: int, down: int, head: str

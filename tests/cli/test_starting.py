@@ -16,6 +16,7 @@ from dipapprox.cli.completion import SHELLS, script
 from dipapprox.cli.described import WORDS
 from dipapprox.cli.new import TEMPLATES
 from dipapprox.cli.write_words import describe
+from tests.cases import cases
 from tests.cli.running import run
 from tests.texts import text_of
 from tests.thorough import THOROUGH
@@ -116,16 +117,14 @@ def test_bash_completes(tmp_path: Path) -> None:
         assert wanted <= {line.strip() for line in done.stdout.splitlines()}, words
 
 
-@pytest.mark.parametrize(
+@cases(
     "words",
-    [
-        "verify mi",
-        "check mi",
-        "sweep mi",
-        "sweep grid.toml --out mi",
-        "verify a.dpg --certificate mi",
-        "examples svt_gauss --copy mi",
-    ],
+    "verify mi",
+    "check mi",
+    "sweep mi",
+    "sweep grid.toml --out mi",
+    "verify a.dpg --certificate mi",
+    "examples svt_gauss --copy mi",
 )
 def test_bash_completes_files(words: str, tmp_path: Path) -> None:
     (tmp_path / "script").write_text(run("completion", "bash")[1])

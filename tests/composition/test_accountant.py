@@ -38,6 +38,7 @@ from dipapprox.composition.pieces import RepeatedRun
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.limits import Limits
 from dipapprox.privacy.compositions.programs import hull
+from tests.cases import cases
 from tests.moved_noise import gaussian
 
 F = Fraction
@@ -80,16 +81,14 @@ def test_gaussians_add_up_to_one(times: int, sigma: str) -> None:
         assert bounds.upper - bounds.lower <= F(1, 10**6)
 
 
-@pytest.mark.parametrize(
-    ("mechanism", "times", "make", "scale", "rate"),
-    [
-        (SAMPLED, 1000, privacy_loss_distribution.from_gaussian_mechanism, 1.0, 0.01),
-        (
-            *(Subsampled(Laplace(F(1), F(2)), F(1, 10)), 50),
-            *(privacy_loss_distribution.from_laplace_mechanism, 2.0, 0.1),
-        ),
-        (Laplace(F(1), F(5)), 30, privacy_loss_distribution.from_laplace_mechanism, 5.0, 1.0),
-    ],
+@cases(
+    "mechanism, times, make, scale, rate",
+    (SAMPLED, 1000, privacy_loss_distribution.from_gaussian_mechanism, 1.0, 0.01),
+    (
+        *(Subsampled(Laplace(F(1), F(2)), F(1, 10)), 50),
+        *(privacy_loss_distribution.from_laplace_mechanism, 2.0, 0.1),
+    ),
+    (Laplace(F(1), F(5)), 30, privacy_loss_distribution.from_laplace_mechanism, 5.0, 1.0),
     ids=["sampled Gaussian", "sampled Laplace", "Laplace"],
 )
 def test_another_accountant_is_above(
@@ -225,13 +224,11 @@ def test_limits_are_not_all_that_keeps_intervals_wide() -> None:
     assert answer.reason.endswith("; no pair is known that attains the upper end")
 
 
-@pytest.mark.parametrize(
-    ("mechanism", "times", "low", "high"),
-    [
-        (SAMPLED, 1000, 1.8182377522766815, 1.8382403931618356),
-        (Gaussian(F(1), F(10)), 100, 4.36717706736243, 4.387181733168901),
-        (Laplace(F(1), F(10)), 100, 4.208761700886393, 4.2287660795250215),
-    ],
+@cases(
+    "mechanism, times, low, high",
+    (SAMPLED, 1000, 1.8182377522766815, 1.8382403931618356),
+    (Gaussian(F(1), F(10)), 100, 4.36717706736243, 4.387181733168901),
+    (Laplace(F(1), F(10)), 100, 4.208761700886393, 4.2287660795250215),
 )
 def test_intervals_lie_between_bounds_of_another(
     mechanism: Mechanism, times: int, low: float, high: float
@@ -347,9 +344,7 @@ def encloses(stages: list[Stage], runs: tuple[tuple[Pair, ...], ...]) -> None:
 
 
 @pytest.mark.parametrize("times", [1, 2, 5])
-@pytest.mark.parametrize(
-    "pairs", [(LEFT,), (LEFT, RIGHT), (LEFT, RIGHT, LOST, tuple((q, p) for p, q in LEFT))]
-)
+@cases("pairs", (LEFT,), (LEFT, RIGHT), (LEFT, RIGHT, LOST, tuple((q, p) for p, q in LEFT)))
 def test_the_interval_holds_the_best_strategy(pairs: tuple[Pair, ...], times: int) -> None:
     with precision(128):
         encloses([stage(pairs, times)], (pairs,) * times)

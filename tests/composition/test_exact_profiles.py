@@ -40,6 +40,7 @@ from dipapprox.errors import UserError
 from dipapprox.limits import Limits
 from dipapprox.privacy.verdict import Answer
 from tests import moved_noise
+from tests.cases import cases
 
 F = Fraction
 
@@ -374,21 +375,19 @@ def test_renyi_statements_bound_a_gaussian() -> None:
                 assert profile.at(alpha).bound < tight.at(alpha).bound * 12 + arb("0.35")
 
 
-@pytest.mark.parametrize(
-    ("mechanism", "middle", "radius"),
-    [
-        (Subsampled(GAUSSIAN, F(1, 5)), F(4, 5), F(1, 100)),
-        (Laplace(F(1), F(3, 4)), F(379, 100), F(1, 100)),
-        (Laplace(F(1), F(3, 4)), F(264, 1000), F(1, 100)),
-        (Laplace(F(1), F(3, 4)), F(264, 1000), F(1, 4)),
-        (ExponentialMechanism(F(1)), F(272, 100), F(1, 100)),
-        (RandomisedResponse(F(3, 4)), F(3), F(2)),
-        (RenyiStatement(((F(8), F(1)),)), F(5, 2), F(1, 2)),
-        (RenyiStatement(((F(8), F(1)),)), F(2, 5), F(1, 5)),
-        (ConcentratedStatement(F(1, 2)), F(6, 5), F(1, 5)),
-        (RandomisedResponse(F(3, 4)), F(1, 3), F(1, 4)),
-        (RandomisedResponse(F(3, 4)), F(1, 2), F(3, 7)),
-    ],
+@cases(
+    "mechanism, middle, radius",
+    (Subsampled(GAUSSIAN, F(1, 5)), F(4, 5), F(1, 100)),
+    (Laplace(F(1), F(3, 4)), F(379, 100), F(1, 100)),
+    (Laplace(F(1), F(3, 4)), F(264, 1000), F(1, 100)),
+    (Laplace(F(1), F(3, 4)), F(264, 1000), F(1, 4)),
+    (ExponentialMechanism(F(1)), F(272, 100), F(1, 100)),
+    (RandomisedResponse(F(3, 4)), F(3), F(2)),
+    (RenyiStatement(((F(8), F(1)),)), F(5, 2), F(1, 2)),
+    (RenyiStatement(((F(8), F(1)),)), F(2, 5), F(1, 5)),
+    (ConcentratedStatement(F(1, 2)), F(6, 5), F(1, 5)),
+    (RandomisedResponse(F(3, 4)), F(1, 3), F(1, 4)),
+    (RandomisedResponse(F(3, 4)), F(1, 2), F(3, 7)),
 )
 def test_factors_known_roughly_about_a_bend(mechanism: Mechanism, middle: F, radius: F) -> None:
     """What holds for a ball holds for each of its numbers."""
@@ -434,22 +433,20 @@ def test_the_pair_the_other_way_round() -> None:
         assert turned.ends.lost.overlaps(to_ball(F(1, 4)))
 
 
-@pytest.mark.parametrize(
-    ("made", "message"),
-    [
-        (
-            lambda: Subsampled(RandomisedResponse(F(3, 4)), F(1, 10)),
-            "amplifies privacy for add/remove adjacency",
-        ),
-        (lambda: Subsampled(GAUSSIAN, F(0)), "rate must be in"),
-        (lambda: Gaussian(F(1), F(0)), "sigma must be > 0, got 0"),
-        (lambda: RandomisedResponse(F(1)), "probability must be in"),
-        (
-            lambda: Atoms(((Enclosure.exact(F(1, 2)), Enclosure.exact(1)),)),
-            "masses of P are no distribution",
-        ),
-        (lambda: Atoms(LOPSIDED.masses, adjacency=Adjacency.SUBSTITUTION), "must be symmetric"),
-    ],
+@cases(
+    "made, message",
+    (
+        lambda: Subsampled(RandomisedResponse(F(3, 4)), F(1, 10)),
+        "amplifies privacy for add/remove adjacency",
+    ),
+    (lambda: Subsampled(GAUSSIAN, F(0)), "rate must be in"),
+    (lambda: Gaussian(F(1), F(0)), "sigma must be > 0, got 0"),
+    (lambda: RandomisedResponse(F(1)), "probability must be in"),
+    (
+        lambda: Atoms(((Enclosure.exact(F(1, 2)), Enclosure.exact(1)),)),
+        "masses of P are no distribution",
+    ),
+    (lambda: Atoms(LOPSIDED.masses, adjacency=Adjacency.SUBSTITUTION), "must be symmetric"),
 )
 def test_parameters_are_checked(made: Callable[[], Mechanism], message: str) -> None:
     with pytest.raises(UserError, match=message):

@@ -31,6 +31,7 @@ from dipapprox.errors import LimitReached
 from dipapprox.laws.families import GAUSSIAN, LAPLACE
 from dipapprox.limits import Limits
 from tests import moved_noise
+from tests.cases import cases
 
 
 def gaussian(shift: F | int) -> ShiftedNoise:
@@ -84,16 +85,14 @@ def runs(*given: tuple[str, int]) -> dipapprox.Composed:
     return dipapprox.compose(specs)
 
 
-@pytest.mark.parametrize(
-    ("sigma", "times", "delta", "low", "high"),
-    [
-        # by an accountant with mpmath, 60 digits
-        ("1e-4", 2, "1e-5", "100060313.664", "100060313.665"),
-        ("1e6", 10, "1e-9", "9.65e-6", "9.66e-6"),
-        ("1e6", 10, "1e-5", "0", "0"),
-        ("0.01", 3, "1e-5", "15737.712", "15737.713"),
-        ("622.9508196721311", 2, "4.8e-10", "0.0107", "0.0109"),
-    ],
+@cases(
+    "sigma, times, delta, low, high",
+    # by an accountant with mpmath, 60 digits
+    ("1e-4", 2, "1e-5", "100060313.664", "100060313.665"),
+    ("1e6", 10, "1e-9", "9.65e-6", "9.66e-6"),
+    ("1e6", 10, "1e-5", "0", "0"),
+    ("0.01", 3, "1e-5", "15737.712", "15737.713"),
+    ("622.9508196721311", 2, "4.8e-10", "0.0107", "0.0109"),
 )
 def test_extreme_scales(sigma: str, times: int, delta: str, low: str, high: str) -> None:
     composed = runs((sigma, times))
@@ -145,14 +144,12 @@ def _integrated(shifts: Sequence[float], factor: float) -> float:
 
 
 @pytest.mark.parametrize("factor", [Fraction(1, 2), Fraction(1), Fraction(8, 5), Fraction(4)])
-@pytest.mark.parametrize(
+@cases(
     "shifts",
-    [
-        (Fraction(1),),
-        (Fraction(1, 2), Fraction(1, 2)),
-        (Fraction(2), Fraction(1, 3)),
-        (Fraction(1, 2), Fraction(1, 2), Fraction(3, 4)),
-    ],
+    (Fraction(1),),
+    (Fraction(1, 2), Fraction(1, 2)),
+    (Fraction(2), Fraction(1, 3)),
+    (Fraction(1, 2), Fraction(1, 2), Fraction(3, 4)),
 )
 def test_closed_forms_are_the_integrals(shifts: tuple[Fraction, ...], factor: Fraction) -> None:
     found = _found(shifts, factor)
@@ -162,9 +159,7 @@ def test_closed_forms_are_the_integrals(shifts: tuple[Fraction, ...], factor: Fr
     )
 
 
-@pytest.mark.parametrize(
-    ("square", "factor"), [(Fraction(1, 9), Fraction(1, 2)), (Fraction(2), Fraction(3))]
-)
+@cases("square, factor", (Fraction(1, 9), Fraction(1, 2)), (Fraction(2), Fraction(3)))
 @pytest.mark.parametrize("shifts", [(), (Fraction(2), Fraction(1, 3))])
 def test_gaussian_noise_beside_it(
     shifts: tuple[Fraction, ...], square: Fraction, factor: Fraction
@@ -210,16 +205,14 @@ def _largest(scales: list[float], deviation: float, shift: float, eps_prv: float
     return float((below - exp(eps_prv) * moved).max())
 
 
-@pytest.mark.parametrize(
-    ("scales", "square", "shift", "eps_prv"),
-    [
-        ([1, 1], 0, "1", "0"),
-        ([1, 1], 0, "1", "1/2"),
-        ([2, "1/2"], 0, "3/2", "1/4"),
-        ([2, "1/2", "1/2"], 0, "-2", "1/2"),
-        ([2], "4", "3", "1/4"),
-        ([1, "3/2"], "1/4", "1", "1/4"),
-    ],
+@cases(
+    "scales, square, shift, eps_prv",
+    ([1, 1], 0, "1", "0"),
+    ([1, 1], 0, "1", "1/2"),
+    ([2, "1/2"], 0, "3/2", "1/4"),
+    ([2, "1/2", "1/2"], 0, "-2", "1/2"),
+    ([2], "4", "3", "1/4"),
+    ([1, "3/2"], "1/4", "1", "1/4"),
 )
 def test_closed_forms_are_those_of_sums(
     scales: list[int | str], square: int | str, shift: str, eps_prv: str
@@ -365,14 +358,12 @@ def test_a_single_run_is_exact_beside_others() -> None:
     assert high - low <= 1e-4
 
 
-@pytest.mark.parametrize(
+@cases(
     "statements",
-    [
-        [(ConcentratedStatement(F(10**6)), 10**5)],
-        [(ConcentratedStatement(F(1, 10**12)), 1)],
-        [(Renyi(((F(11, 10), F(3, 10)), (F(10**6 + 1, 10**6), F(1, 10**12)))), 1)],
-        [(Renyi(((F(10**6, 3), F(1, 10**6)),)), 10**5), (ConcentratedStatement(F(1, 7)), 1)],
-    ],
+    [(ConcentratedStatement(F(10**6)), 10**5)],
+    [(ConcentratedStatement(F(1, 10**12)), 1)],
+    [(Renyi(((F(11, 10), F(3, 10)), (F(10**6 + 1, 10**6), F(1, 10**12)))), 1)],
+    [(Renyi(((F(10**6, 3), F(1, 10**6)),)), 10**5), (ConcentratedStatement(F(1, 7)), 1)],
     ids=str,
 )
 def test_beyond_doubles_bounds_are_true(statements: list[tuple[Statement, int]]) -> None:

@@ -33,6 +33,7 @@ from dipapprox.numerics.real_outputs.hockey_stick import Discretised, HockeyStic
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_method
 from tests import moved_noise
+from tests.cases import cases
 
 Y = LinearForm.symbol(0)
 MEASURES = ProductMeasures(open_method(Options()), Limits())
@@ -168,9 +169,7 @@ def on_grid(cells: Cells, step: F) -> CellLosses:
 
 
 @pytest.mark.parametrize("step", [F(1, 16), F(1, 64)])
-@pytest.mark.parametrize(
-    ("family", "oracle"), [(GAUSSIAN, moved_noise.gaussian), (LAPLACE, moved_noise.laplace)]
-)
+@cases("family, oracle", (GAUSSIAN, moved_noise.gaussian), (LAPLACE, moved_noise.laplace))
 def test_losses_bound_the_profile_from_both_sides(
     family: Family, oracle: Callable[[float, float], float], step: F
 ) -> None:

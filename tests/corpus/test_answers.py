@@ -10,6 +10,7 @@ from fractions import Fraction
 
 import pytest
 
+from tests.cases import cases
 from tests.corpus import __main__ as command
 from tests.corpus import proofs, questions, store, work
 from tests.corpus.agreement import contradictions
@@ -159,15 +160,13 @@ def test_what_was_proved_stays_proved() -> None:
     assert [f.kind for f in compare(refused, kept, plain)] == [Kind.DECIDED]
 
 
-@pytest.mark.parametrize(
-    ("answer", "seconds", "words", "proof"),
-    [
-        (Answer(0, "DP", proof=PROVED), 0.3, ("verify", "x.dpg", proofs.FLAG), PROVED),
-        (Answer(0, "DP", proof=PROVED), 0.31, ("verify", "x.dpg"), "proved slowly"),
-        (Answer(3, "Unknown", proof="too much work"), 0.1, ("verify", "x.dpg"), "too much work"),
-        (None, 11.0, ("verify", "x.dpg"), "none in time"),
-        (Answer(2), 0.1, ("verify", "x.dpg"), "not to be asked for"),
-    ],
+@cases(
+    "answer, seconds, words, proof",
+    (Answer(0, "DP", proof=PROVED), 0.3, ("verify", "x.dpg", proofs.FLAG), PROVED),
+    (Answer(0, "DP", proof=PROVED), 0.31, ("verify", "x.dpg"), "proved slowly"),
+    (Answer(3, "Unknown", proof="too much work"), 0.1, ("verify", "x.dpg"), "too much work"),
+    (None, 11.0, ("verify", "x.dpg"), "none in time"),
+    (Answer(2), 0.1, ("verify", "x.dpg"), "not to be asked for"),
 )
 def test_a_proof_is_asked_for_where_it_costs_little(
     answer: Answer | None, seconds: float, words: store.Words, proof: str
@@ -270,16 +269,14 @@ print([kind.value for kind in BROKEN if kind in kinds])
 """
 
 
-@pytest.mark.parametrize(
-    ("module", "name", "fault"),
-    [
-        ("dipapprox.arithmetic.double_functions", "_exponential", "before(*words) * (1 + 1e-7)"),
-        (
-            "dipapprox.pairs.divergence",
-            "exponential",
-            "type(before(*words)).exact(before(*words).upper + 2**-30)",
-        ),
-    ],
+@cases(
+    "module, name, fault",
+    ("dipapprox.arithmetic.double_functions", "_exponential", "before(*words) * (1 + 1e-7)"),
+    (
+        "dipapprox.pairs.divergence",
+        "exponential",
+        "type(before(*words)).exact(before(*words).upper + 2**-30)",
+    ),
 )
 def test_a_wrong_constant_is_noticed(module: str, name: str, fault: str) -> None:
     """In a process of its own: functions that were sampled before would hide it."""

@@ -36,6 +36,7 @@ from dipapprox.privacy.options import Options
 from dipapprox.privacy.run import Setting
 from dipapprox.privacy.verdict import Answer
 from dipapprox.privacy.verifier import verify
+from tests.cases import cases
 from tests.event_strategies import laplace
 from tests.numerics.alone import alone
 from tests.numerics.one_by_one import integral, whole
@@ -164,25 +165,23 @@ def test_too_much_work_goes_to_the_engine_and_is_not_begun_again(
     assert begun == [THREE]
 
 
-@pytest.mark.parametrize(
-    ("event", "what"),
-    [
-        # Equal rates: the polynomials double with every sample.
-        (sum_below(*(laplace(0) for _ in range(24))), "10000 terms"),
-        # Every guard may be the one that counts.
-        (
-            Event(
-                tuple(laplace(0) for _ in range(5)),
-                tuple(
-                    LinearForm.of(
-                        {j: Fraction((k * (j + 2) + j) % 7 - 3) for j in range(5)}, Fraction(-k)
-                    )
-                    for k in range(3, 12)
-                ),
+@cases(
+    "event, what",
+    # Equal rates: the polynomials double with every sample.
+    (sum_below(*(laplace(0) for _ in range(24))), "10000 terms"),
+    # Every guard may be the one that counts.
+    (
+        Event(
+            tuple(laplace(0) for _ in range(5)),
+            tuple(
+                LinearForm.of(
+                    {j: Fraction((k * (j + 2) + j) % 7 - 3) for j in range(5)}, Fraction(-k)
+                )
+                for k in range(3, 12)
             ),
-            "200 pieces",
         ),
-    ],
+        "200 pieces",
+    ),
 )
 def test_the_work_is_bounded_by_counting(event: Event, what: str) -> None:
     found = polyhedra.integrate(event, Limits(pieces=200))

@@ -25,6 +25,7 @@ from dipapprox.numerics.real_outputs.hockey_stick import HockeyStick, Split
 from dipapprox.numerics.real_outputs.masses import IntervalMasses
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_method
+from tests.cases import cases
 
 Y = LinearForm.symbol(0)
 METHOD = open_method(Options())
@@ -129,17 +130,15 @@ def test_comparisons_agree_with_enclosures(
         assert found.value.lower == 0
 
 
-@pytest.mark.parametrize(
-    ("terms", "lower", "upper", "positive"),
-    [
-        ({(0, 0): -1, (-1, 0): 1}, 0, None, False),  # e^-u - 1, zero at 0
-        ({(0, 0): -1, (-1, 0): 1}, -1, None, True),
-        ({(-1, 0): -2, (-2, 0): 1, (0, 0): 1}, 1, None, True),  # (1 - e^-u)^2
-        ({(-1, 1): 1, (-1, 0): -1}, None, 1, False),  # (u - 1) e^-u
-        ({(-1, 1): 1, (-1, 0): -1}, 0, 2, True),
-        ({(0, 2): -1, (0, 1): 2, (0, 0): -1}, 0, 1, False),  # -(u - 1)^2, double zero at an end
-        ({}, None, None, False),
-    ],
+@cases(
+    "terms, lower, upper, positive",
+    ({(0, 0): -1, (-1, 0): 1}, 0, None, False),  # e^-u - 1, zero at 0
+    ({(0, 0): -1, (-1, 0): 1}, -1, None, True),
+    ({(-1, 0): -2, (-2, 0): 1, (0, 0): 1}, 1, None, True),  # (1 - e^-u)^2
+    ({(-1, 1): 1, (-1, 0): -1}, None, 1, False),  # (u - 1) e^-u
+    ({(-1, 1): 1, (-1, 0): -1}, 0, 2, True),
+    ({(0, 2): -1, (0, 1): 2, (0, 0): -1}, 0, 1, False),  # -(u - 1)^2, double zero at an end
+    ({}, None, None, False),
 )
 def test_signs_on_the_line(
     terms: dict[tuple[int, int], int], lower: int | None, upper: int | None, positive: bool

@@ -18,6 +18,7 @@ from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import EXPONENTIAL, GAUSSIAN, REFLECTED_EXPONENTIAL
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
+from tests.cases import cases
 
 Point = tuple[Fraction, ...]
 
@@ -128,17 +129,15 @@ LINEAR = Event(
 )
 
 
-@pytest.mark.parametrize(
-    ("name", "event", "least", "paper", "literal"),
-    [
-        # All leaves above the centre are sources: Algorithm 5 nests every one of them.
-        ("star into the centre", star(6), 2, 7, 7),
-        ("star out of the centre", star(6, into_centre=False), 2, 2, 7),
-        ("directed path of 4", chain(4), 3, 4, 4),
-        ("two lowers below two uppers", CYCLE, 3, 3, 4),
-        ("range monitor with 4 leaves", RANGE, 3, 6, 6),
-        ("2*a - b/2 + 1 <= c", LINEAR, 3, 3, 3),
-    ],
+@cases(
+    "name, event, least, paper, literal",
+    # All leaves above the centre are sources: Algorithm 5 nests every one of them.
+    ("star into the centre", star(6), 2, 7, 7),
+    ("star out of the centre", star(6, into_centre=False), 2, 2, 7),
+    ("directed path of 4", chain(4), 3, 4, 4),
+    ("two lowers below two uppers", CYCLE, 3, 3, 4),
+    ("range monitor with 4 leaves", RANGE, 3, 6, 6),
+    ("2*a - b/2 + 1 <= c", LINEAR, 3, 3, 3),
 )
 def test_reference_depths(name: str, event: Event, least: int, paper: int, literal: int) -> None:
     depths = [nesting(plan(event, strategy, Limits())) for strategy in Strategy]

@@ -23,6 +23,7 @@ from dipapprox.privacy.run import Setting
 from dipapprox.proof_steps.liveness import machine_json
 from dipapprox.proof_steps.throughout import GoalThroughout, written_throughout
 from kernel.small import program_of
+from tests.cases import cases
 
 LOW, HIGH = Fraction(1, 2), Fraction(1)
 
@@ -32,9 +33,7 @@ output o in {0, 1}
 adjacent linf 1
 x <- Gauss(q, 2 / eps)
 o <- 0
-if x >= 1 / 2 then
-    o <- 1
-end
+if x >= 1 / 2 then o <- 1 end
 """
 
 Proof = tuple[Any, Any, list[Any]]
@@ -67,23 +66,21 @@ def test_what_holds_at_some_eps_holds_between(proof: Proof) -> None:
     assert 0.17 < max(delta_of(k / 100, k / 2000) for k in range(50, 101)) < 0.18
 
 
-@pytest.mark.parametrize(
+@cases(
     "change",
-    [
-        {"eps_prv": 0},
-        {"eps_prv": ["*", "1/21", ["eps"]]},
-        {"eps_prv": ["*", ["eps"], ["eps"]]},
-        {"eps_prv": ["*", -1, ["eps"]]},
-        {"delta": "1/8"},
-        {"delta": ["*", "1/5", ["eps"]]},
-        {"eps": {"from": "1/2", "to": "101/100"}},
-        {"eps": {"from": "49/100", "to": 1}},
-        {"eps": {"from": "1/2", "to": None}},
-        {"eps": "1/2"},
-        {"eps": 1},
-        {"from": []},
-        {"point": []},
-    ],
+    {"eps_prv": 0},
+    {"eps_prv": ["*", "1/21", ["eps"]]},
+    {"eps_prv": ["*", ["eps"], ["eps"]]},
+    {"eps_prv": ["*", -1, ["eps"]]},
+    {"delta": "1/8"},
+    {"delta": ["*", "1/5", ["eps"]]},
+    {"eps": {"from": "1/2", "to": "101/100"}},
+    {"eps": {"from": "49/100", "to": 1}},
+    {"eps": {"from": "1/2", "to": None}},
+    {"eps": "1/2"},
+    {"eps": 1},
+    {"from": []},
+    {"point": []},
 )
 def test_steps_that_do_not_hold(proof: Proof, change: dict[str, Any]) -> None:
     machine, claim, (*steps, last) = proof

@@ -16,6 +16,7 @@ from dipapprox.kernel.replay import replay
 from dipapprox.proof_steps.liveness import machine_json
 from dipapprox.proof_steps.machines import number_json
 from kernel.small import CLAMPED, program_of
+from tests.cases import cases
 
 ONE = "input q in 0..1\noutput y in real\nadjacent linf 1\ny <- Lap(q, 1 / eps)"
 TWO = """
@@ -120,17 +121,15 @@ def test_losses_are_above_what_numbers_of_all_pairs_tell(name: str) -> None:
         told(text, times, above(once, far), True, truth(0.5))
 
 
-@pytest.mark.parametrize(
+@cases(
     "change",
-    [
-        {"above": True},
-        {"orders": []},
-        {"orders": [0]},
-        {"orders": [1, 1]},
-        {"orders": [2]},
-        {"adjacent": [0]},
-        {"sample": ["1/2", False]},
-    ],
+    {"above": True},
+    {"orders": []},
+    {"orders": [0]},
+    {"orders": [1, 1]},
+    {"orders": [2]},
+    {"adjacent": [0]},
+    {"sample": ["1/2", False]},
 )
 def test_losses_of_numbers_are_of_what_is_run(change: dict[str, Any]) -> None:
     (step,) = below(0, 1)

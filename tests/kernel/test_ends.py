@@ -19,6 +19,7 @@ from dipapprox.privacy.run import Setting, Witness
 from dipapprox.proof_steps.ends import proved_calibration, proved_delta, proved_eps_prv
 from dipapprox.proof_steps.proved import replayed
 from dipapprox.proof_steps.verdicts import Goal
+from tests.cases import cases
 from tests.cli.running import run, run_json
 from tests.schemas import check_schema
 
@@ -117,9 +118,7 @@ def test_ends_of_thousands_of_digits_are_proved() -> None:
     assert own.delta_enclosure.lower > 1 - Fraction(1, 10**12)
 
 
-@pytest.mark.parametrize(
-    ("name", "delta"), [("Laplace", "0"), ("Gauss", "1/50"), ("integer", "1/50"), ("choices", "0")]
-)
+@cases("name, delta", ("Laplace", "0"), ("Gauss", "1/50"), ("integer", "1/50"), ("choices", "0"))
 def test_a_least_eps_prv_is_proved_and_a_hair_inside_is_not(name: str, delta: str) -> None:
     program = program_of(TEXTS[name])
     found, own = least_eps_prv(program, Options(), delta), least_eps_prv(program, PROVED, delta)

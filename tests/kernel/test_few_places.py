@@ -22,6 +22,7 @@ from dipapprox.kernel.errors import BadProof, Refused
 from dipapprox.kernel.losses import Grid, Losses
 from dipapprox.kernel.mechanisms import finite, of_deltas, sampled
 from dipapprox.proof_steps.knots import bends_of, knots, sampled_bends
+from tests.cases import cases
 from tests.thorough import part
 
 STEP = Fraction(1, 3)
@@ -173,12 +174,10 @@ def grid(places: int, first: int = -9) -> Grid:
     return Grid({"step": "1/3", "offset": 0, "places": places, "knots": [[first, 9, 1]]})
 
 
-@pytest.mark.parametrize(
+@cases(
     "change",
-    [
-        *({"step": 0}, {"step": -1}, {"places": 0}, {"places": 2001}, {"step": f"1/{2**256 + 1}"}),
-        {"offset": f"1/{2**256 + 1}"},
-    ],
+    *({"step": 0}, {"step": -1}, {"places": 0}, {"places": 2001}, {"step": f"1/{2**256 + 1}"}),
+    {"offset": f"1/{2**256 + 1}"},
 )
 def test_grids_that_are_none(change: dict[str, object]) -> None:
     step = {"step": 1, "offset": 0, "places": 2000, "knots": [[0, 1, 1]]}

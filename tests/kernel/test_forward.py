@@ -33,6 +33,7 @@ from dipapprox.privacy.probabilities import output_distribution
 from dipapprox.proof_steps.liveness import machine_json
 from dipapprox.proof_steps.machines import input_json, number_json
 from kernel.machines import RUN, Json, cell, enclosed, finite, machine
+from tests.cases import cases
 from tests.kernel.machines import ONE, exactly
 from tests.thorough import part
 
@@ -343,14 +344,12 @@ def test_walks_end_as_their_equations_say(rows: list[Row], data: st.DataObject) 
         assert high - low < 1e-9
 
 
-@pytest.mark.parametrize(
+@cases(
     "rows",
-    [
-        [(1, 0, 0)],
-        [(0, 1, 0, 1), (0, 1, 0, 0)],
-        [(0, 1, 1, 0), (0, 1, 0, 0)],
-        [(0, 1, 0, 0, 1), (0, 0, 1, 0, 0), (0, 1, 0, 0, 0)],
-    ],
+    [(1, 0, 0)],
+    [(0, 1, 0, 1), (0, 1, 0, 0)],
+    [(0, 1, 1, 0), (0, 1, 0, 0)],
+    [(0, 1, 0, 0, 1), (0, 0, 1, 0, 0), (0, 1, 0, 0, 0)],
 )
 def test_a_loop_that_may_go_on_forever_is_refused(rows: list[Row]) -> None:
     for run in (exactly, enclosed):

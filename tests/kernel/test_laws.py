@@ -18,6 +18,7 @@ from dipapprox.kernel.errors import NotProved, Refused, Refuted
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily, Law, RealFamily
 from dipapprox.kernel.panels import density as on_panel
 from kernel.ends import lower, upper
+from tests.cases import cases
 
 REAL = {name: family for name, family in FAMILIES.items() if isinstance(family, RealFamily)}
 INTEGER = {name: family for name, family in FAMILIES.items() if isinstance(family, IntegerFamily)}
@@ -165,14 +166,12 @@ def test_affine_images(name: str) -> None:
             _ = law.on(RealFamily)
 
 
-@pytest.mark.parametrize(
-    ("family", "mean", "coefficient", "power"),
-    [
-        *(("Cauchy", Fraction(0), Fraction(1), 0), ("gauss", Fraction(0), Fraction(1), 0)),
-        *(("Gauss", Fraction(0), Fraction(0), 0), ("Gauss", Fraction(0), Fraction(-1), 0)),
-        *(("Gauss", Fraction(0), Fraction(1), 9), ("Gauss", Fraction(0), Fraction(1), -9)),
-        ("DLap", Fraction(1, 2), Fraction(1), 0),
-    ],
+@cases(
+    "family, mean, coefficient, power",
+    *(("Cauchy", Fraction(0), Fraction(1), 0), ("gauss", Fraction(0), Fraction(1), 0)),
+    *(("Gauss", Fraction(0), Fraction(0), 0), ("Gauss", Fraction(0), Fraction(-1), 0)),
+    *(("Gauss", Fraction(0), Fraction(1), 9), ("Gauss", Fraction(0), Fraction(1), -9)),
+    ("DLap", Fraction(1, 2), Fraction(1), 0),
 )
 def test_what_is_no_law_is_refuted(
     family: str, mean: Fraction, coefficient: Fraction, power: int

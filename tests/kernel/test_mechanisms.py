@@ -23,6 +23,7 @@ from dipapprox.kernel.mechanisms import (
     sampled,
 )
 from kernel.pipelines import ball
+from tests.cases import cases
 
 LOSSES = [Fraction(k, 8) for k in range(-20, 21)]
 
@@ -298,14 +299,12 @@ def test_sets_of_noise_have_all_of_it(family: str) -> None:
 
 
 @pytest.mark.parametrize("added", [False, True])
-@pytest.mark.parametrize(
+@cases(
     "json",
-    [
-        {"mechanism": "randomised_response", "probability": "3/4", "values": 2},
-        {"mechanism": "randomised_response", "probability": "1/2", "values": 4},
-        {"mechanism": "approx_dp", "eps": 0, "delta": "1/8"},
-        {"mechanism": "approx_dp", "eps": 1, "delta": 1},
-    ],
+    {"mechanism": "randomised_response", "probability": "3/4", "values": 2},
+    {"mechanism": "randomised_response", "probability": "1/2", "values": 4},
+    {"mechanism": "approx_dp", "eps": 0, "delta": "1/8"},
+    {"mechanism": "approx_dp", "eps": 1, "delta": 1},
     ids=str,
 )
 def test_samples_are_mixtures(json: object, added: bool) -> None:

@@ -22,6 +22,7 @@ from dipapprox.proof_steps.machines import number_json
 from dipapprox.proof_steps.verdicts import single_inputs
 from kernel.machines import cell, finite
 from kernel.small import program_of
+from tests.cases import cases
 from tests.thorough import part
 
 HALF = Fraction(1, 2)
@@ -321,16 +322,14 @@ def test_random_machines_move_as_is_said(made: RandomMachines | RandomCourses) -
 BAND = "x <- {}(q[1], {})  o <- 0  if x >= -{} and x <= {} then o <- 1 end"
 
 
-@pytest.mark.parametrize(
-    ("family", "scale", "end", "largest"),
-    [
-        # Bands whose probability is most curved: |phi''| turns at one sigma; of Laplace noise all
-        # but a peak.
-        ("Gauss", 1, "1", Fraction(484, 1000)),
-        ("Gauss", 2, "2", Fraction(121, 1000)),
-        ("Lap", 1, "1/100", Fraction(1)),
-        ("Lap", 2, "1/50", Fraction(1, 4)),
-    ],
+@cases(
+    "family, scale, end, largest",
+    # Bands whose probability is most curved: |phi''| turns at one sigma; of Laplace noise all
+    # but a peak.
+    ("Gauss", 1, "1", Fraction(484, 1000)),
+    ("Gauss", 2, "2", Fraction(121, 1000)),
+    ("Lap", 1, "1/100", Fraction(1)),
+    ("Lap", 2, "1/50", Fraction(1, 4)),
 )
 def test_bounds_of_curvature_are_right_and_hardly_too_large(
     family: str, scale: int, end: str, largest: Fraction
@@ -347,25 +346,23 @@ def test_bounds_of_curvature_are_right_and_hardly_too_large(
     assert 0.45 * float(largest) < found <= float(largest)
 
 
-@pytest.mark.parametrize(
-    ("body", "largest"),
-    [
-        # Noise takes along what stands beside it, wherever it is compared first.
-        ("x <- Lap(0, 1)  o <- 0  if x + q[1] >= 0 then o <- 1 end", 1),
-        ("x <- Lap(0, 1)  o <- 0  if x >= q[1] and x <= q[1] + 1 then o <- 1 end", 1),
-        ("x <- Lap(0, 1)  y <- 2 * x + q[1]  o <- 0  if y >= 0 then o <- 1 end", Fraction(1, 4)),
-        ("x <- Lap(0, 1)  y <- x + q[1]  o <- 0  if y >= 0 and x + q[1] <= 1 then o <- 1 end", 1),
-        ("t <- Lap(0, 1)  x <- Lap(0, 1)  o <- 0  if x + q[1] >= t then o <- 1 end", 1),
-        ("x <- Lap(3 * q[1], 1)  o <- 0  if x >= 0 and 2 * x <= 1 then o <- 1 end", 9),
-        ("x <- Lap(0, 1)  y <- x + q[1]  o <- 0  if x >= 0 then o <- 1 end", 0),
-        # Noise that is compared twice, or before, is not free.
-        ("x <- Lap(0, 1)  o <- 0  if x >= 0 then if x + q[1] >= 0 then o <- 1 end end", None),
-        # What is compared differently is beside it.
-        ("x <- Lap(0, 1)  o <- 0  if x >= q[1] and x <= 1 then o <- 1 end", None),
-        ("x <- Lap(0, 1)  o <- 0  if x >= 0 and x <= q[1] then o <- 1 end", None),
-        ("x <- Lap(0, 1)  o <- 0  if x >= q[1] and x <= q[2] then o <- 1 end", None),
-        ("x <- Lap(q[1], 1)  o <- 0  if x + q[1] >= 0 then o <- 1 end", None),
-    ],
+@cases(
+    "body, largest",
+    # Noise takes along what stands beside it, wherever it is compared first.
+    ("x <- Lap(0, 1)  o <- 0  if x + q[1] >= 0 then o <- 1 end", 1),
+    ("x <- Lap(0, 1)  o <- 0  if x >= q[1] and x <= q[1] + 1 then o <- 1 end", 1),
+    ("x <- Lap(0, 1)  y <- 2 * x + q[1]  o <- 0  if y >= 0 then o <- 1 end", Fraction(1, 4)),
+    ("x <- Lap(0, 1)  y <- x + q[1]  o <- 0  if y >= 0 and x + q[1] <= 1 then o <- 1 end", 1),
+    ("t <- Lap(0, 1)  x <- Lap(0, 1)  o <- 0  if x + q[1] >= t then o <- 1 end", 1),
+    ("x <- Lap(3 * q[1], 1)  o <- 0  if x >= 0 and 2 * x <= 1 then o <- 1 end", 9),
+    ("x <- Lap(0, 1)  y <- x + q[1]  o <- 0  if x >= 0 then o <- 1 end", 0),
+    # Noise that is compared twice, or before, is not free.
+    ("x <- Lap(0, 1)  o <- 0  if x >= 0 then if x + q[1] >= 0 then o <- 1 end end", None),
+    # What is compared differently is beside it.
+    ("x <- Lap(0, 1)  o <- 0  if x >= q[1] and x <= 1 then o <- 1 end", None),
+    ("x <- Lap(0, 1)  o <- 0  if x >= 0 and x <= q[1] then o <- 1 end", None),
+    ("x <- Lap(0, 1)  o <- 0  if x >= q[1] and x <= q[2] then o <- 1 end", None),
+    ("x <- Lap(q[1], 1)  o <- 0  if x + q[1] >= 0 then o <- 1 end", None),
 )
 def test_inputs_that_are_added_to_noise(body: str, largest: Fraction | int | None) -> None:
     motion = motion_of(body)
@@ -384,14 +381,12 @@ def motion_around(*body: Any) -> Motion:
     return Motion(read_machine(machine))
 
 
-@pytest.mark.parametrize(
-    ("family", "mean", "left", "right"),
-    [
-        ("Gauss", U, X, U),
-        ("Gauss", U, ["+", X, U], 0),
-        ("Lap", ["*", 2, U], X, U),
-        ("LapPlus", U, X, 0),
-    ],
+@cases(
+    "family, mean, left, right",
+    ("Gauss", U, X, U),
+    ("Gauss", U, ["+", X, U], 0),
+    ("Lap", ["*", 2, U], X, U),
+    ("LapPlus", U, X, 0),
 )
 def test_no_curvature_is_known(family: str, mean: Any, left: Any, right: Any) -> None:
     motion = motion_around(
@@ -402,24 +397,22 @@ def test_no_curvature_is_known(family: str, mean: Any, left: Any, right: Any) ->
         motion.curvature(0, HALF)
 
 
-@pytest.mark.parametrize(
+@cases(
     "body",
-    [
-        [["set", OUT, U]],
-        [["draw", X, "Gauss", 0, [1, 0]], ["set", OUT, X]],
-        [["choose", OUT, [[0, U], [1, 1]], True]],
-        [["choose", OUT, [[0, ["exp", U]], [1, 1]], True]],
-        [["choose", OUT, [[0, ["+", 1, ["*", 2, U]]], [1, 1]], True]],
-        [["set", ["element", "a", 3, U], 0], ["set", OUT, 0]],
-        [["draw", X, "Gauss", U, [1, 0]], ["draw", Y, "Gauss", X, [1, 0]], ["set", OUT, 0]],
-        [["set", X, 1], ["while", ["=", X, 1], [["set", X, 0]]]],
-        [["set", X, ["cell", "nothing"]]],
-        [["draw", X, "DGauss", U, [1, 0]], ["set", OUT, 0]],
-        [["draw", X, "DLap", "1/2", [1, 0]], ["set", OUT, 0]],
-        [["draw", X, "Lap", {"name": "one"}, [1, 0]], ["set", OUT, 0]],
-        [["if", [">=", U, 1], [["set", OUT, 0]], [["set", OUT, 1]]]],
-        [],
-    ],
+    [["set", OUT, U]],
+    [["draw", X, "Gauss", 0, [1, 0]], ["set", OUT, X]],
+    [["choose", OUT, [[0, U], [1, 1]], True]],
+    [["choose", OUT, [[0, ["exp", U]], [1, 1]], True]],
+    [["choose", OUT, [[0, ["+", 1, ["*", 2, U]]], [1, 1]], True]],
+    [["set", ["element", "a", 3, U], 0], ["set", OUT, 0]],
+    [["draw", X, "Gauss", U, [1, 0]], ["draw", Y, "Gauss", X, [1, 0]], ["set", OUT, 0]],
+    [["set", X, 1], ["while", ["=", X, 1], [["set", X, 0]]]],
+    [["set", X, ["cell", "nothing"]]],
+    [["draw", X, "DGauss", U, [1, 0]], ["set", OUT, 0]],
+    [["draw", X, "DLap", "1/2", [1, 0]], ["set", OUT, 0]],
+    [["draw", X, "Lap", {"name": "one"}, [1, 0]], ["set", OUT, 0]],
+    [["if", [">=", U, 1], [["set", OUT, 0]], [["set", OUT, 1]]]],
+    [],
 )
 def test_what_reads_an_input_otherwise_is_not_followed(body: Any) -> None:
     with pytest.raises(NotProved):
@@ -435,21 +428,19 @@ adjacent linf 1
 """
 
 
-@pytest.mark.parametrize(
-    ("body", "is_shift"),
-    [
-        ("y <- Gauss(q[1], 1)  z <- Gauss(q[1] + 2 * q[2], 1)", True),
-        ("x <- Gauss(q[1] + c, 1)  y <- x  z <- x + q[2]", True),
-        ("y <- Gauss(q[1], 1)  z <- c", True),
-        ("y <- Gauss(q[1], 1)  z <- Lap(q[2], 1)", False),
-        ("y <- Gauss(q[1], 1)  z <- Lap(0, 1)", False),
-        ("y <- Gauss(q[1], 1 + c)  z <- Gauss(q[2], 1)", False),
-        ("y <- Gauss(q[1], 1)  z <- c * y", False),
-        ("y <- Gauss(c * q[1], 1)  z <- 0", False),
-        ("y <- Gauss(q[1], 1)  z <- 0  if y >= 0 then z <- 1 end", False),
-        ("b <- choose {0 : 1/2, 1 : 1/2}  y <- Gauss(b * q[1], 1)  z <- 0", False),
-        ("b <- choose {0 : 1/2, 1 : 1/2}  y <- Gauss(q[1], 1)  z <- b", False),
-    ],
+@cases(
+    "body, is_shift",
+    ("y <- Gauss(q[1], 1)  z <- Gauss(q[1] + 2 * q[2], 1)", True),
+    ("x <- Gauss(q[1] + c, 1)  y <- x  z <- x + q[2]", True),
+    ("y <- Gauss(q[1], 1)  z <- c", True),
+    ("y <- Gauss(q[1], 1)  z <- Lap(q[2], 1)", False),
+    ("y <- Gauss(q[1], 1)  z <- Lap(0, 1)", False),
+    ("y <- Gauss(q[1], 1 + c)  z <- Gauss(q[2], 1)", False),
+    ("y <- Gauss(q[1], 1)  z <- c * y", False),
+    ("y <- Gauss(c * q[1], 1)  z <- 0", False),
+    ("y <- Gauss(q[1], 1)  z <- 0  if y >= 0 then z <- 1 end", False),
+    ("b <- choose {0 : 1/2, 1 : 1/2}  y <- Gauss(b * q[1], 1)  z <- 0", False),
+    ("b <- choose {0 : 1/2, 1 : 1/2}  y <- Gauss(q[1], 1)  z <- b", False),
 )
 def test_published_numbers_that_are_shifted(body: str, is_shift: bool) -> None:
     if "1 + c" in body:
@@ -638,16 +629,14 @@ def test_sets_without_a_share_are_empty() -> None:
     assert changes == [(-1, 1), (0, 0), (0, 0), (-1, 1)]
 
 
-@pytest.mark.parametrize(
-    ("norm", "least", "most"),
-    [
-        ("linf", -2, 2),
-        ("l1", -2, 2),
-        ("increasing", 0, 2),
-        ("decreasing", -2, 0),
-        ("l0", -3, 3),
-        ("all", -3, 3),
-    ],
+@cases(
+    "norm, least, most",
+    ("linf", -2, 2),
+    ("l1", -2, 2),
+    ("increasing", 0, 2),
+    ("decreasing", -2, 0),
+    ("l0", -3, 3),
+    ("all", -3, 3),
 )
 def test_changes_of_one_number(norm: str, least: int, most: int) -> None:
     adjacency = Adjacency(norm, 5)

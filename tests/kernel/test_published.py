@@ -21,6 +21,7 @@ from dipapprox.proof_steps.machines import number_json
 from dipapprox.replays.words import words_of
 from kernel.machines import RUN
 from kernel.small import CLAMPED, program_of, written
+from tests.cases import cases
 from tests.thorough import part
 
 Json = Any
@@ -159,14 +160,12 @@ def of_two(first: Any, second: Any, eps_prv: float) -> float:
     return float(np.maximum(0, f - exp(eps_prv) * g).sum() * (z[1] - z[0]) ** 2)
 
 
-@pytest.mark.parametrize(
-    ("families", "eps_prv"),
-    [
-        (("Lap", "Gauss"), Fraction(0)),
-        (("Gauss", "Gauss"), Fraction(1, 2)),
-        (("Logistic", "Lap"), Fraction(3, 2)),
-        (("Gumbel", "Logistic"), Fraction(3, 2)),
-    ],
+@cases(
+    "families, eps_prv",
+    (("Lap", "Gauss"), Fraction(0)),
+    (("Gauss", "Gauss"), Fraction(1, 2)),
+    (("Logistic", "Lap"), Fraction(3, 2)),
+    (("Gumbel", "Logistic"), Fraction(3, 2)),
 )
 def test_several_numbers(families: Sequence[str], eps_prv: Fraction) -> None:
     noise = {"Lap": "laplace", "Gauss": "norm", "Logistic": "logistic", "Gumbel": "gumbel_r"}
@@ -223,11 +222,7 @@ input q in 0..1
 output y in real
 adjacent linf 1
 r <- Gauss(q, 1 / eps)
-if r >= 2 * q then
-    unseen <- 1
-else
-    unseen <- 2
-end
+if r >= 2 * q then unseen <- 1 else unseen <- 2 end
 y <- r
 """
 
@@ -288,17 +283,15 @@ def test_densities_whose_quotient_neither_rises_nor_falls() -> None:
         assert found.replayed is not None
 
 
-@pytest.mark.parametrize(
-    ("text", "price"),
-    [
-        (LAPLACE, Fraction(1)),
-        (TWICE, Fraction(4, 3)),
-        (MOVED, Fraction(3, 2)),
-        (AGAINST, Fraction(1, 2)),
-        (SHARED, Fraction(1)),
-        (CLAMPED, Fraction(1)),
-        (LARGEST, Fraction(1)),
-    ],
+@cases(
+    "text, price",
+    (LAPLACE, Fraction(1)),
+    (TWICE, Fraction(4, 3)),
+    (MOVED, Fraction(3, 2)),
+    (AGAINST, Fraction(1, 2)),
+    (SHARED, Fraction(1)),
+    (CLAMPED, Fraction(1)),
+    (LARGEST, Fraction(1)),
     ids=["laplace", "twice", "moved", "moved back", "shared", "clamped", "largest"],
 )
 def test_pure_budgets_are_attained(text: str, price: Fraction) -> None:
@@ -360,26 +353,23 @@ def test_real_outputs_have_no_distributions() -> None:
             replay(machine, claim, [RUN | {"bits": bits}, last])
 
 
-@pytest.mark.parametrize(
-    ("text", "why"),
-    [
-        ("input q in {0, 1}\noutput o in {0, 1}\nadjacent linf 1\no <- q\n", "no outputs are real"),
-        (
-            "input q in {0, 1}\noutput y in real\nadjacent linf 1\n"
-            "y <- Lap(q, 1 / eps) + Lap(0, 1)\n",
-            "no sample of its own",
-        ),
-        (
-            "input q in {0, 1}\noutput y[2] in real\nadjacent linf 1\n"
-            "a <- Lap(q, 1 / eps)\ny[1] <- a\ny[2] <- 2 * a\n",
-            "no sample of its own",
-        ),
-        (
-            "input q in {0, 1}\noutput y[2] in real\nadjacent linf 1\ny[1] <- Lap(q, 1 / eps)\n"
-            "y[2] <- Lap(q, 1 / eps)\nif y[1] > y[2] then y[1], y[2] <- 0 end\n",
-            "compared",
-        ),
-    ],
+@cases(
+    "text, why",
+    ("input q in {0, 1}\noutput o in {0, 1}\nadjacent linf 1\no <- q\n", "no outputs are real"),
+    (
+        "input q in {0, 1}\noutput y in real\nadjacent linf 1\ny <- Lap(q, 1 / eps) + Lap(0, 1)\n",
+        "no sample of its own",
+    ),
+    (
+        "input q in {0, 1}\noutput y[2] in real\nadjacent linf 1\n"
+        "a <- Lap(q, 1 / eps)\ny[1] <- a\ny[2] <- 2 * a\n",
+        "no sample of its own",
+    ),
+    (
+        "input q in {0, 1}\noutput y[2] in real\nadjacent linf 1\ny[1] <- Lap(q, 1 / eps)\n"
+        "y[2] <- Lap(q, 1 / eps)\nif y[1] > y[2] then y[1], y[2] <- 0 end\n",
+        "compared",
+    ),
 )
 def test_what_is_not_followed_is_refused(text: str, why: str) -> None:
     with pytest.raises(Refused, match=why):

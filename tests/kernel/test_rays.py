@@ -17,6 +17,7 @@ from dipapprox.proof_steps.machines import number_json
 from dipapprox.proof_steps.rays import ray_step
 from kernel.streams import RAY, lost
 from tests.automata.random_automata import random_automaton
+from tests.cases import cases
 from tests.kernel.edits import require_sound
 from tests.kernel.test_potentials import SUBJECTS, alone, file_of
 
@@ -35,21 +36,19 @@ def test_much_is_lost_between_two_inputs_as_eps_grows() -> None:
     assert between("Lap") == Budgets(None, Fraction(1), at_any=False)
 
 
-@pytest.mark.parametrize(
-    ("fields", "why"),
-    [
-        ({"multipliers": [[[[0, 2]]]]}, "worth less"),
-        ({"multipliers": [[[]]]}, "nothing is lost"),
-        ({"noise": [[0, 0]]}, "guard"),
-        ({"noise": [[0, 1]]}, "guard"),
-        ({"noise": [[-1, 0]]}, "nothing is lost"),
-        ({"noise": [["-1/2", 0]]}, "does not conclude"),
-        ({"eps": "every"}, "leaves the bounds"),
-        ({"inputs": [["q", [[0, 2]]]]}, "leaves the bounds"),
-        ({"inputs": [["q", [[1, -1]]]]}, "guard"),
-        ({"inputs": [["q", [[1, -1]]]], "noise": [[-1, -1]]}, "nothing is lost"),
-        ({"paths": [0], "noise": [[1, 0]]}, "nothing is lost"),
-    ],
+@cases(
+    "fields, why",
+    ({"multipliers": [[[[0, 2]]]]}, "worth less"),
+    ({"multipliers": [[[]]]}, "nothing is lost"),
+    ({"noise": [[0, 0]]}, "guard"),
+    ({"noise": [[0, 1]]}, "guard"),
+    ({"noise": [[-1, 0]]}, "nothing is lost"),
+    ({"noise": [["-1/2", 0]]}, "does not conclude"),
+    ({"eps": "every"}, "leaves the bounds"),
+    ({"inputs": [["q", [[0, 2]]]]}, "leaves the bounds"),
+    ({"inputs": [["q", [[1, -1]]]]}, "guard"),
+    ({"inputs": [["q", [[1, -1]]]], "noise": [[-1, -1]]}, "nothing is lost"),
+    ({"paths": [0], "noise": [[1, 0]]}, "nothing is lost"),
 )
 def test_forged_losses_between_two_inputs_are_refuted(fields: dict[str, Any], why: str) -> None:
     with pytest.raises(Refuted, match=why):
@@ -250,15 +249,13 @@ def again() -> Any:
     return ray_step(machine, [0, 0, 0, 0], falls, Limits(), [(3, 4)])[0]
 
 
-@pytest.mark.parametrize(
+@cases(
     "other",
-    [
-        # Nothing is lost, more is read, or a round may say nothing.
-        "publish a",
-        f"read q; r <- Lap(q, 1 / eps); {RISES}",
-        "if r > 1 then publish a end",
-        "c <- c - 1; publish a",
-    ],
+    # Nothing is lost, more is read, or a round may say nothing.
+    "publish a",
+    f"read q; r <- Lap(q, 1 / eps); {RISES}",
+    "if r > 1 then publish a end",
+    "c <- c - 1; publish a",
 )
 def test_the_other_side_of_a_coin_counts(other: str) -> None:
     claim, step = {"verdict": "Not_DP", "budget": None}, again()
@@ -305,28 +302,26 @@ def test_what_is_lost_at_one_eps_and_as_it_vanishes() -> None:
     assert likelier(never, eps=1, budget=None) == Budgets(None, None, at_any=False)
 
 
-@pytest.mark.parametrize(
-    ("fields", "why"),
-    [
-        ({"budget": "101/100"}, "so much likelier"),
-        ({"budget": None}, "so much likelier"),
-        ({"eps": 1, "budget": "101/100"}, "so much likelier"),
-        ({"eps": 1, "budget": None}, "so much likelier"),
-        ({"eps": None, "budget": "101/100"}, "so much likelier"),
-        ({"eps": None, "budget": None}, "so much likelier"),
-        ({"eps": -1}, "eps is below 0"),
-        ({"inputs": ([1], [0])}, "so much likelier"),
-        ({"inputs": ([0], [2])}, "no program has"),
-        ({"inputs": ([2], [1])}, "no program has"),
-        ({"inputs": ([0], [0])}, "not adjacent"),
-        ({"inputs": ([0], [])}, "inputs"),
-        ({"inputs": ([0], ["1/2"])}, "so much likelier"),
-        ({"seen": [1]}, "so much likelier"),
-        ({"seen": [2]}, "so much likelier"),
-        ({"seen": [None]}, "so much likelier"),
-        ({"seen": [{"most": "-1/2"}]}, "so much likelier"),
-        ({"seen": []}, "what is seen"),
-    ],
+@cases(
+    "fields, why",
+    ({"budget": "101/100"}, "so much likelier"),
+    ({"budget": None}, "so much likelier"),
+    ({"eps": 1, "budget": "101/100"}, "so much likelier"),
+    ({"eps": 1, "budget": None}, "so much likelier"),
+    ({"eps": None, "budget": "101/100"}, "so much likelier"),
+    ({"eps": None, "budget": None}, "so much likelier"),
+    ({"eps": -1}, "eps is below 0"),
+    ({"inputs": ([1], [0])}, "so much likelier"),
+    ({"inputs": ([0], [2])}, "no program has"),
+    ({"inputs": ([2], [1])}, "no program has"),
+    ({"inputs": ([0], [0])}, "not adjacent"),
+    ({"inputs": ([0], [])}, "inputs"),
+    ({"inputs": ([0], ["1/2"])}, "so much likelier"),
+    ({"seen": [1]}, "so much likelier"),
+    ({"seen": [2]}, "so much likelier"),
+    ({"seen": [None]}, "so much likelier"),
+    ({"seen": [{"most": "-1/2"}]}, "so much likelier"),
+    ({"seen": []}, "what is seen"),
 )
 def test_forged_chances_are_refuted(fields: dict[str, Any], why: str) -> None:
     with pytest.raises(NotProved, match=why):

@@ -26,6 +26,7 @@ from dipapprox.proof_steps.machines import number_json
 from kernel.machines import ONE, RUN, Json, cell, finite, private
 from kernel.pipelines import ball, losses, steps_of
 from kernel.streams import say, stream
+from tests.cases import cases
 
 X, OUT = cell("x"), cell("o")
 DONE = ["set", OUT, 0]
@@ -33,12 +34,10 @@ COIN = ["choose", OUT, [[0, "1/2"], [1, "1/2"]], False]
 MACHINE = finite([COIN], inputs=[["q", [0, 1]]])
 
 
-@pytest.mark.parametrize(
+@cases(
     "bad",
-    [
-        *(f"1/{'7' * 5000}", f"{'7' * 3999}/{'2' * 3999}", 10**4000, "1/1", "2/4", "-0/3", "1/-3"),
-        *("1e3", " 1/2", "1/2\n", "١/٢", True, 0.5, None, [1]),
-    ],
+    *(f"1/{'7' * 5000}", f"{'7' * 3999}/{'2' * 3999}", 10**4000, "1/1", "2/4", "-0/3", "1/-3"),
+    *("1e3", " 1/2", "1/2\n", "١/٢", True, 0.5, None, [1]),
 )
 def test_what_is_no_number_is_a_bad_proof(bad: object) -> None:
     with pytest.raises(BadProof):
@@ -49,15 +48,13 @@ class Whole(int):
     """No integer of JSON."""
 
 
-@pytest.mark.parametrize(
+@cases(
     "step",
-    [
-        *({"rule": []}, {"rule": {}}, {"rule": None}, {}, [], None),
-        {name: field for name, field in RUN.items() if name != "bits"},
-        *(RUN | {"more": 1}, RUN | {"eps": True}, RUN | {"eps": 0}, RUN | {"bits": True}),
-        *(RUN | {"bits": Whole(30)}, RUN | {"inputs": [[0], [0]]}, RUN | {"from": [False]}),
-        *(RUN | {"from": [0]}, {"rule": "every pair", "from": [], "eps_prv": 1, "delta": "1/2"}),
-    ],
+    *({"rule": []}, {"rule": {}}, {"rule": None}, {}, [], None),
+    {name: field for name, field in RUN.items() if name != "bits"},
+    *(RUN | {"more": 1}, RUN | {"eps": True}, RUN | {"eps": 0}, RUN | {"bits": True}),
+    *(RUN | {"bits": Whole(30)}, RUN | {"inputs": [[0], [0]]}, RUN | {"from": [False]}),
+    *(RUN | {"from": [0]}, {"rule": "every pair", "from": [], "eps_prv": 1, "delta": "1/2"}),
 )
 def test_steps_that_are_none_are_bad_proofs(step: object) -> None:
     machine, claim, _ = private(MACHINE)
@@ -65,13 +62,11 @@ def test_steps_that_are_none_are_bad_proofs(step: object) -> None:
         replay(machine, claim, [step])
 
 
-@pytest.mark.parametrize(
+@cases(
     "stated",
-    [
-        *({"delta": 2}, {"delta": -1}, {"delta": "2/4"}, {"delta": 0.1}, {"delta": True}),
-        *({"eps_prv": -1}, {"pairs": []}, {"pairs": [[[0], [0]], [[0], [0]]]}),
-        {"pairs": [[[0], [1]]] * 2},
-    ],
+    *({"delta": 2}, {"delta": -1}, {"delta": "2/4"}, {"delta": 0.1}, {"delta": True}),
+    *({"eps_prv": -1}, {"pairs": []}, {"pairs": [[[0], [0]], [[0], [0]]]}),
+    {"pairs": [[[0], [1]]] * 2},
 )
 def test_claims_that_are_none_are_bad_proofs(stated: Json) -> None:
     machine, claim, (run, step) = private(MACHINE)
@@ -174,14 +169,12 @@ def test_what_is_nested_deeply_is_refused(depth: int) -> None:
             replay(*private(finite(block)))
 
 
-@pytest.mark.parametrize(
+@cases(
     "weight",
-    [
-        ["exp", ["*", 0, ["inverse", 0]]],
-        ["exp", ["*", 0, ["inverse", ["+", ["eps"], -1]]]],
-        ["*", 0, ["inverse", ["+", 1, -1]]],
-        ["inverse", ["inverse", 0]],
-    ],
+    ["exp", ["*", 0, ["inverse", 0]]],
+    ["exp", ["*", 0, ["inverse", ["+", ["eps"], -1]]]],
+    ["*", 0, ["inverse", ["+", 1, -1]]],
+    ["inverse", ["inverse", 0]],
 )
 @pytest.mark.parametrize("bits", [30, None])
 def test_a_weight_that_is_divided_by_zero_has_no_value(weight: Json, bits: int | None) -> None:
@@ -204,12 +197,10 @@ def test_inputs_are_of_their_domains() -> None:
             read_input(bad, domains)
 
 
-@pytest.mark.parametrize(
-    ("relation", "left", "right", "holds"),
-    [
-        *(("=", A, A, True), ("=", A, B, False), ("!=", A, 1, True), ("=", 1, A, False)),
-        *(("<", A, B, None), (">=", 1, A, None), ("=", X, A, None), ("!=", A, X, None)),
-    ],
+@cases(
+    "relation, left, right, holds",
+    *(("=", A, A, True), ("=", A, B, False), ("!=", A, 1, True), ("=", 1, A, False)),
+    *(("<", A, B, None), (">=", 1, A, None), ("=", X, A, None), ("!=", A, X, None)),
 )
 def test_named_values_are_only_equal_or_not(
     relation: str, left: object, right: object, holds: bool | None
@@ -250,15 +241,13 @@ def violated(delta: Json, pairs: Json = None, run: Json = RUN, **changed: Json) 
     return replay(response(NEAR), claim, [run, {**step, **stated, **changed}])
 
 
-@pytest.mark.parametrize(
-    ("delta", "changed", "why"),
-    [
-        ("1/4", {}, "not above delta"),
-        ("249/1000", {"outputs": [[0], [0]]}, "an output twice"),
-        ("249/1000", {"adjacent": [2]}, "not adjacent"),
-        ("249/1000", {"pairs": [[[0], [2]]]}, "not listed"),
-        ("1/5", {"run": RUN | {"inputs": [[0]]}}, "no distribution"),
-    ],
+@cases(
+    "delta, changed, why",
+    ("1/4", {}, "not above delta"),
+    ("249/1000", {"outputs": [[0], [0]]}, "an output twice"),
+    ("249/1000", {"adjacent": [2]}, "not adjacent"),
+    ("249/1000", {"pairs": [[[0], [2]]]}, "not listed"),
+    ("1/5", {"run": RUN | {"inputs": [[0]]}}, "no distribution"),
 )
 def test_a_set_that_is_likelier(delta: Json, changed: Json, why: str) -> None:
     assert violated("249/1000")
@@ -295,15 +284,13 @@ def test_growth_has_a_limit() -> None:
         growth_bound(Fraction(10001, 10), 2, above=True)
 
 
-@pytest.mark.parametrize(
-    ("likely", "unlikely", "eps_prv", "delta"),
-    [
-        # The first output has at least 4/16, the second one at most 12/16.
-        ((4, 12), (0, 0), 0, "1/2"),
-        ((16, 16), (0, 12), 0, "1/2"),
-        # In sixteenths e is between 43 and 44: 16 - 44/16 * 4 = 5.
-        ((16, 16), (4, 4), 1, "51/160"),
-    ],
+@cases(
+    "likely, unlikely, eps_prv, delta",
+    # The first output has at least 4/16, the second one at most 12/16.
+    ((4, 12), (0, 0), 0, "1/2"),
+    ((16, 16), (0, 12), 0, "1/2"),
+    # In sixteenths e is between 43 and 44: 16 - 44/16 * 4 = 5.
+    ((16, 16), (4, 4), 1, "51/160"),
 )
 def test_violations_are_those_of_bounds(
     likely: Json, unlikely: Json, eps_prv: Json, delta: Json
@@ -350,9 +337,7 @@ def test_deltas_are_those_of_the_losses() -> None:
                 concluded(found + hair, **of_machines)
 
 
-@pytest.mark.parametrize(
-    "change", [{"step": Fraction(1, 8)}, {"places": 9}, {"others": (128, 127)}]
-)
+@cases("change", {"step": Fraction(1, 8)}, {"places": 9}, {"others": (128, 127)})
 def test_losses_of_two_kinds_do_not_add_up(change: dict[str, Any]) -> None:
     one = Losses(Fraction(1, 4), Fraction(0), 0, (128, 127), 1, 8)
     assert one.composed(one, (0, 0))

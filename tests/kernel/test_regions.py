@@ -40,6 +40,7 @@ from dipapprox.replays.words import words_of
 from kernel.ends import lower
 from kernel.machines import finite
 from kernel.small import program_of
+from tests.cases import cases
 
 GRID = list(itertools.product([Fraction(k, 3) for k in range(-15, 16)], repeat=2))
 NUMBERS = st.integers(-2, 2).map(Fraction)
@@ -137,14 +138,12 @@ def test_a_form_is_read_as_it_is_written() -> None:
     assert read_guards([[[0, [[0, 1]]], True]], 1) == [(X, True)]
 
 
-@pytest.mark.parametrize(
-    ("json", "reason"),
-    [
-        ([0, [[2, 1]]], "not there"),
-        ([0, [[-1, 1]]], "not there"),
-        ([0, [[1, 1], [0, 1]]], "ascend"),
-        ([0, [[0, 1], [0, 1]]], "ascend"),
-    ],
+@cases(
+    "json, reason",
+    ([0, [[2, 1]]], "not there"),
+    ([0, [[-1, 1]]], "not there"),
+    ([0, [[1, 1], [0, 1]]], "ascend"),
+    ([0, [[0, 1], [0, 1]]], "ascend"),
 )
 def test_a_form_over_other_atoms_is_none(json: object, reason: str) -> None:
     with pytest.raises(BadProof, match=reason):
@@ -231,15 +230,13 @@ def test_joined_paths_are_their_region() -> None:
     assert numbers([never[1]] * 2) == [[0], [1]]
 
 
-@pytest.mark.parametrize(
+@cases(
     "change",
-    [
-        {"said": ("no",)},
-        {"ended": True},
-        {"atoms": (of("Lap"), of("Gauss"))},
-        {"store": {"a": Fraction(2)}},
-        {"store": {}},
-    ],
+    {"said": ("no",)},
+    {"ended": True},
+    {"atoms": (of("Lap"), of("Gauss"))},
+    {"store": {"a": Fraction(2)}},
+    {"store": {}},
 )
 def test_paths_that_do_different_things_are_not_joined(change: dict[str, Any]) -> None:
     assert [0] in numbers(three(**change))

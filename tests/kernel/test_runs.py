@@ -14,6 +14,7 @@ from dipapprox.kernel.regions import ZERO
 from dipapprox.kernel.rounds import Follower, Rounds, read_rounds
 from dipapprox.kernel.runs import Flat, Runs, flat, may_equal, on_ray, read_inputs, read_parts
 from kernel.streams import RAY, Json, draw, lost, once, read, say, stream
+from tests.cases import cases
 
 ONE = Fraction(1)
 LINF = {"norm": "linf", "radius": 1}
@@ -26,15 +27,13 @@ def flow(low: Any = None, high: Any = None, whole: bool = False, **more: Any) ->
 
 
 @pytest.mark.parametrize("large", [True, False])
-@pytest.mark.parametrize(
-    ("low", "high", "pair", "holds"),
-    [
-        *((None, None, [0, 1], "both"), (None, None, [0, -1], "both"), (0, None, [0, 1], "both")),
-        *((0, None, [0, -1], "none"), (0, None, [1, -1], "large"), (0, None, [-1, 1], "none")),
-        *((0, 1, [0, 1], "large"), (0, 1, [1, 1], "none"), (0, 1, [1, -1], "large")),
-        *((0, 1, [1, 0], "none"), (None, 1, [1, -1], "both"), (None, 1, [1, 1], "none")),
-        *((None, 1, [0, 1], "large"), (None, None, [0, 2], "none")),
-    ],
+@cases(
+    "low, high, pair, holds",
+    *((None, None, [0, 1], "both"), (None, None, [0, -1], "both"), (0, None, [0, 1], "both")),
+    *((0, None, [0, -1], "none"), (0, None, [1, -1], "large"), (0, None, [-1, 1], "none")),
+    *((0, 1, [0, 1], "large"), (0, 1, [1, 1], "none"), (0, 1, [1, -1], "large")),
+    *((0, 1, [1, 0], "none"), (None, 1, [1, -1], "both"), (None, 1, [1, 1], "none")),
+    *((None, 1, [0, 1], "large"), (None, None, [0, 2], "none")),
 )
 def test_rays_stay_inside_and_adjacent(
     low: Any, high: Any, pair: Any, holds: str, large: bool
@@ -84,14 +83,12 @@ def turns(*ended: bool) -> list[Path]:
     return [Path({}, (), ended=each) for each in ended]
 
 
-@pytest.mark.parametrize(
-    ("json", "found"),
-    [
-        *(([], {}), ([[1, 2]], {2: 1}), ([[1, 3]], {3: 1}), ([[1, 2], [2, 3]], {2: 1, 3: 2})),
-        *(([[2, 3]], {3: 2}), ([[0, 1]], None), ([[0, 2]], None), ([[1, 1]], None)),
-        *(([[2, 1]], None), ([[1, 3], [2, 3]], None), ([[2, 3], [1, 2]], None), ([[1, 4]], None)),
-        *(([[1, 5]], None), ([[3, 4]], None)),
-    ],
+@cases(
+    "json, found",
+    *(([], {}), ([[1, 2]], {2: 1}), ([[1, 3]], {3: 1}), ([[1, 2], [2, 3]], {2: 1, 3: 2})),
+    *(([[2, 3]], {3: 2}), ([[0, 1]], None), ([[0, 2]], None), ([[1, 1]], None)),
+    *(([[2, 1]], None), ([[1, 3], [2, 3]], None), ([[2, 3], [1, 2]], None), ([[1, 4]], None)),
+    *(([[1, 5]], None), ([[3, 4]], None)),
 )
 def test_parts_follow_each_other(json: Any, found: Any) -> None:
     """Behind the first turn, up to the last, which here is an end and so none of them."""
@@ -109,17 +106,15 @@ def one(family: str, *guards: Any) -> Flat:
     return Flat([Sample(family, Form(ZERO), ONE)], {}, [list(guards)], [[]], [{}])
 
 
-@pytest.mark.parametrize(
-    ("family", "value", "side", "possible"),
-    [
-        *(("Lap", -1, 0, True), ("Lap", 0, 0, True), ("LapPlus", 1, 0, True)),
-        *(("LapPlus", 1, -1, True), ("LapPlus", 0, 1, True), ("LapPlus", 0, 0, False)),
-        *(("LapPlus", 0, -1, False), ("LapPlus", -1, 0, False), ("LapPlus", -1, 3, False)),
-        *(("LapMinus", -1, 0, True), ("LapMinus", -1, 1, True), ("LapMinus", 0, -1, True)),
-        *(("LapMinus", 0, 0, False), ("LapMinus", 0, 1, False), ("LapMinus", 1, 0, False)),
-        *(("LapMinus", 1, -3, False), ("DLap", 1, 0, True), ("DLap", Fraction(1, 2), 0, False)),
-        ("DLap", 0, 1, False),
-    ],
+@cases(
+    "family, value, side, possible",
+    *(("Lap", -1, 0, True), ("Lap", 0, 0, True), ("LapPlus", 1, 0, True)),
+    *(("LapPlus", 1, -1, True), ("LapPlus", 0, 1, True), ("LapPlus", 0, 0, False)),
+    *(("LapPlus", 0, -1, False), ("LapPlus", -1, 0, False), ("LapPlus", -1, 3, False)),
+    *(("LapMinus", -1, 0, True), ("LapMinus", -1, 1, True), ("LapMinus", 0, -1, True)),
+    *(("LapMinus", 0, 0, False), ("LapMinus", 0, 1, False), ("LapMinus", 1, 0, False)),
+    *(("LapMinus", 1, -3, False), ("DLap", 1, 0, True), ("DLap", Fraction(1, 2), 0, False)),
+    ("DLap", 0, 1, False),
 )
 def test_noise_is_on_its_side(family: str, value: Any, side: Any, possible: bool) -> None:
     noise = [(Fraction(value), Fraction(side))]

@@ -21,6 +21,7 @@ from dipapprox.privacy.run import Setting
 from dipapprox.proof_steps.liveness import machine_json
 from dipapprox.proof_steps.throughout import GoalThroughout, written_throughout
 from kernel.small import program_of
+from tests.cases import cases
 
 LOW, HIGH = Fraction(1, 4), Fraction(1, 2)
 
@@ -76,22 +77,20 @@ def test_a_smaller_delta_is_not_confirmed(proof: Proof) -> None:
             replay(machine, {**claim, "delta": delta}, [*steps[:-1], lower[-1]])
 
 
-@pytest.mark.parametrize(
+@cases(
     "change",
-    [
-        {"point": [0]},
-        {"point": [3]},
-        {"point": []},
-        {"point": [1, 1]},
-        {"point": ["a"]},
-        {"eps_prv": 0},
-        {"eps_prv": ["eps"]},
-        {"delta": "1/20"},
-        {"eps": {"from": "1/4", "to": 1}},
-        {"eps": {"from": "1/8", "to": "1/2"}},
-        {"eps": "1/2"},
-        {"from": []},
-    ],
+    {"point": [0]},
+    {"point": [3]},
+    {"point": []},
+    {"point": [1, 1]},
+    {"point": ["a"]},
+    {"eps_prv": 0},
+    {"eps_prv": ["eps"]},
+    {"delta": "1/20"},
+    {"eps": {"from": "1/4", "to": 1}},
+    {"eps": {"from": "1/8", "to": "1/2"}},
+    {"eps": "1/2"},
+    {"from": []},
 )
 def test_steps_that_do_not_hold(proof: Proof, change: dict[str, Any]) -> None:
     machine, claim, (*steps, last) = proof
@@ -111,14 +110,12 @@ def test_one_eps_needs_a_premise(proof: Proof) -> None:
         replay(machine, {**claim, **one}, [{**steps[-1], **one, "from": []}])
 
 
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ("o <- 0", "o <- choose {0 : 1 / (1 + eps), 1 : eps / (1 + eps)}"),
-        ("o <- 0", "k <- DLap(0, 1 / eps)\no <- 0\nif k > 0 then\n    o <- 1\nend"),
-        ("if x >= t + 1", "if x >= t + 1 or x >= 0"),
-        ("output o in {0, 1}", "output o in {0, 1}\noutput y in real\ny <- 0"),
-    ],
+@cases(
+    "before, after",
+    ("o <- 0", "o <- choose {0 : 1 / (1 + eps), 1 : eps / (1 + eps)}"),
+    ("o <- 0", "k <- DLap(0, 1 / eps)\no <- 0\nif k > 0 then\n    o <- 1\nend"),
+    ("if x >= t + 1", "if x >= t + 1 or x >= 0"),
+    ("output o in {0, 1}", "output o in {0, 1}\noutput y in real\ny <- 0"),
 )
 def test_what_does_not_shrink(before: str, after: str) -> None:
     text = text_of().replace(before, after)

@@ -19,6 +19,7 @@ from dipapprox.kernel.integration import forget
 from dipapprox.kernel.measures import Component, Measure, assume
 from dipapprox.kernel.nodes import Graph
 from kernel.ends import lower
+from tests.cases import cases
 from tests.kernel.graphs import ONE, law
 from tests.kernel.machines import cell, enclosed, exactly, machine
 
@@ -134,13 +135,11 @@ def laplace(x: Any) -> Any:
     return np.exp(-abs(x)) / 2
 
 
-@pytest.mark.parametrize(
-    ("families", "densities"),
-    [
-        (("Gauss", "Gauss", "Gauss"), (gauss, gauss, gauss)),
-        (("Lap", "Lap", "Lap"), (laplace, laplace, laplace)),
-        (("Lap", "Gauss", "Gauss"), (laplace, gauss, gauss)),
-    ],
+@cases(
+    "families, densities",
+    (("Gauss", "Gauss", "Gauss"), (gauss, gauss, gauss)),
+    (("Lap", "Lap", "Lap"), (laplace, laplace, laplace)),
+    (("Lap", "Gauss", "Gauss"), (laplace, gauss, gauss)),
 )
 def test_partial_sums_are_integrated_in_turn(families: Any, densities: Any) -> None:
     step = 1 / 64

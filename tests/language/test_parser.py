@@ -39,6 +39,7 @@ from dipapprox.language.write_tables import GRAMMARS
 from dipapprox.limits import Limits
 from dipapprox.questions.claims import read_claims
 from dipapprox.semantics.execution import execute
+from tests.cases import cases
 from tests.golden_text import check_answers, complaint
 from tests.language.samples import HEADER, SAMPLES, core_of
 from tests.language.strategies import damaged, programs
@@ -108,9 +109,8 @@ def test_samples_and_shipped_programs_survive_printing(text: str) -> None:
     assert parse(print_program(program)) == program
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
+@cases(
+    "text, message",
         ("if q = 0 then\n" * 110_000, "blocks nest deeper than 100"),
         ("out <- " + "(" * 110_000, "brackets nest deeper than 32"),
         ("out <- " + "-" * 110_000 + "1", "more than 32 prefix operators"),
@@ -118,7 +118,6 @@ def test_samples_and_shipped_programs_survive_printing(text: str) -> None:
         ("out <- " + "9" * 110_000, "is too long or too extreme"),
         ("out <- 1e999999999", "is too long or too extreme"),
         ("a" * 110_000 + " <- 1", "is too long"),
-    ],
 )  # fmt: skip
 def test_monsters_are_refused(text: str, message: str) -> None:
     with pytest.raises(SourceError) as caught:

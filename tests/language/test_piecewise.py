@@ -26,6 +26,7 @@ from dipapprox.pairs.adjacency import count_selected, select_pairs
 from dipapprox.pairs.selections import AllPairs, is_symmetric
 from dipapprox.privacy.verdict import Answer
 from dipapprox.semantics.execution import execute
+from tests.cases import cases
 from tests.language.samples import core_of
 from tests.semantics.interpreter import Noise, run
 from tests.texts import text_of
@@ -267,15 +268,13 @@ def test_pairs_on_a_square() -> None:
 # --- Surface to core ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("body", "expected"),
-    [
-        ("v[1] <- 7\nv[2] <- 8\nk <- 1\nv[k], k, m <- 2\nout <- m", 2),
-        ("v[1] <- 7\nv[2] <- 8\nk <- 1\nv[k], k <- 2\nout <- v[1]", 2),
-        ("v[1] <- 7\nv[2] <- 8\nk <- 1\nk, v[k] <- 2\nout <- v[2]", 2),
-        ("b[1] <- q[1] > 5\nk <- 1\nb[k], c <- q[1] < 5\nif b[1] and c then out <- 2 end", 2),
-        ("v[1] <- 7\nv[2] <- 8\nk <- 1\nv[k], k, m <- max(v)\nout <- m + v[1]", 16),
-    ],
+@cases(
+    "body, expected",
+    ("v[1] <- 7\nv[2] <- 8\nk <- 1\nv[k], k, m <- 2\nout <- m", 2),
+    ("v[1] <- 7\nv[2] <- 8\nk <- 1\nv[k], k <- 2\nout <- v[1]", 2),
+    ("v[1] <- 7\nv[2] <- 8\nk <- 1\nk, v[k] <- 2\nout <- v[2]", 2),
+    ("b[1] <- q[1] > 5\nk <- 1\nb[k], c <- q[1] < 5\nif b[1] and c then out <- 2 end", 2),
+    ("v[1] <- 7\nv[2] <- 8\nk <- 1\nv[k], k, m <- max(v)\nout <- m + v[1]", 16),
 )
 def test_targets_are_assigned_from_left_to_right(body: str, expected: int) -> None:
     header = "input q[2] in {0, 1}\noutput out in 0..20\nadjacent linf 1\n"
@@ -283,17 +282,15 @@ def test_targets_are_assigned_from_left_to_right(body: str, expected: int) -> No
     assert states.outputs == ((Fraction(expected),),)
 
 
-@pytest.mark.parametrize(
-    ("written", "adjacency"),
-    [
-        ("", Everyone()),
-        ("adjacent all", Everyone()),
-        ("adjacent l1 3/2", Within(Norm.L1, Fraction(3, 2))),
-        ("adjacent l0 1", Within(Norm.L0, Fraction(1))),
-        ("adjacent { 0 ~ 1 }", Listed((((Fraction(0),), (Fraction(1),)),))),
-        ("adjacent { 0 ~ 3/2 }", Listed((((Fraction(0),), (Fraction(3, 2),)),))),
-        ("adjacent { -3/2 ~ 1 }", Listed((((Fraction(-3, 2),), (Fraction(1),)),))),
-    ],
+@cases(
+    "written, adjacency",
+    ("", Everyone()),
+    ("adjacent all", Everyone()),
+    ("adjacent l1 3/2", Within(Norm.L1, Fraction(3, 2))),
+    ("adjacent l0 1", Within(Norm.L0, Fraction(1))),
+    ("adjacent { 0 ~ 1 }", Listed((((Fraction(0),), (Fraction(1),)),))),
+    ("adjacent { 0 ~ 3/2 }", Listed((((Fraction(0),), (Fraction(3, 2),)),))),
+    ("adjacent { -3/2 ~ 1 }", Listed((((Fraction(-3, 2),), (Fraction(1),)),))),
 )
 def test_adjacency(written: str, adjacency: core.Adjacency) -> None:
     program = core_of(
@@ -307,9 +304,8 @@ HEAD = (
 )
 
 
-@pytest.mark.parametrize(
-    ("text", "warnings"),
-    [
+@cases(
+    "text, warnings",
         ("out <- q[1] + h + T", []),
         ("out <- bot\nif q[1] = h then out <- T end", []),
         (
@@ -320,7 +316,6 @@ HEAD = (
         ("h2 <- T\nq2 <- h\nout <- q2", ["the input 'q' is not used"]),
         ("for i in 1..T do out <- h end\nout <- q[1]", []),
         ("x <- q[h]\nout <- T\nout <- 0", []),
-    ],
 )  # fmt: skip
 def test_warnings(text: str, warnings: list[str]) -> None:
     found = unused(parse(HEAD + text))

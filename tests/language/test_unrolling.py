@@ -17,6 +17,7 @@ from dipapprox.language.services import elaborate_service
 from dipapprox.language.unrolling import read_calls, unroll
 from dipapprox.limits import Limits
 from dipapprox.semantics.execution import execute
+from tests.cases import cases
 from tests.cli.running import run
 from tests.texts import text_of
 
@@ -89,14 +90,12 @@ def test_other_commands_name_the_one_to_use(text: str) -> None:
 COUNTED = text_of("language/streams-6")
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ("publish b end", "while n < 9 do publish b end end", "'publish' in an inner loop"),
-        ("read q end", "while n < 9 do read q end end", "'read' in an inner loop"),
-        ("publish b end", "publish r end", "a number of noise is published"),
-        ("publish b end", "publish r + 1 end", "a number of noise is published"),
-    ],
+@cases(
+    "old, new, message",
+    ("publish b end", "while n < 9 do publish b end end", "'publish' in an inner loop"),
+    ("read q end", "while n < 9 do read q end end", "'read' in an inner loop"),
+    ("publish b end", "publish r end", "a number of noise is published"),
+    ("publish b end", "publish r + 1 end", "a number of noise is published"),
 )
 def test_what_has_no_finite_rounds(old: str, new: str, message: str) -> None:
     with pytest.raises(SourceError, match=message):

@@ -15,28 +15,27 @@ from dipapprox.language.formula import Formula, parse_formula, rational_value
 from dipapprox.language.load import LARGEST_FILE, load
 from dipapprox.language.values import parse_rational, read_domain, read_widening
 from dipapprox.numerics.formula_values import Undefined, eps_jet, evaluate
+from tests.cases import cases
 from tests.formula_strategies import formulas, write
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
-    ["", "nan", "inf", "-inf", "1e999999999", "1/0", "1//2", "1/2/3", "--1", "0x10", "1_000", "٣",
-     "9" * 5000, "1 2", "1e", "."],
+    "", "nan", "inf", "-inf", "1e999999999", "1/0", "1//2", "1/2/3", "--1", "0x10", "1_000", "٣",
+     "9" * 5000, "1 2", "1e", ".",
 )  # fmt: skip
 def test_what_is_no_number_is_refused_by_name(text: str) -> None:
     with pytest.raises(UserError, match=r"^delta "):
         parse_rational(text, "delta")
 
 
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [
-        (b"", "is empty"),
-        (b" \n\t", "is empty"),
-        (b"\x80\xff", "is not a text file"),
-        (b"param\0", "is not a text file"),
-        (b" " * (LARGEST_FILE + 1), "is larger than 5 MiB"),
-    ],
+@cases(
+    "data, message",
+    (b"", "is empty"),
+    (b" \n\t", "is empty"),
+    (b"\x80\xff", "is not a text file"),
+    (b"param\0", "is not a text file"),
+    (b" " * (LARGEST_FILE + 1), "is larger than 5 MiB"),
 )
 def test_files_that_are_no_programs(tmp_path: Path, data: bytes, message: str) -> None:
     path = tmp_path / "bad.dpg"
@@ -69,23 +68,21 @@ def widened(domain: str) -> str:
     return WIDENED.format(DOMAIN=domain).replace("linf 1", "l0 1")
 
 
-@pytest.mark.parametrize(
-    ("widen", "message"),
-    [
-        ("1..5", "its value 0 is not in there"),
-        ("0..0", "its value 1 is not in there"),
-        ({"q": "{0, 1/2}"}, "its value 1 is not in there"),
-        ({"flag": "0..5"}, "its values are names"),
-        ({"r": "0..5"}, "no such input"),
-        ("5..0", "no range of whole numbers"),
-        ("0..1/2", "no range of whole numbers"),
-        ("5", "needs a range or a set"),
-        ("{}", "must be a number"),
-        ([], "is empty"),
-        ([0, 1, 0.5], "must be an exact number, got the float 0.5"),
-        ("0..10000", "more than 10000 values"),
-        (range(10_001), "more than 10000 values"),
-    ],
+@cases(
+    "widen, message",
+    ("1..5", "its value 0 is not in there"),
+    ("0..0", "its value 1 is not in there"),
+    ({"q": "{0, 1/2}"}, "its value 1 is not in there"),
+    ({"flag": "0..5"}, "its values are names"),
+    ({"r": "0..5"}, "no such input"),
+    ("5..0", "no range of whole numbers"),
+    ("0..1/2", "no range of whole numbers"),
+    ("5", "needs a range or a set"),
+    ("{}", "must be a number"),
+    ([], "is empty"),
+    ([0, 1, 0.5], "must be an exact number, got the float 0.5"),
+    ("0..10000", "more than 10000 values"),
+    (range(10_001), "more than 10000 values"),
 )
 def test_what_does_not_widen_is_refused(widen: Any, message: str) -> None:
     with pytest.raises(UserError, match=message):
@@ -133,33 +130,29 @@ def test_parse_undoes_write(formula: Formula) -> None:
     assert parse(write(formula)) == formula
 
 
-@pytest.mark.parametrize(
-    ("text", "grouped"),
-    [
-        ("1 - 2 - 3", "(1 - 2) - 3"),
-        ("1 / 2 / 3", "(1 / 2) / 3"),
-        ("1 + 2 * 3", "1 + (2 * 3)"),
-        ("2 * 3 ^ 2", "2 * (3 ^ 2)"),
-        ("2 ^ 3 ^ 2", "2 ^ (3 ^ 2)"),
-        ("-2 ^ 2", "-(2 ^ 2)"),
-        ("2 ^ -3 ^ 2", "2 ^ (-(3 ^ 2))"),
-        ("-2 * 3", "(-2) * 3"),
-        ("1 - -2", "1 - (-2)"),
-        ("+eps", "eps"),
-        ("2*eps+1", "(2 * eps) + 1"),
-    ],
+@cases(
+    "text, grouped",
+    ("1 - 2 - 3", "(1 - 2) - 3"),
+    ("1 / 2 / 3", "(1 / 2) / 3"),
+    ("1 + 2 * 3", "1 + (2 * 3)"),
+    ("2 * 3 ^ 2", "2 * (3 ^ 2)"),
+    ("2 ^ 3 ^ 2", "2 ^ (3 ^ 2)"),
+    ("-2 ^ 2", "-(2 ^ 2)"),
+    ("2 ^ -3 ^ 2", "2 ^ (-(3 ^ 2))"),
+    ("-2 * 3", "(-2) * 3"),
+    ("1 - -2", "1 - (-2)"),
+    ("+eps", "eps"),
+    ("2*eps+1", "(2 * eps) + 1"),
 )
 def test_precedence(text: str, grouped: str) -> None:
     assert parse(text) == parse(grouped)
 
 
-@pytest.mark.parametrize(
-    ("text", "column", "message"),
-    [
-        ("(" * 300, 101, "nested too deeply"),
-        ("-" * 300 + "1", 101, "nested too deeply"),
-        ("1+" * 500 + "1", 1, "a formula of 1001 characters"),
-    ],
+@cases(
+    "text, column, message",
+    ("(" * 300, 101, "nested too deeply"),
+    ("-" * 300 + "1", 101, "nested too deeply"),
+    ("1+" * 500 + "1", 1, "a formula of 1001 characters"),
 )
 def test_monsters_are_refused(text: str, column: int, message: str) -> None:
     with pytest.raises(SourceError) as caught:
@@ -181,19 +174,17 @@ def test_exact_values_are_those_that_are_enclosed(formula: Formula) -> None:
         assert exact in enclosed.value
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("eps/100", "1/300"),
-        ("2 * eps^2 - delta", "5/63"),
-        ("-eps", "-1/3"),
-        ("2^-3", "1/8"),
-        ("1 / (eps - 1/3)", None),
-        ("0^-1", None),
-        ("2^eps", None),
-        ("exp(-eps)", None),
-        ("eps * log(2)", None),
-    ],
+@cases(
+    "text, value",
+    ("eps/100", "1/300"),
+    ("2 * eps^2 - delta", "5/63"),
+    ("-eps", "-1/3"),
+    ("2^-3", "1/8"),
+    ("1 / (eps - 1/3)", None),
+    ("0^-1", None),
+    ("2^eps", None),
+    ("exp(-eps)", None),
+    ("eps * log(2)", None),
 )
 def test_exact_values(text: str, value: str | None) -> None:
     found = rational_value(parse(text), {"eps": Fraction(1, 3), "delta": Fraction(1, 7)})

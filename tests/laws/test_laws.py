@@ -44,9 +44,7 @@ NOISY_MAX = """
 input  q[3] in 0..2
 output best in 1..3
 adjacent linf 1
-for i in 1..3 do
-    v[i] <- Gumbel(q[i], 2 / eps)
-end
+for i in 1..3 do v[i] <- Gumbel(q[i], 2 / eps) end
 best <- argmax(v)
 """
 

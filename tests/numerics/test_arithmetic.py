@@ -55,11 +55,7 @@ output out in {0, 1}
 adjacent linf 12
 x <- Gauss(q, 100)
 y <- Gauss(q, 100)
-if x >= 2680 and y >= 2680 then
-    out <- 1
-else
-    out <- 0
-end
+if x >= 2680 and y >= 2680 then out <- 1 else out <- 0 end
 """
 """Not private at any budget without delta; and the probability that `out` is 1 is subnormal."""
 

@@ -30,6 +30,7 @@ from dipapprox.privacy.options import Engine, Options
 from dipapprox.privacy.sources import open_method
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
+from tests.cases import cases
 from tests.numerics.recording import Recording
 from tests.semantics.interpreter import Noise, distribution
 from tests.semantics.strategies import programs
@@ -152,19 +153,17 @@ IN_GUARDS = FIRST.replace("Lap(q[i], 4 / eps)", "Lap(0, 4 / eps)").replace(
 BARE = FIRST.replace("r <- Lap(q[i], 4 / eps)", "r <- q[i]").replace("Lap", "Gauss")
 
 
-@pytest.mark.parametrize(
-    ("text", "distinct"),
-    [
-        (NOISY_RESPONSE, None),
-        (THRESHOLDS, None),
-        (WALK, None),
-        # It only matters how many of the k leaves below the threshold have mean 1: k + 1 cases,
-        # twice where one leaf is above.
-        (FIRST, 2 * (1 + 2 + 3 + 4) + 5),
-        (IN_GUARDS, 2 * (1 + 2 + 3 + 4) + 5),
-        # t <= 0, t <= 1, t >= 0, t >= 1, 0 <= t <= 1: the first and third are mirror images
-        (BARE, 4),
-    ],
+@cases(
+    "text, distinct",
+    (NOISY_RESPONSE, None),
+    (THRESHOLDS, None),
+    (WALK, None),
+    # It only matters how many of the k leaves below the threshold have mean 1: k + 1 cases,
+    # twice where one leaf is above.
+    (FIRST, 2 * (1 + 2 + 3 + 4) + 5),
+    (IN_GUARDS, 2 * (1 + 2 + 3 + 4) + 5),
+    # t <= 0, t <= 1, t >= 0, t >= 1, 0 <= t <= 1: the first and third are mirror images
+    (BARE, 4),
 )
 @pytest.mark.parametrize("merge", [True, False])
 def test_choices_integers_and_inputs_in_guards(
@@ -211,9 +210,7 @@ def exact_rows(
     return [each for each in found if not isinstance(each, NotEnclosed)]
 
 
-@pytest.mark.parametrize(
-    ("name", "parameters"), [("svt_mix1", {}), ("noisy_max_laplace", {}), ("m_range_gauss", {})]
-)
+@cases("name, parameters", ("svt_mix1", {}), ("noisy_max_laplace", {}), ("m_range_gauss", {}))
 def test_arrays_contain_the_probabilities(name: str, parameters: dict[str, int]) -> None:
     states, source = source_of(name, **parameters)
     inputs = rows_of(states, 64)

@@ -33,6 +33,7 @@ from dipapprox.laws.families import (
 from dipapprox.laws.family import Family, RealFamily
 from dipapprox.laws.tails import cutoff, mass_bound, tail_mass
 from dipapprox.numerics.algebras.sampled_laws import Samples, sample_law
+from tests.cases import cases
 from tests.families import REAL_FAMILIES
 
 BITS = 100
@@ -84,25 +85,23 @@ def complex_value(family: Family, side: int, name: str, z: acb) -> acb:
     return {"pdf": tail, "cdf": increasing, "survival": 1 - increasing}[name]
 
 
-@pytest.mark.parametrize(
-    ("family", "side", "point", "density", "below"),
-    [
-        # scipy.stats.norm, scipy.stats.laplace and scipy.stats.expon, 16 digits
-        (GAUSSIAN, 0, Fraction(0), 0.3989422804014327, 0.5),
-        (GAUSSIAN, 0, Fraction(-3, 2), 0.12951759566589174, 0.06680720126885807),
-        (GAUSSIAN, 0, Fraction(2), 0.05399096651318806, 0.9772498680518208),
-        (LAPLACE, -1, Fraction(-1), 0.18393972058572117, 0.18393972058572117),
-        (LAPLACE, 1, Fraction(3), 0.024893534183931972, 0.9751064658160680),
-        (EXPONENTIAL, 1, Fraction(3), 0.049787068367863944, 0.950212931632136),
-        (EXPONENTIAL, -1, Fraction(-3), 0.0, 0.0),
-        (REFLECTED_EXPONENTIAL, -1, Fraction(-3), 0.049787068367863944, 0.049787068367863944),
-        (REFLECTED_EXPONENTIAL, 1, Fraction(3), 0.0, 1.0),
-        # scipy.stats.logistic, gumbel_r and gumbel_l
-        (LOGISTIC, 0, Fraction(2), 0.10499358540350652, 0.8807970779778823),
-        (GUMBEL, 0, Fraction(-3, 2), 0.05070711360998073, 0.011314286380459627),
-        (GUMBEL, 0, Fraction(2), 0.1182049515931431, 0.8734230184931166),
-        (REFLECTED_GUMBEL, 0, Fraction(1), 0.17937407873401718, 0.9340119641546875),
-    ],
+@cases(
+    "family, side, point, density, below",
+    # scipy.stats.norm, scipy.stats.laplace and scipy.stats.expon, 16 digits
+    (GAUSSIAN, 0, Fraction(0), 0.3989422804014327, 0.5),
+    (GAUSSIAN, 0, Fraction(-3, 2), 0.12951759566589174, 0.06680720126885807),
+    (GAUSSIAN, 0, Fraction(2), 0.05399096651318806, 0.9772498680518208),
+    (LAPLACE, -1, Fraction(-1), 0.18393972058572117, 0.18393972058572117),
+    (LAPLACE, 1, Fraction(3), 0.024893534183931972, 0.9751064658160680),
+    (EXPONENTIAL, 1, Fraction(3), 0.049787068367863944, 0.950212931632136),
+    (EXPONENTIAL, -1, Fraction(-3), 0.0, 0.0),
+    (REFLECTED_EXPONENTIAL, -1, Fraction(-3), 0.049787068367863944, 0.049787068367863944),
+    (REFLECTED_EXPONENTIAL, 1, Fraction(3), 0.0, 1.0),
+    # scipy.stats.logistic, gumbel_r and gumbel_l
+    (LOGISTIC, 0, Fraction(2), 0.10499358540350652, 0.8807970779778823),
+    (GUMBEL, 0, Fraction(-3, 2), 0.05070711360998073, 0.011314286380459627),
+    (GUMBEL, 0, Fraction(2), 0.1182049515931431, 0.8734230184931166),
+    (REFLECTED_GUMBEL, 0, Fraction(1), 0.17937407873401718, 0.9340119641546875),
 )
 def test_reference_values(
     family: Family, side: int, point: Fraction, density: float, below: float

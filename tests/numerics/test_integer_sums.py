@@ -197,9 +197,7 @@ param N = 3
 input q[N] in {0, 1}
 output first in 1..N
 output second in 1..N
-for i in 1..N do
-    v[i] <- DLap(q[i], 1 / eps)
-end
+for i in 1..N do v[i] <- DLap(q[i], 1 / eps) end
 first <- argmax(v)
 v[first] <- v[first] - 2
 second <- argmax(v)
@@ -214,11 +212,7 @@ for i in 1..2 do
     if r < t - 2 then
         out[i] <- below
     else
-        if r <= t + 1 then
-            out[i] <- near
-        else
-            out[i] <- above
-        end
+        if r <= t + 1 then out[i] <- near else out[i] <- above end
     end
 end
 """

@@ -43,6 +43,7 @@ from dipapprox.numerics.real_outputs.panel_polynomials import (
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_method
 from tests import moved_noise
+from tests.cases import cases
 
 GAUSS, LAPLACE = GAUSSIAN, LAPLACE
 SCIPY = {GAUSS: norm, LAPLACE: laplace, EXPONENTIAL: expon}
@@ -87,13 +88,11 @@ def split(
     return found
 
 
-@pytest.mark.parametrize(
-    ("family", "scale", "count", "budget"),
-    [
-        *((GAUSS, 2, 1, budget) for budget in (F(0), F(1, 3), F(2))),
-        *((LAPLACE, 1, 1, budget) for budget in (HALF, F(9, 10))),
-        (GAUSS, 1, 3, HALF),
-    ],
+@cases(
+    "family, scale, count, budget",
+    *((GAUSS, 2, 1, budget) for budget in (F(0), F(1, 3), F(2))),
+    *((LAPLACE, 1, 1, budget) for budget in (HALF, F(9, 10))),
+    (GAUSS, 1, 3, HALF),
 )
 def test_a_mean_of_noise_that_is_moved(family: Family, scale: int, count: int, budget: F) -> None:
     published = form(dict.fromkeys(range(count), F(1, count)))

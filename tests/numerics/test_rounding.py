@@ -15,6 +15,7 @@ from dipapprox.arithmetic.rounding import Array
 from dipapprox.language.formula import Formula, parse_formula
 from dipapprox.numerics.formula_values import Jet, Undefined, eps_jet, evaluate
 from dipapprox.numerics.powers import logarithm
+from tests.cases import cases
 from tests.formula_strategies import exact, formulas, rational_formulas
 
 UNIT = st.just(0.0) | st.floats(rounding.FLOOR, 1) | st.integers(0, 900).map(lambda k: 2.0**-k)
@@ -196,19 +197,17 @@ def test_intervals_contain_the_values_at_their_points(
     assert found.value.meets(Enclosure(min(corners), max(corners)))
 
 
-@pytest.mark.parametrize(
-    ("text", "low", "high", "certain"),
-    [
-        ("1/(eps - 1)", 1, 1, True),
-        ("1/(eps - 1)", 0, 2, False),
-        ("log(eps - 2)", 1, 2, True),
-        ("log(eps - 1)", 0, 2, False),
-        ("sqrt(eps - 3)", 1, 2, True),
-        ("sqrt(eps - 1)", 0, 2, False),
-        ("(eps - 3)^0.5", 1, 2, True),
-        ("exp(10^5)", 1, 2, True),
-        ("eps^(10^6)", 1, 2, True),
-    ],
+@cases(
+    "text, low, high, certain",
+    ("1/(eps - 1)", 1, 1, True),
+    ("1/(eps - 1)", 0, 2, False),
+    ("log(eps - 2)", 1, 2, True),
+    ("log(eps - 1)", 0, 2, False),
+    ("sqrt(eps - 3)", 1, 2, True),
+    ("sqrt(eps - 1)", 0, 2, False),
+    ("(eps - 3)^0.5", 1, 2, True),
+    ("exp(10^5)", 1, 2, True),
+    ("eps^(10^6)", 1, 2, True),
 )
 def test_undefined(text: str, low: int, high: int, certain: bool) -> None:
     with pytest.raises(Undefined) as caught:

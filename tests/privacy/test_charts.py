@@ -21,6 +21,7 @@ from dipapprox.privacy.heights import Heights
 from dipapprox.privacy.profiles.planes import Plane, Planes
 from dipapprox.privacy.published.details import PublishedDetails
 from dipapprox.proofs.real_proof import RealProof
+from tests.cases import cases
 from tests.cli.running import run, run_json
 from tests.schemas import check_schema
 from tests.texts import text_of
@@ -188,11 +189,7 @@ input  count in 0..4
 output answer in {no, yes}
 adjacent linf 1
 noisy <- Lap(count, 1 / eps)
-if noisy >= 2 then
-    answer <- yes
-else
-    answer <- no
-end
+if noisy >= 2 then answer <- yes else answer <- no end
 """
 NUMBER = "input x in {0, 1}\noutput y in real\nadjacent linf 1\ny <- abs(Lap(x, 1 / eps))\n"
 REALS = ABOVE.replace("0..4", "real 0..4")
@@ -204,28 +201,26 @@ y <- clamp(round(Lap(x, 1 / eps)), 0, 4)
 """
 
 
-@pytest.mark.parametrize(
-    ("command", "text", "words", "ends"),
-    [
-        ("verify", ABOVE, "--eps 1 --delta 0", {"most": "exact comparison"}),
-        (
-            "verify",
-            ABOVE,
-            "--eps 1 --eps-prv 1/2 --delta 0",
-            {"least": "enclosures: closed form", "most": "enclosures: closed form"},
-        ),
-        ("verify", ROUNDED, "--eps 1 --delta 0", {"most": "least budget"}),
-        ("verify", NUMBER, "--eps 1 --delta 0", {"most": "coupling"}),
-        ("verify", ABOVE, "--eps 1..3/2 --delta 0.01", {"most": "enclosures: elimination"}),
-        ("profile", ROUNDED, "--eps 1 --delta 0", {"most": "least budget"}),
-        ("profile", NUMBER, "--eps 1 --delta 0", {"least": "exact comparison", "most": "coupling"}),
-        ("profile", REALS, "--eps 1 --eps-prv 1/2", {"most": "convexity between corners"}),
-        ("profile", ABOVE, "--eps 1 --curve 0:1:3", {"most": "concave hull in e^ε_prv"}),
-        ("profile", ABOVE, "--eps 1 --renyi 2", {"least": "enclosures: closed form"}),
-        ("calibrate", ABOVE, "--eps-prv 1 --delta 0", {"least": "enclosures: closed form"}),
-        ("decide", ABOVE, "", {"most": "closed forms"}),
-        ("prove", ROUNDED, "", {"least": "two inputs", "most": "couplings"}),
-    ],
+@cases(
+    "command, text, words, ends",
+    ("verify", ABOVE, "--eps 1 --delta 0", {"most": "exact comparison"}),
+    (
+        "verify",
+        ABOVE,
+        "--eps 1 --eps-prv 1/2 --delta 0",
+        {"least": "enclosures: closed form", "most": "enclosures: closed form"},
+    ),
+    ("verify", ROUNDED, "--eps 1 --delta 0", {"most": "least budget"}),
+    ("verify", NUMBER, "--eps 1 --delta 0", {"most": "coupling"}),
+    ("verify", ABOVE, "--eps 1..3/2 --delta 0.01", {"most": "enclosures: elimination"}),
+    ("profile", ROUNDED, "--eps 1 --delta 0", {"most": "least budget"}),
+    ("profile", NUMBER, "--eps 1 --delta 0", {"least": "exact comparison", "most": "coupling"}),
+    ("profile", REALS, "--eps 1 --eps-prv 1/2", {"most": "convexity between corners"}),
+    ("profile", ABOVE, "--eps 1 --curve 0:1:3", {"most": "concave hull in e^ε_prv"}),
+    ("profile", ABOVE, "--eps 1 --renyi 2", {"least": "enclosures: closed form"}),
+    ("calibrate", ABOVE, "--eps-prv 1 --delta 0", {"least": "enclosures: closed form"}),
+    ("decide", ABOVE, "", {"most": "closed forms"}),
+    ("prove", ROUNDED, "", {"least": "two inputs", "most": "couplings"}),
 )
 def test_every_end_has_a_method(
     command: str, text: str, words: str, ends: dict[str, str], tmp_path: Path

@@ -18,6 +18,7 @@ from dipapprox.privacy.logarithms import growth_of
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.run import Setting
 from dipapprox.privacy.verdict import Answer, Verdict
+from tests.cases import cases
 from tests.claims import formula_claim
 from tests.cli.running import run, run_json
 from tests.schemas import check_schema
@@ -31,11 +32,7 @@ def two_laws(first: str, second: str, outputs: str = "{0, 1}") -> Program:
         input q in {{0, 1}}
         output out in {outputs}
         adjacent linf 1
-        if q = 0 then
-            out <- choose {{{first}}}
-        else
-            out <- choose {{{second}}}
-        end
+        if q = 0 then out <- choose {{{first}}} else out <- choose {{{second}}} end
         """
     )
 
@@ -53,14 +50,12 @@ def bit(probability: str) -> str:
 TINY = two_laws(bit("1/2*exp(-eps)"), bit("exp(-2*eps)"))
 
 
-@pytest.mark.parametrize(
-    ("budget", "epsilons"),
-    [
-        (F(999999, 10**6), (0, None)),
-        (F(999999, 10**6), (693148, None)),
-        (F(999999, 10**6), (10**6, 10**6)),
-        (F(10**9 - 1, 10**9), (10**9, None)),
-    ],
+@cases(
+    "budget, epsilons",
+    (F(999999, 10**6), (0, None)),
+    (F(999999, 10**6), (693148, None)),
+    (F(999999, 10**6), (10**6, 10**6)),
+    (F(10**9 - 1, 10**9), (10**9, None)),
 )
 def test_a_violation_below_all_enclosures_stays_one(
     budget: F, epsilons: tuple[int, int | None]
@@ -87,19 +82,17 @@ def at_budget(program: Program, budget: str) -> Verdict:
     return verify_formula(Setting(program, AllPairs(), Options()), claim, F(1))
 
 
-@pytest.mark.parametrize(
-    ("budget", "answer"),
-    [
-        ("log(3)", Answer.DP),
-        ("log(9)/2", Answer.DP),
-        ("2*log(3) - log(3)", Answer.DP),
-        ("log(3)*eps", Answer.DP),
-        ("log(3/exp(1)) + eps", Answer.DP),
-        ("log(3) + 1e-60", Answer.DP),
-        ("log(3) - 1e-60", Answer.NOT_DP),
-        ("log(3 - 1/10^60)", Answer.NOT_DP),
-        ("log(3 - 1/10^60) + 1/10^70", Answer.NOT_DP),
-    ],
+@cases(
+    "budget, answer",
+    ("log(3)", Answer.DP),
+    ("log(9)/2", Answer.DP),
+    ("2*log(3) - log(3)", Answer.DP),
+    ("log(3)*eps", Answer.DP),
+    ("log(3/exp(1)) + eps", Answer.DP),
+    ("log(3) + 1e-60", Answer.DP),
+    ("log(3) - 1e-60", Answer.NOT_DP),
+    ("log(3 - 1/10^60)", Answer.NOT_DP),
+    ("log(3 - 1/10^60) + 1/10^70", Answer.NOT_DP),
 )
 def test_randomised_response_at_a_logarithm(budget: str, answer: Answer) -> None:
     assert at_budget(RESPONSE, budget).answer is answer
@@ -196,16 +189,14 @@ def far(condition: str) -> Program:
     return with_bit(*samples, "out <- 0", f"if {condition} then", "out <- 1", "end")
 
 
-@pytest.mark.parametrize(
-    ("condition", "answer"),
-    [
-        ("q = 1 and x > 1000000", Answer.NOT_DP),
-        ("q = 1 and x > 1000000 and y > x", Answer.NOT_DP),
-        ("q = 1 and x > 1000000 and x < 1000000 + 1/10^9", Answer.NOT_DP),
-        ("x > 1000000", Answer.DP),
-        ("q = 1 and x > 1000000 and x < 1000000", Answer.DP),
-        ("q = 1 and x > y and y > x + 1000000", Answer.DP),
-    ],
+@cases(
+    "condition, answer",
+    ("q = 1 and x > 1000000", Answer.NOT_DP),
+    ("q = 1 and x > 1000000 and y > x", Answer.NOT_DP),
+    ("q = 1 and x > 1000000 and x < 1000000 + 1/10^9", Answer.NOT_DP),
+    ("x > 1000000", Answer.DP),
+    ("q = 1 and x > 1000000 and x < 1000000", Answer.DP),
+    ("q = 1 and x > y and y > x + 1000000", Answer.DP),
 )
 def test_what_is_possible_for_one_input_only(condition: str, answer: Answer) -> None:
     program = far(condition)
@@ -242,15 +233,13 @@ end
 """
 
 
-@pytest.mark.parametrize(
-    ("delta", "interval", "status"),
-    [
-        ("1/2 - exp(-2)/3", "2", 0),
-        ("1/2 - exp(-2)*4/7", "2", 1),
-        ("exp(-1)*eps", "1/10..2", 1),
-        ("1/2 - exp(-2)/2", "2", 0),  # attained exactly
-        ("exp(-1/2)*eps", "1/10..2", 0),
-    ],
+@cases(
+    "delta, interval, status",
+    ("1/2 - exp(-2)/3", "2", 0),
+    ("1/2 - exp(-2)*4/7", "2", 1),
+    ("exp(-1)*eps", "1/10..2", 1),
+    ("1/2 - exp(-2)/2", "2", 0),  # attained exactly
+    ("exp(-1/2)*eps", "1/10..2", 0),
 )
 def test_certificates_of_such_deltas(
     delta: str, interval: str, status: int, tmp_path: Path

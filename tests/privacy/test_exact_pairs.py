@@ -28,6 +28,7 @@ from dipapprox.privacy.sources import open_exact_pairs, open_probabilities
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.privacy.verifier import verify
 from dipapprox.semantics.execution import execute
+from tests.cases import cases
 from tests.texts import text_of
 
 PROGRAMS = Path(__file__).parents[2] / "programs"
@@ -122,9 +123,7 @@ def claimed(text: str, eps: str, eps_prv: str, delta: str):  # type: ignore[no-u
 
 
 @pytest.mark.parametrize("eps", ["1", "3/4..1"])
-@pytest.mark.parametrize(
-    ("delta", "answer"), [("1-exp(-eps/2)", Answer.DP), ("1-exp(-eps/2)-10^-9", Answer.NOT_DP)]
-)
+@cases("delta, answer", ("1-exp(-eps/2)", Answer.DP), ("1-exp(-eps/2)-10^-9", Answer.NOT_DP))
 def test_a_delta_that_is_attained(eps: str, delta: str, answer: Answer) -> None:
     """Pr[r > 1/2] = 1 - Pr[r <= 1/2] is e^(-ε/2) / 2 and 1 less that."""
     found = claimed(_HALF, eps, "0", delta)
@@ -133,19 +132,17 @@ def test_a_delta_that_is_attained(eps: str, delta: str, answer: Answer) -> None:
         assert found.run.pairs == 2 and found.delta_enclosure.lower > F(1, 5)
 
 
-@pytest.mark.parametrize(
-    ("eps", "eps_prv", "delta", "answer"),
-    [
-        ("1", "0", "1-exp(-eps/2)", Answer.DP),
-        ("1", "0", "1-exp(-1/2)", Answer.DP),
-        ("2", "1/2", "1-exp(-3/4)", Answer.DP),
-        ("2", "eps/4", "1-exp(-3*eps/8)", Answer.DP),
-        ("1", "0", "1-exp(-1/2)-10^-9", Answer.NOT_DP),
-        ("1", "0", "1-exp(-1/2)+10^-60", Answer.DP),
-        ("1/2..1", "0", "1-exp(-eps/2)+10^-3", Answer.DP),
-        ("1/2..1", "eps/3", "1-exp(-eps/3)", Answer.DP),
-        ("1/2..1", "eps/3", "1-exp(-eps/3)-10^-6", Answer.NOT_DP),
-    ],
+@cases(
+    "eps, eps_prv, delta, answer",
+    ("1", "0", "1-exp(-eps/2)", Answer.DP),
+    ("1", "0", "1-exp(-1/2)", Answer.DP),
+    ("2", "1/2", "1-exp(-3/4)", Answer.DP),
+    ("2", "eps/4", "1-exp(-3*eps/8)", Answer.DP),
+    ("1", "0", "1-exp(-1/2)-10^-9", Answer.NOT_DP),
+    ("1", "0", "1-exp(-1/2)+10^-60", Answer.DP),
+    ("1/2..1", "0", "1-exp(-eps/2)+10^-3", Answer.DP),
+    ("1/2..1", "eps/3", "1-exp(-eps/3)", Answer.DP),
+    ("1/2..1", "eps/3", "1-exp(-eps/3)-10^-6", Answer.NOT_DP),
 )
 def test_a_delta_that_a_published_number_attains(
     eps: str, eps_prv: str, delta: str, answer: Answer
@@ -189,9 +186,7 @@ def test_the_least_budget_of_a_delta_that_is_attained_for_ever() -> None:
 _GAPS = """input q[4] in {{0, 1}}
 output out in 1..3
 adjacent linf 1
-for i in 1..4 do
-    r[i] <- {}(q[i], 1/eps)
-end
+for i in 1..4 do r[i] <- {}(q[i], 1/eps) end
 first <- r[2] - r[1]
 second <- r[3] - r[2]
 third <- r[4] - r[3]

@@ -16,6 +16,7 @@ from dipapprox.pairs.search import Search
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.verifier import check_pairs
+from tests.cases import cases
 from tests.texts import text_of
 
 HALF = Fraction(1, 2)
@@ -63,17 +64,15 @@ def test_floats_and_strangers_are_refused() -> None:
 RUNS = [{"mechanism": "laplace", "scale": 10, "times": 3}]
 
 
-@pytest.mark.parametrize(
-    ("call", "known"),
-    [
-        (dipapprox.prove, {"budget": 1, "reals": True, "stops": "hidden", "options": None}),
-        (dipapprox.check, {"certificate": "{}", "limits": None}),
-        (dipapprox.compose, {"runs": RUNS, "adjacency": None, "options": None}),
-        (dipapprox.compose(RUNS).epsilon, {"delta": "1e-5", "width": "0.1"}),
-        (dipapprox.compose(RUNS).curve, {"low": 0, "high": 1, "points": 3}),
-        (dipapprox.compose(RUNS).to_pld, {"step": "0.1"}),
-        (dipapprox.parse, {"for_all": None}),
-    ],
+@cases(
+    "call, known",
+    (dipapprox.prove, {"budget": 1, "reals": True, "stops": "hidden", "options": None}),
+    (dipapprox.check, {"certificate": "{}", "limits": None}),
+    (dipapprox.compose, {"runs": RUNS, "adjacency": None, "options": None}),
+    (dipapprox.compose(RUNS).epsilon, {"delta": "1e-5", "width": "0.1"}),
+    (dipapprox.compose(RUNS).curve, {"low": 0, "high": 1, "points": 3}),
+    (dipapprox.compose(RUNS).to_pld, {"step": "0.1"}),
+    (dipapprox.parse, {"for_all": None}),
 )
 def test_messages_of_proofs_pipelines_and_checks_name_the_argument(
     call: Any, known: dict[str, object]
@@ -110,15 +109,13 @@ def _caused(error: BaseException, cause: BaseException) -> BaseException:
     return error
 
 
-@pytest.mark.parametrize(
-    ("error", "reason"),
-    [
-        (LimitReached("time limit: 5 s"), "time limit: 5 s; 0 of 2 pairs checked"),
-        (MemoryError(), "memory limit: no memory left; 0 of 2 pairs checked"),
-        (KeyboardInterrupt(), "interrupted; 0 of 2 pairs checked"),
-        # As an extension module raises it that was interrupted.
-        (_caused(SystemError(), KeyboardInterrupt()), "interrupted; 0 of 2 pairs checked"),
-    ],
+@cases(
+    "error, reason",
+    (LimitReached("time limit: 5 s"), "time limit: 5 s; 0 of 2 pairs checked"),
+    (MemoryError(), "memory limit: no memory left; 0 of 2 pairs checked"),
+    (KeyboardInterrupt(), "interrupted; 0 of 2 pairs checked"),
+    # As an extension module raises it that was interrupted.
+    (_caused(SystemError(), KeyboardInterrupt()), "interrupted; 0 of 2 pairs checked"),
 )
 def test_every_failure_is_unknown(
     error: BaseException, reason: str, monkeypatch: pytest.MonkeyPatch
@@ -154,9 +151,8 @@ COUNT = text_of("privacy/scope-3")
 # --- the text ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("declarations", "text"),
-    [
+@cases(
+    "declarations, text",
         ("input q[3] in {0, 1}\nadjacent linf 1", "inputs q[1..3] in {0, 1}, adjacent linf 1"),
         ("input q[1] in -5..5\nadjacent l1 1/2", "inputs q[1] in -5..5, adjacent l1 1/2"),
         ("input a, b in {1, 0}\nadjacent l0 2", "inputs a, b in {1, 0}, adjacent l0 2"),
@@ -171,7 +167,6 @@ COUNT = text_of("privacy/scope-3")
             f"({','.join('0' * 9)}) ~ ({','.join('0' * k + '1' + '0' * (8 - k))})"
             for k in range(9)) + "}",
          "inputs q[1..9] in {0, 1}, adjacent as listed in the program: 9 pairs"),
-    ],
 )  # fmt: skip
 def test_domains_and_adjacency_in_words(declarations: str, text: str) -> None:
     program = dipapprox.parse(f"{declarations}\n{BODY}")

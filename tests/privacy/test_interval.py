@@ -30,6 +30,7 @@ from dipapprox.privacy.run import Setting
 from dipapprox.privacy.sources import open_probabilities
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
+from tests.cases import cases
 from tests.claims import formula_claim
 from tests.privacy.interval_programs import BODIES, ROWS, program
 from tests.texts import text_of
@@ -105,13 +106,11 @@ def test_a_critical_claim_holds() -> None:
     assert decide(text, "7/10", "1", "2 - eps", "0").answer is Answer.DP
 
 
-@pytest.mark.parametrize(
-    ("failure", "reason"),
-    [
-        (LimitReached("time limit: 1 s"), "time limit: 1 s"),
-        (KeyboardInterrupt(), "interrupted"),
-        (MemoryError(), "memory limit"),
-    ],
+@cases(
+    "failure, reason",
+    (LimitReached("time limit: 1 s"), "time limit: 1 s"),
+    (KeyboardInterrupt(), "interrupted"),
+    (MemoryError(), "memory limit"),
 )
 @pytest.mark.parametrize("calls", [0, 1, 3])
 def test_every_failure_is_an_answer(
@@ -134,17 +133,15 @@ def test_every_failure_is_an_answer(
     assert verdict.interrupted == isinstance(failure, KeyboardInterrupt)
 
 
-@pytest.mark.parametrize(
-    ("low", "high", "budget", "delta", "message"),
-    [
-        ("1", "2", "eps - 3/2", "0", "eps_prv must be >= 0"),
-        ("1", "2", "(eps - 3/2)^2 - 1/100000", "0", "eps_prv must be >= 0"),
-        ("1", "2", None, "eps - 3/2", "delta must be in [0, 1]"),
-        ("1", "2", None, "eps/2 + 1/100", "delta must be in [0, 1]"),
-        ("1", "2", "1/(eps - 3/2)^2", "0", "division by zero"),
-        ("1", "2", "1 + log(2 - eps)", "0", "logarithm"),
-        ("1", "2", "sqrt(3/2 - eps)", "0", "square root"),
-    ],
+@cases(
+    "low, high, budget, delta, message",
+    ("1", "2", "eps - 3/2", "0", "eps_prv must be >= 0"),
+    ("1", "2", "(eps - 3/2)^2 - 1/100000", "0", "eps_prv must be >= 0"),
+    ("1", "2", None, "eps - 3/2", "delta must be in [0, 1]"),
+    ("1", "2", None, "eps/2 + 1/100", "delta must be in [0, 1]"),
+    ("1", "2", "1/(eps - 3/2)^2", "0", "division by zero"),
+    ("1", "2", "1 + log(2 - eps)", "0", "logarithm"),
+    ("1", "2", "sqrt(3/2 - eps)", "0", "square root"),
 )
 def test_what_is_no_claim(
     low: str, high: str, budget: str | None, delta: str, message: str
@@ -208,15 +205,13 @@ if r >= 0 then out <- 1 else out <- 0 end
 _NUMBER = "input q in {0, 1}\noutput y in real\nadjacent linf 1\ny <- Lap(q, 1/eps)\n"
 
 
-@pytest.mark.parametrize(
-    ("text", "eps_prv", "delta"),
-    [
-        (_SAME.format(domain="{0, 1}"), "{}", "0"),
-        (_SAME.format(domain="{0, 1}"), "1", "{}"),
-        (_SAME.format(domain="real 0..1"), "{}", "0"),
-        (_SAME.format(domain="real 0..1"), "1", "{}"),
-        (_NUMBER, "eps", "{}"),
-    ],
+@cases(
+    "text, eps_prv, delta",
+    (_SAME.format(domain="{0, 1}"), "{}", "0"),
+    (_SAME.format(domain="{0, 1}"), "1", "{}"),
+    (_SAME.format(domain="real 0..1"), "{}", "0"),
+    (_SAME.format(domain="real 0..1"), "1", "{}"),
+    (_NUMBER, "eps", "{}"),
 )
 def test_nobody_is_private_below_0(
     text: str, eps_prv: str, delta: str, monkeypatch: pytest.MonkeyPatch
@@ -245,13 +240,7 @@ _WHOLE = """input q in 0..2
 output o in 0..2
 adjacent linf 1
 x <- DLap(q, 1 / eps)
-if x <= -1 then
-    o <- 0
-elif x <= 1 then
-    o <- 1
-else
-    o <- 2
-end
+if x <= -1 then o <- 0 elif x <= 1 then o <- 1 else o <- 2 end
 """
 _CHOICE = """input q in 0..1
 output o in 0..1

@@ -19,6 +19,7 @@ from dipapprox.language.core import Program
 from dipapprox.pairs.products import source as products
 from dipapprox.pairs.products.measures import PairAtoms, ProductAtoms, atoms_of, envelope
 from dipapprox.privacy.options import Engine
+from tests.cases import cases
 from tests.texts import text_of
 
 HALF = Fraction(1, 2)
@@ -165,15 +166,13 @@ def test_distributions_that_are_too_long_say_so() -> None:
     assert found.reason == "more than 4096 outputs"
 
 
-@pytest.mark.parametrize(
-    ("text", "size", "budget", "answer"),
-    [
-        (RESPONSES, 20, 20, Answer.DP),
-        (RESPONSES, 20, 19, Answer.NOT_DP),
-        (RESPONSES, 5, 5, Answer.DP),
-        (QUERIES.replace("i - 1", "1"), 12, 3, Answer.DP),
-        (QUERIES.replace("i - 1", "1"), 12, 1, Answer.NOT_DP),
-    ],
+@cases(
+    "text, size, budget, answer",
+    (RESPONSES, 20, 20, Answer.DP),
+    (RESPONSES, 20, 19, Answer.NOT_DP),
+    (RESPONSES, 5, 5, Answer.DP),
+    (QUERIES.replace("i - 1", "1"), 12, 3, Answer.DP),
+    (QUERIES.replace("i - 1", "1"), 12, 1, Answer.NOT_DP),
 )
 def test_pure_privacy_of_a_product_is_decided_for_all_eps(
     text: str, size: int, budget: int, answer: Answer

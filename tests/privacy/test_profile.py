@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import dipapprox
 from dipapprox import LeastDelta, LeastEpsPrv, Limits, Options, Program, UserError
 from dipapprox.privacy.profiles.details import ListedDetails
+from tests.cases import cases
 from tests.texts import text_of
 
 HALF = Fraction(1, 2)
@@ -50,20 +51,18 @@ def close(found: LeastEpsPrv, published: str) -> bool:
 # --- closed forms and published values -----------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("name", "size", "published"),
-    [  # specification section 7.6, column "max ε₀"
-        ("svt_gauss", 2, "0.20474283335581808519"),  # section 10, item 1
-        ("svt_gauss", 5, "0.44193"),
-        ("svt_gauss", 7, "0.54795"),
-        ("svt_gauss_ge", 5, "0.42848"),
-        ("svt_laplace", 2, "0.19940"),
-        ("svt_mix1", 2, "0.20581"),
-        ("svt_mix2_ge", 2, "0.19939"),
-        ("noisy_max_gauss", 2, "0.14109757741874310465"),  # section 10, item 4
-        ("noisy_min_gauss", 4, "0.25740"),
-        ("noisy_max_laplace", 3, "0.37299"),
-    ],
+@cases(
+    "name, size, published",  # specification section 7.6, column "max ε₀"
+    ("svt_gauss", 2, "0.20474283335581808519"),  # section 10, item 1
+    ("svt_gauss", 5, "0.44193"),
+    ("svt_gauss", 7, "0.54795"),
+    ("svt_gauss_ge", 5, "0.42848"),
+    ("svt_laplace", 2, "0.19940"),
+    ("svt_mix1", 2, "0.20581"),
+    ("svt_mix2_ge", 2, "0.19939"),
+    ("noisy_max_gauss", 2, "0.14109757741874310465"),  # section 10, item 4
+    ("noisy_min_gauss", 4, "0.25740"),
+    ("noisy_max_laplace", 3, "0.37299"),
 )
 def test_pure_privacy(name: str, size: int, published: str) -> None:
     found = least_eps_prv(program(name, N=size), HALF, Fraction(0))

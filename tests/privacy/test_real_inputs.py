@@ -16,6 +16,7 @@ from scipy.special import ndtr
 from dipapprox import Answer, SourceError, UserError, calibrate, parse, profile, verify
 from dipapprox.privacy.options import Options
 from dipapprox.proofs.budget_verdict import most_of
+from tests.cases import cases
 from tests.moved_noise import gaussian, laplace
 from tests.thorough import examples, part
 
@@ -138,15 +139,13 @@ def test_published_numbers_of_all_real_inputs() -> None:
 
 
 @pytest.mark.parametrize("noise", part(["Gauss", "Lap", "LapPlus"], 2))
-@pytest.mark.parametrize(
+@cases(
     "guard",
-    [
-        "x >= q[1] + q[2]",
-        "q[1] - q[2] + x >= 0",
-        "x >= 0 and x <= q[1]",
-        "x >= q[1] and x <= q[2] + 2",
-        "x >= k and x + y >= q[1]",
-    ],
+    "x >= q[1] + q[2]",
+    "q[1] - q[2] + x >= 0",
+    "x >= 0 and x <= q[1]",
+    "x >= q[1] and x <= q[2] + 2",
+    "x >= k and x + y >= q[1]",
 )
 def test_samples_may_be_compared_with_anything(noise: str, guard: str) -> None:
     """One sample with a constant and inputs, with several inputs, with finite ones beside."""
@@ -207,9 +206,12 @@ _GAUSS = "input q[{n}] in real 0..1\noutput y[{n}] in real\nadjacent {rule}\n" +
 )
 
 
-@pytest.mark.parametrize(
-    ("n", "rule", "shift"),
-    [(1, "linf 1", 1.0), (2, "linf 1", 2**0.5), (2, "l1 1/2", 0.5), (3, "l0 2", 2**0.5)],
+@cases(
+    "n, rule, shift",
+    (1, "linf 1", 1.0),
+    (2, "linf 1", 2**0.5),
+    (2, "l1 1/2", 0.5),
+    (3, "l0 2", 2**0.5),
 )
 def test_gaussian_mechanisms_depend_on_the_largest_norm(n: int, rule: str, shift: float) -> None:
     program = parse(_GAUSS.format(n=n, rule=rule))
@@ -286,14 +288,12 @@ _LOG_DENSITIES: dict[str, Callable[[NDArray[np.float64]], Any]] = {
 }
 
 
-@pytest.mark.parametrize(
-    ("noise", "means", "published", "changes"),
-    [
-        (("Lap", "Lap"), ("q[1]", "q[1] + q[2]"), ("a", "b"), [(1, 2), (1, 0), (1, 1), (0, 1)]),
-        (("Lap", "Gauss"), ("q[1]", "q[2]/2"), ("a", "a + b"), [(1, 0.5), (0, 0.5), (0.5, -0.5)]),
-        (("Gumbel", "Logistic"), ("q[1]", "2*q[2]"), ("a", "b - a"), [(1, 2), (-1, 2), (-0.5, 1)]),
-        (("Gumbel", "Gumbel"), ("q[1]", "q[2]"), ("a", "b"), [(1, 1), (-1, 1), (-1, -1), (1, 0)]),
-    ],
+@cases(
+    "noise, means, published, changes",
+    (("Lap", "Lap"), ("q[1]", "q[1] + q[2]"), ("a", "b"), [(1, 2), (1, 0), (1, 1), (0, 1)]),
+    (("Lap", "Gauss"), ("q[1]", "q[2]/2"), ("a", "a + b"), [(1, 0.5), (0, 0.5), (0.5, -0.5)]),
+    (("Gumbel", "Logistic"), ("q[1]", "2*q[2]"), ("a", "b - a"), [(1, 2), (-1, 2), (-0.5, 1)]),
+    (("Gumbel", "Gumbel"), ("q[1]", "q[2]"), ("a", "b"), [(1, 1), (-1, 1), (-1, -1), (1, 0)]),
 )
 def test_several_numbers_are_largest_where_inputs_move_all_furthest(
     noise: tuple[str, str],
@@ -334,15 +334,13 @@ def test_what_guards_are_made_of_need_not_tell_inputs_apart(rule: str, beside: i
     assert float(least) == pytest.approx(1 + 2 * log(0.9))
 
 
-@pytest.mark.parametrize(
-    ("ends", "scale", "reason"),
-    [
-        ("0..1e400", "1", "beyond 2"),
-        ("-1e200..1e200", "1", "beyond 2"),
-        ("1e-300..2e-300", "1", "None"),  # 0: thresholds of one number have a small budget
-        ("0..1e30", "1", "scales of noise"),
-        ("0..1", "1e400", "None"),
-    ],
+@cases(
+    "ends, scale, reason",
+    ("0..1e400", "1", "beyond 2"),
+    ("-1e200..1e200", "1", "beyond 2"),
+    ("1e-300..2e-300", "1", "None"),  # 0: thresholds of one number have a small budget
+    ("0..1e30", "1", "scales of noise"),
+    ("0..1", "1e400", "None"),
 )
 def test_what_doubles_do_not_hold_all_samples_tell(ends: str, scale: str, reason: str) -> None:
     text = f"""input q in real {ends}
@@ -378,9 +376,7 @@ y <- clamp(Lap(q, 1/eps), 0, 2)
 """
 
 
-@pytest.mark.parametrize(
-    ("text", "budget"), [(TWO_NUMBERS, Fraction(3, 2)), (CLAMPED_NUMBER, Fraction(1))]
-)
+@cases("text, budget", (TWO_NUMBERS, Fraction(3, 2)), (CLAMPED_NUMBER, Fraction(1)))
 def test_numbers_that_no_vertex_stands_for_have_a_budget_and_pairs_that_demand_it(
     text: str, budget: Fraction
 ) -> None:

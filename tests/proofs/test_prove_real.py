@@ -18,6 +18,7 @@ from dipapprox.proof_steps.machines import number_json
 from dipapprox.proofs.proof import Proof
 from dipapprox.proofs.prove_real import IMPOSSIBLE, prove_real
 from dipapprox.replays.result import Outcome
+from tests.cases import cases
 from tests.kernel.test_potentials import file_of
 from tests.texts import text_of
 
@@ -36,28 +37,26 @@ def prove_text(text: str, **parameters: int) -> Proof:
     return prove_real(elaborate(parse(text), exact, "program"), Limits())
 
 
-@pytest.mark.parametrize(
-    ("path", "parameters", "budget"),
-    [
-        ("svt_laplace", {"N": 2}, "1/2"),  # the queries alone: 2 * 1/4
-        ("svt_laplace", {"N": 5}, "1"),
-        ("svt_laplace_ge", {"N": 4}, "1"),
-        ("noisy_max_laplace", {"N": 3}, "1"),
-        ("noisy_min_laplace", {"N": 3}, "1"),
-        ("m_range_laplace", {}, "3/8"),
-        ("k_min_max_laplace", {}, "1/2"),
-        ("svt_geometric", {"N": 2}, "1/2"),
-        ("geometric_mechanism", {}, "1"),
-        ("svt_mix2", {"N": 4}, "1"),
-        ("literature/noisy_max_exponential", {}, "1"),
-        ("literature/noisy_max_value", {}, "5/2"),  # every mean moves alike: 5 * 1/2
-        ("literature/sparse_vector", {"N": 6, "c": 2}, "3/4"),  # the queries alone: 6 * 1/8
-        ("literature/sparse_vector_constant_noise", {}, "7/4"),  # 1/4 + 2 * 3/4
-        ("literature/sparse_vector_fresh_threshold", {}, "1"),
-        ("literature/sparse_vector_without_limit", {}, "5/2"),  # N/2
-        ("literature/noisy_histogram", {"N": 2}, "1"),
-        ("literature/laplace_parallel", {"K": 4}, "4"),  # each of 4 answers loses 1 on the same ray
-    ],
+@cases(
+    "path, parameters, budget",
+    ("svt_laplace", {"N": 2}, "1/2"),  # the queries alone: 2 * 1/4
+    ("svt_laplace", {"N": 5}, "1"),
+    ("svt_laplace_ge", {"N": 4}, "1"),
+    ("noisy_max_laplace", {"N": 3}, "1"),
+    ("noisy_min_laplace", {"N": 3}, "1"),
+    ("m_range_laplace", {}, "3/8"),
+    ("k_min_max_laplace", {}, "1/2"),
+    ("svt_geometric", {"N": 2}, "1/2"),
+    ("geometric_mechanism", {}, "1"),
+    ("svt_mix2", {"N": 4}, "1"),
+    ("literature/noisy_max_exponential", {}, "1"),
+    ("literature/noisy_max_value", {}, "5/2"),  # every mean moves alike: 5 * 1/2
+    ("literature/sparse_vector", {"N": 6, "c": 2}, "3/4"),  # the queries alone: 6 * 1/8
+    ("literature/sparse_vector_constant_noise", {}, "7/4"),  # 1/4 + 2 * 3/4
+    ("literature/sparse_vector_fresh_threshold", {}, "1"),
+    ("literature/sparse_vector_without_limit", {}, "5/2"),  # N/2
+    ("literature/noisy_histogram", {"N": 2}, "1"),
+    ("literature/laplace_parallel", {"K": 4}, "4"),  # each of 4 answers loses 1 on the same ray,
 )
 def test_known_budgets(path: str, parameters: dict[str, int], budget: str) -> None:
     proof = prove(path, **parameters)
@@ -83,22 +82,20 @@ EQUALITY = text_of("proofs/prove_real-1")
 """With samples in the place of inputs the branch would be dropped, and nothing lost."""
 
 
-@pytest.mark.parametrize(
-    ("program", "words"),
-    [
-        ("svt_gauss", "'profile' gives its delta"),
-        ("noisy_max_gauss", "'profile' gives its delta"),
-        ("svt_discrete_gauss", "'profile' gives its delta"),
-        ("literature/sparse_vector_without_noise", "becomes impossible at adjacent inputs"),
-        ("literature/noisy_histogram_wrong_scale", "line 15: the scale is no multiple of 1/eps"),
-        (PUBLISHED.replace("NOISE", "LapPlus"), "an output becomes impossible"),
-        (PUBLISHED.replace("NOISE", "LapMinus"), "an output becomes impossible"),
-        (PUBLISHED.replace("NOISE", "Gauss"), "line 5: Gaussian noise"),
-        (
-            PUBLISHED.replace("NOISE", "LapPlus").replace("<- x", "<- x + Gauss(q, 1 / eps)"),
-            "line 6: Gaussian noise",
-        ),
-    ],
+@cases(
+    "program, words",
+    ("svt_gauss", "'profile' gives its delta"),
+    ("noisy_max_gauss", "'profile' gives its delta"),
+    ("svt_discrete_gauss", "'profile' gives its delta"),
+    ("literature/sparse_vector_without_noise", "becomes impossible at adjacent inputs"),
+    ("literature/noisy_histogram_wrong_scale", "line 15: the scale is no multiple of 1/eps"),
+    (PUBLISHED.replace("NOISE", "LapPlus"), "an output becomes impossible"),
+    (PUBLISHED.replace("NOISE", "LapMinus"), "an output becomes impossible"),
+    (PUBLISHED.replace("NOISE", "Gauss"), "line 5: Gaussian noise"),
+    (
+        PUBLISHED.replace("NOISE", "LapPlus").replace("<- x", "<- x + Gauss(q, 1 / eps)"),
+        "line 6: Gaussian noise",
+    ),
 )
 def test_no_budget(program: str, words: str) -> None:
     proof = prove_text(program) if "\n" in program else prove(program, N=2)
@@ -108,15 +105,13 @@ def test_no_budget(program: str, words: str) -> None:
         confirm(proof)
 
 
-@pytest.mark.parametrize(
-    ("program", "reason"),
-    [
-        ("exponential_mechanism", "line 18: finite noise depends on inputs, which may be any"),
-        ("literature/randomised_response", "line 13: finite noise depends on inputs"),
-        ("literature/truncated_geometric", "line 19: inputs are compared without noise"),
-        ("random_stopping", "the input 'good[1]' has named values"),
-        (EQUALITY, "value of the input 'q' is needed"),
-    ],
+@cases(
+    "program, reason",
+    ("exponential_mechanism", "line 18: finite noise depends on inputs, which may be any"),
+    ("literature/randomised_response", "line 13: finite noise depends on inputs"),
+    ("literature/truncated_geometric", "line 19: inputs are compared without noise"),
+    ("random_stopping", "the input 'good[1]' has named values"),
+    (EQUALITY, "value of the input 'q' is needed"),
 )
 def test_programs_that_need_the_value_of_an_input(program: str, reason: str) -> None:
     proof = prove_text(program) if "\n" in program else prove(program)
@@ -127,18 +122,16 @@ def test_programs_that_need_the_value_of_an_input(program: str, reason: str) -> 
 COUNTS = text_of("proofs/prove_real-3")
 
 
-@pytest.mark.parametrize(
-    ("adjacency", "answer", "budget"),
-    [
-        ("adjacent linf 1", Answer.DP, "3"),
-        ("adjacent linf 2/3", Answer.DP, "2"),
-        ("adjacent l1 1", Answer.DP, "1"),
-        ("adjacent l1 5/2", Answer.DP, "5/2"),
-        ("adjacent increasing 1", Answer.DP, "3"),
-        ("adjacent linf 0", Answer.DP, "0"),
-        ("adjacent l0 1", Answer.NOT_DP, "1"),
-        ("adjacent all", Answer.NOT_DP, "1"),
-    ],
+@cases(
+    "adjacency, answer, budget",
+    ("adjacent linf 1", Answer.DP, "3"),
+    ("adjacent linf 2/3", Answer.DP, "2"),
+    ("adjacent l1 1", Answer.DP, "1"),
+    ("adjacent l1 5/2", Answer.DP, "5/2"),
+    ("adjacent increasing 1", Answer.DP, "3"),
+    ("adjacent linf 0", Answer.DP, "0"),
+    ("adjacent l0 1", Answer.NOT_DP, "1"),
+    ("adjacent all", Answer.NOT_DP, "1"),
 )
 def test_adjacencies(adjacency: str, answer: Answer, budget: str) -> None:
     proof = prove_text(COUNTS.replace("adjacent linf 1", adjacency))
@@ -150,59 +143,55 @@ def test_adjacencies(adjacency: str, answer: Answer, budget: str) -> None:
 BOUNDED = "input q[{n}] in real {domain}\noutput out in 0..{n}\nadjacent {adjacency}\nout <- 0\n"
 
 
-@pytest.mark.parametrize(
-    ("body", "domain", "adjacency", "lower", "upper"),
-    [
-        ("r <- Lap(q[1], 1/eps)\nif r >= 0 then out <- 1 end\n", "0..1", "linf 1", "1", "1"),
-        ("r <- Lap(q[1], 1/eps)\nif r >= 0 then out <- 1 end\n", "0..1/2", "linf 1", "1/2", "1/2"),
-        ("r <- Lap(q[1], 1/eps)\nif r >= 5 then out <- 1 end\n", "0..3", "linf 1", "1", "1"),
-        ("r <- Lap(q[1] - q[2], 1/eps)\nif r >= 0 then out <- 1 end\n", "0..1", "l1 1", "1", "1"),
-        ("r <- Lap(q[1] - q[2], 1/eps)\nif r >= 0 then out <- 1 end\n", "0..1", "linf 1", "2", "2"),
-        (
-            "t <- Lap(0, 2/eps)\nr <- Lap(q[1], 4/eps)\ns <- Lap(q[2], 4/eps)\n"
-            "if r >= t then out <- 1 elif s >= t then out <- 2 end\n",
-            "0..1",
-            "linf 1",
-            "1/2",
-            None,
-        ),
-        (
-            "r <- DLap(q[1], 1/eps)\ns <- DLap(q[2], 2/eps)\n"
-            "if r < s then out <- 1 elif r > 2 then out <- 2 end\n",
-            "0..3",
-            "linf 1",
-            "3/2",  # both come down from (3, 3)
-            None,
-        ),
-        (
-            "c <- choose {0: 1/3, 1: 2/3}\nr <- Lap(q[1] + c, 1/eps)\n"
-            "if r >= 5 then out <- 1 end\n",
-            "0..3",
-            "linf 1",
-            "1",
-            "1",
-        ),
-        # In the middle of the bounds noise decides; without it both outputs are certain.
-        ("r <- Lap(q[1], 1/eps)\nif r >= 1/2 then out <- 1 end\n", "0..1", "linf 1", "1", "1"),
-        ("r <- Lap(q[1], 1/eps)\nif r >= 1 then out <- 1 end\n", "0..2", "l1 2", "2", "2"),
-        ("r <- Lap(q[1], 1/eps)\nif r >= 1 then out <- 1 end\n", "0..2", "l0 1", "2", "2"),
-        (
-            "r <- Lap(q[1], 1/eps)\ns <- Lap(q[2], 2/eps)\nif r >= 1/2 then out <- 1 end\n"
-            "if s < 1/2 then out <- out + 1 end\n",
-            "0..1",
-            "decreasing 1",
-            "1",  # (1, 1) against (0, 0): out = 0 loses 1 - 1/2, and out = 2 as much
-            None,
-        ),
-        (
-            "c <- choose {0: 1/3, 1: 2/3}\nr <- Lap(q[1] + c, 1/eps)\n"
-            "if r >= 1 then out <- 1 end\n",
-            "0..1/2",
-            "increasing 1",
-            "1/2",
-            "1/2",
-        ),
-    ],
+@cases(
+    "body, domain, adjacency, lower, upper",
+    ("r <- Lap(q[1], 1/eps)\nif r >= 0 then out <- 1 end\n", "0..1", "linf 1", "1", "1"),
+    ("r <- Lap(q[1], 1/eps)\nif r >= 0 then out <- 1 end\n", "0..1/2", "linf 1", "1/2", "1/2"),
+    ("r <- Lap(q[1], 1/eps)\nif r >= 5 then out <- 1 end\n", "0..3", "linf 1", "1", "1"),
+    ("r <- Lap(q[1] - q[2], 1/eps)\nif r >= 0 then out <- 1 end\n", "0..1", "l1 1", "1", "1"),
+    ("r <- Lap(q[1] - q[2], 1/eps)\nif r >= 0 then out <- 1 end\n", "0..1", "linf 1", "2", "2"),
+    (
+        "t <- Lap(0, 2/eps)\nr <- Lap(q[1], 4/eps)\ns <- Lap(q[2], 4/eps)\n"
+        "if r >= t then out <- 1 elif s >= t then out <- 2 end\n",
+        "0..1",
+        "linf 1",
+        "1/2",
+        None,
+    ),
+    (
+        "r <- DLap(q[1], 1/eps)\ns <- DLap(q[2], 2/eps)\n"
+        "if r < s then out <- 1 elif r > 2 then out <- 2 end\n",
+        "0..3",
+        "linf 1",
+        "3/2",  # both come down from (3, 3)
+        None,
+    ),
+    (
+        "c <- choose {0: 1/3, 1: 2/3}\nr <- Lap(q[1] + c, 1/eps)\nif r >= 5 then out <- 1 end\n",
+        "0..3",
+        "linf 1",
+        "1",
+        "1",
+    ),
+    # In the middle of the bounds noise decides; without it both outputs are certain.
+    ("r <- Lap(q[1], 1/eps)\nif r >= 1/2 then out <- 1 end\n", "0..1", "linf 1", "1", "1"),
+    ("r <- Lap(q[1], 1/eps)\nif r >= 1 then out <- 1 end\n", "0..2", "l1 2", "2", "2"),
+    ("r <- Lap(q[1], 1/eps)\nif r >= 1 then out <- 1 end\n", "0..2", "l0 1", "2", "2"),
+    (
+        "r <- Lap(q[1], 1/eps)\ns <- Lap(q[2], 2/eps)\nif r >= 1/2 then out <- 1 end\n"
+        "if s < 1/2 then out <- out + 1 end\n",
+        "0..1",
+        "decreasing 1",
+        "1",  # (1, 1) against (0, 0): out = 0 loses 1 - 1/2, and out = 2 as much
+        None,
+    ),
+    (
+        "c <- choose {0: 1/3, 1: 2/3}\nr <- Lap(q[1] + c, 1/eps)\nif r >= 1 then out <- 1 end\n",
+        "0..1/2",
+        "increasing 1",
+        "1/2",
+        "1/2",
+    ),
 )
 def test_between_bounds_two_inputs_lose(
     body: str, domain: str, adjacency: str, lower: str, upper: str | None
@@ -246,13 +235,11 @@ def test_inputs_that_bound_a_sample_make_outputs_likelier_by_a_factor() -> None:
 
 
 @pytest.mark.parametrize("adjacency", ["l0 1", "all"])
-@pytest.mark.parametrize(
-    ("other", "answer", "lower"),
-    [
-        ("s <- Lap(0, 1/eps)", Answer.DP, "1"),  # b is read by nothing
-        ("u <- Lap(b, 1/eps)\nv <- Lap(b, 1/eps)\ns <- u - v", Answer.UNKNOWN, "1"),  # but 1 serves
-        ("s <- Lap(b, 1/eps)", Answer.NOT_DP, "1"),  # for a change by 1
-    ],
+@cases(
+    "other, answer, lower",
+    ("s <- Lap(0, 1/eps)", Answer.DP, "1"),  # b is read by nothing
+    ("u <- Lap(b, 1/eps)\nv <- Lap(b, 1/eps)\ns <- u - v", Answer.UNKNOWN, "1"),  # but 1 serves
+    ("s <- Lap(b, 1/eps)", Answer.NOT_DP, "1"),  # for a change by 1,
 )
 def test_what_changes_without_bound_beside_an_input_between_bounds(
     adjacency: str, other: str, answer: Answer, lower: str
@@ -286,14 +273,12 @@ def test_an_atom_beside_a_density_that_becomes_impossible() -> None:
     confirm(proof)
 
 
-@pytest.mark.parametrize(
-    ("other", "lower", "upper"),
-    [
-        ("y <- 3", "1", "1"),  # whether y = 3 tells the branch, and nothing of q
-        ("y <- Lap(3, 1/eps)", "1", "1"),  # densities everywhere, but 3 is far from some inputs
-        ("y <- q", "0", None),  # what another q never gives
-        ("y <- q + 1", "0", None),
-    ],
+@cases(
+    "other, lower, upper",
+    ("y <- 3", "1", "1"),  # whether y = 3 tells the branch, and nothing of q
+    ("y <- Lap(3, 1/eps)", "1", "1"),  # densities everywhere, but 3 is far from some inputs
+    ("y <- q", "0", None),  # what another q never gives
+    ("y <- q + 1", "0", None),
 )
 def test_numbers_with_densities_are_told_from_atoms(
     other: str, lower: str, upper: str | None
@@ -307,17 +292,12 @@ def test_numbers_with_densities_are_told_from_atoms(
     assert proof.answer is (Answer.NOT_DP if upper is None else Answer.DP)
 
 
-@pytest.mark.parametrize(
-    ("body", "lower"),
-    [
-        ("y <- Lap(q, 1/eps)\n", "1"),
-        (
-            "r <- Lap(q, 2/eps)\nif r < 0 then y <- 0 elif r > 1 then y <- 1 else y <- r end\n",
-            "1/2",
-        ),
-        # What is published hides which of the two it is, but not far from 0.
-        ("r <- Lap(q, 1/eps)\ns <- Lap(-q, 1/eps)\nif r > s then y <- r else y <- s end", "1"),
-    ],
+@cases(
+    "body, lower",
+    ("y <- Lap(q, 1/eps)\n", "1"),
+    ("r <- Lap(q, 2/eps)\nif r < 0 then y <- 0 elif r > 1 then y <- 1 else y <- r end\n", "1/2"),
+    # What is published hides which of the two it is, but not far from 0.
+    ("r <- Lap(q, 1/eps)\ns <- Lap(-q, 1/eps)\nif r > s then y <- r else y <- s end", "1"),
 )
 def test_numbers_published_between_bounds(body: str, lower: str) -> None:
     proof = prove_text("input q in real 0..1\noutput y in real\nadjacent linf 1\n" + body)
@@ -347,13 +327,11 @@ ONE_SIDED = (
 )
 
 
-@pytest.mark.parametrize(
-    ("domain", "least", "inputs"),
-    [
-        (" -1..1", 0, "-1 against 0"),  # Pr[out = 0] is 1 - e^(-eps), then 0
-        (" 0..1", 1, "0 against 1"),
-        ("", 0, "-1 against 0"),
-    ],
+@cases(
+    "domain, least, inputs",
+    (" -1..1", 0, "-1 against 0"),  # Pr[out = 0] is 1 - e^(-eps), then 0
+    (" 0..1", 1, "0 against 1"),
+    ("", 0, "-1 against 0"),
 )
 def test_an_output_becomes_impossible(domain: str, least: int, inputs: str) -> None:
     proof = dipapprox.prove(dipapprox.parse(ONE_SIDED.format(domain=domain, least=least)))

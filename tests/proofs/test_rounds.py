@@ -27,6 +27,7 @@ from dipapprox.rounds.visible import END, Seen, tells_steps
 from tests.automata import examples
 from tests.automata.examples import automaton
 from tests.automata.random_automata import random_automaton
+from tests.cases import cases
 from tests.golden_text import check_answers, complaint
 from tests.schemas import check_schema, validator
 from tests.texts import text_of
@@ -89,34 +90,32 @@ end
 NAMED = "z <- Lap(0, 2 / eps)\n        publish q + z + 3"
 
 
-@pytest.mark.parametrize(
-    ("text", "lower", "upper"),
-    [
-        (SPARSE, "1", "1"),
-        (SPARSE.replace("linf 1", "linf 3/2"), "3/2", "3/2"),
-        (SPARSE.replace("Lap(q,", "Lap(2 * q + 5,"), "2", "2"),
-        (SPARSE.replace("r >= rT", "r - 1/2 >= rT + 7"), "1", "1"),
-        (SPARSE.replace("c = 1", "c = 3"), "1", "1"),
-        (SPARSE.replace("Lap(q,", "Lap(0,").replace("r >= rT", "q + r >= rT"), "1", "1"),
-        (SPARSE.replace("Lap(q,", "Lap(0,").replace("r >= rT", "2 * q + r > 3 + rT"), "2", "2"),
-        (
-            SPARSE.replace("r <- Lap(q, 4 * c / eps)", "").replace(
-                "r >= rT", "q + Lap(0, 4 * c / eps) >= rT"
-            ),
-            "1",
-            "1",
+@cases(
+    "text, lower, upper",
+    (SPARSE, "1", "1"),
+    (SPARSE.replace("linf 1", "linf 3/2"), "3/2", "3/2"),
+    (SPARSE.replace("Lap(q,", "Lap(2 * q + 5,"), "2", "2"),
+    (SPARSE.replace("r >= rT", "r - 1/2 >= rT + 7"), "1", "1"),
+    (SPARSE.replace("c = 1", "c = 3"), "1", "1"),
+    (SPARSE.replace("Lap(q,", "Lap(0,").replace("r >= rT", "q + r >= rT"), "1", "1"),
+    (SPARSE.replace("Lap(q,", "Lap(0,").replace("r >= rT", "2 * q + r > 3 + rT"), "2", "2"),
+    (
+        SPARSE.replace("r <- Lap(q, 4 * c / eps)", "").replace(
+            "r >= rT", "q + Lap(0, 4 * c / eps) >= rT"
         ),
-        (NUMERIC, "3/2", "3/2"),
-        (LATE, "1", "1"),
-        (NUMERIC.replace("Lap(q, 2 / eps)", "q + Lap(1, 2 / eps)"), "3/2", "3/2"),
-        (NUMERIC.replace("publish Lap(q, 2 / eps)", NAMED), "3/2", "3/2"),
-        (RANGE, "1", "1"),
-        (SPARSE.replace("linf 1", "increasing 1"), "3/4", "3/4"),
-        (SPARSE.replace("linf 1", "decreasing 1"), "1/4", "1/4"),
-        (SPARSE.replace("linf 1", "l1 1"), "0", "1"),
-        (SPARSE.replace("in real", "in real 0..5"), "0", "1"),
-        (SPARSE.replace("rT <- Lap(0, 2 / eps)\n", "").replace("r >= rT", "r >= 0"), "1/2", None),
-    ],
+        "1",
+        "1",
+    ),
+    (NUMERIC, "3/2", "3/2"),
+    (LATE, "1", "1"),
+    (NUMERIC.replace("Lap(q, 2 / eps)", "q + Lap(1, 2 / eps)"), "3/2", "3/2"),
+    (NUMERIC.replace("publish Lap(q, 2 / eps)", NAMED), "3/2", "3/2"),
+    (RANGE, "1", "1"),
+    (SPARSE.replace("linf 1", "increasing 1"), "3/4", "3/4"),
+    (SPARSE.replace("linf 1", "decreasing 1"), "1/4", "1/4"),
+    (SPARSE.replace("linf 1", "l1 1"), "0", "1"),
+    (SPARSE.replace("in real", "in real 0..5"), "0", "1"),
+    (SPARSE.replace("rT <- Lap(0, 2 / eps)\n", "").replace("r >= rT", "r >= 0"), "1/2", None),
 )
 def test_streams(text: str, lower: str, upper: str | None) -> None:
     proof = of_text(text)
@@ -129,13 +128,11 @@ def test_streams(text: str, lower: str, upper: str | None) -> None:
     assert below.answer is (Answer.NOT_DP if proof.is_exact else Answer.UNKNOWN)
 
 
-@pytest.mark.parametrize(
-    ("domain", "noise", "upper"),
-    [
-        ("real -1/3..1/3", "Lap", "2/3"),
-        ("real 0..1/2", "DLap", "0"),
-        ("real 1/2..5/2", "DLap", "1"),
-    ],
+@cases(
+    "domain, noise, upper",
+    ("real -1/3..1/3", "Lap", "2/3"),
+    ("real 0..1/2", "DLap", "0"),
+    ("real 1/2..5/2", "DLap", "1"),
 )
 def test_inputs_change_by_no_more_than_their_bounds_allow(
     domain: str, noise: str, upper: str
@@ -220,15 +217,13 @@ def is_told(
 SEEN = ((), ("a",), ("b",), ("c",), ("c", "exit"))
 
 
-@pytest.mark.parametrize(
-    ("run", "cycles", "told"),
-    [
-        ((1, 3), (), True),
-        ((1, 3, 3), (range(1, 2),), True),
-        ((2, 4), (), True),
-        ((2,), (), True),
-        ((1, 3), (range(1),), False),  # it does not lead back
-    ],
+@cases(
+    "run, cycles, told",
+    ((1, 3), (), True),
+    ((1, 3, 3), (range(1, 2),), True),
+    ((2, 4), (), True),
+    ((2,), (), True),
+    ((1, 3), (range(1),), False),  # it does not lead back,
 )
 def test_runs_are_told_where_no_step_is_silent(
     run: tuple[int, ...], cycles: tuple[range, ...], told: bool
@@ -351,14 +346,12 @@ def test_large_automata_have_short_proofs_of_their_least_budget(text: str, least
     assert len(json.dumps(proved.written.steps)) < 60_000
 
 
-@pytest.mark.parametrize(
-    ("text", "code"),
-    [
-        (examples.DISCLOSING, "DC"),
-        (examples.NUM_RANGE_1, "PV"),
-        (examples.LEAKING_CYCLE, "LC"),
-        (examples.TWO_RANGE_1, "LP"),
-    ],
+@cases(
+    "text, code",
+    (examples.DISCLOSING, "DC"),
+    (examples.NUM_RANGE_1, "PV"),
+    (examples.LEAKING_CYCLE, "LC"),
+    (examples.TWO_RANGE_1, "LP"),
 )
 def test_structures_are_said_in_words_and_drawn(text: str, code: str) -> None:
     proof = dipapprox.prove(automaton(text))

@@ -28,6 +28,7 @@ from dipapprox.proofs.proof import Proof
 from dipapprox.proofs.prove_real import prove_real
 from dipapprox.proofs.worst_change import CostOfChanges
 from dipapprox.questions.verify import Verify
+from tests.cases import cases
 from tests.texts import text_of
 from tests.thorough import examples
 
@@ -157,20 +158,18 @@ def verified(text: str, eps: str, eps_prv: str, delta: str, pairs: str = "all") 
     return found
 
 
-@pytest.mark.parametrize(
-    ("eps", "eps_prv", "delta", "answer"),
-    [
-        ("1/2..1", "eps", "0", Answer.DP),
-        ("1/2..1", "eps/5", "eps/10", Answer.DP),  # nothing is left over
-        ("1/2..1", "eps/6", "0", Answer.UNKNOWN),
-        ("1/2..1", "1/5", "0", Answer.DP),
-        ("1/2..1", "19/100", "0", Answer.UNKNOWN),
-        ("1/2..1", "log(1 + eps)", "0", Answer.DP),
-        ("1/2..1", "eps/10 + delta/10", "1/100", Answer.UNKNOWN),
-        ("1", "sqrt(eps)/4", "exp(-3)", Answer.DP),
-        ("1", "sqrt(eps)/6", "exp(-3)", Answer.DP),  # as randomised response with 1/5: 0.018
-        ("1", "sqrt(eps)/6", "exp(-5)", Answer.UNKNOWN),
-    ],
+@cases(
+    "eps, eps_prv, delta, answer",
+    ("1/2..1", "eps", "0", Answer.DP),
+    ("1/2..1", "eps/5", "eps/10", Answer.DP),  # nothing is left over
+    ("1/2..1", "eps/6", "0", Answer.UNKNOWN),
+    ("1/2..1", "1/5", "0", Answer.DP),
+    ("1/2..1", "19/100", "0", Answer.UNKNOWN),
+    ("1/2..1", "log(1 + eps)", "0", Answer.DP),
+    ("1/2..1", "eps/10 + delta/10", "1/100", Answer.UNKNOWN),
+    ("1", "sqrt(eps)/4", "exp(-3)", Answer.DP),
+    ("1", "sqrt(eps)/6", "exp(-3)", Answer.DP),  # as randomised response with 1/5: 0.018
+    ("1", "sqrt(eps)/6", "exp(-5)", Answer.UNKNOWN),
 )
 def test_claims_that_vary_with_eps(eps: str, eps_prv: str, delta: str, answer: Answer) -> None:
     found = dipapprox.verify(dipapprox.parse(COMPARED), eps=eps, eps_prv=eps_prv, delta=delta)
@@ -259,16 +258,14 @@ Row = tuple[Fraction, ...]
 NEARLY = Fraction(19, 20)
 
 
-@pytest.mark.parametrize(
-    ("path", "parameters"),
-    [
-        ("svt_laplace", {"N": 2}),
-        ("m_range_laplace", {}),
-        ("k_min_max_laplace", {}),
-        ("svt_geometric", {"N": 2}),
-        ("svt_laplace_leaky_4", {"N": 2}),
-        ("literature/noisy_max_exponential", {"N": 3}),
-    ],
+@cases(
+    "path, parameters",
+    ("svt_laplace", {"N": 2}),
+    ("m_range_laplace", {}),
+    ("k_min_max_laplace", {}),
+    ("svt_geometric", {"N": 2}),
+    ("svt_laplace_leaky_4", {"N": 2}),
+    ("literature/noisy_max_exponential", {"N": 3}),
 )
 def test_budgets_hold_on_small_domains(path: str, parameters: dict[str, int]) -> None:
     program = parse(text_of(path), parameters, widen="-1..1" if len(parameters) else None)
@@ -289,15 +286,13 @@ def along(proof: Proof, steps: int) -> list[tuple[Row, Row]]:
     return list(pairwise(rows))
 
 
-@pytest.mark.parametrize(
-    ("path", "parameters"),
-    [
-        ("svt_laplace", {"N": 2}),
-        ("noisy_max_laplace", {"N": 3}),
-        ("svt_geometric", {"N": 3}),
-        ("literature/laplace_parallel", {"K": 3}),
-        ("literature/noisy_histogram", {"N": 2}),
-    ],
+@cases(
+    "path, parameters",
+    ("svt_laplace", {"N": 2}),
+    ("noisy_max_laplace", {"N": 3}),
+    ("svt_geometric", {"N": 3}),
+    ("literature/laplace_parallel", {"K": 3}),
+    ("literature/noisy_histogram", {"N": 2}),
 )
 def test_rays_lose_nearly_the_budget(path: str, parameters: dict[str, int]) -> None:
     program = parse(text_of(path), parameters, widen="-60..60")

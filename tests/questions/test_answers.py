@@ -19,6 +19,7 @@ from dipapprox.errors import SourceError
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.verdict import Answer
 from dipapprox.questions.claims import ClaimOutcome, claims_in, read_claims, try_claim
+from tests.cases import cases
 from tests.cli.running import run_json
 from tests.privacy.test_charts import ABOVE
 
@@ -125,17 +126,15 @@ end
 """At ε = 1 it needs 0.6824: log((w + v/2) / (w e^-1 + v/2 e^-1/2)), the weights w and v."""
 
 
-@pytest.mark.parametrize(
-    ("text", "eps", "eps_prv", "answer"),
-    [
-        (ABOVE, "1/2..1", "eps", Answer.DP),
-        (ABOVE, "1/2..1", "0.999 * eps", Answer.NOT_DP),
-        (CONSTANT, "1/2..1", "eps", Answer.DP),
-        (CONSTANT, "1/2..1", "eps / 20", Answer.NOT_DP),
-        (WEIGHTS, "1/2..1", "eps", Answer.DP),
-        (WEIGHTS, "1/2..1", "0.999 * eps", Answer.UNKNOWN),
-        (WEIGHTS, "1/2..1", "0.68 * eps", Answer.NOT_DP),
-    ],
+@cases(
+    "text, eps, eps_prv, answer",
+    (ABOVE, "1/2..1", "eps", Answer.DP),
+    (ABOVE, "1/2..1", "0.999 * eps", Answer.NOT_DP),
+    (CONSTANT, "1/2..1", "eps", Answer.DP),
+    (CONSTANT, "1/2..1", "eps / 20", Answer.NOT_DP),
+    (WEIGHTS, "1/2..1", "eps", Answer.DP),
+    (WEIGHTS, "1/2..1", "0.999 * eps", Answer.UNKNOWN),
+    (WEIGHTS, "1/2..1", "0.68 * eps", Answer.NOT_DP),
 )
 def test_claims_about_intervals(text: str, eps: str, eps_prv: str, answer: Answer) -> None:
     found = dipapprox.verify(dipapprox.parse(text), eps=eps, eps_prv=eps_prv, delta=0)
@@ -144,9 +143,7 @@ def test_claims_about_intervals(text: str, eps: str, eps_prv: str, answer: Answe
         assert [end.by for end in found.why()] == ["least budget"]
 
 
-@pytest.mark.parametrize(
-    ("budget", "answer"), [("1", Answer.DP), ("1.001", Answer.DP), ("1/20", Answer.NOT_DP)]
-)
+@cases("budget, answer", ("1", Answer.DP), ("1.001", Answer.DP), ("1/20", Answer.NOT_DP))
 def test_decisions_where_nothing_has_a_closed_form(budget: str, answer: Answer) -> None:
     found = dipapprox.decide(dipapprox.parse(CONSTANT), budget=budget)
     assert found.answer is answer
@@ -201,29 +198,32 @@ def test_what_follows_a_statement_is_shown() -> None:
     assert error.value.render().startswith("noisy.dpg:2:13:")
 
 
-@pytest.mark.parametrize(
+@cases(
     "line",
-    ["The claim: none", "Claims of the paper", "clamp: q", "decode: q", "prove DP in steps", "—:"],
+    "The claim: none",
+    "Claims of the paper",
+    "clamp: q",
+    "decode: q",
+    "prove DP in steps",
+    "—:",
 )
 def test_prose_is_no_claim(line: str) -> None:
     assert read_claims(f"# {line}", "noisy.dpg") == ()
     assert read_claims(line, "noisy.py", docstring=True) == ()
 
 
-@pytest.mark.parametrize(
-    ("line", "outcome", "message"),
-    [
-        ("claim: DP at eps = 1, delta = 0", ClaimOutcome.HOLDS, ""),
-        ("claim: Not_DP at eps = 1, delta = 0", ClaimOutcome.FALSE, "DP: noisy: the claim holds"),
-        ("claim: DP at eps = 1, delta = 0, b = 1/2", ClaimOutcome.FALSE, "Witness"),
-        ("claim: DP at eps = 1, delta = 0, N = 1", ClaimOutcome.ERROR, "no parameter 'N'"),
-        ("claim: refused at eps = 1, delta = 0, N = 1", ClaimOutcome.ERROR, "no parameter 'N'"),
-        ("claim: refused at eps = 1, delta = 0, pairs = 5~6", ClaimOutcome.HOLDS, ""),
-        ("claim: least budget 2 for real inputs at b = 1/2", ClaimOutcome.HOLDS, ""),
-        ("claim: least budget 1 for real inputs at b = 1/2", ClaimOutcome.FALSE, "at least 2"),
-        ("claim: least budget 3 for real inputs at b = 1/2", ClaimOutcome.FALSE, "at most 2"),
-        ("claim: Not_DP for all eps at budget = 1/2", ClaimOutcome.HOLDS, ""),
-    ],
+@cases(
+    "line, outcome, message",
+    ("claim: DP at eps = 1, delta = 0", ClaimOutcome.HOLDS, ""),
+    ("claim: Not_DP at eps = 1, delta = 0", ClaimOutcome.FALSE, "DP: noisy: the claim holds"),
+    ("claim: DP at eps = 1, delta = 0, b = 1/2", ClaimOutcome.FALSE, "Witness"),
+    ("claim: DP at eps = 1, delta = 0, N = 1", ClaimOutcome.ERROR, "no parameter 'N'"),
+    ("claim: refused at eps = 1, delta = 0, N = 1", ClaimOutcome.ERROR, "no parameter 'N'"),
+    ("claim: refused at eps = 1, delta = 0, pairs = 5~6", ClaimOutcome.HOLDS, ""),
+    ("claim: least budget 2 for real inputs at b = 1/2", ClaimOutcome.HOLDS, ""),
+    ("claim: least budget 1 for real inputs at b = 1/2", ClaimOutcome.FALSE, "at least 2"),
+    ("claim: least budget 3 for real inputs at b = 1/2", ClaimOutcome.FALSE, "at most 2"),
+    ("claim: Not_DP for all eps at budget = 1/2", ClaimOutcome.HOLDS, ""),
 )
 def test_outcomes(line: str, outcome: ClaimOutcome, message: str, tmp_path: Path) -> None:
     found, said = tried(line, tmp_path)
@@ -276,16 +276,14 @@ def python(tmp_path: Path) -> Path:
     return tmp_path / "noisy.py"
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "place"),
-    [
-        ("@mechanism", "# claim: DP for all eps\n@mechanism", "5:1:"),
-        ("    return", "    # Claim: DP for all eps\n    return", "11:5:"),
-        ("from typing", '"""claim: DP for all eps"""\nfrom typing', "1:1:"),
-        ("@mechanism", "def f():\n    'f'\n    \n@mechanism", ""),
-        ("@mechanism", "def f():\n    '''\n    claim: DP\n    '''\n@mechanism", "7:5:"),
-        ("    claim:", "    claims:", "docstring:3:1:"),
-    ],
+@cases(
+    "before, after, place",
+    ("@mechanism", "# claim: DP for all eps\n@mechanism", "5:1:"),
+    ("    return", "    # Claim: DP for all eps\n    return", "11:5:"),
+    ("from typing", '"""claim: DP for all eps"""\nfrom typing', "1:1:"),
+    ("@mechanism", "def f():\n    'f'\n    \n@mechanism", ""),
+    ("@mechanism", "def f():\n    '''\n    claim: DP\n    '''\n@mechanism", "7:5:"),
+    ("    claim:", "    claims:", "docstring:3:1:"),
 )
 def test_claims_of_python_that_are_elsewhere(
     before: str, after: str, place: str, python: Path

@@ -18,6 +18,7 @@ from dipapprox.questions.profile import Profile
 from dipapprox.questions.prove import Prove
 from dipapprox.questions.question import Question, arguments_of
 from dipapprox.questions.verify import Verify
+from tests.cases import cases
 
 QUESTIONS: tuple[type[Question], ...] = (Verify, Probability, Profile, Calibrate, Decide, Prove)
 
@@ -145,25 +146,20 @@ def test_strangers_are_named() -> None:
         dipapprox.certify(PROGRAM, "", "DP")  # type: ignore[arg-type]  # on purpose
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: Options(engine="nested"), "engine must be of the type Engine, got 'nested'"),  # type: ignore[arg-type]  # on purpose
-        (lambda: Options(precision="40"), "precision must be a whole number, got '40'"),  # type: ignore[arg-type]  # on purpose
-        (lambda: Options(jobs=True), "jobs must be a whole number, got True"),
-        (lambda: Options(limits=5), "limits must be of the type Limits, got 5"),  # type: ignore[arg-type]  # on purpose
-        (lambda: Limits(seconds=nan), "seconds must be a number >= 0, got nan"),
-        (lambda: Limits(seconds="5"), "seconds must be a number >= 0, got '5'"),  # type: ignore[arg-type]  # on purpose
-        (lambda: Limits(memory=-1), "memory must be a whole number >= 0, got -1"),
-        (lambda: Limits(states=None), "states must be a whole number >= 0, got None"),  # type: ignore[arg-type]  # on purpose
-        (lambda: dipapprox.parse(None), "text must be a text, got NoneType"),  # type: ignore[arg-type]  # on purpose
-        (lambda: dipapprox.parse("", "N=2"), "parameters must be a mapping, got 'N=2'"),  # type: ignore[arg-type]  # on purpose
-        (lambda: dipapprox.parse("", widen=1), "widen needs a range, a set or numbers, got 1"),  # type: ignore[arg-type]  # on purpose
-        (
-            lambda: dipapprox.verify(PROGRAM, eps=1, delta=0, pairs="\x00"),
-            "pairs is no name of a file",
-        ),
-    ],
+@cases(
+    "make, message",
+    (lambda: Options(engine="nested"), "engine must be of the type Engine, got 'nested'"),  # type: ignore[arg-type]  # on purpose
+    (lambda: Options(precision="40"), "precision must be a whole number, got '40'"),  # type: ignore[arg-type]  # on purpose
+    (lambda: Options(jobs=True), "jobs must be a whole number, got True"),
+    (lambda: Options(limits=5), "limits must be of the type Limits, got 5"),  # type: ignore[arg-type]  # on purpose
+    (lambda: Limits(seconds=nan), "seconds must be a number >= 0, got nan"),
+    (lambda: Limits(seconds="5"), "seconds must be a number >= 0, got '5'"),  # type: ignore[arg-type]  # on purpose
+    (lambda: Limits(memory=-1), "memory must be a whole number >= 0, got -1"),
+    (lambda: Limits(states=None), "states must be a whole number >= 0, got None"),  # type: ignore[arg-type]  # on purpose
+    (lambda: dipapprox.parse(None), "text must be a text, got NoneType"),  # type: ignore[arg-type]  # on purpose
+    (lambda: dipapprox.parse("", "N=2"), "parameters must be a mapping, got 'N=2'"),  # type: ignore[arg-type]  # on purpose
+    (lambda: dipapprox.parse("", widen=1), "widen needs a range, a set or numbers, got 1"),  # type: ignore[arg-type]  # on purpose
+    (lambda: dipapprox.verify(PROGRAM, eps=1, delta=0, pairs="\x00"), "pairs is no name of a file"),
 )
 def test_how_to_compute_is_checked_too(make: Callable[[], object], message: str) -> None:
     with pytest.raises(UserError, match=re.escape(message)):
@@ -173,22 +169,20 @@ def test_how_to_compute_is_checked_too(make: Callable[[], object], message: str)
 CALLED = dipapprox.parse("input q in {0, 1}\noutput o in {0, 1}\nadjacent linf 1\no <- 0")
 
 
-@pytest.mark.parametrize(
-    ("call", "says"),
-    [
-        (lambda f: f.profile(CALLED, 1, Fraction(1, 10**5)), "takes '1' and '1/100000' by name"),
-        (lambda f: f.verify("f.dpg", object()), "verify takes '<object"),
-        (lambda f: f.verify(CALLED, eps=1), "verify needs delta"),
-        (lambda f: f.verify(CALLED, eps=1, delta=0, epsprv=1), "no argument 'epsprv'"),
-        (lambda f: f.verify(), "verify needs program and eps and delta"),
-        (lambda f: f.verify(CALLED, program=CALLED, eps=1, delta=0), "'program' twice"),
-        (lambda f: f.prove(CALLED, 2), "prove takes '2' by name only"),
-        (lambda f: f.decide(CALLED, 2), "decide takes '2' by name only"),
-        (lambda f: f.compose(), "compose needs runs"),
-        (lambda f: f.parse(), "parse needs text"),
-        (lambda f: f.calibrate(CALLED, eps_prv=1), "calibrate needs delta"),
-        (lambda f: f.pair_distributions(CALLED, eps=1), "needs input and adjacent"),
-    ],
+@cases(
+    "call, says",
+    (lambda f: f.profile(CALLED, 1, Fraction(1, 10**5)), "takes '1' and '1/100000' by name"),
+    (lambda f: f.verify("f.dpg", object()), "verify takes '<object"),
+    (lambda f: f.verify(CALLED, eps=1), "verify needs delta"),
+    (lambda f: f.verify(CALLED, eps=1, delta=0, epsprv=1), "no argument 'epsprv'"),
+    (lambda f: f.verify(), "verify needs program and eps and delta"),
+    (lambda f: f.verify(CALLED, program=CALLED, eps=1, delta=0), "'program' twice"),
+    (lambda f: f.prove(CALLED, 2), "prove takes '2' by name only"),
+    (lambda f: f.decide(CALLED, 2), "decide takes '2' by name only"),
+    (lambda f: f.compose(), "compose needs runs"),
+    (lambda f: f.parse(), "parse needs text"),
+    (lambda f: f.calibrate(CALLED, eps_prv=1), "calibrate needs delta"),
+    (lambda f: f.pair_distributions(CALLED, eps=1), "needs input and adjacent"),
 )
 def test_a_wrong_call_is_a_user_error_with_a_right_call(
     call: Callable[[Any], object], says: str
@@ -198,15 +192,13 @@ def test_a_wrong_call_is_a_user_error_with_a_right_call(
     assert "for example" in caught.value.render() or "did you mean" in caught.value.render()
 
 
-@pytest.mark.parametrize(
-    ("call", "says"),
-    [
-        (lambda f: f.parse("svt.dpg"), r'parse\(Path\("svt.dpg"\)\) reads it'),
-        (lambda f: f.parse("a/b.py:svt"), r'parse\(Path\("a/b.py:svt"\)\) reads it'),
-        (lambda f: f.verify("svt.dpg", eps=1, delta=0), r'parse\(Path\("svt.dpg"\)\) reads it'),
-        (lambda f: f.verify(CALLED, eps=1, delta=0, pairs="sngle"), "did you mean 'single'"),
-        (lambda f: f.check(5), r"got int\nhint: check\(path.read_text\(\)\)"),
-    ],
+@cases(
+    "call, says",
+    (lambda f: f.parse("svt.dpg"), r'parse\(Path\("svt.dpg"\)\) reads it'),
+    (lambda f: f.parse("a/b.py:svt"), r'parse\(Path\("a/b.py:svt"\)\) reads it'),
+    (lambda f: f.verify("svt.dpg", eps=1, delta=0), r'parse\(Path\("svt.dpg"\)\) reads it'),
+    (lambda f: f.verify(CALLED, eps=1, delta=0, pairs="sngle"), "did you mean 'single'"),
+    (lambda f: f.check(5), r"got int\nhint: check\(path.read_text\(\)\)"),
 )
 def test_names_of_files_are_no_programs(call: Callable[[Any], object], says: str) -> None:
     with pytest.raises(UserError) as caught:

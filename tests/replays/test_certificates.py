@@ -16,6 +16,7 @@ from dipapprox.errors import NoCertificate
 from dipapprox.limits import Limits
 from dipapprox.proof_steps.machines import number_json
 from dipapprox.replays.digest import digest
+from tests.cases import cases
 from tests.replays.certified import (
     PROGRAMS,
     Fields,
@@ -110,13 +111,11 @@ def test_what_is_tight_is_confirmed_and_what_is_nearly_true_is_not(
         assert dipapprox.check(signed(forged)).outcome is Outcome.REFUTED
 
 
-@pytest.mark.parametrize(
+@cases(
     "body",
-    [
-        "out <- choose {1 : q / 4, 0 : 1 - q / 4}\n",
-        "p <- q\nout <- choose {1 : p / 4, 0 : 1 - p / 4}\n",
-        "r <- Lap(q, 1 / eps)\nwhile q = 5 do out <- 1 end\nif r >= 2 then out <- 1 end\n",
-    ],
+    "out <- choose {1 : q / 4, 0 : 1 - q / 4}\n",
+    "p <- q\nout <- choose {1 : p / 4, 0 : 1 - p / 4}\n",
+    "r <- Lap(q, 1 / eps)\nwhile q = 5 do out <- 1 end\nif r >= 2 then out <- 1 end\n",
 )
 def test_no_program_is_private_that_means_nothing_at_some_input(body: str) -> None:
     text = "input q in 0..4\noutput out in {0, 1}\nadjacent linf 1\nout <- 0\n" + body
@@ -178,31 +177,27 @@ def other_pairs() -> Fields:
     return certificate(SVT, {}, Claim(HALF, Q(1, 100), Q(31, 25)))
 
 
-@pytest.mark.parametrize(
-    ("place", "value"),
-    [
-        (("scope",), "for inputs q[1..2] in -5..5, adjacent linf 1"),
-        (("widened",), {"q": "-2..2"}),
-        (("widened",), {"r": "-5..5"}),
-        (("params", "N"), "3"),
-        (("params", "T"), "1"),
-        (("claim", "eps"), "1/3"),
-        (("claim", "eps"), "501/1000"),
-        (("claim", "eps_prv"), "9/100"),
-        (("program", "sha256"), "0" * 64),
-        (("machine", "adjacency"), {"norm": "all"}),
-    ],
+@cases(
+    "place, value",
+    (("scope",), "for inputs q[1..2] in -5..5, adjacent linf 1"),
+    (("widened",), {"q": "-2..2"}),
+    (("widened",), {"r": "-5..5"}),
+    (("params", "N"), "3"),
+    (("params", "T"), "1"),
+    (("claim", "eps"), "1/3"),
+    (("claim", "eps"), "501/1000"),
+    (("claim", "eps_prv"), "9/100"),
+    (("program", "sha256"), "0" * 64),
+    (("machine", "adjacency"), {"norm": "all"}),
 )
 def test_what_it_is_about_is_compared(place: tuple[str, ...], value: object) -> None:
     assert dipapprox.check(signed(replaced(other_pairs(), place, value))).outcome is Outcome.REFUTED
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
+@cases(
+    "old, new",
         ("r >= rT", "r < rT"), ("4 * Delta", "3 * Delta"), ("Gauss(T", "Lap(T"),
         ("out[i] <- 1", "out[i] <- 0"), ("linf 1", "l1 1"), ("exit", "skip"), ("for i", "fro i"),
-    ],
 )  # fmt: skip
 def test_another_program_is_refuted(old: str, new: str) -> None:
     fields = other_pairs()
@@ -220,9 +215,7 @@ output o in {low, high}
 adjacent linf 1
 r <- Lap(q, 1 / eps)
 o <- low
-if r > 1 then
-    o <- high
-end
+if r > 1 then o <- high end
 """
 
 

@@ -24,6 +24,7 @@ from dipapprox.semantics.execution import execute
 from dipapprox.semantics.inputs import Knowledge
 from dipapprox.semantics.order import Order, Points, bits, extension_share
 from dipapprox.semantics.state import FinalStates, guards_of
+from tests.cases import cases
 from tests.semantics.interpreter import set_probability
 
 ONE = ExponentialPolynomial.constant(1)
@@ -39,17 +40,15 @@ def grown(rate: int | str) -> ExponentialPolynomial:
     return ExponentialPolynomial.monomial(1, 0, Fraction(rate))
 
 
-@pytest.mark.parametrize(
-    ("weight", "expected"),
-    [
-        ("eps", ExponentialRatio(ExponentialPolynomial.monomial(1, 1))),
-        ("exp(-eps/2)", ExponentialRatio(grown("-1/2"))),
-        ("exp(0*eps)", ExponentialRatio.constant(1)),
-        ("1/exp(eps)", ExponentialRatio(grown(-1))),  # which is no fraction
-        ("exp(eps)/(1 + exp(eps))", ExponentialRatio(grown(1), ((ONE + grown(1), 1),))),
-        ("eps^2/eps", ExponentialRatio(ExponentialPolynomial.monomial(1, 1))),
-        ("(1/4)*2", ExponentialRatio.constant(Fraction(1, 2))),
-    ],
+@cases(
+    "weight, expected",
+    ("eps", ExponentialRatio(ExponentialPolynomial.monomial(1, 1))),
+    ("exp(-eps/2)", ExponentialRatio(grown("-1/2"))),
+    ("exp(0*eps)", ExponentialRatio.constant(1)),
+    ("1/exp(eps)", ExponentialRatio(grown(-1))),  # which is no fraction
+    ("exp(eps)/(1 + exp(eps))", ExponentialRatio(grown(1), ((ONE + grown(1), 1),))),
+    ("eps^2/eps", ExponentialRatio(ExponentialPolynomial.monomial(1, 1))),
+    ("(1/4)*2", ExponentialRatio.constant(Fraction(1, 2))),
 )
 def test_weights_are_functions_of_eps(weight: str, expected: ExponentialRatio) -> None:
     states = execute(program(f"out <- choose {{0 : {weight}, 1 : 1}}"), True, Limits())
@@ -95,12 +94,10 @@ def test_gamblers_ruin(merge: bool) -> None:
     assert probabilities(states) == {Fraction(4): Fraction(4, 5), Fraction(0): Fraction(1, 5)}
 
 
-@pytest.mark.parametrize(
+@cases(
     "loop",
-    [
-        "while n >= 0 do n <- n + 1 end",
-        "b <- 1\nwhile b = 1 do n <- n + 1\nb <- choose {1 : 1/2, 0 : 1/2} end",
-    ],
+    "while n >= 0 do n <- n + 1 end",
+    "b <- 1\nwhile b = 1 do n <- n + 1\nb <- choose {1 : 1/2, 0 : 1/2} end",
 )
 def test_endless_counting_runs_into_a_limit(loop: str) -> None:
     with pytest.raises(LimitReached, match="loop limit"):
@@ -130,9 +127,7 @@ HEAD = """
 input q[4] in {0, 1}
 output out in -1..4
 adjacent all
-for i in 1..4 do
-    v[i] <- Gauss(q[i], 1)
-end
+for i in 1..4 do v[i] <- Gauss(q[i], 1) end
 """
 LAST = """
 best <- v[1]

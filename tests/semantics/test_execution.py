@@ -28,6 +28,7 @@ from dipapprox.semantics.run import Execution
 from dipapprox.semantics.splitting import Refused, Split
 from dipapprox.semantics.structure import Structure, measure_structure
 from dipapprox.source import Diagnostic
+from tests.cases import cases
 from tests.semantics.interpreter import Noise, Unassigned, distribution, distribution_of_states, run
 from tests.semantics.strategies import programs
 from tests.thorough import examples
@@ -146,12 +147,10 @@ def joined(
     return tuple(places[k] for k in range(len(places)))
 
 
-@pytest.mark.parametrize(
-    ("domain", "body"),
-    [
-        ("0, 2", "z <- DLap(q/2, 1/eps)\nif z > 0 then out <- 1 else out <- 0 end"),
-        ("0, 1/2", "z <- DLap(0, 1/eps)\nif z <= q then out <- 1 else out <- 0 end"),
-    ],
+@cases(
+    "domain, body",
+    ("0, 2", "z <- DLap(q/2, 1/eps)\nif z > 0 then out <- 1 else out <- 0 end"),
+    ("0, 1/2", "z <- DLap(0, 1/eps)\nif z <= q then out <- 1 else out <- 0 end"),
 )
 def test_inputs_that_are_no_integers_are_told_apart(domain: str, body: str) -> None:
     text = f"input q in {{{domain}}}\noutput out in {{0, 1}}\nadjacent all\n{body}\n"
@@ -187,14 +186,12 @@ TOTAL = " + ".join(f"q[{i}]" for i in range(1, 14))
 
 
 @pytest.mark.parametrize("merge", [False, True])
-@pytest.mark.parametrize(
+@cases(
     "never",
-    [
-        f"{TOTAL} > 0 and {TOTAL} < 1",
-        "a > 0 and b > 0 and a + b <= 0",
-        # At no input, but for every cell alone.
-        "a > q[1] + q[1] and a < q[1] + q[2] - 1 and q[1] >= q[2]",
-    ],
+    f"{TOTAL} > 0 and {TOTAL} < 1",
+    "a > 0 and b > 0 and a + b <= 0",
+    # At no input, but for every cell alone.
+    "a > q[1] + q[1] and a < q[1] + q[2] - 1 and q[1] >= q[2]",
 )
 def test_faults_that_rows_or_linear_guards_exclude(never: str, merge: bool) -> None:
     inner = "out <- z"
@@ -272,16 +269,14 @@ def test_failing_runs_are_always_predicted(program: core.Program, seed: int) -> 
             assert diagnostics(program, merge)
 
 
-@pytest.mark.parametrize(
-    ("family", "test", "silent"),
-    [
-        ("LapPlus", "r >= q[1]", True),
-        ("LapPlus", "r <= q[1]", False),
-        ("LapPlus", "r >= 1", False),
-        ("LapMinus", "r <= q[1]", True),
-        ("LapMinus", "r <= 1", True),
-        ("Lap", "r >= q[1]", False),
-    ],
+@cases(
+    "family, test, silent",
+    ("LapPlus", "r >= q[1]", True),
+    ("LapPlus", "r <= q[1]", False),
+    ("LapPlus", "r >= 1", False),
+    ("LapMinus", "r <= q[1]", True),
+    ("LapMinus", "r <= 1", True),
+    ("Lap", "r >= q[1]", False),
 )
 def test_paths_outside_the_support_of_one_sided_noise_are_never_taken(
     family: str, test: str, silent: bool

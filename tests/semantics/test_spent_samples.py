@@ -25,6 +25,7 @@ from dipapprox.questions.interface import decide
 from dipapprox.semantics import spent_samples
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
+from tests.cases import cases
 from tests.semantics.interpreter import Noise, distribution, distribution_of_states
 from tests.thorough import examples
 
@@ -84,10 +85,7 @@ COUNT = "r <- {law}(q[i], 4 / eps)\nif r >= {threshold} then c <- c + 1 end"
 SHARED = "x <- {law}(t, 2 / eps)"
 
 
-@pytest.mark.parametrize(
-    ("law", "threshold"),
-    [("Gauss", "1"), ("Gauss", "x"), ("Lap", "x"), ("DLap", "1"), ("DLap", "x")],
-)
+@cases("law, threshold", ("Gauss", "1"), ("Gauss", "x"), ("Lap", "x"), ("DLap", "1"), ("DLap", "x"))
 def test_counts(law: str, threshold: str) -> None:
     turn = COUNT.format(law=law, threshold=threshold)
     states = check(program(turn, 3, SHARED.format(law=law)))

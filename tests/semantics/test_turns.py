@@ -80,9 +80,7 @@ end
     "what an input decides": CLEARED
     + """
 x <- Gauss(0, 2 / eps)
-for i in 1..N do
-    if q[i] = 1 then out[i] <- 1 end
-end
+for i in 1..N do if q[i] = 1 then out[i] <- 1 end end
 for i in 1..N do
     r <- Gauss(t, 1 / eps)
     if t = 0 then r <- Gauss(q[i], 1 / eps) end
@@ -141,9 +139,7 @@ end
     + """
 x <- Lap(0, 2 / eps)
 y <- Lap(t, 2 / eps)
-if x < y then
-    last <- 1
-end
+if x < y then last <- 1 end
 for i in 1..N do
     r <- Lap(q[i], 4 / eps)
     if r >= x then

@@ -16,6 +16,7 @@ from dipapprox.services.abstraction import loss_by_counters
 from dipapprox.services.model import AskedService
 from dipapprox.services.system import System
 from dipapprox.services.traces import with_best_replies
+from tests.cases import cases
 from tests.services.examples import proof_of, service_of
 from tests.services.strategies import counting_services
 
@@ -75,13 +76,11 @@ end
 """
 
 
-@pytest.mark.parametrize(
-    ("end", "answer", "upper"),
-    [
-        ("left <- left - 1", Answer.DP, Fraction(9)),
-        ("left <- left - 1; n[cur] <- 0", Answer.DP, Fraction(2)),
-        ("skip", Answer.NOT_DP, None),
-    ],
+@cases(
+    "end, answer, upper",
+    ("left <- left - 1", Answer.DP, Fraction(9)),
+    ("left <- left - 1; n[cur] <- 0", Answer.DP, Fraction(2)),
+    ("skip", Answer.NOT_DP, None),
 )
 def test_counters_that_change_on_the_way_round_get_values(
     end: str, answer: Answer, upper: Fraction | None

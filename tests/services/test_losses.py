@@ -21,24 +21,23 @@ from dipapprox.services.model import AskedService
 from dipapprox.services.prove_service import find_loss
 from dipapprox.services.service_proof import prove_service
 from dipapprox.services.traces import SeenCall
+from tests.cases import cases
 from tests.schemas import check_schema
 from tests.services.examples import DATA, HEAD, ONCE, proof_of, service_of, slots
 from tests.services.strategies import services
 
 
 @pytest.mark.parametrize("kind", ["int", "-v..v"])
-@pytest.mark.parametrize(
-    ("t", "v", "queries", "least"),
-    [
-        (1, 1, "sum", 2),
-        (1, 1, "count", 1),
-        (1, 1, "sum, count", 2),
-        (1, 2, "sum, count", 2),
-        (2, 1, "sum", 4),
-        (2, 1, "count", 2),
-        (2, 2, "sum", 4),
-        (3, 1, "sum, count", 6),
-    ],
+@cases(
+    "t, v, queries, least",
+    (1, 1, "sum", 2),
+    (1, 1, "count", 1),
+    (1, 1, "sum, count", 2),
+    (1, 2, "sum, count", 2),
+    (2, 1, "sum", 4),
+    (2, 1, "count", 2),
+    (2, 2, "sum", 4),
+    (3, 1, "sum, count", 6),
 )
 def test_the_table_of_the_specification(
     t: int, v: int, queries: str, least: int, kind: str
@@ -128,15 +127,13 @@ def test_gaussian_noise_has_no_budget_and_says_what_to_ask() -> None:
     assert "'profile'" in proof.reason
 
 
-@pytest.mark.parametrize(
-    ("answer", "verdict"),
-    [
+@cases(
+    "answer, verdict",
         ("if n = 1 then reply <- clamp(DLap(0, 1/eps), 0, 1) else reply <- 0 end", Answer.NOT_DP),
         ("if n = 1 then reply <- clamp(DLap(0, 1/eps), 0, 1)\n"
          "else reply <- clamp(DLap(0, 2/eps), 0, 1) end", Answer.DP),
         ("if n = 1 then reply <- clamp(DLap(0, 1/eps), 0, 1)\n"
          "else reply <- clamp(DLap(0, 1/eps), 1, 1) end", Answer.NOT_DP),
-    ],
 )  # fmt: skip
 def test_noise_of_different_kinds(answer: str, verdict: Answer) -> None:
     noise = "reply <- clamp(DLap(n, 1 / eps), 0, 1)"

@@ -16,6 +16,7 @@ import pytest
 from dipapprox.experiments.sweep import pool
 from dipapprox.experiments.sweep.pool import Pool, Server, WorkerLost
 from dipapprox.experiments.sweep.spec import Case, CaseLimits, CaseOutcome, NamedProgram
+from tests.cases import cases
 from tests.texts import text_of
 
 LONG = Case(
@@ -173,9 +174,7 @@ def test_no_case_pays_for_the_memory_of_those_before_it(monkeypatch: pytest.Monk
 
 
 @needs_proc
-@pytest.mark.parametrize(
-    ("settings", "children"), [("s._MOST_CASES = 2", [1, 0, 1, 0]), ("s._GROWTH = -1", [0, 0])]
-)
+@cases("settings, children", ("s._MOST_CASES = 2", [1, 0, 1, 0]), ("s._GROWTH = -1", [0, 0]))
 def test_children_that_served_much_or_grew_are_replaced(
     monkeypatch: pytest.MonkeyPatch, settings: str, children: list[int]
 ) -> None:

@@ -15,6 +15,7 @@ from dipapprox.language.elaborate import elaborate
 from dipapprox.language.functions.mechanism import Mechanism, read_mechanism
 from dipapprox.language.load import load
 from dipapprox.language.parser import parse
+from tests.cases import cases
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "mechanisms.py"
 
@@ -134,14 +135,12 @@ def told(q: Annotated[Quantity, "in {{0, 1}}"], eps: Weight) -> Annotated[int, "
 """
 
 
-@pytest.mark.parametrize(
+@cases(
     "state",
-    [
-        *("held.note()", "held.add()", "held.told", "default()", "closed()", "next(pairs)[1]"),
-        *("len(words.setdefault(len(words), 'more'))", "len([seen.add(2)])", "box[0].pop()"),
-        *("counted()", "[each.told for each in kept][0]", "failed.args[0].pop()"),
-        *("len([*pairs])", "sum(1 for _ in pairs)", "box[1].told", "(box := [1])[0]"),
-    ],
+    *("held.note()", "held.add()", "held.told", "default()", "closed()", "next(pairs)[1]"),
+    *("len(words.setdefault(len(words), 'more'))", "len([seen.add(2)])", "box[0].pop()"),
+    *("counted()", "[each.told for each in kept][0]", "failed.args[0].pop()"),
+    *("len([*pairs])", "sum(1 for _ in pairs)", "box[1].told", "(box := [1])[0]"),
 )
 def test_what_lasts_is_seen_wherever_it_is(state: str, tmp_path: Path) -> None:
     (tmp_path / "told.py").write_text(STATE.format(state=state), encoding="utf-8")
@@ -342,18 +341,16 @@ def test_signatures_that_say_too_little() -> None:
         made("return 0", "q: Bit, N: int = 2").program(M=3)
 
 
-@pytest.mark.parametrize(
-    ("adjacent", "message"),
-    [
-        ("linf1", "unknown adjacency 'linf1'"),
-        ("linf", "'linf' needs a radius"),
-        ("substitution", "unknown adjacency 'substitution'"),
-        ("Linf 1", "did you mean 'linf'?"),
-        ("all 1", "'all' takes no radius"),
-        ("l1 eps", "'eps' can only be used"),
-        ("linf 1 where q = x", "unknown name 'x'"),
-        ("linf 1; input z in {0, 1}", "declares more than one thing"),
-    ],
+@cases(
+    "adjacent, message",
+    ("linf1", "unknown adjacency 'linf1'"),
+    ("linf", "'linf' needs a radius"),
+    ("substitution", "unknown adjacency 'substitution'"),
+    ("Linf 1", "did you mean 'linf'?"),
+    ("all 1", "'all' takes no radius"),
+    ("l1 eps", "'eps' can only be used"),
+    ("linf 1 where q = x", "unknown name 'x'"),
+    ("linf 1; input z in {0, 1}", "declares more than one thing"),
 )
 def test_adjacency_is_what_programs_have(adjacent: str, message: str) -> None:
     with pytest.raises(SourceError) as error:
@@ -407,48 +404,46 @@ def f(q: Annotated[Quantity, "in {{0, 1}}"], eps: Weight) -> bool:
 """
 
 
-@pytest.mark.parametrize(
-    ("statement", "used", "is_read"),
-    [
-        ("elsewhere.change(table)", "table[0]", False),
-        ("elsewhere.change(table)", "limit", True),
-        ("elsewhere.change(limit)", "limit", True),
-        ("exec('table.append(1)')", "len(table)", False),
-        ("limit = elsewhere.limit()", "limit", False),
-        ("def change(): global limit; limit = 3\nchange()", "limit", False),
-        ("def change(): table.append(elsewhere.f())\nchange()", "len(table)", False),
-        ("if elsewhere.on:\n    limit = 3", "limit", False),
-        ("for limit in elsewhere.all(): pass", "limit", False),
-        ("elsewhere.f(limit := 3)", "limit", False),
-        ("with elsewhere.f() as limit: pass", "limit", False),
-        ("elsewhere.f(table)", "other[0]", True),
-        ("alias = table\nelsewhere.change(table)", "alias[0]", False),
-        ("alias = (0, {1: table})\nelsewhere.change(table)", "alias[1][1][0]", False),
-        ("def first(v=table): return v[0]\nelsewhere.change(table)", "first()", False),
-        ("def first(v=[1]): return v[0]\nelsewhere.change(table)", "first()", True),
-        ("raise ValueError", "limit", False),
-        ("x: (limit := 3) = 1", "(limit if limit == 3 else elsewhere.f())", True),
-        ("def g(a: elsewhere.change(table)): pass", "len(table)", False),
-        ("globals()['limit'] = 3", "limit", False),
-        ("reach = globals\nreach().update(limit=3)", "limit", False),
-        ("def change(): globals()['limit'] = 3\nchange()", "limit", False),
-        ("class A:\n    globals()['limit'] = 3", "limit", False),
-        ("def g(): return 1\ng.__code__ = (lambda: 2).__code__", "g()", False),
-        ("import math\ndef change(): math.gcd = max\nchange()", "math.gcd(2, 4)", False),
-        ("def change(f): table.append(1)\n@change\ndef g(): pass", "len(table)", False),
-        (
-            "class A:\n    def __init_subclass__(cls): table.append(1)\nclass B(A): pass",
-            *("len(table)", False),
-        ),
-        ("try:\n    import nowhere\nexcept ImportError:\n    limit = 3", "limit", False),
-        ("__builtins__ = {'len': lambda v: 7}", "len(table)", False),
-        ("import importlib\nimportlib.import_module(__name__).limit = 3", "limit", False),
-        ("from unittest import mock\nmock.patch('f.limit', 3).start()", "limit", False),
-        ("from numpy import *", "any(n > limit for n in table)", False),
-        ("def max(v): return 5\ndel max", "max(table)", True),
-        ("import sys\nsys.setrecursionlimit(5000)", "len(table)", True),
-        ("def change(): print(vars())\nprint(1)", "limit", True),
-    ],
+@cases(
+    "statement, used, is_read",
+    ("elsewhere.change(table)", "table[0]", False),
+    ("elsewhere.change(table)", "limit", True),
+    ("elsewhere.change(limit)", "limit", True),
+    ("exec('table.append(1)')", "len(table)", False),
+    ("limit = elsewhere.limit()", "limit", False),
+    ("def change(): global limit; limit = 3\nchange()", "limit", False),
+    ("def change(): table.append(elsewhere.f())\nchange()", "len(table)", False),
+    ("if elsewhere.on:\n    limit = 3", "limit", False),
+    ("for limit in elsewhere.all(): pass", "limit", False),
+    ("elsewhere.f(limit := 3)", "limit", False),
+    ("with elsewhere.f() as limit: pass", "limit", False),
+    ("elsewhere.f(table)", "other[0]", True),
+    ("alias = table\nelsewhere.change(table)", "alias[0]", False),
+    ("alias = (0, {1: table})\nelsewhere.change(table)", "alias[1][1][0]", False),
+    ("def first(v=table): return v[0]\nelsewhere.change(table)", "first()", False),
+    ("def first(v=[1]): return v[0]\nelsewhere.change(table)", "first()", True),
+    ("raise ValueError", "limit", False),
+    ("x: (limit := 3) = 1", "(limit if limit == 3 else elsewhere.f())", True),
+    ("def g(a: elsewhere.change(table)): pass", "len(table)", False),
+    ("globals()['limit'] = 3", "limit", False),
+    ("reach = globals\nreach().update(limit=3)", "limit", False),
+    ("def change(): globals()['limit'] = 3\nchange()", "limit", False),
+    ("class A:\n    globals()['limit'] = 3", "limit", False),
+    ("def g(): return 1\ng.__code__ = (lambda: 2).__code__", "g()", False),
+    ("import math\ndef change(): math.gcd = max\nchange()", "math.gcd(2, 4)", False),
+    ("def change(f): table.append(1)\n@change\ndef g(): pass", "len(table)", False),
+    (
+        "class A:\n    def __init_subclass__(cls): table.append(1)\nclass B(A): pass",
+        *("len(table)", False),
+    ),
+    ("try:\n    import nowhere\nexcept ImportError:\n    limit = 3", "limit", False),
+    ("__builtins__ = {'len': lambda v: 7}", "len(table)", False),
+    ("import importlib\nimportlib.import_module(__name__).limit = 3", "limit", False),
+    ("from unittest import mock\nmock.patch('f.limit', 3).start()", "limit", False),
+    ("from numpy import *", "any(n > limit for n in table)", False),
+    ("def max(v): return 5\ndel max", "max(table)", True),
+    ("import sys\nsys.setrecursionlimit(5000)", "len(table)", True),
+    ("def change(): print(vars())\nprint(1)", "limit", True),
 )
 def test_what_a_file_does_that_is_not_followed_leaves_names_unread(
     statement: str, used: str, is_read: bool
@@ -461,14 +456,12 @@ def test_what_a_file_does_that_is_not_followed_leaves_names_unread(
         read_mechanism(Path("f.py"), text, "f").text()
 
 
-@pytest.mark.parametrize(
-    ("statement", "used"),
-    [
-        ("import beside\nbeside.change()", "beside.table[0]"),
-        ("from beside import change, first\nchange()", "first()"),
-        ("import beside\nbeside.change()", "beside.limit"),
-        ("import beside", "(3 if beside.unknown is None else 2)"),
-    ],
+@cases(
+    "statement, used",
+    ("import beside\nbeside.change()", "beside.table[0]"),
+    ("from beside import change, first\nchange()", "first()"),
+    ("import beside\nbeside.change()", "beside.limit"),
+    ("import beside", "(3 if beside.unknown is None else 2)"),
 )
 def test_what_another_file_does_leaves_its_names_unread(
     statement: str, used: str, tmp_path: Path
@@ -496,18 +489,16 @@ PACKAGE = {
 }
 
 
-@pytest.mark.parametrize(
-    ("statement", "used"),
-    [
-        ("from near import *", "(max([_own(), 0]) + _own())"),
-        ("from math import *\nfrom pack import two", "two"),
-        ("from pack.name import two", "two"),
-        ("from pack.part.more import two", "two"),
-        ("from pack.part.more import name", "(name.two - 1)"),
-        ("from odd.name import two", ""),
-        ("import statistics", ""),
-        ("from math import *", "pow(limit, 1)"),
-    ],
+@cases(
+    "statement, used",
+    ("from near import *", "(max([_own(), 0]) + _own())"),
+    ("from math import *\nfrom pack import two", "two"),
+    ("from pack.name import two", "two"),
+    ("from pack.part.more import two", "two"),
+    ("from pack.part.more import name", "(name.two - 1)"),
+    ("from odd.name import two", ""),
+    ("import statistics", ""),
+    ("from math import *", "pow(limit, 1)"),
 )
 def test_names_are_those_that_python_imports(statement: str, used: str, tmp_path: Path) -> None:
     for name, held in PACKAGE.items():
@@ -576,17 +567,15 @@ def test_the_decorator_is_called() -> None:
     assert 'adjacent="linf 1"' in error.value.render()
 
 
-@pytest.mark.parametrize(
-    ("texts", "why"),
-    [
-        ('"true", "false"', "'true' means something else"),
-        ('"1", "2"', "'1' is no name"),
-        ('"fast", ""', "'' is no name"),
-        ('"k", "m"', "'k' is an argument, too"),
-        ('1, "a"', "numbers and names are no values of one domain"),
-        ("1, True", "a truth value alone"),
-        ("True", "a truth value alone"),
-    ],
+@cases(
+    "texts, why",
+    ('"true", "false"', "'true' means something else"),
+    ('"1", "2"', "'1' is no name"),
+    ('"fast", ""', "'' is no name"),
+    ('"k", "m"', "'k' is an argument, too"),
+    ('1, "a"', "numbers and names are no values of one domain"),
+    ("1, True", "a truth value alone"),
+    ("True", "a truth value alone"),
 )
 def test_texts_that_mean_something_else_are_no_domains(texts: str, why: str) -> None:
     with pytest.raises(SourceError, match=f"the values of 'q' are no domain: {re.escape(why)}"):
@@ -643,16 +632,14 @@ def test_files_that_fail_say_where() -> None:
     assert "did you mean 'svt'" in error.value.hint
 
 
-@pytest.mark.parametrize(
-    ("body", "line", "said"),
-    [
-        ("x = 1\nreturn sum([q, 'a'])", "return sum([q, 'a'])", "no number: str"),
-        ("return max([q, None])", "return max([q, None])", "no number"),
-        ("return sum(map(lambda x:\n    x * 0.5, [q]))", "x * 0.5", "the float 0.5"),
-        ("import heapq\nreturn heapq.nlargest(1, 3)[0]", "heapq.nlargest(1, 3)", "iterate over"),
-        ("return max([])", "return max([])", "ValueError: max()"),
-        ("return [1].index(q, 0, 1, 2)", "[1].index(q, 0, 1, 2)", "too many positional arguments"),
-    ],
+@cases(
+    "body, line, said",
+    ("x = 1\nreturn sum([q, 'a'])", "return sum([q, 'a'])", "no number: str"),
+    ("return max([q, None])", "return max([q, None])", "no number"),
+    ("return sum(map(lambda x:\n    x * 0.5, [q]))", "x * 0.5", "the float 0.5"),
+    ("import heapq\nreturn heapq.nlargest(1, 3)[0]", "heapq.nlargest(1, 3)", "iterate over"),
+    ("return max([])", "return max([])", "ValueError: max()"),
+    ("return [1].index(q, 0, 1, 2)", "[1].index(q, 0, 1, 2)", "too many positional arguments"),
 )
 def test_what_the_prelude_refuses_stands_at_the_users_call(body: str, line: str, said: str) -> None:
     with pytest.raises(SourceError) as error:

@@ -46,6 +46,7 @@ from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_probabilities
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.real_inputs import execute_for_declared
+from tests.cases import cases
 from tests.texts import text_of
 from tests.thorough import examples, part
 
@@ -361,14 +362,12 @@ if q + x >= 0 then out <- 1 end
     assert 66 <= cell.domain.bounds[1] / Fraction(scale) * 2 <= 80
 
 
-@pytest.mark.parametrize(
-    ("guard", "least", "most"),
-    [
-        ("k - q + x >= 0", 2, 9),
-        ("q - k + x >= 0", 2, 9),
-        ("x >= q + k", -9, -2),
-        ("x >= k - q", 2, 9),
-    ],
+@cases(
+    "guard, least, most",
+    ("k - q + x >= 0", 2, 9),
+    ("q - k + x >= 0", 2, 9),
+    ("x >= q + k", -9, -2),
+    ("x >= k - q", 2, 9),
 )
 def test_ends_are_as_far_beyond_all_that_an_input_is_compared_with(
     guard: str, least: int, most: int
@@ -387,13 +386,11 @@ if {guard} then out <- 1 else out <- 0 end
     assert least - low == high - most == 34
 
 
-@pytest.mark.parametrize(
-    ("guards", "events"),
-    [
-        ("q + x >= 0 and q - x >= 0", 2),  # x is far out on one side, or on the other one
-        ("q + x >= 0 and q + y >= 0", 2),
-        ("q + x >= 0 and 0 - q - x <= 0", 1),
-    ],
+@cases(
+    "guards, events",
+    ("q + x >= 0 and q - x >= 0", 2),  # x is far out on one side, or on the other one
+    ("q + x >= 0 and q + y >= 0", 2),
+    ("q + x >= 0 and 0 - q - x <= 0", 1),
 )
 def test_noise_far_out_is_counted_once_for_each_side(guards: str, events: int) -> None:
     text = f"""
@@ -426,9 +423,8 @@ o[2] <- clamp(y, 0, 3)
 z <- 0"""
 
 
-@pytest.mark.parametrize(
-    ("inputs", "one", "two"),
-    [(1, "q[1]", "-2*q[1]"), (2, "q[1]", "2*q[2] - 1"), (2, "q[1] - q[2]", "0")],
+@cases(
+    "inputs, one, two", (1, "q[1]", "-2*q[1]"), (2, "q[1]", "2*q[2] - 1"), (2, "q[1] - q[2]", "0")
 )
 def test_no_pair_needs_more(inputs: int, one: str, two: str) -> None:
     def needed(pair: Pair) -> float:
@@ -447,21 +443,18 @@ def test_no_pair_needs_more(inputs: int, one: str, two: str) -> None:
     assert max(map(needed, found)) == pytest.approx(max(map(needed, near)), rel=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("adjacency", "body"),
-    [
-        ("l1 1", CLAMPED.format(one="q[1]", two="q[2]")),  # both may have a part
-        ("linf 1", CLAMPED.format(one="q[1] + q[2]", two="q[1] - q[2]")),
-        ("linf 1", "x <- Gauss(q[1], 1)\no[1] <- abs(x)\no[2] <- 0\nz <- 0"),
-        ("linf 1", "x <- Gauss(q[1], 1)\no[1] <- x\no[2] <- x + Gauss(0, 1)\nz <- 0"),
-        ("linf 1", "x <- LapMinus(q[1], 1)\no[1] <- clamp(x, 3/2, 5)\no[2] <- 0\nz <- 0"),
-        ("linf 1", "x <- LapPlus(q[1], 1)\no[1] <- clamp(x, 0, 1/2)\no[2] <- 0\nz <- 0"),
-        (
-            "linf 1",
-            "x <- Gauss(q[1], 1)\nif x > 0 and x < 1 then z <- 1 else z <- 0 end\n"
-            "o[1] <- 0\no[2] <- 0",
-        ),
-    ],
+@cases(
+    "adjacency, body",
+    ("l1 1", CLAMPED.format(one="q[1]", two="q[2]")),  # both may have a part
+    ("linf 1", CLAMPED.format(one="q[1] + q[2]", two="q[1] - q[2]")),
+    ("linf 1", "x <- Gauss(q[1], 1)\no[1] <- abs(x)\no[2] <- 0\nz <- 0"),
+    ("linf 1", "x <- Gauss(q[1], 1)\no[1] <- x\no[2] <- x + Gauss(0, 1)\nz <- 0"),
+    ("linf 1", "x <- LapMinus(q[1], 1)\no[1] <- clamp(x, 3/2, 5)\no[2] <- 0\nz <- 0"),
+    ("linf 1", "x <- LapPlus(q[1], 1)\no[1] <- clamp(x, 0, 1/2)\no[2] <- 0\nz <- 0"),
+    (
+        "linf 1",
+        "x <- Gauss(q[1], 1)\nif x > 0 and x < 1 then z <- 1 else z <- 0 end\no[1] <- 0\no[2] <- 0",
+    ),
 )
 def test_what_is_not_covered(adjacency: str, body: str) -> None:
     assert dearest(adjacency, 2, body) == []

@@ -24,6 +24,7 @@ from dipapprox.pairs.boxes.one_by_one import image_of, one_by_one
 from dipapprox.pairs.boxes.thresholds import thresholds_of
 from dipapprox.pairs.divergence import eps_prv_factor
 from dipapprox.semantics.execution import execute
+from tests.cases import cases
 from tests.thorough import part
 
 Array = NDArray[np.float64]
@@ -99,15 +100,13 @@ _MIXED: list[Part] = [("Gauss", (1, 0), 2, Fraction(1)), ("Logistic", (0, 1), 3,
 _ALIKE: list[Part] = [("Lap", (1, 1), 1, Fraction(3, 2)), ("Lap", (1, 1), 1, Fraction(2))]
 
 
-@pytest.mark.parametrize(
-    ("parts", "high", "rule", "eps", "eps_prv"),
-    [
-        (_APART, 2, "linf 1", "19/10", "19/20"),
-        (_SHARED, 2, "linf 1", "19/10", "19/20"),
-        pytest.param(_MIXED, 2, "linf 1/2", "1", "1/2", marks=pytest.mark.thorough),
-        (_APART, 1, "l1 1", "3/5", "3/20"),
-        (_ALIKE, 2, "linf 1/2", "7/5", "3/20"),
-    ],
+@cases(
+    "parts, high, rule, eps, eps_prv",
+    (_APART, 2, "linf 1", "19/10", "19/20"),
+    (_SHARED, 2, "linf 1", "19/10", "19/20"),
+    pytest.param(_MIXED, 2, "linf 1/2", "1", "1/2", marks=pytest.mark.thorough),
+    (_APART, 1, "l1 1", "3/5", "3/20"),
+    (_ALIKE, 2, "linf 1/2", "7/5", "3/20"),
     ids=["apart", "shared", "mixed", "budget", "alike"],
 )
 def test_the_largest_delta_is_found(
@@ -176,12 +175,10 @@ def test_a_number_made_of_inputs_stands_for_them() -> None:
         assert image.pair((F(100), F(0))) is None
 
 
-@pytest.mark.parametrize(
-    ("parts", "eps", "eps_prv", "truth"),
-    [
-        ([("Lap", (1, 1), 3, F(5, 2)), ("Lap", (1, 0), 1, F(1))], 3, 0, 1 - exp(-9 / 4)),
-        ([("Lap", (1, 2), 5, F(3)), ("Lap", (0, 1), 2, F(3))], 1, "1/2", 1 - exp(-9 / 4)),
-    ],
+@cases(
+    "parts, eps, eps_prv, truth",
+    ([("Lap", (1, 1), 3, F(5, 2)), ("Lap", (1, 0), 1, F(1))], 3, 0, 1 - exp(-9 / 4)),
+    ([("Lap", (1, 2), 5, F(3)), ("Lap", (0, 1), 2, F(3))], 1, "1/2", 1 - exp(-9 / 4)),
 )
 def test_what_one_of_two_parts_tells_is_attained_by_many_pairs(
     parts: list[Part], eps: int, eps_prv: str | int, truth: float

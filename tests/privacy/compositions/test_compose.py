@@ -24,6 +24,7 @@ from dipapprox.privacy.verdict import Answer
 from dipapprox.questions.pipelines import CATALOGUE
 from dipapprox.replays.digest import digest
 from dipapprox.replays.result import Outcome, Replay
+from tests.cases import cases
 from tests.moved_noise import gaussian
 
 F = Fraction
@@ -110,9 +111,8 @@ def test_every_entry_of_the_catalogue_is_composed(name: str) -> None:
         assert fields["runs"][0]["name"] == name and answer.describe().headline
 
 
-@pytest.mark.parametrize(
-    ("run", "message"),
-    [
+@cases(
+    "run, message",
         ({"mechanism": "gauss", "sigma": 1}, "run 1: unknown mechanism 'gauss'"),
         ({"mechanism": "gaussian"}, "run 1: 'sigma' of gaussian is missing"),
         ({"mechanism": "gaussian", "sigma": 0}, "run 1: sigma must be > 0, got 0"),
@@ -127,7 +127,6 @@ def test_every_entry_of_the_catalogue_is_composed(name: str) -> None:
         ({"sigma": 1}, "either a mechanism or a program"),
         ({"program": 3, "eps": 1}, "must name a file"),
         ({"program": "nowhere.dpg", "eps": 1}, "nowhere.dpg"),
-    ],
 )  # fmt: skip
 def test_wrong_runs_are_named(run: dict[str, object], message: str) -> None:
     with pytest.raises(UserError, match=message):
@@ -212,14 +211,12 @@ def once(tmp_path_factory: pytest.TempPathFactory) -> Json:
     return json.loads(certificate.to_json())
 
 
-@pytest.mark.parametrize(
-    ("run", "eps_prv", "true"),
-    [
-        ({"mechanism": "laplace", "scale": 1}, "1/2", 1 - exp(-1 / 4)),
-        ({"mechanism": "laplace", "scale": 1}, "2", 0.0),
-        ({"mechanism": "gaussian", "sigma": 1}, "3", 0.001537185369442),
-        ({"mechanism": "laplace", "scale": 1, "subsample": "1/3"}, "1/5", 0.0725166650672503),
-    ],
+@cases(
+    "run, eps_prv, true",
+    ({"mechanism": "laplace", "scale": 1}, "1/2", 1 - exp(-1 / 4)),
+    ({"mechanism": "laplace", "scale": 1}, "2", 0.0),
+    ({"mechanism": "gaussian", "sigma": 1}, "3", 0.001537185369442),
+    ({"mechanism": "laplace", "scale": 1, "subsample": "1/3"}, "1/5", 0.0725166650672503),
 )
 def test_proofs_of_one_run_have_the_digits_of_the_answer(
     run: dict[str, Any], eps_prv: str, true: float

@@ -24,6 +24,7 @@ from dipapprox.privacy.compositions.real_pairs import RefinedPairs
 from dipapprox.privacy.compositions.real_programs import Known, bounds_of_real_program, inner_hull
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.run import Setting
+from tests.cases import cases
 from tests.cli.conftest import COIN, SVT
 from tests.moved_noise import gaussian, laplace
 
@@ -231,13 +232,11 @@ def every(program: dipapprox.Program) -> Setting:
     return Setting(program, AllPairs(), Options())
 
 
-@pytest.mark.parametrize(
-    ("outputs", "laws", "mechanism"),
-    [
-        ("y", "y <- Gauss(q * q, 2)", Gaussian(F(3), F(2))),
-        ("y, z", "y <- Gauss(3 * q, 1)\nz <- Gauss(-4 * q, 1)", Gaussian(F(5), F(1))),
-        ("y, z", "y <- Lap(q * q, 2 / eps)\nz <- Gauss(0, 1)", Laplace(F(3), F(2))),
-    ],
+@cases(
+    "outputs, laws, mechanism",
+    ("y", "y <- Gauss(q * q, 2)", Gaussian(F(3), F(2))),
+    ("y, z", "y <- Gauss(3 * q, 1)\nz <- Gauss(-4 * q, 1)", Gaussian(F(5), F(1))),
+    ("y, z", "y <- Lap(q * q, 2 / eps)\nz <- Gauss(0, 1)", Laplace(F(3), F(2))),
 )
 def test_noise_alone_is_a_mechanism(outputs: str, laws: str, mechanism: Mechanism) -> None:
     """Of the catalogue: the same composition, with the worst of several pairs."""
@@ -253,14 +252,12 @@ def test_noise_alone_is_a_mechanism(outputs: str, laws: str, mechanism: Mechanis
     assert low <= other_high and other_low <= high
 
 
-@pytest.mark.parametrize(
+@cases(
     "laws",
-    [
-        "y <- Lap(q, 1)\nz <- Lap(q, 1)",
-        "y <- Gauss(q, 1)\nz <- Lap(q, 1)",
-        "x <- Gauss(q, 1)\ny <- x + q\nz <- x - q",
-        "if q = 0 then\n  y <- Gauss(0, 1)\nelse\n  y <- Gauss(0, 2)\nend\nz <- Gauss(q, 1)",
-    ],
+    "y <- Lap(q, 1)\nz <- Lap(q, 1)",
+    "y <- Gauss(q, 1)\nz <- Lap(q, 1)",
+    "x <- Gauss(q, 1)\ny <- x + q\nz <- x - q",
+    "if q = 0 then\n  y <- Gauss(0, 1)\nelse\n  y <- Gauss(0, 2)\nend\nz <- Gauss(q, 1)",
 )
 def test_other_programs_have_no_such_pair(laws: str) -> None:
     program = dipapprox.parse(TWO.format(outputs="y, z", laws=laws))

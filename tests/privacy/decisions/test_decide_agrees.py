@@ -193,9 +193,7 @@ ONE_WEIGHT = "out <- choose {0 : eps}"
 EQUAL_VALUES = "out <- choose {0 : 2 - eps, 0 : eps - 1}"
 ONE_END = """
 t <- 1
-while t = 1 do
-  t <- choose {0 : 2 - eps, 1 : eps - 1}
-end
+while t = 1 do t <- choose {0 : 2 - eps, 1 : eps - 1} end
 """
 AVERAGED = """
 t <- 1
@@ -204,11 +202,7 @@ while t = 1 do
   b <- choose {0 : 1/2, 1 : 1/2}
   t <- choose {0 : 1/2, 1 : 1/2}
   out <- a
-  if a = b then
-    out <- 1
-  else
-    out <- 0
-  end
+  if a = b then out <- 1 else out <- 0 end
 end
 """
 

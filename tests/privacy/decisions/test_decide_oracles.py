@@ -32,6 +32,7 @@ from dipapprox.privacy.options import Options
 from dipapprox.privacy.run import Setting
 from dipapprox.privacy.verdict import Answer
 from dipapprox.semantics.execution import execute
+from tests.cases import cases
 from tests.texts import text_of
 
 PROGRAMS = Path(__file__).parents[3] / "programs" / "dipc"
@@ -81,16 +82,14 @@ def forms_of(name: str, input: str, **parameters: int) -> dict[str, ExponentialR
     return dict(zip(outputs, forms, strict=True))
 
 
-@pytest.mark.parametrize(
-    ("name", "input", "output", "formula"),
-    [
-        ("svt1", "0,1", "bot top", "1/2 - 7/16 e^(-ε/4) + 1/6 e^(-ε/2) - 1/48 e^(-3 ε/4)"),
-        ("svt1", "1,1", "bot top", "2/3 e^(-ε/4) - 1/16 ε e^(-ε/2) - 11/24 e^(-ε/2)"),
-        ("svt4", "-1,0", "bot top", "1/2 - 9/16 e^(-ε/4) + 13/56 e^(-3 ε/4) - 9/112 e^(-ε)"),
-        ("svt4", "0,-1", "bot top", "19/112 e^(-3 ε/4) - 9/112 e^(-ε)"),
-        ("nmax3", "-1,-1,-1", "-1", "1/8"),
-        ("nmax3", "0,0,0", "-1", "1/8 e^(-3 ε/2)"),
-    ],
+@cases(
+    "name, input, output, formula",
+    ("svt1", "0,1", "bot top", "1/2 - 7/16 e^(-ε/4) + 1/6 e^(-ε/2) - 1/48 e^(-3 ε/4)"),
+    ("svt1", "1,1", "bot top", "2/3 e^(-ε/4) - 1/16 ε e^(-ε/2) - 11/24 e^(-ε/2)"),
+    ("svt4", "-1,0", "bot top", "1/2 - 9/16 e^(-ε/4) + 13/56 e^(-3 ε/4) - 9/112 e^(-ε)"),
+    ("svt4", "0,-1", "bot top", "19/112 e^(-3 ε/4) - 9/112 e^(-ε)"),
+    ("nmax3", "-1,-1,-1", "-1", "1/8"),
+    ("nmax3", "0,0,0", "-1", "1/8 e^(-3 ε/2)"),
 )
 def test_closed_forms(name: str, input: str, output: str, formula: str) -> None:
     assert closed_forms(name, input, N=input.count(",") + 1)[output] == formula
@@ -193,19 +192,17 @@ def touching(delta: str, budget: str = "1", interval: str = "0..inf") -> Decisio
     return ask("nmax4", delta=delta, budget=budget, interval=interval, violations=True, N=1)
 
 
-@pytest.mark.parametrize(
+@cases(
     "slack",
-    [
-        "0",
-        "(eps - 1)^2",
-        "(eps - 1e-9)^2",
-        "(eps - 1e6)^2",
-        "(eps - 1)^2 + 1e-40",
-        "(eps*exp(eps) - 1)^2",
-        "(eps*exp(eps) - 1)^2 + 1e-25",
-        "(exp(eps) - 1 - eps)",
-        "(eps - 1)^2*(eps*exp(eps) - 1)^4",
-    ],
+    "0",
+    "(eps - 1)^2",
+    "(eps - 1e-9)^2",
+    "(eps - 1e6)^2",
+    "(eps - 1)^2 + 1e-40",
+    "(eps*exp(eps) - 1)^2",
+    "(eps*exp(eps) - 1)^2 + 1e-25",
+    "(exp(eps) - 1 - eps)",
+    "(eps - 1)^2*(eps*exp(eps) - 1)^4",
 )
 def test_a_delta_that_touches_is_enough(slack: str) -> None:
     decision = touching(f"{EXACT} + {slack}")

@@ -17,20 +17,19 @@ from dipapprox.privacy.decisions.closed_form import as_latex, as_text
 from dipapprox.privacy.decisions.delta import as_ratio, read_delta
 from dipapprox.privacy.decisions.question import DecisionQuestion, read_epsilons
 from dipapprox.privacy.decisions.signs import Signs, check_delta
+from tests.cases import cases
 
 
-@pytest.mark.parametrize(
-    "text", ["", "..", "1..", "..1", "-1..1", "0..0", "2..1", "a..b", "1..2..3"]
-)
+@cases("text", "", "..", "1..", "..1", "-1..1", "0..0", "2..1", "a..b", "1..2..3")
 def test_intervals_that_are_none(text: str) -> None:
     with pytest.raises(UserError):
         read_epsilons(text)
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
-    ["", "2", "-1/2", "exp(1)", "log(eps)", "exp(eps^2)", "exp(1 / eps)", "eps^eps", "1/0", "x",
-     "eps^(1/2)", "1/(eps - eps)", "1/(eps + exp(-1))", "exp(-1)/(eps - 1)", "eps*exp(10^9)"],
+    "", "2", "-1/2", "exp(1)", "log(eps)", "exp(eps^2)", "exp(1 / eps)", "eps^eps", "1/0", "x",
+     "eps^(1/2)", "1/(eps - eps)", "1/(eps + exp(-1))", "exp(-1)/(eps - 1)", "eps*exp(10^9)",
 )  # fmt: skip
 def test_deltas_that_are_none(text: str) -> None:
     with pytest.raises(UserError):
@@ -84,9 +83,7 @@ def test_functions_with_irrational_constants_are_bracketed(text: str) -> None:
             assert found.meets(value)
 
 
-@pytest.mark.parametrize(
-    ("shift", "expected"), [("", "DP"), (" - 1e-60", "Not_DP"), (" + 1e-60", "DP")]
-)
+@cases("shift, expected", ("", "DP"), (" - 1e-60", "Not_DP"), (" + 1e-60", "DP"))
 @pytest.mark.parametrize("text", ["1/2 - exp(-2)/2", "1/2 - exp(-eps)*exp(-1)*exp(1)*eps/4"])
 def test_a_delta_attained_exactly_at_one_epsilon(text: str, shift: str, expected: str) -> None:
     program = parse(
@@ -118,16 +115,14 @@ def test_a_varying_delta_that_is_negative_somewhere() -> None:
         check_delta(read_delta("eps*(sqrt(2) + sqrt(3) - sqrt(5 + 2*sqrt(6)))"), signs)
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("((((1+eps+exp(eps))/30)^100)^100)^101", "powers of powers"),
-        ("((((1/3)^100)^100)^(50+50))^101", "powers of powers"),
-        ("(exp(-(1/2)^100)^999)^1001 * (-(1/3)^100)^10001", "powers of powers"),
-        ("1/(1+eps+exp(eps)+exp(eps/7)+exp(eps/13))^100", "multiplied out"),
-        ("(1/(2+eps)^100)^100 + 1/9", "multiplied out"),
-        ("(1/(2+eps+exp(-1))^20)^100 + 1/9", "irrational constants"),
-    ],
+@cases(
+    "text, reason",
+    ("((((1+eps+exp(eps))/30)^100)^100)^101", "powers of powers"),
+    ("((((1/3)^100)^100)^(50+50))^101", "powers of powers"),
+    ("(exp(-(1/2)^100)^999)^1001 * (-(1/3)^100)^10001", "powers of powers"),
+    ("1/(1+eps+exp(eps)+exp(eps/7)+exp(eps/13))^100", "multiplied out"),
+    ("(1/(2+eps)^100)^100 + 1/9", "multiplied out"),
+    ("(1/(2+eps+exp(-1))^20)^100 + 1/9", "irrational constants"),
 )
 def test_deltas_that_are_long_when_they_are_multiplied_out_are_refused(
     text: str, reason: str
@@ -147,23 +142,21 @@ def test_powers_that_are_no_longer_than_some_are_read() -> None:
 E = ExponentialPolynomial.monomial
 
 
-@pytest.mark.parametrize(
-    ("function", "text", "latex"),
-    [
-        (ExponentialPolynomial(()), "0", "0"),
-        (ONE, "1", "1"),
-        (
-            E(Fraction(1, 2)) + E(Fraction(-7, 16), rate=Fraction(-1, 4)),
-            "1/2 - 7/16 e^(-ε/4)",
-            r"\frac{1}{2} - \frac{7}{16} e^{-\varepsilon/4}",
-        ),
-        (
-            E(-1, 2, Fraction(-3, 2)) + E(3, 1),
-            "3 ε - ε^2 e^(-3 ε/2)",
-            r"3 \varepsilon - \varepsilon^{2} e^{-3 \varepsilon/2}",
-        ),
-        (E(-1, rate=1), "-e^ε", r"-e^{\varepsilon}"),
-    ],
+@cases(
+    "function, text, latex",
+    (ExponentialPolynomial(()), "0", "0"),
+    (ONE, "1", "1"),
+    (
+        E(Fraction(1, 2)) + E(Fraction(-7, 16), rate=Fraction(-1, 4)),
+        "1/2 - 7/16 e^(-ε/4)",
+        r"\frac{1}{2} - \frac{7}{16} e^{-\varepsilon/4}",
+    ),
+    (
+        E(-1, 2, Fraction(-3, 2)) + E(3, 1),
+        "3 ε - ε^2 e^(-3 ε/2)",
+        r"3 \varepsilon - \varepsilon^{2} e^{-3 \varepsilon/2}",
+    ),
+    (E(-1, rate=1), "-e^ε", r"-e^{\varepsilon}"),
 )
 def test_polynomials(function: ExponentialPolynomial, text: str, latex: str) -> None:
     assert as_text(ExponentialRatio(function)) == text

@@ -44,6 +44,7 @@ from dipapprox.privacy.profiles.least_eps_prv import EpsPrvBounds, least_eps_prv
 from dipapprox.privacy.sources import open_published
 from dipapprox.replays.digest import digest
 from dipapprox.semantics.execution import execute
+from tests.cases import cases
 from tests.moved_noise import gaussian, laplace
 from tests.privacy import interval_programs as events
 from tests.thorough import examples
@@ -185,13 +186,11 @@ def test_intervals_agree_with_their_points(
         assert all(answer(eps).answer is not Answer.NOT_DP for eps in proved)
 
 
-@pytest.mark.parametrize(
-    ("body", "reason"),
-    [
-        ("c <- DLap(q[2], 1 / eps) > 0\ny <- Lap(q[1], 1 / eps)", "integer noise"),
-        ("b <- choose {0 : exp(-eps), 1 : 1 - exp(-eps)}\ny <- Lap(q[1] + b, 1)", "weights"),
-        ("b <- Lap(0, 1 / eps)\ny <- b + Lap(q[1], 1 / eps)\nz <- b + Lap(0, 1)", "one another"),
-    ],
+@cases(
+    "body, reason",
+    ("c <- DLap(q[2], 1 / eps) > 0\ny <- Lap(q[1], 1 / eps)", "integer noise"),
+    ("b <- choose {0 : exp(-eps), 1 : 1 - exp(-eps)}\ny <- Lap(q[1] + b, 1)", "weights"),
+    ("b <- Lap(0, 1 / eps)\ny <- b + Lap(q[1], 1 / eps)\nz <- b + Lap(0, 1)", "one another"),
 )
 def test_what_has_no_bounds_is_unknown_everywhere(body: str, reason: str) -> None:
     if "z" not in body:

@@ -15,6 +15,7 @@ from dipapprox.pairs.published.couplings import Couplings
 from dipapprox.privacy.verdict import Answer
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.real_inputs import execute_for_declared
+from tests.cases import cases
 from tests.texts import text_of
 
 COUNTS = "input q[2] in 0..2\noutput y[2] in real\nadjacent linf 1\n"
@@ -24,30 +25,18 @@ COUNT = "input q in 0..2\noutput y in real\nadjacent linf 1\n"
 CLAMPED = "y[1] <- clamp(Gauss(q, 1), 0, 1)\ny[2] <- clamp(Logistic(q, 1), 0, 3)\n"
 MIXTURE = """
 b <- choose {0 : 1/2, 1 : 1/2}
-if b = 0 then
-    y <- Lap(q, 2/eps)
-else
-    y <- Lap(q, 1/eps)
-end
+if b = 0 then y <- Lap(q, 2/eps) else y <- Lap(q, 1/eps) end
 """
 ABSOLUTE = """
 r <- Lap(q, 1/eps)
-if r < 0 then
-    y <- -r
-else
-    y <- r
-end
+if r < 0 then y <- -r else y <- r end
 """
 MIXTURES = """
 for i in 1..2 do
     b <- choose {0 : 1/2, 1 : 1/2}
     r <- Lap(q[i], 1/eps)
     s <- Lap(q[i], 2/eps)
-    if b = 1 then
-        y[i] <- clamp(r, 0, 1)
-    else
-        y[i] <- clamp(s, 0, 1)
-    end
+    if b = 1 then y[i] <- clamp(r, 0, 1) else y[i] <- clamp(s, 0, 1) end
 end
 """
 ABSOLUTES = "y[1] <- abs(Lap(q, 1/eps))\ny[2] <- abs(Lap(q, 2/eps))\n"
@@ -62,9 +51,7 @@ SPARSE = """
 output above[2] in {0, 1}
 output y in real
 adjacent linf 1
-for i in 1..2 do
-    above[i] <- 0
-end
+for i in 1..2 do above[i] <- 0 end
 y <- 0
 t <- Lap(0, 2/eps)
 for i in 1..2 do
@@ -92,30 +79,28 @@ def _least_of_the_index() -> float:
     return log(chance(0, 1) / chance(1, 0))
 
 
-@pytest.mark.parametrize(
-    ("text", "least"),
-    [
-        (COUNTS + TWO, 2 / 3),
-        # The first is left below and the second is above, and the answer's density costs 1.
-        (BITS.splitlines()[0] + SPARSE, 1 + _least_of_the_index()),
-        (COUNT + ABSOLUTE, 1.0),
-        # Where the densities are greatest: 3/8 against what is left a unit away.
-        (COUNT + MIXTURE, log(0.375 / (exp(-0.5) / 8 + exp(-1) / 4))),
-        # Noise without closed forms: at the ends of clamps, and far out, where cosh 1 is left.
-        (BIT + "y <- clamp(Gauss(q, 3), 1/2, 5/2)\n", log(norm.sf(0.5) / norm.sf(2.5 / 3))),
-        pytest.param(
-            BIT.replace("y in", "y[2] in") + CLAMPED,
-            log(norm.cdf(0) / norm.cdf(-1)) + log(logistic.sf(2) / logistic.sf(3)),
-            marks=pytest.mark.thorough,
-        ),
-        (BIT + "y <- abs(Logistic(q, 1))\n", log((exp(1) + exp(-1)) / 2)),
-        # Paths that are the same at q = 0 are counted.
-        (BIT.replace("y in", "y[2] in") + ABSOLUTES, 1.5),
-        # The densities of the sum are as 1 + z is to 2 + z, far out: no place attains it.
-        (BIT.replace("y in", "y[2] in") + SUM, 5 / 6),
-        # An end of the clamp is as likely beside either path of the other number.
-        (APART, log(norm.cdf(0) / norm.cdf(-2))),
-    ],
+@cases(
+    "text, least",
+    (COUNTS + TWO, 2 / 3),
+    # The first is left below and the second is above, and the answer's density costs 1.
+    (BITS.splitlines()[0] + SPARSE, 1 + _least_of_the_index()),
+    (COUNT + ABSOLUTE, 1.0),
+    # Where the densities are greatest: 3/8 against what is left a unit away.
+    (COUNT + MIXTURE, log(0.375 / (exp(-0.5) / 8 + exp(-1) / 4))),
+    # Noise without closed forms: at the ends of clamps, and far out, where cosh 1 is left.
+    (BIT + "y <- clamp(Gauss(q, 3), 1/2, 5/2)\n", log(norm.sf(0.5) / norm.sf(2.5 / 3))),
+    pytest.param(
+        BIT.replace("y in", "y[2] in") + CLAMPED,
+        log(norm.cdf(0) / norm.cdf(-1)) + log(logistic.sf(2) / logistic.sf(3)),
+        marks=pytest.mark.thorough,
+    ),
+    (BIT + "y <- abs(Logistic(q, 1))\n", log((exp(1) + exp(-1)) / 2)),
+    # Paths that are the same at q = 0 are counted.
+    (BIT.replace("y in", "y[2] in") + ABSOLUTES, 1.5),
+    # The densities of the sum are as 1 + z is to 2 + z, far out: no place attains it.
+    (BIT.replace("y in", "y[2] in") + SUM, 5 / 6),
+    # An end of the clamp is as likely beside either path of the other number.
+    (APART, log(norm.cdf(0) / norm.cdf(-2))),
 )
 def test_least_pure_budgets_are_enclosed_and_told_from_their_neighbours(
     text: str, least: float
@@ -132,17 +117,15 @@ def test_least_pure_budgets_are_enclosed_and_told_from_their_neighbours(
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(
-    ("text", "least"),
-    [
-        # Just above 0 both densities are 1/4 + 1/8, against what is left of them a unit away.
-        (BITS + MIXTURES, 2 * log(0.75 / (exp(-1) / 2 + exp(-0.5) / 4))),
-        # The end of the clamp has no closed form, and the other number two scales.
-        (
-            BIT.replace("y in", "y[2] in") + BESIDE,
-            log(0.375 / (exp(-0.5) / 8 + exp(-1) / 4)) + log(logistic.cdf(0) / logistic.cdf(-1)),
-        ),
-    ],
+@cases(
+    "text, least",
+    # Just above 0 both densities are 1/4 + 1/8, against what is left of them a unit away.
+    (BITS + MIXTURES, 2 * log(0.75 / (exp(-1) / 2 + exp(-0.5) / 4))),
+    # The end of the clamp has no closed form, and the other number two scales.
+    (
+        BIT.replace("y in", "y[2] in") + BESIDE,
+        log(0.375 / (exp(-0.5) / 8 + exp(-1) / 4)) + log(logistic.cdf(0) / logistic.cdf(-1)),
+    ),
 )
 def test_sums_over_choices_of_independent_numbers_are_products(text: str, least: float) -> None:
     found = dipapprox.profile(dipapprox.parse(text), eps=1, delta=0)
@@ -164,15 +147,13 @@ def test_the_lower_end_is_that_of_the_pair_that_needs_most() -> None:
     assert abs(float(bounds.lower) - log(above[0] / above[1])) < 1e-12
 
 
-@pytest.mark.parametrize(
-    ("noise", "rule", "least"),
-    [
-        ("Gumbel(q, 1)", "all", None),
-        ("Gumbel(q, 1)", "decreasing 1", 1),
-        ("-Gumbel(q, 1)", "increasing 1", None),
-        ("GumbelMinus(q, 1)", "decreasing 1", None),
-        ("LapPlus(q, 1) + 1", "decreasing 1", 1),
-    ],
+@cases(
+    "noise, rule, least",
+    ("Gumbel(q, 1)", "all", None),
+    ("Gumbel(q, 1)", "decreasing 1", 1),
+    ("-Gumbel(q, 1)", "increasing 1", None),
+    ("GumbelMinus(q, 1)", "decreasing 1", None),
+    ("LapPlus(q, 1) + 1", "decreasing 1", 1),
 )
 def test_shifts_without_a_price_have_no_least_budget(
     noise: str, rule: str, least: int | None
@@ -218,15 +199,13 @@ def test_a_coupling_never_promises_too_much(first: str, published: str, compared
     assert found.delta_enclosure.lower == 0
 
 
-@pytest.mark.parametrize(
-    ("body", "budget"),
-    [
-        ("y <- abs(Logistic(q, 2))", Fraction(1, 2)),
-        ("y <- Logistic(2 * q, 3 / eps)\nc <- y > 1/2", Fraction(2, 3)),  # eps is 1
-        # At both ends of the change one guard is the stricter one; between, the other might be.
-        ("x <- Lap(q, 1)\ny <- 0\nif x > 1/2 and x > q then c <- 1 end", None),
-        ("y <- Gauss(q, 1)", None),
-    ],
+@cases(
+    "body, budget",
+    ("y <- abs(Logistic(q, 2))", Fraction(1, 2)),
+    ("y <- Logistic(2 * q, 3 / eps)\nc <- y > 1/2", Fraction(2, 3)),  # eps is 1
+    # At both ends of the change one guard is the stricter one; between, the other might be.
+    ("x <- Lap(q, 1)\ny <- 0\nif x > 1/2 and x > q then c <- 1 end", None),
+    ("y <- Gauss(q, 1)", None),
 )
 def test_vertices_are_enough_where_guards_point_apart(body: str, budget: Fraction | None) -> None:
     text = "input q in real 0..1\nadjacent linf 1\noutput y in real\noutput c in {0, 1}\nc <- 0\n"
@@ -243,16 +222,14 @@ def test_no_pure_budget_serves_gaussian_noise_or_published_inputs() -> None:
         assert found.has_none
 
 
-@pytest.mark.parametrize(
+@cases(
     "other",
-    [
-        "y <- Lap(1, 1)",  # wider: the logarithm of the quotient has no bound by moves alone
-        "y <- 2 * Lap(1, 2)",
-        "y <- Gauss(1, 2)",
-        "y <- Lap(1, 2) + Lap(0, 2)",
-        "y <- Lap(1, 2)\n c <- 1",
-        "c <- choose { 0 : 1/2, 1 : 1/2 }\n y <- Lap(1, 2)",
-    ],
+    "y <- Lap(1, 1)",  # wider: the logarithm of the quotient has no bound by moves alone
+    "y <- 2 * Lap(1, 2)",
+    "y <- Gauss(1, 2)",
+    "y <- Lap(1, 2) + Lap(0, 2)",
+    "y <- Lap(1, 2)\n c <- 1",
+    "c <- choose { 0 : 1/2, 1 : 1/2 }\n y <- Lap(1, 2)",
 )
 def test_paths_that_differ_in_more_than_means_do_not(other: str) -> None:
     text = (

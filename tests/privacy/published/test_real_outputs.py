@@ -18,6 +18,7 @@ from dipapprox.privacy.options import Options
 from dipapprox.privacy.probabilities import output_distribution
 from dipapprox.privacy.profiles.profile_result import LeastDelta
 from dipapprox.privacy.verdict import Answer, Verdict
+from tests.cases import cases
 from tests.moved_noise import gaussian, laplace
 from tests.schemas import check_schema
 from tests.thorough import part
@@ -47,8 +48,8 @@ def test_mechanisms_have_their_closed_forms(
     assert abs(float(found.lower) - oracle(0.5, float(eps_prv))) < 1e-10
 
 
-@pytest.mark.parametrize(
-    "publish", ["y <- 7 - a", "y <- 3 * a + q - q", "y <- a\nz <- 2 * a + 1", "y <- a + b\nz <- b"]
+@cases(
+    "publish", "y <- 7 - a", "y <- 3 * a + q - q", "y <- a\nz <- 2 * a + 1", "y <- a + b\nz <- b"
 )
 def test_bijections_of_what_is_published_change_nothing(publish: str) -> None:
     text = "input q in 0..3\nadjacent linf 1\noutput y in real\n"
@@ -133,14 +134,12 @@ def test_a_histogram_of_gaussian_counts_is_one_gaussian() -> None:
     assert abs(float(row.adjacent_probability.lower) - PHI((float(end) - 9) / 18)) < 1e-9
 
 
-@pytest.mark.parametrize(
-    ("eps_prv", "answer"),
-    [
-        ("1999999/1000000", Answer.NOT_DP),
-        (f"{2 * 10**40 - 1}/{10**40}", Answer.NOT_DP),
-        ("2", Answer.DP),
-        ("2000001/1000000", Answer.DP),
-    ],
+@cases(
+    "eps_prv, answer",
+    ("1999999/1000000", Answer.NOT_DP),
+    (f"{2 * 10**40 - 1}/{10**40}", Answer.NOT_DP),
+    ("2", Answer.DP),
+    ("2000001/1000000", Answer.DP),
 )
 def test_pure_budgets_of_two_answers_add_up_exactly(eps_prv: str, answer: Answer) -> None:
     """The likelihood ratio of two Laplace answers that move apart is e^2 on a quadrant."""

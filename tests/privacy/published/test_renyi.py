@@ -30,6 +30,7 @@ from dipapprox.privacy.profiles.renyi import clipped, concentrated
 from dipapprox.privacy.run import Setting
 from dipapprox.privacy.verdict import Answer
 from dipapprox.privacy.verifier import verify
+from tests.cases import cases
 from tests.moved_noise import gaussian
 
 
@@ -62,13 +63,11 @@ def test_without_a_bound_of_the_tails_there_is_a_lower_one() -> None:
     assert "quotient of densities" in found.run.reason
 
 
-@pytest.mark.parametrize(
-    ("published", "infinite"),
-    [
-        ("y[1] <- Gauss(q, 1)\ny[2] <- 0", True),
-        ("a <- Gauss(q, 1)\nb <- Gauss(0, 1)\ny[1] <- a + b\ny[2] <- a - 2 * b", True),
-        ("y[1] <- Gauss(0, 1)\ny[2] <- Lap(q, 1)", False),
-    ],
+@cases(
+    "published, infinite",
+    ("y[1] <- Gauss(q, 1)\ny[2] <- 0", True),
+    ("a <- Gauss(q, 1)\nb <- Gauss(0, 1)\ny[1] <- a + b\ny[2] <- a - 2 * b", True),
+    ("y[1] <- Gauss(0, 1)\ny[2] <- Lap(q, 1)", False),
 )
 def test_gaussian_densities_that_are_shifted_have_no_largest_quotient(
     published: str, infinite: bool
@@ -232,14 +231,12 @@ NOISE = {
 }
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "published"),
-    [
-        ("Gauss", "Gauss", ("a + b", "a - b")),
-        ("Gauss", "Gauss", ("2 * b", "b - 3 * a")),
-        ("Lap", "Lap", ("b", "2 * b - a + 3")),
-        ("Lap", "Gauss", ("-1 * a", "b + a")),
-    ],
+@cases(
+    "first, second, published",
+    ("Gauss", "Gauss", ("a + b", "a - b")),
+    ("Gauss", "Gauss", ("2 * b", "b - 3 * a")),
+    ("Lap", "Lap", ("b", "2 * b - a + 3")),
+    ("Lap", "Gauss", ("-1 * a", "b + a")),
 )
 def test_masses_of_what_is_said_are_those_of_samples(
     first: str, second: str, published: tuple[str, str]
@@ -367,22 +364,19 @@ a <- Gauss(0, sqrt(2)/eps)
 o <- a >= 0 and q = 1"""
 
 
-@pytest.mark.parametrize(
-    ("text", "eps_prv", "delta", "answer"),
-    [
-        (_PUBLISHED + "Gauss(q, sqrt(3)/eps)", "1000", "1/2", "DP"),
-        pytest.param(
-            *(_PUBLISHED + "Gauss(q, sqrt(3)/eps)", "1e9", "1e-60", "DP"),
-            marks=pytest.mark.thorough,
-        ),
-        (_PUBLISHED + "LapPlus(q, sqrt(2)/eps)", "1e30", "1/10", "Not_DP"),
-        (_ONE_SIDED, "5000", "4/5", "DP"),
-        (_HALF, "5000", "51/100", "DP"),
-        (_HALF, "1e30", "49/100", "Not_DP"),
-        # Pr[a < 0] = 1/2 for q = 0, and for q = 100 it is about e^-2504
-        (_FINITE, "2400", "2/5", "Not_DP"),
-        (_FINITE, "2600", "2/5", "DP"),
-    ],
+@cases(
+    "text, eps_prv, delta, answer",
+    (_PUBLISHED + "Gauss(q, sqrt(3)/eps)", "1000", "1/2", "DP"),
+    pytest.param(
+        *(_PUBLISHED + "Gauss(q, sqrt(3)/eps)", "1e9", "1e-60", "DP"), marks=pytest.mark.thorough
+    ),
+    (_PUBLISHED + "LapPlus(q, sqrt(2)/eps)", "1e30", "1/10", "Not_DP"),
+    (_ONE_SIDED, "5000", "4/5", "DP"),
+    (_HALF, "5000", "51/100", "DP"),
+    (_HALF, "1e30", "49/100", "Not_DP"),
+    # Pr[a < 0] = 1/2 for q = 0, and for q = 100 it is about e^-2504
+    (_FINITE, "2400", "2/5", "Not_DP"),
+    (_FINITE, "2600", "2/5", "DP"),
 )
 def test_claims_with_large_budgets(text: str, eps_prv: str, delta: str, answer: str) -> None:
     program = dipapprox.parse(text)
