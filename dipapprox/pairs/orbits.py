@@ -123,12 +123,10 @@ class PairOrbits:
         for group, domain, steps in zip(self._groups, self._domains, key, strict=True):
             for cell, (ours, theirs) in zip(group, steps, strict=True):
                 values[cell] = domain[ours], domain[theirs]
-        both = [values[cell] for cell in range(len(values))]
-        return tuple(first for first, _ in both), tuple(second for _, second in both)
+        first, second = zip(*(values[cell] for cell in range(len(values))), strict=True)
+        return first, second
 
 
 def _ascending(walk: Walk, cell: int) -> list[tuple[tuple[int, int], int]]:
     """Return the steps of a cell with their costs, in ascending order."""
-    steps = walk.steps[cell]
-    codes = zip(steps.first.tolist(), steps.second.tolist(), strict=True)
-    return sorted(zip(codes, steps.cost.tolist(), strict=True))
+    return sorted(((a, b), cost) for a, b, cost in walk.steps[cell].each())

@@ -46,6 +46,10 @@ class CellSteps:
     def __len__(self) -> int:
         return len(self.first)
 
+    def each(self) -> Iterator[tuple[int, int, int]]:
+        """Yield codes and cost of every step."""
+        return zip(self.first.tolist(), self.second.tolist(), self.cost.tolist(), strict=True)
+
 
 @dataclass(frozen=True, slots=True)
 class Walk:

@@ -23,10 +23,11 @@ import numpy as np
 from dipapprox.arithmetic.rounding import Array, above
 from dipapprox.cache import Cache
 from dipapprox.data_classes import dataclass
+from dipapprox.errors import BrokenInvariant
 from dipapprox.language.domains import AllReals
 from dipapprox.limits import Limits
 from dipapprox.numerics.bulk import BulkSource
-from dipapprox.numerics.interpolation.entire import tails
+from dipapprox.numerics.interpolation.entire import size_for, sizes_for, tails
 from dipapprox.numerics.interpolation.polynomial import (
     Interval,
     Model,
@@ -37,8 +38,7 @@ from dipapprox.numerics.interpolation.polynomial import (
 )
 from dipapprox.numerics.interpolation.smooth import near, points
 from dipapprox.pairs.boxes.cells import Fixed, filled
-from dipapprox.pairs.boxes.movement import DerivativeSigns, OutOfReach, movements
-from dipapprox.pairs.boxes.patches import MOST_NODES, Box, patches_of
+from dipapprox.pairs.boxes.movement import DerivativeSigns, Movement, OutOfReach, movements
 from dipapprox.semantics.state import FinalStates
 
 _NODE_BITS = 40
@@ -55,6 +55,10 @@ _LARGEST = Fraction(2**200)
 
 _MOST_SCALES = 2**40
 """Ranges of inputs, in scales of noise: far more would be cut as often."""
+
+
+Box = tuple[Interval, ...]
+"""An interval for each real input."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,6 +95,7 @@ class OutputModels:
         outputs: How many outputs there are.
         still: Whether all stay as they are when all real inputs move by the same number.
         monotone: Whether some have derivatives whose sign is known from guards.
+        walls: Says where patches meet, inside the range of a real input.
 
     Raises:
         OutOfReach: If a real input has no bounds, or noise around it is of integers.
@@ -121,7 +126,8 @@ class OutputModels:
         for k, output in enumerate(self._outputs):
             self._growth[k, output.axes] = output.growth
         self._steep = [np.array(list(map(above, each.smooth.steep))) for each in self._outputs]
-        self._patches = patches_of(tuple(self._whole), self._outputs)
+        self._patches = _patches_of(tuple(self._whole), self._outputs)
+        self.walls = self._patches.walls
         self._with_polynomials -= self._patches.too_wide
         self._polynomials: dict[tuple[int, Box, Fixed], Polynomial] = {}
         self._values: dict[_Point, Interval] = {}
@@ -152,10 +158,6 @@ class OutputModels:
         all_entire = len(self._with_polynomials) == self.outputs
         found = ["polynomials"] * bool(self._with_polynomials) + ["chords"] * (not all_entire)
         return " + ".join(found)
-
-    def walls(self, axis: int) -> tuple[Fraction, ...]:
-        """Return where patches meet, inside the range of a real input."""
-        return self._patches.walls(axis)
 
     def sensitivity(self, axis: int) -> float:
         """Say about how much noise a step of a real input is: what matters in cutting boxes."""
@@ -210,7 +212,7 @@ class OutputModels:
             if k in self._with_polynomials and (k, own, fixed) not in self._polynomials:
                 sizes = patches.sizes(k, own)
                 known = len(self._values) + len(wanted)
-                if prod(sizes) <= MOST_NODES and known + prod(sizes) < _MOST_PROBABILITIES:
+                if prod(sizes) <= _MOST_NODES and known + prod(sizes) < _MOST_PROBABILITIES:
                     planned[k] = sizes
                     wanted.update(dict.fromkeys((k, p, fixed) for p in _grid(own, sizes)))
                 else:
@@ -286,3 +288,119 @@ def _grid(box: Box, sizes: Sequence[int]) -> list[tuple[Fraction, ...]]:
         for (low, high), size in zip(box, sizes, strict=True)
     ]
     return list(product(*lines))
+
+
+_FINE = 2.0**-44
+"""About what polynomials of up to three inputs leave out: what doubles can say of the probabilities
+at nodes. Single pairs are enclosed without them."""
+
+_COARSER = (2.0**-40, 2.0**-30, 2.0**-22)
+"""About what those of more inputs leave out: tables grow fast."""
+
+_COARSE = 2.0**-22
+"""About what they leave out where finer ones would have too many nodes."""
+
+_FEW = 3
+
+_MOST = 8
+"""Inputs that an output with polynomials depends on."""
+
+_MOST_TERMS = {1: 40, 2: 40, 3: 35, 4: 16}
+_OTHER_TERMS = 10
+"""In one input, by how many inputs an output depends on; wider boxes are cut into patches."""
+
+_MOST_PATCHES = 64
+
+_MOST_NODES = 45_000
+"""Of one output in one patch."""
+
+_NO_MATTER = 80_000
+"""So many nodes in all are taken for fine polynomials."""
+
+
+class _Patches:
+    """Where polynomials stand for probabilities: ranges of real inputs are cut into patches.
+
+    Nothing is claimed here: what a polynomial leaves out is bounded where it is fitted.
+
+    Args:
+        whole: The ranges of the real inputs.
+        outputs: How outputs move with them.
+        tolerances: About what polynomials may leave out: the first one that is in reach.
+        terms: In one input, at most about.
+
+    Attributes:
+        too_wide: Outputs of too many inputs, or with a range that would need too many patches.
+    """
+
+    def __init__(
+        self, whole: Box, outputs: Sequence[Movement], tolerances: Sequence[float], terms: int
+    ) -> None:
+        self._whole, self._outputs, self._tolerances = whole, outputs, tolerances
+        self.too_wide = {k for k, output in enumerate(outputs) if len(output.axes) > _MOST}
+        self._parts = [1] * len(whole)
+        for axis, (low, high) in enumerate(whole):
+            while self._parts[axis] < _MOST_PATCHES:
+                half = (high - low) / self._parts[axis] / 2
+                if max(self._sizes_along(axis, half)) <= terms:
+                    break
+                self._parts[axis] *= 2
+            else:
+                self._parts[axis] = 1
+                self.too_wide |= {k for k, o in enumerate(outputs) if axis in o.axes}
+
+    def walls(self, axis: int) -> tuple[Fraction, ...]:
+        """Return where patches meet, inside the range of a real input."""
+        (low, high), parts = self._whole[axis], self._parts[axis]
+        return tuple(low + (high - low) * k / parts for k in range(1, parts))
+
+    def patch(self, axis: int, interval: Interval) -> Interval:
+        """Return the patch that holds an interval, which crosses no wall."""
+        low, high = self._whole[axis]
+        if low == high:
+            return low, high
+        size = (high - low) / self._parts[axis]
+        part = min(int((interval[0] - low) / size), self._parts[axis] - 1)
+        own = low + size * part, low + size * (part + 1)
+        if interval[1] > own[1]:
+            raise BrokenInvariant("a box in several patches")
+        return own
+
+    def sizes(self, output: int, patch: Box) -> tuple[int, ...]:
+        """Return how many terms an output with polynomials is to have, by its inputs."""
+        halves = tuple((high - low) / 2 for low, high in patch)
+        found: tuple[int, ...] = ()
+        for tolerance in self._tolerances:
+            found = sizes_for(self._outputs[output].entire or (), halves, tolerance)
+            if prod(found) <= _MOST_NODES:
+                break
+        return found
+
+    @property
+    def nodes(self) -> int:
+        """About how many nodes all patches have."""
+        found = 0
+        for k, output in enumerate(self._outputs):
+            if output.entire is not None and k not in self.too_wide:
+                patch = (self.patch(axis, self._whole[axis][:1] * 2) for axis in output.axes)
+                parts = prod(self._parts[axis] for axis in output.axes)
+                found += prod(self.sizes(k, tuple(patch))) * parts
+        return found
+
+    def _sizes_along(self, axis: int, half: Fraction) -> list[int]:
+        found = [1]
+        for output in self._outputs:
+            if axis in output.axes and output.entire is not None and len(output.axes) <= _MOST:
+                place = output.axes.index(axis)
+                found.append(size_for(output.entire, place, half, self._tolerances[0]))
+        return found
+
+
+def _patches_of(whole: Box, outputs: Sequence[Movement]) -> _Patches:
+    """Choose how closely polynomials follow, and cut the ranges of real inputs for that."""
+    inputs = max((len(o.axes) for o in outputs if o.entire is not None), default=0)
+    tolerances = (_FINE,) if inputs <= _FEW else _COARSER
+    fine = _Patches(whole, outputs, tolerances, _MOST_TERMS.get(inputs, _OTHER_TERMS))
+    if fine.nodes <= _NO_MATTER:
+        return fine
+    return _Patches(whole, outputs, (_COARSE,), _MOST_TERMS.get(inputs, _OTHER_TERMS))

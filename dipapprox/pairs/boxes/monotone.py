@@ -75,7 +75,7 @@ def _tells_intervals(states: FinalStates) -> bool:
     # Quotients of tails that may both be 0 do not fall.
     if any(all(len(states.samples[k].family.sides) < 2 for k in own.samples()) for own in numbers):
         return False
-    means = [set(_mean(states, number).inputs()) for number in numbers]
+    means = [set(mean_of(states, number).inputs()) for number in numbers]
     if any(form.inputs() for form in forms) or any(
         one & two and len(one | two) > 1 for one, two in combinations(means, 2)
     ):
@@ -83,20 +83,15 @@ def _tells_intervals(states: FinalStates) -> bool:
     columns = list(zip(*((*state.outputs, *state.reals) for state in every), strict=True))
     for number in numbers:
         where = [_within(own, number) for own in guards]
-        pieces = sorted(set(where), key=_from)
+        pieces = sorted(set(where), key=lambda own: (own[0] is not None, own[0] or Fraction(0)))
         if not _are_apart(pieces):
             return False
         own = [each for each in columns if _is_told_by(number, where, each)]
-        for each in own:
-            if not _is_in_intervals(pieces, dict(zip(where, each, strict=True))):
-                return False
+        told = [dict(zip(where, each, strict=True)) for each in own]
+        if not all(_is_in_intervals(pieces, each) for each in told):
+            return False
         columns = [each for each in columns if each not in own]
     return not columns
-
-
-def _from(interval: Interval) -> tuple[bool, Fraction]:
-    """What intervals are sorted by."""
-    return interval[0] is not None, interval[0] or Fraction(0)
 
 
 def _is_told_by(number: LinearForm, where: Sequence[Interval], column: Sequence[_Told]) -> bool:
@@ -145,7 +140,8 @@ def _number(form: LinearForm) -> LinearForm:
     return unit.scaled(1 / unit.terms[0][1])
 
 
-def _mean(states: FinalStates, number: LinearForm) -> LinearForm:
+def mean_of(states: FinalStates, number: LinearForm) -> LinearForm:
+    """Return the mean of a sum of samples, which is a form over inputs."""
     found = LinearForm.constant_form(Fraction(0))
     for k in number.samples():
         found = found + states.samples[k].mean.scaled(number.coefficient(k))

@@ -17,6 +17,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import reduce
+from operator import add
 
 import numpy as np
 from numpy.typing import NDArray
@@ -130,7 +132,9 @@ def _state(
         mean = means[local] = sample.mean + shifts.get(local, LinearForm.constant_form(0))
         row = tuple(abs(slope(mean, name)) / scales[number] for name in names)
         if any(row):
-            rows[number] = _real(sample), row
+            if not isinstance(sample.family, RealFamily):
+                raise _discrete(sample)
+            rows[number] = sample.family, row
     slopes = [
         tuple(
             slope(guard, name)
@@ -141,27 +145,22 @@ def _state(
     ]
     kept = None
     if freed is None:
-        moving = [(g, own) for g, own in zip(guards, slopes, strict=True) if any(own)]
         noise = []
-        for guard, own in moving:
-            numbers = {k: outline.samples[k] for k in guard.samples()}
+        for guard, own in zip(guards, slopes, strict=True):
+            if not any(own):
+                continue
+            numbers = [(k, outline.samples[k]) for k in guard.samples()]
             sizes = [
                 (family, abs(guard.coefficient(k)) * scales[n])
-                for k, n in numbers.items()
+                for k, n in numbers
                 if isinstance(family := states.samples[n].family, RealFamily)
             ]
             if not sizes:
-                raise _discrete(states.samples[next(iter(numbers.values()))])
+                raise _discrete(states.samples[numbers[0][1]])
             noise.append((sizes, own))
         kept = smoothness_of_guards(noise, len(names))
     growth = [_growth([row[axis] for row in slopes]) for axis in range(len(names))]
     return _State(rows, bool(shifts), growth, kept, not any(map(sum, slopes)))
-
-
-def _real(sample: Sample) -> RealFamily:
-    if not isinstance(sample.family, RealFamily):
-        raise _discrete(sample)
-    return sample.family
 
 
 def _discrete(sample: Sample) -> OutOfReach:
@@ -188,36 +187,21 @@ def _joined(states: Sequence[_State], inputs: int) -> Movement:
     def own(rows: dict[int, Row]) -> list[Row]:
         return [(family, tuple(row[axis] for axis in axes)) for family, row in rows.values()]
 
-    growth = []
-    for axis in axes:
-        signs = {each.growth[axis] for each in states} - {0}
-        (sign,) = signs if len(signs) == 1 else (None,)
-        growth.append(sign or 0)
+    signs = [{each.growth[axis] for each in states} - {0} for axis in axes]
+    growth = tuple((own.pop() if len(own) == 1 else None) or 0 for own in signs)
     # The samples of different states are moved in different ways: their bounds add up.
     apart = any(each.shifted or each.kept is not None for each in states)
-    parts = [own(each.rows) for each in states] if apart else [own(whole)]
-    smooth = None
-    entire: list[StateBound] | None = []
-    for part, each in zip(parts, states, strict=False):
-        if each.kept is None:
-            found = smoothness_of_means(part, len(axes))
-        else:
-            found = _along(each.kept, axes)
-        smooth = found if smooth is None else smooth + found
-        if each.kept is not None or not all(family.is_normal for family, _ in part):
-            entire = None
-        if entire is not None:
-            entire.append(StateBound(tuple(row for _, row in part)))
-    if smooth is None:
-        smooth = smoothness_of_means([], len(axes))
-    return Movement(
-        axes,
-        None if entire is None else tuple(entire),
-        smooth,
-        tuple(growth),
-        all(each.still for each in states),
-    )
-
-
-def _along(smooth: Smoothness, axes: Sequence[int]) -> Smoothness:
-    return Smoothness(tuple(smooth.steep[axis] for axis in axes), None, None)
+    parts = [own(each.rows) for each in states] if apart else [own(whole)][: len(states)]
+    found = [
+        smoothness_of_means(part, len(axes))
+        if each.kept is None
+        else Smoothness(tuple(each.kept.steep[axis] for axis in axes), None, None)
+        for part, each in zip(parts, states, strict=False)
+    ]
+    smooth = reduce(add, found) if found else smoothness_of_means([], len(axes))
+    entire = None
+    if all(each.kept is None for each in states) and all(
+        family.is_normal for part in parts for family, _ in part
+    ):
+        entire = tuple(StateBound(tuple(row for _, row in part)) for part in parts)
+    return Movement(axes, entire, smooth, growth, all(each.still for each in states))

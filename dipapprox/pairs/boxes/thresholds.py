@@ -24,7 +24,7 @@ add up to 0; it counts twice.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
@@ -66,6 +66,12 @@ class _Cuts:
     factors: tuple[Fraction, ...]
     slope: Array
     offsets: Array
+
+    def values(self, moved: Array) -> list[Array]:
+        """Return 0, F at all cuts, which inputs move by that much, and 1."""
+        below = [self.family.below(moved + offset) for offset in self.offsets]
+        ends = np.zeros(moved.shape), np.ones(moved.shape)
+        return [ends[0], *(own for own in below if own is not None), ends[1]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,10 +120,10 @@ class Thresholds:
         self.outputs = outputs
         # Slopes and offsets are rounded once; then come as many products and sums as inputs.
         unit = (len(reach) + 3) * 2.0**-52
-        error = (len(cuts) + owners.size) * 2.0**-50
-        for each in cuts:
-            size = self._sizes(each)
-            error += 2 * float((float(each.family.steep) * size * unit + _MASS).sum())
+        error = (len(cuts) + owners.size) * 2.0**-50 + sum(
+            2 * float((float(each.family.steep) * self._sizes(each) * unit + _MASS).sum())
+            for each in cuts
+        )
         self.error = error * (1 + 2.0**-20)
         self.wider = 2.0 * owners.size * (outputs + 1)
 
@@ -141,21 +147,21 @@ class Thresholds:
             unit: That of the number.
         """
         factors = self.number or ()
-        cuts = []
-        for each in self._cuts:
-            share = _share(each.factors, factors)
-            slope = np.array([float(share * unit)])
-            cuts.append(replace(each, factors=(share,), slope=slope))
+        shares = [_share(each.factors, factors) for each in self._cuts]
+        cuts = [
+            replace(each, factors=(share,), slope=np.array([float(share * unit)]))
+            for each, share in zip(self._cuts, shares, strict=True)
+        ]
         size = np.array([float(abs(a) * old / unit) for a in factors]) @ self._reach
         reach = np.array([float(size) * (1 + _SLACK)])
         return Thresholds(cuts, self._owners, self.outputs, reach)
 
     def of_samples(self) -> list[Thresholds]:
         """Return for each sample what shows its cell alone."""
-        counts = [len(each.offsets) + 1 for each in self._cuts]
         return [
             Thresholds([each], np.arange(count), count, self._reach)
-            for each, count in zip(self._cuts, counts, strict=True)
+            for each in self._cuts
+            for count in [len(each.offsets) + 1]
         ]
 
     @cached_property
@@ -164,15 +170,13 @@ class Thresholds:
 
         Of many outputs nothing is said.
         """
+        count = 2**self.outputs if self.outputs <= _MOST_OUTPUTS else 0
+        sets = [number >> self._owners & 1 for number in range(count)]
         found = [
-            [bool((inside == inside.take([0], axis)).all()) for inside in self._sets()]
+            [bool((inside == inside.take([0], axis)).all()) for inside in sets]
             for axis in range(len(self._cuts))
         ]
         return np.array(found, dtype=np.bool_)
-
-    def _sets(self) -> Iterator[NDArray[np.bool_]]:
-        count = 2**self.outputs if self.outputs <= _MOST_OUTPUTS else 0
-        return ((number >> self._owners & 1).astype(np.bool_) for number in range(count))
 
     def is_alone(self, axis: int) -> bool:
         """Whether a real input moves one cut, or none."""
@@ -182,9 +186,7 @@ class Thresholds:
         """Return about the probabilities of outputs, along a first axis, at inputs along one."""
         cells: list[Array] = [np.ones(inputs.shape[1:])]
         for each in self._cuts:
-            moved = _along(inputs, each.slope)
-            below = [each.family.below(moved + offset) for offset in each.offsets]
-            ends = [np.zeros(()), *(own for own in below if own is not None), np.ones(())]
+            ends = each.values(_along(inputs, each.slope))
             own = [after - before for before, after in pairwise(ends)]
             cells = [whole * part for whole in cells for part in own]
         found = np.zeros((self.outputs, *inputs.shape[1:]))
@@ -203,16 +205,10 @@ class Thresholds:
         Args:
             inputs: Inputs, polytopes, corners.
         """
-        none, all_of_it = np.zeros(inputs.shape[1]), np.ones(inputs.shape[1])
-        cells = [(all_of_it, all_of_it)]
+        cells = [(np.ones(inputs.shape[1]), np.ones(inputs.shape[1]))]
         for each in self._cuts:
             moved = _along(inputs, each.slope)
-            low, high = (
-                [each.family.below(end + offset) for offset in each.offsets]
-                for end in (moved.min(axis=1), moved.max(axis=1))
-            )
-            lows = [none, *(own for own in low if own is not None), all_of_it]
-            highs = [none, *(own for own in high if own is not None), all_of_it]
+            lows, highs = each.values(moved.min(axis=1)), each.values(moved.max(axis=1))
             parts = [
                 (np.maximum(lows[k + 1] - highs[k], 0.0), np.minimum(highs[k + 1] - lows[k], 1.0))
                 for k in range(len(lows) - 1)
@@ -226,11 +222,7 @@ class Thresholds:
         return least, most
 
     def curvature(self, inputs: Array) -> Curvature:
-        """Bound second derivatives on polytopes.
-
-        Args:
-            inputs: Inputs, polytopes, corners.
-        """
+        """Bound second derivatives on polytopes; `inputs` as in `extent`."""
         steep, curved = [], []
         for each in self._cuts:
             moved = _along(inputs, each.slope)
@@ -292,12 +284,11 @@ def thresholds_of(
     instantiator = Instantiator(states, eps)
     cells = states.program.inputs
     names = [cells[place].name for place in places]
-    numbers = {
-        name: value for name, value in instantiator.numbers(input).items() if name not in names
-    }
+    every = instantiator.numbers(input)
+    numbers = {name: value for name, value in every.items() if name not in names}
     found: dict[int, dict[LinearForm, None]] = {}
-    sides: list[tuple[int, list[tuple[int, LinearForm, bool]]]] = []
-    for state in instantiator.admitted(input, instantiator.numbers(input)):
+    sides: list[_Side] = []
+    for state in instantiator.admitted(input, every):
         outline = instantiator.outline(state)
         own = _own_cuts(states, instantiator.scales, outline, numbers)
         if own is None:
@@ -341,13 +332,17 @@ def _reach(states: FinalStates, place: int) -> float:
     return float(max(abs(low), abs(high))) * (1 + 2.0**-50)
 
 
+_Side = tuple[int, list[tuple[int, LinearForm, bool]]]
+"""An output, and of every guard its sample, the cut, and whether the sample lies below it."""
+
+
 def _own_cuts(
     states: FinalStates,
     scales: Sequence[Fraction],
     outline: Outline,
     numbers: Mapping[Symbol, Fraction],
 ) -> list[tuple[int, LinearForm, bool]] | None:
-    """Return of every guard its sample, the cut, and whether the sample lies below it."""
+    """Return those of every guard; None if some guard compares several samples."""
     found = []
     for guard in outline.guards:
         if len(guard.samples()) != 1:
@@ -361,22 +356,19 @@ def _own_cuts(
 
 
 def _owners(
-    order: Mapping[int, Sequence[LinearForm]],
-    sides: Sequence[tuple[int, Sequence[tuple[int, LinearForm, bool]]]],
+    order: Mapping[int, Sequence[LinearForm]], sides: Sequence[_Side]
 ) -> NDArray[np.intp] | None:
     """Return the output of every tuple of cells; None if they are many."""
     shape = [len(own) + 1 for own in order.values()]
     if prod(shape) > _MOST_CELLS:
         return None
     owners = np.full(shape, -1, dtype=np.intp)
+    axes = {number: axis for axis, number in enumerate(order)}
     for output, own in sides:
-        parts = [[0, size] for size in shape]
-        for axis, (number, cuts) in enumerate(order.items()):
-            for sample, cut, is_below in own:
-                if sample == number:
-                    place = cuts.index(cut) + 1
-                    low, high = parts[axis]
-                    parts[axis] = [low, min(high, place)] if is_below else [max(low, place), high]
+        parts = [(0, size) for size in shape]
+        for sample, cut, is_below in own:
+            place, (low, high) = order[sample].index(cut) + 1, parts[axes[sample]]
+            parts[axes[sample]] = (low, min(high, place)) if is_below else (max(low, place), high)
         part = tuple(slice(low, max(low, high)) for low, high in parts)
         if (owners[part] >= 0).any():
             return None

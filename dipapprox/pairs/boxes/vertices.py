@@ -53,7 +53,9 @@ from dipapprox.language.domains import AllReals
 from dipapprox.linear.form import LinearForm
 from dipapprox.linear.span import FormSpan
 from dipapprox.pairs.boxes.cells import PairSet, pairs_of
-from dipapprox.pairs.boxes.polygons import Point, Polygon
+from dipapprox.pairs.boxes.infinity import is_free
+from dipapprox.pairs.boxes.monotone import mean_of
+from dipapprox.pairs.boxes.polygons import Point, Polygon, tidy
 from dipapprox.pairs.selections import Pair
 from dipapprox.semantics.state import FinalStates
 
@@ -107,13 +109,8 @@ def _bounded(program: Program) -> Program:
     if not isinstance(adjacency, Within) or adjacency.norm is Norm.L0:
         return program
     domain = AllReals((Fraction(0), adjacency.radius))
-    inputs = tuple(
-        replace(cell, domain=domain)
-        if isinstance(cell.domain, AllReals) and cell.domain.bounds is None
-        else cell
-        for cell in program.inputs
-    )
-    return replace(program, inputs=inputs)
+    inputs = [replace(each, domain=domain) if is_free(each) else each for each in program.inputs]
+    return replace(program, inputs=tuple(inputs))
 
 
 def _numbers(states: FinalStates) -> list[LinearForm] | None:
@@ -133,11 +130,8 @@ def _numbers(states: FinalStates) -> list[LinearForm] | None:
     if all(family.is_normal for family in families) or (real and len(state.reals) == 1):
         return None
     span = FormSpan()
-    found = []
-    for number, form in enumerate(state.reals):
-        left, _ = span.reduced(form)
-        if span.put(form, number) is not None:
-            found.append(left)
+    reduced = [(span.reduced(form)[0], span.put(form, k)) for k, form in enumerate(state.reals)]
+    found = [left for left, told in reduced if told is not None]
     found += [row for row, _ in span.rows.values()]
     shared = Counter(sample for form in found for sample in form.samples())
     if not real or max(shared.values()) > 1:
@@ -177,26 +171,21 @@ def _furthest(
         ways = [[sign * x for x in own] for sign, own in zip(signs, sided, strict=True)]
         if any(max(own) < 0 for own in ways):
             continue  # no pair moves all to these sides
-        sizes = [(own, max(own)) for own in (*even, *ways)]
-        best = (
-            pair
-            for place, pair in enumerate(pairs)
-            if all(own[place] == most or not most for own, most in sizes)
-        )
-        furthest = next(best, None)
-        if furthest is None:
+        sizes = [(own, most) for own in (*even, *ways) if (most := max(own))]
+        for place, pair in enumerate(pairs):
+            if all(own[place] == most for own, most in sizes):
+                found[pair] = None
+                break
+        else:
             raise LimitReached(
                 "of several numbers with real inputs no pair of inputs moves all furthest"
             )
-        found[furthest] = None
     return list(found)
 
 
 def _changes(states: FinalStates, form: LinearForm, pairs: Sequence[Pair]) -> list[Fraction]:
     """Return by how much pairs change the mean of a number."""
-    mean = form
-    for sample in form.samples():
-        mean = mean + states.samples[sample].mean.scaled(form.coefficient(sample))
+    mean = form + mean_of(states, form)
     places = {cell.name: place for place, cell in enumerate(states.program.inputs)}
     rates = [(places[name], mean.coefficient(name)) for name in mean.inputs()]
     return [
@@ -246,10 +235,7 @@ def _within(
                 yield (end, *others)
 
 
-def _ends(polygon: Polygon) -> tuple[Point, ...]:
+def _ends(polygon: Polygon) -> Polygon:
     """Return corners with the least and the greatest difference."""
-
-    def difference(corner: Point) -> Fraction:
-        return corner[0] - corner[1]
-
-    return tuple(dict.fromkeys((min(polygon, key=difference), max(polygon, key=difference))))
+    changes = [x - y for x, y in polygon]
+    return tidy(polygon[changes.index(most)] for most in (min(changes), max(changes)))

@@ -24,11 +24,11 @@ import numpy as np
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.graphs import components
-from dipapprox.language.core import Input, Listed, Program, Value
+from dipapprox.language.core import Input, Program, Value
 from dipapprox.limits import Limits
-from dipapprox.pairs.adjacency import select_pairs
+from dipapprox.pairs.adjacency import rule_of, select_pairs
 from dipapprox.pairs.products.source import ProductProgram, execute_parts
-from dipapprox.pairs.selections import AllPairs, Pair, PairSelection, inputs_of
+from dipapprox.pairs.selections import Pair, PairSelection, inputs_of
 from dipapprox.pairs.walk import Walk, plan_walk
 from dipapprox.semantics.parts import ProgramPart
 
@@ -53,11 +53,6 @@ Multiset = tuple[tuple[Kind, int], ...]
 class TooManyMultisets(LimitReached):
     """The pairs of the clusters are too many to be combined."""
 
-    def __init__(self) -> None:
-        super().__init__(
-            f"pair limit: more than {_MOST_MULTISETS} combinations of pairs of independent parts"
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class ProductCandidate:
@@ -75,6 +70,18 @@ class _Option:
     cost: int
     values: tuple[tuple[int, Value, Value], ...]
 
+    def joined(self, other: _Option, radius: int | None) -> _Option | None:
+        """Return what two clusters do together; None if it costs more than the radius."""
+        cost = self.cost + other.cost
+        if radius is not None and cost > radius:
+            return None
+        kinds = self.kinds or other.kinds
+        if self.kinds and other.kinds:
+            total = Counter(dict(self.kinds))
+            total.update(dict(other.kinds))
+            kinds = tuple(sorted(total.items()))
+        return _Option(kinds, cost, self.values + other.values)
+
 
 class Layout:
     """Candidates among the pairs of a program with independent parts.
@@ -85,13 +92,13 @@ class Layout:
     """
 
     def __init__(self, product: ProductProgram, selection: PairSelection, limits: Limits) -> None:
-        self._product = product
-        self._selection = selection
-        self._walk = _walk(product.program, selection)
-        self._program = product.program
-        self._parts = parts = product.parts
-        self._limits = limits
-        self._clusters = _clusters(parts)
+        self._product, self._selection, self._limits = product, selection, limits
+        self._program, self._parts = product.program, product.parts
+        rule = rule_of(product.program, selection)
+        self._walk = None if rule is None else plan_walk(product.program.inputs, rule)
+        if rule is not None and self._walk is None:
+            raise LimitReached("pair limit: the adjacency allows too many steps of one cell")
+        self._clusters = _clusters(product.parts)
 
     def among(self, pairs: Iterable[Pair], kind_of: KindOf) -> list[ProductCandidate]:
         """Return candidates that stand for all pairs of a list."""
@@ -119,16 +126,17 @@ class Layout:
             options = _useful(self._options(group, cells, walk, kind_of))
             following: dict[Multiset, _Option] = {}
             for before, own in product(found.values(), options):
-                cost = before.cost + own.cost
-                if walk.radius is not None and cost > walk.radius:
-                    continue
-                kinds = _joined(before.kinds, own.kinds)
-                known = following.get(kinds)
-                if known is None or cost < known.cost:
-                    following[kinds] = _Option(kinds, cost, before.values + own.values)
+                each = before.joined(own, walk.radius)
+                if each is not None:
+                    known = following.setdefault(each.kinds, each)
+                    if each.cost < known.cost:
+                        following[each.kinds] = each
             self._limits.check()
             if len(following) > _MOST_MULTISETS:
-                raise TooManyMultisets
+                raise TooManyMultisets(
+                    f"pair limit: more than {_MOST_MULTISETS} combinations of pairs of independent "
+                    "parts"
+                )
             found = following
         return _largest(
             [ProductCandidate(each.kinds, self._pair(each.values)) for each in found.values()]
@@ -146,11 +154,7 @@ class Layout:
         for number in range(max(map(len, options), default=0)):
             total = _Option((), 0, ())
             for own in options:
-                taken = own[number % len(own)]
-                cost = total.cost + taken.cost
-                if radius is None or cost <= radius:
-                    kinds = _joined(total.kinds, taken.kinds)
-                    total = _Option(kinds, cost, total.values + taken.values)
+                total = total.joined(own[number % len(own)], radius) or total
             found.append(ProductCandidate(total.kinds, self._pair(total.values)))
         return found
 
@@ -179,11 +183,8 @@ class Layout:
             )
         moves = []
         for cell in cells:
-            steps, domain = walk.steps[cell], self._program.inputs[cell].domain
-            columns = (steps.first.tolist(), steps.second.tolist(), steps.cost.tolist())
-            moves.append(
-                [(cell, domain[a], domain[b], c) for a, b, c in zip(*columns, strict=True)]
-            )
+            domain = self._program.inputs[cell].domain
+            moves.append([(cell, domain[a], domain[b], c) for a, b, c in walk.steps[cell].each()])
         found: dict[Multiset, _Option] = {}
         for number, taken in enumerate(product(*moves)):
             if number % _CHECKED == 0:
@@ -191,14 +192,9 @@ class Layout:
             cost = sum(each[3] for each in taken)
             if walk.radius is not None and cost > walk.radius:
                 continue
-            first = {cell: a for cell, a, _, _ in taken}
-            second = {cell: b for cell, _, b, _ in taken}
+            sides = {cell: a for cell, a, _, _ in taken}, {cell: b for cell, _, b, _ in taken}
             kinds = _multiset(
-                kind_of(
-                    k,
-                    tuple(first[cell] for cell in self._parts[k].inputs),
-                    tuple(second[cell] for cell in self._parts[k].inputs),
-                )
+                kind_of(k, *(tuple([own[c] for c in self._parts[k].inputs]) for own in sides))
                 for k in group
             )
             known = found.get(kinds)
@@ -222,10 +218,10 @@ def select_parts(
 
 
 def _has_few_pairs(product: ProductProgram, selection: PairSelection) -> bool:
-    adjacency = product.program.adjacency
-    if not isinstance(selection, AllPairs) or isinstance(adjacency, Listed):
+    rule = rule_of(product.program, selection)
+    if rule is None:
         return True
-    walk = plan_walk(product.program.inputs, adjacency)
+    walk = plan_walk(product.program.inputs, rule)
     return walk is not None and all(
         prod(len(walk.steps[cell]) for cell in cells) <= _MOST_STEPS
         for _, cells in _clusters(product.parts)
@@ -247,14 +243,6 @@ def _clusters(parts: Sequence[ProgramPart]) -> list[tuple[tuple[int, ...], tuple
 
 def _multiset(kinds: Iterable[Kind | None]) -> Multiset:
     return tuple(sorted(Counter(kind for kind in kinds if kind is not None).items()))
-
-
-def _joined(one: Multiset, other: Multiset) -> Multiset:
-    if not one or not other:
-        return one or other
-    total = Counter(dict(one))
-    total.update(dict(other))
-    return tuple(sorted(total.items()))
 
 
 def _useful(options: Sequence[_Option], costs: bool = True) -> list[_Option]:
@@ -285,13 +273,3 @@ def _largest(candidates: Sequence[ProductCandidate]) -> list[ProductCandidate]:
         if not (larger >= counts[row]).all(axis=1).any():
             kept.append(each)
     return kept
-
-
-def _walk(program: Program, selection: PairSelection) -> Walk | None:
-    """Return the walk to all pairs, None for listed ones."""
-    if not isinstance(selection, AllPairs) or isinstance(program.adjacency, Listed):
-        return None
-    walk = plan_walk(program.inputs, program.adjacency)
-    if walk is None:
-        raise LimitReached("pair limit: the adjacency allows too many steps of one cell")
-    return walk

@@ -21,7 +21,7 @@ from dipapprox.errors import BrokenInvariant
 from dipapprox.language.core import Input
 from dipapprox.limits import Limits
 from dipapprox.pairs.adjacency import select_pairs
-from dipapprox.pairs.divergence import Attempt, Factor
+from dipapprox.pairs.divergence import Attempt, Factor, Probabilities
 from dipapprox.pairs.products.layout import (
     Kind,
     KindOf,
@@ -36,7 +36,7 @@ from dipapprox.pairs.products.measures import (
     ProductAtoms,
     atoms_of,
     envelope,
-    in_order,
+    one,
 )
 from dipapprox.pairs.products.source import ProductSource
 from dipapprox.pairs.selections import Pair, PairSelection
@@ -127,7 +127,7 @@ class Losses:
 
     def above(self, candidate: ProductCandidate, bits: int) -> list[PairAtoms]:
         """Return atoms of parts whose product is above all pairs of a candidate of these bits."""
-        return self._kinds_at(bits).factors(candidate, 0)
+        return self._kinds_at(bits).factors(candidate.kinds, 0)
 
     def of(self, pair: Pair, bits: int) -> CandidateLoss | NotEnclosed:
         """Return the loss of one pair; else as `at`."""
@@ -163,8 +163,8 @@ class _Kinds:
     """Kinds of pairs of parts, by their atoms at some bits."""
 
     def __init__(self, source: ProductSource, bits: int) -> None:
-        self._source = source
-        self._bits = bits
+        self._source, self._bits = source, bits
+        self._scale = bits + _GUARD_BITS
         self._numbers: dict[tuple[PairAtoms, PairAtoms], Kind] = {}
         self._atoms: list[tuple[PairAtoms, PairAtoms]] = []
         self._of: dict[tuple[int, Input, Input], Kind | None] = {}
@@ -177,20 +177,17 @@ class _Kinds:
             return None
         key = part, first, second
         if key not in self._of:
-            self._of[key] = self._find(part, first, second)
+            self._of[key] = self._find(*self._source.of_part(part, (first, second), self._bits))
         return self._of[key]
 
-    def _find(self, part: int, first: Input, second: Input) -> Kind | None:
-        p, q = self._source.of_part(part, (first, second), self._bits)
+    def _find(self, p: Probabilities | NotEnclosed, q: Probabilities | NotEnclosed) -> Kind | None:
         if isinstance(p, NotEnclosed) or isinstance(q, NotEnclosed):
-            obstacle = p if isinstance(p, NotEnclosed) else q
-            assert isinstance(obstacle, NotEnclosed)
-            self.obstacle = self.obstacle or obstacle.reason
+            reasons = (each.reason for each in (p, q) if isinstance(each, NotEnclosed))
+            self.obstacle = self.obstacle or next(reasons)
             return None
         if p is q:
             return None  # one object stands for one distribution
-        scale = self._bits + _GUARD_BITS
-        atoms = atoms_of(p, q, True, scale), atoms_of(p, q, False, scale)
+        atoms = atoms_of(p, q, True, self._scale), atoms_of(p, q, False, self._scale)
         number = self._numbers.setdefault(atoms, len(self._atoms))
         if number == len(self._atoms):
             self._atoms.append(atoms)
@@ -198,28 +195,20 @@ class _Kinds:
 
     def any_of(self, choices: Sequence[Sequence[Multiset]]) -> ProductAtoms:
         """Return atoms above all pairs in which each cluster makes one of its choices."""
-        scale = self._bits + _GUARD_BITS
-        unit = 1 << scale
-        one = PairAtoms(((unit, unit, 1),), True, scale)
-        counted: Counter[PairAtoms] = Counter()
-        for own in choices:
-            factors = (
-                reduce(mul, (self._power(kind, number, 0) for kind, number in kinds), one)
-                for kinds in own
-            )
-            counted[envelope(in_order(each) for each in factors)] += 1
-        return ProductAtoms([one, *(atoms.power(n) for atoms, n in counted.items())])
+        nothing = one(True, self._scale)
+        counted = Counter(
+            envelope(reduce(mul, self.factors(kinds, 0), nothing) for kinds in own)
+            for own in choices
+        )
+        return ProductAtoms([nothing, *(atoms.power(n) for atoms, n in counted.items())])
 
     def product(self, candidate: ProductCandidate, side: int) -> ProductAtoms:
         """Multiply the atoms of a candidate, above (side 0) or below (1)."""
-        scale = self._bits + _GUARD_BITS
-        unit = 1 << scale
-        one = PairAtoms(((unit, unit, 1),), side == 0, scale)
-        return ProductAtoms([one, *self.factors(candidate, side)])
+        return ProductAtoms([one(side == 0, self._scale), *self.factors(candidate.kinds, side)])
 
-    def factors(self, candidate: ProductCandidate, side: int) -> list[PairAtoms]:
+    def factors(self, kinds: Multiset, side: int) -> list[PairAtoms]:
         """Return the powers of kinds that are multiplied for that."""
-        return [self._power(kind, number, side) for kind, number in candidate.kinds]
+        return [self._power(kind, number, side) for kind, number in kinds]
 
     def _power(self, kind: Kind, number: int, side: int) -> PairAtoms:
         key = kind, number, side

@@ -41,15 +41,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from itertools import accumulate, pairwise
+from itertools import accumulate, pairwise, product
 from math import comb
 
-from dipapprox.data_classes import dataclass
+from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import LimitReached
 from dipapprox.pairs.divergence import Probabilities
 
 _MOST_ATOMS = 2**17
 """Most atoms of a power, or of one half of a product."""
+
+_TOO_MANY = f"loss limit: more than {_MOST_ATOMS} different privacy losses"
 
 Atom = tuple[int, int, int]
 """Weights P and Q in units of 2^-scale, and the number of outputs that they stand for."""
@@ -64,10 +67,8 @@ class PairAtoms:
     scale: int
 
     def __mul__(self, other: PairAtoms) -> PairAtoms:
-        return PairAtoms(
-            tuple(self._times(a, b) for a in self.atoms for b in other.atoms),
-            self.above,
-            self.scale,
+        return replace(
+            self, atoms=tuple(self._times(*each) for each in product(self.atoms, other.atoms))
         )
 
     def _times(self, a: Atom, b: Atom) -> Atom:
@@ -86,7 +87,7 @@ class PairAtoms:
             return self
         kinds = len(self.atoms)
         if comb(exponent + kinds - 1, kinds - 1) > _MOST_ATOMS:
-            raise _too_many()
+            raise LimitReached(_TOO_MANY)
         unit = 1 << self.scale
         # How many copies are left, how often the shares came about, and the weights so far.
         shared: list[tuple[int, int, Atom]] = [(exponent, 1, (unit, unit, 1))]
@@ -98,28 +99,25 @@ class PairAtoms:
                 for left, ways, weights in shared
                 for own in (range(left, left + 1) if last else range(left + 1))
             ]
-        return _atoms(
-            ((p * ways, q * ways, n * ways) for _, ways, (p, q, n) in shared),
-            self.above,
-            self.scale,
-        )
+        found = ((p * ways, q * ways, n * ways) for _, ways, (p, q, n) in shared)
+        return _atoms(found, self.above, self.scale)
 
 
 def atoms_of(first: Probabilities, second: Probabilities, above: bool, scale: int) -> PairAtoms:
     """Return atoms above or below the pair of two enclosed distributions."""
     unit = 1 << scale
-    pairs = zip(first, second, strict=True)
-    found: Iterable[Atom]
-    if above:
-        found = (((p.upper * unit).__ceil__(), (q.lower * unit).__floor__(), 1) for p, q in pairs)
-    else:
-        found = (((p.lower * unit).__floor__(), (q.upper * unit).__ceil__(), 1) for p, q in pairs)
-    return _atoms(found, above, scale)
+
+    def ends(p: Enclosure, q: Enclosure) -> Atom:
+        if above:
+            return (p.upper * unit).__ceil__(), (q.lower * unit).__floor__(), 1
+        return (p.lower * unit).__floor__(), (q.upper * unit).__ceil__(), 1
+
+    return _atoms((ends(p, q) for p, q in zip(first, second, strict=True)), above, scale)
 
 
-def in_order(atoms: PairAtoms) -> PairAtoms:
-    """Put the largest P : Q first."""
-    return PairAtoms(_ordered(atoms.atoms), atoms.above, atoms.scale)
+def one(above: bool, scale: int) -> PairAtoms:
+    """Return the atoms of a pair that tells nothing."""
+    return PairAtoms(((1 << scale, 1 << scale, 1),), above, scale)
 
 
 def _atoms(found: Iterable[Atom], above: bool, scale: int) -> PairAtoms:
@@ -179,13 +177,11 @@ class ProductAtoms:
 
     def __init__(self, factors: Sequence[PairAtoms]) -> None:
         self._above, self._scale = factors[0].above, factors[0].scale
-        unit = 1 << self._scale
-        one = PairAtoms(((unit, unit, 1),), self._above, self._scale)
-        halves = [one, one]
+        halves = [one(self._above, self._scale)] * 2
         for factor in sorted(factors, key=lambda each: len(each.atoms), reverse=True):
             halves.sort(key=lambda half: len(half.atoms))
             if len(halves[0].atoms) * len(factor.atoms) > _MOST_ATOMS:
-                raise _too_many()
+                raise LimitReached(_TOO_MANY)
             halves[0] = halves[0] * factor
         self._outer, self._inner = (_ordered(half.atoms) for half in halves)
         columns = zip(*self._inner, strict=True) if self._inner else ((), (), ())
@@ -212,10 +208,6 @@ class ProductAtoms:
         return Excess(Fraction(first, unit), Fraction(second, unit), outputs)
 
 
-def _too_many() -> LimitReached:
-    return LimitReached(f"loss limit: more than {_MOST_ATOMS} different privacy losses")
-
-
 _Line = tuple[int, int]
 """P and Q of x -> P - x Q."""
 
@@ -224,14 +216,14 @@ def envelope(choices: Iterable[PairAtoms]) -> PairAtoms:
     """Return atoms above all pairs of some choices; they count no outputs.
 
     Args:
-        choices: Atoms above pairs, of one scale, each list in the order of P : Q; at least one.
+        choices: Atoms above pairs, of one scale; at least one.
     """
     lines = {(0, 0)}
     scale = 0
     for choice in choices:
-        scale = choice.scale
-        first = accumulate(p for p, _, _ in choice.atoms)
-        second = accumulate(q for _, q, _ in choice.atoms)
+        scale, ordered = choice.scale, _ordered(choice.atoms)
+        first = accumulate(p for p, _, _ in ordered)
+        second = accumulate(q for _, q, _ in ordered)
         lines.update(zip(first, second, strict=True))
     hull = _hull(lines)
     differences = [(p - r, q - s, 0) for (p, q), (r, s) in pairwise([*hull, (0, 0)])]

@@ -103,7 +103,8 @@ def execute_parts(
         except SourceError as error:
             diagnostics.update(dict.fromkeys(error.diagnostics))
     if diagnostics:
-        raise SourceError(sorted(diagnostics, key=_place))
+        starts = {each: -1 if each.span is None else each.span.start for each in diagnostics}
+        raise SourceError(sorted(diagnostics, key=lambda each: (starts[each], each.message)))
     sizes = [len(each.states) for each in found]
     if prod(sizes) <= max(_FEW_STATES, _LITTLE_MORE * max(sizes)):
         return None
@@ -115,11 +116,6 @@ def execute_parts(
     }
     ordered = tuple(places[cell] for cell in range(len(program.outputs)))
     return ProductProgram(program, parts, tuple(found), values, ordered)
-
-
-def _place(diagnostic: Diagnostic) -> tuple[int, str]:
-    span = diagnostic.span
-    return (span.start if span is not None else -1), diagnostic.message
 
 
 MOST_LISTED = 4096
@@ -161,10 +157,7 @@ class ProductSource:
         """Enclose the probabilities of all `outputs` for some inputs of the whole."""
         if self.program.outputs > MOST_LISTED:
             return [NotEnclosed(f"more than {MOST_LISTED} outputs")] * len(inputs)
-        known: dict[Input, Probabilities | NotEnclosed] = {}
-        for input in inputs:
-            if input not in known:
-                known[input] = self._whole(input, bits)
+        known = {input: self._whole(input, bits) for input in dict.fromkeys(inputs)}
         return [known[input] for input in inputs]
 
     def _whole(self, input: Input, bits: int) -> Probabilities | NotEnclosed:
@@ -184,12 +177,11 @@ class ProductSource:
         The order is that of approximations. There is nothing where a part is not enclosed.
         """
         columns: list[list[tuple[int, Enclosure, Enclosure]]] = []
-        inputs = zip(self.program.part_inputs(first), self.program.part_inputs(second), strict=True)
-        for part, own in enumerate(inputs):
+        for part, own in enumerate(self.program.pairs((first, second))):
             p, q = self.of_part(part, own, bits)
             if isinstance(p, NotEnclosed) or isinstance(q, NotEnclosed):
                 return
-            column = list(zip(range(len(p)), p, q, strict=True))
+            column = zip(range(len(p)), p, q, strict=True)
             columns.append(sorted(column, key=lambda each: each[1].upper, reverse=True))
         sizes = [[float(p.upper) for _, p, _ in column] for column in columns]
         # Places in the columns; each is reached from the one with its last nonzero place reduced.
@@ -212,11 +204,10 @@ class ProductSource:
 
 def joint(one: Enclosure, other: Enclosure, bits: int) -> Enclosure:
     """Enclose the probability that two independent events happen, in short numbers."""
-    scale = 2 * bits + _GUARD_BITS
-    lower = (one.lower.numerator * other.lower.numerator << scale) // (
-        one.lower.denominator * other.lower.denominator
-    )
-    above = (-one.upper.numerator * other.upper.numerator << scale) // (
-        one.upper.denominator * other.upper.denominator
-    )
-    return Enclosure(Fraction(lower, 1 << scale), Fraction(-above, 1 << scale))
+    unit = 1 << 2 * bits + _GUARD_BITS
+
+    def below(p: Fraction, q: Fraction) -> Fraction:
+        product = p.numerator * q.numerator * unit // (p.denominator * q.denominator)
+        return Fraction(product, unit)
+
+    return Enclosure(below(one.lower, other.lower), -below(-one.upper, other.upper))

@@ -33,7 +33,6 @@ from fractions import Fraction
 
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.instantiate import Instantiator, holds
-from dipapprox.language.core import Value
 from dipapprox.laws.distribution import Distribution
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm, Symbol
@@ -66,10 +65,8 @@ class Couplings:
         self._named: dict[int, list[int]] = {}
 
     def budget(self, pair: Pair) -> Fraction | None:
-        """Return a K such that no set is more than e^K times as likely at u as at u'.
-
-        None if no state's move is found, or none has a finite price.
-        """
+        """Return a K such that no set is more than e^K times as likely at u as at u'; None if some
+        state has no move of a finite price that is found."""
         moves = self.moves(pair)
         return None if moves is None else self.price(moves, self._eps)
 
@@ -97,9 +94,7 @@ class Couplings:
     def moves(self, pair: Pair) -> Moves | None:
         """Return the moves that keep all states of u; None if some state has none."""
         numbers = [self._instantiator.numbers(input) for input in pair]
-        values: list[dict[str, Value]] = [
-            dict(zip(self._cells, input, strict=True)) for input in pair
-        ]
+        values = [dict(zip(self._cells, input, strict=True)) for input in pair]
         here, there = (
             [
                 place
@@ -136,12 +131,9 @@ class Couplings:
         self._limits.check()
         state, other = self._states.states[place], self._states.states[target]
         own = self._samples(place)
-        partner = {sample: sample for sample in own}
-        if place != target:
-            matched = self._matched(place, target)
-            if matched is None:
-                return None
-            partner = matched
+        partner = self._matched(place, target)
+        if partner is None:
+            return None
         back: dict[Symbol, Symbol] = {theirs: ours for ours, theirs in partner.items()}
         moved = {s: laws[1][partner[s]].mean - laws[0][s].mean for s in own}
         rows = _rows(_forms(state, numbers[0], {}), _forms(other, numbers[1], back), moved)
@@ -154,15 +146,22 @@ class Couplings:
             priced = bool(law.family.shifts) and not law.family.is_discrete
             rates[s] = 1 / law.scale if priced else None
             sides[s] = SIDES[law.family.shifts] if priced else UnknownSide.ANY
-        return self._cheapest(rows, rates, sides)
+        table = [[(int(s), c) for s, c in form.terms] for form, _ in rows]
+        programme = LinearProgramme(table, rates, sides, self._limits)
+        found = programme.solve([bound for _, bound in rows])
+        if not isinstance(found, Optimum):
+            return None
+        _check(found.shift, rows, rates, sides)
+        return {sample: t for sample, t in found.shift.items() if t}
 
     def _matched(self, place: int, target: int) -> dict[int, int] | None:
         """For the samples of a state those of another one in their order; None if these states
         differ in more than means, guards and published numbers."""
         state, other = self._states.states[place], self._states.states[target]
-        if tuple(state.outputs) != tuple(other.outputs):
-            return None
-        if self._instantiator.chosen(place) != self._instantiator.chosen(target):
+        if place != target and (
+            tuple(state.outputs) != tuple(other.outputs)
+            or self._instantiator.chosen(place) != self._instantiator.chosen(target)
+        ):
             return None
         ours, theirs = self._samples(place), self._samples(target)
         samples = self._states.samples
@@ -176,22 +175,6 @@ class Couplings:
             forms = (*(guard.form for guard in guards_of(state.path)), *state.reals)
             self._named[place] = sorted({sample for form in forms for sample in form.samples()})
         return self._named[place]
-
-    def _cheapest(
-        self,
-        rows: Sequence[tuple[LinearForm, Fraction]],
-        rates: Mapping[int, Fraction | None],
-        sides: Mapping[int, UnknownSide],
-    ) -> dict[int, Fraction] | None:
-        """Return t with form(t) <= bound in every row and the least Σ rate |t|; None if there is
-        none."""
-        table = [[(int(s), c) for s, c in form.terms] for form, _ in rows]
-        programme = LinearProgramme(table, rates, sides, self._limits)
-        found = programme.solve([bound for _, bound in rows])
-        if not isinstance(found, Optimum):
-            return None
-        _check(found.shift, rows, rates, sides)
-        return {sample: t for sample, t in found.shift.items() if t}
 
 
 _Forms = tuple[list[LinearForm], list[LinearForm]]
@@ -257,11 +240,8 @@ def _check(
     rates: Mapping[int, Fraction | None],
     sides: Mapping[int, UnknownSide],
 ) -> None:
-    """Check that shifts are what they have to be: then their price is what they cost.
-
-    Raises:
-        BrokenInvariant: If not.
-    """
+    """Check that form(t) <= bound in every row, and what else t has to be: then Σ rate |t| is what
+    it costs."""
     values: dict[Symbol, Fraction] = dict(shift.items())
     right = all(form.at(values).constant <= bound for form, bound in rows)
     for sample, t in shift.items():

@@ -112,12 +112,7 @@ _NO_PARTS = _ABSENT, Unmoved((), ())
 
 
 class PublishedDivergences:
-    """Divergences between inputs of one program at one eps.
-
-    Args:
-        measuring: Gives the measures.
-        method: How events are enclosed.
-    """
+    """Divergences between inputs of one program at one eps; `method` encloses events."""
 
     def __init__(self, measuring: Measuring, method: Method, limits: Limits) -> None:
         self._measuring = measuring
@@ -199,7 +194,6 @@ class PublishedDivergences:
         """Bound the sum of ∫ p^a q^(1-a), for a = 1 of ∫ p ln(p/q), of pairs with these outcomes.
 
         Args:
-            terms: The outcomes.
             order: a >= 1.
             budget: K: no set is more than e^K times as likely; None if none is known.
         """
@@ -230,10 +224,9 @@ class PublishedDivergences:
                 continue
             where: dict[LinearForm, tuple[Interval, ...]] | None = None
             if term.intervals is not None:
-                where = {}
-                if form.places:
-                    weights = ((term.number, Fraction(1)),)
-                    where = _where(((weights, term.intervals),), form.places)
+                weights = ((term.number, Fraction(1)),)
+                conditions = ((weights, term.intervals),) if form.places else ()
+                where = _where(conditions, form.places)
             found.append(OutcomeExcess(outcome, where, term.first, term.second, term.value))
         return found
 
@@ -243,10 +236,8 @@ class PublishedDivergences:
         """Describe a set of an outcome that is more likely.
 
         Args:
-            pair: Of inputs.
             found: Of the outcome, without intervals.
             factor: With an upper end.
-            bits: Wanted accuracy.
             best: Whether only sets are wanted that are so by nearly as much as possible.
 
         Returns:
@@ -273,12 +264,9 @@ class PublishedDivergences:
         sides = self.sides(pair)
         if isinstance(sides, NoProduct):
             return False
-        for _, form in sides:
-            if _is_unbounded_shift(form.sides):
-                mass = self.mass(form.sides.first, _FEW_BITS)
-                if isinstance(mass, Enclosure) and mass.lower > 0:
-                    return True
-        return False
+        shifted = (form.sides.first for _, form in sides if _is_unbounded_shift(form.sides))
+        masses = (self.mass(parts, _FEW_BITS) for parts in shifted)
+        return any(isinstance(mass, Enclosure) and mass.lower > 0 for mass in masses)
 
     def measures(self, input: Input) -> Measures | NoProduct:
         """Return what one input publishes; remembered."""
@@ -287,12 +275,9 @@ class PublishedDivergences:
     def mass(
         self, parts: Sequence[Part], bits: int, where: Mapping[int, Interval] = _EVERYWHERE
     ) -> Enclosure | NotEnclosed:
-        """Enclose the mass of parts.
+        """Enclose the mass of parts, which add up, where some of the coordinates lie in intervals.
 
-        Args:
-            parts: They add up.
-            bits: Wanted width: 2**-bits.
-            where: Intervals of some of the coordinates; the others may be any number.
+        Wanted to a width of 2**-bits.
         """
         own = bits + len(parts).bit_length()
         total = NOTHING
@@ -352,15 +337,16 @@ class PublishedDivergences:
 
     def _form(self, pair: Pair, outcome: PublishedOutcome, apart: _Apart) -> NormalMeasures:
         """Return a normal form, of the measures moved to where the first part of the first is 0."""
-        form = self._forms.get(apart)
-        if form is None:
+
+        def made() -> NormalMeasures:
             first, second = map(self._without_shifts, pair)
             assert not isinstance(first, NoProduct) and not isinstance(second, NoProduct)
             own, other = first[outcome][1], second.get(outcome, _NO_PARTS)[1]
             size = len(own.parts)
             sides = MeasureSides(moved(own, apart[2][:size]), moved(other, apart[2][size:]))
-            form = self._forms.put(apart, normal_form(sides))
-        return form
+            return normal_form(sides)
+
+        return self._forms.find(apart, made)
 
     def _shifted(self, pair: Pair, outcome: PublishedOutcome, apart: _Apart) -> NormalMeasures:
         """Return the normal form of the measures where they are."""
@@ -372,11 +358,7 @@ class PublishedDivergences:
         return NormalMeasures(form.sides, tuple(places))
 
     def _term(self, sides: MeasureSides, factor: Factor, bits: int) -> Term | NotEnclosed:
-        key = sides, factor, bits
-        known = self._known.get(key)
-        if known is None:
-            known = self._known.put(key, self._computed(sides, factor, bits))
-        return known
+        return self._known.find((sides, factor, bits), lambda: self._computed(sides, factor, bits))
 
     def _computed(self, sides: MeasureSides, factor: Factor, bits: int) -> Term | NotEnclosed:
         if sides.first == sides.second:
@@ -397,8 +379,7 @@ class PublishedDivergences:
 
     def _atom(self, sides: MeasureSides, factor: Factor, bits: int) -> Term | NotEnclosed:
         """The term of an outcome without numbers, or that only the first input may have."""
-        found = [self.mass(parts, bits + 2) for parts in (sides.first, sides.second)]
-        first, second = found
+        first, second = (self.mass(parts, bits + 2) for parts in (sides.first, sides.second))
         if isinstance(first, NotEnclosed):
             return first
         if isinstance(second, NotEnclosed):

@@ -53,12 +53,7 @@ class CoordinatePlace:
 
 @dataclass(frozen=True, slots=True)
 class NormalMeasures:
-    """Two measures in normal form.
-
-    Attributes:
-        sides: The measures.
-        places: For each of their coordinates.
-    """
+    """Two measures in normal form, and where their coordinates come from."""
 
     sides: MeasureSides
     places: tuple[CoordinatePlace, ...]
@@ -97,15 +92,14 @@ def _moved(part: Part, constants: Sequence[Fraction]) -> Part:
 
 def normal_form(sides: MeasureSides) -> NormalMeasures:
     """Bring two measures into normal form: equal ones have equal divergences at every factor."""
-    kept = MeasureSides(
-        *(tuple(map(_centred_part, parts)) for parts in (sides.first, sides.second))
-    )
+    kept = [_centred_part(part) for part in (*sides.first, *sides.second)]
+    size = len(sides.first)
     places = []
-    marginals: list[list[Marginal]] = [[] for _ in (*kept.first, *kept.second)]
+    marginals: list[list[Marginal]] = [[] for _ in kept]
     events: list[Connected] = []
-    for coordinate in range(kept.coordinates):
-        own = [part.marginals[coordinate] for part in (*kept.first, *kept.second)]
-        if len(set(own)) == 1 and kept.first and kept.second:
+    for coordinate in range(sides.coordinates):
+        own = [part.marginals[coordinate] for part in kept]
+        if len(set(own)) == 1 and sides.first and sides.second:
             # Its guards need not connect all samples: the number did.
             mass = within(own[0], EVERYWHERE)
             if mass is not None:
@@ -115,13 +109,14 @@ def normal_form(sides: MeasureSides) -> NormalMeasures:
         places.append(CoordinatePlace(coordinate, sign, shift))
         for known, marginal in zip(marginals, changed, strict=True):
             known.append(marginal)
-    order = _order(marginals, len(kept.first), len(kept.second))
+    order = list(range(len(places)))
+    if len(sides.first) <= 1 >= len(sides.second):  # where measures are sums they stay
+        order.sort(key=lambda k: repr([own[k] for own in marginals]))
     parts = [
         Part(in_order((*part.events, *events)), tuple(own[k] for k in order))
-        for part, own in zip((*kept.first, *kept.second), marginals, strict=True)
+        for part, own in zip(kept, marginals, strict=True)
     ]
-    first, second = parts[: len(kept.first)], parts[len(kept.first) :]
-    found = MeasureSides(in_order(first), in_order(second))
+    found = MeasureSides(in_order(parts[:size]), in_order(parts[size:]))
     return NormalMeasures(found, tuple(places[k] for k in order))
 
 
@@ -191,18 +186,9 @@ def _plus(form: LinearForm, constant: Fraction) -> LinearForm:
 def _mirrored(marginal: Marginal) -> Marginal:
     """Reflect the published number, and with it all samples."""
     laws = tuple(law.affine(Fraction(-1), Fraction(0)) for law in marginal.event.samples)
-    guards = tuple(_turned(guard) for guard in marginal.event.guards)
+    guards = tuple(
+        LinearForm(tuple((s, -c) for s, c in guard.terms), guard.constant)
+        for guard in marginal.event.guards
+    )
     form = LinearForm(marginal.form.terms, -marginal.form.constant)
     return Marginal(Event(laws, guards), form)
-
-
-def _turned(guard: LinearForm) -> LinearForm:
-    return LinearForm(tuple((s, -c) for s, c in guard.terms), guard.constant)
-
-
-def _order(marginals: Sequence[Sequence[Marginal]], first: int, second: int) -> list[int]:
-    """Order the coordinates of products alike; where measures are sums they stay."""
-    size = len(marginals[0]) if marginals else 0
-    if first > 1 or second > 1 or size == 1:
-        return list(range(size))
-    return sorted(range(size), key=lambda k: repr([own[k] for own in marginals]))

@@ -13,7 +13,7 @@ So where a joint density is out of reach, other programs bound delta from both s
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
@@ -44,11 +44,7 @@ _Less = tuple[tuple[int, ...], PublishedDivergences]
 
 
 class Processed:
-    """Bounds for pairs of a program by others that tell less, or more.
-
-    Args:
-        divergences: Of the program.
-    """
+    """Bounds for pairs of a program by others that tell less, or more."""
 
     def __init__(self, divergences: PublishedDivergences) -> None:
         self._own = divergences
@@ -66,8 +62,6 @@ class Processed:
         """Bound the delta of a pair; [0, 1] if nothing is known.
 
         Args:
-            pair: Of inputs.
-            factor: Bounds of e^eps_prv.
             least: Nothing else is asked where it is at most this.
 
         Raises:
@@ -95,16 +89,14 @@ class Processed:
         sets = own.excess(pair, factor, COARSE_BITS)
         if isinstance(sets, NotEnclosed):
             return sets
-        return [
-            replace(each, outcome=replace(each.outcome, reals=self._reals(each, places)))
-            for each in sets
-        ]
-
-    def _reals(self, excess: OutcomeExcess, places: tuple[int, ...]) -> tuple[LinearForm, ...]:
-        known = dict(zip(places, excess.outcome.reals, strict=True))
         count = len(self._own.names)
         # Others are coordinates that nothing is said of.
-        return tuple(known.get(k) or LinearForm.symbol(count + k) for k in range(count))
+        others = {k: LinearForm.symbol(count + k) for k in range(count)}
+        return [
+            replace(each, outcome=replace(each.outcome, reals=tuple((others | known).values())))
+            for each in sets
+            for known in [dict(zip(places, each.outcome.reals, strict=True))]
+        ]
 
     def _found(self, pair: Pair, factor: Factor) -> Iterator[tuple[_Less, Enclosure]]:
         """Yield the deltas of the programs that tell less, of the largest that are in reach."""
@@ -161,12 +153,12 @@ def telling_more(states: FinalStates) -> list[FinalStates]:
     numbers = [[LinearForm.symbol(k) for k in used]]
     if len(span.rows) < len(used):
         numbers.insert(0, [row for row, _ in span.rows.values()])
-    return [_publishing(states, each) for each in numbers]
-
-
-def _publishing(states: FinalStates, numbers: Sequence[LinearForm]) -> FinalStates:
     one = states.states[0].outputs
-    state = FinalState(one, (), None, reals=tuple(numbers))
-    cells = tuple([Cell(f"number {k}", "number", k, AllReals()) for k in range(len(numbers))])
-    program = replace(states.program, real_outputs=cells)
-    return replace(states, program=program, choices=(), states=(state,), outputs=(one,))
+    found = []
+    for own in numbers:
+        state = FinalState(one, (), None, reals=tuple(own))
+        cells = tuple([Cell(f"number {k}", "number", k, AllReals()) for k in range(len(own))])
+        program = replace(states.program, real_outputs=cells)
+        only = replace(states, program=program, choices=(), states=(state,), outputs=(one,))
+        found.append(only)
+    return found

@@ -90,8 +90,7 @@ class PublishedPairs(Together):
 
     Args:
         divergences: Of the program at one eps.
-        pairs: The selected pairs.
-        total: Their number; None if they are too many to count.
+        total: The number of pairs; None if they are too many to count.
         couplings: Of the same program, which prove that nothing is left at a pure budget; None if
             only enclosures are wanted.
         claimed: The growth that all factors asked about are bounds of, if that is known.
@@ -111,11 +110,8 @@ class PublishedPairs(Together):
     ) -> None:
         super().__init__(total)
         self.divergences = divergences
-        self._pairs = pairs
-        self._limits = limits
-        self._couplings = couplings
-        self._claimed = claimed
-        self._comparison = comparison
+        self._pairs, self._limits = pairs, limits
+        self._couplings, self._claimed, self._comparison = couplings, claimed, comparison
         self._pure = False
         self.processed = Processed(divergences)
         self._compared: dict[tuple[MeasureSides, Growth], bool | NotEnclosed] = {}
@@ -237,11 +233,9 @@ class PublishedPairs(Together):
 
     def budget(self, pair: Pair) -> Fraction | None:
         """Return a budget at which the delta of a pair is 0, if a coupling proves one."""
-        if self._couplings is None:
-            return None
-        if pair not in self._budgets:
+        if self._couplings is not None and pair not in self._budgets:
             self._budgets[pair] = self._couplings.budget(pair)
-        return self._budgets[pair]
+        return self._budgets.get(pair)
 
     def shifts(self) -> list[tuple[ShiftedNoise, Pair]] | None:
         """Return what pairs differ by, one of each class, if it is shifted noise and no more.
@@ -332,22 +326,19 @@ class PublishedPairs(Together):
         sides = self.divergences.sides(pair)
         if isinstance(sides, NoProduct):
             return ()
+
+        def is_possible(part: Part) -> bool:
+            mass = self.divergences.mass((part,), bits)
+            return isinstance(mass, Enclosure) and mass.lower > 0
+
         return tuple(
             number
             for number, (_, form) in enumerate(sides)
-            if self._exceeds(form.sides, growth) is True
-            and self._are_possible(form.sides.first, bits)
+            if self._exceeds(form.sides, growth) is True and all(map(is_possible, form.sides.first))
         )
 
     def side(self, pair: Pair, place: Fraction, delta: Fraction, bits: int) -> Side | NotEnclosed:
-        """Compare the divergence of a pair with a delta, at a factor; 0 by closed forms, too.
-
-        Args:
-            pair: Of inputs.
-            place: The factor, >= 1.
-            delta: In [0, 1].
-            bits: Asked of enclosures.
-        """
+        """Compare the divergence of a pair, at a factor >= 1, with a delta; 0 exactly, too."""
         terms, factor = self.divergences.terms(pair), Factor(place, place)
         if not delta:
             growth = Growth(Fraction(0), place)
@@ -364,10 +355,6 @@ class PublishedPairs(Together):
         side = compare(self._around(pair, factor, UNIT.lower), delta)
         return NotEnclosed(found.reason) if side is Side.UNDECIDED else side
 
-    def _are_possible(self, parts: Sequence[Part], bits: int) -> bool:
-        masses = (self.divergences.mass((part,), bits) for part in parts)
-        return all(isinstance(mass, Enclosure) and mass.lower > 0 for mass in masses)
-
     def classes(self) -> Sequence[tuple[Terms | NoProduct, Pair]]:
         """Return one pair for each class of pairs that look alike.
 
@@ -376,21 +363,21 @@ class PublishedPairs(Together):
         Raises:
             LimitReached: If there are more than `MOST_PAIRS`.
         """
-        if self._classes is None:
-            if self._total is None or self._total > MOST_PAIRS:
-                raise LimitReached(f"pair limit: more than {MOST_PAIRS} pairs with real outputs")
-            found: dict[object, tuple[Terms | NoProduct, Pair]] = {}
-            seen: dict[int, Terms] = {}  # by identity: terms hash slowly, and mostly are known ones
-            for pair in self._pairs:
-                self._limits.check()
-                terms = self.divergences.terms(pair)
-                if seen.get(id(terms)) is terms:
-                    continue
-                if not isinstance(terms, NoProduct):
-                    seen[id(terms)] = terms
-                alike = pair if isinstance(terms, NoProduct) else terms
-                found.setdefault(alike, (terms, pair))
-            self._classes = list(found.values())
+        if self._classes is not None:
+            return self._classes
+        if self._total is None or self._total > MOST_PAIRS:
+            raise LimitReached(f"pair limit: more than {MOST_PAIRS} pairs with real outputs")
+        found: dict[object, tuple[Terms | NoProduct, Pair]] = {}
+        seen: dict[int, Terms] = {}  # by identity: terms hash slowly, and mostly are known ones
+        for pair in self._pairs:
+            self._limits.check()
+            terms = self.divergences.terms(pair)
+            if isinstance(terms, NoProduct):
+                found[pair] = terms, pair
+            elif id(terms) not in seen:
+                seen[id(terms)] = terms
+                found.setdefault(terms, (terms, pair))
+        self._classes = list(found.values())
         return self._classes
 
     def exactly(self, search: Search, found: Maximum) -> Maximum:
