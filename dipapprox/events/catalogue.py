@@ -351,7 +351,7 @@ class Catalogue:
         if root == NOTHING:
             return IMPOSSIBLE
         event = self._instantiator.chosen_root(root)
-        return CERTAIN if event is None else self._solutions.chosen(event)
+        return CERTAIN if event is None else self._solutions.alone(event)
 
     def _condition(self, number: int, conditions: Conditions) -> CellTable:
         """Tabulate whether all conditions, which have a number, hold."""

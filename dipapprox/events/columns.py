@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from fractions import Fraction
-from functools import partial
 from itertools import chain
 from typing import Generic, TypeVar
 
@@ -162,7 +161,7 @@ class CellTable:
         places: Where the cells stand in an input.
         image: From the cells' values, in their order, to a number >= 0.
         known: What is known of the function, by the number of the cells' values; grows. Tables of
-            one cell each and the same function of its value may share it.
+            the same function of the values of other cells may share it.
     """
 
     places: tuple[int, ...]
@@ -238,7 +237,10 @@ class Inputs:
         things = self._values.things
         column: Column = np.full(len(block), start, np.int64)
         for place, step in steps:
-            go = partial(_walk, step, things)
+
+            def go(number: int, value: int, step: Callable[[int, Value], int] = step) -> int:
+                return step(number, things[value])
+
             column = combined(column, block[:, place], go)
         return column
 
@@ -265,12 +267,6 @@ class Inputs:
         if count:
             found.append(self._values.things[number])
         return tuple(reversed(found))
-
-
-def _walk(
-    step: Callable[[int, Value], int], things: Sequence[Value], number: int, value: int
-) -> int:
-    return step(number, things[value])
 
 
 def numeric(values: Sequence[Value]) -> list[Fraction]:

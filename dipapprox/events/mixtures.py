@@ -113,7 +113,7 @@ class Mixtures:
             last = found
         if not terms or (len(terms) == 1 and terms[0][0] == 1):
             return last
-        return solutions.mixture(Mixture(tuple(terms)))
+        return solutions.alone(Mixture(tuple(terms)))
 
     def _event(self, forms: tuple[LinearForm, ...], instance: _Instance) -> int:
         """Solve a conjunction of guards."""

@@ -99,11 +99,6 @@ def _has(star: AnyStar, sample: int) -> bool:
     return node is not None and sample in node.group.samples
 
 
-def _is_nothing(change: SampleChange) -> bool:
-    """Whether a changed sample is the sample itself."""
-    return change.factor == 1 and not change.shift.terms and not change.shift.constant
-
-
 class Variables:
     """Samples after changes, numbered, equal ones alike; and the stars of them that paths are.
 
@@ -132,7 +127,7 @@ class Variables:
         self._scales = scales
         self._inputs = inputs
         self._solutions = solutions
-        self._numbers: dict[SampleChange | int, int] = {}
+        self._numbers: dict[SampleChange, int] = {}
         self._kinds: dict[object, tuple[Image, dict[int, int]]] = {}
         self._found: dict[int, AnyStar | None] = {}
         self._groups: dict[tuple[int, ...], ComparedSamples] = {}
@@ -144,34 +139,33 @@ class Variables:
 
     # --- variables ------------------------------------------------------------------------------
 
-    def number(self, changed: SampleChange | int) -> int:
-        """Number a sample after a change or as it is, and tabulate its law over the inputs."""
-        # Nearly all samples are unchanged, and a number is found at once.
-        if isinstance(changed, SampleChange) and _is_nothing(changed):
-            changed = changed.sample
-        number = self._numbers.setdefault(changed, len(self.tables))
+    def number(self, change: SampleChange) -> int:
+        """Number a sample after a change, and tabulate its law over the inputs."""
+        if change.factor == 1 and not change.shift.terms and not change.shift.constant:
+            return self._unchanged(change.sample)
+        number = self._numbers.setdefault(change, len(self.tables))
         if number == len(self.tables):
-            self.tables.append(self._laws(changed))
+            sample, scale = self._samples[change.sample], self._scales[change.sample]
+            mean = sample.mean.scaled(change.factor) + change.shift
+            family = sample.family.mirror if change.factor < 0 else sample.family
+            law = self._law_of(family, mean, scale * abs(change.factor))
+            self.tables.append(self._inputs.table(mean.inputs(), law))
         return number
 
-    def _laws(self, changed: SampleChange | int) -> CellTable:
-        change = changed if isinstance(changed, SampleChange) else None
-        number = changed.sample if isinstance(changed, SampleChange) else changed
-        sample, scale = self._samples[number], self._scales[number]
-        mean, family = sample.mean, sample.family
-        if change is None and len(mean.terms) == 1:
-            ((name, slope),) = mean.terms
+    def _unchanged(self, number: int) -> int:
+        """The same for a sample as it is: nearly all are, and are found at once."""
+        found = self._plain.get(number)
+        if found is None:
+            found = self._plain[number] = len(self.tables)
+            sample, scale = self._samples[number], self._scales[number]
+            mean, family = sample.mean, sample.family
             # By identity: samples and scales are kept alive, and fractions hash slowly.
-            kind = family, id(slope), id(mean.constant), id(scale)
-            found = self._kinds.get(kind)
-            if found is None:
-                found = self._kinds[kind] = self._law_of(family, mean, scale), {}
-            return self._inputs.table((str(name),), *found)
-        if change is not None:
-            mean = mean.scaled(change.factor) + change.shift
-            scale *= abs(change.factor)
-            family = family.mirror if change.factor < 0 else family
-        return self._inputs.table(mean.inputs(), self._law_of(family, mean, scale))
+            terms = tuple([id(slope) for _, slope in mean.terms])
+            kind = family, terms, id(mean.constant), id(scale)
+            if kind not in self._kinds:
+                self._kinds[kind] = self._law_of(family, mean, scale), {}
+            self.tables.append(self._inputs.table(mean.inputs(), *self._kinds[kind]))
+        return found
 
     def _law_of(self, family: Family, mean: LinearForm, scale: Fraction) -> Image:
         """Number a law by the values of the cells that its mean is of."""
@@ -309,12 +303,6 @@ class Variables:
         if centre in self.integers and (abs(a) != abs(b) or shift.constant.denominator != 2):
             return None
         return self.number(SampleChange(sample, -b / a, shift)), above
-
-    def _unchanged(self, sample: int) -> int:
-        number = self._plain.get(sample)
-        if number is None:
-            number = self._plain[sample] = self.number(sample)
-        return number
 
 
 def _ends(constraint: Constraint) -> tuple[int, int] | None:

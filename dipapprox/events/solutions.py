@@ -157,12 +157,8 @@ class Solutions:
             return IMPOSSIBLE
         return self._solution(tuple([self._event(factor) for factor in factors]))
 
-    def mixture(self, event: Mixture) -> int:
-        """Solve a mixture."""
-        return self._solution((self._event(event),))
-
-    def chosen(self, event: Chosen) -> int:
-        """Solve a set of outcomes."""
+    def alone(self, event: Mixture | Chosen) -> int:
+        """Solve a mixture, or a set of outcomes."""
         return self._solution((self._event(event),))
 
     def joined(self, left: int, right: int) -> int:

@@ -98,5 +98,5 @@ def _have_integer_points(event: Event) -> bool | None:
     if len(found) < len(event.guards):
         if not all(law.family.is_discrete for law in event.samples):
             return None
-        return half_spaces.meet(event.guards)
+        return half_spaces.have_integer_point(map(half_spaces.integer_inequality, event.guards))
     return potentials([(u, v, floor(w)) for u, v, w in found], 0) is not None

@@ -207,12 +207,7 @@ _known: Cache[tuple[Inequality, ...], bool | None] = Cache(_REMEMBERED)
 """Inputs change laws, and guards rarely."""
 
 
-def meet(guards: Sequence[LinearForm]) -> bool | None:
-    """Whether some integers have form <= 0 for all guards; None if that is not found out."""
-    return have_integer_point([integer_inequality(guard) for guard in guards])
-
-
-def have_integer_point(inequalities: Sequence[Inequality]) -> bool | None:
+def have_integer_point(inequalities: Iterable[Inequality]) -> bool | None:
     """Whether some integers meet all inequalities; None if that is not found out."""
     system = tuple(inequalities)
     return _known.find(system, lambda: _searched(system))

@@ -245,7 +245,7 @@ def check_far_away(function: ExponentialPolynomial, box: SignBox) -> None:
 @given(functions)
 def test_covers_of_any_function(function: ExponentialPolynomial) -> None:
     assume(function)
-    form = reduce_function(function).form
+    _, form = reduce_function(function)
     for interval in (ALL_EPSILONS, EpsilonInterval(F(1, 7), F(5)), EpsilonInterval(F(3), None)):
         try:
             boxes = cover(form, interval, 500, LIMITS)

@@ -13,8 +13,6 @@ References:
 
 from __future__ import annotations
 
-from typing import assert_never
-
 from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.cache import Cache
 from dipapprox.events.event import Event, Star, spelled_out
@@ -22,7 +20,6 @@ from dipapprox.exact.laplace.algebra import ExactAlgebra, Function, TooManyTerms
 from dipapprox.exact.laplace.pieces import LARGEST_RATE, MOST_SAMPLES, Units
 from dipapprox.exact.laplace.polyhedra import integrate
 from dipapprox.exponentials import ExponentialPolynomial, exponential_sum
-from dipapprox.laws.distribution import Distribution
 from dipapprox.limits import Limits
 from dipapprox.numerics.elimination.elements import SumEvent
 from dipapprox.numerics.elimination.order_event import order_event
@@ -138,15 +135,9 @@ def _fit(units: Units, required: GridRequirements) -> bool:
 
 def _obstacle(event: Event | Star) -> str | None:
     """Why there is no closed form, as far as the laws tell."""
-    laws: list[tuple[Distribution, int]]
-    match event:
-        case Star(centre, below, above):
-            laws = [(centre, 1), *below, *above]
-        case Event(samples):
-            laws = [(law, 1) for law in samples]
-        case _:
-            assert_never(event)
-    for law, _ in laws:
+    laws = event.samples if isinstance(event, Event) else (event.centre,)
+    leaves = () if isinstance(event, Event) else (*event.below, *event.above)
+    for law in (*laws, *(law for law, _ in leaves)):
         if not law.family.is_exponential:
             return f"outside-fragment: {law.family.title} noise has no closed form"
         if law.family.is_discrete:

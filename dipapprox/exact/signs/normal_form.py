@@ -84,19 +84,6 @@ class NormalForm:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Reduced:
-    """f(ε) = c ε^n e^(qε) * Π (ε - a)^m * G(ε) with c > 0, G without rational zeros but 0.
-
-    Attributes:
-        rational_zeros: (a, m), a != 0 ascending, m >= 1.
-        form: G; its smallest j is 0 and its coefficients have no common divisor.
-    """
-
-    rational_zeros: tuple[tuple[Fraction, int], ...]
-    form: NormalForm
-
-
 def normal_form(function: ExponentialPolynomial) -> NormalForm:
     """Return f up to a positive factor c ε^n e^(qε); f is not the zero function."""
     rows: dict[Fraction, dict[int, Fraction]] = {}
@@ -117,12 +104,19 @@ def normal_form(function: ExponentialPolynomial) -> NormalForm:
     return NormalForm(unit, tuple(groups))
 
 
-def reduce_function(function: ExponentialPolynomial) -> Reduced:
-    """Split the rational zeros off a function that is not the zero function."""
+def reduce_function(
+    function: ExponentialPolynomial,
+) -> tuple[tuple[tuple[Fraction, int], ...], NormalForm]:
+    """Write f(ε), not the zero function, as c ε^n e^(qε) · Π (ε - a)^m · G(ε) with c > 0.
+
+    Returns:
+        (a, m), a != 0 ascending, m >= 1, and G without rational zeros but 0: its smallest j is 0
+        and its coefficients have no common divisor.
+    """
     form = normal_form(function)
     if any(sum(1 for c in row if c) == 1 for _, row in form.groups):
         # A monomial P_j: the P_j share no zero but 0.
-        return Reduced((), form)
+        return (), form
     common = reduce(lambda g, row: g.gcd(fmpz_poly(list(row[1]))), form.groups, fmpz_poly())
     found: list[tuple[Fraction, int]] = []
     divisor = fmpz_poly([1])
@@ -133,7 +127,7 @@ def reduce_function(function: ExponentialPolynomial) -> Reduced:
         divisor *= (factor if factor[1] > 0 else -factor) ** multiplicity
         found.append((zero, multiplicity))
     groups = tuple((j, _integers(fmpz_poly(list(row)) // divisor)) for j, row in form.groups)
-    return Reduced(tuple(sorted(found)), NormalForm(form.rate, groups))
+    return tuple(sorted(found)), NormalForm(form.rate, groups)
 
 
 def _trim(row: list[int]) -> tuple[int, ...]:

@@ -258,10 +258,10 @@ def zeros(function: ExponentialPolynomial, interval: EpsilonInterval, limits: Li
     if interval.is_point:
         sign = sign_at(function, interval.lower, limits)
         return SignChart(interval, (), (sign,), not sign, not sign)
-    reduced = reduce_function(function)
-    sign, parts = _parts(reduced.form, interval, limits)
+    rational, form = reduce_function(function)
+    sign, parts = _parts(form, interval, limits)
     found: list[Zero] = []
-    for place, multiplicity in reduced.rational_zeros:
+    for place, multiplicity in rational:
         if interval.encloses(place):
             found.append(Zero(place, place, multiplicity, None))
         if place > interval.lower and multiplicity % 2:
@@ -276,7 +276,7 @@ def zeros(function: ExponentialPolynomial, interval: EpsilonInterval, limits: Li
     signs = [sign]
     for zero in ordered:
         signs.append(-signs[-1] if zero.changes_sign else signs[-1])
-    places = [place for place, _ in reduced.rational_zeros]
+    places = [place for place, _ in rational]
     return SignChart(
         interval,
         ordered,
