@@ -123,11 +123,7 @@ def standard_kind(
     above: tuple[Distribution, ...],
     sign: int,
 ) -> StarKind:
-    """Standardise laws: stars share them, and differ in counts.
-
-    Args:
-        sign: -1 for the mirror image.
-    """
+    """Standardise laws, or their mirror images: stars share them, and differ in counts."""
     changed = standardise(frozenset(map(law_key, (centre, *below, *above))), sign).laws
     laws = [changed[law_key(law)] for law in (*below, *above)]
     first, second = (

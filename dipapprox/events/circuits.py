@@ -46,12 +46,7 @@ Products = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Circuit:
-    """Sums of products of weights.
-
-    Attributes:
-        weights: As functions of the program's eps; weight 0 is 1.
-        roots: The nodes that are asked for, ascending.
-    """
+    """Sums of products of weights: functions of eps, weight 0 is 1. Roots are what is asked for."""
 
     weights: tuple[Weight, ...]
     nodes: tuple[Products, ...]

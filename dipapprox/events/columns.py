@@ -68,11 +68,7 @@ def combined(left: Column, right: Column, image: Callable[[int, int], int]) -> C
 
 
 class Numbered(Generic[Key, Thing]):
-    """Numbers for things, from 0 on; those with equal keys are one.
-
-    Attributes:
-        things: By number.
-    """
+    """Numbers for `things`, from 0 on; those with equal keys are one."""
 
     __slots__ = ("_numbers", "things")
 
@@ -229,11 +225,7 @@ class Inputs:
     def walked(
         self, start: int, steps: Sequence[tuple[int, Callable[[int, Value], int]]], block: Block
     ) -> Column:
-        """Go from a number to another one by one cell after the other, at every input of a block.
-
-        Args:
-            steps: The place of a cell, and where to go from a number for its value.
-        """
+        """Go from a number by one cell after the other, with a step for each, at every input."""
         things = self._values.things
         column: Column = np.full(len(block), start, np.int64)
         for place, step in steps:
@@ -270,11 +262,7 @@ class Inputs:
 
 
 def numeric(values: Sequence[Value]) -> list[Fraction]:
-    """Return values of cells that arithmetic uses.
-
-    Raises:
-        BrokenInvariant: If one has a name: a bug.
-    """
+    """Return values of cells that arithmetic uses; BrokenInvariant if one has a name."""
     numbers = [value for value in values if isinstance(value, Fraction)]
     if len(numbers) < len(values):
         raise BrokenInvariant("arithmetic on a named value reached the events")

@@ -75,12 +75,7 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True)
 class Mixture:
-    """One of many disjoint events that have few different probabilities.
-
-    Attributes:
-        terms: How many of the events are conjunctions of these independent ones, each as often as
-            it says: the probability is Σ count · Π Pr[event]^power.
-    """
+    """One of many disjoint events: Σ count · Π Pr[event]^power, the events independent."""
 
     terms: tuple[tuple[int, tuple[tuple[Event | Star, int], ...]], ...]
 

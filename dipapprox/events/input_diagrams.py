@@ -81,12 +81,7 @@ class InputDiagrams:
         return found[value] if own == cell else diagram
 
     def ask(self, cell: int, diagrams: Sequence[int]) -> int:
-        """Return the diagram that is one of several, by the value of a cell.
-
-        Args:
-            cell: Its place.
-            diagrams: By the place of the value in its domain.
-        """
+        """Return the diagram that is one of several, by the place of a cell's value."""
 
         def parts(key: tuple[int, tuple[int, ...]]) -> list[tuple[int, tuple[int, ...]]]:
             top = self._first(key[1])
@@ -103,12 +98,7 @@ class InputDiagrams:
         return _solved((cell, tuple(diagrams)), self._asked, parts, joined)
 
     def total(self, terms: Terms, add: Callable[[Terms], int]) -> int:
-        """Return a sum.
-
-        Args:
-            terms: Weights, and diagrams.
-            add: Returns the value for weights and values.
-        """
+        """Return a sum of diagrams with weights; `add` returns the value for weights and values."""
 
         def parts(key: Terms) -> list[Terms]:
             top = self._first([diagram for _, diagram in key])

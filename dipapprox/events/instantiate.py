@@ -39,12 +39,7 @@ class Outline:
 
 
 class Instantiator:
-    """Makes the events of a program at one eps, input by input.
-
-    Attributes:
-        scales: Of all samples, at this eps.
-        chances: What states need of choices.
-    """
+    """Makes the events of a program at one eps, input by input; `chances` is what choices need."""
 
     def __init__(self, states: FinalStates, eps: Fraction) -> None:
         self._cells = tuple(cell.name for cell in states.program.inputs)

@@ -113,12 +113,7 @@ Measures = Mapping[PublishedOutcome, tuple[Part, ...]]
 
 
 class Measuring:
-    """Makes the measures of a program at one eps, input by input.
-
-    Attributes:
-        eps: Where the program runs.
-        names: Of the real outputs.
-    """
+    """Makes the measures of a program at one eps, input by input; `names` are of real outputs."""
 
     def __init__(self, states: FinalStates, eps: Fraction) -> None:
         self.states, self.eps = states, eps

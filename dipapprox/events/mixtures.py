@@ -77,11 +77,7 @@ class Mixtures:
         return instances + len(self._tallies) * len(self._nodes)
 
     def solution(self, number: int, input: Input) -> int:
-        """Return the solution of a state at an input that meets its conditions.
-
-        Raises:
-            LimitReached: If there are too many tallies.
-        """
+        """Return the solution of a state at an input that meets its conditions; or LimitReached."""
         instance = self._instance(input)
         state = self._states.states[number]
         numbers = self._instantiator.numbers(input)

@@ -120,9 +120,7 @@ def _fewer(form: LinearForm, laws: Sequence[Distribution]) -> list[Distribution]
 def sum_of_squares(value: Fraction, most: int) -> list[Fraction] | None:
     """Write a rational > 0 as the sum of the fewest, but at most `most`, rational squares > 0.
 
-    Returns:
-        The numbers that are squared, positive; None if there is no such sum or the search, which
-        is bounded, did not find it.
+    Returns the numbers that are squared, positive; None if a bounded search finds none.
     """
     # p/q = (p·q)/q², and square factors of p·q only scale the result.
     number = value.numerator * value.denominator

@@ -97,11 +97,7 @@ class Solutions:
         return number
 
     def star(self, centre: int, leaves: Bag) -> int:
-        """Solve a star.
-
-        Args:
-            leaves: Twice the number of the law, plus 1 if the leaf is above the centre.
-        """
+        """Solve a star; leaves are twice the numbers of laws, plus 1 above the centre."""
         entries = tuple([entry for entry, _ in leaves])
         images = self._images.get((centre, entries))
         if images is None:

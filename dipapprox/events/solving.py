@@ -30,12 +30,7 @@ Row = Column | list[int]
 
 
 class Batch:
-    """Columns of one batch of inputs, each computed when first needed.
-
-    Args:
-        laws: Of the variables.
-        whole: A batch that these inputs are part of, and where in it they are.
-    """
+    """Columns of some inputs, each computed when first needed, perhaps with those of a whole."""
 
     def __init__(
         self,
@@ -110,11 +105,7 @@ _AT_ONCE = 2048
 
 
 class Solver:
-    """Solves shapes.
-
-    Args:
-        forms: The guards of `Varying` shapes.
-    """
+    """Solves shapes; `forms` are the guards of those that vary."""
 
     def __init__(
         self, solutions: Solutions, forms: Numbered[LinearForm, LinearForm], samples: int

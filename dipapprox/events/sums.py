@@ -35,10 +35,9 @@ class LawOfSum:
 
 
 def used_together(forms: Iterable[LinearForm]) -> tuple[LinearForm, ...]:
-    """Return the sums of two samples and more that the forms depend on, not on the single samples.
+    """Return the sums of two samples and more that forms depend on, not on the single samples.
 
-    Returns:
-        Sums without constants, in the order of their first samples, up to factors.
+    They have no constants, and come in the order of their first samples, up to factors.
     """
     columns: dict[int, dict[int, Fraction]] = {}
     for place, form in enumerate(forms):
@@ -64,12 +63,7 @@ def primitive(form: LinearForm) -> LinearForm:
 
 
 def law_of(form: LinearForm, laws: Sequence[Distribution]) -> LawOfSum:
-    """Return the law of a sum of samples, in as few terms as the closed forms make it.
-
-    Args:
-        form: Over indices of `laws`, without constant.
-        laws: Of independent samples.
-    """
+    """Return the law of a sum without constant, in as few terms as closed forms make it."""
     mean = variance = Fraction(0)
     others: list[tuple[Fraction, Distribution]] = []
     for symbol, c in form.terms:

@@ -42,11 +42,7 @@ def is_possible(event: Event | Star) -> bool:
 
 
 def is_surely_possible(event: Event | Star) -> bool:
-    """Whether a reduced event certainly has positive probability, however small.
-
-    Args:
-        event: Of `reduce`, so `is_possible`: only guards of integers may be left in doubt.
-    """
+    """Whether an event of `reduce` is possible for certain: guards of integers may be in doubt."""
     if isinstance(event, Star) or not any(law.family.is_discrete for law in event.samples):
         return True
     return _have_integer_points(event) is True

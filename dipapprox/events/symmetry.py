@@ -100,9 +100,7 @@ def symmetry_of(states: FinalStates) -> CellSymmetry | None:
 class CellSymmetry:
     """The swaps of input cells, worked out when asked for.
 
-    Attributes:
-        relevant: For every output the positions of the cells that its states mention. The
-            probability of an output does not depend on the other cells.
+    An output does not depend on other cells than the `relevant` ones, which its states mention.
     """
 
     def __init__(self, states: FinalStates) -> None:

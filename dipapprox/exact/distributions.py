@@ -51,11 +51,7 @@ _ENTRIES = 100_000
 
 
 class SolvedInputs:
-    """What a catalogue says of inputs.
-
-    Args:
-        catalogue: Whoever lets it forget lets this forget, too.
-    """
+    """What a catalogue says of inputs; whoever lets it forget lets this forget, too."""
 
     def __init__(self, catalogue: Catalogue, states: FinalStates) -> None:
         self._catalogue = catalogue
@@ -238,11 +234,7 @@ def _size(ratio: ExponentialRatio) -> int:
 
 
 def _require_one(probabilities: Sequence[ExponentialRatio]) -> None:
-    """Check the hard invariant: all outputs sum to exactly 1.
-
-    Raises:
-        BrokenInvariant: If they do not: a bug, or weights that do not add up.
-    """
+    """Raise BrokenInvariant unless all outputs sum to exactly 1: a bug, or wrong weights."""
     total = ratio_sum(probabilities)
     if total.numerator != prod((f**e for f, e in total.denominator), start=ONE):
         raise BrokenInvariant("the exact probabilities of all outputs do not sum to 1")

@@ -117,11 +117,7 @@ class VariableElimination(ABC, Generic[M, C]):
     def total(
         self, inequalities: Iterable[tuple[Row, Fraction | int]], weight: Mapping[M, C]
     ) -> Mapping[M, C]:
-        """Return the weight of all that meets some inequalities: no variable is left in it.
-
-        Raises:
-            TooMuch: If there are too many pieces.
-        """
+        """Return the weight of all that meets some inequalities, without variables; or TooMuch."""
         bounds = self.tightened(inequalities)
         pieces = {} if bounds is None else {(bounds, ((1, 0),) * self.size): weight}
         left = set(range(self.size))

@@ -10,11 +10,7 @@ from dipapprox.laws.family import Family, IntegerFamily, RealFamily
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """A distribution with exact parameters: the law of mean + scale * Z, Z standard.
-
-    Raises:
-        ValueError: If `scale` <= 0.
-    """
+    """The law of mean + scale * Z, Z standard, exact; ValueError if `scale` <= 0."""
 
     family: Family
     mean: Fraction
@@ -34,22 +30,14 @@ class Distribution:
 
     @property
     def real(self) -> RealFamily:
-        """The family, which has densities.
-
-        Raises:
-            ValueError: If it has none.
-        """
+        """The family, which has densities, or ValueError."""
         if not isinstance(self.family, RealFamily):
             raise ValueError(f"{self.family.name} has no density")
         return self.family
 
     @property
     def integers(self) -> IntegerFamily:
-        """The family, whose samples are integers.
-
-        Raises:
-            ValueError: If they are not.
-        """
+        """The family, whose samples are integers, or ValueError."""
         if not isinstance(self.family, IntegerFamily):
             raise ValueError(f"{self.family.name} is not discrete")
         return self.family
@@ -64,13 +52,7 @@ class Distribution:
 
 
 def exponential_sides(law: Distribution) -> tuple[int, ...]:
-    """Return the sides of the mean on which the density is proportional to e^-(distance / scale).
-
-    Each has the same mass.
-
-    Raises:
-        ValueError: If it is none.
-    """
+    """Return the sides with a density proportional to e^-(distance / scale), or ValueError."""
     if not law.family.is_exponential or law.family.is_discrete:
         raise ValueError(f"{law.family.name} has no exponential density")
     return law.family.sides
@@ -83,12 +65,9 @@ def law_order(law: Distribution) -> tuple[str, Fraction, Fraction]:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """A noise scale as a monomial in the privacy parameter: coefficient * eps ** power.
+    """A noise scale as a monomial, coefficient * eps ** power; ValueError if `coefficient` <= 0.
 
     `a / eps` is Scale(a, -1), a constant is Scale(a, 0).
-
-    Raises:
-        ValueError: If `coefficient` <= 0.
     """
 
     coefficient: Fraction

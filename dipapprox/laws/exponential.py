@@ -160,11 +160,7 @@ class ExponentialNoise(RealFamily):
     # --- doubles -----------------------------------------------------------------------------
 
     def on_panels(self, t: Array, center: Array, half: Array) -> OnPanels:
-        """What is beyond t is as much as the density.
-
-        Raises:
-            BrokenInvariant: If a panel is where the law has no mass.
-        """
+        """What is beyond t is as much as the density; BrokenInvariant where the law has no mass."""
         if not np.isin(np.sign(center), (0, *self.sides)).all():
             raise BrokenInvariant("a one-sided law was sampled where it has no mass")
         mass = float(self.steep)

@@ -215,9 +215,7 @@ class RealFamily(Family):
     def ellipse(self, high: Real, beyond: Real) -> Real:
         """Return g with |f| <= steep e^g on an ellipse round a panel, on one side of a kink.
 
-        Args:
-            high: Its semi-axis across.
-            beyond: How far it reaches beyond the panel.
+        `high` is its semi-axis across, and it reaches so far `beyond` the panel.
         """
 
     # --- doubles: see `panels` and, in `numerics.algebras`, `sampled_laws` and `kernels` -------

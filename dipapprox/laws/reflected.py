@@ -17,12 +17,7 @@ if TYPE_CHECKING:
 
 
 class Reflected(RealFamily):
-    """The family of -Z, Z of a family whose instance stands in the same module.
-
-    Args:
-        base: The family of Z; its density is analytic.
-        moments_below: As in `RealFamily`, of -Z.
-    """
+    """The family of -Z, Z of a family with an analytic density that stands in the same module."""
 
     def __init__(
         self, base: RealFamily, name: str, constant: str, title: str, moments_below: Fraction | None

@@ -139,11 +139,7 @@ class LinearForm:
     def extent(
         self, ends: Callable[[Symbol], Iterable[Fraction | int]]
     ) -> tuple[Fraction, Fraction]:
-        """The least and the greatest value of the form.
-
-        Args:
-            ends: Of every symbol values among which are the least and the greatest.
-        """
+        """Return the least and the greatest value; `ends` has those of a symbol, among others."""
         low = high = self.constant
         for symbol, coefficient in self.terms:
             images = [coefficient * end for end in ends(symbol)]

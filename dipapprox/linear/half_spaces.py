@@ -100,11 +100,7 @@ def _have_common_slack(system: Sequence[LinearForm]) -> bool:
 def nearest_point(
     forms: Sequence[LinearForm], unknowns: Iterable[Symbol], limits: Limits
 ) -> Mapping[Symbol, Fraction] | None:
-    """Return the point of least Σ |x| that has form <= 0 for every form; None if there is none.
-
-    Args:
-        unknowns: At least the symbols in the forms.
-    """
+    """Return the point of least Σ |x| that has form <= 0 for every form; None if there is none."""
     rates = dict.fromkeys(unknowns, 1)
     sides = dict.fromkeys(rates, programme.UnknownSide.ANY)
     rows = [form.terms for form in forms]
@@ -174,11 +170,7 @@ _REMEMBERED = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Inequality:
-    """Σ a_i z_i <= bound.
-
-    Attributes:
-        terms: (i, a_i), ascending, every a_i != 0, without common divisor.
-    """
+    """Σ a_i z_i <= bound: (i, a_i), ascending, a_i != 0, without common divisor."""
 
     terms: tuple[tuple[int, int], ...]
     bound: int

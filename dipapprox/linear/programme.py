@@ -58,11 +58,7 @@ class Optimum(Generic[Unknown]):
 
 @dataclass(frozen=True, slots=True)
 class Infeasible:
-    """No x meets all rows: Σ_g a_gi · y_g has the sign that x_i leaves free, and Σ y_g · h_g < 0.
-
-    Attributes:
-        flow: The y_g >= 0.
-    """
+    """No x meets all rows: Σ_g a_gi · y_g has the sign that x_i leaves free, Σ y_g · h_g < 0."""
 
     flow: tuple[Fraction, ...]
 

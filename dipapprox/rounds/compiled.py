@@ -95,12 +95,7 @@ class Compiled:
 
 
 def compile_program(program: core.Program, limits: Limits) -> Compiled:
-    """Compile a program with rounds.
-
-    Raises:
-        SourceError: If no theorem speaks of it; the place says why.
-        LimitReached: If it has too many points, or time is up.
-    """
+    """Compile a program with rounds; SourceError where no theorem speaks of it, or LimitReached."""
     steps = explore(program, limits)
     radius, losses = _changes(program, steps)
     return _Compiler(program, steps).run(radius, _interval(program, steps), losses)
@@ -176,11 +171,7 @@ class _Offsets:
         return node, potential
 
     def relate(self, first: Hashable, second: Hashable, distance: Fraction) -> bool:
-        """Demand that the potential of `second` is that of `first` plus `distance`.
-
-        Returns:
-            Whether that agrees with what was demanded before.
-        """
+        """Demand that `second` lies `distance` above `first`; False if it is known not to."""
         line, low = self.place(first)
         other, high = self.place(second)
         if line == other:

@@ -48,12 +48,7 @@ MOST_TURNS = 10_000
 
 
 def explore(program: core.Program, limits: Limits) -> Steps:
-    """Find all points and steps of a program with rounds.
-
-    Raises:
-        SourceError: If it draws, compares or publishes what no theorem speaks of.
-        LimitReached: If there are too many points, or time is up.
-    """
+    """Find all points and steps; SourceError where no theorem speaks of it, or LimitReached."""
     if program.rounds is None:
         raise BrokenInvariant("the program has no rounds")
     demands = _Demands()
@@ -92,11 +87,7 @@ class _Stop(Enum):
 
 
 class _Exploration:
-    """One exploration.
-
-    Args:
-        demands: What is known to be needed; grows.
-    """
+    """One exploration; what is known to be needed grows."""
 
     def __init__(
         self, program: core.Program, rounds: core.Rounds, demands: _Demands, limits: Limits
@@ -209,9 +200,7 @@ class _Exploration:
     ) -> Iterator[tuple[Frame | None, RoundPath, _Stop]]:
         """Follow paths to the next draw, the end, or the end of the second round without a draw.
 
-        Args:
-            start: The place, after a draw; None for the end of a round.
-            rounds: Rounds without a draw that began before this one.
+        They begin after a draw, or at the end of a round (None), after some rounds without one.
         """
         for here, path in follow(self, start, begun):
             if here is None:

@@ -38,12 +38,7 @@ class WantsMean(Exception):
 
 
 class Foreseen(Exception):
-    """Two stored values are compared, or one with a number: that should be known of them.
-
-    Attributes:
-        facts: Any of which would say it: places, and how their values compare.
-        refused: What to say if that cannot be.
-    """
+    """Two stored values are compared, or one with a number: one of some facts should be known."""
 
     def __init__(self, facts: tuple[tuple[int, Atom], ...], refused: SourceError) -> None:
         super().__init__()
@@ -91,11 +86,7 @@ class RoundPath:
         return replace(self, values={**self.values, name: value}, serial=self.serial + 1)
 
     def publish(self, value: StoredValue, span: Span | None) -> RoundPath:
-        """Return the path with something more published.
-
-        Raises:
-            SourceError: If it is a random number other than the one drawn last.
-        """
+        """Publish more; SourceError for a random number other than the one drawn last."""
         if isinstance(value, LinearForm) and value.terms:
             if value.inputs():
                 refused = refusal("an input is added to what is published", span, _AS_MEAN)
@@ -128,12 +119,7 @@ class RoundPath:
         raise refusal("a product of two numbers that are not known", span)
 
     def compare(self, difference: LinearForm, node: core.Comparison) -> bool:
-        """Whether a comparison holds on a self.
-
-        Raises:
-            Parted: If the path has to fork.
-            SourceError: If it compares what no theorem speaks of.
-        """
+        """Whether a comparison holds; Parted if the path forks, or SourceError."""
         sample, atom, offset, relation = _atom(difference, node)
         if relation in (Relation.EQUAL, Relation.NOT_EQUAL):
             if self.integers:

@@ -22,11 +22,7 @@ Names = frozenset[str]
 
 
 class RoundLiveness:
-    """Live cells at the places of a program with rounds.
-
-    Args:
-        rounds: What is repeated, and which cells are published when.
-    """
+    """Live cells at the places of a program with rounds."""
 
     def __init__(self, rounds: core.Rounds) -> None:
         self._flow = Liveness(at_exit=(*rounds.each, *rounds.before))
@@ -40,12 +36,7 @@ class RoundLiveness:
             self._at_round |= after
 
     def at(self, here: Frame | None, awaited: Iterable[str], names: Iterable[str]) -> list[str]:
-        """Return those of some cells that are live at a point.
-
-        Args:
-            here: The place; None at the end of a round.
-            awaited: The output cells that are still to be published at the end of this round.
-        """
+        """Return those of some cells that are live at a place, None for the end of a round."""
         live = self._at_round | self._flow.mask(awaited)
         for block, place, _ in () if here is None else reversed([*here.frames()]):
             key = id(block), place, live
@@ -122,11 +113,7 @@ class PointMaker:
         return cells[path.cells :]
 
     def point(self, here: Frame | None, path: RoundPath, draws: bool) -> Point:
-        """Forget what is not read any more, and give the drawn sample its places.
-
-        Raises:
-            Parted: If the path has to fork.
-        """
+        """Forget what is not read any more, and place the drawn sample; or Parted."""
         live = self.live.at(here, self.awaited(path), path.values)
         values = {name: path.values[name] for name in sorted(live)}
         taken = {s for v in values.values() for s in samples_in(v) if s != DRAWN}
@@ -155,11 +142,7 @@ class PointMaker:
         return Point(here, draws, kept)
 
     def _facts(self, path: RoundPath, old: set[int], new: set[int]) -> Facts:
-        """Return what is known of stored values: of old ones what was, of new ones what is asked.
-
-        Raises:
-            Parted: If the path has to fork, to know it.
-        """
+        """Return what is known of old stored values, and what is asked of new ones; or Parted."""
         facts = {
             (place, atom): outcome
             for (place, atom), outcome in path.facts.items()

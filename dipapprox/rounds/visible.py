@@ -43,11 +43,7 @@ def _is_whole(name: str | None) -> bool:
 
 
 def tells_steps(automaton: Automaton, seen: Sequence[Seen]) -> bool:
-    """Whether words and what is published determine each other, in one of the two ways.
-
-    Args:
-        seen: What each of its transitions publishes.
-    """
+    """Whether words and what transitions publish determine each other, in one of the two ways."""
     apart = all(
         seen[one][: len(seen[other])] != seen[other][: len(seen[one])]
         for leaving in automaton.leaving()

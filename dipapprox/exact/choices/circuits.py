@@ -41,11 +41,7 @@ def root_functions(circuit: Circuit, limits: Limits) -> Mapping[int, Exponential
 
 
 def chosen_probability(event: Chosen, limits: Limits) -> ExponentialRatio:
-    """Return the probability of a set of outcomes, dilated by `event.eps`.
-
-    Returns:
-        A function of ε'; at ε' = 1 it is the probability where the program runs.
-    """
+    """The probability of a set of outcomes as a function of ε', 1 being where the program runs."""
     return root_functions(event.circuit, limits)[event.root].dilated(event.eps)
 
 
@@ -170,10 +166,8 @@ def enclose_choices(
 ) -> dict[Chosen, Enclosure | NotEnclosed]:
     """Enclose probabilities of sets of outcomes, each with relative width at most 2^-bits.
 
-    Rational ones with short denominators come out as points.
-
-    Raises:
-        ZeroDivisionError: If a weight is not defined where the program runs.
+    Rational ones with short denominators come out as points. ZeroDivisionError: a weight is not
+    defined where the program runs.
     """
     groups: dict[tuple[Circuit, Fraction], list[Chosen]] = {}
     for event in events:
@@ -263,11 +257,7 @@ _possible: Cache[tuple[Circuit, Fraction], list[bool]] = Cache(_REMEMBERED)
 
 
 def is_possible_choice(event: Chosen, limits: Limits) -> bool:
-    """Whether a set of outcomes has a positive probability.
-
-    Raises:
-        ZeroDivisionError: If a weight is not defined at this eps.
-    """
+    """Whether its probability is positive; ZeroDivisionError where a weight is not defined."""
     key = event.circuit, event.eps
     return _possible.find(key, lambda: _positive_nodes(*key, limits))[event.root]
 

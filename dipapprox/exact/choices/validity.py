@@ -77,12 +77,7 @@ def objection(law: ChoiceLaw, epsilons: EpsilonInterval, limits: Limits) -> Obje
 
 
 def check_choices(choices: Iterable[Choice], epsilons: EpsilonInterval, limits: Limits) -> None:
-    """Make sure that all choices of a program are probability distributions on an interval.
-
-    Raises:
-        UserError: If one is not.
-        LimitReached: If that cannot be told.
-    """
+    """Raise UserError if a choice is no probability distribution, LimitReached in doubt."""
     for choice in {choice.law: choice for choice in choices}.values():
         found = objection(choice.law, epsilons, limits)
         if found is None:
@@ -224,11 +219,7 @@ def _is_limit_case(law: ChainLaw, place: Fraction, limits: Limits) -> bool:
 
 
 def law_at(law: ChoiceLaw, eps: Fraction) -> ChoiceLaw:
-    """Fix ε: the law with its exact weights at `eps` > 0, as functions of ε' at ε' = 1.
-
-    Raises:
-        ZeroDivisionError: If a weight is not defined there.
-    """
+    """Fix ε > 0, to be read at ε' = 1; ZeroDivisionError where a weight is not defined."""
     match law:
         case FiniteLaw(weights):
             return FiniteLaw(tuple(weight.at(eps) for weight in weights))

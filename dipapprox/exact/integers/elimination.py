@@ -77,11 +77,7 @@ def one(size: int) -> Function:
 
 
 def times_exponential(function: Function, variable: int, rate: int, shift: int) -> Function:
-    """function * Y^(rate * k + shift), k one of its variables.
-
-    Raises:
-        SumTooLong: If there are too many terms.
-    """
+    """function * Y^(rate * k + shift), k one of its variables; or SumTooLong."""
     if len(function) > _MOST_TERMS:
         raise SumTooLong
     return {

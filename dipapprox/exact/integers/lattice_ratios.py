@@ -112,11 +112,7 @@ def inverse_of_one_minus(d: int) -> LatticeRatio:
 
 
 def lattice_sum(ratios: Iterable[LatticeRatio]) -> LatticeRatio:
-    """Add up any number of ratios over their least common denominator.
-
-    Raises:
-        SumTooLong: If that has too many terms.
-    """
+    """Add up ratios over their least common denominator; SumTooLong if that has too many terms."""
     found = [ratio for ratio in ratios if ratio.numerator]
     if len(found) < 2:
         return found[0] if found else ZERO

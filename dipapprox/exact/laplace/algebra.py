@@ -31,11 +31,7 @@ _MOST_TERMS = 4_000_000
 
 
 class ExactAlgebra(PiecewiseAlgebra[Piece, Piece, ExponentialPolynomial]):
-    """The algebra in some units: nothing is lost.
-
-    Attributes:
-        produced: How many terms its functions had so far, all together.
-    """
+    """The algebra in some units: nothing is lost. `produced` counts the terms of its functions."""
 
     __slots__ = ("produced", "units")
 

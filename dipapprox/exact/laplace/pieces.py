@@ -52,19 +52,11 @@ class Units:
         return self.rates * self.points
 
     def rate(self, law: Distribution) -> int:
-        """The rate of a law, in units.
-
-        Raises:
-            ValueError: If it is no multiple of the unit.
-        """
+        """The rate of a law, in units; ValueError if it is no multiple."""
         return _multiple(law.scale.denominator, law.scale.numerator, self.rates)
 
     def mark(self, point: Fraction) -> int:
-        """A point, in units.
-
-        Raises:
-            ValueError: If it is no multiple of the unit.
-        """
+        """A point, in units; ValueError if it is no multiple."""
         return _multiple(point.numerator, point.denominator, self.points)
 
 
@@ -199,11 +191,7 @@ def moved(piece: Piece, mark: int) -> Piece:
 
 
 def at_infinity(piece: Piece, sign: int) -> Piece:
-    """The limit at sign * ∞ of an antiderivative of an integrable function: 0, which is checked.
-
-    Raises:
-        BrokenInvariant: If some term does not vanish there: a bug.
-    """
+    """The limit of an antiderivative of an integrable function: 0, or BrokenInvariant."""
     if not all(sign * rate(packed) < 0 for packed in piece):
         raise BrokenInvariant("an integral that must be at most 1 does not converge")
     return {}
@@ -213,11 +201,7 @@ _ZERO, _ONE = fmpq(0), fmpq(1)
 
 
 def as_function(piece: Piece, unit: int) -> ExponentialPolynomial:
-    """A piece without u, as a function of ε = unit * η.
-
-    Raises:
-        BrokenInvariant: If it is not bounded on ε > 0, as probabilities are: a bug.
-    """
+    """A piece without u, as a function of ε = unit * η; BrokenInvariant if it is no probability."""
     return ExponentialPolynomial.of(dict(_terms(piece, unit)))
 
 

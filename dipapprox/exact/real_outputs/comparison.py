@@ -202,12 +202,7 @@ def _number(factors: Iterable[Fraction | float]) -> ExponentialRatio | None:
 
 
 class _BracketedQuotient:
-    """The least c with first <= c second, between two rational numbers.
-
-    Attributes:
-        low: Less.
-        high: At least.
-    """
+    """The least c with first <= c second: more than `low`, at most `high`, both rational."""
 
     def __init__(self, densities: _Densities) -> None:
         self._densities = densities

@@ -51,11 +51,7 @@ def added(terms: Iterable[tuple[tuple[int, int], ExponentialRatio]]) -> Coeffici
 
 
 def is_positive_somewhere(function: Coefficients, where: Interval, limits: Limits) -> bool:
-    """Decide whether h > 0 anywhere inside an interval.
-
-    Raises:
-        LimitReached: If bits, time or boxes do not decide: near a double zero, say.
-    """
+    """Decide whether h > 0 anywhere inside an interval; LimitReached near a double zero, say."""
     lower, upper = where
     if not function:
         return False

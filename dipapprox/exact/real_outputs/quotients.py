@@ -206,11 +206,7 @@ class EnclosedQuotient:
 
 
 def _terms(part: Part) -> list[_Term]:
-    """Write a part as a term; none if its probability is 0.
-
-    Raises:
-        NoQuotient: If its number is more than one sample on an interval.
-    """
+    """Write a part as a term, none if its probability is 0; NoQuotient for more than one sample."""
     if not part.marginals:
         return [_Term(tuple(part.events), None, EVERYWHERE)]
     (marginal,) = part.marginals

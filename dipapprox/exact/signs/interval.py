@@ -56,12 +56,7 @@ ALL_EPSILONS = EpsilonInterval()
 
 
 def simplest_between(lower: Fraction, upper: Fraction | None) -> Fraction:
-    """Return the fraction of least denominator, then numerator, strictly between two others.
-
-    Args:
-        lower: >= 0.
-        upper: > `lower`; None for infinity.
-    """
+    """Return the fraction of least denominator, then numerator, strictly between two, >= 0."""
     # Stern-Brocot: the integer parts agree until an integer fits.
     whole = lower.numerator // lower.denominator
     if upper is None or whole + 1 < upper:

@@ -74,24 +74,14 @@ def limit_at_infinity(function: Function) -> Fraction | Infinity:
 
 @dataclass(frozen=True, slots=True)
 class LimitAtZero:
-    """The limits for ε -> 0.
-
-    Attributes:
-        jump: Of p / q; None if it is infinite.
-        slope: Of ln(p / q) / ε if the jump is 1; None else.
-    """
+    """Of p / q the jump, None if it is infinite; if it is 1 the slope of ln(p / q), None else."""
 
     jump: Fraction | None
     slope: Fraction | None
 
 
 def near_zero(above: ExponentialPolynomial, below: ExponentialPolynomial) -> LimitAtZero:
-    """Return the limits of above / below, a quotient that is >= 0 close to 0.
-
-    Args:
-        above: p, maybe times a function; it may be the zero function.
-        below: q, times the same; no zero function.
-    """
+    """Return the limits of above / below, a quotient that is >= 0 close to 0, for ε -> 0."""
     jump = limit_at_zero(ExponentialRatio(above, ((below, 1),)))
     if isinstance(jump, Infinity):
         return LimitAtZero(None, None)

@@ -160,11 +160,7 @@ Function = ExponentialPolynomial | ExponentialRatio
 
 
 def sign_at(function: Function, eps: Fraction, limits: Limits) -> int:
-    """Return the exact sign, -1, 0 or 1, of `function` at `eps` > 0.
-
-    Raises:
-        ZeroDivisionError: If a factor of the denominator is 0 there.
-    """
+    """Return the exact sign at `eps` > 0, 0 included; ZeroDivisionError at a pole."""
     if isinstance(function, ExponentialRatio):
         sign = sign_at(function.numerator, eps, limits)
         for factor, exponent in function.denominator:
@@ -197,10 +193,8 @@ def enclose_at(
 ) -> Enclosure | NotEnclosed:
     """Enclose the value at `eps` > 0, with relative width at most 2^-bits.
 
-    Values beyond 2^±65536 are the exception: they have a wide enclosure or none.
-
-    Raises:
-        ZeroDivisionError: If a factor of the denominator is 0 there.
+    Values beyond 2^±65536 are the exception: they have a wide enclosure or none. ZeroDivisionError
+    where a denominator is 0.
     """
     value = as_ratio(function).at(eps)
     exact = value.numerator.as_constant()

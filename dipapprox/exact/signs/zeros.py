@@ -224,10 +224,7 @@ def _parts(form: NormalForm, interval: EpsilonInterval, limits: Limits) -> tuple
 def squarefree_parts(form: NormalForm) -> tuple[int, list[tuple[NormalForm, int]]]:
     """Decompose G without rational zeros: G = positive function * sign * Π part^exponent.
 
-    Parts have simple zeros only, and no two have one in common (`normal_form`).
-
-    Returns:
-        1 or -1, and the parts, none constant, with their exponents >= 1.
+    Parts are not constant, have simple zeros only, and no two have one in common (`normal_form`).
     """
     context = fmpz_mpoly_ctx.get(("x", "y"), Ordering.lex)
     constant, factors = context.from_dict(
