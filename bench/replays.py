@@ -14,7 +14,7 @@ from pathlib import Path
 
 from bench.cases import DELTA, EPSILON, single_pair
 from bench.timing import NoAnswer, Outcome, Patience, Ratio, Run, Timing, ratio, side_by_side
-from dipapprox.kernel.budget import asking
+from dipapprox.kernel.errors import asking
 from dipapprox.kernel.replay import replay
 from dipapprox.language.core import Program
 from dipapprox.language.load import program_from, read_source

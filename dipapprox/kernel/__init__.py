@@ -7,18 +7,17 @@ what it comes to is a graph of functions of one variable and of numbers, which a
 with balls or gives exactly in eps. Rules turn such numbers into divergences, and divergences into
 the claim. To be read in this order, in which modules import those before them:
 
-    ground              loading, errors, budget, reading, balls, exponentials, laws
+    ground              loading, errors, reading, balls, exponentials, laws
     machines            adjacency, forms, machine, signs
     graphs              nodes
-      in balls          grid, sampled, panels, lattice
+      in balls          grid, panels
       in closed form    exact
-    runs                measures, integration, expressions, walk, loops, forward,
-                        published
-    conclusions         losses, adaptive, several, mechanisms, judgements, proofs
-    finite verdicts     evaluate, excesses, rules, closed
+    runs                measures, walk, forward
+    conclusions         losses, mechanisms, judgements, proofs
+    finite verdicts     evaluate, excesses, several, rules, closed
     real inputs         motion, sets, intervals
     compositions        parts, compositions
-    every eps           paths, rounds, regions, quiet, potential, runs, rays
+    every eps           paths, rounds, regions, potential, runs, rays
     budgets of claims   served
     services            services, couplings, traces
     the whole           replay

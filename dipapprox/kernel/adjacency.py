@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 
-from dipapprox.kernel.budget import spend
-from dipapprox.kernel.errors import BadProof, Refused
+from dipapprox.kernel.errors import BadProof, Refused, spend
 
 Number = int | Fraction
 """Exact. Whole numbers that are read are `int`: they are compared by the million."""

@@ -15,8 +15,7 @@ from threading import RLock
 
 from flint import arb, ctx, fmpq
 
-from dipapprox.kernel.budget import spend
-from dipapprox.kernel.errors import NotProved, Refused
+from dipapprox.kernel.errors import NotProved, Refused, spend
 
 MOST_BITS = 4096
 """Of any precision."""

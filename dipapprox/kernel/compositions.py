@@ -25,11 +25,9 @@ from typing import Any
 
 from flint import arb
 
-from dipapprox.kernel.adaptive import Adaptive
 from dipapprox.kernel.adjacency import Input, Inputs
 from dipapprox.kernel.balls import between, precision, to_ball
-from dipapprox.kernel.budget import spend
-from dipapprox.kernel.errors import BadProof, Refuted
+from dipapprox.kernel.errors import BadProof, Refuted, spend
 from dipapprox.kernel.judgements import (
     Change,
     Distributions,
@@ -40,7 +38,7 @@ from dipapprox.kernel.judgements import (
     Violated,
 )
 from dipapprox.kernel.loading import named
-from dipapprox.kernel.losses import Grid, Losses, Sets
+from dipapprox.kernel.losses import Adaptive, Grid, Losses, Sets
 from dipapprox.kernel.machine import Machine, read_machine, read_pairs
 from dipapprox.kernel.mechanisms import Mechanism, Pair, of_deltas, read_mechanism, sampled
 from dipapprox.kernel.parts import Parts, Way, parts_of

@@ -43,8 +43,7 @@ from itertools import product
 from typing import Any
 
 from dipapprox.kernel.adjacency import Value
-from dipapprox.kernel.budget import spend
-from dipapprox.kernel.errors import BadProof, Refuted
+from dipapprox.kernel.errors import BadProof, Refuted, spend
 from dipapprox.kernel.exponentials import Ratio, Sum
 from dipapprox.kernel.forms import Form, has_integers, only
 from dipapprox.kernel.judgements import Budgets

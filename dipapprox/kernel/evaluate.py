@@ -14,15 +14,13 @@ from typing import Any
 
 from dipapprox.kernel.adjacency import Input
 from dipapprox.kernel.balls import lower_at, precision, to_ball, upper_at
-from dipapprox.kernel.budget import spend
-from dipapprox.kernel.errors import NotProved, Refused, Refuted
+from dipapprox.kernel.errors import NotProved, Refused, Refuted, spend
 from dipapprox.kernel.forward import outcomes
-from dipapprox.kernel.grid import Accuracy, Leaves, accuracy
+from dipapprox.kernel.grid import Accuracy, Leaves, Space, accuracy, mixed, rise
 from dipapprox.kernel.judgements import Distributions
 from dipapprox.kernel.loading import named
 from dipapprox.kernel.nodes import Graph, Node
 from dipapprox.kernel.proofs import Proof
-from dipapprox.kernel.sampled import Space, mixed, rise
 from dipapprox.kernel.signs import Signs
 
 MOST_VALUES = 10**7
@@ -125,7 +123,7 @@ def _spaces(
             found.samples = max(found.samples, samples[number])
     made = {}
     for grid, own in leaves.items():
-        space = named("lattice.Lattice") if graph.discrete[grid] else named("panels.Panels")
+        space = named("grid.Lattice") if graph.discrete[grid] else named("panels.Panels")
         made[grid] = space(own, eps, accuracy)
     return {number: made[top(number)] for number in parent}
 

@@ -23,8 +23,7 @@ from math import ceil, comb, floor
 from operator import mul
 from typing import Any
 
-from dipapprox.kernel.budget import spend
-from dipapprox.kernel.errors import NotProved, Refused, Refuted
+from dipapprox.kernel.errors import NotProved, Refused, Refuted, spend
 from dipapprox.kernel.exponentials import Ratio, Sum, power, total
 from dipapprox.kernel.laws import FAMILIES, Law
 from dipapprox.kernel.nodes import Graph, Node

@@ -18,8 +18,7 @@ from typing import Any
 
 from dipapprox.kernel.balls import MOST_BITS as MOST_PRECISION
 from dipapprox.kernel.balls import precision, spend_balls, to_ball
-from dipapprox.kernel.budget import spend
-from dipapprox.kernel.errors import Refused
+from dipapprox.kernel.errors import Refused, spend
 
 Ball = Any
 

@@ -8,8 +8,7 @@ from fractions import Fraction
 from operator import eq, ge, gt, le, lt, ne
 
 from dipapprox.kernel.adjacency import Value
-from dipapprox.kernel.budget import spend
-from dipapprox.kernel.errors import Refused
+from dipapprox.kernel.errors import Refused, spend
 
 MOST_DIGITS = 1 << 12
 """Most bits of a number that is computed with."""

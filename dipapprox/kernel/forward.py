@@ -10,6 +10,20 @@ eps.
 Many inputs are run at once, as long as they agree in the cells that are read. A mean that is a cell
 may wait: its sample has the density t -> f(t - q), f that of the law around 0. All that is done to
 measures holds of functions, whatever they are, so for every number q; scalars are `told` it last.
+
+Loops. A loop's heads are the states before its condition, without their scalars: stores with the
+functions and inequalities of the samples that they hold. One turn is linear in the scalar: it takes
+a head to finitely many heads and ends, each with a weight >= 0. The measure of an end is the sum,
+over all finite courses that lead there, of the products of their weights. Heads are left out one
+after the other (Kleene 1956; Kemeny and Snell, Finite Markov Chains, on absorbing chains): a course
+from i to j by way of k goes to k, returns there any number of times, and goes on, so that
+
+    w_ij + w_ik (1 + w_kk + w_kk^2 + ...) w_kj
+
+are the courses from i to j by way of heads that are left out. The series converges where w_kk < 1,
+which whoever evaluates it has to know. A set of heads that is never left has one that is the last
+to be left out: it leads nowhere, or to itself alone, and the loop is refused. Else the courses end,
+but for a null set (there are finitely many heads). A loop that ends for certain is no special case.
 """
 
 from __future__ import annotations
@@ -20,25 +34,21 @@ from fractions import Fraction
 from functools import lru_cache, partial
 from itertools import groupby, islice
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from dipapprox.kernel.adjacency import Input, Number, Output, Value
-from dipapprox.kernel.budget import spend
-from dipapprox.kernel.errors import BadProof, NotProved, Refused
+from dipapprox.kernel.errors import BadProof, NotProved, Refused, spend
 from dipapprox.kernel.exponentials import Ratio
-from dipapprox.kernel.expressions import cells_of, name_of, number_of
 from dipapprox.kernel.forms import UNTOLD, Atom, Form, Stored, copied, only
-from dipapprox.kernel.integration import forget
 from dipapprox.kernel.laws import Law
-from dipapprox.kernel.loading import named
 from dipapprox.kernel.machine import Block, Machine, Tree
-from dipapprox.kernel.measures import Component, Measure, assume
+from dipapprox.kernel.measures import Component, Measure, assume, forget
 from dipapprox.kernel.nodes import Graph, Node
 from dipapprox.kernel.signs import Signs
-from dipapprox.kernel.walk import NEGATED, Noise, Walk, Where
+from dipapprox.kernel.walk import NEGATED, Noise, Walk, Where, cells_of, name_of, number_of
 
-if TYPE_CHECKING:
-    from dipapprox.kernel.loops import Head
+MOST_HEADS = 2_000
+"""Most heads of one loop."""
 
 TOGETHER, FEW = 64, 4
 """Most inputs that are run together, and of which means are told at once."""
@@ -214,23 +224,65 @@ class Run(Walk[State]):
         return state.part(Measure(scalar, state.measure.components))
 
     def _loop(self, condition: Tree, body: Block, states: list[State]) -> list[State]:
-        def turn(head: State) -> tuple[Iterable[Head[State]], list[tuple[State | Ended, Node]]]:
-            self._ended = []
-            holds, fails = self._divided(condition, [head])
-            going = map(self._head, self._block(body, holds))
-            ends: list[State | Ended] = [*fails, *self._ended]
-            return going, [(end, end.measure.scalar) for end in ends]
-
-        before, found, left = self._ended, list[Any](), list[tuple[Any, Node]]()
+        before, found = self._ended, list[State]()
         for _, own in groupby(self._told(self._all, states), attrgetter("inputs")):
-            left += named("loops.absorbed")(self.graph, map(self._head, own), turn)
+            for end, scalar in self._absorbed(condition, body, own):
+                whole = replace(end, measure=Measure(scalar, end.measure.components))
+                found.append(whole) if isinstance(whole, State) else before.append(whole)
         self._ended = before
-        for last, scalar in left:
-            whole = replace(last, measure=Measure(scalar, last.measure.components))
-            (found if isinstance(last, State) else self._ended).append(whole)
         return found
 
-    def _head(self, state: State) -> Head[State]:
+    def _absorbed(
+        self, condition: Tree, body: Block, states: Iterable[State]
+    ) -> list[tuple[Any, Node]]:
+        """Return what a loop ends with, each with its scalar: the sum over all courses."""
+        graph, heads, ends = self.graph, list[State](), list[Any]()
+        numbers: dict[object, int] = {}
+        # Where a turn from each head leads: to heads from 1 on, and to ends, as -1, -2, …; the loop
+        # is entered from 0.
+        onward: list[dict[int, Node]] = [{}]
+
+        def add(source: int, target: int, weight: Node) -> None:
+            known = onward[source].get(target, graph.zero)
+            onward[source][target] = graph.plus(known, weight)
+
+        def reach(source: int, states: Iterable[State]) -> None:
+            for key, head, scalar in map(self._head, states):
+                number = numbers.setdefault(key, len(onward))
+                if number == len(onward):
+                    if number > MOST_HEADS:
+                        raise Refused(f"a loop with more than {MOST_HEADS} states at its head")
+                    onward.append({})
+                    heads.append(head)
+                add(source, number, scalar)
+
+        reach(0, states)
+        # The list grows while it is gone through.
+        for place, head in enumerate(heads, 1):
+            self._ended = []
+            holds, fails = self._divided(condition, [head])
+            reach(place, self._block(body, holds))
+            left: list[State | Ended] = [*fails, *self._ended]
+            for end in left:
+                ends.append(end)
+                add(place, -len(ends), end.measure.scalar)
+        for middle in range(1, len(onward)):
+            targets = onward[middle]
+            back = targets.pop(middle, graph.zero)
+            if not targets:
+                raise NotProved("a loop that is not known to end")
+            for source in (0, *range(middle + 1, len(onward))):
+                to = onward[source].pop(middle, graph.zero)
+                if to == graph.zero:
+                    continue
+                spend(len(targets))
+                through = graph.times(to, graph.star(back))
+                for target, weight in targets.items():
+                    add(source, target, graph.times(through, weight))
+        return [(ends[-1 - number], scalar) for number, scalar in onward[0].items()]
+
+    def _head(self, state: State) -> tuple[object, State, Node]:
+        """Return what it has in common with others of one head, it with the scalar 1, its own."""
         measure = self._without(state.measure, frozenset(held(state)))
         key, renamed = canonical(replace(state, measure=measure))
         components = renamed.measure.components

@@ -1,19 +1,30 @@
-"""How finely functions are sampled, and where panels end. No choice makes an answer wrong.
+"""Functions >= 0 on the cells of a grid, and beyond; and how fine it is.
 
-A bad one makes it wide, or is refused: panels end at kinks and bounds, are narrow around means, and
-wider away from them.
+On the reals cells are panels, and a polynomial holds f on each (`panels`). On the integers they are
+(k - 1/2, k + 1/2), from a first to a last k, with a ball around f(k). Beyond the grid, to the left
+and to the right, a tail says what is known.
+
+No choice of a grid makes an answer wrong. A bad one makes it wide, or is refused: panels end at
+kinks and bounds, are narrow around means, and wider away from them.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from bisect import bisect_left
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from math import isqrt
+from itertools import accumulate
+from math import ceil, floor, isqrt
+from operator import mul, sub
+from typing import Any, NamedTuple
 
-from dipapprox.kernel.budget import spend
-from dipapprox.kernel.errors import Refused
-from dipapprox.kernel.laws import FAMILIES, Law, cost_of
+from flint import arb, arb_poly
+
+from dipapprox.kernel.balls import between, to_ball
+from dipapprox.kernel.errors import NotProved, Refused, spend
+from dipapprox.kernel.laws import FAMILIES, IntegerFamily, Law, cost_of
 
 MOST_BITS = 500
 """Of what is aimed at."""
@@ -137,3 +148,215 @@ def _rounded(width: Fraction) -> Fraction:
     """Return a number with few digits between 7/8 of a width and itself."""
     unit = Fraction(2) ** (width.numerator.bit_length() - width.denominator.bit_length() - 4)
     return width // unit * unit
+
+
+ZERO = arb(0)
+
+
+class Tail(NamedTuple):
+    """A function beyond the grid, on one side: balls whose upper ends are not below what they are.
+
+    So what is known of f holds of its restrictions, and of f - g, too.
+
+    Attributes:
+        values: Bounds f there.
+        whole: Bounds its integral there, or the sum; not finite where that is not known.
+    """
+
+    values: arb
+    whole: arb
+
+
+Way = tuple[arb, arb, arb, arb]
+"""From a cell to the left end of a grid: the density of a law over the way back, from where on it
+falls, and how likely it goes as far. Then the same at the right end."""
+
+NOTHING = Tail(ZERO, ZERO)
+"""Of a function that is 0 there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """A function on the grid of a `Space`.
+
+    Attributes:
+        cells: What is known of it on each: a ball, or a polynomial.
+        left, right: Beyond the grid.
+    """
+
+    cells: list[Any]
+    left: Tail
+    right: Tail
+
+
+def mixed(terms: Iterable[tuple[arb, Sampled]]) -> Sampled:
+    """Return the sum of scalar * f, scalars >= 0."""
+    scalars, functions = zip(*terms, strict=True)
+
+    def summed(rows: Iterable[Iterable[Any]]) -> list[Any]:
+        return [sum(map(mul, column, scalars), ZERO) for column in zip(*rows, strict=True)]
+
+    return Sampled(
+        summed(f.cells for f in functions),
+        Tail(*summed(f.left for f in functions)),
+        Tail(*summed(f.right for f in functions)),
+    )
+
+
+def rise(upper: Sampled, lower: Sampled) -> Sampled:
+    """Return upper - lower, where 0 <= lower <= upper on the line."""
+    return Sampled(list(map(sub, upper.cells, lower.cells)), upper.left, upper.right)
+
+
+def _product(a: Tail, b: Tail) -> Tail:
+    """The integral of a * b is at most that of a, times the largest value of b."""
+    ways = (a.whole * b.values, b.whole * a.values)
+    whole = min(filter(arb.is_finite, ways), key=arb.upper, default=arb.pos_inf())
+    return Tail(a.values * b.values, whole)
+
+
+class Space(ABC):
+    """Functions on one grid.
+
+    Attributes:
+        nothing: What is known of 0 on a cell.
+        size: How many numbers are kept of a function at most.
+    """
+
+    nothing: Any
+    size: int
+
+    @abstractmethod
+    def density(self, law: Law, factor: Fraction) -> Sampled:
+        """Return a law's density, or its masses, times a factor."""
+
+    def times(self, one: Any, other: Any) -> Any:
+        """Return what is known of a product on a cell; as here and below, where cells are balls."""
+        return one * other
+
+    def partial(self, place: int, cell: Any, from_left: bool) -> Any:
+        """Return the integral of f from an end of a cell on; on the integers f(t) counts."""
+        return cell
+
+    def whole(self, place: int, cell: Any) -> Any:
+        """Enclose the integral of f over a cell."""
+        return cell
+
+    @abstractmethod
+    def place(self, bound: Fraction, is_upper: bool) -> tuple[int, int]:
+        """Return how many cells are to the left of a bound, and on which side of the grid it is.
+
+        That is -1, 0 or 1; 0 if it is the end of a cell.
+        """
+
+    @abstractmethod
+    def summed(self, f: Sampled, law: Law) -> tuple[list[Any], arb, list[Way]]:
+        """Return what of the density of X + Y is from X on the grid; Y's largest density; ways."""
+
+    def product(self, f: Sampled, g: Sampled) -> Sampled:
+        """Return t -> f(t) * g(t)."""
+        cells = list(map(self.times, f.cells, g.cells))
+        return Sampled(cells, _product(f.left, g.left), _product(f.right, g.right))
+
+    def restrict(self, f: Sampled, lower: Fraction | None, upper: Fraction | None) -> Sampled:
+        """Return f between two constants, 0 elsewhere; those on the grid are ends of cells."""
+        count, left, right = len(f.cells), f.left, f.right
+        first, last = 0, count
+        if lower is not None:
+            first, side = self.place(lower, False)
+            left = left if side < 0 else NOTHING
+        if upper is not None:
+            last, side = self.place(upper, True)
+            right = right if side > 0 else NOTHING
+        last = max(first, last)
+        before, after = [self.nothing] * first, [self.nothing] * (count - last)
+        return Sampled(before + f.cells[first:last] + after, left, right)
+
+    def running(self, f: Sampled, from_left: bool) -> Sampled:
+        """Return the integral of f up to t, or from t on."""
+        near, far = (f.left, f.right) if from_left else (f.right, f.left)
+        if not near.whole.is_finite():
+            raise NotProved("an integral is not bounded")
+        reached = between(ZERO, near.whole).nonnegative_part()
+        cells, wholes = list(f.cells), self.wholes(f)
+        for place in range(len(cells)) if from_left else reversed(range(len(cells))):
+            cells[place] = self.partial(place, cells[place], from_left) + reached
+            reached += wholes[place]
+        first = Tail(near.whole, ZERO if near.whole.is_zero() else arb.pos_inf())
+        last = Tail(reached + far.whole, arb.pos_inf())
+        return Sampled(cells, *((first, last) if from_left else (last, first)))
+
+    def total(self, f: Sampled) -> arb:
+        """Enclose the integral of f over everything."""
+        found = sum(self.wholes(f), between(ZERO, f.left.whole + f.right.whole))
+        if not found.is_finite():
+            raise NotProved("an integral is not bounded")
+        return found.nonnegative_part()
+
+    def wholes(self, f: Sampled) -> list[arb]:
+        """Enclose the integrals of f over all cells; they are >= 0."""
+        found = map(self.whole, range(len(f.cells)), f.cells)
+        return [whole.nonnegative_part() for whole in found]
+
+    def convolved(self, f: Sampled, law: Law) -> Sampled:
+        """Return the density of X + Y, where f is that of X, and Y has a law.
+
+        The density of X + Y is nowhere above the largest one of Y times the integral of f. What
+        comes from X beyond the grid is at most the largest density of Y over the way from there,
+        times the integral there; X + Y is beyond the grid if X is, or Y goes from X beyond it.
+        """
+        (cells, most, ways), left, right = self.summed(f, law), f.left, f.right
+        highest = self.total(f) * most
+        lefts, rights = (
+            left.whole + right.whole * ways[-1][1],
+            right.whole + left.whole * ways[0][3],
+        )
+        for place, (whole, own) in enumerate(zip(self.wholes(f), ways, strict=True)):
+            lefts, rights = lefts + whole * own[1], rights + whole * own[3]
+            cells[place] += between(ZERO, left.whole * own[0] + right.whole * own[2])
+        return Sampled(cells, Tail(highest, lefts), Tail(highest, rights))
+
+
+class Lattice(Space):
+    """Functions made of some laws of integers at one eps; bounds are of no interest."""
+
+    nothing = ZERO
+
+    def __init__(self, leaves: Leaves, eps: Fraction, accuracy: Accuracy) -> None:
+        self._eps = eps
+        first, last = leaves.span(eps, accuracy.bits)
+        self._first, self._last = floor(first), ceil(last)
+        self.size = self._last - self._first + 1
+        if self.size > accuracy.integers:
+            raise Refused(f"the functions need more than {accuracy.integers} integers")
+
+    def density(self, law: Law, factor: Fraction) -> Sampled:
+        # Masses rise up to the mean and fall from there.
+        family, size = law.on(IntegerFamily), to_ball(factor)
+        rate = family.rate(law.scale(self._eps))
+        first, last = self._first - int(law.mean), self._last - int(law.mean)
+        before, *masses, after = family.masses(first - 1, last + 1, rate)
+        return Sampled(
+            [size * mass for mass in masses],
+            Tail(size * before, size * family.below(first - 1, rate)),
+            Tail(size * after, size * family.above(last + 1, rate)),
+        )
+
+    def place(self, bound: Fraction, is_upper: bool) -> tuple[int, int]:
+        # Both bounds count: the end of a cell that is meant is half an integer away.
+        place = (floor(bound) + 1 if is_upper else ceil(bound)) - self._first
+        return min(max(place, 0), self.size), (place > self.size) - (place < 0)
+
+    def summed(self, f: Sampled, law: Law) -> tuple[list[arb], arb, list[Way]]:
+        # Sums of products are coefficients of products of polynomials.
+        count, family = self.size, law.on(IntegerFamily)
+        spend(20 * count)
+        rate = family.rate(law.scale(self._eps))
+        masses = family.masses(1 - count, count, rate)
+        sums = (arb_poly(f.cells) * arb_poly(masses[:-1])).coeffs()
+        cells = [*sums, *[ZERO] * (3 * count)][count - 1 : 2 * count - 1]
+        # Beyond the grid is one further than its ends.
+        most, *less = masses[count - 1 :]
+        above = [*accumulate(less[::-1], initial=family.above(count + 1, rate))][:0:-1]
+        ways = [*zip(less, above, strict=True)]
+        return cells, most, [(*a, *b) for a, b in zip(ways, ways[::-1], strict=True)]

@@ -38,10 +38,8 @@ from fractions import Fraction
 from itertools import pairwise
 
 from dipapprox.kernel.adjacency import Range
-from dipapprox.kernel.budget import spend
-from dipapprox.kernel.errors import BadProof, Refused, Refuted
+from dipapprox.kernel.errors import BadProof, Refused, Refuted, spend
 from dipapprox.kernel.exponentials import Ratio
-from dipapprox.kernel.expressions import formula_of
 from dipapprox.kernel.judgements import Private
 from dipapprox.kernel.laws import FAMILIES, RealFamily, cost_of
 from dipapprox.kernel.machine import Block, mentions
@@ -49,6 +47,7 @@ from dipapprox.kernel.motion import Motion
 from dipapprox.kernel.proofs import Proof, Step, growth_bound, stated
 from dipapprox.kernel.reading import as_list, as_number
 from dipapprox.kernel.signs import Epsilons, Signs, read_epsilons
+from dipapprox.kernel.walk import formula_of
 
 PLACES = 64
 """Of upper bounds of e ** eps_prv."""

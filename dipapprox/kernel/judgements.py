@@ -16,8 +16,7 @@ from dipapprox.kernel.machine import Machine, Tree
 from dipapprox.kernel.signs import Epsilons
 
 if TYPE_CHECKING:
-    from dipapprox.kernel.adaptive import Adaptive
-    from dipapprox.kernel.losses import Losses
+    from dipapprox.kernel.losses import Adaptive, Losses
     from dipapprox.kernel.mechanisms import Mechanism
 
 

@@ -31,8 +31,7 @@ from typing import TypeVar
 from flint import arb, ctx
 
 from dipapprox.kernel.balls import between, spend_balls, to_ball
-from dipapprox.kernel.budget import spend
-from dipapprox.kernel.errors import Refused, Refuted
+from dipapprox.kernel.errors import Refused, Refuted, spend
 
 MOST_TERMS = 200_000
 """Of a sum over integers."""

@@ -32,8 +32,7 @@ from fractions import Fraction
 from typing import Any
 
 from dipapprox.kernel.adjacency import NORMS, Adjacency, Domain, Input, Number, Range, Value
-from dipapprox.kernel.budget import spend
-from dipapprox.kernel.errors import BadProof
+from dipapprox.kernel.errors import BadProof, spend
 from dipapprox.kernel.laws import FAMILIES
 from dipapprox.kernel.reading import (
     as_flag,

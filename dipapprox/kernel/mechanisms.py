@@ -46,8 +46,7 @@ from typing import Any
 from flint import arb
 
 from dipapprox.kernel.balls import lower_at, precision, spend_balls, to_ball
-from dipapprox.kernel.budget import spend
-from dipapprox.kernel.errors import BadProof, Refused
+from dipapprox.kernel.errors import BadProof, Refused, spend
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily, cost_of
 from dipapprox.kernel.losses import Sets
 from dipapprox.kernel.reading import as_list, as_number, as_record, as_word

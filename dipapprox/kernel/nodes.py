@@ -34,8 +34,7 @@ from fractions import Fraction
 from functools import reduce
 from typing import Any, NamedTuple
 
-from dipapprox.kernel.budget import spend
-from dipapprox.kernel.errors import Refused
+from dipapprox.kernel.errors import Refused, spend
 from dipapprox.kernel.forms import Form, size_of
 from dipapprox.kernel.laws import Law
 

@@ -34,11 +34,9 @@ from operator import mul
 from flint import arb, arb_poly, ctx
 
 from dipapprox.kernel.balls import between, error, to_ball
-from dipapprox.kernel.budget import spend
-from dipapprox.kernel.errors import NotProved, Refused, Refuted
-from dipapprox.kernel.grid import Accuracy, Leaves, ends_of_panels
+from dipapprox.kernel.errors import NotProved, Refused, Refuted, spend
+from dipapprox.kernel.grid import ZERO, Accuracy, Leaves, Sampled, Space, Tail, Way, ends_of_panels
 from dipapprox.kernel.laws import FAMILIES, Law, RealFamily
-from dipapprox.kernel.sampled import ZERO, Sampled, Space, Tail, Way
 
 Factor = tuple["Panels", Sampled, Sampled]
 """A grid, and two functions on it."""

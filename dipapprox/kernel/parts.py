@@ -30,8 +30,7 @@ from dipapprox.kernel.adjacency import (
     adjacent_pairs,
     all_inputs,
 )
-from dipapprox.kernel.budget import spend
-from dipapprox.kernel.errors import BadProof, Refused, Refuted
+from dipapprox.kernel.errors import BadProof, Refused, Refuted, spend
 from dipapprox.kernel.judgements import Change
 from dipapprox.kernel.machine import Block, Machine, Tree, mentions
 from dipapprox.kernel.proofs import Proof, Step, pair_of, pairs_of

@@ -12,14 +12,12 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dipapprox.kernel.adjacency import Number
-from dipapprox.kernel.budget import spend
-from dipapprox.kernel.errors import Refuted
+from dipapprox.kernel.errors import Refuted, spend
 from dipapprox.kernel.exponentials import Ratio
-from dipapprox.kernel.expressions import form_of
 from dipapprox.kernel.forms import Form, Stored, copied, has_integers, only, over, size_of
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
 from dipapprox.kernel.machine import Block
-from dipapprox.kernel.walk import Guard, Noise, Walk, Where
+from dipapprox.kernel.walk import Guard, Noise, Walk, Where, form_of
 
 CERTAIN, IMPOSSIBLE = Ratio.constant(Fraction(1)), Ratio.constant(Fraction(0))
 """Probabilities."""

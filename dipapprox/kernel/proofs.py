@@ -9,8 +9,7 @@ from typing import Any
 
 from dipapprox.kernel.adjacency import Input, Inputs, Range, adjacent_pairs
 from dipapprox.kernel.balls import lower_at, precision, to_ball, upper_at
-from dipapprox.kernel.budget import spend
-from dipapprox.kernel.errors import BadProof, Refused, Refuted
+from dipapprox.kernel.errors import BadProof, Refused, Refuted, spend
 from dipapprox.kernel.judgements import Distributions, Private
 from dipapprox.kernel.loading import named
 from dipapprox.kernel.machine import Machine, Tree, read_input, read_weight

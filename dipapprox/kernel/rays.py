@@ -46,8 +46,7 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
-from dipapprox.kernel.budget import spend
-from dipapprox.kernel.errors import Refuted
+from dipapprox.kernel.errors import Refuted, spend
 from dipapprox.kernel.forms import Form, over
 from dipapprox.kernel.judgements import Budgets
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily

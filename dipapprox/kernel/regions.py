@@ -22,8 +22,7 @@ from fractions import Fraction
 from itertools import pairwise
 from math import lcm
 
-from dipapprox.kernel.budget import spend
-from dipapprox.kernel.errors import BadProof
+from dipapprox.kernel.errors import BadProof, spend
 from dipapprox.kernel.forms import Form, size_of
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
 from dipapprox.kernel.paths import Atom, Path, Sample

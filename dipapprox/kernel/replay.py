@@ -29,8 +29,7 @@ from functools import cache
 from inspect import signature
 from typing import Any, get_type_hints
 
-from dipapprox.kernel.budget import budget
-from dipapprox.kernel.errors import BadProof, Refused, Refuted
+from dipapprox.kernel.errors import BadProof, Refused, Refuted, budget
 from dipapprox.kernel.judgements import Budgets, Judgement, LossesOf, Of, Private, Violated
 from dipapprox.kernel.loading import named
 from dipapprox.kernel.machine import Machine, read_machine, read_pairs

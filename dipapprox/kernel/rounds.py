@@ -24,8 +24,7 @@ from fractions import Fraction
 from math import ceil, floor
 
 from dipapprox.kernel.adjacency import Adjacency, Number, Range, Value
-from dipapprox.kernel.budget import spend
-from dipapprox.kernel.errors import BadProof, NotProved, Refused
+from dipapprox.kernel.errors import BadProof, NotProved, Refused, spend
 from dipapprox.kernel.forms import Form, Stored
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
 from dipapprox.kernel.machine import Block, Tree, read_adjacency, read_block, read_cell, read_value

@@ -8,16 +8,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
 
-from dipapprox.kernel.budget import spend
-from dipapprox.kernel.errors import BadProof, Refused, Refuted
-from dipapprox.kernel.expressions import form_of
+from dipapprox.kernel.errors import BadProof, Refused, Refuted, spend
 from dipapprox.kernel.forms import Form, Stored, has_integers, only, over
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
 from dipapprox.kernel.paths import Held, Path, Read, Sample
 from dipapprox.kernel.reading import as_integer, as_list, as_name, as_number
 from dipapprox.kernel.regions import ZERO, known_forms
 from dipapprox.kernel.rounds import Follower, Rounds
-from dipapprox.kernel.walk import Guard
+from dipapprox.kernel.walk import Guard, form_of
 
 MOST_ROUNDS = 2_000
 MOST_RUNS = 20_000

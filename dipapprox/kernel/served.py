@@ -15,10 +15,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dipapprox.kernel.adjacency import Domain, Range
-from dipapprox.kernel.budget import spend
-from dipapprox.kernel.errors import BadProof, Refuted
+from dipapprox.kernel.errors import BadProof, Refuted, spend
 from dipapprox.kernel.exponentials import Ratio, Sum
-from dipapprox.kernel.expressions import formula_of
 from dipapprox.kernel.judgements import Private
 from dipapprox.kernel.laws import cost_of
 from dipapprox.kernel.machine import Machine, Tree
@@ -27,6 +25,7 @@ from dipapprox.kernel.proofs import Proof, Step, stated
 from dipapprox.kernel.reading import as_flag
 from dipapprox.kernel.rounds import Rounds
 from dipapprox.kernel.signs import Signs, read_epsilons
+from dipapprox.kernel.walk import formula_of
 
 
 def served(proof: Proof, step: Step) -> Private:

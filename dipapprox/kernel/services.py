@@ -21,11 +21,9 @@ from fractions import Fraction
 from itertools import chain
 
 from dipapprox.kernel.adjacency import Adjacency, Domain, Range, Value
-from dipapprox.kernel.budget import spend
-from dipapprox.kernel.errors import BadProof, NotProved, Refused
+from dipapprox.kernel.errors import BadProof, NotProved, Refused, spend
 from dipapprox.kernel.exact import exact_values
 from dipapprox.kernel.exponentials import Ratio
-from dipapprox.kernel.expressions import form_of
 from dipapprox.kernel.forms import Form, Stored, copied
 from dipapprox.kernel.forward import Ended, Run, State
 from dipapprox.kernel.machine import Block, Machine, read_block, read_cell, read_value
@@ -34,6 +32,7 @@ from dipapprox.kernel.nodes import Graph, Node
 from dipapprox.kernel.paths import CERTAIN, IMPOSSIBLE, Path, Read, Ways
 from dipapprox.kernel.reading import as_flag, as_list, as_name, as_number, as_record, as_word
 from dipapprox.kernel.signs import Signs
+from dipapprox.kernel.walk import form_of
 
 MOST_CALLS = 20_000
 """With their arguments."""

@@ -30,8 +30,7 @@ from math import floor, prod
 from typing import Any
 
 from dipapprox.kernel.adjacency import Input, Inputs, Number, Range
-from dipapprox.kernel.budget import spend
-from dipapprox.kernel.errors import BadProof, Refused, Refuted
+from dipapprox.kernel.errors import BadProof, Refused, Refuted, spend
 from dipapprox.kernel.evaluate import enclosed
 from dipapprox.kernel.grid import accuracy
 from dipapprox.kernel.judgements import Distributions, Private

@@ -25,10 +25,10 @@ from fractions import Fraction
 from flint import arb, arb_poly, ctx
 
 from dipapprox.kernel.balls import between, lower_at, to_ball, upper_at
-from dipapprox.kernel.budget import spend
+from dipapprox.kernel.errors import spend
+from dipapprox.kernel.grid import ZERO, Sampled
 from dipapprox.kernel.losses import Losses, standing
 from dipapprox.kernel.panels import PLACES, Factor, Panels, whole
-from dipapprox.kernel.sampled import ZERO, Sampled
 
 FARTHEST = 64
 """A loss; those beyond are at infinity, or raised to the least one."""

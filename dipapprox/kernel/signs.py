@@ -25,8 +25,7 @@ from functools import lru_cache
 from flint import arb
 
 from dipapprox.kernel.balls import MOST_BITS, between, error, precision, to_ball
-from dipapprox.kernel.budget import spend
-from dipapprox.kernel.errors import BadProof, NotProved
+from dipapprox.kernel.errors import BadProof, NotProved, spend
 from dipapprox.kernel.exponentials import Ball, Ratio, Sum
 from dipapprox.kernel.reading import as_number, as_record
 

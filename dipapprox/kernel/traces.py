@@ -25,8 +25,7 @@ from math import factorial
 from typing import TYPE_CHECKING, Any
 
 from dipapprox.kernel.adjacency import Output, Range, Value
-from dipapprox.kernel.budget import spend
-from dipapprox.kernel.errors import BadProof, Refused, Refuted
+from dipapprox.kernel.errors import BadProof, Refused, Refuted, spend
 from dipapprox.kernel.exponentials import Ratio, Sum, power
 from dipapprox.kernel.judgements import Budgets
 from dipapprox.kernel.loading import named

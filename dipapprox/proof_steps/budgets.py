@@ -11,8 +11,7 @@ from time import perf_counter
 from dipapprox.automata.model import Automaton
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import NoCertificate
-from dipapprox.kernel.budget import asking
-from dipapprox.kernel.errors import NotProved
+from dipapprox.kernel.errors import NotProved, asking
 from dipapprox.kernel.forms import Form
 from dipapprox.kernel.paths import Path
 from dipapprox.kernel.replay import replay

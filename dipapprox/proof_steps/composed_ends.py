@@ -13,7 +13,7 @@ from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.arithmetic.extended import Extended
 from dipapprox.data_classes import replace
 from dipapprox.errors import NoCertificate, UserError
-from dipapprox.kernel.budget import asking
+from dipapprox.kernel.errors import asking
 from dipapprox.privacy.compositions.compose import DEFAULT_WIDTH, Composed, Number
 from dipapprox.privacy.compositions.result import ComposedAnswer, ComposedProof
 from dipapprox.privacy.options import Options

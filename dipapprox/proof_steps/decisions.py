@@ -10,12 +10,11 @@ from typing import TypeVar, assert_never
 from dipapprox.data_classes import replace
 from dipapprox.errors import NoCertificate, SourceError, UserError
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
-from dipapprox.kernel.budget import asking
-from dipapprox.kernel.errors import NotProved, Refuted
-from dipapprox.kernel.expressions import formula_of
+from dipapprox.kernel.errors import NotProved, Refuted, asking
 from dipapprox.kernel.machine import read_weight
 from dipapprox.kernel.replay import replay
 from dipapprox.kernel.signs import Epsilons, Signs
+from dipapprox.kernel.walk import formula_of
 from dipapprox.language.ast import Name, Number
 from dipapprox.language.formula import (
     Formula,

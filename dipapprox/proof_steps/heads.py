@@ -1,9 +1,9 @@
 """Heads of rounds, and the paths between them: what potentials of a machine are made for.
 
 Moves are how the samples of a path may be shifted, and what becomes of the cells that it leaves.
-Quiet pairs (`kernel.quiet`) are of runs that publish nothing more: a head has a shift of its cells
-if all pairs are quiet that it leads to, beside itself with its cells shifted so. Shifts are -1, 0
-and 1 times the unit; those of few cells come first.
+Quiet pairs (`kernel.potential`) are of runs that publish nothing more: a head has a shift of its
+cells if all pairs are quiet that it leads to, beside itself with its cells shifted so. Shifts are
+-1, 0 and 1 times the unit; those of few cells come first.
 Moves are counted in units; numbers that are integers are Python's: a search counts with millions.
 """
 
@@ -23,7 +23,7 @@ from dipapprox.kernel.errors import NotProved
 from dipapprox.kernel.forms import Form, Stored
 from dipapprox.kernel.laws import FAMILIES
 from dipapprox.kernel.paths import Held, Path, Read, Sample, number_form
-from dipapprox.kernel.quiet import Cells, Last, Quiet, require_quiet
+from dipapprox.kernel.potential import Cells, Last, Quiet, require_quiet
 from dipapprox.kernel.regions import NOTHING, joined, known_forms, order_of
 from dipapprox.kernel.rounds import Follower, Rounds
 from dipapprox.kernel.walk import Guard

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from dipapprox.errors import NoCertificate
-from dipapprox.kernel.budget import budget as bounded
+from dipapprox.kernel.errors import budget as bounded
 from dipapprox.kernel.forms import Form
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
 from dipapprox.kernel.paths import Path

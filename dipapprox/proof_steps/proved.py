@@ -8,8 +8,7 @@ from typing import TypeVar
 
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import EarlyEnd, NoCertificate
-from dipapprox.kernel.budget import asking
-from dipapprox.kernel.errors import NotProved, Refused, Refuted
+from dipapprox.kernel.errors import NotProved, Refused, Refuted, asking
 from dipapprox.kernel.grid import MOST_BITS
 from dipapprox.kernel.replay import replay
 from dipapprox.privacy.run import Setting

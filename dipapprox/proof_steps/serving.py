@@ -15,8 +15,8 @@ from itertools import product
 from operator import itemgetter
 
 from dipapprox.errors import NoCertificate
-from dipapprox.kernel.budget import budget as work
 from dipapprox.kernel.errors import NotProved
+from dipapprox.kernel.errors import budget as work
 from dipapprox.kernel.forms import Form, only, over
 from dipapprox.kernel.laws import FAMILIES
 from dipapprox.kernel.machine import read_machine

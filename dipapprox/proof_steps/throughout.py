@@ -19,12 +19,12 @@ from dipapprox.kernel.balls import lower_at, precision, upper_at
 from dipapprox.kernel.closed import CHANCES
 from dipapprox.kernel.errors import NotProved, Refuted
 from dipapprox.kernel.exponentials import Ratio
-from dipapprox.kernel.expressions import formula_of
 from dipapprox.kernel.intervals import between_eps
 from dipapprox.kernel.judgements import Private
 from dipapprox.kernel.machine import Tree, mentions, read_machine, read_weight
 from dipapprox.kernel.proofs import Proof
 from dipapprox.kernel.signs import Epsilons, Signs
+from dipapprox.kernel.walk import formula_of
 from dipapprox.language.core import Input, Program
 from dipapprox.language.domains import has_real_inputs
 from dipapprox.privacy.claim import Claim

@@ -14,8 +14,7 @@ from typing import Any
 
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import NO_MEMORY, LimitReached, UserError, shorten
-from dipapprox.kernel.budget import asking
-from dipapprox.kernel.errors import BadProof, NotProved, Refuted
+from dipapprox.kernel.errors import BadProof, NotProved, Refuted, asking
 from dipapprox.kernel.judgements import Judgement
 from dipapprox.kernel.loading import named
 from dipapprox.kernel.reading import as_list, as_name, as_record

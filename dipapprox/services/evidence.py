@@ -14,8 +14,7 @@ from itertools import product
 from time import perf_counter
 
 from dipapprox.errors import NoCertificate
-from dipapprox.kernel.budget import asking
-from dipapprox.kernel.errors import NotProved
+from dipapprox.kernel.errors import NotProved, asking
 from dipapprox.kernel.exponentials import Ratio
 from dipapprox.kernel.paths import CERTAIN
 from dipapprox.kernel.replay import replay

@@ -17,9 +17,8 @@ from dipapprox.kernel.errors import NotProved, Refused
 from dipapprox.kernel.exact import exact_values
 from dipapprox.kernel.exponentials import Ratio
 from dipapprox.kernel.forms import Form
-from dipapprox.kernel.integration import forget
 from dipapprox.kernel.laws import Law
-from dipapprox.kernel.measures import Component, Measure, assume
+from dipapprox.kernel.measures import Component, Measure, assume, forget
 from dipapprox.kernel.nodes import Graph, Node
 from dipapprox.kernel.replay import replay
 from dipapprox.kernel.signs import Signs

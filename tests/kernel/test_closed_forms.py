@@ -8,8 +8,7 @@ import pytest
 
 from dipapprox.kernel import exponentials, nodes
 from dipapprox.kernel.balls import precision
-from dipapprox.kernel.budget import budget
-from dipapprox.kernel.errors import NotProved, Refused, Refuted
+from dipapprox.kernel.errors import NotProved, Refused, Refuted, budget
 from dipapprox.kernel.exact import exact_values
 from dipapprox.kernel.exponentials import Ratio, Sum, power
 from dipapprox.kernel.nodes import Graph, Node

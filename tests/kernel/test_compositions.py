@@ -15,9 +15,8 @@ from dipapprox import Options
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel import losses as kernel_losses
 from dipapprox.kernel.balls import precision
-from dipapprox.kernel.budget import asking
 from dipapprox.kernel.compositions import inside, losses_of, read_pipeline
-from dipapprox.kernel.errors import BadProof, NotProved, Refused, Refuted
+from dipapprox.kernel.errors import BadProof, NotProved, Refused, Refuted, asking
 from dipapprox.kernel.judgements import Distributions, Judgement, LossesOf, Private, Violated
 from dipapprox.kernel.losses import Losses
 from dipapprox.kernel.machine import read_machine

@@ -431,7 +431,7 @@ def test_a_store_is_got_to_with_a_probability_above_0(monkeypatch: pytest.Monkey
     assert replay(machine, claim, [step]) == Budgets(None, None, at_any=False)
     with pytest.raises(Refuted, match="does not get to its store"):
         replay(machine, claim, [{**step, "eps": 1}])
-    monkeypatch.setattr("dipapprox.kernel.budget.MOST_WORK", 20_000)
+    monkeypatch.setattr("dipapprox.kernel.errors.MOST_WORK", 20_000)
     coin = ["choose", REPLY, [[0, "1/2"], [1, "1/2"]], False]
     counts = ["if", ["=", N, 0], [["set", REPLY, 1]], [["set", N, ["+", N, 1]], coin]]
     start = {"events": [[None, [0, [1]], None]], "store": [0]}

@@ -159,7 +159,7 @@ def test_no_eps_prv_that_is_infinite_is_proved() -> None:
 @pytest.fixture
 def unwilling(monkeypatch: pytest.MonkeyPatch) -> None:
     """A kernel that spends little."""
-    monkeypatch.setattr("dipapprox.kernel.budget.MOST_WORK", 1)
+    monkeypatch.setattr("dipapprox.kernel.errors.MOST_WORK", 1)
 
 
 def test_what_the_kernel_refuses_is_given_up(unwilling: None) -> None:

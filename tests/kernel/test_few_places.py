@@ -16,10 +16,9 @@ from typing import Any
 import pytest
 from flint import arb
 
-from dipapprox.kernel.adaptive import Adaptive
 from dipapprox.kernel.balls import precision, to_ball
 from dipapprox.kernel.errors import BadProof, Refused
-from dipapprox.kernel.losses import Grid, Losses
+from dipapprox.kernel.losses import Adaptive, Grid, Losses
 from dipapprox.kernel.mechanisms import finite, of_deltas, sampled
 from dipapprox.proof_steps.knots import bends_of, knots, sampled_bends
 from tests.cases import cases

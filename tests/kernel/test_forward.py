@@ -19,7 +19,6 @@ from dipapprox.kernel.balls import lower_at, precision, upper_at
 from dipapprox.kernel.errors import NotProved, Refused, Refuted
 from dipapprox.kernel.exact import exact_values
 from dipapprox.kernel.exponentials import Ratio, total
-from dipapprox.kernel.expressions import value_of
 from dipapprox.kernel.forms import UNTOLD
 from dipapprox.kernel.forward import FEW, TOGETHER, Run
 from dipapprox.kernel.judgements import Distributions, ExactDistributions
@@ -28,6 +27,7 @@ from dipapprox.kernel.nodes import Graph
 from dipapprox.kernel.proofs import Proof
 from dipapprox.kernel.replay import apply, replay
 from dipapprox.kernel.signs import Signs
+from dipapprox.kernel.walk import value_of
 from dipapprox.language.load import load
 from dipapprox.privacy.probabilities import output_distribution
 from dipapprox.proof_steps.liveness import machine_json

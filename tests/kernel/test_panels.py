@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.kernel.balls import precision, to_ball
-from dipapprox.kernel.budget import budget
-from dipapprox.kernel.errors import NotProved, Refused, Refuted
+from dipapprox.kernel.errors import NotProved, Refused, Refuted, budget
 from dipapprox.kernel.evaluate import evaluate
 from dipapprox.kernel.grid import Accuracy, Leaves, accuracy
 from dipapprox.kernel.laws import IntegerFamily, Law, RealFamily

@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 
 from dipapprox.kernel.balls import precision
 from dipapprox.kernel.evaluate import evaluate
-from dipapprox.kernel.excesses import Excesses, Prices, positive_part
+from dipapprox.kernel.excesses import Excesses, Label, Prices, Published, positive_part
 from dipapprox.kernel.laws import Law
 from dipapprox.kernel.nodes import Bounds, Graph, Node
 from dipapprox.kernel.proofs import growth_bound
-from dipapprox.kernel.published import Label, Published
 from dipapprox.kernel.several import _range
 from kernel.ends import lower, upper
 from kernel.graphs import FINE, small

@@ -10,10 +10,10 @@ import pytest
 
 import dipapprox
 from dipapprox import Answer, Options, StreamProof
-from dipapprox.kernel import quiet
+from dipapprox.kernel import potential
 from dipapprox.kernel.errors import BadProof, NotProved, Refused, Refuted
 from dipapprox.kernel.judgements import Budgets
-from dipapprox.kernel.quiet import Ends, read_quiet
+from dipapprox.kernel.potential import Ends, read_quiet
 from dipapprox.kernel.replay import replay
 from dipapprox.kernel.rounds import Rounds, read_rounds
 from tests.kernel import streams
@@ -321,7 +321,7 @@ def test_runs_hold_the_same_cells() -> None:
 def test_shifts_that_grow_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     grown = ["set", ["cell", "x"], ["+", ["cell", "x"], 3]]
     grows = [READ, ["if", [">=", ["cell", "v"], 0], [grown], []]]
-    monkeypatch.setattr(quiet, "MOST_PAIRS", 20)
+    monkeypatch.setattr(potential, "MOST_PAIRS", 20)
     with pytest.raises(Refused, match="20 quiet pairs"):
         read(grows, goes_on(0))
 

@@ -14,8 +14,7 @@ import pytest
 
 from dipapprox import Options, profile, verify
 from dipapprox.kernel.adjacency import Adjacency, Input, Range, adjacent_pairs, all_inputs
-from dipapprox.kernel.budget import budget
-from dipapprox.kernel.errors import BadProof, NotProved, Refused, Refuted
+from dipapprox.kernel.errors import BadProof, NotProved, Refused, Refuted, budget
 from dipapprox.kernel.judgements import Private
 from dipapprox.kernel.machine import Machine, read_machine
 from dipapprox.kernel.proofs import Proof, pairs_of

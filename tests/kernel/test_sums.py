@@ -12,11 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.kernel.balls import precision
-from dipapprox.kernel.budget import asking
-from dipapprox.kernel.errors import Refused
+from dipapprox.kernel.errors import Refused, asking
 from dipapprox.kernel.forms import Form
-from dipapprox.kernel.integration import forget
-from dipapprox.kernel.measures import Component, Measure, assume
+from dipapprox.kernel.measures import Component, Measure, assume, forget
 from dipapprox.kernel.nodes import Graph
 from kernel.ends import lower
 from tests.cases import cases

@@ -4,7 +4,7 @@ from math import isqrt
 
 import pytest
 
-from dipapprox.kernel import budget
+from dipapprox.kernel import errors
 from dipapprox.kernel.adjacency import adjacent_pairs
 from dipapprox.kernel.errors import BadProof, NotProved, Refused
 from dipapprox.kernel.exponentials import Ratio
@@ -130,7 +130,7 @@ def test_what_a_machine_may_ask_for_is_refused(
         return  # closed forms do not care how wide a law is
     machine, claim, (run, step) = FINITE[name]
     # A thousandth, so that the test is quick; what is refused grows with the work.
-    monkeypatch.setattr(budget, "MOST_WORK", 50_000)
+    monkeypatch.setattr(errors, "MOST_WORK", 50_000)
     with pytest.raises(NotProved):
         replay(machine, claim, [{**run, "bits": bits}, step])
 
@@ -321,7 +321,7 @@ DEAR: dict[str, tuple[int, Proof]] = {
 @pytest.mark.parametrize("name", DEAR)
 def test_what_is_costly_is_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     work, proof = DEAR[name]
-    monkeypatch.setattr(budget, "MOST_WORK", work)
+    monkeypatch.setattr(errors, "MOST_WORK", work)
     with pytest.raises(Refused, match="more work"):
         replay(*proof)
 
@@ -339,7 +339,7 @@ def test_who_asks_may_end_what_is_costly(name: str) -> None:
         if asked[0] == 2:
             raise Ended
 
-    with pytest.raises(Ended), budget.asking(ask):
+    with pytest.raises(Ended), errors.asking(ask):
         replay(*COSTLY[name])
 
 
@@ -353,18 +353,18 @@ def test_somebody_is_asked_as_work_is_spent(between: int, monkeypatch: pytest.Mo
         if asked[0] == 5:
             raise Ended
 
-    monkeypatch.setattr(budget, "MOST_UNASKED", between)
+    monkeypatch.setattr(errors, "MOST_UNASKED", between)
     spent = 0
-    with pytest.raises(Ended), budget.asking(ask), budget.budget():
+    with pytest.raises(Ended), errors.asking(ask), errors.budget():
         while True:
             spent += 1
-            budget.spend(1)
+            errors.spend(1)
     assert spent == 1 + 4 * (between + 1)
-    budget.spend(10**12)
-    with budget.budget():
-        budget.spend(budget.MOST_WORK)
+    errors.spend(10**12)
+    with errors.budget():
+        errors.spend(errors.MOST_WORK)
         with pytest.raises(Refused):
-            budget.spend(1)
+            errors.spend(1)
 
 
 # --- what is counted before it is made, and what is not gone through ------------------------------
@@ -393,9 +393,9 @@ def test_pairs_are_found_from_inputs_that_are_near(monkeypatch: pytest.MonkeyPat
     """They cost no time where few are near, and are not gone through where none is."""
     machine = finite([DONE], inputs=[["q", {"from": 1, "to": 300}]])
     near = read_machine({**machine, "adjacency": {"norm": "linf", "radius": 1}})
-    with budget.budget():
+    with errors.budget():
         assert sum(1 for _ in adjacent_pairs(near.adjacency, near.domains)) == 2 * 299
-    monkeypatch.setattr(budget, "MOST_WORK", 50_000)
+    monkeypatch.setattr(errors, "MOST_WORK", 50_000)
     inputs = [[f"q{k}", [0, 1]] for k in range(60)]
     alone = finite([DONE], inputs=inputs, adjacency={"norm": "linf", "radius": 0})
     with pytest.raises(Refused):
