@@ -307,7 +307,6 @@ def test_every_automaton_has_its_budget_or_a_structure_that_costs(
             continue
         assert found.unbounded
         structure = found.structure
-        assert structure is not None
         assert holds(automaton, structure)
         run, changed = repeated(automaton, structure, 4)
         for index, change in zip(run, changed, strict=True):

@@ -226,7 +226,6 @@ def test_all_outcomes_of_noise_of_one_scale_and_of_two(
 def test_the_certified_interval_has_it(width: int, times: int) -> None:
     composition = runs(noise(width, 3, times))
     profile = exact_profile(composition, Limits())
-    assert profile is not None
     budgets = [F(0), F(4, 3), F(7, 5)]
     found = composition.delta(budgets, F(1, 10**12), Limits()).bounds
     for budget, bounds in zip(budgets, found, strict=True):

@@ -220,7 +220,6 @@ def test_a_false_witness_is_no_proof() -> None:
     program, eps_prv = program_of(CHOICES), Fraction(1, 10)
     setting = Setting(program, AllPairs(), Options())
     found = least_delta(program, Options(), eps_prv)
-    assert found.witness is not None
     turned = replace(found.witness, input=found.witness.adjacent, adjacent=found.witness.input)
     for witness in (turned, replace(found.witness, rows=()), None):
         false = replace(found, witness=witness)

@@ -562,7 +562,6 @@ def test_cuts_cover_and_ends_are_where_no_move_is_possible() -> None:
             assert in_zone(halves[0], u, v) == (value <= at)
             assert in_zone(halves[1], u, v) == (value >= at)
         for half, sign in zip(Sets((zone,)).ends(0), (1, -1), strict=True):
-            assert half is not None
             stuck = {
                 (u, v)
                 for u, v in inside
@@ -621,7 +620,6 @@ def test_sets_without_a_share_are_empty() -> None:
     machine = machine_of(MIXED.format("l1 1"))
     (pairs,) = (each for each in all_sets(machine, False) if each.zones[2] == ((0, 0),))
     _, most = pairs.cut(0, "change", Fraction(3, 4))
-    assert most is not None
     assert most.cut(1, "change", Fraction(1, 2))[1] is None
     assert most.cut(1, "change", Fraction(1, 4))[1] is not None
     assert most.cut(1, "change", Fraction(-1, 2))[0] is None

@@ -169,7 +169,6 @@ def test_bounded_inputs_need_as_much_as_is_found(program: str) -> None:
     machine, claim, steps = file_of(proof)
     assert claim["at least"] == number_json(proof.lower)
     judged = replay(machine, claim, steps)
-    assert isinstance(judged, Budgets)
     assert not judged.at_any
     if proof.is_exact and program in (BOUNDED, INTEGERS):
         require_sound(machine, claim, steps, program)
@@ -178,7 +177,6 @@ def test_bounded_inputs_need_as_much_as_is_found(program: str) -> None:
 def test_paths_that_are_impossible_lose_nothing() -> None:
     proof = dipapprox.prove(dipapprox.parse(CONTRADICTED), reals=True, options=OPTIONS)
     judged = replay(*file_of(proof))
-    assert isinstance(judged, Budgets)
     assert judged.below == proof.lower == proof.upper
 
 

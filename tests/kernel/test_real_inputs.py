@@ -150,8 +150,6 @@ def largest_on_grid(
     sides = []
     for _, domain in machine.inputs:
         if isinstance(domain, Range):
-            assert domain.low is not None
-            assert domain.high is not None
             count = min(int((domain.high - domain.low) / step), 16)
             sides.append([domain.low + k * step for k in range(count + 1)])
         else:

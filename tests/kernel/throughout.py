@@ -14,7 +14,6 @@ from dipapprox.privacy.decisions.question import DecisionQuestion, read_epsilons
 from dipapprox.privacy.run import Setting
 from dipapprox.privacy.verdict import Replayed
 from dipapprox.proof_steps.decisions import goals_of, replayed_throughout
-from dipapprox.proof_steps.verdicts import WrittenProof
 from kernel.forgeries import Proof
 from kernel.small import TEXTS, program_of
 
@@ -82,7 +81,6 @@ class Asked:
     def proof(self) -> Proof:
         """The proof, as a file would have it."""
         proof = self.replayed().proof
-        assert isinstance(proof, WrittenProof)
         machine, claim, steps = json.loads(json.dumps([proof.machine, proof.claim, proof.steps]))
         return machine, claim, steps
 

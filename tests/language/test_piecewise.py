@@ -261,7 +261,6 @@ def test_gaussian_vectors_are_as_private_as_numbers(
 def test_pairs_on_a_square() -> None:
     text = VECTOR.format(n=2, radius="3/2", scale=1)
     adjacency = dipapprox.parse(text).adjacency
-    assert isinstance(adjacency, Listed)
     assert len(adjacency.pairs) == 20  # of 9 points on a square: 12 sides and 8 diagonals
 
 

@@ -130,7 +130,6 @@ UNIT_LAW = Distribution(GAUSSIAN, Q(0), Q(1))
 def algebra_for(*laws: Distribution) -> BallAlgebra:
     """The algebra for some laws and shifts by multiples of 1/60."""
     grid = build_grid(laws, (), 100)
-    assert isinstance(grid, Grid)
     return BallAlgebra(grid.also_in([Q(1, 60)]), BITS, 60)
 
 

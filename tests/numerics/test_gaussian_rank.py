@@ -24,7 +24,7 @@ from dipapprox.numerics.conditioning import engine
 from dipapprox.numerics.conditioning.engine import Conditioned, panels_for, weighted
 from dipapprox.numerics.conditioning.separators import Separator, separation_by
 from dipapprox.numerics.elimination.engine import Eliminated
-from dipapprox.numerics.gaussian_rank.cones import Cones, Polyhedron, cones_of
+from dipapprox.numerics.gaussian_rank.cones import Polyhedron, cones_of
 from dipapprox.numerics.gaussian_rank.orthants import GaussianRank
 from dipapprox.numerics.kinds import Tier, has_density, is_gaussian
 from dipapprox.numerics.methods import InOrder, TriedMethod
@@ -94,7 +94,6 @@ def test_signed_cones_cover_every_point_as_often_as_the_polyhedron(seed: int) ->
     bounds = tuple(fmpq(chance.randint(-1, 2)) for _ in normals)
     whole = Polyhedron(tuple(normals), bounds, (fmpq(1),) * rank)
     cones = cones_of(whole, Limits())
-    assert isinstance(cones, Cones)
     for _ in range(20):
         point = [fmpq(chance.randint(-3000, 3000), 997) for _ in range(rank)]
         slacks = [
@@ -194,7 +193,6 @@ def test_errors_hold_where_panels_are_too_wide() -> None:
     event = Event((own, noise), (row(-1, x0=2, x1=1),))
     separation = separation_by(event, (0,))
     truth = enclose_closed_form(event, 90)
-    assert isinstance(truth, Enclosure)
     (separator,) = separation.separators
     panels = panels_for(separator, own, 4)
     assert panels is not None

@@ -163,7 +163,6 @@ def _check_ranges(
 ) -> None:
     """A new end lies beyond the other end's whole range, over boxes of the outer variables."""
     if isinstance(truncated, Nest):
-        assert isinstance(original, Nest)
         lower, upper = truncated.span.lower, truncated.span.upper
         assert lower is not None and upper is not None
         padded = boxes + ((Fraction(0), Fraction(0)),) * (truncated.depth - len(boxes))

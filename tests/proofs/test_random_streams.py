@@ -103,7 +103,6 @@ def test_some_rounds_never_need_more(seed: int) -> None:
     adjacency = ("linf 1", "increasing 1", "decreasing 2")[seed % 3]
     text = Writer(seed).program().replace("linf 1", adjacency)
     proof = dipapprox.prove(dipapprox.parse(text), options=Options(limits=Limits(seconds=20)))
-    assert isinstance(proof, StreamProof)
     for rounds in (1, 2, 3):
         some = of_rounds(text, rounds)
         if proof.upper is not None:

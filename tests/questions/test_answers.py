@@ -101,7 +101,6 @@ def test_an_infinite_budget_is_written_and_compared() -> None:
 def test_a_least_budget_is_printed_as_it_stands_in_its_answer() -> None:
     least = answers()["profile, eps_prv"]
     budget = least.eps_prv_enclosure
-    assert budget.lower is not None
     assert budget.upper is not None
     assert f"least ε_prv for δ = 1/100: {budget}\n" in str(least)
     assert f"{float(budget):.8f}" == f"{float(budget.lower):.8f}"
