@@ -227,7 +227,7 @@ def narrows(test: ast.expr) -> bool:
 
 
 @pytest.mark.parametrize("condition", ["x == y", "x", "not x", "isinstance(x, int) and x > 0"])
-def test_conditions_are_told_from_types(condition: str) -> None:
+def test_conditions_are_told_from_types(condition) -> None:
     tree = ast.parse(condition, mode="eval")
     assert not narrows(tree.body)
 
@@ -240,7 +240,7 @@ def test_no_condition_of_an_answer_is_an_assertion() -> None:
 
 
 @pytest.mark.parametrize("path", [p for p in FILES if p.stem == "__init__"], ids=layer_of)
-def test_a_folder_says_what_goes_in_what_comes_out_and_what_to_read_first(path: Path) -> None:
+def test_a_folder_says_what_goes_in_what_comes_out_and_what_to_read_first(path) -> None:
     said = " ".join((ast.get_docstring(tree_of(path)) or "").split())
     assert re.search(r"\. In: .+\. Out: .+\. ", said), path
     first = re.search(r"(?:Read `[^.]*` first|To be read)\b[^.]*\.", said)
@@ -349,7 +349,7 @@ READ = DEFERRING + [path for path in LIBRARIES.parent.glob("*.py") if path not i
 
 
 @pytest.mark.parametrize("path", READ, ids=lambda path: path.relative_to(PACKAGE).as_posix())
-def test_every_deferred_name_is_there(path: Path) -> None:
+def test_every_deferred_name_is_there(path) -> None:
     tree = ast.parse(path.read_text("utf-8"))
     deferred, typed = deferred_in(tree), imported_for_types(tree)
     assert {name: typed.get(name) for name in deferred} == deferred

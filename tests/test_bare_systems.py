@@ -147,7 +147,7 @@ def certificates_(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return paths
 
 
-def test_proofs_are_checked_without_numpy(certificates: list[str]) -> None:
+def test_proofs_are_checked_without_numpy(certificates) -> None:
     """And without all that only the search for proofs needs, or Unix."""
     search = ["numpy", "scipy", "igraph", "msgspec", "matplotlib"]
     commands = [["check", path, "--json"] for path in certificates]
@@ -202,7 +202,7 @@ BROKEN = (two_branches, no_answer, far_power)
 
 
 @pytest.mark.parametrize("each", BROKEN)
-def test_what_must_hold_is_checked(each: object) -> None:
+def test_what_must_hold_is_checked(each) -> None:
     with pytest.raises((BrokenInvariant, ValueError)):
         each()
 

@@ -181,7 +181,7 @@ def test_every_measured_figure_is_measured_by_the_full_suite() -> None:
     assert FOUR_UNMERGED in FULL.compared and FOUR_UNMERGED in QUICK.compared
 
 
-def test_records_and_page_tell_everything(tmp_path: Path) -> None:
+def test_records_and_page_tell_everything(tmp_path) -> None:
     results = made_up(Timing(Outcome.CAPPED, (30.0,)))
     write_records(results, {"processor": "made up"}, tmp_path / "out.jsonl")
     lines = (tmp_path / "out.jsonl").read_text(encoding="utf-8").splitlines()
@@ -214,7 +214,7 @@ def test_records_and_page_tell_everything(tmp_path: Path) -> None:
     Batch(Chain(6)),
     ids=lambda batch: batch.name,
 )
-def test_plain_numpy_computes_the_same_probabilities(batch: Batch) -> None:
+def test_plain_numpy_computes_the_same_probabilities(batch) -> None:
     events = batch.events(PROGRAMS)
     enclosures = certified(events)
     assert len(enclosures) == len(events) > 0
@@ -237,7 +237,7 @@ MEASURED: dict[str, Callable[[], Any]] = {
 
 
 @pytest.mark.parametrize("kind", MEASURED)
-def test_a_row_of_each_table_is_measured_and_shown(kind: str) -> None:
+def test_a_row_of_each_table_is_measured_and_shown(kind) -> None:
     found = MEASURED[kind]()
     timings = found.timings.values() if hasattr(found, "timings") else [found.timing]
     assert {timing.outcome for timing in timings} == {Outcome.ANSWERED}

@@ -115,7 +115,7 @@ def behaviour(cls: type[Any], replace: Any) -> list[Any]:
 
 
 @given(CLASSES)
-def test_a_class_means_the_same(said: dict[str, Any]) -> None:
+def test_a_class_means_the_same(said) -> None:
     found = define(data_classes, said)
     try:
         wanted = define(dataclasses, said)
@@ -143,7 +143,7 @@ class Point:
 
 
 @pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
-def test_objects_travel(protocol: int) -> None:
+def test_objects_travel(protocol) -> None:
     point = Point(1, weight=3.0)
     arrived = pickle.loads(pickle.dumps(point, protocol))
     assert (arrived, arrived.weight, type(arrived)) == (point, 3.0, Point)

@@ -130,9 +130,7 @@ def alike(shown: str, now: str) -> str:
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.stem)
-def test_blocks_do_what_the_document_shows(
-    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_blocks_do_what_the_document_shows(path, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
     (tmp_path / "programs").symlink_to(ROOT / "programs")
@@ -183,7 +181,7 @@ def _named_in_blocks(path: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.stem)
-def test_links_between_files_work(path: Path) -> None:
+def test_links_between_files_work(path) -> None:
     for link in _LINK.finditer(path.read_text(encoding="utf-8")):
         target, _, anchor = link["target"].partition("#")
         if target.startswith(("http://", "https://", "mailto:")):

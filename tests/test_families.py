@@ -73,7 +73,7 @@ PLACES: dict[str, Callable[[], object]] = {
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_an_unknown_family_is_refused(place: str) -> None:
+def test_an_unknown_family_is_refused(place) -> None:
     with pytest.raises((AttributeError, ValueError, infinity.OutOfReach)):
         PLACES[place]()
 
@@ -85,7 +85,7 @@ def test_no_closed_form_is_taken_for_one_of_an_unknown_family() -> None:
 
 
 @each
-def test_a_family_says_all_that_is_asked(family: Family) -> None:
+def test_a_family_says_all_that_is_asked(family) -> None:
     """Nothing has a default that says what a family is not."""
     kind = RealFamily if isinstance(family, RealFamily) else IntegerFamily
     assert isinstance(family, kind)
@@ -97,13 +97,13 @@ def test_a_family_says_all_that_is_asked(family: Family) -> None:
 
 
 @each
-def test_a_family_is_one_object(family: Family) -> None:
+def test_a_family_is_one_object(family) -> None:
     assert pickle.loads(pickle.dumps(family)) is family
     assert copy.deepcopy(family) is family
 
 
 @each
-def test_mirror_images(family: Family) -> None:
+def test_mirror_images(family) -> None:
     mirror = family.mirror
     assert mirror.mirror is family
     assert sorted(-side for side in mirror.sides) == list(family.sides)
@@ -112,7 +112,7 @@ def test_mirror_images(family: Family) -> None:
 
 
 @each_real
-def test_samples_lie_on_the_sides_of_their_family(family: RealFamily) -> None:
+def test_samples_lie_on_the_sides_of_their_family(family) -> None:
     with precision(64):
         for side in BOTH_SIDES:
             assert (family.pdf(to_ball(side), side) > 0) == (side in family.sides)
@@ -121,7 +121,7 @@ def test_samples_lie_on_the_sides_of_their_family(family: RealFamily) -> None:
 
 
 @each_real
-def test_shifts_cost_what_they_are_said_to(family: RealFamily) -> None:
+def test_shifts_cost_what_they_are_said_to(family) -> None:
     """f(z - d) <= e^|d| f(z) where a family says so, and somewhere not elsewhere."""
     points = [Fraction(k, 4) + Fraction(1, 8) for k in range(-80, 80)]
     with precision(64):
@@ -137,7 +137,7 @@ def test_shifts_cost_what_they_are_said_to(family: RealFamily) -> None:
 
 
 @each_real
-def test_numbers_of_densities(family: RealFamily) -> None:
+def test_numbers_of_densities(family) -> None:
     """The largest density, and how fast probabilities move with mean and scale, on a fine grid."""
     step = Fraction(1, 64)
     with precision(64):
@@ -178,7 +178,7 @@ def test_budgets_are_for_noise_whose_shifts_are_known_to_cost_that() -> None:
 
 
 @each
-def test_the_kernel_knows_every_family(family: Family) -> None:
+def test_the_kernel_knows_every_family(family) -> None:
     """It shares nothing with what is known here, and says the same of what both know."""
     known = KERNELS[family.name]
     assert set(known.shifts) == set(family.shifts)
@@ -198,7 +198,7 @@ if x > y then first <- 1 else first <- 0 end
 
 
 @each
-def test_verdicts_about_every_family_are_proved(family: Family) -> None:
+def test_verdicts_about_every_family_are_proved(family) -> None:
     program = dipapprox.parse(FIRST.replace("FAMILY", family.name))
     found = dipapprox.profile(program, eps=1, eps_prv="1/4").delta_enclosure
     low, high = found.lower, found.upper

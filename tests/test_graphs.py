@@ -53,7 +53,7 @@ def assert_valid(forest: graphs.EliminationForest, size: int, edges: Edges) -> N
 
 
 @given(small_graphs())
-def test_elimination_forest_has_least_depth(graph: tuple[int, Edges]) -> None:
+def test_elimination_forest_has_least_depth(graph) -> None:
     size, edges = graph
     forest = graphs.elimination_forest(size, edges)
     assert_valid(forest, size, edges)
@@ -61,7 +61,7 @@ def test_elimination_forest_has_least_depth(graph: tuple[int, Edges]) -> None:
 
 
 @given(trees())
-def test_trees_have_least_depth(tree: tuple[int, Edges]) -> None:
+def test_trees_have_least_depth(tree) -> None:
     size, edges = tree
     forest = graphs.elimination_forest(size, edges)
     assert_valid(forest, size, edges)
@@ -78,14 +78,14 @@ def test_trees_have_least_depth(tree: tuple[int, Edges]) -> None:
     ("cycle of 4: two lowers below two uppers", 4, [(0, 2), (0, 3), (1, 2), (1, 3)], 3),
     ("range monitor with 40 leaves", 42, [(j, k) for k in range(2, 42) for j in (0, 1)], 3),
 )
-def test_known_depths(name: str, size: int, edges: list[tuple[int, int]], depth: int) -> None:
+def test_known_depths(name, size, edges, depth) -> None:
     forest = graphs.elimination_forest(size, edges)
     assert_valid(forest, size, tuple(edges))
     assert forest.depth == depth, name
 
 
 @given(st.data(), small_graphs())
-def test_canonical_orders_do_not_see_names(data: st.DataObject, graph: tuple[int, Edges]) -> None:
+def test_canonical_orders_do_not_see_names(data, graph) -> None:
     """Up to 6 vertices, those that refined colours do not tell apart can always be swapped."""
     size, edges = graph
     colours = data.draw(st.lists(st.integers(0, 2), min_size=size, max_size=size))
@@ -116,7 +116,7 @@ def test_components() -> None:
 
 
 @given(small_graphs())
-def test_downward_order_puts_tails_first(graph: tuple[int, Edges]) -> None:
+def test_downward_order_puts_tails_first(graph) -> None:
     size, edges = graph
     order = graphs.downward_order(size, edges)
     assert sorted(order) == list(range(size))
@@ -140,7 +140,7 @@ def networks(draw: st.DrawFn) -> tuple[int, list[Arc]]:
 
 
 @given(networks())
-def test_a_cut_of_the_same_value_proves_the_flow(network: tuple[int, list[Arc]]) -> None:
+def test_a_cut_of_the_same_value_proves_the_flow(network) -> None:
     size, arcs = network
     flow = maximum_flow(size, arcs, 0, size - 1)
     gained = [0] * size

@@ -39,7 +39,7 @@ def work(name: str, size: int) -> int:
 
 
 @cases("name, sizes, most", ("svt_gauss", (20, 60), 2.3), ("noisy_max_gauss", (12, 24), 2.0))
-def test_work_grows_as_the_guards_do(name: str, sizes: tuple[int, int], most: float) -> None:
+def test_work_grows_as_the_guards_do(name, sizes, most) -> None:
     """Sparse vectors have linearly many guards, argmax has quadratically many."""
     work(name, sizes[0])  # what is imported and remembered at the first use
     first, second = (work(name, size) for size in sizes)
@@ -118,7 +118,7 @@ if q > 0 then out <- s else out <- 3 - s end
 
 
 @pytest.mark.parametrize("name", CHANCES)
-def test_work_grows_as_the_rounds_do(name: str) -> None:
+def test_work_grows_as_the_rounds_do(name) -> None:
     text = parse(CHANCES[name], "chances")
 
     def work(rounds: int) -> int:

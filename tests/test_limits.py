@@ -2,7 +2,6 @@
 
 import json
 import sys
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from itertools import count
@@ -30,7 +29,7 @@ from tests.replays.certified import certificate
 from tests.schemas import check_schema
 
 
-def test_the_memory_is_looked_at_as_time_goes_by(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_memory_is_looked_at_as_time_goes_by(monkeypatch) -> None:
     """Asking the system takes longer than most of what is done between two questions."""
     looks = []
     now = 5.0
@@ -47,7 +46,7 @@ def test_the_memory_is_looked_at_as_time_goes_by(monkeypatch: pytest.MonkeyPatch
     assert looks == [5.0, 5.002, 5.002, 5.002]
 
 
-def test_long_loops_ask_the_limits_of_the_run(work_clock: Callable[[], float]) -> None:
+def test_long_loops_ask_the_limits_of_the_run(work_clock) -> None:
     """Every look at the clock is a thousandth of a second."""
     assert len(list(asking(range(10**5)))) == 10**5, "outside of a run there is nothing to ask"
     with limited(Limits(seconds=0.01, started=0)), pytest.raises(LimitReached, match="time limit"):
@@ -103,7 +102,7 @@ def test_exact_numbers_are_bounded_before_they_are_made() -> None:
         long * long
 
 
-def test_products_of_long_sums_ask(work_clock: Callable[[], float]) -> None:
+def test_products_of_long_sums_ask(work_clock) -> None:
     terms = {(n, Fraction(0)): Fraction(1) for n in range(2000)}
     function = ExponentialPolynomial.of(terms)
     with limited(Limits(seconds=0.01, started=0)), pytest.raises(LimitReached, match="time limit"):
@@ -125,7 +124,7 @@ def interrupt_in_an_extension() -> SystemError:
     (KeyboardInterrupt(), INTERRUPTED),
     (interrupt_in_an_extension(), INTERRUPTED),
 )
-def test_an_early_end_has_a_reason(error: BaseException, reason: str) -> None:
+def test_an_early_end_has_a_reason(error, reason) -> None:
     done = []
     with EarlyEnd() as end:
         done.append("before")
@@ -136,7 +135,7 @@ def test_an_early_end_has_a_reason(error: BaseException, reason: str) -> None:
 
 
 @pytest.mark.parametrize("error", [UserError("no file"), SystemError("a bug"), ValueError()])
-def test_errors_are_no_early_end(error: Exception) -> None:
+def test_errors_are_no_early_end(error) -> None:
     end = EarlyEnd()
     with pytest.raises(type(error)), end:
         raise error
@@ -155,7 +154,7 @@ keys = st.integers(0, 12)
 
 
 @given(st.lists(keys, max_size=60), st.integers(1, 12))
-def test_values_are_those_of_their_keys_and_within_bounds(asked: list[int], capacity: int) -> None:
+def test_values_are_those_of_their_keys_and_within_bounds(asked, capacity) -> None:
     cache: Cache[int, int] = Cache(capacity)
     for key in asked:
         known = cache.get(key)
@@ -165,7 +164,7 @@ def test_values_are_those_of_their_keys_and_within_bounds(asked: list[int], capa
 
 
 @given(st.lists(keys, min_size=1, max_size=60), st.integers(1, 8))
-def test_half_of_what_was_used_last_is_known(asked: list[int], most: int) -> None:
+def test_half_of_what_was_used_last_is_known(asked, most) -> None:
     cache: Cache[int, int] = Cache(2 * most)
     for key in asked:
         cache.find(key, lambda key=key: key + 1)
@@ -174,7 +173,7 @@ def test_half_of_what_was_used_last_is_known(asked: list[int], most: int) -> Non
 
 
 @given(st.lists(st.tuples(keys, st.integers(1, 9)), max_size=60), st.integers(1, 4))
-def test_costs_are_bounded_and_the_last_values_stay(put: list[tuple[int, int]], least: int) -> None:
+def test_costs_are_bounded_and_the_last_values_stay(put, least) -> None:
     cache: Cache[int, str] = Cache(10, len, least=least)
     sizes: dict[int, int] = {}
     for key, size in put:
@@ -223,7 +222,7 @@ LARGE, LARGER = 10**990 + 7, 10**998 + 9
 
 
 @given(st.integers(0, 12_000), st.integers(-2, 2), st.booleans())
-def test_digits_are_those_of_python(bits: int, near: int, decimal: bool) -> None:
+def test_digits_are_those_of_python(bits, near, decimal) -> None:
     value = (10 ** (bits * 3 // 10) if decimal else 1 << bits) + near
     text = exact_text(value)
     assert ("-" if value < 0 else "") + text.lstrip("-") == text
@@ -276,7 +275,7 @@ def sums(tmp_path: Path) -> Path:
     return path
 
 
-def test_answers_about_huge_numbers_are_written(path: Path) -> None:
+def test_answers_about_huge_numbers_are_written(path) -> None:
     program = dipapprox.parse(SUMS)
     for eps in (Q(1), Q(1, LARGE)):
         verdict = dipapprox.verify(program, eps=eps, delta=Q(1, 10))
@@ -292,7 +291,7 @@ def test_answers_about_huge_numbers_are_written(path: Path) -> None:
         assert status in (0, 3) and text
 
 
-def test_certificates_about_tiny_probabilities_are_read(tmp_path: Path) -> None:
+def test_certificates_about_tiny_probabilities_are_read(tmp_path) -> None:
     """The ends of their enclosures have thousands of places."""
     path = tmp_path / "tail.dpg"
     path.write_text(TAIL, encoding="utf-8")

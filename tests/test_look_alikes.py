@@ -54,7 +54,7 @@ DIGITS = st.characters(categories=["Nd"]).filter(lambda c: not c.isascii())
 
 
 @given(DIGITS, st.sampled_from(["{}", "1{}", "{}/2", "1/{}", "0.{}", "1e{}", "-{}", "1_0{}"]))
-def test_digits_of_other_scripts_are_no_numbers(digit: str, form: str) -> None:
+def test_digits_of_other_scripts_are_no_numbers(digit, form) -> None:
     text = form.format(digit)
     with pytest.raises(UserError) as refused:
         parse_rational(text, "delta")
@@ -70,7 +70,7 @@ def test_digits_of_other_scripts_are_no_numbers(digit: str, form: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["1_000", "_1", "1_", "0x10", "1 0"])
-def test_what_python_reads_as_a_number_is_none(text: str) -> None:
+def test_what_python_reads_as_a_number_is_none(text) -> None:
     with pytest.raises(UserError):
         parse_rational(text, "delta")
     with pytest.raises(ValueError, match="no digits"):
@@ -93,7 +93,7 @@ def test_what_python_reads_as_a_number_is_none(text: str) -> None:
     ("q >= 1 # \x85", "U+0085"),
     ("q >= 1 # \rx <- 5", "U+000D"),
 )
-def test_programs_are_what_they_look_like(written: str, name: str) -> None:
+def test_programs_are_what_they_look_like(written, name) -> None:
     text = PROGRAM.replace("x >= N then", f"{written}\nthen".replace("\nthen", " then", 1))
     if "#" in written:
         text = PROGRAM.replace("o <- 0", f"o <- 0 {written.partition(' # ')[2].join(('# ', ''))}")
@@ -103,7 +103,7 @@ def test_programs_are_what_they_look_like(written: str, name: str) -> None:
     assert refused.value.message.replace("\n", "").isprintable()
 
 
-def test_a_carriage_return_alone_hides_no_line(tmp_path: Path) -> None:
+def test_a_carriage_return_alone_hides_no_line(tmp_path) -> None:
     """For some readers a comment ends there, for others it does not."""
     path = tmp_path / "p.dpg"
     path.write_bytes(PROGRAM.replace("o <- 0", "# none\rx <- 5\no <- 0").encode())
@@ -119,14 +119,14 @@ def test_comments_are_in_any_language() -> None:
     assert dipapprox.parse(f"# Größe, величина, 大きさ, ৪\n{PROGRAM}").name == "program"
 
 
-def test_specs_take_ascii_digits_only(tmp_path: Path) -> None:
+def test_specs_take_ascii_digits_only(tmp_path) -> None:
     spec = tmp_path / "s.toml"
     spec.write_text(f"eps = 1.{FOUR}", encoding="utf-8")
     with pytest.raises(UserError, match="not TOML"):
         read_toml(spec)
 
 
-def test_names_are_one_line(tmp_path: Path) -> None:
+def test_names_are_one_line(tmp_path) -> None:
     forged = "x\nDP: (0, 0)-differentially private"
     for name in (forged, "a\x1b[2Jb", "a\u202eb", "a\u2028b"):
         with pytest.raises(UserError, match="the program's name"):
@@ -143,7 +143,7 @@ def test_names_are_one_line(tmp_path: Path) -> None:
         assert "has the character U+000A" in err
 
 
-def test_names_in_certificates_are_one_line(tmp_path: Path) -> None:
+def test_names_in_certificates_are_one_line(tmp_path) -> None:
     program = tmp_path / "p.dpg"
     program.write_text(PROGRAM, encoding="utf-8")
     path = tmp_path / "c.json"
@@ -158,7 +158,7 @@ def test_names_in_certificates_are_one_line(tmp_path: Path) -> None:
 
 
 @given(st.text())
-def test_what_is_shown_steers_no_terminal(text: str) -> None:
+def test_what_is_shown_steers_no_terminal(text) -> None:
     assert visible(text).isprintable()
     assert len(visible(text)) == len(text)
     assert not HIDDEN.search(visible(text))
@@ -168,6 +168,6 @@ def test_what_is_shown_steers_no_terminal(text: str) -> None:
 
 
 @given(st.characters(exclude_categories=["Cs"]))
-def test_characters_have_names(character: str) -> None:
+def test_characters_have_names(character) -> None:
     assert named(character).startswith(f"U+{ord(character):04X}")
     assert bool(unlike_ascii(f"a{character}")) is not character.isascii()

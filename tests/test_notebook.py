@@ -109,7 +109,7 @@ def least_eps_prv(path: Path, eps: str, delta: str) -> str:
 
 
 @pytest.mark.parametrize("program", ROWS)
-def test_what_a_mechanism_costs(program: str) -> None:
+def test_what_a_mechanism_costs(program) -> None:
     row, inner, last = ROWS[program]
     if len(inner) == 2:
         found = least_budget(ROOT / program, inner[0])

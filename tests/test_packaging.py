@@ -40,7 +40,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return wheel, sdist
 
 
-def test_the_wheel_has_everything(built: tuple[Path, Path]) -> None:
+def test_the_wheel_has_everything(built) -> None:
     with zipfile.ZipFile(built[0]) as wheel:
         names = set(wheel.namelist())
     for path in PROGRAMS:
@@ -58,7 +58,7 @@ def test_the_wheel_has_everything(built: tuple[Path, Path]) -> None:
     assert not any(name.startswith(("tests/", "results/", "programs/")) for name in names)
 
 
-def test_the_source_distribution_builds_the_same(built: tuple[Path, Path]) -> None:
+def test_the_source_distribution_builds_the_same(built) -> None:
     with tarfile.open(built[1]) as sdist:
         names = {name.partition("/")[2] for name in sdist.getnames()}
     for path in PROGRAMS:
@@ -70,7 +70,7 @@ def test_the_source_distribution_builds_the_same(built: tuple[Path, Path]) -> No
     assert "programs/svt_gauss.dpg" in names
 
 
-def test_the_installed_wheel_works_alone(built: tuple[Path, Path], tmp_path: Path) -> None:
+def test_the_installed_wheel_works_alone(built, tmp_path) -> None:
     target = tmp_path / "site"
     words = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index"]
     words.append("--no-compile")  # most of it is never used here
@@ -115,7 +115,7 @@ def _loaded(page: str) -> list[str]:
     return [each[1] or each[2] for each in _LOADED.finditer(page)]
 
 
-def test_the_site_builds_without_warnings(tmp_path: Path) -> None:
+def test_the_site_builds_without_warnings(tmp_path) -> None:
     words = [sys.executable, "-m", "mkdocs", "build", "--strict"]
     done = subprocess.run(
         [*words, "--site-dir", str(tmp_path / "site")],

@@ -40,7 +40,7 @@ def chosen() -> list[Any]:
 
 
 @pytest.mark.parametrize(("path", "claim"), chosen())
-def test_a_claim_holds(path: Path, claim: StatedClaim) -> None:
+def test_a_claim_holds(path, claim) -> None:
     short = claim.answer == "Not_DP" or (claim.answer == "DP" and claim.parameters.get("N", 1) <= 2)
     proved = isinstance(claim.question, Decide) and short
     tested = try_claim(claim, path, Options(proved=proved))
@@ -84,7 +84,7 @@ if xa < y and xb < y and xc < y and xa > 1/2 then out <- 1 end
     ("body", "domain", "budget"),
     [(BELOW_ZERO, "0, 1", "0.08"), (BELOW_ZERO, "0, 50", "0.08"), (THREE_BELOW, "0, 1", "0.4")],
 )
-def test_programs_that_mislead_the_published_tool(body: str, domain: str, budget: str) -> None:
+def test_programs_that_mislead_the_published_tool(body, domain, budget) -> None:
     claim = Claim(8, Fraction(1, 100), Fraction(budget))
     verdict = dipapprox.verify(
         program(body, domain), eps=claim.eps, eps_prv=claim.eps_prv, delta=claim.delta
@@ -126,7 +126,7 @@ if count >= 4 then out <- 1 end
         (COUNT, "3", 0, Fraction(sum(comb(6, k) for k in (4, 5, 6)), 2**6)),
     ],
 )
-def test_the_chance_of_one(body: str, eps: str, q: int, value: float | Fraction) -> None:
+def test_the_chance_of_one(body, eps, q, value) -> None:
     found = dipapprox.probability(program(body), eps=eps, input=(q,))
     (one,) = (each.probability for each in found.outputs if each.output == (1,))
     assert one.width <= Fraction(1, 2**40)

@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -44,15 +43,13 @@ SETTINGS = [
 
 
 @pytest.mark.parametrize(("name", "words"), SETTINGS)
-def test_outputs_are_valid_and_every_required_field_matters(
-    name: str, words: tuple[str, ...]
-) -> None:
+def test_outputs_are_valid_and_every_required_field_matters(name, words) -> None:
     _, fields = run_json(*words)
     _valid_only_complete(name, fields)
 
 
 @pytest.mark.parametrize(("delta", "status"), [("0.03", 0), ("0.02", 1)])
-def test_certificates_and_checks(tmp_path: Path, delta: str, status: int) -> None:
+def test_certificates_and_checks(tmp_path, delta, status) -> None:
     file = tmp_path / "out.json"
     assert run(*VERIFY, delta, "--certificate", str(file))[0] == status
     content = json.loads(file.read_text(encoding="utf-8"))
@@ -71,7 +68,7 @@ def test_certificates_and_checks(tmp_path: Path, delta: str, status: int) -> Non
     assert "confirmed" in run("check", str(file))[1]
 
 
-def test_unknown_writes_no_certificate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unknown_writes_no_certificate(tmp_path, capsys) -> None:
     file = tmp_path / "out.json"
     words = (*VERIFY, "0.02", "--timeout", "1e-9", "--certificate", str(file))
     assert run(*words)[0] == 3
@@ -86,7 +83,7 @@ def _valid_only_complete(name: str, fields: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("name", schema_texts())
-def test_the_shipped_files_are_what_is_generated(name: str) -> None:
+def test_the_shipped_files_are_what_is_generated(name) -> None:
     shipped = files("dipapprox").joinpath(f"schemas/{name}.schema.json").read_text("utf-8")
     assert shipped == schema_texts()[name], "`make schemas` writes them"
     if THOROUGH:  # msgspec writes schemas: few of their words are ours

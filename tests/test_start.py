@@ -102,7 +102,7 @@ def test_people_see_a_layout() -> None:
     assert "rich" in loaded_by(VERIFY)
 
 
-def test_programs_that_read_json_get_it_without_a_layout(tmp_path: Path) -> None:
+def test_programs_that_read_json_get_it_without_a_layout(tmp_path) -> None:
     certificate = str(tmp_path / "certificate.json")
     program = "programs/svt_gauss.dpg"
     layout = {"matplotlib", "pygments", "rich", "shtab"}
@@ -124,7 +124,7 @@ def test_programs_that_read_json_get_it_without_a_layout(tmp_path: Path) -> None
 
 
 @cases("words", ("--version",), ("--help",), ("completion", "bash"), ("completion", "zsh"))
-def test_what_is_said_of_all_commands_loads_none(words: Sequence[str]) -> None:
+def test_what_is_said_of_all_commands_loads_none(words) -> None:
     found = loaded_by(words)
     heavy = ("dipapprox.language", "dipapprox.cli.verify", "dataclasses", "flint", "numpy", "rich")
     assert not found & set(heavy)
@@ -213,15 +213,13 @@ CLAIM = ("verify", "programs/svt_gauss.dpg", "--eps", "0.5", "--delta", "0.01")
     (("profile", *CLAIM[1:4], "--eps-prv", "0.5"), 172, 85),
     (("decide", "programs/dipc/svt1.dpg"), 178, 80),
 )
-def test_few_files_and_classes_are_passed(
-    words: tuple[str, ...], most_files: int, most_classes: int
-) -> None:
+def test_few_files_and_classes_are_passed(words, most_files, most_classes) -> None:
     files, classes = walk(*words)
     assert files <= most_files
     assert classes <= most_classes
 
 
-def test_a_check_passes_fewer(tmp_path: Path) -> None:
+def test_a_check_passes_fewer(tmp_path) -> None:
     certificate = str(tmp_path / "certificate.json")
     assert main([*CLAIM, "--certificate", certificate]) in (0, 1)
     files, classes = walk("check", certificate)

@@ -101,7 +101,7 @@ def jobs() -> dict[str, Callable[[], Any]]:
     }
 
 
-def test_answers_are_those_of_one_thread(eager: None) -> None:
+def test_answers_are_those_of_one_thread(eager) -> None:
     work = jobs()
     alone = {name: without_seconds(job()) for name, job in work.items()}
     start = threading.Barrier(THREADS)
@@ -121,7 +121,7 @@ def test_answers_are_those_of_one_thread(eager: None) -> None:
             assert answer == alone[name], name
 
 
-def test_a_precision_is_that_of_the_block(eager: None) -> None:
+def test_a_precision_is_that_of_the_block(eager) -> None:
     before = ctx.prec
 
     def bits_seen(bits: int) -> set[int]:
@@ -140,7 +140,7 @@ def test_a_precision_is_that_of_the_block(eager: None) -> None:
     assert ctx.prec == before
 
 
-def test_long_blocks_give_way(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_blocks_give_way(monkeypatch) -> None:
     """A block that waits for nobody, until another thread has had a block of its own."""
     monkeypatch.setattr(precisions, "_LONG", 0.0)
     before, inside, done = ctx.prec, threading.Event(), threading.Event()
@@ -166,9 +166,7 @@ def test_long_blocks_give_way(monkeypatch: pytest.MonkeyPatch) -> None:
     assert ctx.prec == before
 
 
-def test_engines_may_change_turns_in_mid_integral(
-    eager: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_engines_may_change_turns_in_mid_integral(eager, monkeypatch) -> None:
     monkeypatch.setattr(precisions, "_LONG", 0.0)
     monkeypatch.setattr(precisions, "_PAUSE", 1e-6)
     program = dipapprox.parse(LAPLACE)
@@ -224,9 +222,7 @@ def test_a_child_does_not_wait_for_threads_that_it_has_not() -> None:
     assert ctx.prec == before
 
 
-def test_tables_are_not_made_with_fewer_bits_than_they_need(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_tables_are_not_made_with_fewer_bits_than_they_need(monkeypatch) -> None:
     """Nothing but width may rest on the precision: a library may change it in mid-block."""
 
     @contextmanager

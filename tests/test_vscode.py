@@ -93,7 +93,7 @@ def test_the_version_is_the_package_s() -> None:
 
 
 @pytest.mark.parametrize("name", SNIPPETS)
-def test_snippets_are_programs(name: str) -> None:
+def test_snippets_are_programs(name) -> None:
     text = "\n".join(SNIPPETS[name]["body"]).replace("$0", "")
     values: dict[str, str] = {}
     for place in re.finditer(r"\$\{(\d+):((?:\\\}|[^}])*)\}", text):
@@ -104,7 +104,7 @@ def test_snippets_are_programs(name: str) -> None:
     assert program.inputs
 
 
-def test_the_problem_matcher_finds_the_place_of_an_error(tmp_path: Path) -> None:
+def test_the_problem_matcher_finds_the_place_of_an_error(tmp_path) -> None:
     (matcher,) = PACKAGE["contributes"]["problemMatchers"]
     pattern = matcher["pattern"]
     lines = [re.match(pattern["regexp"], line) for line in _errors(tmp_path).splitlines()]
@@ -115,7 +115,7 @@ def test_the_problem_matcher_finds_the_place_of_an_error(tmp_path: Path) -> None
 
 
 @needs_node
-def test_the_extension_shows_errors_at_their_place(tmp_path: Path) -> None:
+def test_the_extension_shows_errors_at_their_place(tmp_path) -> None:
     ((severity, places, message),) = extension(_errors(tmp_path), "wrong.dpg")["diagnostics"]
     assert (severity, places) == ("error", [4, 7, 4, 15])
     assert "unknown name 'treshold'" in message
@@ -126,9 +126,7 @@ UNUSED = "param K = 3\ninput q in {0, 1}\noutput out in {0, 1}\nout <- q\n"
 
 
 @needs_node
-def test_the_extension_tells_warnings_from_errors(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_extension_tells_warnings_from_errors(tmp_path, capsys) -> None:
     file = tmp_path / "unused.dpg"
     file.write_text(UNUSED, encoding="utf-8")
     assert app.main(extension(file=str(file))["reading"]) == 0
@@ -155,9 +153,7 @@ RIGHT = {
 
 @needs_node
 @pytest.mark.parametrize("kind", RIGHT)
-def test_the_extension_says_nothing_of_what_is_right(
-    kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_extension_says_nothing_of_what_is_right(kind, tmp_path, capsys) -> None:
     file = tmp_path / f"{kind}.dpg"
     file.write_text(RIGHT[kind], encoding="utf-8")
     app.main(["show", "--core", "--json", str(file)])
@@ -174,7 +170,7 @@ def test_the_extension_asks_about_the_claims_of_the_file() -> None:
     assert commands <= set(declared["properties"]["command"]["enum"])
 
 
-def test_the_archive_holds_what_the_package_names(tmp_path: Path) -> None:
+def test_the_archive_holds_what_the_package_names(tmp_path) -> None:
     pack = runpy.run_path(str(FOLDER / "package.py"))["write"]
     for name in ("one.vsix", "two.vsix"):
         pack(tmp_path / name)
@@ -196,7 +192,7 @@ SHIPPED = sorted((ROOT / "programs").rglob("*.dpg"))
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
-def test_programs_have_no_unknown_tokens(path: Path) -> None:
+def test_programs_have_no_unknown_tokens(path) -> None:
     text = path.read_text()
     tokens = list(DpgLexer(stripnl=False, ensurenl=False).get_tokens(text))
     assert "".join(value for _, value in tokens) == text

@@ -69,7 +69,7 @@ def check(found: Analysis) -> Analysis:
     (examples.k_min_max(2), "1"),
     (examples.GAP_PV, "101/5"),
 )
-def test_private_automata_have_their_least_budget(text: str, least: str) -> None:
+def test_private_automata_have_their_least_budget(text, least) -> None:
     found = check(analyse(automaton(text), Limits()))
     assert found.well_formed
     assert found.is_exact
@@ -86,7 +86,7 @@ def test_private_automata_have_their_least_budget(text: str, least: str) -> None
     (examples.TWO_RANGE_1, ["1/2", "1", "3/2"], "1/4"),
     (examples.LEAKING_CYCLE, ["0", "1/3", "1/3"], "1/6"),
 )
-def test_costs_grow_with_the_rounds(text: str, costs: list[str], gain: str) -> None:
+def test_costs_grow_with_the_rounds(text, costs, gain) -> None:
     found = analyse(automaton(text), Limits())
     structure = found.structure
     assert structure is not None
@@ -210,7 +210,7 @@ def test_limits_end_with_the_bounds_known_so_far() -> None:
     assert blind.reason == "path limit: more than 300 symbolic states"
 
 
-def test_a_search_that_is_cut_short_leaves_both_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_search_that_is_cut_short_leaves_both_bounds(monkeypatch) -> None:
     monkeypatch.setattr("dipapprox.automata.optimum.MOST_ENTRIES", 10)
     monkeypatch.setattr("dipapprox.automata.analysis.cells_of", lambda whole: None)
     found = check(analyse(automaton(examples.k_min_max(6)), Limits()))
@@ -235,9 +235,7 @@ def test_wide_automata_have_a_strategy_and_a_constructed_run() -> None:
 @cases(
     "text", examples.GAP_PV, examples.TWO_RANGE_2, examples.m_range(8), examples.TWO_RANGE_1, LATER
 )
-def test_wherever_time_runs_out_what_is_said_is_true(
-    text: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_wherever_time_runs_out_what_is_said_is_true(text, monkeypatch) -> None:
     """Each look at the clock may be the last one."""
     found = automaton(text)
     whole = analyse(found, Limits())
@@ -287,9 +285,7 @@ def test_seen_stops_may_cost_more() -> None:
 
 @cases("changes, read", ((0, -1), 1.0), ((0, 1), 1.0), ((0, 1), 0.5), ((1, -1), 0.5))
 @pytest.mark.parametrize("block", part(range(3), 3))
-def test_every_automaton_has_its_budget_or_a_structure_that_costs(
-    block: int, changes: tuple[int, int], read: float
-) -> None:
+def test_every_automaton_has_its_budget_or_a_structure_that_costs(block, changes, read) -> None:
     """Short runs never cost more than the budget; further rounds cost what is claimed."""
     seen = Counter[str]()
     for seed in range(30 * block, 30 * block + 30):

@@ -58,9 +58,7 @@ def budget_of(graph: Unfolding) -> OptimumFound:
     (examples.GAP_PV, "9/10", "9/10", "411/10"),
     (examples.GAP_LP, "9/10", "9/10", "813/10"),
 )
-def test_weights_are_the_known_ones(
-    text: str, on_whole: str, on_quotient: str, fallback: str
-) -> None:
+def test_weights_are_the_known_ones(text, on_whole, on_quotient, fallback) -> None:
     found = quotient_of(automaton(text))
     assert published_weight(found.whole).value == Fraction(on_whole)
     assert published_weight(found.graph).value == Fraction(on_quotient)
@@ -95,7 +93,7 @@ def cost_by_linear_programme(found: Automaton, run: Run, changes: Changes) -> fl
 
 
 @pytest.mark.parametrize("seed", part(range(40), 4))
-def test_costs_of_runs_are_those_of_the_linear_programme(seed: int) -> None:
+def test_costs_of_runs_are_those_of_the_linear_programme(seed) -> None:
     found = random_automaton(seed, variables=1 + seed % 3, states=5)
     chance = random.Random(seed)
     runs = [run for run in feasible_runs(found, 6) if len(run) >= 4]
@@ -123,7 +121,7 @@ def test_costs_of_runs_are_those_of_the_linear_programme(seed: int) -> None:
 
 
 @pytest.mark.parametrize("block", part(range(6), 3))
-def test_searches_agree_with_exhaustion_and_with_the_structures(block: int) -> None:
+def test_searches_agree_with_exhaustion_and_with_the_structures(block) -> None:
     """Finite iff no structure; on the quotient as on the whole; at least what short runs cost."""
     exact = 0
     for seed in range(25 * block, 25 * block + 25):
@@ -153,9 +151,7 @@ def test_searches_agree_with_exhaustion_and_with_the_structures(block: int) -> N
 
 
 @pytest.mark.parametrize("changes", [(0, -1), (0, 1)])
-def test_searches_agree_with_exhaustion_where_inputs_change_one_way(
-    changes: tuple[int, int],
-) -> None:
+def test_searches_agree_with_exhaustion_where_inputs_change_one_way(changes) -> None:
     exact = 0
     for seed in range(60):
         found = random_automaton(seed, variables=1 + seed % 2, states=4, shown=0.5)
@@ -175,7 +171,7 @@ def test_searches_agree_with_exhaustion_where_inputs_change_one_way(
 
 
 @pytest.mark.parametrize("factor", [Fraction(3), Fraction(1, 7)])
-def test_budgets_scale_with_the_rates(factor: Fraction) -> None:
+def test_budgets_scale_with_the_rates(factor) -> None:
     for seed in range(15):
         found = random_automaton(seed, variables=2, states=4)
         scaled = tuple(
@@ -195,7 +191,7 @@ def _scaled(noise: LaplaceNoise | None, factor: Fraction) -> LaplaceNoise | None
     return None if noise is None else replace(noise, rate=noise.rate * factor)
 
 
-def test_pins_never_give_too_little(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pins_never_give_too_little(monkeypatch) -> None:
     tight = 0
     for seed in range(60):
         graph = quotient_of(random_automaton(seed, variables=2, states=4)).graph
@@ -242,7 +238,7 @@ def mutant(seed: int) -> Automaton | None:
     return total
 
 
-def test_cases_never_give_too_little(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cases_never_give_too_little(monkeypatch) -> None:
     by_cases = tight = 0
     for seed in part(range(80), 2):
         found = mutant(seed)
@@ -324,7 +320,7 @@ def run_in(
 
 
 @pytest.mark.parametrize("seed", part(range(0, 40, 2), 4))
-def test_joined_vectors_are_no_less_than_the_search(seed: int) -> None:
+def test_joined_vectors_are_no_less_than_the_search(seed) -> None:
     """The search is exact for walks; and a walk's samples make a feasible run, no cheaper."""
     _, each = random_extremes(seed)
     cells = cells_of(augment(each, Limits()))

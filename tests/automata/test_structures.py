@@ -48,7 +48,7 @@ def structure_of(found: Automaton) -> Structure | None:
 
 
 @pytest.mark.parametrize("block", part(range(6), 3))
-def test_brute_force_on_short_runs_finds_nothing_else(block: int) -> None:
+def test_brute_force_on_short_runs_finds_nothing_else(block) -> None:
     """Where some run of at most five steps has a structure, one is found."""
     for seed in range(40 * block, 40 * block + 40):
         found = random_automaton(seed, variables=1 + seed % 2, states=3 + seed % 2)
@@ -61,7 +61,7 @@ def test_brute_force_on_short_runs_finds_nothing_else(block: int) -> None:
 
 
 @pytest.mark.parametrize("seed", part(range(150), 5))
-def test_taints_miss_no_path(seed: int) -> None:
+def test_taints_miss_no_path(seed) -> None:
     """No taint: no leaking pair and no violating path. A lifted structure is one."""
     found = random_automaton(seed, variables=2, states=5)
     whole = augment(found, Limits())
@@ -106,7 +106,7 @@ def test_the_definitions_refuse_what_is_changed() -> None:
 
 
 @pytest.mark.parametrize("seed", part(range(25), 3))
-def test_walks_are_the_feasible_runs(seed: int) -> None:
+def test_walks_are_the_feasible_runs(seed) -> None:
     found = random_automaton(seed)
     whole = augment(found, Limits())
     walks: list[tuple[tuple[int, ...], int]] = [((), 0)]
@@ -176,7 +176,7 @@ def test_no_log_ratio_passes_the_cost() -> None:
 
 
 @pytest.mark.parametrize("eps", [0.25, 1.0, 3.0])
-def test_the_bound_is_reached_at_every_eps(eps: float) -> None:
+def test_the_bound_is_reached_at_every_eps(eps) -> None:
     """Sizes that differ keep the gradient the same along the ray: the limit is D*(ρ)·ε."""
     found = automaton(CHAIN)
     run, changes = (0, 1, 2), (1, -1, 1)
@@ -210,7 +210,7 @@ def _alike(seed: int) -> Automaton:
 
 
 @pytest.mark.parametrize("seed", part([106, 122, 274, 619, 727, 974, 1081], 3))
-def test_words_that_lose_again_and_again_leave_no_budget(seed: int) -> None:
+def test_words_that_lose_again_and_again_leave_no_budget(seed) -> None:
     automaton = _alike(seed)
     found = analyse(automaton, Limits())
     word = found.lower

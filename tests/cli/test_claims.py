@@ -25,7 +25,7 @@ def program(tmp_path: Path) -> Path:
     return file
 
 
-def test_a_false_claim_is_shown_with_its_witness(program: Path) -> None:
+def test_a_false_claim_is_shown_with_its_witness(program) -> None:
     status, shown = run("test", str(program))
     assert status == 1
     lines = shown.splitlines()
@@ -35,7 +35,7 @@ def test_a_false_claim_is_shown_with_its_witness(program: Path) -> None:
     assert lines[-1].startswith("3 claims in 1 program: 1 holds, 1 false, 1 with errors")
 
 
-def test_a_report_for_services(program: Path, tmp_path: Path) -> None:
+def test_a_report_for_services(program, tmp_path) -> None:
     out = tmp_path / "report.xml"
     status, fields = run_json("test", str(tmp_path), "--junit", str(out))
     assert status == 1
@@ -48,7 +48,7 @@ def test_a_report_for_services(program: Path, tmp_path: Path) -> None:
     assert "Pr[S | input]" in (suite[1][0].text or "")
 
 
-def test_statuses(program: Path) -> None:
+def test_statuses(program) -> None:
     first, _, third, *rest = PROGRAM.splitlines()
     program.write_text("\n".join((first, *rest)))
     assert run("test", str(program))[0] == 0
@@ -84,7 +84,7 @@ OTHERS = {
 }
 
 
-def test_claims_of_a_folder(tmp_path: Path) -> None:
+def test_claims_of_a_folder(tmp_path) -> None:
     """By `dipapprox test` and by pytest, which collects them beside what it finds itself."""
     (tmp_path / ".hidden").mkdir()
     for name, text in {"gates.py": MODULE, **OTHERS}.items():
@@ -107,7 +107,7 @@ def test_claims_of_a_folder(tmp_path: Path) -> None:
     assert "FAILED gates.py::above: DP for all eps at budget = 1/2" in done.stdout
 
 
-def test_the_action_runs_what_its_inputs_say(program: Path, tmp_path: Path) -> None:
+def test_the_action_runs_what_its_inputs_say(program, tmp_path) -> None:
     action = yaml.safe_load((ROOT / "action.yml").read_text())
     step = action["runs"]["steps"][-1]
     assert set(step["env"].values()) == {
@@ -133,7 +133,7 @@ def test_the_action_runs_what_its_inputs_say(program: Path, tmp_path: Path) -> N
     assert done.stdout.splitlines() == words
 
 
-def test_the_hook_runs_a_command_that_there_is(program: Path) -> None:
+def test_the_hook_runs_a_command_that_there_is(program) -> None:
     (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
     name, *words = hook["entry"].split()
     assert name == "dipapprox"

@@ -64,7 +64,7 @@ class TestVerify:
             assert delta.lower > Fraction("0.0239")
 
     @cases("delta, statuses", ("0.499999", {1}), ("1/2", {0, 3}), ("0.500001", {0}))
-    def test_critical_delta(self, delta: str, statuses: set[int]) -> None:
+    def test_critical_delta(self, delta, statuses) -> None:
         status, fields = run_json(
             "verify", "coin.dpg", "--eps", "1", "--eps-prv", "0", "--delta", delta
         )
@@ -83,7 +83,7 @@ class TestVerify:
         ("svt.dpg --pairs single", {"pairs": 2, "eps_prv": "1"}),
         ("svt.dpg -p N=3 --pairs single", {"params": {"N": "3"}, "outputs": 4}),
     )
-    def test_what_is_asked(self, words: str, wanted: dict[str, object]) -> None:
+    def test_what_is_asked(self, words, wanted) -> None:
         Path("pairs.json").write_text("[[[-1, 0], [0, -1]]]")
         status, fields = run_json("verify", *words.split(), "--eps", "1", "--delta", "0.9")
         assert (status, {name: fields[name] for name in wanted}) == (0, wanted)
@@ -93,14 +93,14 @@ class TestVerify:
         (("--max-states", "1"), "path limit"),
         (("--max-memory", "1"), "memory limit"),
     )
-    def test_a_limit_is_unknown(self, words: tuple[str, str], reason: str) -> None:
+    def test_a_limit_is_unknown(self, words, reason) -> None:
         asked = ("verify", "svt.dpg", "--eps", "1", "--delta", "0.5", *words)
         status, fields = run_json(*asked)
         assert (status, fields["verdict"]) == (3, "Unknown")
         assert reason in fields["reason"]
         assert fields["delta_enclosure"] == ["0", "1"]
 
-    def test_interrupt_reports_what_is_known(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_interrupt_reports_what_is_known(self, monkeypatch) -> None:
         asked: list[Sequence[Input]] = []
         compute = OutputProbabilities.distributions
 
@@ -189,7 +189,7 @@ class TestProbability:
             assert fields["input"] == {"q": [-1, 0]}
             assert {each["output"]["out"] for each in fields["outputs"]} == {"bot", "top"}
 
-    def test_a_limit_is_not_a_result(self, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_a_limit_is_not_a_result(self, capsys) -> None:
         words = ("probability", "svt.dpg", "--eps", "1", "--input", "0,1", "--timeout", "1e-9")
         assert run(*words) == (3, "")
         message = "unknown: time limit: 1e-09 s, before all final states were found\n"
@@ -198,9 +198,7 @@ class TestProbability:
         assert (status, fields["outputs"]) == (3, [])
         assert fields["reason"].startswith("time limit")
 
-    def test_wide_enclosures_are_shown_but_not_a_success(
-        self, capsys: pytest.CaptureFixture[str]
-    ) -> None:
+    def test_wide_enclosures_are_shown_but_not_a_success(self, capsys) -> None:
         Path("wide.dpg").write_text(
             "output out in {0, 1}\nx <- Gauss(0, 1e300)\ny <- Lap(0, 1e-300)\n"
             "if x > y then out <- 1 else out <- 0 end\n",
@@ -213,7 +211,7 @@ class TestProbability:
         assert capsys.readouterr().err == f"unknown: {reason}\n"
         assert run("probability", "wide.dpg", "--eps", "1")[1]
 
-    def test_interrupted_with_what_is_known(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_interrupted_with_what_is_known(self, monkeypatch) -> None:
         def interrupted(*_: object) -> None:
             raise KeyboardInterrupt
 
@@ -236,21 +234,19 @@ def test_unknown_with_what_remains() -> None:
 
 
 @pytest.mark.parametrize("text", ["1", "-1", "1e-6", "2E+3", "1/10", ".5", "x", "nan", "-0.1"])
-def test_numbers_are_no_formulas(text: str) -> None:
+def test_numbers_are_no_formulas(text) -> None:
     assert not is_formula(text)
 
 
 @pytest.mark.parametrize("text", ["eps", "1+1", "2*3", "1e-6-1", "(1)", "log(2)", "-eps", "2^2"])
-def test_formulas_are_no_numbers(text: str) -> None:
+def test_formulas_are_no_numbers(text) -> None:
     assert is_formula(text)
 
 
 # --- what is wrong --------------------------------------------------------------------------------
 
 
-def test_a_bug_is_not_a_traceback(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_bug_is_not_a_traceback(monkeypatch, capsys) -> None:
     def broken(*_: object) -> None:
         raise ZeroDivisionError("oops")
 
@@ -259,7 +255,7 @@ def test_a_bug_is_not_a_traceback(
     assert "internal error: ZeroDivisionError: oops (a bug" in capsys.readouterr().err
 
 
-def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+def test_version(capsys) -> None:
     assert app.main(["--version"]) == 0
     assert capsys.readouterr().out.startswith("dipapprox ")
 
@@ -271,7 +267,7 @@ def test_negative_values_are_joined_to_their_flags() -> None:
     assert join_negative_values(["--input=-1", "-1"]) == ["--input=-1", "-1"]
 
 
-def test_a_closed_pipe_keeps_the_verdict(files: Path) -> None:
+def test_a_closed_pipe_keeps_the_verdict(files) -> None:
     """`dipapprox … | head -0`: no message, and the status still tells the verdict."""
     read, written = os.pipe()
     os.close(read)
@@ -290,9 +286,7 @@ def test_a_closed_pipe_keeps_the_verdict(files: Path) -> None:
 
 
 @pytest.mark.parametrize("words", [(), ("--json",)])
-def test_a_claim_about_no_pairs_is_said_to_be_vacuous(
-    files: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
-) -> None:
+def test_a_claim_about_no_pairs_is_said_to_be_vacuous(files, capsys, words) -> None:
     text = "input q in {0, 3}\noutput out in {0, 3}\nadjacent linf 1\nout <- q\n"
     (files / "apart.dpg").write_text(text)
     status, out = run("verify", "apart.dpg", "--eps", "1", "--delta", "0", *words)
@@ -302,7 +296,7 @@ def test_a_claim_about_no_pairs_is_said_to_be_vacuous(
 
 
 @cases("text", "\ufeff[[[0, 0], [0, 1]]]", '[[["0", 0], [0, "1/1"]]]', "[" * 100_000)
-def test_pair_files(files: Path, capsys: pytest.CaptureFixture[str], text: str) -> None:
+def test_pair_files(files, capsys, text) -> None:
     (files / "pairs.json").write_text(text, encoding="utf-8")
     words = ("verify", "svt.dpg", "--eps", "1", "--delta", "1/2", "--pairs", "pairs.json")
     deep = len(text) > 1000
@@ -319,9 +313,7 @@ def certify(path: Path, *words: str) -> int:
     return main(["verify", SVT, "--eps", "1/2", *words, "--certificate", str(path)])
 
 
-def test_where_the_kernel_has_no_rule_the_verdict_stands(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_where_the_kernel_has_no_rule_the_verdict_stands(tmp_path, capsys) -> None:
     path = tmp_path / "certificate.json"
     words = ["--eps", "1/2..1", "--eps-prv", "eps^2", "--delta", "1/5", "--certificate", str(path)]
     assert main(["verify", SVT, *words]) == 0
@@ -334,9 +326,7 @@ def test_where_the_kernel_has_no_rule_the_verdict_stands(
     assert main(["verify", SVT, *words, "--proved"]) == 3
 
 
-def test_a_limit_ends_the_proof_and_not_the_answer(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_limit_ends_the_proof_and_not_the_answer(tmp_path, capsys, monkeypatch) -> None:
     def stopped(*_: object) -> None:
         raise LimitReached("time limit: 5 s")
 
@@ -352,7 +342,7 @@ def test_a_limit_ends_the_proof_and_not_the_answer(
 FILE = str(Path(__file__).parents[2] / "examples" / "mechanisms.py")
 
 
-def test_they_are_proved_for_all_real_inputs(tmp_path: Path) -> None:
+def test_they_are_proved_for_all_real_inputs(tmp_path) -> None:
     out = tmp_path / "above.json"
     status, shown = run("prove", f"{FILE}:above", "--reals", "--certificate", str(out))
     assert status == 0

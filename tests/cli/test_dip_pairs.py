@@ -42,7 +42,7 @@ def words(folder: Path, file: str) -> list[str]:
     return [str(folder / file), "--pairs", str(folder / "pairs.json")]
 
 
-def test_the_answer_is_that_of_a_program_with_the_domain(folder: Path) -> None:
+def test_the_answer_is_that_of_a_program_with_the_domain(folder) -> None:
     (status, dip), (other, dpg) = (
         run_json("verify", *words(folder, file), *QUESTION) for file in ("svt.dip", "wide.dpg")
     )
@@ -57,7 +57,7 @@ def test_the_answer_is_that_of_a_program_with_the_domain(folder: Path) -> None:
         assert run(command, *words(folder, "svt.dip"), *more)[0] in (0, 1)
 
 
-def test_other_programs_and_other_pairs_keep_the_domain(folder: Path) -> None:
+def test_other_programs_and_other_pairs_keep_the_domain(folder) -> None:
     program = load(folder / "svt.dip", {})
     kept = widening_by_pairs("all", program)
     assert wider_domains(kept, {"q": program.inputs[0].domain}) == {}
@@ -68,13 +68,13 @@ def test_other_programs_and_other_pairs_keep_the_domain(folder: Path) -> None:
     }
 
 
-def test_a_wider_domain_is_kept(folder: Path) -> None:
+def test_a_wider_domain_is_kept(folder) -> None:
     status, fields = run_json("verify", str(folder / "svt.dip"), "--widen", "-1..1", *QUESTION)
     assert status == 1
     assert "-1" in fields["scope"]["inputs"] or "{-1, 0, 1}" in fields["scope"]["text"]
 
 
-def test_certificates_and_sweeps_know_the_pairs(folder: Path) -> None:
+def test_certificates_and_sweeps_know_the_pairs(folder) -> None:
     written = folder / "certificate.json"
     status, _ = run("verify", *words(folder, "svt.dip"), *QUESTION, "--certificate", str(written))
     assert status == 1

@@ -56,7 +56,7 @@ _LAWS_OF_TWO = {
 
 @pytest.mark.usefixtures("files")
 @pytest.mark.parametrize("case", part([*_LAWS_OF_TWO], 3))
-def test_two_samples_used_only_together_are_a_sum(case: str) -> None:
+def test_two_samples_used_only_together_are_a_sum(case) -> None:
     """In one guard, in a band of two guards, and in what is published."""
     first, sign, second = case.split()
     head = "input q in {0, 1}\noutput out in {0, 1}\nadjacent all\n"
@@ -78,7 +78,7 @@ def test_two_samples_used_only_together_are_a_sum(case: str) -> None:
 
 @pytest.mark.parametrize("text", [SVT, SIGNED])
 @pytest.mark.parametrize("strategy", list(Strategy))
-def test_shown_integrals_have_one_value(text: str, strategy: Strategy) -> None:
+def test_shown_integrals_have_one_value(text, strategy) -> None:
     limits = Limits()
     program = elaborate(parse(text, "program"), {}, "program")
     states = execute(program, merge=False, limits=limits)
@@ -102,13 +102,7 @@ def test_shown_integrals_have_one_value(text: str, strategy: Strategy) -> None:
     ("error", "status", "reason"),
     [(LimitReached("time limit: 1 s"), 3, "time limit: 1 s"), (KeyboardInterrupt(), 130, "interr")],
 )
-def test_stopped_explanations_are_whole(
-    error: BaseException,
-    status: int,
-    reason: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_stopped_explanations_are_whole(error, status, reason, monkeypatch, capsys) -> None:
     def stop(*_: object) -> None:
         raise error
 
@@ -173,9 +167,7 @@ def changed(json: Any, path: tuple[Any, ...]) -> Any:
         ("dipc/rand1", {}),
     ],
 )
-def test_every_word_and_number_of_a_machine_is_in_its_text(
-    name: str, parameters: dict[str, int]
-) -> None:
+def test_every_word_and_number_of_a_machine_is_in_its_text(name, parameters) -> None:
     given = {each: Fraction(value) for each, value in parameters.items()}
     machine: Any = machine_json(load(PROGRAMS / f"{name}.dpg", given))
     text, seen = machine_text(machine), 0
@@ -190,7 +182,7 @@ def test_every_word_and_number_of_a_machine_is_in_its_text(
 
 
 @pytest.mark.parametrize("path", sorted(PROGRAMS.glob("streams/*.dpg")), ids=lambda p: p.stem)
-def test_machines_with_rounds(path: Path) -> None:
+def test_machines_with_rounds(path) -> None:
     source = read_source(path, {})
     program = elaborate(source.program, {}, source.name, irrational=True)
     machine: Any = rounds_json(program)

@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 from io import BytesIO, TextIOWrapper
-from pathlib import Path
 
 import pytest
 
@@ -16,9 +15,7 @@ from tests.cli.running import run, run_json
 CLAIM = ("--eps", "1/2", "--delta", "0.01")
 
 
-def test_a_program_that_comes_along_is_found_by_its_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_program_that_comes_along_is_found_by_its_name(tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert run("explain", "dipc/svt1")[0] == 0
     assert run("show", "svt_gauss")[1].startswith("# SVT-Gauss")
@@ -26,7 +23,7 @@ def test_a_program_that_comes_along_is_found_by_its_name(
     assert run("show", "svt_gauss")[1].startswith("output out")
 
 
-def test_a_minus_is_standard_input(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_minus_is_standard_input(monkeypatch, tmp_path) -> None:
     text = (load.BUNDLED / "svt_gauss.dpg").read_bytes()
     load._standard_input.cache_clear()
     monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO(text)))
@@ -36,16 +33,14 @@ def test_a_minus_is_standard_input(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     load._standard_input.cache_clear()
 
 
-def test_what_is_closed_is_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_closed_is_not_written(monkeypatch) -> None:
     for name in ("stdout", "stderr"):
         monkeypatch.setattr(sys, name, None)
     assert app.main(["verify", "svt_gauss", *CLAIM]) == 0
     assert app.main(["verify", "nothing.dpg", *CLAIM]) == 2
 
 
-def test_an_interval_in_brackets_is_told_how_it_is_written(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_interval_in_brackets_is_told_how_it_is_written(monkeypatch, capsys) -> None:
     load._standard_input.cache_clear()
     monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO(b"input q in [0, 1]\n")))
     assert run("show", "-")[0] == 2
@@ -55,7 +50,7 @@ def test_an_interval_in_brackets_is_told_how_it_is_written(
     load._standard_input.cache_clear()
 
 
-def test_what_is_not_used_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_not_used_is_said(tmp_path, capsys) -> None:
     file = tmp_path / "slip.dpg"
     file.write_text(
         "param T = 3\ninput q in {0, 1}\noutput out in {0, 1, 2}\nadjacent linf 1\n"
@@ -70,7 +65,7 @@ def test_what_is_not_used_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[
     ]
 
 
-def test_signs_have_words(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_signs_have_words(monkeypatch) -> None:
     plain.register()
     said = "ε_prv ≤ δ … ∞ ☃".encode("ascii", errors=plain.HANDLER).decode()
     assert said == "eps_prv <= delta ... inf ?"
@@ -105,7 +100,7 @@ QUESTIONS = [
 
 
 @pytest.mark.parametrize("words", QUESTIONS, ids=" ".join)
-def test_every_panel_says_what_it_is_about(words: tuple[str, ...]) -> None:
+def test_every_panel_says_what_it_is_about(words) -> None:
     command, *asked = words
     _, text = run(command, "svt.dpg", *asked)
     assert SCOPE in text
@@ -115,7 +110,7 @@ def test_every_panel_says_what_it_is_about(words: tuple[str, ...]) -> None:
     assert SCOPE not in text
 
 
-def test_pairs_of_a_file_are_ordered(files: Path) -> None:
+def test_pairs_of_a_file_are_ordered(files) -> None:
     (files / "pairs.json").write_text("[[[0,0],[0,1]], [[0,0],[1,0]], [[0,1],[1,0]]]")
     _, text = run("verify", "svt.dpg", "--eps", "1/2", "--delta", "0.01", "--pairs", "pairs.json")
     assert "svt: the claim holds for the 3 listed pairs (ordered)" in text
@@ -131,7 +126,7 @@ def test_pairs_of_a_file_are_ordered(files: Path) -> None:
         ("--budget 1/100", "1 ordered pair, 3 outputs, by enclosures at ε = 1"),
     ],
 )
-def test_decisions_by_enclosures_say_what_was_done(words: str, done: str) -> None:
+def test_decisions_by_enclosures_say_what_was_done(words, done) -> None:
     _, text = run("decide", "svt.dpg", *words.split())
     assert done in text
     assert "inequalit" not in text
@@ -159,9 +154,7 @@ class Bar:
     ("terminal", "patience", "shown"),
     [(True, 0.0, [(1, None), (2, 3), "closed"]), (True, 1e9, []), (False, 0.0, [])],
 )
-def test_a_bar_for_long_runs_on_terminals(
-    terminal: bool, patience: float, shown: list[object], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_bar_for_long_runs_on_terminals(terminal, patience, shown, monkeypatch) -> None:
     found: list[object] = []
     monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
     monkeypatch.setattr(progress, "_PATIENCE", patience)

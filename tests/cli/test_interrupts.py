@@ -85,7 +85,7 @@ def interrupted(moments: str, ignored: bool = False) -> subprocess.CompletedProc
         ("dipapprox.semantics.execution", True),  # hardly started
     ],
 )
-def test_an_interrupt_during_imports_is_one_line(module: str, ignored: bool) -> None:
+def test_an_interrupt_during_imports_is_one_line(module, ignored) -> None:
     done = interrupted(_DURING_IMPORTS.replace("MODULE", repr(module)), ignored)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted\n")
 
@@ -196,7 +196,7 @@ def test_other_threads_are_left_alone() -> None:
     assert seen == [before]
 
 
-def test_a_verdict_is_unknown_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_verdict_is_unknown_with_the_reason(monkeypatch) -> None:
     monkeypatch.setattr(subjects, "execute", busy)
     words = ("verify", PROGRAM, "--eps", "1", "--delta", "0", "--timeout", "0.5")
     status, fields = run_json(*words)
@@ -209,17 +209,13 @@ def test_a_verdict_is_unknown_with_the_reason(monkeypatch: pytest.MonkeyPatch) -
     "command",
     ["verify", "probability", "profile", "calibrate", "decide", "prove", "explain", "check"],
 )
-def test_every_command_that_computes_has_a_time_limit(
-    command: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_every_command_that_computes_has_a_time_limit(command, capsys) -> None:
     with pytest.raises(SystemExit):
         app.build_parser([command]).parse_args([command, "--help"])
     assert "--timeout SECONDS" in capsys.readouterr().out
 
 
-def test_reading_a_program_is_watched(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_reading_a_program_is_watched(monkeypatch, capsys) -> None:
     monkeypatch.setattr("dipapprox.cli.asking.read_source", busy)
     status, out = run("explain", PROGRAM, "--timeout", "0.5")
     assert (status, out) == (3, "")

@@ -14,7 +14,7 @@ from tests.cli.running import enclosure, run, run_json
 PROFILE = ("profile", "svt.dpg", "--eps", "1/2")
 
 
-def test_csv(files: Path) -> None:
+def test_csv(files) -> None:
     status, text = run(*PROFILE, "--curve", "0:0.2:5", "--csv")
     assert status == 0
     rows = list(csv.DictReader(StringIO(text)))
@@ -29,7 +29,7 @@ def test_csv(files: Path) -> None:
     assert run(*PROFILE, "--renyi", "2", "--csv")[1].count("\n") == 2
 
 
-def test_reports(files: Path) -> None:
+def test_reports(files) -> None:
     assert "least ε_prv for δ = 1/100" in run(*PROFILE, "--delta", "0.01")[1]
     assert "0.0239073584" in run(*PROFILE, "--eps-prv", "0.1")[1]
     assert "zCDP" in run(*PROFILE, "--renyi", "2")[1]
@@ -40,16 +40,14 @@ def test_reports(files: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["curve.svg", "curve.png"])
-def test_pictures(files: Path, name: str) -> None:
+def test_pictures(files, name) -> None:
     assert run(*PROFILE, "--curve", "0:0.3:4", "--plot", name)[0] == 0
     content = (files / name).read_bytes()
     assert content.startswith(b"\x89PNG" if name.endswith("png") else b"<svg")
     assert len(content) > 3_000
 
 
-def test_pictures_without_matplotlib(
-    files: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_pictures_without_matplotlib(files, monkeypatch, capsys) -> None:
     def missing(name: str) -> None:
         raise ImportError(name)
 
@@ -64,7 +62,7 @@ def test_pictures_without_matplotlib(
     assert "dipapprox[plots]" in error
 
 
-def test_limits(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_limits(files, capsys) -> None:
     assert run(*PROFILE, "--delta", "0", "--timeout", "1e-9") == (3, "")
     assert "time limit" in capsys.readouterr().err
     # Eight bits do not give the width asked for: an answer, with its reason.
@@ -95,6 +93,6 @@ def specs(files: Path) -> Path:
     return files
 
 
-def test_a_picture(specs: Path) -> None:
+def test_a_picture(specs) -> None:
     assert run("compose", "noise.toml", "--curve", "0:2:5", "--plot", "x.svg")[0] == 0
     assert (specs / "x.svg").read_bytes().startswith(b"<svg")

@@ -35,7 +35,7 @@ RANGE = str(BUNDLED / "automata" / "range.dipa")
     ((LEAKY,), 1),
     ((SVT, "--timeout", "1e-9"), 3),
 )
-def test_exit_statuses(words: tuple[str, ...], status: int) -> None:
+def test_exit_statuses(words, status) -> None:
     found, fields = run_json("prove", *words)
     assert found == status
     assert fields["verdict"] == {0: "DP", 1: "Not_DP", 3: "Unknown"}[status]
@@ -47,7 +47,7 @@ def test_people_see_the_run_behind_a_budget() -> None:
     assert "leaking pair (LP)" in text and "8 rounds of the structure" in text
 
 
-def test_a_drawing_has_the_evidence_in_red(tmp_path: Path) -> None:
+def test_a_drawing_has_the_evidence_in_red(tmp_path) -> None:
     out = tmp_path / "drawn.dot"
     assert run("prove", LEAKY, "--draw", str(out))[0] == 1
     text = out.read_text(encoding="utf-8")
@@ -58,16 +58,14 @@ def test_a_drawing_has_the_evidence_in_red(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [out]
 
 
-def test_unseen_stops_are_told_in_every_form(capsys: pytest.CaptureFixture[str]) -> None:
+def test_unseen_stops_are_told_in_every_form(capsys) -> None:
     run_json("prove", RANGE)
     assert "it may stop in q2 is taken as unseen" in capsys.readouterr().err
     run_json("prove", RANGE, "--stops", "visible")
     assert capsys.readouterr().err == ""
 
 
-def test_what_has_no_certificate_says_so(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_has_no_certificate_says_so(tmp_path, capsys) -> None:
     file = tmp_path / "out.json"
     assert run("prove", SILENT, "--certificate", str(file))[0] == 3
     assert "no certificate: the answer is Unknown" in capsys.readouterr().err
@@ -95,7 +93,7 @@ PROGRAM = str(BUNDLED / "svt_laplace.dpg")
 LAPLACE = text_of("asked/laplace-1")
 
 
-def test_bounds_of_inputs_bound_what_is_lost(tmp_path: Path) -> None:
+def test_bounds_of_inputs_bound_what_is_lost(tmp_path) -> None:
     file = tmp_path / "laplace.dpg"
     file.write_text(LAPLACE, encoding="utf-8")
     fields = run_json("prove", str(file))[1]
@@ -109,7 +107,7 @@ def test_bounds_of_inputs_bound_what_is_lost(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("rule", ["all", "l0 1"])
-def test_bounds_bound_what_may_change(rule: str) -> None:
+def test_bounds_bound_what_may_change(rule) -> None:
     program = dipapprox.parse(LAPLACE.replace("linf 1", rule))
     proof = dipapprox.prove(program)
     assert str(proof.upper) == "1/2"
@@ -135,13 +133,13 @@ LEAKY_PROGRAM = str(BUNDLED / "svt_laplace_leaky_6.dpg")
     ((SPARSE,), 0),
     ((SPARSE, "--timeout", "1e-9"), 3),
 )
-def test_any_number_of_rounds(words: tuple[str, ...], status: int) -> None:
+def test_any_number_of_rounds(words, status) -> None:
     found, fields = run_json("prove", *words)
     assert found == status
     check_schema("prove", fields)
 
 
-def test_people_see_a_structure_in_the_words_of_the_program(tmp_path: Path) -> None:
+def test_people_see_a_structure_in_the_words_of_the_program(tmp_path) -> None:
     out = tmp_path / "drawn.dot"
     text = " ".join(run("prove", LEAKY_PROGRAM, "--for-all", "N", "--draw", str(out))[1].split())
     for part in ("no D makes it (D ε, 0)-DP for every N", "line 19 (r < rT)", "again and again",
@@ -161,7 +159,7 @@ SVT1 = str(DIPC / "svt1.dpg")
 SVT4 = str(DIPC / "svt4.dpg")
 
 
-def test_unknown_has_a_named_reason(files: Path) -> None:
+def test_unknown_has_a_named_reason(files) -> None:
     status, fields = run_json("decide", "svt.dpg", "-p", "N=1", "--budget", "100")
     check_schema("decide", fields)
     assert (status, fields["verdict"], fields["reason"]) == (3, "Unknown", "outside-fragment")
@@ -174,7 +172,7 @@ def test_unknown_has_a_named_reason(files: Path) -> None:
     assert (status, fields["reason"]) == (3, "path-budget")
 
 
-def test_a_gaussian_program_is_refuted_at_one_epsilon(files: Path) -> None:
+def test_a_gaussian_program_is_refuted_at_one_epsilon(files) -> None:
     status, fields = run_json("decide", "svt.dpg", "--budget", "1/10", "--delta", "1/1000")
     check_schema("decide", fields)
     assert (status, fields["verdict"]) == (1, "Not_DP")
@@ -182,7 +180,7 @@ def test_a_gaussian_program_is_refuted_at_one_epsilon(files: Path) -> None:
     assert fields["witness"]["probabilities"][0]["form"] is None
 
 
-def test_an_interrupt_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_is_unknown(monkeypatch) -> None:
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
@@ -192,9 +190,7 @@ def test_an_interrupt_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (status, fields["reason"]) == (130, "interrupted")
 
 
-def test_a_contradiction_gives_no_verdict_and_names_both_methods(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_contradiction_gives_no_verdict_and_names_both_methods(monkeypatch, capsys) -> None:
     """An engine that contradicts the exact forms."""
 
     def lying(states: FinalStates, eps: Fraction, options: Options) -> OutputProbabilities:
@@ -214,7 +210,7 @@ def test_choices_are_checked_on_the_whole_interval() -> None:
     assert run_json("decide", rand2, "--interval", "0..1")[1]["verdict"] == "Not_DP"
 
 
-def test_closed_forms_that_do_not_exist(files: Path) -> None:
+def test_closed_forms_that_do_not_exist(files) -> None:
     status, fields = run_json("explain", "svt.dpg", "--closed-form")
     check_schema("closed_form", fields)
     assert (status, fields["closed_forms"]) == (3, [])
@@ -239,7 +235,7 @@ def _end(lower: str, upper: str) -> Enclosure:
     (_end("1e-11", "9e-10"), "[1e-11, 9e-10]"),
     (_end("2/3", "2/3"), "2/3"),
 )
-def test_only_digits_that_are_certain(end: Enclosure, text: str) -> None:
+def test_only_digits_that_are_certain(end, text) -> None:
     assert ranges_text((NegativeRange(ZERO, end),)) == f"0 < ε < {text}"
     assert ranges_text((NegativeRange(end, None),)) == f"ε > {text}"
 

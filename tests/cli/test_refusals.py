@@ -8,8 +8,6 @@ import shlex
 import shutil
 from pathlib import Path
 
-import pytest
-
 from dipapprox.cli import app
 from tests.cases import cases
 from tests.golden_text import check_answers
@@ -36,9 +34,7 @@ _SECONDS = re.compile(r"< 1 ms|\d[\d.]*(?:e-\d+)? s\b *")
 
 
 @cases("kind", "shown", "refused_commands", "refused_questions", "refused_proofs", "refused_sweeps")
-def test_what_is_said_is_what_was_said(
-    kind: str, files: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_said_is_what_was_said(kind, files, capsys, monkeypatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     for copied in COPIED:
         shutil.copy(copied, files)

@@ -81,7 +81,7 @@ def said(path: Path) -> tuple[Balanced, str]:
     return found, "".join(found.words)
 
 
-def test_a_violated_claim(tmp_path: Path) -> None:
+def test_a_violated_claim(tmp_path) -> None:
     out, certificate = tmp_path / "svt.html", tmp_path / "svt.json"
     words = ("--delta", "1/100", "--report", str(out), "--certificate", str(certificate))
     assert run("verify", *SVT, *words)[0] == 1
@@ -99,9 +99,7 @@ def test_a_violated_claim(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("eps_prv", "delta"), [("1/10", "1/100"), ("1/100", "0"), ("3", "1/100")])
-def test_the_profile_goes_beyond_the_claim_and_where_it_meets_its_delta(
-    eps_prv: str, delta: str
-) -> None:
+def test_the_profile_goes_beyond_the_claim_and_where_it_meets_its_delta(eps_prv, delta) -> None:
     program = dipapprox.parse(Path("svt_gauss"))
     verdict = dipapprox.verify(program, eps="1/2", eps_prv=eps_prv, delta=delta)
     assert isinstance(verdict, Verdict)
@@ -111,7 +109,7 @@ def test_the_profile_goes_beyond_the_claim_and_where_it_meets_its_delta(
     assert chart.points[-1][0] > Fraction(eps_prv)
 
 
-def test_the_profile_says_why_it_is_above_the_pair_of_a_verdict(tmp_path: Path) -> None:
+def test_the_profile_says_why_it_is_above_the_pair_of_a_verdict(tmp_path) -> None:
     out = tmp_path / "svt.html"
     run("verify", *SVT, "--delta", "1/100", "--report", str(out))
     words_of = said(out)[1]
@@ -139,7 +137,7 @@ def test_numbers_in_tables_stay_whole_on_a_telephone() -> None:
     assert not any("anywhere" in body or "break-all" in body for body in cells)
 
 
-def test_a_report_is_never_overwritten(tmp_path: Path) -> None:
+def test_a_report_is_never_overwritten(tmp_path) -> None:
     out = tmp_path / "there.html"
     out.write_text("mine")
     status, text = run("verify", *SVT, "--delta", "1/100", "--report", str(out))
@@ -160,9 +158,7 @@ def test_a_report_is_never_overwritten(tmp_path: Path) -> None:
     (("test", "{svt_gauss}"), "hold"),
     (("compose", "{svt_gauss}", "--eps", "1/2", "--times", "2", "--curve", "0:1:3"), "2 × "),
 )
-def test_every_judging_command_has_one(
-    command: tuple[str, ...], shown: str, tmp_path: Path
-) -> None:
+def test_every_judging_command_has_one(command, shown, tmp_path) -> None:
     program = Path(__file__).parent.parent.parent / "programs" / "svt_gauss.dpg"
     words = [str(program) if word == "{svt_gauss}" else word for word in command]
     run(*words, "--report", str(tmp_path / "page.html"))
@@ -172,7 +168,7 @@ def test_every_judging_command_has_one(
     assert ("figure" in found.count) == (command[0] not in ("prove", "test"))
 
 
-def test_a_check_shows_the_program_of_the_certificate(tmp_path: Path) -> None:
+def test_a_check_shows_the_program_of_the_certificate(tmp_path) -> None:
     certificate, out = tmp_path / "svt.json", tmp_path / "page.html"
     run("verify", *SVT, "--delta", "1/2", "--certificate", str(certificate))
     assert run("check", str(certificate), "--report", str(out))[0] == 0
@@ -203,7 +199,7 @@ const paper = getComputedStyle(document.body).backgroundColor;
 return [top.scrollWidth - top.clientWidth, cut, paper]; }"""
 
 
-def test_a_browser_shows_pages_on_a_telephone_in_the_dark_and_on_paper(tmp_path: Path) -> None:
+def test_a_browser_shows_pages_on_a_telephone_in_the_dark_and_on_paper(tmp_path) -> None:
     playwright = pytest.importorskip("playwright.sync_api")
     real = tmp_path / "real.dpg"
     real.write_text(
@@ -242,7 +238,7 @@ def test_names_are_no_markup() -> None:
     assert "".join(parsed(text).words).count(wrong) >= 12
 
 
-def test_pages_are_the_same_each_time(tmp_path: Path) -> None:
+def test_pages_are_the_same_each_time(tmp_path) -> None:
     texts = []
     for name in ("one.html", "two.html"):
         run("verify", *SVT, "--delta", "1/10", "--report", str(tmp_path / name))
@@ -252,7 +248,7 @@ def test_pages_are_the_same_each_time(tmp_path: Path) -> None:
 
 
 def test_the_text_that_was_answered_is_shown_whatever_the_file_is_later(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path, monkeypatch
 ) -> None:
     program, out = tmp_path / "svt.dpg", tmp_path / "page.html"
     text = text_of("svt_gauss")
@@ -310,9 +306,7 @@ def grid(across: int, down: int) -> Iterator[FinishedCase]:
     (30, 30, "answer"),
     (4, 100, "answer"),
 )
-def test_a_matrix_is_turned_or_listed_where_it_does_not_fit(
-    across: int, down: int, head: str
-) -> None:
+def test_a_matrix_is_turned_or_listed_where_it_does_not_fit(across, down, head) -> None:
     console = Console(width=80, color_system=None)
     with console.capture() as capture:
         console.print(*summary_report(groups_of(grid(across, down)), console.width))
@@ -322,7 +316,7 @@ def test_a_matrix_is_turned_or_listed_where_it_does_not_fit(
     assert f"{across * down} cases: {across * down} DP" in text
 
 
-def test_answers_of_sweeps_say_what_they_are_about(tmp_path: Path) -> None:
+def test_answers_of_sweeps_say_what_they_are_about(tmp_path) -> None:
     (tmp_path / "p.dpg").write_text(
         "param N = 1\ninput q[N] in {0, 1}\noutput o in {0, 1, 2}\nadjacent l0 1\n"
         "x <- Lap(q[N], 1 / eps)\no <- disc(x; 0 < 1 < 2)\n"

@@ -29,9 +29,7 @@ def test_examples_lists_every_program() -> None:
         assert path.stem in text
 
 
-def test_an_example_is_printed_and_copied(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_example_is_printed_and_copied(tmp_path, capsys) -> None:
     text = text_of("svt_gauss")
     assert run("examples", "svt_gauss") == (0, text)
     assert run("examples", "svt_gauss", "--copy", str(tmp_path))[0] == 0
@@ -43,9 +41,7 @@ def test_an_example_is_printed_and_copied(
 @pytest.mark.parametrize(
     "template", sorted(p for p in TEMPLATES.iterdir() if p.is_file()), ids=lambda path: path.stem
 )
-def test_templates_have_claims_that_hold(
-    template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_templates_have_claims_that_hold(template, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     name = f"mine{template.suffix}"
     status, text = run("new", "mine", "--template", template.stem)
@@ -68,9 +64,7 @@ def test_the_words_to_complete_are_those_of_the_commands() -> None:
         assert run("completion", shell) == (0, script(parser, shell))
 
 
-def test_a_command_without_words_is_told_how_to_get_them(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_command_without_words_is_told_how_to_get_them(monkeypatch, capsys) -> None:
     monkeypatch.setitem(COMMANDS, "brew", "make tea")
     assert main(["completion", "bash"]) == 3
     found = capsys.readouterr()
@@ -94,7 +88,7 @@ def test_completion_scripts_know_commands_flags_programs_and_tables() -> None:
         assert "dipaut-1" in text
 
 
-def test_bash_completes(tmp_path: Path) -> None:
+def test_bash_completes(tmp_path) -> None:
     script = tmp_path / "script"
     script.write_text(run("completion", "bash")[1])
     (tmp_path / "svt_mine.dpg").write_text("")
@@ -126,7 +120,7 @@ def test_bash_completes(tmp_path: Path) -> None:
     "verify a.dpg --certificate mi",
     "examples svt_gauss --copy mi",
 )
-def test_bash_completes_files(words: str, tmp_path: Path) -> None:
+def test_bash_completes_files(words, tmp_path) -> None:
     (tmp_path / "script").write_text(run("completion", "bash")[1])
     (tmp_path / "mine").mkdir()
     asked = (
@@ -173,9 +167,7 @@ def shown(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
 
 
 @pytest.mark.parametrize("command", ["", *COMMANDS])
-def test_help_is_a_manual_page(
-    command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_help_is_a_manual_page(command, capsys, monkeypatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     text = shown(command.split(), capsys)
     assert "\nexamples:\n  dipapprox " in text and f"\n  dipapprox {command}" in text
@@ -189,12 +181,7 @@ def test_help_is_a_manual_page(
 
 
 @pytest.mark.parametrize("command", ["", *COMMANDS])
-def test_examples_of_the_help_work(
-    command: str,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-) -> None:
+def test_examples_of_the_help_work(command, capsys, monkeypatch, tmp_path) -> None:
     found = EXAMPLE.findall(shown(command.split(), capsys))
     assert len(found) >= 2
     examples = [each for example in found for each in example.split(" && ")]

@@ -1,11 +1,9 @@
 """Certified intervals, groups and adaptive runs: closed forms, exact sums, other accountants."""
 
-from collections.abc import Callable
 from fractions import Fraction
 from functools import cache, reduce
 from itertools import product
 from math import comb, prod
-from typing import Any
 
 import pytest
 from dp_accounting.pld import privacy_loss_distribution
@@ -65,7 +63,7 @@ def holds(answer: CompositionAnswer, true: float, width: float, slack: float = 1
 
 
 @pytest.mark.parametrize(("times", "sigma"), [(1, "1"), (10, "3"), (1000, "20"), (10**6, "2000")])
-def test_gaussians_add_up_to_one(times: int, sigma: str) -> None:
+def test_gaussians_add_up_to_one(times, sigma) -> None:
     """T releases are one of sensitivity √T / sigma."""
     shift = times**0.5 / float(sigma)
     true = optimize.brentq(lambda e: gaussian(shift, e) - 1e-5, 0, 50, xtol=1e-13)
@@ -91,9 +89,7 @@ def test_gaussians_add_up_to_one(times: int, sigma: str) -> None:
     (Laplace(F(1), F(5)), 30, privacy_loss_distribution.from_laplace_mechanism, 5.0, 1.0),
     ids=["sampled Gaussian", "sampled Laplace", "Laplace"],
 )
-def test_another_accountant_is_above(
-    mechanism: Mechanism, times: int, make: Callable[..., Any], scale: float, rate: float
-) -> None:
+def test_another_accountant_is_above(mechanism, times, make, scale, rate) -> None:
     """Its pessimistic value lies in or above the interval, its optimistic one below."""
     found = []
     for pessimistic in (True, False):
@@ -230,9 +226,7 @@ def test_limits_are_not_all_that_keeps_intervals_wide() -> None:
     (Gaussian(F(1), F(10)), 100, 4.36717706736243, 4.387181733168901),
     (Laplace(F(1), F(10)), 100, 4.208761700886393, 4.2287660795250215),
 )
-def test_intervals_lie_between_bounds_of_another(
-    mechanism: Mechanism, times: int, low: float, high: float
-) -> None:
+def test_intervals_lie_between_bounds_of_another(mechanism, times, low, high) -> None:
     """Of prv_accountant 0.2 (Gopi, Lee, Wutschitz, 2021), whose ends are sound up to rounding:
 
     PRVAccountant(prvs=[mechanism], max_self_compositions=[times], eps_error=0.01,
@@ -254,7 +248,7 @@ PAIRS = [
 
 @pytest.mark.parametrize("pair", PAIRS)
 @pytest.mark.parametrize("times", [1, 2, 5])
-def test_a_group_is_the_product(pair: list[tuple[F, F]], times: int) -> None:
+def test_a_group_is_the_product(pair, times) -> None:
     with precision(128):
         found = Outcomes([(to_ball(p), to_ball(q)) for p, q in pair]).power(times).profile()
         for alpha in (F(1, 7), F(1), F(5, 4), F(3), F(40)):
@@ -277,7 +271,7 @@ def test_what_is_not_told_apart_counts() -> None:
 
 
 @given(st.integers(0, 20), st.integers(1, 10**6))
-def test_groups_are_all_runs_and_not_too_large(count: int, times: int) -> None:
+def test_groups_are_all_runs_and_not_too_large(count, times) -> None:
     outcomes = Outcomes([(arb(1), arb(1))] * count)
     sizes = group_sizes(outcomes, times)
     assert count > 1 or sizes == [(times, 1)]
@@ -288,7 +282,7 @@ def test_groups_are_all_runs_and_not_too_large(count: int, times: int) -> None:
 
 @pytest.mark.parametrize("bits", [1, 2, 4])
 @pytest.mark.parametrize(("shift", "square"), [(1, F(1, 2)), (2, F(7, 3))])
-def test_few_integers_have_masses_that_hold_the_true_ones(shift: int, square: F, bits: int) -> None:
+def test_few_integers_have_masses_that_hold_the_true_ones(shift, square, bits) -> None:
     """What is left out, on both sides, is at most what is missing, and in every mass."""
     with precision(128):
         found = outcomes_of(DiscreteGaussian(shift, variance=square), bits)
@@ -345,7 +339,7 @@ def encloses(stages: list[Stage], runs: tuple[tuple[Pair, ...], ...]) -> None:
 
 @pytest.mark.parametrize("times", [1, 2, 5])
 @cases("pairs", (LEFT,), (LEFT, RIGHT), (LEFT, RIGHT, LOST, tuple((q, p) for p, q in LEFT)))
-def test_the_interval_holds_the_best_strategy(pairs: tuple[Pair, ...], times: int) -> None:
+def test_the_interval_holds_the_best_strategy(pairs, times) -> None:
     with precision(128):
         encloses([stage(pairs, times)], (pairs,) * times)
 

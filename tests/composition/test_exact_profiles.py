@@ -62,7 +62,7 @@ def noise(width: int, scale: Fraction | int, times: int) -> tuple[Mechanism, int
 
 
 @given(st.integers(1, 4), st.fractions(0, 3, max_denominator=9))
-def test_both_directions_against_all_outcomes(times: int, budget: Fraction) -> None:
+def test_both_directions_against_all_outcomes(times, budget) -> None:
     profile = exact_profile(runs((WITH_ZERO, times)), Limits())
     assert profile.pieces() is None
     plain = [(p.lower, q.lower) for p, q in WITH_ZERO.masses]
@@ -113,7 +113,7 @@ def exact_delta(own: Composition, factor: Fraction) -> Fraction:
 
 
 @pytest.mark.parametrize("times", [1, 4, 60])
-def test_randomised_response(times: int) -> None:
+def test_randomised_response(times) -> None:
     own = runs((RandomisedResponse(F(3, 4)), times))
     for factor in (F(1), F(5, 2), F(3) ** (times - 1)):
         true = sum(
@@ -127,7 +127,7 @@ def test_randomised_response(times: int) -> None:
 
 
 @given(st.integers(1, 3), st.integers(1, 3), st.sampled_from([F(1), F(3, 2), F(4)]))
-def test_finite_pairs_against_all_outcomes(one: int, two: int, factor: Fraction) -> None:
+def test_finite_pairs_against_all_outcomes(one, two, factor) -> None:
     """Both directions, subsampling and mixtures of runs, by brute force."""
     rate = F(1, 3)
     own = runs((SKEWED, one), (Subsampled(SKEWED, rate), two))
@@ -165,7 +165,7 @@ def test_pure_losses_add_up() -> None:
 
 
 @pytest.mark.parametrize("delta", [F(1, 10**6), F(1, 50), F(2, 3)])
-def test_least_budgets_are_logarithms(delta: Fraction) -> None:
+def test_least_budgets_are_logarithms(delta) -> None:
     """There the profile is delta, and above it just before; or the budget is 0."""
     for own in (
         runs((RandomisedResponse(F(3, 4)), 12)),
@@ -209,9 +209,7 @@ ENTRIES = st.tuples(
 
 
 @given(st.lists(ENTRIES, min_size=1, max_size=2), st.fractions(0, 4, max_denominator=6))
-def test_all_outcomes_of_noise_of_one_scale_and_of_two(
-    entries: list[tuple[int, Fraction, int]], budget: Fraction
-) -> None:
+def test_all_outcomes_of_noise_of_one_scale_and_of_two(entries, budget) -> None:
     profile = exact_profile(runs(*(noise(*each) for each in entries)), Limits())
     line = profile.line(budget)
     found = line.enclosed(budget, 300)
@@ -223,7 +221,7 @@ def test_all_outcomes_of_noise_of_one_scale_and_of_two(
 
 
 @pytest.mark.parametrize(("width", "times"), [(1, 9), (3, 5), (2, 12)])
-def test_the_certified_interval_has_it(width: int, times: int) -> None:
+def test_the_certified_interval_has_it(width, times) -> None:
     composition = runs(noise(width, 3, times))
     profile = exact_profile(composition, Limits())
     budgets = [F(0), F(4, 3), F(7, 5)]
@@ -253,7 +251,7 @@ def test_what_has_no_exact_profile() -> None:
 
 
 @pytest.mark.parametrize("delta", [F(1, 10**9), F(1, 100), F(2, 5), F(99, 100)])
-def test_least_budgets_lie_where_the_profile_falls(delta: Fraction) -> None:
+def test_least_budgets_lie_where_the_profile_falls(delta) -> None:
     profile = exact_profile(runs(noise(1, 2, 8), noise(2, 3, 2)), Limits())
     least = profile.budget(delta)
     found = least.enclosed(128)
@@ -333,9 +331,7 @@ ORACLES: list[tuple[Mechanism, Callable[[float], float]]] = [
 
 
 @pytest.mark.parametrize(("mechanism", "oracle"), ORACLES, ids=lambda m: type(m).__name__)
-def test_profiles_are_the_hockey_stick(
-    mechanism: Mechanism, oracle: Callable[[float], float]
-) -> None:
+def test_profiles_are_the_hockey_stick(mechanism, oracle) -> None:
     with precision(BITS):
         profile = profile_of(mechanism, BITS)
         for place in PLACES:
@@ -388,7 +384,7 @@ def test_renyi_statements_bound_a_gaussian() -> None:
     (RandomisedResponse(F(3, 4)), F(1, 3), F(1, 4)),
     (RandomisedResponse(F(3, 4)), F(1, 2), F(3, 7)),
 )
-def test_factors_known_roughly_about_a_bend(mechanism: Mechanism, middle: F, radius: F) -> None:
+def test_factors_known_roughly_about_a_bend(mechanism, middle, radius) -> None:
     """What holds for a ball holds for each of its numbers."""
     with precision(BITS):
         profile = profile_of(mechanism, BITS)
@@ -447,7 +443,7 @@ def test_the_pair_the_other_way_round() -> None:
     ),
     (lambda: Atoms(LOPSIDED.masses, adjacency=Adjacency.SUBSTITUTION), "must be symmetric"),
 )
-def test_parameters_are_checked(made: Callable[[], Mechanism], message: str) -> None:
+def test_parameters_are_checked(made, message) -> None:
     with pytest.raises(UserError, match=message):
         made()
 

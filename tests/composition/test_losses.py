@@ -79,7 +79,7 @@ ALPHAS = [F(1), F(2), F(3), F(50), F(3) ** 9]
 
 @pytest.mark.parametrize("times", [1, 2, 3, 10, 37])
 @pytest.mark.parametrize("cut", [F(0), F(1, 2**20)])
-def test_powers_bound_binomial_sums(times: int, cut: Fraction) -> None:
+def test_powers_bound_binomial_sums(times, cut) -> None:
     for bits in (30, 100):
         above, below = (power(response(side, bits), times, cut) for side in BoundSide)
         for alpha in ALPHAS:
@@ -113,9 +113,7 @@ sides = st.sampled_from(BoundSide)
 
 
 @given(masses, infinite, masses, infinite, st.integers(-4, 4), st.integers(0, 30), sides)
-def test_products(
-    one: list[int], p: int, two: list[int], q: int, start: int, cut: int, side: BoundSide
-) -> None:
+def test_products(one, p, two, q, start, cut, side) -> None:
     """Against the double sum, with and without cuts; order does not matter."""
     bits = 6
     first, second = one_run(start, one, p, bits, side), one_run(-1, two, q, bits, side)
@@ -137,7 +135,7 @@ def test_products(
 
 
 @given(masses, infinite, st.integers(-6, 3), sides)
-def test_readings(values: list[int], infinite: int, start: int, side: BoundSide) -> None:
+def test_readings(values, infinite, start, side) -> None:
     """H at rational factors, and the least ε for the δ that H has there."""
     losses = one_row(THREE, start, values, infinite, 6, side)
     budgets = [F(0), F(1, 3), F(11, 10), F(5), F(40)]
@@ -163,7 +161,7 @@ def test_readings(values: list[int], infinite: int, start: int, side: BoundSide)
 
 
 @given(st.lists(st.integers(1, 40), min_size=2, max_size=30), sides)
-def test_sums_of_q_masses_are_rounded_to_the_safe_side(values: list[int], side: BoundSide) -> None:
+def test_sums_of_q_masses_are_rounded_to_the_safe_side(values, side) -> None:
     """At α = 1, where H is rational; a third is no binary fraction, so that all is rounded."""
     losses = one_row(THREE, 1, values, 1, 6, side)
     (found,) = deltas(losses, [F(0)])
@@ -173,7 +171,7 @@ def test_sums_of_q_masses_are_rounded_to_the_safe_side(values: list[int], side: 
 
 
 @pytest.mark.parametrize("bits", [3, 8, 20])
-def test_masses_of_a_profile_are_rounded_to_the_safe_side(bits: int) -> None:
+def test_masses_of_a_profile_are_rounded_to_the_safe_side(bits) -> None:
     step = GridStep(F(1, 4))
     with precision(160):
         profile = profile_of(Gaussian(F(1), F(1)), 160)
@@ -205,7 +203,7 @@ def lines_of(knots: list[Knot]) -> list[tuple[arb, arb]]:
 
 
 @pytest.mark.parametrize("side", BoundSide)
-def test_what_is_read_is_on_the_safe_side_of_many_digits(side: BoundSide) -> None:
+def test_what_is_read_is_on_the_safe_side_of_many_digits(side) -> None:
     """Ends of enclosures are told apart where they are far narrower than the unit."""
     step, up = GridStep(F(1, 3)), side is BoundSide.ABOVE
     losses = one_row(step, 0, [7, 11, 13, 17], 3, 6, side)
@@ -262,9 +260,7 @@ def test_limits_are_kept() -> None:
     sides,
 )
 @examples(3)
-def test_wider_steps_bound_the_same(
-    values: list[int], start: int, times: int, budget: Fraction | None, parts: int, side: BoundSide
-) -> None:
+def test_wider_steps_bound_the_same(values, start, times, budget, parts, side) -> None:
     """Whatever lies on wider steps, and whatever is cut off: against exact products of one grid."""
     step = GridStep(F(1, 16 * parts))
     one = one_run(start, values, 3, 40, side)
@@ -280,7 +276,7 @@ def test_wider_steps_bound_the_same(
 
 
 @pytest.mark.parametrize("side", BoundSide)
-def test_ten_thousand_runs_on_a_fine_grid_are_narrow(side: BoundSide) -> None:
+def test_ten_thousand_runs_on_a_fine_grid_are_narrow(side) -> None:
     """Ten thousand answers of odds 1 to 1.0008 and back: a binomial sum."""
     times, step = 10_000, GridStep(F(1, 50_000))
     chance = 1 / (1 + exp(-1 / 2500))

@@ -44,7 +44,7 @@ def laplace(shift: F | int) -> ShiftedNoise:
 
 @pytest.mark.parametrize("shift", [F(1, 100), F(1, 3), F(1), F(3), F(12)])
 @pytest.mark.parametrize("budget", [F(0), F(1, 7), F(2), F(15)])
-def test_gaussian_divergences_are_those_of_balle_and_wang(shift: F, budget: F) -> None:
+def test_gaussian_divergences_are_those_of_balle_and_wang(shift, budget) -> None:
     found = gaussian(shift).divergence(budget, 60)
     assert found.width < F(1, 2**60)
     assert abs(float(found.lower) - moved_noise.gaussian(float(shift), float(budget))) < 1e-12
@@ -52,7 +52,7 @@ def test_gaussian_divergences_are_those_of_balle_and_wang(shift: F, budget: F) -
 
 @pytest.mark.parametrize("shift", [F(1, 1000), F(1), F(40), F(1000), F(10**6), F(10**9)])
 @pytest.mark.parametrize("delta", [F(1, 2), F(1, 10**6), F(1, 10**60)])
-def test_the_least_budget_has_a_divergence_of_delta(shift: F, delta: F) -> None:
+def test_the_least_budget_has_a_divergence_of_delta(shift, delta) -> None:
     noise = gaussian(shift)
     found = noise.least_budget(delta, 40)
     assert found.width <= F(1, 2**40)
@@ -62,7 +62,7 @@ def test_the_least_budget_has_a_divergence_of_delta(shift: F, delta: F) -> None:
 
 
 @pytest.mark.parametrize("shift", [F(1, 3), F(1), F(50_000)])
-def test_laplace_noise(shift: F) -> None:
+def test_laplace_noise(shift) -> None:
     noise = laplace(shift)
     pure = noise.least_budget(F(0), 40)
     assert pure.lower == pure.upper == shift
@@ -94,7 +94,7 @@ def runs(*given: tuple[str, int]) -> dipapprox.Composed:
     ("0.01", 3, "1e-5", "15737.712", "15737.713"),
     ("622.9508196721311", 2, "4.8e-10", "0.0107", "0.0109"),
 )
-def test_extreme_scales(sigma: str, times: int, delta: str, low: str, high: str) -> None:
+def test_extreme_scales(sigma, times, delta, low, high) -> None:
     composed = runs((sigma, times))
     answer = composed.epsilon(delta)
     found = answer.eps_prv_enclosure
@@ -151,7 +151,7 @@ def _integrated(shifts: Sequence[float], factor: float) -> float:
     (Fraction(2), Fraction(1, 3)),
     (Fraction(1, 2), Fraction(1, 2), Fraction(3, 4)),
 )
-def test_closed_forms_are_the_integrals(shifts: tuple[Fraction, ...], factor: Fraction) -> None:
+def test_closed_forms_are_the_integrals(shifts, factor) -> None:
     found = _found(shifts, factor)
     assert found.width <= Fraction(1, 2**60)
     assert float(found.lower) == pytest.approx(
@@ -161,9 +161,7 @@ def test_closed_forms_are_the_integrals(shifts: tuple[Fraction, ...], factor: Fr
 
 @cases("square, factor", (Fraction(1, 9), Fraction(1, 2)), (Fraction(2), Fraction(3)))
 @pytest.mark.parametrize("shifts", [(), (Fraction(2), Fraction(1, 3))])
-def test_gaussian_noise_beside_it(
-    shifts: tuple[Fraction, ...], square: Fraction, factor: Fraction
-) -> None:
+def test_gaussian_noise_beside_it(shifts, square, factor) -> None:
     """The loss of a shift of Gaussian noise is Gaussian: the others' divergence, integrated."""
     counts = {shift: shifts.count(shift) for shift in map(Fraction, shifts)}
     found = laplace_product(counts, Enclosure.exact(factor), 50, Limits(), square)
@@ -214,9 +212,7 @@ def _largest(scales: list[float], deviation: float, shift: float, eps_prv: float
     ([2], "4", "3", "1/4"),
     ([1, "3/2"], "1/4", "1", "1/4"),
 )
-def test_closed_forms_are_those_of_sums(
-    scales: list[int | str], square: int | str, shift: str, eps_prv: str
-) -> None:
+def test_closed_forms_are_those_of_sums(scales, square, shift, eps_prv) -> None:
     parts = [f"Lap(0, {scale} / eps)" for scale in scales]
     deviation = sqrt(Fraction(square))
     if deviation:
@@ -268,7 +264,7 @@ def largest(statement: Statement, q: float) -> float:
 
 
 @pytest.mark.parametrize("statement", STATEMENTS, ids=str)
-def test_the_worst_two_outcomes_are_allowed_and_best(statement: Statement) -> None:
+def test_the_worst_two_outcomes_are_allowed_and_best(statement) -> None:
     """No pair of outcomes of a grid has more; and those that are named have it."""
     shares = np.concatenate([np.logspace(-8, -1, 9), np.linspace(0.15, 0.6, 8)])
     pairs = [(largest(statement, q), q) for q in shares.tolist()]
@@ -306,7 +302,7 @@ def test_where_two_orders_bind_no_single_one_tells() -> None:
 
 
 @pytest.mark.parametrize("rho", [F(1, 1000), F(1, 2), F(8)])
-def test_what_is_concentrated_is_told_from_what_is_not(rho: F) -> None:
+def test_what_is_concentrated_is_told_from_what_is_not(rho) -> None:
     """A little more or less than the outcomes that are best: a proof of all orders, or none."""
     statement, orders = ConcentratedStatement(rho), [F(a) for a in ORDERS[::10].tolist()]
     for q in np.logspace(-9, -0.8, 8).tolist():
@@ -366,7 +362,7 @@ def test_a_single_run_is_exact_beside_others() -> None:
     [(Renyi(((F(10**6, 3), F(1, 10**6)),)), 10**5), (ConcentratedStatement(F(1, 7)), 1)],
     ids=str,
 )
-def test_beyond_doubles_bounds_are_true(statements: list[tuple[Statement, int]]) -> None:
+def test_beyond_doubles_bounds_are_true(statements) -> None:
     with precision(200):
         profile = StatementProfile(Divergences.of(statements), Equal())
         for place in (0, F(1, 10**9), F(1, 3), 2, 700, 10**9):
@@ -388,7 +384,7 @@ def least_budget(p: float, q: float, times: int, delta: float) -> float:
 
 
 @pytest.mark.parametrize(("times", "known"), [(2, 4.7193), (3, 4.6837), (10, 4.4579)])
-def test_few_runs_cost_more_than_noise(times: int, known: float) -> None:
+def test_few_runs_cost_more_than_noise(times, known) -> None:
     """Of 1/2-zCDP together; noise costs 4.37718 for 10^-5, and nothing more than 4.728386."""
     rho = Fraction(1, 2 * times)
     with precision(128):

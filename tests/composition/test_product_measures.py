@@ -65,7 +65,7 @@ def value(first: Sequence[Part], second: Sequence[Part], budget: F, bits: int = 
 
 
 @pytest.mark.parametrize("budget", [F(1, 2), F(2)])
-def test_gaussian_vectors_depend_on_the_norm_of_the_shift(budget: F) -> None:
+def test_gaussian_vectors_depend_on_the_norm_of_the_shift(budget) -> None:
     scales, shifts = (1, 2, 4), (F(1, 2), F(-1), F(3))
     first = part(*(noise(GAUSSIAN, 0, s) for s in scales))
     second = part(*(noise(GAUSSIAN, m, s) for m, s in zip(shifts, scales, strict=True)))
@@ -113,7 +113,7 @@ def mixed(mean: int) -> list[Part]:
 
 
 @pytest.mark.parametrize("budget", [F(1, 2)])
-def test_sums_of_products_are_bounded(budget: F) -> None:
+def test_sums_of_products_are_bounded(budget) -> None:
     """Against a two-dimensional sum; the terms come in another order on the other side."""
     found = value(mixed(0), mixed(1)[::-1], budget, 12)
     places = np.linspace(-20, 21, 1201)
@@ -131,7 +131,7 @@ def test_sums_of_products_are_bounded(budget: F) -> None:
 
 
 @pytest.mark.parametrize("times", [2, 3, 9])
-def test_errors_of_products_grow_with_their_masses(times: int) -> None:
+def test_errors_of_products_grow_with_their_masses(times) -> None:
     """All have one outcome; cells have 1 + e of it where measures have 1 - λ, exactly."""
     e, lost, factor = F(1, 50), F(1, 30), F(3, 2)
     found = slacks([(times * lost, times * lost)], [(times * e, times * e)], factor)
@@ -170,9 +170,7 @@ def on_grid(cells: Cells, step: F) -> CellLosses:
 
 @pytest.mark.parametrize("step", [F(1, 16), F(1, 64)])
 @cases("family, oracle", (GAUSSIAN, moved_noise.gaussian), (LAPLACE, moved_noise.laplace))
-def test_losses_bound_the_profile_from_both_sides(
-    family: Family, oracle: Callable[[float, float], float], step: F
-) -> None:
+def test_losses_bound_the_profile_from_both_sides(family, oracle, step) -> None:
     found = on_grid(cut(noise(family, 0), noise(family, 1), float(step) / 2).cells, step)
     budgets = [F(k, 7) for k in range(8)]
     one = LossGrid(GridStep(step), F(0), exact=True)
@@ -219,7 +217,7 @@ def by_quadrature(f: Law, g: Law, order: F, end: float) -> float:
 
 @pytest.mark.parametrize("order", [F(1), F(3, 2), F(4)])
 @pytest.mark.parametrize("family", [GAUSSIAN, LAPLACE])
-def test_plain_noise_has_a_closed_form(family: Family, order: F) -> None:
+def test_plain_noise_has_a_closed_form(family, order) -> None:
     found = moment(part(noise(family, 0)), part(noise(family, 1)), order)
     law = norm if family is GAUSSIAN else laplace
     expected = by_quadrature(law.pdf, lambda y: law.pdf(y, 1), order, 30)
@@ -228,7 +226,7 @@ def test_plain_noise_has_a_closed_form(family: Family, order: F) -> None:
 
 
 @pytest.mark.parametrize("order", [F(1), F(2), F(6)])
-def test_truncated_laplace_noise_against_quadrature(order: F) -> None:
+def test_truncated_laplace_noise_against_quadrature(order) -> None:
     found = moment(part(noise(LAPLACE, 0, most=2)), part(noise(LAPLACE, 1, most=2)), order, F(1))
     expected = by_quadrature(laplace.pdf, lambda y: laplace.pdf(y, 1), order, 2)
     assert float(found.lower) <= expected * (1 + 1e-10)
@@ -244,7 +242,7 @@ def test_tails_of_truncated_gaussian_noise_are_not_known() -> None:
 
 
 @pytest.mark.parametrize("order", [F(1), F(3)])
-def test_moments_of_products(order: F) -> None:
+def test_moments_of_products(order) -> None:
     """Weights, a number that is the same for both, a truncated number and a plain one."""
     sides = [
         (
@@ -302,7 +300,7 @@ def test_what_only_one_input_has_is_infinitely_dear() -> None:
 
 
 @pytest.mark.parametrize("order", [F(1), F(2)])
-def test_one_sided_noise_has_what_its_shift_has_not(order: F) -> None:
+def test_one_sided_noise_has_what_its_shift_has_not(order) -> None:
     """Beside a number that both have; the other way round the ratio is e wherever f is."""
     near, far = (part(noise(GAUSSIAN, m), noise(EXPONENTIAL, m)) for m in (0, 1))
     assert moment(near, far, order).infinite

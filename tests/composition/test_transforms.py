@@ -1,6 +1,5 @@
 """Very many runs: products by transforms, and losses so rare that few are met."""
 
-from collections.abc import Callable
 from fractions import Fraction
 from fractions import Fraction as F
 from math import comb, exp, inf, log, sqrt
@@ -64,7 +63,7 @@ def truth(times: int, chance: F, never: F, alpha: F) -> F:
 @pytest.mark.parametrize("steepness", [0.0, 0.3, 2.0])
 @pytest.mark.parametrize(("chance", "never"), [(F(0), F(0)), (F(99, 100), F(1, 2**30))])
 @pytest.mark.parametrize("times", [1, 7, 30])
-def test_they_bound_exact_sums(times: int, chance: F, never: F, steepness: float) -> None:
+def test_they_bound_exact_sums(times, chance, never, steepness) -> None:
     above, below = (
         transformed([(response(side, chance, never), times)], THREE, steepness, 0.0, Limits())
         for side in BoundSide
@@ -79,7 +78,7 @@ def test_they_bound_exact_sums(times: int, chance: F, never: F, steepness: float
 
 
 @pytest.mark.parametrize("side", BoundSide)
-def test_small_deltas_keep_their_digits(side: BoundSide) -> None:
+def test_small_deltas_keep_their_digits(side) -> None:
     """2000 answers of odds 3 to 1, where their losses add up to 1500 ln 3: about 10^-40."""
     times, alpha, up = 2000, F(3) ** 1500, side is BoundSide.ABOVE
     true = sum(
@@ -104,9 +103,7 @@ def test_small_deltas_keep_their_digits(side: BoundSide) -> None:
     st.sampled_from([0.0, 0.1, 1.0]),
     st.sampled_from(BoundSide),
 )
-def test_they_bound_products_of_whole_numbers(
-    values: list[int], start: int, times: list[int], steepness: float, side: BoundSide
-) -> None:
+def test_they_bound_products_of_whole_numbers(values, start, times, steepness, side) -> None:
     masses, other = dict(enumerate(values, start)), {0: 2**42, 2: 2**30}
     runs = [RunLosses(masses, masses, 5, 42, side), RunLosses(other, other, 0, 42, side)]
     step = GridStep(F(1, 20), F(3))
@@ -129,7 +126,7 @@ def test_they_bound_products_of_whole_numbers(
 
 @pytest.mark.parametrize("side", BoundSide)
 @pytest.mark.parametrize("parts", [2, 3, 10])
-def test_wider_grids_bound_the_same(side: BoundSide, parts: int) -> None:
+def test_wider_grids_bound_the_same(side, parts) -> None:
     one = Spread.of(response(side, F(1, 7)), THREE, 0.0)
     wide = one.wider(parts)
     assert wide.step.unit == parts
@@ -144,7 +141,7 @@ def test_what_is_too_large_for_doubles_is_left_to_whole_numbers() -> None:
     assert transformed([(one, 10**6)], THREE, 0.0, 0.0, Limits()) is None
 
 
-def test_many_runs_of_which_none_is_run_often(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_runs_of_which_none_is_run_often(monkeypatch) -> None:
     """Nine kinds, each once: none is as many as the groups that many runs are in."""
     monkeypatch.setattr("dipapprox.composition.transforms._MANY", 4)
     runs = [(response(BoundSide.ABOVE, F(k, 10)), 1) for k in range(9)]
@@ -200,9 +197,7 @@ def normal(sigma: float, rate: float, times: int, epsilon: float) -> float:
         3,
     ),
 )
-def test_few_losses_lead_to_what_is_asked(
-    sigma: str, rate: str, times: int, evaluate: Callable[[float, float, int, float], float]
-) -> None:
+def test_few_losses_lead_to_what_is_asked(sigma, rate, times, evaluate) -> None:
     run = RepeatedRun(Subsampled(Gaussian(F(1), F(sigma)), F(rate)), times)
     found = Composition((run,)).epsilon(F(1, 10**6), F(1, 500), Limits())
     (bounds,) = found.bounds

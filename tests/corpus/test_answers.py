@@ -28,7 +28,7 @@ PART = read_part(ROWS)
 
 
 @pytest.mark.parametrize("stratum", sorted(PART))
-def test_new_answers_meet_the_old_ones(stratum: str) -> None:
+def test_new_answers_meet_the_old_ones(stratum) -> None:
     broken = []
     for row in PART[stratum]:
         findings = compare(row.answer, ask(row.words), row.words)
@@ -111,7 +111,7 @@ def test_every_file_that_is_asked_about_is_there_and_no_other() -> None:
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row.answer.verdict == "DP"][::40])
-def test_an_answer_that_is_stored_flips(row: store.Row) -> None:
+def test_an_answer_that_is_stored_flips(row) -> None:
     flipped = Answer(1, "Not_DP", row.answer.ends, "00000000")
     assert [f.kind for f in compare(row.answer, flipped)] == [Kind.FLIPPED]
     unknown = Answer(3, "Unknown", row.answer.ends, row.answer.witness)
@@ -168,9 +168,7 @@ def test_what_was_proved_stays_proved() -> None:
     (None, 11.0, ("verify", "x.dpg"), "none in time"),
     (Answer(2), 0.1, ("verify", "x.dpg"), "not to be asked for"),
 )
-def test_a_proof_is_asked_for_where_it_costs_little(
-    answer: Answer | None, seconds: float, words: store.Words, proof: str
-) -> None:
+def test_a_proof_is_asked_for_where_it_costs_little(answer, seconds, words, proof) -> None:
     row = store.Row(("verify", "x.dpg"), Answer(0, "DP"), 0.1)
     assert proofs.wants_proof(row)
     found = proofs.with_proof(row, Run((*row.words, proofs.FLAG), answer, seconds))
@@ -190,7 +188,7 @@ def test_every_answer_that_can_have_a_proof_says_whether_it_has_one() -> None:
     assert len(asked) > 0.5 * len(told)
 
 
-def test_the_report_counts_and_fails(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_report_counts_and_fails(capsys) -> None:
     row = store.Row(("verify", "x.dpg"), Answer(0, "DP"), 0.1)
     runs = {
         "met": Run(row.words, Answer(0, "DP"), 0.2),
@@ -222,7 +220,7 @@ def part(seam: str) -> list[data.Entry]:
 
 
 @pytest.mark.parametrize("seam", MOST)
-def test_new_entries_meet_the_old_ones(seam: str) -> None:
+def test_new_entries_meet_the_old_ones(seam) -> None:
     broken = []
     for entry in part(seam):
         findings = data.compare(seam, entry, data.answer(data.asked(seam, entry)))
@@ -278,7 +276,7 @@ print([kind.value for kind in BROKEN if kind in kinds])
         "type(before(*words)).exact(before(*words).upper + 2**-30)",
     ),
 )
-def test_a_wrong_constant_is_noticed(module: str, name: str, fault: str) -> None:
+def test_a_wrong_constant_is_noticed(module, name, fault) -> None:
     """In a process of its own: functions that were sampled before would hide it."""
     script = PLANTED.format(module=module, name=name, fault=fault, every=50)
     done = subprocess.run(

@@ -64,7 +64,7 @@ from tests.thorough import part
 
 
 @given(st.data(), events())
-def test_connected_parts_keep_the_event_pointwise(data: st.DataObject, event: Event) -> None:
+def test_connected_parts_keep_the_event_pointwise(data, event) -> None:
     parts = connected_parts(event)
     for _ in range(6):
         point = data.draw(points(len(event.samples)))
@@ -75,7 +75,7 @@ def test_connected_parts_keep_the_event_pointwise(data: st.DataObject, event: Ev
 
 
 @given(events())
-def test_no_guard_left_is_implied_by_the_others(event: Event) -> None:
+def test_no_guard_left_is_implied_by_the_others(event) -> None:
     guards = irredundant(event.guards)
     for position, guard in enumerate(guards or ()):
         others = (guards or ())[:position] + (guards or ())[position + 1 :]
@@ -83,7 +83,7 @@ def test_no_guard_left_is_implied_by_the_others(event: Event) -> None:
 
 
 @given(events(families=CONTINUOUS))
-def test_rewriting_keeps_the_law_of_the_guards(event: Event) -> None:
+def test_rewriting_keeps_the_law_of_the_guards(event) -> None:
     for _, connected in connected_parts(event) or ():
         rewritten = as_comparisons(connected)
         assert law_of_guards(rewritten) == law_of_guards(connected)
@@ -100,7 +100,7 @@ def _exponentials(event: Event) -> int:
 
 
 @given(st.data(), st.integers(2, 6))
-def test_comparisons_that_form_a_tree_become_plain(data: st.DataObject, size: int) -> None:
+def test_comparisons_that_form_a_tree_become_plain(data, size) -> None:
     """x_i and x_j in any units, whichever of the comparisons comes first."""
     factors = st.sampled_from([-3, -2, -1, 1, 2, 3]).map(Fraction)
     guards = []
@@ -120,7 +120,7 @@ def test_many_gaussians_become_few_squares() -> None:
 
 
 @given(st.integers(1, 500), st.integers(1, 40))
-def test_sums_of_squares_are_exact_and_lagrange_holds(p: int, q: int) -> None:
+def test_sums_of_squares_are_exact_and_lagrange_holds(p, q) -> None:
     squares = sum_of_squares(Fraction(p, q), 4)
     assert sum(s * s for s in squares) == Fraction(p, q)
     assert all(s > 0 for s in squares)
@@ -147,9 +147,7 @@ def fingerprint(event: Event) -> object:
 
 
 @given(st.data(), events(families=CONTINUOUS), SMALL.filter(bool), SMALL)
-def test_disguises_do_not_matter(
-    data: st.DataObject, event: Event, factor: Fraction, shift: Fraction
-) -> None:
+def test_disguises_do_not_matter(data, event, factor, shift) -> None:
     reduced = reduce(event)
     for factor_event in reduced.factors if isinstance(reduced, Independent) else ():
         size = len(factor_event.samples)
@@ -224,7 +222,7 @@ def product_of(factors: list[Event], free: list[Distribution]) -> Event:
 
 
 @given(integer_events())
-def test_events_of_integers_keep_their_probabilities(event: Event) -> None:
+def test_events_of_integers_keep_their_probabilities(event) -> None:
     reduced = reduce(event)
     if isinstance(reduced, Impossible):
         assert not any(has_integers(event, p) for p in product(WINDOW, repeat=len(event.samples)))
@@ -249,7 +247,7 @@ def test_events_of_integers_keep_their_probabilities(event: Event) -> None:
         max_size=5,
     )
 )
-def test_stars_are_possible_when_their_events_are(leaves: list[tuple[Family, int, bool]]) -> None:
+def test_stars_are_possible_when_their_events_are(leaves) -> None:
     laws = [Distribution(family, Fraction(mean), Fraction(1)) for family, mean, _ in leaves]
     sides = [[], []]  # type: list[list[tuple[Distribution, int]]]
     for law, (_, _, upper) in list(zip(laws, leaves, strict=True))[1:]:
@@ -299,7 +297,7 @@ def characteristic(law: Distribution, t: float) -> complex:
 
 
 @pytest.mark.parametrize(("first", "second"), PAIRS)
-def test_the_law_of_a_sum_is_that_of_its_terms(first: Family, second: Family) -> None:
+def test_the_law_of_a_sum_is_that_of_its_terms(first, second) -> None:
     for a, b, c in product((1, 2), (1, -1, -2), (1, -1)):
         laws = (
             Distribution(first, ONE, Fraction(2)),
@@ -354,7 +352,7 @@ def probability(found: Star) -> float:
 
 
 @pytest.mark.parametrize("seed", part(range(8), 2))
-def test_sums_and_closed_forms_are_the_sum_over_the_centre(seed: int) -> None:
+def test_sums_and_closed_forms_are_the_sum_over_the_centre(seed) -> None:
     example = star(Random(seed), DISCRETE_LAPLACE)
     (exact,) = Exact().enclose([example], 50, Limits())
     (summed,) = IntegerSums().enclose([example], 50, Limits())
@@ -400,7 +398,7 @@ def alike(draw: st.DrawFn) -> Program:
 
 
 @given(alike(), st.booleans())
-def test_what_is_found_in_random_programs_is_true(program: Program, merge: bool) -> None:
+def test_what_is_found_in_random_programs_is_true(program, merge) -> None:
     check_swaps(execute(program, merge, Limits()))
 
 
@@ -458,7 +456,7 @@ end
 
 @pytest.mark.parametrize("source", [RESPONSES, INTEGER_VECTOR, MIXED])
 @pytest.mark.parametrize("merge", [True, False])
-def test_what_is_found_with_choices_and_integers_is_true(source: str, merge: bool) -> None:
+def test_what_is_found_with_choices_and_integers_is_true(source, merge) -> None:
     check_swaps(execute(read(source), merge, Limits()))
 
 

@@ -60,7 +60,7 @@ laws = st.sampled_from(LAWS)
 
 
 @given(chosen=st.lists(laws, min_size=2, max_size=4), point=st.sampled_from(POINTS))
-def test_integrals_agree_with_balls(chosen: list[Distribution], point: Fraction) -> None:
+def test_integrals_agree_with_balls(chosen, point) -> None:
     """Two levels: ∫ f_1 F_3 F_4 over (point, ∞) of ∫ f_2 up to there, at ε' = 1."""
     grid = build_grid(sorted(set(chosen), key=repr), [point], 80)
     balls = BallAlgebra(grid, 128, 50)
@@ -145,9 +145,7 @@ def test_quadrature_agrees() -> None:
     assert found.meets(other)
 
 
-def test_too_much_work_goes_to_the_engine_and_is_not_begun_again(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_too_much_work_goes_to_the_engine_and_is_not_begun_again(monkeypatch) -> None:
     begun = []
     integrate = polyhedra.integrate
 
@@ -183,7 +181,7 @@ def test_too_much_work_goes_to_the_engine_and_is_not_begun_again(
         "200 pieces",
     ),
 )
-def test_the_work_is_bounded_by_counting(event: Event, what: str) -> None:
+def test_the_work_is_bounded_by_counting(event, what) -> None:
     found = polyhedra.integrate(event, Limits(pieces=200))
     assert found.reason.startswith("integration-budget:")
     assert found.reason.endswith(f"split into more than {what}")

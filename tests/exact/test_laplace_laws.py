@@ -21,7 +21,6 @@ from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio, expo
 from dipapprox.language.core import Input
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import DISCRETE_LAPLACE, EXPONENTIAL, GAUSSIAN, LAPLACE
-from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.elimination.engine import Eliminated
@@ -77,7 +76,7 @@ def at_zero(function: ExponentialPolynomial) -> ExponentialPolynomial:
 
 @pytest.mark.parametrize("distance", [Q(0), Q(1), Q(7, 3)])
 @pytest.mark.parametrize("rate", [Q(1), Q(1, 4), Q(5, 2)])
-def test_two_samples(distance: Fraction, rate: Fraction) -> None:
+def test_two_samples(distance, rate) -> None:
     """Oracle 8, and the same with 2 x_0 + 3 x_1 in place of a difference."""
     q = -rate * distance
     for slope in (Q(1), Q(-2)):
@@ -95,7 +94,7 @@ def test_two_samples(distance: Fraction, rate: Fraction) -> None:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_chains_of_equal_samples(family: Family) -> None:
+def test_chains_of_equal_samples(family) -> None:
     law = Distribution(family, Q(1, 3), Q(2, 7))
     for count in range(2, 7):
         chain = Event((law,) * count, tuple(below(i, i + 1) for i in range(count - 1)))
@@ -150,7 +149,7 @@ def enclosed_at(function: ExponentialPolynomial, eps: Fraction) -> Enclosure:
 
 
 @given(event=events(sums=False, most=6), eps=epsilons)
-def test_trees_lie_in_the_enclosures_of_elimination(event: Event, eps: Fraction) -> None:
+def test_trees_lie_in_the_enclosures_of_elimination(event, eps) -> None:
     found = alone(Eliminated(), at(event, eps), 40, Limits())
     value = enclosed_at(closed_form(event), eps)
     assert found.width < Q(1, 2**40)
@@ -159,7 +158,7 @@ def test_trees_lie_in_the_enclosures_of_elimination(event: Event, eps: Fraction)
 
 
 @given(event=events(sums=True), factor=st.sampled_from([Q(2), Q(1, 3), Q(7, 5)]))
-def test_dividing_the_scales_dilates(event: Event, factor: Fraction) -> None:
+def test_dividing_the_scales_dilates(event, factor) -> None:
     assert closed_form(at(event, factor)) == closed_form(event).dilated(factor)
 
 
@@ -193,7 +192,7 @@ def test_pieces_are_limited() -> None:
     assert isinstance(found, NotEnclosed) and found.reason.startswith("integration-budget")
 
 
-def test_long_products_and_the_time_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_products_and_the_time_are_limited(monkeypatch) -> None:
     star = Star(lap(0, 1), ((lap(1, 3), 3), (lap(2, 5), 3)), ())
     with pytest.raises(LimitReached):
         LaplaceIntegrals().closed_form(star, Limits(seconds=0))
@@ -228,7 +227,7 @@ def one_plus(function: ExponentialPolynomial) -> ExponentialPolynomial:
 
 
 @pytest.mark.parametrize("scale", [Fraction(1), Fraction(4), Fraction(2, 3)])
-def test_two_equal_laws_tie_as_the_specification_says(scale: Fraction) -> None:
+def test_two_equal_laws_tie_as_the_specification_says(scale) -> None:
     """(1 - q)(1 + q²)/(1 + q)³ for ties, and half of the rest on either side (spec, 8.9)."""
     rate = 1 / scale
     top = (ExponentialPolynomial.constant(1) - q(rate)) * one_plus(q(rate, 2))
@@ -241,7 +240,7 @@ def test_two_equal_laws_tie_as_the_specification_says(scale: Fraction) -> None:
 
 
 @pytest.mark.parametrize("k", [-4, 0, 3, 10**6])
-def test_a_sum_of_two_is_a_difference_of_reflected_samples(k: int) -> None:
+def test_a_sum_of_two_is_a_difference_of_reflected_samples(k) -> None:
     plus = form_of(dlap(2), dlap(5, 3), guards=[at_most(k, z0=1, z1=1)])
     minus = form_of(dlap(2), dlap(-5, 3), guards=[at_most(k, z0=1, z1=-1)])
     assert equal(plus, minus)
@@ -249,7 +248,7 @@ def test_a_sum_of_two_is_a_difference_of_reflected_samples(k: int) -> None:
 
 
 @given(integer_events())
-def test_random_systems_agree_with_enumeration(event: Event) -> None:
+def test_random_systems_agree_with_enumeration(event) -> None:
     found = discrete_probability(event, Limits())
     if isinstance(found, NotEnclosed):  # residue classes may make a form too long: no wrong number
         assert found.reason.startswith("integration-budget")
@@ -358,7 +357,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("name", "count"), CASES)
-def test_outputs_sum_to_one_and_lie_in_the_enclosures(name: str, count: int) -> None:
+def test_outputs_sum_to_one_and_lie_in_the_enclosures(name, count) -> None:
     """For all ε as functions, at one ε as numbers, and next to elimination in doubles."""
     states, eps = program(name, N=count), Q(7, 5)
     for_all = ExactDistributions(states, None, Limits())

@@ -87,7 +87,7 @@ def _density(family: Family, z: float) -> float:
     st.tuples(st.integers(-2, 0), st.integers(1, 3)),
 )
 def test_mixtures_on_an_interval_exceed_below_their_largest_quotient_alone(
-    family: Family, means: list[tuple[int, int]], ends: tuple[int, int]
+    family, means, ends
 ) -> None:
     low, high = ends
     guards = [LinearForm.of({0: F(1)}, -F(high)), LinearForm.of({0: F(-1)}, F(low))]
@@ -113,9 +113,7 @@ def test_mixtures_on_an_interval_exceed_below_their_largest_quotient_alone(
     st.integers(0, 16),
     st.sampled_from([Y, less(0, 1)]),
 )
-def test_comparisons_agree_with_enclosures(
-    means: list[tuple[int, int]], scale: int, eighths: int, published: LinearForm
-) -> None:
+def test_comparisons_agree_with_enclosures(means, scale, eighths, published) -> None:
     guards = [less(k + 1, k) for k in range(len(means) - 1)]
     parts = [
         number([law(pair[side], scale) for pair in means], guards, published) for side in range(2)
@@ -140,16 +138,14 @@ def test_comparisons_agree_with_enclosures(
     ({(0, 2): -1, (0, 1): 2, (0, 0): -1}, 0, 1, False),  # -(u - 1)^2, double zero at an end
     ({}, None, None, False),
 )
-def test_signs_on_the_line(
-    terms: dict[tuple[int, int], int], lower: int | None, upper: int | None, positive: bool
-) -> None:
+def test_signs_on_the_line(terms, lower, upper, positive) -> None:
     function = {key: ExponentialRatio.constant(c) for key, c in terms.items()}
     where = None if lower is None else F(lower), None if upper is None else F(upper)
     assert is_positive_somewhere(function, where, Limits()) is positive
 
 
 @pytest.mark.parametrize("place", [0, 1])
-def test_what_is_not_known_of_a_density_bounds_no_quotient(place: int) -> None:
+def test_what_is_not_known_of_a_density_bounds_no_quotient(place) -> None:
     """So far out that a Gaussian density is enclosed with 0 in it, and a quotient is no number."""
     values = [arb(1), arb(1)]
     values[place] = arb("nan")

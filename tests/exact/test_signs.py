@@ -63,9 +63,7 @@ epsilons = st.fractions(Fraction(1, 50), Fraction(20), max_denominator=50)
 
 
 @given(functions, functions, epsilons)
-def test_signs_are_those_of_a_ring(
-    left: ExponentialPolynomial, right: ExponentialPolynomial, eps: Fraction
-) -> None:
+def test_signs_are_those_of_a_ring(left, right, eps) -> None:
     sign_left, sign_right = sign_at(left, eps, LIMITS), sign_at(right, eps, LIMITS)
     assert sign_at(left * right, eps, LIMITS) == sign_left * sign_right
     assert compare_at(left, right, eps, LIMITS) == -compare_at(right, left, eps, LIMITS)
@@ -128,7 +126,7 @@ def test_the_zero_function_and_constants() -> None:
     assert zeros(exp(-3), EpsilonInterval(F(1), F(2)), LIMITS).signs == (1,)
 
 
-def test_what_is_beyond_reach_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_beyond_reach_is_said(monkeypatch) -> None:
     double = (exp(F(1, 2)) - constant(2)) ** 2
     assert [zero.multiplicity for zero in zeros(double, ALL_EPSILONS, LIMITS).zeros] == [2]
     monkeypatch.setattr("dipapprox.exact.signs.zeros._WORK_BUDGET", 1)
@@ -145,9 +143,7 @@ known = st.lists(st.tuples(some, st.integers(1, 3)), min_size=1, max_size=3)
 
 
 @given(known, st.sampled_from([ONE, exp(F(1, 3)) + EPS, exp(-2) + ONE]))
-def test_products_of_known_factors(
-    factors: list[tuple[Known, int]], positive: ExponentialPolynomial
-) -> None:
+def test_products_of_known_factors(factors, positive) -> None:
     expected: dict[Fraction | str, int] = {}  # a root, or its decimals
     pieces: list[ExponentialPolynomial] = [positive]
     for factor, power in factors:
@@ -180,7 +176,7 @@ def test_products_of_known_factors(
 
 
 @given(functions, st.booleans())
-def test_signs_of_any_function(function: ExponentialPolynomial, bounded: bool) -> None:
+def test_signs_of_any_function(function, bounded) -> None:
     interval = EpsilonInterval(F(1, 3), F(7, 2), True, True) if bounded else ALL_EPSILONS
     chart = zeros(function, interval, LIMITS)
     assert len(chart.signs) == len(chart.zeros) + 1
@@ -243,7 +239,7 @@ def check_far_away(function: ExponentialPolynomial, box: SignBox) -> None:
 
 
 @given(functions)
-def test_covers_of_any_function(function: ExponentialPolynomial) -> None:
+def test_covers_of_any_function(function) -> None:
     assume(function)
     _, form = reduce_function(function)
     for interval in (ALL_EPSILONS, EpsilonInterval(F(1, 7), F(5)), EpsilonInterval(F(3), None)):
@@ -312,13 +308,13 @@ FALSE = {
 
 
 @pytest.mark.parametrize("name", TRUE)
-def test_nonnegative(name: str) -> None:
+def test_nonnegative(name) -> None:
     answer = is_nonnegative(TRUE[name], ALL_EPSILONS, LIMITS)
     assert isinstance(answer, Nonnegative)
 
 
 @pytest.mark.parametrize("name", FALSE)
-def test_negative(name: str) -> None:
+def test_negative(name) -> None:
     answer = is_nonnegative(FALSE[name], ALL_EPSILONS, LIMITS)
     assert sign_at(FALSE[name], answer.eps, LIMITS) == -1
 
@@ -346,9 +342,7 @@ def test_out_of_time_is_undecided_with_the_reason() -> None:
 
 @pytest.mark.parametrize("name", [*TRUE, *FALSE])
 @pytest.mark.parametrize(("bits", "boxes"), part([(64, 3), (128, 10), (64, 40), (256, 160)], 2))
-def test_more_effort_never_changes_an_answer(
-    name: str, bits: int, boxes: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_more_effort_never_changes_an_answer(name, bits, boxes, monkeypatch) -> None:
     function = {**TRUE, **FALSE}[name]
     full = is_nonnegative(function, ALL_EPSILONS, LIMITS)
     monkeypatch.setattr("dipapprox.exact.signs.values.MOST_BITS", bits)
@@ -415,7 +409,7 @@ def test_ratios() -> None:
 
 
 @given(coarse_functions)
-def test_the_supremum_is_a_bound_and_is_reached(function: ExponentialPolynomial) -> None:
+def test_the_supremum_is_a_bound_and_is_reached(function) -> None:
     decaying = function * exp(-3)
     width = F(1, 10**9)
     found = enclose_supremum(decaying, ALL_EPSILONS, width, LIMITS)

@@ -30,7 +30,7 @@ def quick() -> dict[str, PaperTable]:
     return {table.name: table for table in made}
 
 
-def test_every_difference_is_explained(quick: dict[str, PaperTable]) -> None:
+def test_every_difference_is_explained(quick) -> None:
     assert [each for table in quick.values() for each in table.unexplained] == []
     for table in quick.values():
         assert table.rows
@@ -38,7 +38,7 @@ def test_every_difference_is_explained(quick: dict[str, PaperTable]) -> None:
         assert all(len(row) == len(table.columns) for row in table.rows)
 
 
-def test_weights_that_are_not_the_least_budget_are_marked(quick: dict[str, PaperTable]) -> None:
+def test_weights_that_are_not_the_least_budget_are_marked(quick) -> None:
     columns = quick["dipaut-1"].columns
     weight, least = columns.index("weight"), columns.index("least D")
     cells = {row[0]: row for row in quick["dipaut-1"].rows}
@@ -51,7 +51,7 @@ def test_weights_that_are_not_the_least_budget_are_marked(quick: dict[str, Paper
     assert all("unexplained" not in cell for row in quick["coupling-1"].rows for cell in row)
 
 
-def test_known_differences_are_marked(quick: dict[str, PaperTable]) -> None:
+def test_known_differences_are_marked(quick) -> None:
     cells = {row[0]: row for row in quick["7"].rows}
     assert cells["SVT-Gauss-Ge-Leaky-2"][5].startswith("DP [")
     assert "Leaky-2 would be DP" in " ".join(quick["7"].notes.values())
@@ -70,7 +70,7 @@ def test_a_difference_without_a_note_is_noticed() -> None:
     assert [each.partition(":")[0] for each in notes.unexplained] == ["x", "y"]
 
 
-def test_files_are_written(tmp_path: Path) -> None:
+def test_files_are_written(tmp_path) -> None:
     status, text = run("tables", "8", "dipc-2", "--quick", "--out", str(tmp_path))
     assert status == 0
     assert "CheckDP" in text
@@ -132,7 +132,7 @@ def group_of(records: list[FinishedCase]) -> Group:
     return group
 
 
-def test_guarantee_against_noise(tmp_path: Path) -> None:
+def test_guarantee_against_noise(tmp_path) -> None:
     written = plot_groups([group_of(budgets())], tmp_path)
     names = {path.name for path in written}
     assert {p.name for p in tmp_path.iterdir()} == names
@@ -146,7 +146,7 @@ def test_guarantee_against_noise(tmp_path: Path) -> None:
     assert "time (seconds per case)" in times and "N (array cells)" in times
 
 
-def test_numbers_of_different_kinds_never_share_a_picture(tmp_path: Path) -> None:
+def test_numbers_of_different_kinds_never_share_a_picture(tmp_path) -> None:
     records = [
         *(record("profile", {"delta_enclosure": ["0.1", "0.2"]}, eps=e, eps_prv="1") for e in "12"),
         *(record("profile", {"eps_prv_enclosure": ["1", "2"]}, eps=e, delta="0") for e in "12"),
@@ -156,7 +156,7 @@ def test_numbers_of_different_kinds_never_share_a_picture(tmp_path: Path) -> Non
     assert "least $\\delta$ (probability)" in words(tmp_path / "profile-svt-delta-by-eps.svg")
 
 
-def test_maps_show_by_how_much_a_claim_holds_or_fails(tmp_path: Path) -> None:
+def test_maps_show_by_how_much_a_claim_holds_or_fails(tmp_path) -> None:
     def verdict(word: str, lower: str, upper: str) -> dict[str, object]:
         return {"verdict": word, "reason": None, "delta_enclosure": [lower, upper]}
 
@@ -183,7 +183,7 @@ def test_numbers_as_people_write_them() -> None:
         assert Fraction(readable(Fraction(text))) == Fraction(text)
 
 
-def test_pictures_that_cannot_be_written(tmp_path: Path) -> None:
+def test_pictures_that_cannot_be_written(tmp_path) -> None:
     figure, _ = new_figure()
     with pytest.raises(UserError, match=r"cannot write 'x\.bmp'") as wrong:
         save(figure, tmp_path / "x.bmp")

@@ -77,9 +77,7 @@ def count(event: Event, found: Plan, point: Point) -> int:
 
 
 @given(st.data(), events(most=4, families=CONTINUOUS), st.sampled_from(Strategy))
-def test_plans_count_every_point_once(
-    data: st.DataObject, event: Event, strategy: Strategy
-) -> None:
+def test_plans_count_every_point_once(data, event, strategy) -> None:
     found = plan(event, strategy, Limits())
     for _ in range(8):
         point = in_support(event, data.draw(points(len(event.samples))))
@@ -87,9 +85,7 @@ def test_plans_count_every_point_once(
 
 
 @given(st.data(), events(most=4, families=CONTINUOUS), st.booleans())
-def test_pieces_are_disjoint_and_cover_for_any_order(
-    data: st.DataObject, event: Event, literal: bool
-) -> None:
+def test_pieces_are_disjoint_and_cover_for_any_order(data, event, literal) -> None:
     order = data.draw(st.permutations(range(len(event.samples))))
     pieces = build_integrals(event, order, Limits(), literal=literal)
     for piece in pieces:
@@ -139,7 +135,7 @@ LINEAR = Event(
     ("range monitor with 4 leaves", RANGE, 3, 6, 6),
     ("2*a - b/2 + 1 <= c", LINEAR, 3, 3, 3),
 )
-def test_reference_depths(name: str, event: Event, least: int, paper: int, literal: int) -> None:
+def test_reference_depths(name, event, least, paper, literal) -> None:
     depths = [nesting(plan(event, strategy, Limits())) for strategy in Strategy]
     assert depths == [least, paper, literal], name
 

@@ -82,7 +82,7 @@ ALLOWED = {("loading", "import_module")}
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_a_module_is_made_of_what_is_on_the_list(path: Path) -> None:
+def test_a_module_is_made_of_what_is_on_the_list(path) -> None:
     """No other imports, no floats, nothing that runs text or that `python -O` leaves out."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         where = f"line {getattr(node, 'lineno', 0)}"
@@ -113,7 +113,7 @@ def _may_import(module: str) -> bool:
 
 
 @pytest.mark.parametrize("family", ["Lap", "DGauss"])
-def test_it_replays_where_only_flint_is_installed(family: str) -> None:
+def test_it_replays_where_only_flint_is_installed(family) -> None:
     done = subprocess.run(
         [sys.executable, "-c", BLOCKED, family], capture_output=True, text=True, check=False
     )

@@ -56,7 +56,7 @@ def proof() -> Proof:
     return proof_of(THRESHOLD, ["*", "1/20", ["eps"]], "1/5")
 
 
-def test_what_holds_at_some_eps_holds_between(proof: Proof) -> None:
+def test_what_holds_at_some_eps_holds_between(proof) -> None:
     machine, claim, steps = proof
     found = replay(machine, claim, steps)
     assert isinstance(found, Private)
@@ -82,7 +82,7 @@ def test_what_holds_at_some_eps_holds_between(proof: Proof) -> None:
     {"from": []},
     {"point": []},
 )
-def test_steps_that_do_not_hold(proof: Proof, change: dict[str, Any]) -> None:
+def test_steps_that_do_not_hold(proof, change) -> None:
     machine, claim, (*steps, last) = proof
     stated = {name: change[name] for name in change if name in claim}
     for said in (claim, {**claim, **stated}):
@@ -90,7 +90,7 @@ def test_steps_that_do_not_hold(proof: Proof, change: dict[str, Any]) -> None:
             replay(machine, said, [*steps, {**last, **change}])
 
 
-def test_premises_are_privacy_at_ascending_eps(proof: Proof) -> None:
+def test_premises_are_privacy_at_ascending_eps(proof) -> None:
     machine, claim, (*steps, last) = proof
     first, *others = last["from"]
     for premises in ([first], others, [first, *others[::-1]], [first, first], [*others, first]):
@@ -123,7 +123,7 @@ def claimed(delta: Fraction, eps_prv: Any, low: Fraction, high: Fraction, known:
     return confirmed(str(delta), eps_prv, *ends)
 
 
-def test_every_end_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_end_counts(monkeypatch) -> None:
     zero, some, more = Fraction(0), Fraction(1, 10), Fraction(3, 10)
     low, high = Fraction(9, 10), Fraction(1)
     assert confirmed("1/3", 0, (low, zero, some), (high, zero, more))
@@ -148,7 +148,7 @@ def test_every_end_counts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("eps_prv", [0, 1, ["eps"]])
-def test_the_error_is_what_the_theorem_says(eps_prv: Any) -> None:
+def test_the_error_is_what_the_theorem_says(eps_prv) -> None:
     low, high, bend = Fraction(9, 10), Fraction(1), 2
     y, n = (0, 0) if eps_prv == 0 else (1, int(eps_prv == ["eps"]))
     second = bend + exp(y) * (bend + n * (y + y * y + y * (1 + bend) / 2))

@@ -88,7 +88,7 @@ def share(points: list[Any], weights: Any, asked: Conditions) -> float:
 
 
 @pytest.mark.parametrize("samples", [2, 3, 4])
-def test_integers_are_counted(samples: int) -> None:
+def test_integers_are_counted(samples) -> None:
     source, counts = random.Random(samples), Counter[bool]()
     axis = np.arange(-REACH, REACH + 1)
     shapes = [[-1 if k == j else 1 for k in range(samples)] for j in range(samples)]
@@ -109,7 +109,7 @@ def test_integers_are_counted(samples: int) -> None:
 
 
 @pytest.mark.parametrize("samples", [2, 3, 4])
-def test_real_numbers_are_integrated(samples: int) -> None:
+def test_real_numbers_are_integrated(samples) -> None:
     source, counts = random.Random(10 + samples), Counter[bool]()
     drawn = np.random.default_rng(samples).exponential(size=(3, samples, COUNT))
     signs = np.random.default_rng(samples + 9).choice([-1, 1], size=(samples, COUNT))
@@ -177,9 +177,7 @@ def _at_one(terms: Any) -> float:
 
 @pytest.mark.parametrize("families", [REALS, INTEGERS], ids=["reals", "integers"])
 @given(data=st.data())
-def test_a_moved_function_is_the_function_elsewhere(
-    families: list[str], data: st.DataObject
-) -> None:
+def test_a_moved_function_is_the_function_elsewhere(families, data) -> None:
     graph, _ = data.draw(totals(families))
     whole = families == INTEGERS
     f = data.draw(st.sampled_from([k for k, d in enumerate(graph.discrete) if d is not None]))

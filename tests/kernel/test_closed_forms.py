@@ -30,7 +30,7 @@ def number(graph: Graph, scalar: Node, signs: Signs, eps: Fraction = ONE) -> flo
 
 @pytest.mark.parametrize("family", ["Lap", "DLap"])
 @pytest.mark.parametrize("from_left", [True, False])
-def test_what_is_integrated_twice_has_no_integral(family: str, from_left: bool) -> None:
+def test_what_is_integrated_twice_has_no_integral(family, from_left) -> None:
     graph = Graph()
     once = graph.running(graph.density(law(family)), from_left)
     for twice in (graph.total(once), graph.total(graph.running(once, not from_left))):
@@ -71,7 +71,7 @@ def test_loops_that_need_not_end_are_refused() -> None:
     assert abs(number(graph, graph.star(falls), Signs(ALL)) - 1 / (1 - exp(-1))) < 1e-15
 
 
-def test_functions_of_many_pieces_and_parts_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_functions_of_many_pieces_and_parts_are_refused(monkeypatch) -> None:
     monkeypatch.setattr(nodes, "MOST_PARTS", 4)
     graph = Graph()
     f = graph.density(law("Lap"))
@@ -116,7 +116,7 @@ def test_only_multiples_of_eps_are_exponents() -> None:
             other.exponential()
 
 
-def test_what_is_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_too_long_is_refused(monkeypatch) -> None:
     assert power(Fraction(-2, 3), 5) == Fraction(-32, 243)
     assert power(Fraction(2, 3), -2) == Fraction(9, 4)
     for base, exponent in ((Fraction(2), 10**6), (Fraction(2), -(10**6)), (Fraction(2) ** 999, 99)):

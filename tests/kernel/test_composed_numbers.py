@@ -105,7 +105,7 @@ CASES: dict[str, tuple[str, int, Callable[[float], float], tuple[int, int]]] = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_losses_of_a_pair_are_below_what_its_numbers_tell(name: str) -> None:
+def test_losses_of_a_pair_are_below_what_its_numbers_tell(name) -> None:
     text, times, truth, pair = CASES[name]
     assert told(text, times, below(*pair), False, truth(0.5) - 3e-3)
     with pytest.raises(NotProved):
@@ -113,7 +113,7 @@ def test_losses_of_a_pair_are_below_what_its_numbers_tell(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["one", "points and numbers", "gauss"])
-def test_losses_are_above_what_numbers_of_all_pairs_tell(name: str) -> None:
+def test_losses_are_above_what_numbers_of_all_pairs_tell(name) -> None:
     text, times, truth, _ = CASES[name]
     once, far = (of_laplace, 8) if times == 2 else (lambda t: gauss(t, 1), 40)
     assert told(text, times, above(once, far), True, truth(0.5) + 3e-3)
@@ -131,7 +131,7 @@ def test_losses_are_above_what_numbers_of_all_pairs_tell(name: str) -> None:
     {"adjacent": [0]},
     {"sample": ["1/2", False]},
 )
-def test_losses_of_numbers_are_of_what_is_run(change: dict[str, Any]) -> None:
+def test_losses_of_numbers_are_of_what_is_run(change) -> None:
     (step,) = below(0, 1)
     assert told(ONE, 1, [step], False, of_laplace(0.5) - 1e-2)
     with pytest.raises(NotProved):

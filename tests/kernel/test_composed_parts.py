@@ -89,7 +89,7 @@ def in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(("norm", "adjacent"), NORMS, ids=[norm for norm, _ in NORMS])
-def test_many_runs_of_parts_are_bounded_closely(norm: str, adjacent: Adjacent) -> None:
+def test_many_runs_of_parts_are_bounded_closely(norm, adjacent) -> None:
     """Pairs are chosen by what came before: a pair above all of them costs something."""
     kinds = [random_rows(norm), random_rows("other")]
     pairs = pairs_of(kinds, adjacent)
@@ -113,7 +113,7 @@ def test_many_runs_of_parts_are_bounded_closely(norm: str, adjacent: Adjacent) -
 
 
 @pytest.mark.parametrize(("norm", "adjacent"), NORMS, ids=[norm for norm, _ in NORMS])
-def test_greatest_losses_of_parts_add_up(norm: str, adjacent: Adjacent) -> None:
+def test_greatest_losses_of_parts_add_up(norm, adjacent) -> None:
     kinds = [random_rows(norm), random_rows("other")]
     most = max(log(float(p / q)) for pair in pairs_of(kinds, adjacent) for p, q in pair) * TIMES
     little = Fraction(1, 10**4)
@@ -126,7 +126,7 @@ def test_greatest_losses_of_parts_add_up(norm: str, adjacent: Adjacent) -> None:
 
 @pytest.mark.parametrize("kept", [True, False])
 @pytest.mark.parametrize("delta", ["0", "some"])
-def test_nothing_false_is_confirmed_of_changed_steps(kept: bool, delta: str) -> None:
+def test_nothing_false_is_confirmed_of_changed_steps(kept, delta) -> None:
     """Steps of a claim that is nearly false, changed in one place, prove no false one."""
     kinds = [random_rows("l0 2"), random_rows("other")]
     pairs = pairs_of(kinds, NORMS[1][1])

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from fractions import Fraction
 from math import exp, sqrt
 from pathlib import Path
-from typing import Any
 
 import pytest
 from scipy.stats import norm
@@ -68,7 +67,7 @@ PIPELINES = {
 
 @pytest.mark.parametrize("name", PIPELINES)
 @pytest.mark.parametrize("eps_prv", [0, HALF])
-def test_the_truth_lies_between_losses(name: str, eps_prv: Fraction) -> None:
+def test_the_truth_lies_between_losses(name, eps_prv) -> None:
     """Within what the grid costs."""
     given = PIPELINES[name]
     true = least_delta(given, Fraction(eps_prv))
@@ -87,9 +86,7 @@ def test_the_truth_lies_between_losses(name: str, eps_prv: Fraction) -> None:
 @pytest.mark.parametrize("rate", [None, "1/3"])
 @pytest.mark.parametrize("others", [[], [(RESPONSE, None, 2)]])
 @pytest.mark.parametrize("seed", part(range(2), 2))
-def test_what_may_be_chosen_as_it_goes_is_known_closely(
-    seed: int, others: list[tuple[Any, Any, int]], rate: str | None
-) -> None:
+def test_what_may_be_chosen_as_it_goes_is_known_closely(seed, others, rate) -> None:
     """Against a recursion over all outcomes and pairs."""
     source = random.Random(seed)
     rows = []
@@ -202,7 +199,7 @@ def _written(runs: list[dict[str, object]], goal: ComposedGoal) -> list[Judgemen
 
 
 @pytest.mark.parametrize(("sigma", "times", "eps_prv"), [(1, 1, 1), (3, 20, 2)])
-def test_gaussian_noise_composes_to_gaussian_noise(sigma: int, times: int, eps_prv: int) -> None:
+def test_gaussian_noise_composes_to_gaussian_noise(sigma, times, eps_prv) -> None:
     """Of T runs the least delta is that of one with sqrt(T) times the sensitivity."""
     shift = sqrt(times) / sigma
     here = shift / 2 - eps_prv / shift
@@ -230,7 +227,7 @@ def _proved(runs: list[dict[str, object]], **asked: object) -> tuple[float, floa
 
 
 @pytest.mark.parametrize("noise", [[(1, 1000), (1, 1000)], [(1, 3), (4, 9), (2, 7)]])
-def test_proofs_of_gaussian_noise_keep_the_digits(noise: list[tuple[int, int]]) -> None:
+def test_proofs_of_gaussian_noise_keep_the_digits(noise) -> None:
     shift = sqrt(sum((change / sigma) ** 2 for change, sigma in noise))
     runs: list[dict[str, object]] = [
         {"mechanism": "gaussian", "sensitivity": change, "sigma": sigma} for change, sigma in noise
@@ -245,7 +242,7 @@ def test_proofs_of_gaussian_noise_keep_the_digits(noise: list[tuple[int, int]]) 
 
 @pytest.mark.parametrize("eps", [Fraction(1, 2), Fraction(3)])
 @pytest.mark.parametrize("share", [Fraction(0), Fraction(1, 3), Fraction(9, 10)])
-def test_proofs_of_one_choice_meet_at_the_bounded_range(eps: Fraction, share: Fraction) -> None:
+def test_proofs_of_one_choice_meet_at_the_bounded_range(eps, share) -> None:
     top, factor = exp(eps), exp(share * eps)
     truth = (sqrt(top) - sqrt(factor)) ** 2 / (top - 1)
     runs: list[dict[str, object]] = [{"mechanism": "exponential_mechanism", "eps": eps}]
@@ -263,7 +260,7 @@ PURE = [
 
 
 @pytest.mark.parametrize(("run", "loss"), PURE, ids=[str(run["mechanism"]) for run, _ in PURE])
-def test_greatest_losses_add_up(run: dict[str, object], loss: Fraction) -> None:
+def test_greatest_losses_add_up(run, loss) -> None:
     """Exactly that budget is enough, but for noise that only statements bound."""
     runs, nothing = [{**run, "times": 7}], Fraction(0)
     assert _written(runs, ComposedGoal(True, 7 * loss, nothing, nothing, None))
@@ -397,7 +394,7 @@ PROOFS = _proofs()
 
 
 @pytest.mark.parametrize(("name", "proof"), PROOFS, ids=[name for name, _ in PROOFS])
-def test_what_is_confirmed_of_changed_proofs_is_true(name: str, proof: tuple[object, ...]) -> None:
+def test_what_is_confirmed_of_changed_proofs_is_true(name, proof) -> None:
     """One change each, spread over all that there are."""
     given, claim, steps = proof
     assert replay(given, claim, steps)
@@ -467,7 +464,7 @@ def test_losses_that_are_too_many_are_refused() -> None:
 
 
 @pytest.mark.parametrize("rate", [0, "-1/2", "3/2", 2])
-def test_rates_of_samples_are_probabilities(rate: object) -> None:
+def test_rates_of_samples_are_probabilities(rate) -> None:
     given = pipeline((RESPONSE, rate, 1))  # type: ignore[arg-type]  # on purpose
     with pytest.raises(BadProof, match="rate"):
         read_pipeline(given)
@@ -478,7 +475,7 @@ def test_rates_of_samples_are_probabilities(rate: object) -> None:
 
 
 @pytest.mark.parametrize("place", [0, 1])
-def test_every_run_is_covered_though_it_is_run_once(place: int) -> None:
+def test_every_run_is_covered_though_it_is_run_once(place) -> None:
     given = pipeline((RESPONSE, None, 1), (APPROXIMATE, None, 1))
     steps, _ = steps_of(given, True, Fraction(1, 4), 24)
     claim = {"verdict": "DP", "eps_prv": 5, "delta": "9/10"}
@@ -489,9 +486,7 @@ def test_every_run_is_covered_though_it_is_run_once(place: int) -> None:
 
 
 @pytest.mark.parametrize("statement", [("rdp", "orders", [[2, 1]]), ("zcdp", "rho", 1)])
-def test_two_outcomes_that_keep_a_statement_bound_no_others(
-    statement: tuple[str, str, Any],
-) -> None:
+def test_two_outcomes_that_keep_a_statement_bound_no_others(statement) -> None:
     """They are had, so losses are below them; other pairs that keep it have much larger deltas."""
     name, field, value = statement
     what = {"mechanism": name, field: value}

@@ -159,7 +159,7 @@ def test_cells_keep_no_samples() -> None:
 
 
 @pytest.mark.parametrize("followed", [["given", "given"], EXACTLY])
-def test_a_reply_that_is_forgotten_shows_nothing(followed: list[str]) -> None:
+def test_a_reply_that_is_forgotten_shows_nothing(followed) -> None:
     silent = small([["set", REPLY, N], ["forget", ["reply"]], EMPTY])
     assert coupled(silent, followed=followed) == Budgets(Fraction(1))
     told = small([["set", REPLY, N], ["if", ["=", N, 1], [["forget", ["reply"]]], []], EMPTY])
@@ -417,7 +417,7 @@ def test_turns_are_likelier_whatever_the_second_run_is_in() -> None:
         repeated([onward])
 
 
-def test_a_store_is_got_to_with_a_probability_above_0(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_is_got_to_with_a_probability_above_0(monkeypatch) -> None:
     """At eps = 1 data are never kept."""
     rare = ["+", ["eps"], -1]
     keep = ["choose", N, [[1, ["*", rare, rare]], [0, 1]], True]

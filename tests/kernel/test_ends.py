@@ -1,7 +1,6 @@
 """Ends of profiles and calibrations that the kernel confirms, and what becomes of the others."""
 
 from fractions import Fraction
-from pathlib import Path
 
 import pytest
 
@@ -93,7 +92,7 @@ def is_proved(
 
 
 @pytest.mark.parametrize("name", TEXTS)
-def test_a_least_delta_is_proved_and_a_hair_inside_is_not(name: str) -> None:
+def test_a_least_delta_is_proved_and_a_hair_inside_is_not(name) -> None:
     program, eps_prv = program_of(TEXTS[name]), Fraction(1, 10)
     found, own = least_delta(program, Options(), eps_prv), least_delta(program, PROVED, eps_prv)
     outer, inner = own.delta_enclosure, found.delta_enclosure
@@ -119,7 +118,7 @@ def test_ends_of_thousands_of_digits_are_proved() -> None:
 
 
 @cases("name, delta", ("Laplace", "0"), ("Gauss", "1/50"), ("integer", "1/50"), ("choices", "0"))
-def test_a_least_eps_prv_is_proved_and_a_hair_inside_is_not(name: str, delta: str) -> None:
+def test_a_least_eps_prv_is_proved_and_a_hair_inside_is_not(name, delta) -> None:
     program = program_of(TEXTS[name])
     found, own = least_eps_prv(program, Options(), delta), least_eps_prv(program, PROVED, delta)
     outer, inner = own.eps_prv_enclosure, found.eps_prv_enclosure
@@ -162,7 +161,7 @@ def unwilling(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dipapprox.kernel.errors.MOST_WORK", 1)
 
 
-def test_what_the_kernel_refuses_is_given_up(unwilling: None) -> None:
+def test_what_the_kernel_refuses_is_given_up(unwilling) -> None:
     program = program_of(TEXTS["Gauss"])
     delta = least_delta(program, PROVED, Fraction(1, 10))
     assert delta.delta_enclosure == Enclosure(Fraction(0), Fraction(1))
@@ -260,7 +259,7 @@ def test_calibrations_are_proved_at_both_ends() -> None:
     assert all(f"no proof of the {end} end" in neither.reason for end in ("refuted", "certified"))
 
 
-def test_on_the_command_line(tmp_path: Path) -> None:
+def test_on_the_command_line(tmp_path) -> None:
     path = tmp_path / "choices.dpg"
     path.write_text(CHOICES)
     words = ("profile", str(path), "--eps", "1/2", "--proved")
@@ -273,7 +272,7 @@ def test_on_the_command_line(tmp_path: Path) -> None:
     assert run(*words, "--curve", "0:1:3")[0] == 2
 
 
-def test_an_end_that_is_given_up_has_a_status(tmp_path: Path, unwilling: None) -> None:
+def test_an_end_that_is_given_up_has_a_status(tmp_path, unwilling) -> None:
     path = tmp_path / "choices.dpg"
     path.write_text(CHOICES)
     status, fields = run_json("profile", str(path), "--eps", "1/2", "--proved")

@@ -49,7 +49,7 @@ def some_rows(source: random.Random) -> list[list[Fraction]]:
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_a_hair_above_the_sum_is_private_and_below_it_is_not(seed: int) -> None:
+def test_a_hair_above_the_sum_is_private_and_below_it_is_not(seed) -> None:
     source = random.Random(seed)
     rows, eps_prv = some_rows(source), source.choice([Fraction(0), Fraction(1, 3), ONE])
     found = numbers(rows)
@@ -148,7 +148,7 @@ LINE = Sum.of([((Fraction(0), 1), ONE), ((Fraction(0), 0), -TWO)])
 """eps - 2."""
 
 
-def test_an_interval_is_cut_where_signs_change(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interval_is_cut_where_signs_change(monkeypatch) -> None:
     """max(0, eps - 2) + max(0, 2 - eps) is at most 1 between 1 and 3, and attains it."""
     found = excesses(LINE, LINE.scaled(-1))
 
@@ -209,7 +209,7 @@ def test_a_violation_at_one_eps_is_one_of_a_claim_about_more() -> None:
 
 
 @pytest.mark.parametrize("body", MEANT.values(), ids=MEANT)
-def test_what_is_violated_has_probabilities_at_every_eps(body: Json) -> None:
+def test_what_is_violated_has_probabilities_at_every_eps(body) -> None:
     """Choices and loops may have none: closed forms say so, for all inputs that are meant."""
     on = Epsilons(Fraction(1, 4), Fraction(3, 4))
     found = Violated(HALF, Fraction(0), Fraction(0), ((0,), (1,)), ((0,),))

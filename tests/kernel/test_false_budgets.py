@@ -152,7 +152,7 @@ REFUSED: dict[str, tuple[list[Json], str]] = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_is_wrong_is_refused(name: str) -> None:
+def test_what_is_wrong_is_refused(name) -> None:
     nodes, words = REFUSED[name]
     whole = nodes or [{**START, "allowances": [[1, []]]}]
     step = {"rule": "potential", "from": [], "nodes": nodes, "quiet": []}

@@ -49,7 +49,7 @@ def sums(one: tuple[int, ...], other: tuple[int, ...], places: int) -> list[Frac
 
 @pytest.mark.parametrize("places", [1, 4, 6])
 @pytest.mark.parametrize("above", [True, False], ids=["above", "below"])
-def test_products_are_rounded_by_less_than_a_unit(above: bool, places: int) -> None:
+def test_products_are_rounded_by_less_than_a_unit(above, places) -> None:
     source, side = random.Random(places), ceil if above else floor
     for _ in range(100):
         one, other = (
@@ -71,7 +71,7 @@ def test_products_are_rounded_by_less_than_a_unit(above: bool, places: int) -> N
 
 
 @pytest.mark.parametrize("above", [True, False], ids=["above", "below"])
-def test_as_much_is_cut_off_as_may_be(above: bool) -> None:
+def test_as_much_is_cut_off_as_may_be(above) -> None:
     """From above what is lost below stands at the lowest loss, and what is lost above beyond."""
     source, some = random.Random(3), 0
     for _ in range(60):
@@ -93,7 +93,7 @@ def test_as_much_is_cut_off_as_may_be(above: bool) -> None:
 
 
 @pytest.mark.parametrize("above", [True, False], ids=["above", "below"])
-def test_delta_of_losses_is_rounded_by_a_unit(above: bool) -> None:
+def test_delta_of_losses_is_rounded_by_a_unit(above) -> None:
     source, sign = random.Random(4), 1 if above else -1
     for _ in range(100):
         given = replace(losses(source, above, 6), offset=Fraction(source.randint(-3, 3), 7))
@@ -144,7 +144,7 @@ def test_a_mass_below_a_unit_is_none_from_below() -> None:
 
 
 @pytest.mark.parametrize("side", [True, False], ids=["above", "below"])
-def test_what_is_chosen_is_on_one_grid_and_one_side(side: bool) -> None:
+def test_what_is_chosen_is_on_one_grid_and_one_side(side) -> None:
     given, source = Adaptive.of(grid(6), 3, side), random.Random(5)
     own = losses(source, side, 6)
     assert given.before([own])
@@ -158,7 +158,7 @@ def test_what_is_chosen_is_on_one_grid_and_one_side(side: bool) -> None:
 
 @pytest.mark.parametrize("reach", [1, 4])
 @pytest.mark.parametrize("above", [True, False], ids=["above", "below"])
-def test_nothing_run_is_known_by_a_unit(above: bool, reach: int) -> None:
+def test_nothing_run_is_known_by_a_unit(above, reach) -> None:
     found = Adaptive.of(grid(6), reach, above)
     slopes = [exp(k * STEP) for k in range(-reach, 0)]
     nothing = (0,) * (reach + 1)
@@ -178,7 +178,7 @@ def grid(places: int, first: int = -9) -> Grid:
     *({"step": 0}, {"step": -1}, {"places": 0}, {"places": 2001}, {"step": f"1/{2**256 + 1}"}),
     {"offset": f"1/{2**256 + 1}"},
 )
-def test_grids_that_are_none(change: dict[str, object]) -> None:
+def test_grids_that_are_none(change) -> None:
     step = {"step": 1, "offset": 0, "places": 2000, "knots": [[0, 1, 1]]}
     assert Grid(step).losses == [0, 1]
     with pytest.raises(BadProof, match="no such grid"):
@@ -207,7 +207,7 @@ def h(given: Adaptive, k: int) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize("places", [2, 6])
-def test_h_from_above_is_rounded_by_less_than_a_unit(places: int) -> None:
+def test_h_from_above_is_rounded_by_less_than_a_unit(places) -> None:
     source = random.Random(places)
     for _ in range(30):
         given = Adaptive.of(grid(places), source.randint(1, 5), True)
@@ -224,7 +224,7 @@ def test_h_from_above_is_rounded_by_less_than_a_unit(places: int) -> None:
 
 
 @pytest.mark.parametrize("places", part([2, 5], 2))
-def test_h_from_below_is_below_by_few_units(places: int) -> None:
+def test_h_from_below_is_below_by_few_units(places) -> None:
     """At every x a line is at most the sum of the best lines there were, and near it at its own."""
     source, unit = random.Random(places), 2**places
     for _ in range(12):
@@ -259,7 +259,7 @@ def test_beyond_all_places_h_is_at_least_nothing() -> None:
 
 
 @pytest.mark.parametrize("above", [True, False], ids=["above", "below"])
-def test_delta_of_h_is_that_of_a_chord_or_a_line_by_a_unit(above: bool) -> None:
+def test_delta_of_h_is_that_of_a_chord_or_a_line_by_a_unit(above) -> None:
     source = random.Random(8)
     for _ in range(40):
         given = Adaptive.of(grid(6), 4, above).before([losses(source, above, 6)])
@@ -318,7 +318,7 @@ def losses_at(
 @pytest.mark.parametrize("rate", [None, F(1, 10)], ids=["everything", "a sample"])
 @pytest.mark.parametrize("added", [False, True], ids=["removed", "added"])
 @pytest.mark.parametrize("above", [False, True], ids=["below", "above"])
-def test_few_knots_show_what_all_show(above: bool, added: bool, rate: Fraction | None) -> None:
+def test_few_knots_show_what_all_show(above, added, rate) -> None:
     bends = [sign * float(t) for t in BOUNDS for sign in (1, -1)]
     if not above:
         bends = bends_of((float(p), float(q)) for p, q in OUTCOMES)

@@ -15,7 +15,7 @@ SOUND = {"refused", "true", "undecided"}
 
 
 @pytest.mark.parametrize(("name", "proof"), HONEST, ids=[name for name, _ in HONEST])
-def test_honest_proofs_are_confirmed_and_true(name: str, proof: object) -> None:
+def test_honest_proofs_are_confirmed_and_true(name, proof) -> None:
     assert outcome(proof) == "true"
 
 

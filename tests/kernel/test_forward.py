@@ -83,7 +83,7 @@ def distributions(
 
 
 @pytest.mark.parametrize("path", part(FILES, 5), ids=lambda path: path.stem)
-def test_a_run_has_the_distribution_that_the_verifier_finds(path: Path) -> None:
+def test_a_run_has_the_distribution_that_the_verifier_finds(path) -> None:
     program = program_of(path)
     if program is None or path.stem in MANY:
         return
@@ -245,7 +245,7 @@ def outcomes(of: Any, batches: list[list[Any]]) -> dict[Any, dict[Any, Ratio]]:
 
 
 @pytest.mark.parametrize("name", BODIES)
-def test_small_machines(name: str) -> None:
+def test_small_machines(name) -> None:
     of = of_two(BODIES[name])
     inputs = list(product((0, 1), (0, 1), (0, 1, 3)))
     assert len(inputs) > 2 * FEW
@@ -256,7 +256,7 @@ def test_small_machines(name: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "size"), [("svt_laplace", 3), ("random_stopping", 2)])
-def test_programs(name: str, size: int) -> None:
+def test_programs(name, size) -> None:
     of = read_machine(machine_json(load(PROGRAMS / f"{name}.dpg", {"N": Fraction(size)})))
     inputs = list(product(*of.domains))[:TOGETHER]
     alone = outcomes(of, [[input] for input in inputs])
@@ -329,7 +329,7 @@ def walks(draw: st.DrawFn) -> list[Row]:
 
 
 @given(walks(), st.data())
-def test_walks_end_as_their_equations_say(rows: list[Row], data: st.DataObject) -> None:
+def test_walks_end_as_their_equations_say(rows, data) -> None:
     count = len(rows)
     start = data.draw(st.integers(0, count - 1))
     of = walk(rows, start)
@@ -351,7 +351,7 @@ def test_walks_end_as_their_equations_say(rows: list[Row], data: st.DataObject) 
     [(0, 1, 1, 0), (0, 1, 0, 0)],
     [(0, 1, 0, 0, 1), (0, 0, 1, 0, 0), (0, 1, 0, 0, 0)],
 )
-def test_a_loop_that_may_go_on_forever_is_refused(rows: list[Row]) -> None:
+def test_a_loop_that_may_go_on_forever_is_refused(rows) -> None:
     for run in (exactly, enclosed):
         with pytest.raises(NotProved, match="not known to end"):
             run(walk(rows, 0))
@@ -418,7 +418,7 @@ def test_noise_that_is_held_stays_what_it_is_while_a_loop_goes_on() -> None:
 
 
 @pytest.mark.parametrize("leaves", [True, False])
-def test_numbers_that_are_published_behind_a_loop(leaves: bool) -> None:
+def test_numbers_that_are_published_behind_a_loop(leaves) -> None:
     """A coin is thrown until it shows 1, then a number is published: as likely as without it."""
     toss = ["choose", cell("c"), [[0, "1/3"], [1, "2/3"]], False]
     draw = ["draw", cell("y"), "Lap", cell("q"), [1, -1]]

@@ -1,7 +1,5 @@
 """Laws against scipy and closed forms in other libraries; balls to exact numbers and back."""
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from fractions import Fraction
 from threading import Thread
 
@@ -53,7 +51,7 @@ def density(name: str, z: arb, side: int) -> arb:
 
 @pytest.mark.parametrize("name", REAL)
 @given(z=fractions)
-def test_densities_and_distribution_functions(name: str, z: Fraction) -> None:
+def test_densities_and_distribution_functions(name, z) -> None:
     pdf, cdf, survival = ORACLES[name]
     with precision(100):
         point = to_ball(z)
@@ -65,9 +63,7 @@ def test_densities_and_distribution_functions(name: str, z: Fraction) -> None:
 
 @pytest.mark.parametrize("name", REAL)
 @given(one=fractions, other=fractions)
-def test_densities_fall_on_both_sides_of_their_means(
-    name: str, one: Fraction, other: Fraction
-) -> None:
+def test_densities_fall_on_both_sides_of_their_means(name, one, other) -> None:
     near, far = sorted((abs(float(one)), abs(float(other))))
     pdf = ORACLES[name][0]
     assert all(pdf(side * far) <= pdf(side * near) + 1e-15 for side in (1, -1) if near)
@@ -75,7 +71,7 @@ def test_densities_fall_on_both_sides_of_their_means(
 
 @pytest.mark.parametrize("name", REAL)
 @given(z=fractions, radius=st.fractions(min_value=0, max_value=3))
-def test_a_wide_ball_holds_what_its_points_give(name: str, z: Fraction, radius: Fraction) -> None:
+def test_a_wide_ball_holds_what_its_points_give(name, z, radius) -> None:
     family = REAL[name]
     with precision(100):
         wide = to_ball(z - radius).union(to_ball(z + radius))
@@ -90,7 +86,7 @@ def test_a_wide_ball_holds_what_its_points_give(name: str, z: Fraction, radius: 
 
 @pytest.mark.parametrize("name", REAL)
 @pytest.mark.parametrize("bits", [1, 10, 53, 300, 1900])
-def test_reaches(name: str, bits: int) -> None:
+def test_reaches(name, bits) -> None:
     with precision(2 * bits + 100):
         left, right = map(Fraction, REAL[name].reach(bits))
         assert (left == 0) == (name == "LapPlus")
@@ -111,7 +107,7 @@ def scipy_masses(name: str, scale: Fraction):
 
 @pytest.mark.parametrize("name", INTEGER)
 @pytest.mark.parametrize("scale", [Fraction(1, 5), Fraction(7, 3)])
-def test_masses_of_integers(name: str, scale: Fraction) -> None:
+def test_masses_of_integers(name, scale) -> None:
     family, oracle = INTEGER[name], scipy_masses(name, scale)
     with precision(100):
         rate = family.rate(scale)
@@ -127,7 +123,7 @@ def test_masses_of_integers(name: str, scale: Fraction) -> None:
 @pytest.mark.parametrize("name", INTEGER)
 @pytest.mark.parametrize("scale", [Fraction(1, 1000), Fraction(1), Fraction(50)])
 @pytest.mark.parametrize("bits", [1, 53, 300])
-def test_reaches_on_the_integers(name: str, scale: Fraction, bits: int) -> None:
+def test_reaches_on_the_integers(name, scale, bits) -> None:
     with precision(2 * bits + 100):
         left, right = INTEGER[name].reach(bits)
         assert left == right
@@ -145,7 +141,7 @@ def test_masses_beyond_limits_are_refused() -> None:
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-def test_affine_images(name: str) -> None:
+def test_affine_images(name) -> None:
     law = Law(name, Fraction(3), Fraction(2), -1)
     assert law.scale(Fraction(1, 4)) == 8
     mirrored = law.affine(Fraction(-1), Fraction(10))
@@ -173,9 +169,7 @@ def test_affine_images(name: str) -> None:
     *(("Gauss", Fraction(0), Fraction(1), 9), ("Gauss", Fraction(0), Fraction(1), -9)),
     ("DLap", Fraction(1, 2), Fraction(1), 0),
 )
-def test_what_is_no_law_is_refuted(
-    family: str, mean: Fraction, coefficient: Fraction, power: int
-) -> None:
+def test_what_is_no_law_is_refuted(family, mean, coefficient, power) -> None:
     with pytest.raises(Refuted):
         Law(family, mean, coefficient, power)
 
@@ -184,7 +178,7 @@ def test_what_is_no_law_is_refuted(
 
 
 @given(st.fractions(), st.integers(min_value=-80, max_value=200), st.integers(2, 300))
-def test_ends_are_outward(value: Fraction, places: int, bits: int) -> None:
+def test_ends_are_outward(value, places, bits) -> None:
     with precision(bits):
         ball = to_ball(value)
         low, high = lower(ball), upper(ball)
@@ -209,10 +203,7 @@ def test_ends_of_tiny_and_huge_balls() -> None:
 
 @pytest.mark.parametrize("others", [precision, searching.precision])
 @pytest.mark.parametrize("ours", [precision, searching.precision])
-def test_the_precision_is_taken_in_turns(
-    ours: Callable[[int], AbstractContextManager[None]],
-    others: Callable[[int], AbstractContextManager[None]],
-) -> None:
+def test_the_precision_is_taken_in_turns(ours, others) -> None:
     """The search and the kernel share one precision: a block of either waits for the other's."""
     seen: list[int] = []
     before = ctx.prec
@@ -253,7 +244,7 @@ def weight(name: str, z: Fraction) -> arb:
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-def test_shifts_are_those_that_cost_their_length(name: str) -> None:
+def test_shifts_are_those_that_cost_their_length(name) -> None:
     with precision(100):
         for sign in (-1, 1):
             holds = all(
@@ -284,7 +275,7 @@ def test_norms_of_derivatives_are_hardly_more_than_they_are() -> None:
 
 
 @pytest.mark.parametrize("name", REAL)
-def test_densities_on_panels_are_narrow(name: str) -> None:
+def test_densities_on_panels_are_narrow(name) -> None:
     """Between 1/4 and 3/4, or on the other side, at a third of the way from the middle."""
     side = -1 if name == "LapMinus" else 1
     with precision(120):

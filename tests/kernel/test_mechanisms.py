@@ -71,7 +71,7 @@ def continuous(family: str, distance: float, scale: float, loss: float) -> float
 
 @pytest.mark.parametrize("family", ["Gauss", "Lap", "DGauss", "DLap"])
 @pytest.mark.parametrize(("distance", "scale"), [(1, 2), (3, 4), (2, 1)])
-def test_noise_has_the_best_half_lines(family: str, distance: int, scale: int) -> None:
+def test_noise_has_the_best_half_lines(family, distance, scale) -> None:
     squared = family in ("Gauss", "DGauss")
     pair = noise(family, Fraction(distance), Fraction(scale) ** (1 + squared))
     true = discrete if family.startswith("D") else continuous
@@ -152,7 +152,7 @@ def farthest(json: dict[str, object]) -> list[tuple[float, float]]:
 
 
 @pytest.mark.parametrize("json", [CONCENTRATED, SEVERAL], ids=["zcdp", "rdp"])
-def test_statements_bound_all_that_they_allow_by_any_order(json: dict[str, object]) -> None:
+def test_statements_bound_all_that_they_allow_by_any_order(json) -> None:
     """Whatever is told; and the best that is told leaves no room."""
     allowed = farthest(json)
     for loss in (Fraction(-1, 2), Fraction(0), Fraction(1, 4), Fraction(1), Fraction(3)):
@@ -197,7 +197,7 @@ def test_statements_add_up() -> None:
 
 
 @pytest.mark.parametrize("p", [0.02, 0.3, 0.9])
-def test_divergences_are_below_chords_of_their_statements(p: float) -> None:
+def test_divergences_are_below_chords_of_their_statements(p) -> None:
     """Of two outcomes, whose divergences at some orders are stated."""
     q = p / 3
 
@@ -234,7 +234,7 @@ def test_runs_of_statements_have_outcomes_independently() -> None:
 
 
 @pytest.mark.parametrize("json", [CONCENTRATED, SEVERAL], ids=["zcdp", "rdp"])
-def test_two_outcomes_are_had_if_all_orders_allow_them(json: dict[str, object]) -> None:
+def test_two_outcomes_are_had_if_all_orders_allow_them(json) -> None:
     """Inside of what is allowed some order tells so, outside none does."""
     orders = [*(1 + Fraction(k, 8) for k in range(48)), *map(Fraction, range(7, 20))]
     for p, q in farthest(json):
@@ -288,7 +288,7 @@ def test_what_is_infinite_stays_so_on_samples_of_what_was_removed() -> None:
 
 
 @pytest.mark.parametrize("family", ["Gauss", "Lap", "DGauss", "DLap"])
-def test_sets_of_noise_have_all_of_it(family: str) -> None:
+def test_sets_of_noise_have_all_of_it(family) -> None:
     """Sets that end at a loss are best there."""
     pair = noise(family, Fraction(2), Fraction(4))
     cells = pair.outcomes(LOSSES)
@@ -307,7 +307,7 @@ def test_sets_of_noise_have_all_of_it(family: str) -> None:
     {"mechanism": "approx_dp", "eps": 1, "delta": 1},
     ids=str,
 )
-def test_samples_are_mixtures(json: object, added: bool) -> None:
+def test_samples_are_mixtures(json, added) -> None:
     pair, rate = pair_of(json), Fraction(1, 5)
     share, found = ball(rate), sampled(pair_of(json), (rate, added))
     mixed = [(share * p + (1 - share) * q, q) for p, q in pair.outcomes([])]
@@ -349,7 +349,7 @@ BAD = [
 
 
 @pytest.mark.parametrize("json", BAD, ids=str)
-def test_what_is_no_mechanism_is_refused(json: object) -> None:
+def test_what_is_no_mechanism_is_refused(json) -> None:
     with pytest.raises(BadProof):
         read_mechanism(json)
 

@@ -137,12 +137,12 @@ UNORDERED = {
 
 
 @pytest.mark.parametrize("name", ORDERED)
-def test_probabilities_that_move_in_one_direction(name: str) -> None:
+def test_probabilities_that_move_in_one_direction(name) -> None:
     assert motion_of(ORDERED[name]).is_ordered(0)
 
 
 @pytest.mark.parametrize("name", UNORDERED)
-def test_probabilities_that_do_not(name: str) -> None:
+def test_probabilities_that_do_not(name) -> None:
     assert not motion_of(UNORDERED[name]).is_ordered(0)
 
 
@@ -279,7 +279,7 @@ def sets_of(outputs: set[Output]) -> list[tuple[Output, ...]]:
 @pytest.mark.parametrize(
     "made", part([RandomMachines(1), RandomTurns(4), RandomCourses(3), RandomMachines(2)], 2)
 )
-def test_random_machines_move_as_is_said(made: RandomMachines | RandomCourses) -> None:
+def test_random_machines_move_as_is_said(made) -> None:
     """Directions and second differences, at the points of a grid."""
     points = [Fraction(k, 2) for k in range(-4, 5)]
     ordered = moved = apart = 0
@@ -331,9 +331,7 @@ BAND = "x <- {}(q[1], {})  o <- 0  if x >= -{} and x <= {} then o <- 1 end"
     ("Lap", 1, "1/100", Fraction(1)),
     ("Lap", 2, "1/50", Fraction(1, 4)),
 )
-def test_bounds_of_curvature_are_right_and_hardly_too_large(
-    family: str, scale: int, end: str, largest: Fraction
-) -> None:
+def test_bounds_of_curvature_are_right_and_hardly_too_large(family, scale, end, largest) -> None:
     body = BAND.format(family, scale, end, end)
     motion, step = motion_of(body), Fraction(1, 50) * scale
     assert motion.curvature(0, HALF) == largest
@@ -364,7 +362,7 @@ def test_bounds_of_curvature_are_right_and_hardly_too_large(
     ("x <- Lap(0, 1)  o <- 0  if x >= q[1] and x <= q[2] then o <- 1 end", None),
     ("x <- Lap(q[1], 1)  o <- 0  if x + q[1] >= 0 then o <- 1 end", None),
 )
-def test_inputs_that_are_added_to_noise(body: str, largest: Fraction | int | None) -> None:
+def test_inputs_that_are_added_to_noise(body, largest) -> None:
     motion = motion_of(body)
     if largest is not None:
         assert motion.curvature(0, HALF) == largest
@@ -388,7 +386,7 @@ def motion_around(*body: Any) -> Motion:
     ("Lap", ["*", 2, U], X, U),
     ("LapPlus", U, X, 0),
 )
-def test_no_curvature_is_known(family: str, mean: Any, left: Any, right: Any) -> None:
+def test_no_curvature_is_known(family, mean, left, right) -> None:
     motion = motion_around(
         ["draw", X, family, mean, [1, 0]],
         ["if", [">=", left, right], [["set", ["cell", "o"], 1]], [["set", ["cell", "o"], 0]]],
@@ -414,7 +412,7 @@ def test_no_curvature_is_known(family: str, mean: Any, left: Any, right: Any) ->
     [["if", [">=", U, 1], [["set", OUT, 0]], [["set", OUT, 1]]]],
     [],
 )
-def test_what_reads_an_input_otherwise_is_not_followed(body: Any) -> None:
+def test_what_reads_an_input_otherwise_is_not_followed(body) -> None:
     with pytest.raises(NotProved):
         motion_around(*body)
 
@@ -442,7 +440,7 @@ adjacent linf 1
     ("b <- choose {0 : 1/2, 1 : 1/2}  y <- Gauss(b * q[1], 1)  z <- 0", False),
     ("b <- choose {0 : 1/2, 1 : 1/2}  y <- Gauss(q[1], 1)  z <- b", False),
 )
-def test_published_numbers_that_are_shifted(body: str, is_shift: bool) -> None:
+def test_published_numbers_that_are_shifted(body, is_shift) -> None:
     if "1 + c" in body:
         body = "if c = 0 then y <- Gauss(q[1], 1) else y <- Gauss(q[1], 2) end  z <- 0"
     motion = motion_of(body, PUBLISHED)
@@ -484,7 +482,7 @@ SHIFTED = (
 
 
 @pytest.mark.parametrize("domain", ["", "-1..1", "0..1"])
-def test_changes_that_are_enough_where_ranges_do_not_count(domain: str) -> None:
+def test_changes_that_are_enough_where_ranges_do_not_count(domain) -> None:
     corners = set(product((-1, 1), repeat=2))
     assert changes(SHIFTED.format(domain, "linf 1")) == corners
     assert changes(SHIFTED.format(domain, "increasing 1")) == set(product((0, 1), repeat=2))
@@ -498,7 +496,7 @@ def test_changes_that_are_enough_where_ranges_do_not_count(domain: str) -> None:
 
 
 @pytest.mark.parametrize("ends", [(None, -3), (5, None), (None, None), (0, 3)])
-def test_sets_lie_in_ranges_and_have_all_changes(ends: tuple[int | None, int | None]) -> None:
+def test_sets_lie_in_ranges_and_have_all_changes(ends) -> None:
     given = json_of(SHIFTED.format("0..1", "linf 2"))
     for named in given["inputs"]:
         named[1] = dict(zip(("low", "high"), ends, strict=True))
@@ -583,7 +581,7 @@ o <- 0
 
 
 @pytest.mark.parametrize("adjacency", part(ADJACENCIES, 3))
-def test_sets_hold_all_adjacent_pairs(adjacency: str) -> None:
+def test_sets_hold_all_adjacent_pairs(adjacency) -> None:
     machine = machine_of(MIXED.format(adjacency))
     sets = list(all_sets(machine, False))
     inputs = list(product(GRID[:4], GRID[:4], (0, 1)))
@@ -636,7 +634,7 @@ def test_sets_without_a_share_are_empty() -> None:
     ("l0", -3, 3),
     ("all", -3, 3),
 )
-def test_changes_of_one_number(norm: str, least: int, most: int) -> None:
+def test_changes_of_one_number(norm, least, most) -> None:
     adjacency = Adjacency(norm, 5)
     assert adjacency.change(Fraction(3), 2) == (least, most)
     nearest = (max(least, -1), min(most, 1))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from dipapprox.kernel.balls import precision, to_ball
 from dipapprox.kernel.errors import NotProved, Refused, Refuted, budget
 from dipapprox.kernel.evaluate import evaluate
-from dipapprox.kernel.grid import Accuracy, Leaves, accuracy
+from dipapprox.kernel.grid import Leaves, accuracy
 from dipapprox.kernel.laws import IntegerFamily, Law, RealFamily
 from dipapprox.kernel.nodes import Graph, Node
 from dipapprox.kernel.panels import Panels
@@ -34,7 +34,7 @@ def normal(z: arb) -> arb:
 
 @pytest.mark.parametrize("family", [*FAMILIES, "Logistic", "Gumbel", "GumbelMinus"])
 @pytest.mark.parametrize("eps", [Fraction(1, 3), Fraction(4)])
-def test_restrictions(family: str, eps: Fraction) -> None:
+def test_restrictions(family, eps) -> None:
     graph, own = Graph(), law(family, 1, 2, -1)
     asked = cuts(graph, graph.density(own), [-(10**12), Fraction(-1, 3), 5])
     with precision(200):
@@ -56,9 +56,7 @@ def test_restrictions(family: str, eps: Fraction) -> None:
     eps=st.sampled_from([Fraction(1, 2), Fraction(1), Fraction(5, 2)]),
     coarse=st.lists(st.sampled_from(COARSE), min_size=2, max_size=2),
 )
-def test_graphs_against_simpson_and_coarser_grids(
-    made: tuple[Graph, list[Node]], eps: Fraction, coarse: list[Accuracy]
-) -> None:
+def test_graphs_against_simpson_and_coarser_grids(made, eps, coarse) -> None:
     graph, scalars = made
     fine, floats = enclosed(graph, scalars, eps), simpson(graph, float(eps))
     for (low, high), scalar in zip(fine, scalars, strict=True):
@@ -75,7 +73,7 @@ def test_graphs_against_simpson_and_coarser_grids(
 
 
 @pytest.mark.parametrize("family", [*FAMILIES, "Logistic", "Gumbel", "GumbelMinus"])
-def test_a_narrow_law_on_the_grid_of_a_wide_one(family: str) -> None:
+def test_a_narrow_law_on_the_grid_of_a_wide_one(family) -> None:
     """Far from a mean panels are as wide as those of the others allow."""
     graph = Graph()
     one, other = law(family, 0, 1, 0), law("Lap", 0, 40, 0)
@@ -112,7 +110,7 @@ def test_what_is_beyond_limits_is_refused() -> None:
             evaluate(graph, scalars, Fraction(eps), FINE)
 
 
-def test_functions_kept_at_a_time_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_functions_kept_at_a_time_are_bounded(monkeypatch) -> None:
     graph = Graph()
     density = graph.density(law("Gauss"))
     running, product = graph.running(density, True), density
@@ -172,7 +170,7 @@ FAR = 400
 
 
 @pytest.mark.parametrize("family", INTEGER_FAMILIES)
-def test_restrictions_to_integers(family: str) -> None:
+def test_restrictions_to_integers(family) -> None:
     graph, own = Graph(), law(family, 3, 2)
     places = [-(10**9), Fraction(-7, 2), 0, Fraction(5, 2), 3, 4, 10**9]
     asked = cuts(graph, graph.density(own), places)
@@ -213,7 +211,7 @@ def masses(law: Law, eps: float, k: np.ndarray) -> np.ndarray:
     made=totals(INTEGER_FAMILIES),
     eps=st.sampled_from([Fraction(1, 2), Fraction(1), Fraction(5, 2)]),
 )
-def test_graphs_against_sums(made: tuple[Graph, list[Node]], eps: Fraction) -> None:
+def test_graphs_against_sums(made, eps) -> None:
     graph, scalars = made
     found, floats = enclosed(graph, scalars, eps), summed(graph, float(eps))
     for (low, high), scalar in zip(found, scalars, strict=True):

@@ -102,7 +102,7 @@ NORMS: list[tuple[Json, Any]] = [
 
 
 @pytest.mark.parametrize(("norm", "adjacent"), NORMS, ids=[str(norm) for norm, _ in NORMS])
-def test_the_worst_pair_is_bounded_closely(norm: Json, adjacent: Any) -> None:
+def test_the_worst_pair_is_bounded_closely(norm, adjacent) -> None:
     """From above within what classes and grids cost; from below by the worst pair."""
     source = random.Random(str(norm))
     kind = random_rows(source, 3)
@@ -187,7 +187,7 @@ LEAKS = {
 
 
 @pytest.mark.parametrize("why", LEAKS)
-def test_parts_that_are_not_independent_are_refused(why: str) -> None:
+def test_parts_that_are_not_independent_are_refused(why) -> None:
     """The steps are those of the machine without the leak, for all ways to part the other one."""
     said = claim("DP", HALF, 0.9)
     steps = [dict(each) for each in parts_proof(PLAIN, said, None)]
@@ -216,7 +216,7 @@ def test_what_parts_do_has_to_be_known_for_all_inputs() -> None:
         replay(PLAIN, said, [*steps[:place], fewer, *steps[place + 1 :]])
 
 
-def test_ways_in_which_parts_differ_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ways_in_which_parts_differ_are_bounded(monkeypatch) -> None:
     said = claim("DP", HALF, 0.9)
     steps = parts_proof(PLAIN, said, None)
     monkeypatch.setattr(parts, "MOST_WAYS", 3)
@@ -252,7 +252,7 @@ HONEST = _honest()
 
 
 @pytest.mark.parametrize("place", range(len(HONEST)))
-def test_what_is_confirmed_of_changed_proofs_is_true(place: int) -> None:
+def test_what_is_confirmed_of_changed_proofs_is_true(place) -> None:
     """One change each, spread over all that there are."""
     proof = HONEST[place]
     assert outcome(proof) == "true"
@@ -266,7 +266,7 @@ def test_what_is_confirmed_of_changed_proofs_is_true(place: int) -> None:
 
 
 @pytest.mark.parametrize(("eps_prv", "verdict"), [("4001/10000", "DP"), ("2/5", "Not_DP")])
-def test_a_million_joint_outputs_are_proved(eps_prv: str, verdict: str) -> None:
+def test_a_million_joint_outputs_are_proved(eps_prv, verdict) -> None:
     """RAPPOR with 20 bits, of which eight differ: the loss is 8 ln(41 / 39)."""
     text = text_of("literature/rappor")
     program = dipapprox.parse(text, {"K": 20})
@@ -360,9 +360,7 @@ PATTERNS: list[list[tuple[int, int]]] = [
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize(("norm", "adjacent"), NORMS, ids=[str(norm) for norm, _ in NORMS])
 @pytest.mark.parametrize("pattern", PATTERNS, ids=["two kinds", "one input", "alike", "shared"])
-def test_ways_are_those_of_all_pairs(
-    pattern: list[tuple[int, int]], norm: Json, adjacent: Any, seed: int
-) -> None:
+def test_ways_are_those_of_all_pairs(pattern, norm, adjacent, seed) -> None:
     """Gone through one by one; changes of a part are known in classes."""
     source = random.Random(seed)
     values = 3 if len(pattern) < 5 else 2
@@ -400,7 +398,7 @@ def test_ways_are_those_of_all_pairs(
 
 
 @pytest.mark.parametrize("ends", [[-1, 3], [0, 0], [2, 1], [0, 7], [6, 7], [0], [0, 3, 6], None])
-def test_parts_are_statements_of_the_body(ends: Json) -> None:
+def test_parts_are_statements_of_the_body(ends) -> None:
     of = read_machine(PLAIN)
     assert len(of.body) == 6
     with pytest.raises(BadProof):
@@ -408,7 +406,7 @@ def test_parts_are_statements_of_the_body(ends: Json) -> None:
 
 
 @pytest.mark.parametrize("gap", [[[0, 3], [4, 6]], [[0, 3], [2, 6]], [[1, 3], [3, 6]], [[0, 3]]])
-def test_parts_follow_each_other_from_the_first_statement_to_the_last(gap: Json) -> None:
+def test_parts_follow_each_other_from_the_first_statement_to_the_last(gap) -> None:
     of = read_machine(PLAIN)
     with pytest.raises(BadProof, match=r"follow each other|cover the body"):
         Parts(Proof(of, None), gap, HALF, {})

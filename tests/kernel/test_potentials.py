@@ -82,7 +82,7 @@ def potential_of(proof: Proof) -> tuple[Any, Any, Any]:
 
 
 @pytest.mark.parametrize("name", part(list(SUBJECTS), 3))
-def test_budgets_are_replayed(name: str) -> None:
+def test_budgets_are_replayed(name) -> None:
     proof = proof_of(name)
     assert proof.unproved is None or proof.found is not Answer.DP, proof.unproved
     if proof.answer is not Answer.DP or proof.upper is None:
@@ -96,9 +96,7 @@ def test_budgets_are_replayed(name: str) -> None:
     assert "replayed by the kernel" in str(proof)
 
 
-def test_where_nothing_can_be_written_that_is_found_out_once(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_where_nothing_can_be_written_that_is_found_out_once(monkeypatch) -> None:
     """Whether a lesser budget fails, too, is asked only where one serves."""
     asked: list[Any] = []
 
@@ -116,7 +114,7 @@ def test_where_nothing_can_be_written_that_is_found_out_once(
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_budgets_of_random_streams_are_replayed_or_refused(seed: int) -> None:
+def test_budgets_of_random_streams_are_replayed_or_refused(seed) -> None:
     program = dipapprox.parse(Writer(seed).program())
     try:
         proof = found(program)
@@ -134,13 +132,13 @@ def test_budgets_of_random_streams_are_replayed_or_refused(seed: int) -> None:
 
 
 @pytest.mark.parametrize("name", ["svt", "numeric_sparse_stream", "svt_geometric for all N"])
-def test_no_forgery_proves_what_is_false(name: str) -> None:
+def test_no_forgery_proves_what_is_false(name) -> None:
     require_sound(*file_of(proof_of(name)), name)
 
 
 @pytest.mark.parametrize("name", ["svt_without_limit", "last_value_stream", "svt_fresh_threshold"])
 @pytest.mark.parametrize("budget", [Fraction(1, 3), Fraction(7, 2)])
-def test_budgets_that_do_not_serve_are_refuted(name: str, budget: Fraction) -> None:
+def test_budgets_that_do_not_serve_are_refuted(name, budget) -> None:
     proof = found(SUBJECTS[name], budget=budget)
     assert proof.answer is Answer.NOT_DP, proof.unproved
     judged = replay(*file_of(proof))
@@ -159,7 +157,7 @@ ENDLESS = (
 
 
 @pytest.mark.parametrize("name", ENDLESS)
-def test_parts_that_come_again_leave_no_budget(name: str) -> None:
+def test_parts_that_come_again_leave_no_budget(name) -> None:
     proof = proof_of(name)
     assert proof.answer is Answer.NOT_DP, proof.unproved
     machine, claim, steps = file_of(proof)
@@ -169,7 +167,7 @@ def test_parts_that_come_again_leave_no_budget(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["svt_without_limit", "last_value_stream"])
-def test_parts_come_again_of_the_machine_that_is_meant(name: str) -> None:
+def test_parts_come_again_of_the_machine_that_is_meant(name) -> None:
     """Not if it ends, is silent, or its inputs do not change together; nor for more."""
     machine, claim, steps = file_of(proof_of(name))
     for changed in (
@@ -190,7 +188,7 @@ GAUSSIAN = ("svt_gauss", "noisy_max_gauss", "svt_mix1", "discrete_gauss_mechanis
 
 
 @pytest.mark.parametrize("name", GAUSSIAN)
-def test_gaussian_noise_has_no_budget(name: str) -> None:
+def test_gaussian_noise_has_no_budget(name) -> None:
     proof = found(dipapprox.parse(text_of(name)))
     machine, claim, steps = file_of(proof)
     assert replay(machine, claim, steps) == Budgets(None, None)
@@ -201,7 +199,7 @@ def test_gaussian_noise_has_no_budget(name: str) -> None:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_rays_of_random_automata_prove_no_more_than_is_so(seed: int) -> None:
+def test_rays_of_random_automata_prove_no_more_than_is_so(seed) -> None:
     automaton = random_automaton(seed, variables=1 + seed % 3, distinct=seed % 2 == 0)
     plain = dipapprox.prove(automaton, options=Options(limits=Limits(seconds=60)))
     if plain.upper:
@@ -297,7 +295,7 @@ if x > t then out <- 1 else out <- 0 end
 
 
 @pytest.mark.parametrize("noise", ["Lap(0, 3)", "Gauss(0, 2 / eps)", "LapPlus(1, 2)"])
-def test_noise_of_any_scale_stays_where_it_is(noise: str) -> None:
+def test_noise_of_any_scale_stays_where_it_is(noise) -> None:
     program = dipapprox.parse(ANY_SCALE.replace("NOISE", noise))
     machine, claim, (step, *_) = potential_of(found(program))
     assert dipapprox.decide(program, options=OPTIONS).replayed is not None
@@ -374,7 +372,7 @@ def test_unknown_without_a_proof_names_the_reason() -> None:
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_examples_are_replayed(name: str) -> None:
+def test_examples_are_replayed(name) -> None:
     text, least = EXAMPLES[name]
     judged = replay(*written(proof_for(text)))
     if least is None:
@@ -386,7 +384,7 @@ def test_examples_are_replayed(name: str) -> None:
 
 @examples(6)
 @given(services())
-def test_random_services_are_replayed(text: str) -> None:
+def test_random_services_are_replayed(text) -> None:
     are_replayed(text)
 
 
@@ -414,7 +412,7 @@ def test_a_claimed_budget_that_is_too_small_is_refuted() -> None:
 
 
 @pytest.mark.parametrize(("users", "least"), [((), 3), (("alice",), 2), (("bob",), 1)])
-def test_those_who_do_not_see_replies_learn_less(users: tuple[str, ...], least: int) -> None:
+def test_those_who_do_not_see_replies_learn_less(users, least) -> None:
     text = text_of("services/users")
     judged = replay(*written(proof_for(text, *users)))
     assert judged == Budgets(Fraction(least, 2), Fraction(least, 2), at_any=False)
@@ -427,12 +425,12 @@ NONE = [name for name, (_, least) in EXAMPLES.items() if least is None]
 
 
 @pytest.mark.parametrize("name", EXACT)
-def test_no_forged_service_proves_what_is_false(name: str) -> None:
+def test_no_forged_service_proves_what_is_false(name) -> None:
     require_sound(*written(proof_for(EXAMPLES[name][0])), name)
 
 
 @pytest.mark.parametrize("name", EXACT)
-def test_what_may_be_lost_is_no_less_anywhere(name: str) -> None:
+def test_what_may_be_lost_is_no_less_anywhere(name) -> None:
     """V of every point is the length of a longest path: less, or a point less, proves nothing."""
     machine, _, steps = written(proof_for(EXAMPLES[name][0]))
     (at,) = (k for k, step in enumerate(steps) if step["rule"] == "couplings")
@@ -455,7 +453,7 @@ def test_what_may_be_lost_is_no_less_anywhere(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["counted", "decided", "real", "slots"])
-def test_the_machine_is_the_one_that_was_meant(name: str) -> None:
+def test_the_machine_is_the_one_that_was_meant(name) -> None:
     """With less noise, another change or other cells at first the same steps prove nothing."""
     machine, claim, steps = written(proof_for(EXAMPLES[name][0]))
     scales = [at for at, value in places_in(machine) if is_scale(at, value)]

@@ -15,7 +15,7 @@ from dipapprox.kernel.balls import precision
 from dipapprox.kernel.evaluate import evaluate
 from dipapprox.kernel.excesses import Excesses, Label, Prices, Published, positive_part
 from dipapprox.kernel.laws import Law
-from dipapprox.kernel.nodes import Bounds, Graph, Node
+from dipapprox.kernel.nodes import Graph, Node
 from dipapprox.kernel.proofs import growth_bound
 from dipapprox.kernel.several import _range
 from kernel.ends import lower, upper
@@ -58,7 +58,7 @@ def pairs(draw: st.DrawFn, bounded: bool = False) -> tuple[Graph, Node, Node]:
 
 
 @given(pairs())
-def test_prices(made: tuple[Graph, Node, Node]) -> None:
+def test_prices(made) -> None:
     graph, f, g = made
     price = Prices(graph, ONE).price(f, g)
     assume(price is not None)
@@ -112,9 +112,7 @@ def test_products_of_different_lengths_or_signs_do_not_compare() -> None:
 @given(
     pairs(bounded=True), st.sampled_from([Fraction(0), Fraction(1, 2), Fraction(2)]), st.booleans()
 )
-def test_excesses_are_integrals_of_what_is_above(
-    made: tuple[Graph, Node, Node], eps_prv: Fraction, halved: bool
-) -> None:
+def test_excesses_are_integrals_of_what_is_above(made, eps_prv, halved) -> None:
     """Whether the quotient of the functions falls, rises, or does neither."""
     graph, f, g = made
     label: Label = (None,)
@@ -138,7 +136,7 @@ def test_what_may_be_positive_everywhere_is_counted_whole() -> None:
 
 
 @pytest.mark.parametrize("ends", [(None, Fraction(0)), (Fraction(0), None)])
-def test_what_is_beyond_the_grid_counts_on_either_side(ends: Bounds) -> None:
+def test_what_is_beyond_the_grid_counts_on_either_side(ends) -> None:
     """Of half a normal law, whose tails begin where they have a fiftieth of the mass."""
     graph = Graph()
     law = graph.density(Law("Gauss", Fraction(0), ONE, 0))

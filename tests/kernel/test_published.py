@@ -109,7 +109,7 @@ def proof_of(text: str, eps_prv: Json, delta: Json) -> tuple[Json, Json, Json]:
     part([c[1:] for c in CLOSED[::-1]], 2),
     ids=part([c[0] for c in CLOSED[::-1]], 2),
 )
-def test_claims_a_hair_from_closed_forms(text: str, eps_prv: Fraction, delta: float) -> None:
+def test_claims_a_hair_from_closed_forms(text, eps_prv, delta) -> None:
     program = program_of(text)
     below, above = (Fraction(delta) + Fraction(shift, 10**6) for shift in (-1, 1))
     options = Options(proved=True)
@@ -124,7 +124,7 @@ def test_claims_a_hair_from_closed_forms(text: str, eps_prv: Fraction, delta: fl
     part([c[1:] for c in CLOSED], 2),
     ids=part([c[0] for c in CLOSED], 2),
 )
-def test_few_bits_prove_nothing_false(text: str, eps_prv: Fraction, delta: float) -> None:
+def test_few_bits_prove_nothing_false(text, eps_prv, delta) -> None:
     below, above = (written(Fraction(delta + shift)) for shift in (-1e-6, 1e-6))
     machine, claim, (step,) = proof_of(text, number_json(eps_prv), below)
     for bits in (1, 12, 40):
@@ -167,7 +167,7 @@ def of_two(first: Any, second: Any, eps_prv: float) -> float:
     (("Logistic", "Lap"), Fraction(3, 2)),
     (("Gumbel", "Logistic"), Fraction(3, 2)),
 )
-def test_several_numbers(families: Sequence[str], eps_prv: Fraction) -> None:
+def test_several_numbers(families, eps_prv) -> None:
     noise = {"Lap": "laplace", "Gauss": "norm", "Logistic": "logistic", "Gumbel": "gumbel_r"}
     draws = "\n".join(f"y[{k}] <- {name}(q, 1)" for k, name in enumerate(families, 1))
     text = f"input q in 0..1\noutput y[2] in real\nadjacent increasing 1\n{draws}"
@@ -294,7 +294,7 @@ def test_densities_whose_quotient_neither_rises_nor_falls() -> None:
     (LARGEST, Fraction(1)),
     ids=["laplace", "twice", "moved", "moved back", "shared", "clamped", "largest"],
 )
-def test_pure_budgets_are_attained(text: str, price: Fraction) -> None:
+def test_pure_budgets_are_attained(text, price) -> None:
     machine, *rest = proof_of(text, number_json(price), 0)
     found = replay(machine, *rest)
     assert isinstance(found, Private)
@@ -371,6 +371,6 @@ def test_real_outputs_have_no_distributions() -> None:
         "compared",
     ),
 )
-def test_what_is_not_followed_is_refused(text: str, why: str) -> None:
+def test_what_is_not_followed_is_refused(text, why) -> None:
     with pytest.raises(Refused, match=why):
         replay(*proof_of(text, 100, 1))

@@ -61,7 +61,7 @@ def found(program: str, **options: Any) -> StreamProof:
 
 
 @pytest.mark.parametrize("name", part(list(ROUNDS), 2))
-def test_budgets_of_runs_that_are_quiet(name: str) -> None:
+def test_budgets_of_runs_that_are_quiet(name) -> None:
     _, least, most = ROUNDS[name]
     proof = found(stream(name), proved=True)
     assert (proof.answer, proof.lower, proof.upper) == (Answer.DP, Fraction(least), Fraction(most))
@@ -87,7 +87,7 @@ class Quiet(Writer):
 
 
 @pytest.mark.parametrize("seed", [24, 38])
-def test_some_rounds_of_random_programs_never_need_more(seed: int) -> None:
+def test_some_rounds_of_random_programs_never_need_more(seed) -> None:
     program = Quiet(seed).program()
     proof = found(program)
     for turns in (1, 2):
@@ -99,7 +99,7 @@ def test_some_rounds_of_random_programs_never_need_more(seed: int) -> None:
 
 
 @pytest.mark.parametrize("name", [*part(["silent", "said"], 2), "counted"])
-def test_no_forgery_proves_what_is_false(name: str) -> None:
+def test_no_forgery_proves_what_is_false(name) -> None:
     require_sound(*file_of(found(stream(name), proved=True)), name)
 
 
@@ -317,7 +317,7 @@ def test_runs_hold_the_same_cells() -> None:
     refused(both, goes_on(0), places=places, match="other cells")
 
 
-def test_shifts_that_grow_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_shifts_that_grow_are_refused(monkeypatch) -> None:
     grown = ["set", ["cell", "x"], ["+", ["cell", "x"], 3]]
     grows = [READ, ["if", [">=", ["cell", "v"], 0], [grown], []]]
     monkeypatch.setattr(potential, "MOST_PAIRS", 20)
@@ -334,9 +334,7 @@ def test_runs_read_equally_much() -> None:
     ("shift", "family", "size", "holds"),
     [(1, "Lap", 1, True), (-1, "Lap", 1, False), (1, "Lap", 2, False), (1, "Gauss", 1, False)],
 )
-def test_noise_is_shared_while_the_same_is_drawn(
-    shift: int, family: str, size: int, holds: bool
-) -> None:
+def test_noise_is_shared_while_the_same_is_drawn(shift, family, size, holds) -> None:
     """A sample on one side of r and one on the other are one if they are drawn alike."""
     drawn = ("Lap", 1), (family, size)
     sides = [["draw", ["cell", "s"], name, 0, [scale, -1]] for name, scale in drawn]

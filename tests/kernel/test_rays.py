@@ -50,7 +50,7 @@ def test_much_is_lost_between_two_inputs_as_eps_grows() -> None:
     ({"inputs": [["q", [[1, -1]]]], "noise": [[-1, -1]]}, "nothing is lost"),
     ({"paths": [0], "noise": [[1, 0]]}, "nothing is lost"),
 )
-def test_forged_losses_between_two_inputs_are_refuted(fields: dict[str, Any], why: str) -> None:
+def test_forged_losses_between_two_inputs_are_refuted(fields, why) -> None:
     with pytest.raises(Refuted, match=why):
         between("Lap", **fields)
 
@@ -162,7 +162,7 @@ elif x0 <= 0 then out <- 0 else out <- 0 end
 
 
 @pytest.mark.parametrize("program", [BOUNDED, INTEGERS, NUMBER, TIES, OFF_CENTRE])
-def test_bounded_inputs_need_as_much_as_is_found(program: str) -> None:
+def test_bounded_inputs_need_as_much_as_is_found(program) -> None:
     proof = dipapprox.prove(dipapprox.parse(program), reals=True, options=OPTIONS)
     assert proof.answer is Answer.DP, proof.unproved
     assert proof.lower > 0
@@ -255,7 +255,7 @@ def again() -> Any:
     "if r > 1 then publish a end",
     "c <- c - 1; publish a",
 )
-def test_the_other_side_of_a_coin_counts(other: str) -> None:
+def test_the_other_side_of_a_coin_counts(other) -> None:
     claim, step = {"verdict": "Not_DP", "budget": None}, again()
     assert replay(machine_with(RISES), claim, [step]) == Budgets(None, None)
     for rows in (step["multipliers"], step["multipliers"][:1], step["multipliers"][:1] * 2):
@@ -321,7 +321,7 @@ def test_what_is_lost_at_one_eps_and_as_it_vanishes() -> None:
     ({"seen": [{"most": "-1/2"}]}, "so much likelier"),
     ({"seen": []}, "what is seen"),
 )
-def test_forged_chances_are_refuted(fields: dict[str, Any], why: str) -> None:
+def test_forged_chances_are_refuted(fields, why) -> None:
     with pytest.raises(NotProved, match=why):
         likelier(alone("Lap", False), **fields)
 
@@ -406,7 +406,7 @@ def test_what_is_lost_as_eps_vanishes_is_replayed() -> None:
 
 
 @pytest.mark.parametrize("seed", [1003, 1010])
-def test_cycles_of_automata_are_gone_round(seed: int) -> None:
+def test_cycles_of_automata_are_gone_round(seed) -> None:
     automaton = random_automaton(seed, variables=1 + (seed - 1000) % 3, distinct=seed % 2 == 0)
     proof = dipapprox.prove(automaton, options=OPTIONS)
     assert proof.answer is Answer.NOT_DP, proof.unproved

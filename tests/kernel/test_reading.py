@@ -39,7 +39,7 @@ MACHINE = finite([COIN], inputs=[["q", [0, 1]]])
     *(f"1/{'7' * 5000}", f"{'7' * 3999}/{'2' * 3999}", 10**4000, "1/1", "2/4", "-0/3", "1/-3"),
     *("1e3", " 1/2", "1/2\n", "١/٢", True, 0.5, None, [1]),
 )
-def test_what_is_no_number_is_a_bad_proof(bad: object) -> None:
+def test_what_is_no_number_is_a_bad_proof(bad) -> None:
     with pytest.raises(BadProof):
         as_number(bad, "it")
 
@@ -56,7 +56,7 @@ class Whole(int):
     *(RUN | {"bits": Whole(30)}, RUN | {"inputs": [[0], [0]]}, RUN | {"from": [False]}),
     *(RUN | {"from": [0]}, {"rule": "every pair", "from": [], "eps_prv": 1, "delta": "1/2"}),
 )
-def test_steps_that_are_none_are_bad_proofs(step: object) -> None:
+def test_steps_that_are_none_are_bad_proofs(step) -> None:
     machine, claim, _ = private(MACHINE)
     with pytest.raises(BadProof):
         replay(machine, claim, [step])
@@ -68,7 +68,7 @@ def test_steps_that_are_none_are_bad_proofs(step: object) -> None:
     *({"eps_prv": -1}, {"pairs": []}, {"pairs": [[[0], [0]], [[0], [0]]]}),
     {"pairs": [[[0], [1]]] * 2},
 )
-def test_claims_that_are_none_are_bad_proofs(stated: Json) -> None:
+def test_claims_that_are_none_are_bad_proofs(stated) -> None:
     machine, claim, (run, step) = private(MACHINE)
     assert replay(machine, {**claim, "pairs": [[[0], [1]], [[1], [0]]]}, [run, step])
     with pytest.raises(BadProof):
@@ -132,7 +132,7 @@ NONE: dict[str, tuple[str, Json, str]] = {
 
 
 @pytest.mark.parametrize("name", NONE)
-def test_no_such(name: str) -> None:
+def test_no_such(name) -> None:
     what, change, reason = NONE[name]
     reader, given = READ[what]
     assert reader(given)
@@ -153,7 +153,7 @@ def test_what_is_at_the_edge_is_one() -> None:
 
 
 @pytest.mark.parametrize("depth", [300, 390, 2_000])
-def test_what_is_nested_deeply_is_refused(depth: int) -> None:
+def test_what_is_nested_deeply_is_refused(depth) -> None:
     expression: Json = 1
     block: Json = [DONE]
     condition: Json = ["=", 0, 0]
@@ -177,7 +177,7 @@ def test_what_is_nested_deeply_is_refused(depth: int) -> None:
     ["inverse", ["inverse", 0]],
 )
 @pytest.mark.parametrize("bits", [30, None])
-def test_a_weight_that_is_divided_by_zero_has_no_value(weight: Json, bits: int | None) -> None:
+def test_a_weight_that_is_divided_by_zero_has_no_value(weight, bits) -> None:
     choice = ["choose", OUT, [[0, weight], [1, 1]], True]
     with pytest.raises(NotProved):
         replay(*private(finite([choice]), RUN | {"bits": bits}))
@@ -202,9 +202,7 @@ def test_inputs_are_of_their_domains() -> None:
     *(("=", A, A, True), ("=", A, B, False), ("!=", A, 1, True), ("=", 1, A, False)),
     *(("<", A, B, None), (">=", 1, A, None), ("=", X, A, None), ("!=", A, X, None)),
 )
-def test_named_values_are_only_equal_or_not(
-    relation: str, left: object, right: object, holds: bool | None
-) -> None:
+def test_named_values_are_only_equal_or_not(relation, left, right, holds) -> None:
     """And no samples, which are real numbers."""
     compared = ["if", [relation, left, right], [["set", OUT, 1]], []]
     machine = read_machine(finite([["draw", X, "Lap", 0, [1, 0]], DONE, compared]))
@@ -249,7 +247,7 @@ def violated(delta: Json, pairs: Json = None, run: Json = RUN, **changed: Json) 
     ("249/1000", {"pairs": [[[0], [2]]]}, "not listed"),
     ("1/5", {"run": RUN | {"inputs": [[0]]}}, "no distribution"),
 )
-def test_a_set_that_is_likelier(delta: Json, changed: Json, why: str) -> None:
+def test_a_set_that_is_likelier(delta, changed, why) -> None:
     assert violated("249/1000")
     assert violated("249/1000", [[[0], [2]]], adjacent=[2])
     with pytest.raises((BadProof, Refuted), match=why):
@@ -257,7 +255,7 @@ def test_a_set_that_is_likelier(delta: Json, changed: Json, why: str) -> None:
 
 
 @pytest.mark.parametrize("bits", [40, None])
-def test_all_sets_are_as_likely(bits: int | None) -> None:
+def test_all_sets_are_as_likely(bits) -> None:
     """The distance is 1/4 for every pair: a hair less is refused, and just so much proved."""
     run = RUN | {"bits": bits}
     most = "250001/1000000" if bits else "1/4"
@@ -268,7 +266,7 @@ def test_all_sets_are_as_likely(bits: int | None) -> None:
 
 @pytest.mark.parametrize("eps_prv", [Fraction(1, 3), Fraction(70)])
 @pytest.mark.parametrize("places", [2, 40])
-def test_growth_is_rounded_to_its_side(eps_prv: Fraction, places: int) -> None:
+def test_growth_is_rounded_to_its_side(eps_prv, places) -> None:
     low, high = (growth_bound(eps_prv, places, above=side) for side in (False, True))
     assert high - low == Fraction(1, 1 << places)
     # e ** eps_prv between, by its series with a bound of what is left out.
@@ -292,9 +290,7 @@ def test_growth_has_a_limit() -> None:
     # In sixteenths e is between 43 and 44: 16 - 44/16 * 4 = 5.
     ((16, 16), (4, 4), 1, "51/160"),
 )
-def test_violations_are_those_of_bounds(
-    likely: Json, unlikely: Json, eps_prv: Json, delta: Json
-) -> None:
+def test_violations_are_those_of_bounds(likely, unlikely, eps_prv, delta) -> None:
     low, high = ({(k,): row[side] for k, row in enumerate((likely, unlikely))} for side in (0, 1))
     bounds = {input: ((low[input], 0), (high[input], 16)) for input in low}
     found = Distributions(Fraction(1), 4, ((0,), (1,)), bounds)
@@ -338,7 +334,7 @@ def test_deltas_are_those_of_the_losses() -> None:
 
 
 @cases("change", {"step": Fraction(1, 8)}, {"places": 9}, {"others": (128, 127)})
-def test_losses_of_two_kinds_do_not_add_up(change: dict[str, Any]) -> None:
+def test_losses_of_two_kinds_do_not_add_up(change) -> None:
     one = Losses(Fraction(1, 4), Fraction(0), 0, (128, 127), 1, 8)
     assert one.composed(one, (0, 0))
     with pytest.raises(BadProof, match="on two grids"):

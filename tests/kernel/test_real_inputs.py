@@ -180,7 +180,7 @@ def largest_on_grid(
 
 
 @pytest.mark.parametrize("question", part(QUESTIONS, 4), ids=part(IDS, 4))
-def test_what_is_proved_holds_on_grids_and_is_hardly_too_large(question: Question) -> None:
+def test_what_is_proved_holds_on_grids_and_is_hardly_too_large(question) -> None:
     machine, claim, (*before, last) = question.proof
     found = replay(machine, claim, [*before, last])
     assert isinstance(found, Private)
@@ -319,7 +319,7 @@ INPUTS = list(product(*DOMAINS))
 
 @pytest.mark.parametrize("radius", [0, Fraction(1, 2), 1, Fraction(3, 2), 2, 3])
 @pytest.mark.parametrize("norm", DEFINED)
-def test_pairs_are_those_of_the_definition(norm: str, radius: Any) -> None:
+def test_pairs_are_those_of_the_definition(norm, radius) -> None:
     adjacency = Adjacency(norm, radius)
     expected = {
         (u, v)

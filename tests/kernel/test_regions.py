@@ -77,7 +77,7 @@ def places(known: Sequence[Guard]) -> list[tuple[Fraction, ...]]:
 
 
 @given(GUARDS)
-def test_what_follows_holds_wherever_the_others_do(known: list[Guard]) -> None:
+def test_what_follows_holds_wherever_the_others_do(known) -> None:
     order = order_of(known)
     assert order is not None or not places(known)
     for (x, y), (least, strict) in (order or {}).items():
@@ -90,16 +90,14 @@ def test_what_follows_holds_wherever_the_others_do(known: list[Guard]) -> None:
 
 
 @given(GUARDS, FORMS, st.booleans())
-def test_forms_that_follow_hold_wherever_the_others_do(
-    known: list[Guard], form: Form, strict: bool
-) -> None:
+def test_forms_that_follow_hold_wherever_the_others_do(known, form, strict) -> None:
     order = order_of(known)
     if order is None or follows(form, strict, order):
         assert all(holds((form, strict), place) for place in places(known))
 
 
 @given(st.lists(st.tuples(DIFFERENCES, st.booleans()), min_size=1, max_size=5))
-def test_differences_without_a_common_point_contradict_each_other(known: list[Guard]) -> None:
+def test_differences_without_a_common_point_contradict_each_other(known) -> None:
     """Constants are whole: where there are points, some have thirds in them, not too far away."""
     assert (order_of(known) is None) == (not places(known))
 
@@ -145,13 +143,13 @@ def test_a_form_is_read_as_it_is_written() -> None:
     ([0, [[1, 1], [0, 1]]], "ascend"),
     ([0, [[0, 1], [0, 1]]], "ascend"),
 )
-def test_a_form_over_other_atoms_is_none(json: object, reason: str) -> None:
+def test_a_form_over_other_atoms_is_none(json, reason) -> None:
     with pytest.raises(BadProof, match=reason):
         read_form(json, 2)
 
 
 @given(FORMS, FORMS, FORMS)
-def test_forms_in_the_place_of_atoms_have_their_values(form: Form, one: Form, other: Form) -> None:
+def test_forms_in_the_place_of_atoms_have_their_values(form, one, other) -> None:
     put = over(form, [one, other])
     for place in GRID[::7]:
         assert value(put, place) == value(form, (value(one, place), value(other, place)))
@@ -238,7 +236,7 @@ def test_joined_paths_are_their_region() -> None:
     {"store": {"a": Fraction(2)}},
     {"store": {}},
 )
-def test_paths_that_do_different_things_are_not_joined(change: dict[str, Any]) -> None:
+def test_paths_that_do_different_things_are_not_joined(change) -> None:
     assert [0] in numbers(three(**change))
 
 
@@ -328,9 +326,7 @@ PARTS: dict[str, tuple[Any, int, Json, Any]] = {
 
 @pytest.mark.parametrize("named", [False, True], ids=["alone", "beside a name"])
 @pytest.mark.parametrize("name", PARTS)
-def test_a_bound_is_the_largest_at_vertices_and_the_share_of_curvature(
-    name: str, named: bool
-) -> None:
+def test_a_bound_is_the_largest_at_vertices_and_the_share_of_curvature(name, named) -> None:
     bands, high, adjacency, expected = PARTS[name]
     if named and adjacency != ALL:
         return
@@ -348,7 +344,7 @@ def test_a_bound_is_the_largest_at_vertices_and_the_share_of_curvature(
 
 
 @pytest.mark.parametrize("name", PARTS)
-def test_what_a_pair_exceeds_is_refuted_and_hardly_more_is_shown(name: str) -> None:
+def test_what_a_pair_exceeds_is_refuted_and_hardly_more_is_shown(name) -> None:
     bands, high, adjacency, _ = PARTS[name]
     of = machine(bands, high, adjacency, False)
     grid = [k / 64 for k in range(64 * high + 1)]
@@ -385,7 +381,7 @@ def test_of_single_pairs_the_bound_is_attained() -> None:
         private(zero, (f_s - 1) * unit, Fraction(0))
 
 
-def test_what_has_no_sets_of_pairs_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_has_no_sets_of_pairs_is_refused(monkeypatch) -> None:
     of = machine(BAND, 1, ALL, False)
     step: Json = {"eps": "1/2", "bits": 40, "eps_prv": "1/10", "delta": 1}
     every_real_pair(Proof(of, None), step)

@@ -35,9 +35,7 @@ def flow(low: Any = None, high: Any = None, whole: bool = False, **more: Any) ->
     *((0, 1, [1, 0], "none"), (None, 1, [1, -1], "both"), (None, 1, [1, 1], "none")),
     *((None, 1, [0, 1], "large"), (None, None, [0, 2], "none")),
 )
-def test_rays_stay_inside_and_adjacent(
-    low: Any, high: Any, pair: Any, holds: str, large: bool
-) -> None:
+def test_rays_stay_inside_and_adjacent(low, high, pair, holds, large) -> None:
     """Once or again and again: numbers of the stream move by the second of each pair."""
     if holds == "both" or (holds == "large" and large):
         expected = on_ray({"next q": [(Fraction(pair[0]), Fraction(pair[1]))]})
@@ -48,7 +46,7 @@ def test_rays_stay_inside_and_adjacent(
 
 
 @pytest.mark.parametrize("large", [True, False])
-def test_rays_go_the_way_that_adjacency_does(large: bool) -> None:
+def test_rays_go_the_way_that_adjacency_does(large) -> None:
     for norm, grows, other in (("increasing", 1, -1), ("decreasing", -1, 1)):
         machine = flow(adjacency={"norm": norm, "radius": 1})
         assert read_inputs(machine, [["next q", [[0, grows]]]], large)
@@ -90,7 +88,7 @@ def turns(*ended: bool) -> list[Path]:
     *(([[2, 1]], None), ([[1, 3], [2, 3]], None), ([[2, 3], [1, 2]], None), ([[1, 4]], None)),
     *(([[1, 5]], None), ([[3, 4]], None)),
 )
-def test_parts_follow_each_other(json: Any, found: Any) -> None:
+def test_parts_follow_each_other(json, found) -> None:
     """Behind the first turn, up to the last, which here is an end and so none of them."""
     run = turns(False, False, False, True)
     if found is None:
@@ -116,7 +114,7 @@ def one(family: str, *guards: Any) -> Flat:
     *(("LapMinus", 1, -3, False), ("DLap", 1, 0, True), ("DLap", Fraction(1, 2), 0, False)),
     ("DLap", 0, 1, False),
 )
-def test_noise_is_on_its_side(family: str, value: Any, side: Any, possible: bool) -> None:
+def test_noise_is_on_its_side(family, value, side, possible) -> None:
     noise = [(Fraction(value), Fraction(side))]
     if possible:
         require_possible(one(family), noise, False, family == "DLap")
@@ -136,9 +134,7 @@ def test_light_noise_stays_where_it_is_as_eps_grows() -> None:
 @pytest.mark.parametrize("strict", [True, False])
 @pytest.mark.parametrize("integers", [True, False])
 @pytest.mark.parametrize(("value", "side"), [(1, 0), (0, 1), (0, 0), (0, -1), (-1, 0), (-1, 5)])
-def test_guards_hold_close_to_the_noise(
-    strict: bool, integers: bool, value: int, side: int
-) -> None:
+def test_guards_hold_close_to_the_noise(strict, integers, value, side) -> None:
     """On the line they may hold with equality for integers only, and if they are not strict."""
     run = one("Lap", (Form(ZERO, ((0, ONE),)), strict))
     noise = [(Fraction(value), Fraction(side))]
@@ -187,7 +183,7 @@ def test_ends_that_are_not_seen_have_no_rays() -> None:
     assert [turn.ended for each in hidden.alike(goes_on, {}) for turn in each] == [False] * 2
 
 
-def test_runs_are_paths_that_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_runs_are_paths_that_are_there(monkeypatch) -> None:
     found = runs_of(TOLD)
     for paths in ([0, 2], [0, -1], [1]):
         with pytest.raises(BadProof, match="no such path"):

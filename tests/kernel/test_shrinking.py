@@ -57,7 +57,7 @@ def proof() -> Proof:
     return proof_of(text_of(), "1/10")
 
 
-def test_what_holds_at_the_greatest_eps_holds_on_the_interval(proof: Proof) -> None:
+def test_what_holds_at_the_greatest_eps_holds_on_the_interval(proof) -> None:
     machine, claim, steps = proof
     found = replay(machine, claim, steps)
     assert isinstance(found, Private)
@@ -67,7 +67,7 @@ def test_what_holds_at_the_greatest_eps_holds_on_the_interval(proof: Proof) -> N
     assert steps[-1]["point"] == [1]
 
 
-def test_a_smaller_delta_is_not_confirmed(proof: Proof) -> None:
+def test_a_smaller_delta_is_not_confirmed(proof) -> None:
     machine, claim, steps = proof
     for delta in ("1/50", 0):
         lower = [{**step, "delta": delta} if "delta" in step else step for step in steps]
@@ -92,7 +92,7 @@ def test_a_smaller_delta_is_not_confirmed(proof: Proof) -> None:
     {"eps": "1/2"},
     {"from": []},
 )
-def test_steps_that_do_not_hold(proof: Proof, change: dict[str, Any]) -> None:
+def test_steps_that_do_not_hold(proof, change) -> None:
     machine, claim, (*steps, last) = proof
     with pytest.raises(NotProved):
         replay(machine, claim, [*steps, {**last, **change}])
@@ -102,7 +102,7 @@ def test_steps_that_do_not_hold(proof: Proof, change: dict[str, Any]) -> None:
             replay(machine, {**claim, **stated}, [*steps, {**last, **change}])
 
 
-def test_one_eps_needs_a_premise(proof: Proof) -> None:
+def test_one_eps_needs_a_premise(proof) -> None:
     """An interval of one eps has no parts, and no premise says anything of it."""
     machine, claim, steps = proof
     one = {"eps": "1/2", "eps_prv": 0, "delta": 0}
@@ -117,7 +117,7 @@ def test_one_eps_needs_a_premise(proof: Proof) -> None:
     ("if x >= t + 1", "if x >= t + 1 or x >= 0"),
     ("output o in {0, 1}", "output o in {0, 1}\noutput y in real\ny <- 0"),
 )
-def test_what_does_not_shrink(before: str, after: str) -> None:
+def test_what_does_not_shrink(before, after) -> None:
     text = text_of().replace(before, after)
     if "real\ny" in after:
         text = text.replace("\ny <- 0", "").replace("o <- 0", "o <- 0\ny <- 0")

@@ -25,7 +25,7 @@ def as_sum(function: ExponentialPolynomial) -> Sum:
     return Sum.of(((q, n), c) for (n, q), c in function.terms)
 
 
-def test_how_many_cuts_and_rises_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_how_many_cuts_and_rises_are_enough(monkeypatch) -> None:
     """Rises from 0 on, slopes of one sign, and slopes of slopes at both ends need no cuts."""
     near_e = constant(Fraction(271828182845904, 10**14))
     functions_of = {

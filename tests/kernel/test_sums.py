@@ -70,7 +70,7 @@ def above(z: float) -> float:
 
 
 @pytest.mark.parametrize(("coefficients", "bound"), [([1, 1, 1], 2), ([2, "-1/2", -3], -1)])
-def test_sums_of_gaussian_samples_are_gaussian(coefficients: list[Any], bound: int) -> None:
+def test_sums_of_gaussian_samples_are_gaussian(coefficients, bound) -> None:
     samples = [("Gauss", k, 1 + k % 2) for k in range(len(coefficients))]
     numbers = [float(Fraction(a)) for a in coefficients]
     mean = sum(a * m for a, (_, m, _) in zip(numbers, samples, strict=True))
@@ -80,7 +80,7 @@ def test_sums_of_gaussian_samples_are_gaussian(coefficients: list[Any], bound: i
 
 
 @pytest.mark.parametrize(("count", "bound"), [(3, 2), (4, 7), (5, "1/2")])
-def test_sums_of_one_sided_samples_have_the_law_of_erlang(count: int, bound: Any) -> None:
+def test_sums_of_one_sided_samples_have_the_law_of_erlang(count, bound) -> None:
     of = decided([("LapPlus", 0, 1)] * count, [([1] * count, ">", bound)])
     x = float(Fraction(bound))
     expected = math.exp(-x) * sum(x**k / math.factorial(k) for k in range(count))
@@ -108,7 +108,7 @@ CHAIN = [([1, 0, 0], "<=", 1), ([1, 1, 0], "<=", 1), ([1, 1, 1], ">", 0)]
 
 @pytest.mark.parametrize("conditions", [[([1, 1, 1], ">", 2)], [([1, -1, -1], "=", 1)], CHAIN])
 @pytest.mark.parametrize("family", ["DLap", "DGauss"])
-def test_sums_of_integers_are_added_up(family: str, conditions: list[Any]) -> None:
+def test_sums_of_integers_are_added_up(family, conditions) -> None:
     holds = {">": lambda a, b: a > b, "<=": lambda a, b: a <= b, "=": lambda a, b: a == b}
     law_of = masses(family, 1.0, 30 if family == "DLap" else 9)
     expected = math.fsum(
@@ -139,7 +139,7 @@ def laplace(x: Any) -> Any:
     (("Lap", "Lap", "Lap"), (laplace, laplace, laplace)),
     (("Lap", "Gauss", "Gauss"), (laplace, gauss, gauss)),
 )
-def test_partial_sums_are_integrated_in_turn(families: Any, densities: Any) -> None:
+def test_partial_sums_are_integrated_in_turn(families, densities) -> None:
     step = 1 / 64
     places = (np.arange(-24 * 64, 24 * 64) + 0.5) * step
     found = np.where(places < 1, densities[0](places), 0.0)
@@ -189,7 +189,7 @@ families = st.sampled_from(["Lap", "LapPlus", "LapMinus"])
 
 
 @given(st.data())
-def test_closed_forms_of_partial_sums_against_quadrature(data: st.DataObject) -> None:
+def test_closed_forms_of_partial_sums_against_quadrature(data) -> None:
     samples = [
         (data.draw(families), data.draw(st.integers(-1, 1)), data.draw(st.sampled_from([1, 2])))
         for _ in range(3)
@@ -254,7 +254,7 @@ def test_samples_in_many_orders_cost_work() -> None:
 
 
 @pytest.mark.parametrize(("family", "count"), [("Gauss", 9), ("Logistic", 4), ("Lap", 4)])
-def test_walks_stay_below_0_as_often_as_sparre_andersen_says(family: str, count: int) -> None:
+def test_walks_stay_below_0_as_often_as_sparre_andersen_says(family, count) -> None:
     """That is the same for all symmetric densities; errors do not grow from sum to sum."""
     sums = [["<", combination([1] * (k + 1)), 0] for k in range(count)]
     draws = [["draw", cell(f"x{k}"), family, 0, [1, 0]] for k in range(count)]

@@ -42,7 +42,7 @@ LONGEST = 5_000
 
 
 @pytest.mark.parametrize("name", ASKED)
-def test_what_is_decided_is_replayed(name: str) -> None:
+def test_what_is_decided_is_replayed(name) -> None:
     asked = ASKED[name]
     assert asked.decision().answer.value == asked.answer
     found = replay(*proofs()[name])
@@ -134,7 +134,7 @@ CLAIMED: list[tuple[str, str, Any]] = [
 
 
 @pytest.mark.parametrize(("name", "field", "new"), CLAIMED)
-def test_other_claims_are_not_concluded(name: str, field: str, new: Any) -> None:
+def test_other_claims_are_not_concluded(name, field, new) -> None:
     machine, claim, steps = proofs()[name]
     with pytest.raises(NotProved):
         replay(machine, {**claim, field: new}, steps)
@@ -197,7 +197,7 @@ def fair(weights: str, delta: Any, interval: tuple[Any, Any]) -> object:
 
 
 @pytest.mark.parametrize("weights", WEIGHTS)
-def test_what_is_no_distribution_somewhere_is_not_confirmed(weights: str) -> None:
+def test_what_is_no_distribution_somewhere_is_not_confirmed(weights) -> None:
     for interval in ((0, None), ("1/2", 1), (1, 1), (1, 2)):
         if "10 ^" in weights and interval == (1, 1):
             continue  # it is one at eps = 1
@@ -260,7 +260,7 @@ def with_claim(fields: Fields, field: str, value: Any) -> Fields:
 
 
 @pytest.mark.parametrize(("name", "status"), [("svt1", 0), ("svt4", 1)])
-def test_the_command_writes_what_check_confirms(name: str, status: int, tmp_path: Path) -> None:
+def test_the_command_writes_what_check_confirms(name, status, tmp_path) -> None:
     file, again = tmp_path / "out.json", tmp_path / "again.json"
     words = ("decide", str(PROGRAMS / "dipc" / f"{name}.dpg"), "--certificate")
     assert run(*words, str(file))[0] == status
@@ -275,9 +275,7 @@ def test_the_command_writes_what_check_confirms(name: str, status: int, tmp_path
     assert run("check", str(file))[0] == 1
 
 
-def test_the_command_says_why_there_is_no_certificate(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_says_why_there_is_no_certificate(tmp_path, capsys) -> None:
     file = tmp_path / "out.json"
     words = ("decide", str(PROGRAMS / "svt_gauss.dpg"), "--interval", "1/2..1")
     assert run(*words, "--certificate", str(file))[0] == 0
@@ -300,9 +298,7 @@ VERIFIED = [
 
 
 @pytest.mark.parametrize(("name", "claim", "answer", "proved"), VERIFIED)
-def test_verdicts_on_intervals_are_replayed(
-    name: str, claim: dict[str, Any], answer: Answer, proved: bool, tmp_path: Path
-) -> None:
+def test_verdicts_on_intervals_are_replayed(name, claim, answer, proved, tmp_path) -> None:
     path = PROGRAMS / f"{name}.dpg"
     program, text = load(path, {}), path.read_text(encoding="utf-8")
     found = dipapprox.verify(program, eps="1/4..1/2", options=Options(proved=True), **claim)
@@ -323,7 +319,7 @@ def test_verdicts_on_intervals_are_replayed(
 
 
 @pytest.mark.parametrize("name", ["svt1", "svt4"])
-def test_another_program_is_refuted_whoever_renews_its_hash(name: str) -> None:
+def test_another_program_is_refuted_whoever_renews_its_hash(name) -> None:
     fields = certified(text_of(f"dipc/{name}"))
     assert checked(fields).outcome is Outcome.CONFIRMED
     text = fields["program"]["text"]
@@ -366,7 +362,7 @@ MEANINGLESS: list[tuple[str, str, tuple[str, str], str, Any]] = [
 
 @pytest.mark.parametrize(("text", "delta", "interval", "field", "value"), MEANINGLESS)
 def test_claims_have_a_meaning_on_all_of_their_interval(
-    text: str, delta: str, interval: tuple[str, str], field: str, value: Any
+    text, delta, interval, field, value
 ) -> None:
     """What `decide` refuses to answer is not confirmed, however true the violation is."""
     fields = certified(text, budget="1/100", delta=delta, interval=interval)

@@ -89,7 +89,7 @@ def test_the_kernel_is_as_large_as_the_page_says() -> None:
 
 
 @pytest.mark.parametrize("name", ASKED)
-def test_a_check_loads_as_little_as_the_page_says(name: str, tmp_path: Path) -> None:
+def test_a_check_loads_as_little_as_the_page_says(name, tmp_path) -> None:
     command, about, *claim = ASKED[name]
     proof, source = tmp_path / "proof.json", tmp_path / "runs.toml"
     if about == PIPELINE:

@@ -23,7 +23,7 @@ from dipapprox.proof_steps.machines import number_json
 from dipapprox.proof_steps.serving import served_step
 from dipapprox.replays.words import words_of
 from kernel.machines import RUN
-from kernel.small import CLOSED, LISTED, SMALL, Small, program_of
+from kernel.small import CLOSED, LISTED, SMALL, program_of
 from tests.thorough import part
 
 Json = Any
@@ -63,7 +63,7 @@ moves = st.fractions(Fraction(-1, 4), Fraction(1, 4), max_denominator=1000)
 
 
 @given(moves, moves)
-def test_weaker_claims_follow_and_others_do_not(more: Fraction, also: Fraction) -> None:
+def test_weaker_claims_follow_and_others_do_not(more, also) -> None:
     eps_prv = AT + more
     assert holds("DP", eps_prv, BROKEN + also) == (more >= 0 and also >= 0)
     assert holds("Not_DP", eps_prv, KEPT + also) == (more <= 0 and also <= 0)
@@ -101,7 +101,7 @@ def test_what_is_claimed_is_claimed_of_the_same_eps() -> None:
 
 
 @pytest.mark.parametrize("eps_prv", [300, 999, 10**6])
-def test_a_large_eps_prv_has_a_proof(eps_prv: int) -> None:
+def test_a_large_eps_prv_has_a_proof(eps_prv) -> None:
     program = program_of(
         """
         input q in {0, 1}
@@ -179,7 +179,7 @@ def test_one_budget_serves_and_none_below_another() -> None:
 
 
 @pytest.mark.parametrize("small", [*part(SMALL, 2), *LISTED], ids=lambda small: small.name)
-def test_enclosures_tell_a_hair(small: Small) -> None:
+def test_enclosures_tell_a_hair(small) -> None:
     machine = small.machine
     private, violated = (
         replay(machine, *small.private(small.above())),
@@ -195,7 +195,7 @@ def test_enclosures_tell_a_hair(small: Small) -> None:
 
 
 @pytest.mark.parametrize("small", CLOSED, ids=lambda small: small.name)
-def test_closed_forms_tell_a_hair(small: Small) -> None:
+def test_closed_forms_tell_a_hair(small) -> None:
     replay(small.machine, *small.private(small.above(), exactly=True))
     with pytest.raises(Refuted):
         replay(small.machine, *small.private(small.below(), exactly=True))
@@ -275,7 +275,7 @@ def test_at_one_eps_any_scale_is_one_of_1_by_eps() -> None:
 
 
 @pytest.mark.parametrize("power", [-1, 0])
-def test_integers_are_not_drawn_around_fractions(power: int) -> None:
+def test_integers_are_not_drawn_around_fractions(power) -> None:
     """2 x - q would tell whether q is even."""
     draw = ["draw", ["cell", "x"], "DLap", ["*", "1/2", ["cell", "q"]], [1, power]]
     told = ["set", ["cell", "y"], ["+", ["*", 2, ["cell", "x"]], ["*", -1, ["cell", "q"]]]]
@@ -344,7 +344,7 @@ FALSE: dict[str, tuple[Callable[[list[Json]], None], type[NotProved]]] = {
 
 
 @pytest.mark.parametrize("what", FALSE)
-def test_what_does_not_follow_is_refused(what: str) -> None:
+def test_what_does_not_follow_is_refused(what) -> None:
     proof = copy.deepcopy(written(parsed(SPARSE), "1"))
     assert says(*proof)
     change, kind = FALSE[what]

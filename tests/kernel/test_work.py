@@ -123,9 +123,7 @@ FINITE: dict[str, Proof] = {
 
 @pytest.mark.parametrize("bits", [30, None])
 @pytest.mark.parametrize("name", FINITE)
-def test_what_a_machine_may_ask_for_is_refused(
-    name: str, bits: int | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_machine_may_ask_for_is_refused(name, bits, monkeypatch) -> None:
     if (name, bits) == ("a wide law of integers", None):
         return  # closed forms do not care how wide a law is
     machine, claim, (run, step) = FINITE[name]
@@ -319,7 +317,7 @@ DEAR: dict[str, tuple[int, Proof]] = {
 
 
 @pytest.mark.parametrize("name", DEAR)
-def test_what_is_costly_is_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_costly_is_refused(name, monkeypatch) -> None:
     work, proof = DEAR[name]
     monkeypatch.setattr(errors, "MOST_WORK", work)
     with pytest.raises(Refused, match="more work"):
@@ -331,7 +329,7 @@ class Ended(Exception):
 
 
 @pytest.mark.parametrize("name", COSTLY)
-def test_who_asks_may_end_what_is_costly(name: str) -> None:
+def test_who_asks_may_end_what_is_costly(name) -> None:
     asked = [0]
 
     def ask() -> None:
@@ -344,7 +342,7 @@ def test_who_asks_may_end_what_is_costly(name: str) -> None:
 
 
 @pytest.mark.parametrize("between", [1, 10_000])
-def test_somebody_is_asked_as_work_is_spent(between: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_somebody_is_asked_as_work_is_spent(between, monkeypatch) -> None:
     """In a step, about as often as it is meant; what he raises ends the block."""
     asked = [0]
 
@@ -389,7 +387,7 @@ def test_what_is_not_seen_is_not_padded() -> None:
         replay(*budgeted(draw(-1), ends=False, padding=[1]))
 
 
-def test_pairs_are_found_from_inputs_that_are_near(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pairs_are_found_from_inputs_that_are_near(monkeypatch) -> None:
     """They cost no time where few are near, and are not gone through where none is."""
     machine = finite([DONE], inputs=[["q", {"from": 1, "to": 300}]])
     near = read_machine({**machine, "adjacency": {"norm": "linf", "radius": 1}})
@@ -402,7 +400,7 @@ def test_pairs_are_found_from_inputs_that_are_near(monkeypatch: pytest.MonkeyPat
         replay(*private(alone, RUN | {"inputs": []}))
 
 
-def test_formulas_are_not_looked_up_for_every_pair(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_formulas_are_not_looked_up_for_every_pair(monkeypatch) -> None:
     """Formulas have up to thousands of terms, and pairs are millions."""
     options = [[o, ["exp", ["*", f"{o}/7", ["eps"]]]] for o in range(1, 7)]
     domains = {"inputs": [["q", {"from": 1, "to": 30}]], "outputs": [["o", {"from": 1, "to": 6}]]}

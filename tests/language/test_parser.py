@@ -16,7 +16,7 @@ from ply import lex, yacc
 import dipapprox
 from dipapprox.automata.description import automaton_of
 from dipapprox.errors import SourceError, UserError
-from dipapprox.language import ast, lexer
+from dipapprox.language import lexer
 from dipapprox.language.automata import (
     INSAMPLE,
     AutomatonNoise,
@@ -29,7 +29,6 @@ from dipapprox.language.dip import parse_dip
 from dipapprox.language.dipa import parse_dipa
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.formula import parse_formula
-from dipapprox.language.grammar import Grammar
 from dipapprox.language.lexer import KEYWORDS
 from dipapprox.language.parser import parse
 from dipapprox.language.printer import print_program
@@ -65,14 +64,14 @@ class _Log:
 
 
 @pytest.mark.parametrize("grammar", GRAMMARS, ids=lambda each: each.name)
-def test_the_grammars_have_no_conflicts(grammar: Grammar) -> None:
+def test_the_grammars_have_no_conflicts(grammar) -> None:
     log = _Log()
     grammar.build(debug=True, debuglog=yacc.NullLogger(), errorlog=log)
     assert [line for line in log.lines if "Generating" not in line] == []
 
 
 @pytest.mark.parametrize("grammar", GRAMMARS, ids=lambda each: each.name)
-def test_the_tables_on_disk_are_those_of_the_rules(grammar: Grammar) -> None:
+def test_the_tables_on_disk_are_those_of_the_rules(grammar) -> None:
     """`make grammar` writes them after a grammar has changed."""
     assert grammar.path.read_text(encoding="utf-8") == grammar.describe()
     loaded, built = grammar.load(), grammar.build(debug=False, errorlog=yacc.NullLogger())
@@ -93,7 +92,7 @@ def test_ply_finds_nothing_wrong_with_the_token_rules() -> None:
 @example(parse("adjacent l1 false where false"))
 @example(parse("adjacent q where (choose {false : false})"))
 @example(parse("adjacent l1 choose {1} where false"))
-def test_parsing_what_was_printed_gives_the_program_back(program: ast.Program) -> None:
+def test_parsing_what_was_printed_gives_the_program_back(program) -> None:
     assert parse(print_program(program)) == program
 
 
@@ -104,7 +103,7 @@ SHIPPED = [
 
 
 @pytest.mark.parametrize("text", [*SAMPLES, *part(SHIPPED, 4)])
-def test_samples_and_shipped_programs_survive_printing(text: str) -> None:
+def test_samples_and_shipped_programs_survive_printing(text) -> None:
     program = parse(text)
     assert parse(print_program(program)) == program
 
@@ -119,7 +118,7 @@ def test_samples_and_shipped_programs_survive_printing(text: str) -> None:
         ("out <- 1e999999999", "is too long or too extreme"),
         ("a" * 110_000 + " <- 1", "is too long"),
 )  # fmt: skip
-def test_monsters_are_refused(text: str, message: str) -> None:
+def test_monsters_are_refused(text, message) -> None:
     with pytest.raises(SourceError) as caught:
         parse(HEADER + text)
     assert message in caught.value.diagnostics[0].message
@@ -133,7 +132,7 @@ def test_the_deepest_allowed_program_is_parsed_and_printed() -> None:
     assert print_program(parse(printed)) == printed
 
 
-def test_long_texts_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_texts_are_refused(monkeypatch) -> None:
     monkeypatch.setattr("dipapprox.language.tokens.MOST_TOKENS", 100)
     for read, text in ((parse, "out <- 1" + " 1" * 100), (parse_dipa, "(q1, 1, 0): " * 20)):
         with pytest.raises(SourceError, match="more than 100 symbols"):
@@ -161,13 +160,13 @@ IF R >= RT THEN { OUTPUT[0] = 1; } ELSE { RANDOM S = R; IF S < T THEN { OUTPUT[1
 
 
 @given(damaged(SAMPLES, PIECES))
-def test_damaged_programs_get_only_clean_errors(text: str) -> None:
+def test_damaged_programs_get_only_clean_errors(text) -> None:
     with contextlib.suppress(UserError):
         elaborate(parse(text), {}, "damaged")
 
 
 @given(damaged([DIP], ["IF ", "}", "{", ";", "OUTPUT", "INPUT[1]", "eps/0", "NOT ", "x", "9e9"]))
-def test_damaged_dip_files_get_only_clean_errors(text: str) -> None:
+def test_damaged_dip_files_get_only_clean_errors(text) -> None:
     with contextlib.suppress(UserError):
         elaborate(parse_dip(text), {}, "damaged")
 
@@ -199,7 +198,7 @@ def test_chains_of_elif_are_no_nesting() -> None:
 
 
 @pytest.mark.parametrize("text", SAMPLES)
-def test_every_wrong_line_has_its_message_and_no_other(text: str) -> None:
+def test_every_wrong_line_has_its_message_and_no_other(text) -> None:
     """What is left of a statement, a header or a declaration is harmless."""
     numbered = enumerate(text.splitlines())
     written = [k for k, line in numbered if line.split("#")[0].strip() not in ("", "end")]
@@ -245,7 +244,7 @@ def _locations(draw: st.DrawFn) -> Location:
 
 
 @given(st.lists(_locations(), min_size=1, max_size=3))
-def test_reading_what_is_printed_gives_it_back(locations: list[Location]) -> None:
+def test_reading_what_is_printed_gives_it_back(locations) -> None:
     automaton = AutomatonText(tuple(locations))
     assert parse_dipa(print_dipa(automaton)) == automaton
 
@@ -300,7 +299,7 @@ _PIECES = (
 
 
 @given(st.lists(st.sampled_from(_PIECES), max_size=25).map(" ".join))
-def test_any_text_is_read_or_refused_with_a_place(text: str) -> None:
+def test_any_text_is_read_or_refused_with_a_place(text) -> None:
     try:
         automaton = parse_dipa(text, "f.dipa")
     except SourceError as error:
@@ -311,7 +310,7 @@ def test_any_text_is_read_or_refused_with_a_place(text: str) -> None:
 
 
 @given(st.data())
-def test_a_damaged_file_is_read_or_refused_with_a_place(data: st.DataObject) -> None:
+def test_a_damaged_file_is_read_or_refused_with_a_place(data) -> None:
     text = (
         "(q1:non-input, 1/4, 0): x := insample, y := insample; output oin; goto q2\n"
         "(q2, 1/2, 0, 1/2, 0): if (insample < x) then output obot; goto q2 "
@@ -379,5 +378,5 @@ READERS: dict[str, Callable[[str], object]] = {
 
 
 @pytest.mark.parametrize("kind", READERS)
-def test_what_is_wrong_is_said(kind: str) -> None:
+def test_what_is_wrong_is_said(kind) -> None:
     check_answers(f"refused_{kind}", complaint(READERS[kind]))

@@ -46,7 +46,7 @@ def nearest(word: str, value: Fraction) -> int:
     slope=st.sampled_from([1, -1, Fraction(1, 2), Fraction(-3, 4)]),
     point=st.tuples(st.integers(-3, 3), st.integers(-3, 3)),
 )
-def test_functions_of_inputs(word: str, step: str, slope: Fraction, point: tuple[int, int]) -> None:
+def test_functions_of_inputs(word, step, slope, point) -> None:
     program = core_of(
         "input q[2] in -3..3\noutput a, b, c in real\nadjacent all\n"
         f"a <- {word}(({slope}) * q[1] + q[2], {step})\n"
@@ -73,7 +73,7 @@ def _published(program: core.Program) -> core.Program:
     factor=st.sampled_from(["z/2", "2*z", "(z + w)/3", "z - 1/2"]),
     seed=st.integers(0, 10**6),
 )
-def test_functions_of_integer_noise(word: str, factor: str, seed: int) -> None:
+def test_functions_of_integer_noise(word, factor, seed) -> None:
     program = core_of(
         "input q in 0..1\noutput a, b, c in -9..9\nadjacent all\n"
         f"z <- DLap(q, 1/eps)\nw <- DLap(0, 1/eps)\na <- clamp({word}({factor}), -2, 2)\n"
@@ -177,7 +177,7 @@ def change(pair: Pair) -> list[int]:
 
 
 @given(rule=st.sampled_from(sorted(RULES)), condition=st.sampled_from(sorted(CONDITIONS)))
-def test_the_pairs_are_those_of_the_rule_and_the_condition(rule: str, condition: str) -> None:
+def test_the_pairs_are_those_of_the_rule_and_the_condition(rule, condition) -> None:
     text = (
         f"param N = 2\ninput q[N] in 0..2\noutput out in 0..1\nadjacent {rule} where {condition}\n"
         "out <- Lap(q[1], 1/eps) > 1"
@@ -248,9 +248,7 @@ analytic Gaussian mechanism has it (Balle and Wang 2018), rounded."""
 
 
 @pytest.mark.parametrize(("n", "radius", "scale"), [(1, 2, 2), (2, 2, 2), (3, "5/4", 1)])
-def test_gaussian_vectors_are_as_private_as_numbers(
-    n: int, radius: int | str, scale: int | str
-) -> None:
+def test_gaussian_vectors_are_as_private_as_numbers(n, radius, scale) -> None:
     text = VECTOR.format(n=n, radius=radius, scale=scale)
     profile = dipapprox.profile(dipapprox.parse(text), eps=1, delta="1e-5")
     found = profile.eps_prv_enclosure
@@ -275,7 +273,7 @@ def test_pairs_on_a_square() -> None:
     ("b[1] <- q[1] > 5\nk <- 1\nb[k], c <- q[1] < 5\nif b[1] and c then out <- 2 end", 2),
     ("v[1] <- 7\nv[2] <- 8\nk <- 1\nv[k], k, m <- max(v)\nout <- m + v[1]", 16),
 )
-def test_targets_are_assigned_from_left_to_right(body: str, expected: int) -> None:
+def test_targets_are_assigned_from_left_to_right(body, expected) -> None:
     header = "input q[2] in {0, 1}\noutput out in 0..20\nadjacent linf 1\n"
     states = execute(core_of(header + body + "\n"), True, Limits())
     assert states.outputs == ((Fraction(expected),),)
@@ -291,7 +289,7 @@ def test_targets_are_assigned_from_left_to_right(body: str, expected: int) -> No
     ("adjacent { 0 ~ 3/2 }", Listed((((Fraction(0),), (Fraction(3, 2),)),))),
     ("adjacent { -3/2 ~ 1 }", Listed((((Fraction(-3, 2),), (Fraction(1),)),))),
 )
-def test_adjacency(written: str, adjacency: core.Adjacency) -> None:
+def test_adjacency(written, adjacency) -> None:
     program = core_of(
         f"input q in {{-3/2, 0, 1, 3/2}}\noutput out in {{0, 1}}\n{written}\nout <- 0"
     )
@@ -316,7 +314,7 @@ HEAD = (
         ("for i in 1..T do out <- h end\nout <- q[1]", []),
         ("x <- q[h]\nout <- T\nout <- 0", []),
 )  # fmt: skip
-def test_warnings(text: str, warnings: list[str]) -> None:
+def test_warnings(text, warnings) -> None:
     found = unused(parse(HEAD + text))
     assert [each.message for each in found] == warnings
     assert all(each.render().startswith("<text>:") for each in found)

@@ -40,7 +40,7 @@ def scales(text: str, **values: Fraction) -> list[Fraction]:
 
 
 @given(st.lists(st.fractions(-9, 9, max_denominator=9), min_size=1, max_size=3))
-def test_largest_and_least_are_those_of_numbers(given: list[Fraction]) -> None:
+def test_largest_and_least_are_those_of_numbers(given) -> None:
     written = ", ".join(f"({each})/eps" for each in given)
     wanted = 20 + max(given), 20 + min(given), 20 + abs(given[0])
     text = f"20/eps + max({written})", f"20/eps + min({written})", f"20/eps + abs(({given[0]})/eps)"
@@ -51,7 +51,7 @@ _ROOTS = st.fractions(Fraction(1, 9), 9, max_denominator=9)
 
 
 @given(st.lists(_ROOTS, min_size=1, max_size=3))
-def test_largest_and_least_are_those_of_irrational_numbers(given: list[Fraction]) -> None:
+def test_largest_and_least_are_those_of_irrational_numbers(given) -> None:
     written = ", ".join(f"sqrt({each})/eps" for each in given)
     text = f"max({written})", f"min({written})", f"abs(-sqrt({given[0]})/eps)"
     found = scales("\n".join(f"r <- Lap(q, {each})" for each in text))
@@ -88,7 +88,7 @@ def numbers(draw: st.DrawFn, depth: int = 3) -> tuple[Number, Callable[[], arb]]
 
 
 @given(pair=numbers())
-def test_bounds_hold_and_are_close(pair: tuple[Number, Callable[[], arb]]) -> None:
+def test_bounds_hold_and_are_close(pair) -> None:
     with ctx.workprec(600):
         near, error = elementary.approximate(pair[0], 200)
         assert error <= Fraction(1, 2**200)
@@ -118,7 +118,7 @@ def root(number: int) -> Number:
 
 @pytest.mark.parametrize("ratio", [1.02, 1.5])
 @pytest.mark.parametrize("scale", [0.3, 1.0, 7.0])
-def test_the_distance_of_laws_is_at_most_the_logarithm(ratio: float, scale: float) -> None:
+def test_the_distance_of_laws_is_at_most_the_logarithm(ratio, scale) -> None:
     line = np.linspace(-60 * scale, 60 * scale, 240_001)
     whole = np.arange(-800, 801)
     grid = line[1] - line[0]
@@ -151,7 +151,7 @@ out <- Lap(q, s / eps) + Lap(0, 2 / eps) > 1/3
 
 @given(moved=st.fractions(-1, 1, max_denominator=50))
 @examples(5)
-def test_answers_hold_for_every_program_that_near(moved: Fraction) -> None:
+def test_answers_hold_for_every_program_that_near(moved) -> None:
     # The program with the scale 1 + moved/20 is nearer than 1/19 to that with the scale 1.
     scale = 1 + moved / 20
     near = dipapprox.parse(LAPLACE.format(scale=1))
@@ -241,7 +241,7 @@ out <- Gauss(q, sqrt(2 * log(5)) / eps) > 1/2
 
 
 @pytest.mark.parametrize("text", [FINITE, GAUSS])
-def test_they_have_no_certificate(text: str) -> None:
+def test_they_have_no_certificate(text) -> None:
     """Machines of proofs have rational numbers alone."""
     program = dipapprox.parse(text, parameters={} if text is FINITE else {"delta": Fraction(1, 3)})
     verdict = dipapprox.verify(program, eps=1, eps_prv=Fraction(1, 8), delta=Fraction(9, 10))

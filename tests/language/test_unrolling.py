@@ -82,7 +82,7 @@ def test_reals_list_nothing() -> None:
 
 
 @pytest.mark.parametrize("text", [SPARSE, "input q in real 0..1\noutput o in {0}\no <- 0\n"])
-def test_other_commands_name_the_one_to_use(text: str) -> None:
+def test_other_commands_name_the_one_to_use(text) -> None:
     with pytest.raises(UserError, match="dipapprox prove"):
         finite(program(text))
 
@@ -97,6 +97,6 @@ COUNTED = text_of("language/streams-6")
     ("publish b end", "publish r end", "a number of noise is published"),
     ("publish b end", "publish r + 1 end", "a number of noise is published"),
 )
-def test_what_has_no_finite_rounds(old: str, new: str, message: str) -> None:
+def test_what_has_no_finite_rounds(old, new, message) -> None:
     with pytest.raises(SourceError, match=message):
         dipapprox.parse(COUNTED.replace(old, new), rounds=2, values="0..1")

@@ -2,7 +2,6 @@
 
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -24,7 +23,7 @@ from tests.formula_strategies import formulas, write
     "", "nan", "inf", "-inf", "1e999999999", "1/0", "1//2", "1/2/3", "--1", "0x10", "1_000", "٣",
      "9" * 5000, "1 2", "1e", ".",
 )  # fmt: skip
-def test_what_is_no_number_is_refused_by_name(text: str) -> None:
+def test_what_is_no_number_is_refused_by_name(text) -> None:
     with pytest.raises(UserError, match=r"^delta "):
         parse_rational(text, "delta")
 
@@ -37,14 +36,14 @@ def test_what_is_no_number_is_refused_by_name(text: str) -> None:
     (b"param\0", "is not a text file"),
     (b" " * (LARGEST_FILE + 1), "is larger than 5 MiB"),
 )
-def test_files_that_are_no_programs(tmp_path: Path, data: bytes, message: str) -> None:
+def test_files_that_are_no_programs(tmp_path, data, message) -> None:
     path = tmp_path / "bad.dpg"
     path.write_bytes(data)
     with pytest.raises(UserError, match=message):
         load(path, {})
 
 
-def test_missing_files_and_directories(tmp_path: Path) -> None:
+def test_missing_files_and_directories(tmp_path) -> None:
     with pytest.raises(UserError, match="there is no file"):
         load(tmp_path / "none.dpg", {})
     with pytest.raises(UserError, match="is a directory"):
@@ -84,7 +83,7 @@ def widened(domain: str) -> str:
     ("0..10000", "more than 10000 values"),
     (range(10_001), "more than 10000 values"),
 )
-def test_what_does_not_widen_is_refused(widen: Any, message: str) -> None:
+def test_what_does_not_widen_is_refused(widen, message) -> None:
     with pytest.raises(UserError, match=message):
         dipapprox.parse(widened("{0, 1}"), widen=widen)
 
@@ -126,7 +125,7 @@ def number(value: str) -> Number:
 
 
 @given(formulas)
-def test_parse_undoes_write(formula: Formula) -> None:
+def test_parse_undoes_write(formula) -> None:
     assert parse(write(formula)) == formula
 
 
@@ -144,7 +143,7 @@ def test_parse_undoes_write(formula: Formula) -> None:
     ("+eps", "eps"),
     ("2*eps+1", "(2 * eps) + 1"),
 )
-def test_precedence(text: str, grouped: str) -> None:
+def test_precedence(text, grouped) -> None:
     assert parse(text) == parse(grouped)
 
 
@@ -154,7 +153,7 @@ def test_precedence(text: str, grouped: str) -> None:
     ("-" * 300 + "1", 101, "nested too deeply"),
     ("1+" * 500 + "1", 1, "a formula of 1001 characters"),
 )
-def test_monsters_are_refused(text: str, column: int, message: str) -> None:
+def test_monsters_are_refused(text, column, message) -> None:
     with pytest.raises(SourceError) as caught:
         parse(text)
     rendered = caught.value.render()
@@ -163,7 +162,7 @@ def test_monsters_are_refused(text: str, column: int, message: str) -> None:
 
 
 @given(formulas)
-def test_exact_values_are_those_that_are_enclosed(formula: Formula) -> None:
+def test_exact_values_are_those_that_are_enclosed(formula) -> None:
     exact = rational_value(formula, {"eps": Fraction(1, 3), "delta": Fraction(1, 7)})
     jets = {name: eps_jet(x, x) for name, x in (("eps", Fraction(1, 3)), ("delta", Fraction(1, 7)))}
     try:
@@ -186,7 +185,7 @@ def test_exact_values_are_those_that_are_enclosed(formula: Formula) -> None:
     ("exp(-eps)", None),
     ("eps * log(2)", None),
 )
-def test_exact_values(text: str, value: str | None) -> None:
+def test_exact_values(text, value) -> None:
     found = rational_value(parse(text), {"eps": Fraction(1, 3), "delta": Fraction(1, 7)})
     assert found == (None if value is None else Fraction(value))
 

@@ -50,7 +50,7 @@ best <- argmax(v)
 
 
 @pytest.mark.parametrize("scores", [(0, 0, 0), (0, 1, 2), (2, 0, 1), (1, 2, 2)])
-def test_the_noisy_maximum_is_the_exponential_mechanism(scores: tuple[int, ...]) -> None:
+def test_the_noisy_maximum_is_the_exponential_mechanism(scores) -> None:
     """Pr[i] = e^(q_i / b) / Σ e^(q_j / b) is in every enclosure."""
     found = dipapprox.probability(dipapprox.parse(NOISY_MAX), eps=1, input=scores)
     listed = {each["output"]["best"]: each["probability"] for each in found.to_dict()["outputs"]}

@@ -34,12 +34,12 @@ def greatest_slack(event: Event) -> float:
 
 
 @given(events())
-def test_has_interior_agrees_with_linear_programming(event: Event) -> None:
+def test_has_interior_agrees_with_linear_programming(event) -> None:
     assert has_interior(event.guards) == (greatest_slack(event) > 1e-7)
 
 
 @given(events(most=4))
-def test_implies_agrees_with_linear_programming(event: Event) -> None:
+def test_implies_agrees_with_linear_programming(event) -> None:
     *premises, conclusion = event.guards
     opposite = Event(event.samples, (*premises, -conclusion))
     assert implies(premises, conclusion) == (greatest_slack(opposite) <= 1e-7)
@@ -55,12 +55,7 @@ sides = st.lists(st.sampled_from(UnknownSide), min_size=3, max_size=3)
 
 
 @given(rows, rates, sides, st.lists(numbers, min_size=10, max_size=10))
-def test_solutions_prove_each_other(
-    given_rows: list[dict[str, Fraction]],
-    given_rates: list[Fraction | None],
-    given_sides: list[UnknownSide],
-    right: list[Fraction],
-) -> None:
+def test_solutions_prove_each_other(given_rows, given_rates, given_sides, right) -> None:
     rate = dict(zip(UNKNOWNS, given_rates, strict=True))
     side = dict(zip(UNKNOWNS, given_sides, strict=True))
     programme = LinearProgramme([row.items() for row in given_rows], rate, side, Limits())
@@ -110,7 +105,7 @@ def systems(draw: st.DrawFn) -> tuple[int, list[Inequality]]:
 
 
 @given(systems())
-def test_it_is_what_enumeration_says(drawn: tuple[int, list[Inequality]]) -> None:
+def test_it_is_what_enumeration_says(drawn) -> None:
     size, system = drawn
     expected = any(
         all(sum(a * point[k] for k, a in each.terms) <= each.bound for each in system)
@@ -139,7 +134,7 @@ end"""
 
 @pytest.mark.parametrize("noise", ["DGauss", "DLap"])
 @pytest.mark.parametrize("last", ["y < 0", "2*z <= x + y - 1", "z <= 0 and x + y >= 1"])
-def test_impossible_events_have_probability_0(noise: str, last: str) -> None:
+def test_impossible_events_have_probability_0(noise, last) -> None:
     program = dipapprox.parse(_THREE.format(noise=noise, last=last))
     verdict = dipapprox.verify(program, eps=1, eps_prv="0", delta="0")
     assert verdict.answer is Answer.DP
@@ -172,7 +167,7 @@ def read(zone: Zone) -> list[Difference]:
 
 
 @given(given_=st.lists(differences, min_size=1, max_size=6), point=points)
-def test_a_zone_is_its_facets(given_: list[Difference], point: Point) -> None:
+def test_a_zone_is_its_facets(given_, point) -> None:
     zone = Zone.of(given_)
     assert inside(given_, point) == (zone is not None and inside(read(zone), point))
 
@@ -191,9 +186,7 @@ def split(base: list[Difference], cuts: list[Difference]) -> list[list[Differenc
     chosen=st.lists(st.booleans(), min_size=8, max_size=8),
     point=points,
 )
-def test_a_union_has_the_points_of_its_parts(
-    base: list[Difference], cuts: list[Difference], chosen: list[bool], point: Point
-) -> None:
+def test_a_union_has_the_points_of_its_parts(base, cuts, chosen, point) -> None:
     some = [part for part, use in zip(split(base, cuts), chosen, strict=False) if use]
     zones = [zone for zone in map(Zone.of, some) if zone is not None]
     whole = union(zones) if zones else None
@@ -205,7 +198,7 @@ def test_a_union_has_the_points_of_its_parts(
     base=st.lists(differences, min_size=1, max_size=4),
     cuts=st.lists(differences, min_size=1, max_size=3),
 )
-def test_what_was_split_is_joined(base: list[Difference], cuts: list[Difference]) -> None:
+def test_what_was_split_is_joined(base, cuts) -> None:
     zones = [zone for zone in map(Zone.of, split(base, cuts)) if zone is not None]
     before = Zone.of(base)
     assume(before is not None and len(zones) > 1)
@@ -222,7 +215,7 @@ forms = st.builds(LinearForm.of, st.dictionaries(st.integers(0, 3), halves), hal
 
 
 @given(st.lists(forms, max_size=6))
-def test_told_sums_are_right(listed: list[LinearForm]) -> None:
+def test_told_sums_are_right(listed) -> None:
     span = FormSpan()
     names: dict[Symbol, LinearForm] = {}
     for number, form in enumerate(listed):

@@ -20,7 +20,6 @@ from dipapprox.errors import BrokenInvariant
 from dipapprox.events.event import Connected, Event, Star
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import EXPONENTIAL, FAMILIES, GAUSSIAN, REFLECTED_EXPONENTIAL
-from dipapprox.laws.family import Family
 from dipapprox.laws.tails import tail_mass
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
@@ -71,9 +70,7 @@ def total(algebra: Algebra, function: Any) -> Enclosure:
 
 
 @given(st.lists(laws, min_size=1, max_size=4), st.lists(rationals, max_size=3))
-def test_grid_covers_the_laws_and_knows_what_it_loses(
-    samples: list[Distribution], points: list[Fraction]
-) -> None:
+def test_grid_covers_the_laws_and_knows_what_it_loses(samples, points) -> None:
     grid = grid_for(*samples, points=tuple(points), bits=40)
     marks = grid.boundaries
     assert all(low < high for low, high in pairwise(marks))
@@ -94,7 +91,7 @@ def test_grid_covers_the_laws_and_knows_what_it_loses(
 
 
 @pytest.mark.parametrize("scale", [Q(10) ** 400, Q(1, 10**400)])
-def test_grid_refuses_scales_beyond_doubles(scale: Fraction) -> None:
+def test_grid_refuses_scales_beyond_doubles(scale) -> None:
     samples = [Distribution(GAUSSIAN, Q(0), s) for s in (Q(1), scale)]
     assert isinstance(build_grid(samples, [], 50), NotEnclosed)
 
@@ -108,9 +105,7 @@ def test_grid_refuses_a_cut_that_is_not_a_boundary() -> None:
 @both
 @given(law=laws)
 @settings(max_examples=8)
-def test_density_integrates_to_one_up_to_the_tails(
-    make: Callable[[Grid], Algebra], law: Distribution
-) -> None:
+def test_density_integrates_to_one_up_to_the_tails(make, law) -> None:
     grid = grid_for(law)
     mass = total(make(grid), make(grid).density(law))
     assert mass.upper >= 1 - grid.spans[law].lost and mass.lower <= 1
@@ -144,7 +139,7 @@ def density(law: Distribution, point: Fraction, side: int) -> arb:
 
 
 @pytest.mark.parametrize("seed", thorough.part(range(6), 2))
-def test_bands_of_two_samples_are_differences_of_distribution_functions(seed: int) -> None:
+def test_bands_of_two_samples_are_differences_of_distribution_functions(seed) -> None:
     """Σ over the sample of what lies in [x, x + w], and what does not, is everything."""
     chance = random.Random(100 + seed)
     law = any_law(chance)
@@ -195,7 +190,7 @@ def band(low: int, high: int, *, wide: bool) -> Event:
 
 
 @pytest.mark.parametrize("wide", [False, True])
-def test_too_many_panels_are_no_failure(monkeypatch: pytest.MonkeyPatch, wide: bool) -> None:
+def test_too_many_panels_are_no_failure(monkeypatch, wide) -> None:
     event = band(1, 2, wide=wide)
     found = alone(Eliminated(Tier.BALLS), event, 40, Limits())
     assert found.width <= Q(1, 2**40)
@@ -245,7 +240,7 @@ def violations(lower: np.ndarray, upper: np.ndarray, exact: list[Enclosure]) -> 
 
 
 @pytest.mark.parametrize(("nodes", "seed"), [(4, 0), (20, 1)])
-def test_the_bounds_hold_whatever_the_number_of_nodes(nodes: int, seed: int) -> None:
+def test_the_bounds_hold_whatever_the_number_of_nodes(nodes, seed) -> None:
     chance = random.Random(seed)
     laws = list(dict.fromkeys(random_law(chance) for _ in range(chance.randint(1, 3))))
     grid = build_grid(laws, (), 50)
@@ -281,7 +276,7 @@ def test_many_laws_are_shared_out_over_several_grids() -> None:
 
 
 @pytest.mark.parametrize("family", REAL)
-def test_comparisons_of_two_samples_are_stars_too(family: Family) -> None:
+def test_comparisons_of_two_samples_are_stars_too(family) -> None:
     """Either spelling of x < y, among enough events for the bulk interface."""
     first = Distribution(family, Fraction(1, 3), Fraction(2))
     second = Distribution(family, Fraction(0), Fraction(1))

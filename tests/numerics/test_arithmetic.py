@@ -10,7 +10,6 @@ import subprocess
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -93,14 +92,14 @@ def modes(control: ctypes.CDLL, bits: int) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("bits", MODES.values(), ids=MODES)
-def test_unsound_arithmetic_is_noticed(control: ctypes.CDLL, bits: int) -> None:
+def test_unsound_arithmetic_is_noticed(control, bits) -> None:
     require_sound_arithmetic()
     with modes(control, bits), pytest.raises(UnsoundArithmetic):
         require_sound_arithmetic()
     require_sound_arithmetic()
 
 
-def test_a_mode_that_changes_during_a_run_is_noticed(control: ctypes.CDLL) -> None:
+def test_a_mode_that_changes_during_a_run_is_noticed(control) -> None:
     before = control.get()
     try:
         with pytest.raises(UnsoundArithmetic), rounding.sound_arithmetic():
@@ -121,7 +120,7 @@ RUNS = {
 
 
 @pytest.mark.parametrize("bits", [FLUSHED | UNREAD, DOWN], ids=["flushed", "down"])
-def test_every_run_is_refused(control: ctypes.CDLL, bits: int) -> None:
+def test_every_run_is_refused(control, bits) -> None:
     program = dipapprox.parse(BOTH_ABOVE)
     verdict = dipapprox.verify(program, eps=1, delta="9/10")
     certificate = dipapprox.certify(program, BOTH_ABOVE, verdict)
@@ -133,9 +132,7 @@ def test_every_run_is_refused(control: ctypes.CDLL, bits: int) -> None:
             pytest.fail(name)
 
 
-def test_the_command_says_why(
-    control: ctypes.CDLL, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_says_why(control, tmp_path, capsys) -> None:
     file = tmp_path / "both.dpg"
     file.write_text(BOTH_ABOVE, encoding="utf-8")
     words = ["verify", str(file), "--eps", "1", "--delta", "0"]
@@ -152,9 +149,7 @@ def test_the_command_says_why(
 FLUSHING = [FLUSHED, UNREAD, FLUSHED | UNREAD]
 
 
-def test_flushed_subnormals_prove_nothing(
-    control: ctypes.CDLL, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_flushed_subnormals_prove_nothing(control, monkeypatch) -> None:
     program = dipapprox.parse(BOTH_ABOVE)
     assert pure(program).answer is Answer.NOT_DP
     monkeypatch.setattr(rounding, "require_sound_arithmetic", lambda: None)
@@ -174,7 +169,7 @@ NUMBERS = np.array(
 
 
 @pytest.mark.parametrize("bits", FLUSHING)
-def test_bounds_are_bounds_where_subnormals_are_flushed(control: ctypes.CDLL, bits: int) -> None:
+def test_bounds_are_bounds_where_subnormals_are_flushed(control, bits) -> None:
     left, right = (each.ravel() for each in np.meshgrid(NUMBERS, NUMBERS))
     least, most = Fraction(1, 2**700), Fraction(1, 2**699)
     tiny = [Fraction(n, 2**k) for n in (0, 1, 3) for k in (899, 901, 1022, 1030, 1074, 1100, 5000)]
@@ -215,7 +210,7 @@ def contains(low: Iterable[float], high: Iterable[float], exact: Iterable[Fracti
 
 
 @pytest.mark.parametrize("bits", FLUSHING[2:])
-def test_engines_enclose_where_subnormals_are_flushed(control: ctypes.CDLL, bits: int) -> None:
+def test_engines_enclose_where_subnormals_are_flushed(control, bits) -> None:
     """Probabilities of all sizes, from doubles, against those of balls."""
     near = Distribution(GAUSSIAN, Fraction(0), Fraction(1))
     for distance in (1, 20, 37, 60):

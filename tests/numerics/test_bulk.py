@@ -22,7 +22,7 @@ from dipapprox.events.event import Connected, Independent, Star, spelled_out
 from dipapprox.events.instantiate import Instantiator
 from dipapprox.events.reduce import reduce
 from dipapprox.exact.choices.circuits import chosen_probability
-from dipapprox.language.core import Input, Program, Value
+from dipapprox.language.core import Input, Value
 from dipapprox.language.load import load
 from dipapprox.limits import Limits
 from dipapprox.numerics.probability import OutputProbabilities
@@ -89,7 +89,7 @@ def check_roads(states: FinalStates, inputs: list[Input]) -> None:
 
 
 @given(programs(), st.booleans(), st.integers(0, 2**30))
-def test_random_programs(program: Program, merge: bool, seed: int) -> None:
+def test_random_programs(program, merge, seed) -> None:
     states = execute(program, merge, Limits())
     check_roads(states, rows_of(states, 36, seed))
 
@@ -166,9 +166,7 @@ BARE = FIRST.replace("r <- Lap(q[i], 4 / eps)", "r <- q[i]").replace("Lap", "Gau
     (BARE, 4),
 )
 @pytest.mark.parametrize("merge", [True, False])
-def test_choices_integers_and_inputs_in_guards(
-    text: str, distinct: int | None, merge: bool
-) -> None:
+def test_choices_integers_and_inputs_in_guards(text, distinct, merge) -> None:
     states = execute(dipapprox.parse(text), merge, Limits())
     inputs = rows_of(states, 16)
     check_roads(states, inputs)
@@ -178,7 +176,7 @@ def test_choices_integers_and_inputs_in_guards(
 
 
 @pytest.mark.parametrize("text", [WALK, "input q in {0, 1}\noutput out in 0..1\n" + RESPONSE])
-def test_probabilities_of_choices_are_those_of_the_enumerated_runs(text: str) -> None:
+def test_probabilities_of_choices_are_those_of_the_enumerated_runs(text) -> None:
     program = dipapprox.parse(text)
     states = execute(program, True, Limits())
     catalogue, nothing_drawn = Catalogue(states, HALF), Noise(random.Random(0))
@@ -211,7 +209,7 @@ def exact_rows(
 
 
 @cases("name, parameters", ("svt_mix1", {}), ("noisy_max_laplace", {}), ("m_range_gauss", {}))
-def test_arrays_contain_the_probabilities(name: str, parameters: dict[str, int]) -> None:
+def test_arrays_contain_the_probabilities(name, parameters) -> None:
     states, source = source_of(name, **parameters)
     inputs = rows_of(states, 64)
     found = source.table(inputs, 30)
@@ -269,7 +267,7 @@ def test_svt_gauss_oracles() -> None:
             assert abs(found[k].lower - Fraction(reference)) <= Fraction(1, 10**17)
 
 
-def test_memory_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_is_given_back(monkeypatch) -> None:
     monkeypatch.setattr("dipapprox.events.catalogue._REMEMBERED", 20)
     states, source = source_of("svt_gauss", N=4)
     inputs = rows_of(states, 16)

@@ -51,7 +51,7 @@ def complement(event: Event) -> Event:
 
 
 @given(half_spaces(GAUSSIAN, 4), st.integers(10, 300))
-def test_gaussian_half_spaces(event: Event, bits: int) -> None:
+def test_gaussian_half_spaces(event, bits) -> None:
     found = enclose_closed_form(event, bits)
     other = enclose_closed_form(complement(event), bits)
     assert 0 <= found.lower <= found.upper <= 1 and found.width <= Fraction(1, 2**bits)
@@ -81,7 +81,7 @@ def event(rows: list[list[int]], constants: list[Fraction]) -> Event:
 
 
 @given(ROWS, st.data())
-def test_bounds_hold_whatever_the_dependence(rows: list[list[int]], data: st.DataObject) -> None:
+def test_bounds_hold_whatever_the_dependence(rows, data) -> None:
     far = st.sampled_from([Fraction(-12), Fraction(0), Fraction(9)])
     constants = [data.draw(far) for _ in rows]
     asked = event(rows, constants)
@@ -134,7 +134,7 @@ def assert_near(found: Enclosure, reference: float, tolerance: float = 1e-14) ->
 
 @each_engine
 @pytest.mark.parametrize("d", [Q(0), Q(1, 3), Q(5)])
-def test_private_argmax_with_one_sided_noise(engine: Method, d: Fraction) -> None:
+def test_private_argmax_with_one_sided_noise(engine, d) -> None:
     """DiPC, oracle of noisy max with one-sided noise 2/eps: Pr[E1 >= E2 + d] = e^(-d eps/2)/2."""
     eps = Q(3, 7)
     event = Event((plus(0, 2 / eps),) * 2, (less(1, 0, 0) + LinearForm.constant_form(d),))
@@ -157,9 +157,7 @@ one_sided = st.sampled_from(CONTINUOUS[1:])
     st.lists(rationals.filter(bool), min_size=2, max_size=2),
     rationals,
 )
-def test_closed_forms_agree_with_the_engines(
-    laws: list[Distribution], slopes: list[Fraction], shift: Fraction
-) -> None:
+def test_closed_forms_agree_with_the_engines(laws, slopes, shift) -> None:
     guard = LinearForm.of(dict(enumerate(slopes[: len(laws)])), shift)
     event = Event(tuple(laws), (guard,))
     closed, mirror = enclose_closed_form(event, 60), enclose_closed_form(mirrored(event), 60)
@@ -170,7 +168,7 @@ def test_closed_forms_agree_with_the_engines(
 
 
 @given(events(most=4, families=CONTINUOUS, general=False))
-def test_engines_and_mirror_images_agree(event: Event) -> None:
+def test_engines_and_mirror_images_agree(event) -> None:
     """Gaussian, Laplace and one-sided samples mixed, with equal means and constants at them."""
     for _, part in connected_parts(event) or ():
         enclosures = [

@@ -83,7 +83,7 @@ def check(doubles: Sampled, balls: BallFunction, algebra: BallAlgebra, fast: Flo
 
 
 @pytest.mark.parametrize("seed", range(1, 3))
-def test_doubles_lie_where_the_balls_say(seed: int) -> None:
+def test_doubles_lie_where_the_balls_say(seed) -> None:
     chance = random.Random(seed)
     laws = [law(chance.choice(CONTINUOUS), 0, chance.choice((1, Q(3, 2)))) for _ in range(3)]
     grid = lattice(*laws)
@@ -104,7 +104,7 @@ def test_doubles_lie_where_the_balls_say(seed: int) -> None:
 
 
 @pytest.mark.parametrize("family", CONTINUOUS)
-def test_sums_of_two_have_their_known_densities(family: Family) -> None:
+def test_sums_of_two_have_their_known_densities(family) -> None:
     """Gauss: of the scale 5 for 3 and 4. Logistic and Gumbel, equal scales, the latter with
     Macdonald's function: 2 e^-x K_0(2 e^(-x/2)). Exponential type, scales 1 and 2: partial
     fractions."""
@@ -179,7 +179,7 @@ def test_pieces_without_coefficients_have_their_radius() -> None:
 
 
 @given(*[st.lists(st.booleans(), min_size=1, max_size=4)] * 2)
-def test_panels_are_empty_where_no_two_panels_reach(left: list[bool], right: list[bool]) -> None:
+def test_panels_are_empty_where_no_two_panels_reach(left, right) -> None:
     with precision(64):
         sides = [[PanelPiece(arb_poly([1]), arb(0)) if full else None for full in side]
                  for side in (left, right)]  # fmt: skip

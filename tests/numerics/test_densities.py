@@ -103,9 +103,7 @@ def complex_value(family: Family, side: int, name: str, z: acb) -> acb:
     (GUMBEL, 0, Fraction(2), 0.1182049515931431, 0.8734230184931166),
     (REFLECTED_GUMBEL, 0, Fraction(1), 0.17937407873401718, 0.9340119641546875),
 )
-def test_reference_values(
-    family: Family, side: int, point: Fraction, density: float, below: float
-) -> None:
+def test_reference_values(family, side, point, density, below) -> None:
     law = family
     with precision(BITS):
         x = to_ball(point)
@@ -115,15 +113,7 @@ def test_reference_values(
 
 
 @given(branches, points, lengths, lengths, unit, unit, st.sampled_from(["pdf", "cdf", "survival"]))
-def test_bounds_hold_in_the_whole_box(
-    branch: tuple[Family, int],
-    low: Fraction,
-    length: Fraction,
-    height: Fraction,
-    across: Fraction,
-    up: Fraction,
-    name: str,
-) -> None:
+def test_bounds_hold_in_the_whole_box(branch, low, length, height, across, up, name) -> None:
     family, side = branch
     with precision(BITS):
         box = Box(to_ball(low).lower(), to_ball(low + length).upper(), to_ball(height).upper())
@@ -136,15 +126,7 @@ def test_bounds_hold_in_the_whole_box(
 
 @given(branches, points, lengths, points, lengths, unit, unit, lengths, unit)
 def test_mass_bound_holds_for_all_choices_of_the_ends(
-    branch: tuple[Family, int],
-    first: Fraction,
-    first_length: Fraction,
-    second: Fraction,
-    second_length: Fraction,
-    across_first: Fraction,
-    across_second: Fraction,
-    height: Fraction,
-    up: Fraction,
+    branch, first, first_length, second, second_length, across_first, across_second, height, up
 ) -> None:
     family, side = branch
     with precision(BITS):
@@ -159,9 +141,7 @@ def test_mass_bound_holds_for_all_choices_of_the_ends(
 
 
 @given(branches, points, lengths)
-def test_masses_are_differences_and_keep_their_accuracy_in_the_tails(
-    branch: tuple[Family, int], low: Fraction, length: Fraction
-) -> None:
+def test_masses_are_differences_and_keep_their_accuracy_in_the_tails(branch, low, length) -> None:
     family, side = branch
     law = family
     with precision(BITS):
@@ -179,7 +159,7 @@ def test_masses_are_differences_and_keep_their_accuracy_in_the_tails(
 
 
 @given(st.sampled_from(REAL_FAMILIES), st.integers(4, 400))
-def test_cutoffs_are_proved_and_not_wasteful(family: Family, bits: int) -> None:
+def test_cutoffs_are_proved_and_not_wasteful(family, bits) -> None:
     wanted = Fraction(1, 2**bits)
     for side in (-1, 1):
         found = cutoff(family, side, bits)
@@ -259,7 +239,7 @@ def test_exponential_is_within_its_bound() -> None:
 
 
 @pytest.mark.parametrize("farthest", [10.0, 40.0])
-def test_mills_ratio_is_within_its_bound(farthest: float) -> None:
+def test_mills_ratio_is_within_its_bound(farthest) -> None:
     t = np.random.default_rng(2).uniform(0, farthest, 2500)
     t[:5] = 0.0, 0.25, 1e-300, np.nextafter(farthest, 0), farthest
     with precision(200):
@@ -270,7 +250,7 @@ def test_mills_ratio_is_within_its_bound(farthest: float) -> None:
 
 
 @pytest.mark.parametrize(("family", "place", "name"), CASES)
-def test_values_are_within_their_errors(family: RealFamily, place: int, name: str) -> None:
+def test_values_are_within_their_errors(family, place, name) -> None:
     center, half, samples = sample(family, place)
     with precision(160):
         nodes = [arb(-1), *(arb.legendre_p_root(8, k) for k in reversed(range(8))), arb(1)]
@@ -290,7 +270,7 @@ def test_values_are_within_their_errors(family: RealFamily, place: int, name: st
 
 
 @pytest.mark.parametrize(("family", "place", "name"), CASES)
-def test_majorants_hold_on_the_ellipses(family: RealFamily, place: int, name: str) -> None:
+def test_majorants_hold_on_the_ellipses(family, place, name) -> None:
     center, half, samples = sample(family, place)
     angles = np.random.default_rng(5).uniform(0, 1, 6)
     checked = 0

@@ -64,9 +64,7 @@ def orders(draw: st.DrawFn) -> tuple[int, list[tuple[int, int]]]:
 
 
 @given(order=orders(), family=st.sampled_from(REAL_FAMILIES))
-def test_equal_samples_count_linear_extensions(
-    order: tuple[int, list[tuple[int, int]]], family: Family
-) -> None:
+def test_equal_samples_count_linear_extensions(order, family) -> None:
     size, edges = order
     extensions = sum(
         all(ranks[i] < ranks[j] for i, j in edges) for ranks in permutations(range(size))
@@ -195,7 +193,7 @@ def by_scipy(event: Event) -> float:
 
 
 @pytest.mark.parametrize("seed", part(range(SEEDS), 4))
-def test_doubles_balls_and_nested_agree(seed: int) -> None:
+def test_doubles_balls_and_nested_agree(seed) -> None:
     chance = random.Random(seed)
     size = 2 + seed % (LARGEST - 1)
     events = [part for _ in range(2) for part in parts_of(random_event(chance, size, REAL))]
@@ -214,7 +212,7 @@ def test_doubles_balls_and_nested_agree(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(SEEDS))
-def test_scipy_is_near_the_enclosures_of_gaussian_events(seed: int) -> None:
+def test_scipy_is_near_the_enclosures_of_gaussian_events(seed) -> None:
     chance = random.Random(1000 + seed)
     event = random_event(chance, 2 + seed % (LARGEST - 1), [GAUSSIAN])
     lower = upper = 1.0

@@ -1,7 +1,7 @@
 """Sums over integer samples against points added up one by one, θ functions, dp_accounting."""
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from itertools import product
@@ -85,7 +85,7 @@ def events(draw: st.DrawFn) -> Event:
 
 
 @given(events())
-def test_random_systems_agree_with_enumeration(event: Event) -> None:
+def test_random_systems_agree_with_enumeration(event) -> None:
     found = enclosed(event)
     # Beyond 7 there is less than e^-28 of each law.
     value, error = added(event, 7), Q(1, 10**11)
@@ -93,7 +93,7 @@ def test_random_systems_agree_with_enumeration(event: Event) -> None:
 
 
 @given(integer_events(most=3))
-def test_discrete_laplace_events_agree_with_closed_forms(event: Event) -> None:
+def test_discrete_laplace_events_agree_with_closed_forms(event) -> None:
     exact = alone(Exact(), event, 60, Limits())
     sums = alone(IntegerSums(), event, 50, Limits())
     if isinstance(exact, Enclosure) and isinstance(sums, Enclosure):
@@ -102,7 +102,7 @@ def test_discrete_laplace_events_agree_with_closed_forms(event: Event) -> None:
 
 
 @pytest.mark.parametrize("sigma", [Q(1, 20), Q(1, 2), Q(3), Q(1000)])
-def test_the_norm_is_a_theta_function(sigma: Fraction) -> None:
+def test_the_norm_is_a_theta_function(sigma) -> None:
     """Pr[z = mean] = 1/θ₃(0, e^(-1/2σ²))."""
     with precision(120):
         period = acb(0, 1 / (2 * arb.pi() * to_ball(sigma * sigma)))
@@ -115,7 +115,7 @@ def test_the_norm_is_a_theta_function(sigma: Fraction) -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_bounded_sums_on_the_way_are_tables(seed: int) -> None:
+def test_bounded_sums_on_the_way_are_tables(seed) -> None:
     """Σ_{i<=k} a_i z_i between bounds for every k, by adding up paths in units of 1e-40."""
     chance = random.Random(seed)
     laws = [
@@ -243,11 +243,7 @@ def band(noise: Grid) -> dict[tuple[str, ...], NDArray[np.bool_]]:
     [(TOP_TWO, top_two, lambda q: q), (BAND, band, lambda q: (0, *q))],
     ids=["top two", "band"],
 )
-def test_probabilities_are_those_of_all_integers(
-    text: str,
-    outcomes: Callable[[Grid], dict[tuple[str, ...], NDArray[np.bool_]]],
-    means: Callable[[tuple[int, ...]], tuple[int, ...]],
-) -> None:
+def test_probabilities_are_those_of_all_integers(text, outcomes, means) -> None:
     program = dipapprox.parse(text)
     for chosen in ((0, 1, 1), (1, 0, 1)):
         q = chosen[: len(program.inputs)]

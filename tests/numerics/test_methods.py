@@ -81,7 +81,7 @@ class _Patient:
             self.steps += 1
 
 
-def test_the_time_of_the_user_ends_all(work_clock: object) -> None:
+def test_the_time_of_the_user_ends_all(work_clock) -> None:
     with pytest.raises(LimitReached) as reached:
         limits = Limits(seconds=0.5, started=0.0)
         in_turn(Eliminated(), _Patient()).enclose([CHAIN, WIDE], 30, limits)
@@ -250,7 +250,7 @@ class Announced(Stubborn):
 
 
 @pytest.mark.parametrize("end", part([signal.SIGINT, signal.SIGKILL], 2))
-def test_no_worker_outlives_the_process(end: signal.Signals) -> None:
+def test_no_worker_outlives_the_process(end) -> None:
     script = (
         "import signal\n"
         "from test_methods import EVENTS, Announced, Limits, Parallel\n"

@@ -116,7 +116,7 @@ MILLION = 10**6
 
 @both
 @pytest.mark.parametrize("eps", [Fraction(1, MILLION), Fraction(50)])
-def test_extreme_epsilons(family: Family, eps: Fraction) -> None:
+def test_extreme_epsilons(family, eps) -> None:
     samples = (law(family, 0, 2 / eps), *(law(family, k % 2, 4 / eps) for k in range(4)))
     event = Event(samples, (below(1, 0), below(2, 0), below(3, 0), below(0, 4)))
     complement = Event(samples, (below(1, 0), below(2, 0), below(3, 0), below(4, 0)))
@@ -144,9 +144,7 @@ laws = st.builds(
 
 
 @given(st.lists(laws, min_size=2, max_size=5), st.data(), st.integers(4, 60))
-def test_cut_offs_make_all_ends_finite_and_invert_nothing(
-    samples: list[Distribution], data: st.DataObject, bits: int
-) -> None:
+def test_cut_offs_make_all_ends_finite_and_invert_nothing(samples, data, bits) -> None:
     pairs = [(i, j) for j in range(1, len(samples)) for i in [data.draw(st.integers(0, j - 1))]]
     event = Event(tuple(samples), tuple(below(*pair) for pair in pairs))
     tree = build_node(plan(event, Strategy.LEAST_NESTING, Limits()), event)
@@ -190,7 +188,7 @@ ends = st.fractions(-9, 9, max_denominator=16)
 
 
 @given(ends, ends)
-def test_gaussian_integrals_contain_the_distribution_function(a: Fraction, b: Fraction) -> None:
+def test_gaussian_integrals_contain_the_distribution_function(a, b) -> None:
     with precision(100):
         lower, upper = to_ball(a).mid(), to_ball(b).mid()
         found = integrate(density, density_bound, lower, upper, EFFORT)
@@ -204,7 +202,7 @@ def test_an_empty_range_is_exactly_zero() -> None:
 
 
 @pytest.mark.parametrize("error", [LimitReached("time limit: 1 s"), KeyboardInterrupt()])
-def test_exceptions_arrive_as_they_were_raised_and_at_once(error: BaseException) -> None:
+def test_exceptions_arrive_as_they_were_raised_and_at_once(error) -> None:
     calls = 0
 
     def failing(x: arb) -> arb:
@@ -250,7 +248,7 @@ unit = st.fractions(-1, 1, max_denominator=16)
 
 
 @given(points, st.lists(points, max_size=4))
-def test_breaks_do_not_change_the_value(point: Fraction, breaks: list[Fraction]) -> None:
+def test_breaks_do_not_change_the_value(point, breaks) -> None:
     with precision(BALL_BITS):
         places = tuple(sorted({*breaks}))
         nest = squared_nest(GAUSSIAN, 0, places)
@@ -261,15 +259,7 @@ def test_breaks_do_not_change_the_value(point: Fraction, breaks: list[Fraction])
 
 
 @given(branches, points, points, lengths, lengths, unit, unit)
-def test_bounds_hold_on_complex_boxes(
-    branch: tuple[Family, int],
-    real: Fraction,
-    imaginary: Fraction,
-    width: Fraction,
-    height: Fraction,
-    across: Fraction,
-    up: Fraction,
-) -> None:
+def test_bounds_hold_on_complex_boxes(branch, real, imaginary, width, height, across, up) -> None:
     with precision(BALL_BITS):
         box = acb(
             to_ball(real) + arb(0, to_ball(width).upper()),

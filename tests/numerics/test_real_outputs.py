@@ -94,7 +94,7 @@ def split(
     *((LAPLACE, 1, 1, budget) for budget in (HALF, F(9, 10))),
     (GAUSS, 1, 3, HALF),
 )
-def test_a_mean_of_noise_that_is_moved(family: Family, scale: int, count: int, budget: F) -> None:
+def test_a_mean_of_noise_that_is_moved(family, scale, count, budget) -> None:
     published = form(dict.fromkeys(range(count), F(1, count)))
     noise = [number([law(family, mean, scale)] * count, [], published) for mean in (0, 1)]
     found = split(noise[0], noise[1], budget)
@@ -185,9 +185,7 @@ def _by_quadrature(
 
 @settings(max_examples=2)
 @given(_comparisons(), st.sampled_from([F(0), F(1, 4), F(1)]), st.sampled_from([F(1), F(-3)]))
-def test_comparisons_agree_with_quadrature(
-    drawn: tuple[list[Distribution], list[Distribution], list[bool]], budget: F, scale: F
-) -> None:
+def test_comparisons_agree_with_quadrature(drawn, budget, scale) -> None:
     one, two, sides = drawn
     guards = [form({k + 1: 1, 0: -1} if b else {0: 1, k + 1: -1}) for k, b in enumerate(sides)]
     stick = opened()
@@ -215,7 +213,7 @@ def test_comparisons_agree_with_quadrature(
 @pytest.mark.parametrize("top", [True, False])
 @settings(max_examples=1)
 @given(st.lists(st.tuples(_means, _means), min_size=3, max_size=3), _families)
-def test_gaps_agree_with_quadrature(top: bool, means: list[tuple[F, F]], family: Family) -> None:
+def test_gaps_agree_with_quadrature(top, means, family) -> None:
     """y = x0 - x1 with x0 >= x1 >= x2, or the difference without any guard."""
     guards = [form({1: 1, 0: -1}), form({2: 1, 1: -1})] if top else []
     laws = [[Distribution(family, pair[k], F(2)) for pair in means] for k in range(2)]
@@ -253,7 +251,7 @@ def _polynomials(coefficients: object, distance: float) -> PanelPolynomials:
 
 
 @pytest.mark.parametrize("distance", [0.0, 1 / 64])
-def test_ratios_of_polynomials_are_bounded(distance: float) -> None:
+def test_ratios_of_polynomials_are_bounded(distance) -> None:
     """At points of every part, for all functions within the distance; and no more than E / m."""
     chance = np.random.default_rng(3)
     f = chance.uniform(-1, 1, (4, 60)) / [[1], [4], [8], [16]] + [[1], [0], [0], [0]]
@@ -327,9 +325,7 @@ _laws = st.tuples(st.integers(-4, 4), st.sampled_from([F(1, 2), F(1), F(3, 2)]))
 
 
 @given(st.lists(st.tuples(_weights, _laws), min_size=2, max_size=4), st.booleans())
-def test_proved_signs_are_those_of_the_function(
-    drawn: list[tuple[F, tuple[int, F]]], balls: bool
-) -> None:
+def test_proved_signs_are_those_of_the_function(drawn, balls) -> None:
     terms = [(weight, gauss(*law)) for weight, law in drawn]
     laws = {law for _, law in terms}
     grid = build_grid(laws, (), 60)

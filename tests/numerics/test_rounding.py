@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from dipapprox.arithmetic import rounding
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.arithmetic.precision import exact_fraction, precision, to_ball, to_enclosure
-from dipapprox.arithmetic.rounding import Array
 from dipapprox.language.formula import Formula, parse_formula
 from dipapprox.numerics.formula_values import Jet, Undefined, eps_jet, evaluate
 from dipapprox.numerics.powers import logarithm
@@ -25,7 +24,7 @@ PROBABILITIES = st.one_of(st.fractions(0, 1), TINY, UNIT.map(Fraction), TINY.map
 
 
 @given(PROBABILITIES)
-def test_conversion_is_outward_and_tight(value: Fraction) -> None:
+def test_conversion_is_outward_and_tight(value) -> None:
     low, high = rounding.below(value), rounding.above(value)
     assert 0 <= low <= high <= 1
     assert Fraction(low) <= value <= Fraction(high)
@@ -36,7 +35,7 @@ def test_conversion_is_outward_and_tight(value: Fraction) -> None:
 
 
 @given(ARRAYS, ARRAYS)
-def test_products_and_sums(left: Array, right: Array) -> None:
+def test_products_and_sums(left, right) -> None:
     size = min(len(left), len(right))
     left, right = left[:size], right[:size]
     results = [
@@ -56,9 +55,7 @@ def test_products_and_sums(left: Array, right: Array) -> None:
 
 
 @given(st.lists(st.integers(0, 10**6), min_size=2, max_size=8).filter(any), st.data())
-def test_tightening_keeps_the_truth_and_never_widens(
-    weights: list[int], data: st.DataObject
-) -> None:
+def test_tightening_keeps_the_truth_and_never_widens(weights, data) -> None:
     total = sum(weights)
     truth = [Fraction(weight, total) for weight in weights]
     slack = st.sampled_from([Fraction(0), Fraction(1, 2**60), Fraction(1, 10), Fraction(1)])
@@ -72,7 +69,7 @@ def test_tightening_keeps_the_truth_and_never_widens(
 
 
 @pytest.mark.parametrize("bounds", [([0.5, 0.5001], [0.6, 0.6]), ([0.1, 0.1], [0.4, 0.5999])])
-def test_contradictions_are_noticed(bounds: tuple[list[float], list[float]]) -> None:
+def test_contradictions_are_noticed(bounds) -> None:
     lower, upper = map(np.array, bounds)
     assert rounding.contradicts_one(lower, upper)
 
@@ -86,7 +83,7 @@ NUMBERS = st.fractions() | st.builds(
 
 @given(NUMBERS, NUMBERS, st.integers(0, 12), st.sampled_from("efg"))
 def test_what_is_written_contains_the_enclosure_and_is_as_narrow_as_its_digits(
-    first: Fraction, second: Fraction, places: int, kind: str
+    first, second, places, kind
 ) -> None:
     enclosure = Enclosure(min(first, second), max(first, second))
     low, high = (Fraction(end) for end in f"{enclosure:.{places}{kind}}".strip("[]").split(", "))
@@ -109,13 +106,13 @@ def test_formats_that_people_use() -> None:
 
 
 @pytest.mark.parametrize("spec", ["d", ".f", "10.3f", "%", ".3", ".99999f"])
-def test_other_formats_are_refused(spec: str) -> None:
+def test_other_formats_are_refused(spec) -> None:
     with pytest.raises(ValueError, match="an enclosure has no format"):
         format(Enclosure.exact(1), spec)
 
 
 @pytest.mark.parametrize("wrong", [0.1, 1.0, "1", None, arb(1)])
-def test_only_exact_numbers_become_balls(wrong: object) -> None:
+def test_only_exact_numbers_become_balls(wrong) -> None:
     with pytest.raises(TypeError):
         to_ball(wrong)  # type: ignore[arg-type]  # that is refused
 
@@ -156,7 +153,7 @@ def parse(text: str) -> Formula:
 
 
 @given(rational_formulas, points)
-def test_rational_formulas_are_exact_at_points(formula: Formula, eps: Fraction) -> None:
+def test_rational_formulas_are_exact_at_points(formula, eps) -> None:
     expected = exact(formula, eps)
     if expected is None:
         with pytest.raises(Undefined) as caught:
@@ -167,9 +164,7 @@ def test_rational_formulas_are_exact_at_points(formula: Formula, eps: Fraction) 
 
 
 @given(formulas, points, points, st.fractions(0, 1, max_denominator=16))
-def test_intervals_contain_the_values_at_their_points(
-    formula: Formula, first: Fraction, second: Fraction, place: Fraction
-) -> None:
+def test_intervals_contain_the_values_at_their_points(formula, first, second, place) -> None:
     low, high = min(first, second), max(first, second)
     try:
         jet = at(formula, low, high)
@@ -209,7 +204,7 @@ def test_intervals_contain_the_values_at_their_points(
     ("exp(10^5)", 1, 2, True),
     ("eps^(10^6)", 1, 2, True),
 )
-def test_undefined(text: str, low: int, high: int, certain: bool) -> None:
+def test_undefined(text, low, high, certain) -> None:
     with pytest.raises(Undefined) as caught:
         at(parse(text), Fraction(low), Fraction(high))
     assert caught.value.certain is certain
@@ -217,6 +212,6 @@ def test_undefined(text: str, low: int, high: int, certain: bool) -> None:
 
 
 @pytest.mark.parametrize("text", ["((1 + eps)^600)^600", "exp(eps*9000)^9000", "3^9999^2"])
-def test_huge_values_are_refused_at_once(text: str) -> None:
+def test_huge_values_are_refused_at_once(text) -> None:
     with pytest.raises(Undefined):
         at(parse(text), Fraction(1, 7))

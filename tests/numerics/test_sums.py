@@ -18,7 +18,6 @@ from dipapprox.exact.signs.values import enclose_at
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import EXPONENTIAL, FAMILIES, GAUSSIAN, LAPLACE, REFLECTED_EXPONENTIAL
-from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.elimination.engine import Eliminated, without_certain
@@ -52,7 +51,7 @@ def enclosed(event: Event, bits: int = 36, engine: Eliminated = DOUBLES) -> Encl
 
 @pytest.mark.parametrize("family", SYMMETRIC)
 @pytest.mark.parametrize("count", [2, 5])
-def test_partial_sums_stay_positive_whatever_the_law(family: Family, count: int) -> None:
+def test_partial_sums_stay_positive_whatever_the_law(family, count) -> None:
     """Sparre Andersen: C(2n, n) / 4^n for every continuous symmetric law."""
     found = enclosed(partial_sums(Distribution(family, Q(0), Q(3, 2)), count), 40)
     assert Q(comb(2 * count, count), 4**count) in found
@@ -60,7 +59,7 @@ def test_partial_sums_stay_positive_whatever_the_law(family: Family, count: int)
 
 
 @pytest.mark.parametrize("family", list(FAMILIES.values()))
-def test_all_sums_stay_positive_as_each_of_them_is(family: Family) -> None:
+def test_all_sums_stay_positive_as_each_of_them_is(family) -> None:
     """Spitzer: n p_n = Σ_k Pr[S_k >= 0] p_(n-k) for every law, here with a mean of its own."""
     method = open_method(Options())
     law = Distribution(family, Q(1 if family.is_discrete else Q(-1, 3)), Q(3, 2))
@@ -87,7 +86,7 @@ def test_all_sums_stay_positive_as_each_of_them_is(family: Family) -> None:
 
 
 @pytest.mark.parametrize("seed", thorough.part(range(8), 2))
-def test_laplace_sums_are_what_integration_over_polyhedra_gives(seed: int) -> None:
+def test_laplace_sums_are_what_integration_over_polyhedra_gives(seed) -> None:
     chance = random.Random(seed)
     for part in parts_of(random_sums(chance, chance.randint(2, 4), LAPLACE_TYPE)):
         plain = spelled_out(part)  # type: ignore[arg-type]
@@ -107,7 +106,7 @@ def test_laplace_sums_are_what_integration_over_polyhedra_gives(seed: int) -> No
 
 
 @pytest.mark.parametrize("seed", thorough.part(range(8), 2))
-def test_gaussian_sums_are_what_their_rank_gives(seed: int) -> None:
+def test_gaussian_sums_are_what_their_rank_gives(seed) -> None:
     chance = random.Random(100 + seed)
     for part in parts_of(random_sums(chance, chance.randint(2, 6), [GAUSSIAN])):
         doubles = alone(DOUBLES, part, 36, Limits())
@@ -132,7 +131,7 @@ def test_trees_of_counters_are_what_scipy_says() -> None:
 
 @pytest.mark.parametrize("family", [LAPLACE, EXPONENTIAL, GAUSSIAN])
 @pytest.mark.parametrize("seed", thorough.part(range(4), 2))
-def test_bands_between_a_sum_and_what_is_in_it_nowhere(family: Family, seed: int) -> None:
+def test_bands_between_a_sum_and_what_is_in_it_nowhere(family, seed) -> None:
     """c <= ±(x + y) + a z <= d, where x + y is compared, or in a band, with others as well."""
     chance = random.Random(seed)
     law = Distribution(family, Q(0), Q(1))
@@ -180,7 +179,7 @@ def enclose(event: Event, bits: int = 40, tier: Tier = Tier.AUTO) -> Enclosure:
 
 @examples(5)
 @given(event=difference_events(LAPLACE_TYPE))
-def test_closed_forms_lie_inside(event: Event) -> None:
+def test_closed_forms_lie_inside(event) -> None:
     parts = connected_parts(event)
     assume(parts)
     for _, part in parts or ():
@@ -224,7 +223,7 @@ def differences_by_scipy(event: Event) -> float:
 
 @given(event=difference_events((GAUSSIAN,)))
 @settings(max_examples=8)
-def test_gaussian_systems_agree_with_scipy(event: Event) -> None:
+def test_gaussian_systems_agree_with_scipy(event) -> None:
     parts = connected_parts(event)
     assume(parts)
     for _, part in parts or ():
@@ -235,7 +234,7 @@ def test_gaussian_systems_agree_with_scipy(event: Event) -> None:
 
 @pytest.mark.parametrize("law", [gauss(0), laplace(0, 2)])
 @pytest.mark.parametrize("size", [3, 5])
-def test_the_two_largest_of_equal_samples(law: Distribution, size: int) -> None:
+def test_the_two_largest_of_equal_samples(law, size) -> None:
     """x_0 is the largest and x_1 the largest of the others, also after x_0 - 1000."""
     others = tuple(below(k, 1) for k in range(2, size))
     event = Event((law,) * size, (below(1, 0), below(0, 1, 1000), *others))
@@ -259,9 +258,7 @@ def test_binomials_count_equal_samples_in_a_band() -> None:
 
 @pytest.mark.parametrize("law", [gauss(0), laplace(0)])
 @pytest.mark.parametrize("far", [14, 1000])
-def test_bounds_that_nearly_always_hold_are_dropped_with_their_error(
-    law: Distribution, far: int
-) -> None:
+def test_bounds_that_nearly_always_hold_are_dropped_with_their_error(law, far) -> None:
     """Whatever the precision drops, more precision lies inside."""
     event = Event((law,) * 4, (below(1, 0), below(0, 1, far), below(2, 1), below(3, 1)))
     order = order_event(event)

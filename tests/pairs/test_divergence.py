@@ -60,9 +60,7 @@ def exact_delta(p: list[Fraction], q: list[Fraction], budget: Fraction) -> Enclo
 
 
 @given(LAWS, BUDGETS, st.integers(4, 80))
-def test_bounds_contain_delta_and_shrink(
-    laws: tuple[list[int], list[int]], budget: Fraction, bits: int
-) -> None:
+def test_bounds_contain_delta_and_shrink(laws, budget, bits) -> None:
     p, q = map(probabilities, laws)
     delta = divergence(around(p, bits), around(q, bits), eps_prv_factor(budget, bits))
     true = exact_delta(p, q, budget)
@@ -74,9 +72,7 @@ def test_bounds_contain_delta_and_shrink(
 
 
 @given(LAWS, BUDGETS, st.integers(4, 60))
-def test_witness_set_attains_the_lower_bound(
-    laws: tuple[list[int], list[int]], budget: Fraction, bits: int
-) -> None:
+def test_witness_set_attains_the_lower_bound(laws, budget, bits) -> None:
     p, q = map(probabilities, laws)
     first, second, factor = around(p, bits), around(q, bits), eps_prv_factor(budget, bits)
     certain = certain_outputs(first, second, factor)
@@ -152,9 +148,7 @@ def doubles(cells: list[tuple[float, float]], factor: Factor) -> HockeyStickBoun
 
 
 @given(st.lists(st.tuples(CELLS, CELLS), min_size=1, max_size=40), ALL_BUDGETS)
-def test_doubles_contain_the_exact_bounds(
-    cells: list[tuple[tuple[float, float], tuple[float, float]]], budget: Fraction
-) -> None:
+def test_doubles_contain_the_exact_bounds(cells, budget) -> None:
     first, second = ([shared(c[k], len(cells)) for c in cells] for k in (0, 1))
     factor = eps_prv_factor(budget, 64)
     sum_of = summed(doubles(first, factor), doubles(second, factor))
@@ -172,9 +166,7 @@ def test_doubles_contain_the_exact_bounds(
 
 
 @given(st.lists(st.tuples(CELLS, CELLS), min_size=1, max_size=10), ALL_BUDGETS)
-def test_integers_contain_the_exact_bounds(
-    cells: list[tuple[tuple[float, float], tuple[float, float]]], budget: Fraction
-) -> None:
+def test_integers_contain_the_exact_bounds(cells, budget) -> None:
     first, second = (exact([shared(c[k], len(cells)) for c in cells]) for k in (0, 1))
     bits = 90
     factor = eps_prv_factor(budget, bits)
@@ -187,7 +179,7 @@ def test_integers_contain_the_exact_bounds(
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=300), st.randoms())
-def test_any_order_of_summation_is_covered(terms: list[float], random: object) -> None:
+def test_any_order_of_summation_is_covered(terms, random) -> None:
     true = sum(map(Fraction, terms))
     for order in (terms, terms[::-1], sorted(terms), sorted(terms, reverse=True)):
         one_by_one = 0.0
@@ -227,9 +219,7 @@ def brute_force(first: list[Fraction], second: list[Fraction], delta: Fraction) 
 
 
 @given(WEIGHTS, st.data(), DELTAS)
-def test_the_least_factor_is_that_of_all_sets(
-    first: list[int], data: st.DataObject, delta: Fraction
-) -> None:
+def test_the_least_factor_is_that_of_all_sets(first, data, delta) -> None:
     size = len(first)
     second = data.draw(st.lists(st.integers(0, 6), min_size=size, max_size=size).filter(any))
     slack = data.draw(st.just(Fraction(0)) | st.fractions(0, Fraction(1, 50), max_denominator=1000))

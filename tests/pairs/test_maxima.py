@@ -49,9 +49,7 @@ def no_counters(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("block", [1, 60, 2**17])
 @pytest.mark.parametrize("table", [1, 2_000_000])
-def test_portions_do_not_matter(
-    block: int, table: int, no_counters: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_portions_do_not_matter(block, table, no_counters, monkeypatch) -> None:
     # Noisy max, N = 4: max ε₀ = .25740 (specification, section 7.6); 240 pairs of 16 inputs.
     monkeypatch.setattr(selected, "_BLOCK", block)
     monkeypatch.setattr(selected, "LARGEST_TABLE", table)
@@ -67,9 +65,7 @@ def test_portions_do_not_matter(
         assert found.eps_prv_enclosure.width <= Fraction(1, 10**9)
 
 
-def test_too_many_candidates_cost_width_and_nothing_else(
-    no_counters: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_too_many_candidates_cost_width_and_nothing_else(no_counters, monkeypatch) -> None:
     # 12 pairs tie for the largest delta: with room for one, doubles must do.
     usual = dipapprox.profile(PROGRAM, eps=HALF, eps_prv=Fraction(1, 10), width=Fraction(1, 10**30))
     assert usual.reason is None
@@ -148,9 +144,7 @@ def orbit_of(pair: Pair, groups: tuple[tuple[int, ...], ...]) -> set[Pair]:
 
 @pytest.mark.parametrize("rule", part(_RULES, 3), ids=str)
 @pytest.mark.parametrize("groups", part(_GROUPS, 2), ids=str)
-def test_every_adjacent_pair_is_in_one_orbit(
-    rule: Everyone | Within, groups: tuple[tuple[int, ...], ...]
-) -> None:
+def test_every_adjacent_pair_is_in_one_orbit(rule, groups) -> None:
     first = groups in _GROUPS[::2]
     cells = read("input q[4] in {0, 1, 3}\noutput o in bool\no <- true\n").inputs
     walk = plan_walk(cells, rule)
@@ -206,7 +200,7 @@ RULES = ["all", "linf 1", "l1 2", "l0 1", "increasing 1", "decreasing 2", "{(0, 
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_pairs_are_symmetric_if_the_reverse_of_each_is_one(rule: str) -> None:
+def test_pairs_are_symmetric_if_the_reverse_of_each_is_one(rule) -> None:
     program = dipapprox.parse(
         f"input q[2] in {{0, 1, 2}}\noutput o in {{0}}\nadjacent {rule}\no <- 0\n"
     )
@@ -235,7 +229,7 @@ def by_definition(u: Input, v: Input, adjacency: Adjacency) -> bool:
 
 
 @given(cells(), ADJACENCIES)
-def test_stream_is_the_definition(inputs: tuple[Cell, ...], adjacency: Adjacency) -> None:
+def test_stream_is_the_definition(inputs, adjacency) -> None:
     every = list(product(*(c.domain for c in inputs)))
     expected = {(u, v) for u in every for v in every if by_definition(u, v, adjacency)}
     stream = list(adjacent_pairs(inputs, adjacency))
@@ -269,9 +263,7 @@ def test_large_domains_need_no_table() -> None:
 
 
 @given(cells(), ADJACENCIES, st.integers(1, 40))
-def test_every_pair_comes_once(
-    inputs: tuple[Cell, ...], adjacency: Everyone | Within, size: int
-) -> None:
+def test_every_pair_comes_once(inputs, adjacency, size) -> None:
     walk = plan_walk(inputs, adjacency)
     numbers = InputNumbers(inputs)
     found = []
@@ -308,7 +300,7 @@ if x >= 2 then out <- 1 end
 
 @pytest.mark.parametrize("radius", [1, 2])
 @pytest.mark.parametrize("rule", [Norm.INCREASING, Norm.DECREASING])
-def test_every_question_is_about_these_pairs_alone(rule: Norm, radius: int) -> None:
+def test_every_question_is_about_these_pairs_alone(rule, radius) -> None:
     program = dipapprox.parse(ONE_SIDED.replace("RULE", f"{rule.value} {radius}"))
     assert program.adjacency == Within(rule, Q(radius))
     assert not is_symmetric(program, AllPairs())

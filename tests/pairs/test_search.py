@@ -1,6 +1,6 @@
 """The search through all pairs: known distributions, blocks against single pairs, limits."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache, partial
@@ -104,7 +104,7 @@ ALL = [(u, v) for u in (ZERO, ONE, TWO) for v in (ZERO, ONE, TWO) if u != v]
 
 
 @given(SOURCES, BUDGETS, st.fractions(0, 1, max_denominator=50))
-def test_verdicts_are_never_wrong(source: Fake, budget: Fraction, delta: Fraction) -> None:
+def test_verdicts_are_never_wrong(source, budget, delta) -> None:
     _, conclusion = run(source, delta, ALL, budget)
     largest = [true_delta(source, pair, budget) for pair in ALL]
     match conclusion.answer:
@@ -216,7 +216,7 @@ def test_what_some_pairs_told_refutes() -> None:
     assert found.answer is Answer.NOT_DP
 
 
-def test_budgets_are_known_whatever_ends_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_budgets_are_known_whatever_ends_the_search(monkeypatch) -> None:
     def ended(_self: PublishedPairs, _factor: Factor, _bits: int) -> Maximum:
         monkeypatch.setattr(Limits, "check", no_time)
         raise LimitReached("time limit: 1 s")
@@ -276,7 +276,7 @@ def truth(name: str, budget: Fraction) -> Enclosure:
 
 
 @pytest.mark.parametrize("name", part(sorted(SCRAMBLED), 7))
-def test_counters_on_arbitrary_numbers(name: str) -> None:
+def test_counters_on_arbitrary_numbers(name) -> None:
     program = SCRAMBLED[name]()
     states = execute(program, True, Limits())
     source = Scrambled(states, 7)
@@ -315,12 +315,9 @@ def in_blocks(of: Opened, search: Search) -> None:
     search_blocks(search, of.selected(search.ladder[0]), silent)
 
 
-Searching = Callable[[Opened, Search], None]
-
-
 @pytest.mark.parametrize("strategy", [by_counters, in_blocks])
 @pytest.mark.parametrize("name", part(NAMES, 8))
-def test_strategies_decide_on_either_side(name: str, strategy: Searching) -> None:
+def test_strategies_decide_on_either_side(name, strategy) -> None:
     budget = Fraction(1, 5)
     of, largest = opened(name), truth(name, budget)
     near = Fraction(1, 2**50)
@@ -373,7 +370,7 @@ class Failing:
 
 
 @pytest.mark.parametrize("name", ["svt, N = 4", "plain"])
-def test_what_cannot_be_enclosed_is_never_a_proof(name: str) -> None:
+def test_what_cannot_be_enclosed_is_never_a_proof(name) -> None:
     of = opened(name)
     program = of.states.program
     input = tuple(cell.domain[-1] for cell in program.inputs)
@@ -389,7 +386,7 @@ def test_what_cannot_be_enclosed_is_never_a_proof(name: str) -> None:
 
 
 @pytest.mark.parametrize("in_blocks", [False, True])
-def test_pairs_that_are_left_out_are_noticed(in_blocks: bool) -> None:
+def test_pairs_that_are_left_out_are_noticed(in_blocks) -> None:
     of = opened("plain")
     program = of.states.program
     pairs = tuple(adjacent_pairs(program.inputs, program.adjacency))

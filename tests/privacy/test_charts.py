@@ -4,7 +4,6 @@ import re
 import xml.etree.ElementTree as ET
 from fractions import Fraction
 from math import exp
-from pathlib import Path
 from statistics import NormalDist
 
 import pytest
@@ -78,7 +77,7 @@ def texts_fit(drawn: str) -> None:
 
 
 @given(st.lists(st.tuples(PROBABILITIES, PROBABILITIES), max_size=15))
-def test_bars_stay_inside(pairs: list[tuple[Fraction, Fraction]]) -> None:
+def test_bars_stay_inside(pairs) -> None:
     groups = tuple(
         (f"out = {k}", (Enclosure(p / 3, p), Enclosure.exact(q))) for k, (p, q) in enumerate(pairs)
     )
@@ -101,9 +100,7 @@ LINES = st.lists(st.lists(PROBABILITIES, min_size=2, max_size=4), min_size=1, ma
 
 
 @given(LINES)
-def test_several_numbers_in_one_picture_are_named_and_told_apart(
-    lines: list[list[Fraction]],
-) -> None:
+def test_several_numbers_in_one_picture_are_named_and_told_apart(lines) -> None:
     drawn = [tuple((Fraction(k), Enclosure(y / 2, y)) for k, y in enumerate(ys)) for ys in lines]
     others = tuple((f"line {k}", each) for k, each in enumerate(drawn[1:], 1))
     picture = svg(Curve("a title", "across", "up", drawn[0], name="line 0", others=others))
@@ -117,7 +114,7 @@ def test_several_numbers_in_one_picture_are_named_and_told_apart(
 
 
 @given(st.lists(st.lists(PROBABILITIES, min_size=3, max_size=3), min_size=2, max_size=5))
-def test_maps_of_heights_stay_inside(grid: list[list[Fraction]]) -> None:
+def test_maps_of_heights_stay_inside(grid) -> None:
     sides = tuple(Fraction(k, 7) - 1 for k in range(len(grid))), tuple(map(Fraction, range(3)))
     deltas = tuple(tuple(None if d > 1 / 2 else Enclosure(d / 2, d) for d in col) for col in grid)
     plane = Plane(
@@ -139,7 +136,7 @@ def test_maps_of_heights_stay_inside(grid: list[list[Fraction]]) -> None:
     assert ("δ of a pair, log." in texts(drawn)) == (0 < largest < Fraction(1, 100))
 
 
-def test_a_curve_plots_itself(tmp_path: Path) -> None:
+def test_a_curve_plots_itself(tmp_path) -> None:
     program = dipapprox.parse(text_of("svt_gauss"))
     curve = dipapprox.profile(program, eps="1/2", curve=(0, Fraction(3, 10), 4))
     picture = curve.plot()
@@ -157,7 +154,7 @@ def test_a_curve_plots_itself(tmp_path: Path) -> None:
 
 @given(orders=st.lists(st.fractions(1, 9, max_denominator=4), min_size=2, max_size=4, unique=True))
 @examples(4)
-def test_renyi_divergences_between_orders_are_bounded(orders: list[Fraction]) -> None:
+def test_renyi_divergences_between_orders_are_bounded(orders) -> None:
     # Of Gaussian noise: D_a = a / (2 sigma^2).
     program = dipapprox.parse(
         "input q in 0..1\noutput y in real\nadjacent all\ny <- Gauss(q, 2/eps)"
@@ -222,9 +219,7 @@ y <- clamp(round(Lap(x, 1 / eps)), 0, 4)
     ("decide", ABOVE, "", {"most": "closed forms"}),
     ("prove", ROUNDED, "", {"least": "two inputs", "most": "couplings"}),
 )
-def test_every_end_has_a_method(
-    command: str, text: str, words: str, ends: dict[str, str], tmp_path: Path
-) -> None:
+def test_every_end_has_a_method(command, text, words, ends, tmp_path) -> None:
     path = tmp_path / "asked.dpg"
     path.write_text(text, encoding="utf-8")
     asked = (command, str(path), *words.split())
@@ -240,7 +235,7 @@ def test_every_end_has_a_method(
             assert values.get(side, value) == value
 
 
-def test_why_is_said_where_it_is_asked(tmp_path: Path) -> None:
+def test_why_is_said_where_it_is_asked(tmp_path) -> None:
     path = tmp_path / "asked.dpg"
     path.write_text(ABOVE, encoding="utf-8")
     assert "why" not in run_json("decide", str(path))[1]
@@ -248,7 +243,7 @@ def test_why_is_said_where_it_is_asked(tmp_path: Path) -> None:
     assert "closed forms" in run("decide", str(path), "--why")[1].partition("Why")[2]
 
 
-def test_what_composes_says_who_bounds_it(tmp_path: Path) -> None:
+def test_what_composes_says_who_bounds_it(tmp_path) -> None:
     path = tmp_path / "runs.toml"
     path.write_text(
         '[[run]]\nmechanism = "gaussian"\nsigma = 4\ntimes = 3\n'
@@ -262,7 +257,7 @@ def test_what_composes_says_who_bounds_it(tmp_path: Path) -> None:
     ] * 2
 
 
-def test_couplings_that_a_set_contradicts_stop_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_couplings_that_a_set_contradicts_stop_the_run(monkeypatch) -> None:
     true = PublishedPairs.budget
 
     def false(self: PublishedPairs, pair: object) -> Fraction | None:
@@ -286,9 +281,7 @@ BOUNDS = st.builds(
 
 
 @given(BOUNDS, BOUNDS, NUMBERS)
-def test_what_two_methods_say_is_their_common_part(
-    first: Extended, second: Extended, number: Fraction
-) -> None:
+def test_what_two_methods_say_is_their_common_part(first, second, number) -> None:
     second = Extended(second.lower, second.upper, "two", "two")
     try:
         both = first.meet(second, "a number")
@@ -305,7 +298,7 @@ def test_what_two_methods_say_is_their_common_part(
 
 
 @given(BOUNDS, BOUNDS)
-def test_enclosures_meet_as_bounds_do(first: Extended, second: Extended) -> None:
+def test_enclosures_meet_as_bounds_do(first, second) -> None:
     if None in (first.upper, second.upper):
         return
     one, two = first.enclosure(), second.enclosure()
@@ -319,7 +312,7 @@ def test_enclosures_meet_as_bounds_do(first: Extended, second: Extended) -> None
         assert Extended(both.lower, both.upper) == first.meet(second, "a number")
 
 
-def test_rays_that_couplings_contradict_stop_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rays_that_couplings_contradict_stop_the_run(monkeypatch) -> None:
     monkeypatch.setattr(RealProof, "lower", property(lambda _: Fraction(101, 100)))
     said = r"the least budget: at least 1\.01 by two inputs and at most 1\.0 by couplings"
     with pytest.raises(Contradiction, match=said):

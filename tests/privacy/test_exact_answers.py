@@ -1,7 +1,6 @@
 """Answers that mathematics has although no enclosure shows them, and their neighbours."""
 
 from fractions import Fraction
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -57,9 +56,7 @@ TINY = two_laws(bit("1/2*exp(-eps)"), bit("exp(-2*eps)"))
     (F(999999, 10**6), (10**6, 10**6)),
     (F(10**9 - 1, 10**9), (10**9, None)),
 )
-def test_a_violation_below_all_enclosures_stays_one(
-    budget: F, epsilons: tuple[int, int | None]
-) -> None:
+def test_a_violation_below_all_enclosures_stays_one(budget, epsilons) -> None:
     """Violated for ε > log 2 / (1 - budget), where both sides are below 2^-65536."""
     decision = decide(TINY, budget=budget, delta=0, interval=epsilons)
     assert decision.answer is Answer.NOT_DP
@@ -94,7 +91,7 @@ def at_budget(program: Program, budget: str) -> Verdict:
     ("log(3 - 1/10^60)", Answer.NOT_DP),
     ("log(3 - 1/10^60) + 1/10^70", Answer.NOT_DP),
 )
-def test_randomised_response_at_a_logarithm(budget: str, answer: Answer) -> None:
+def test_randomised_response_at_a_logarithm(budget, answer) -> None:
     assert at_budget(RESPONSE, budget).answer is answer
 
 
@@ -128,7 +125,7 @@ def test_profiles_at_logarithms() -> None:
         max_leaves=5,
     )
 )
-def test_growth_is_the_exponential(text: str) -> None:
+def test_growth_is_the_exponential(text) -> None:
     formula = parse_formula(text, "budget", ("eps", "delta"))
     values = {"eps": F(2, 3), "delta": F(1, 7)}
     growth = growth_of(formula, values)
@@ -198,7 +195,7 @@ def far(condition: str) -> Program:
     ("q = 1 and x > 1000000 and x < 1000000", Answer.DP),
     ("q = 1 and x > y and y > x + 1000000", Answer.DP),
 )
-def test_what_is_possible_for_one_input_only(condition: str, answer: Answer) -> None:
+def test_what_is_possible_for_one_input_only(condition, answer) -> None:
     program = far(condition)
     verdict = verify(program, eps=1, delta=0)
     assert verdict.answer is answer
@@ -241,9 +238,7 @@ end
     ("1/2 - exp(-2)/2", "2", 0),  # attained exactly
     ("exp(-1/2)*eps", "1/10..2", 0),
 )
-def test_certificates_of_such_deltas(
-    delta: str, interval: str, status: int, tmp_path: Path
-) -> None:
+def test_certificates_of_such_deltas(delta, interval, status, tmp_path) -> None:
     program, record = tmp_path / "halves.dpg", tmp_path / "record.json"
     program.write_text(HALVES)
     words = "--budget", "0", "--interval", interval, "--delta", delta

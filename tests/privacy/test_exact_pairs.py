@@ -54,7 +54,7 @@ def ask(
 
 @pytest.mark.parametrize("eps", [Fraction(1, 2), Fraction(3), Fraction(7, 11)])
 @pytest.mark.parametrize("engine", [Engine.AUTO, Engine.EXACT])
-def test_the_thresholded_laplace_attains_its_budget(eps: Fraction, engine: Engine) -> None:
+def test_the_thresholded_laplace_attains_its_budget(eps, engine) -> None:
     tight = ask(program(THRESHOLD), Claim(eps, Fraction(0)), engine=engine)
     assert tight.answer is Answer.DP
     assert tight.delta_enclosure == Enclosure.exact(0)
@@ -83,9 +83,7 @@ def test_gaussian_programs_have_no_closed_forms() -> None:
     st.sampled_from([Fraction(0), Fraction(1, 100), Fraction(1, 20), Fraction(1, 3)]),
     st.integers(0, 39),
 )
-def test_exact_comparisons_agree_with_enclosures(
-    eps: Fraction, budget: Fraction, delta: Fraction, place: int
-) -> None:
+def test_exact_comparisons_agree_with_enclosures(eps, budget, delta, place) -> None:
     asked = load(PROGRAMS / "dipc" / "svt4.dpg", {"N": Fraction(2)})
     states = execute(asked, True, Limits())
     pair = list(select_pairs(asked, AllPairs()))[place]
@@ -124,7 +122,7 @@ def claimed(text: str, eps: str, eps_prv: str, delta: str):  # type: ignore[no-u
 
 @pytest.mark.parametrize("eps", ["1", "3/4..1"])
 @cases("delta, answer", ("1-exp(-eps/2)", Answer.DP), ("1-exp(-eps/2)-10^-9", Answer.NOT_DP))
-def test_a_delta_that_is_attained(eps: str, delta: str, answer: Answer) -> None:
+def test_a_delta_that_is_attained(eps, delta, answer) -> None:
     """Pr[r > 1/2] = 1 - Pr[r <= 1/2] is e^(-ε/2) / 2 and 1 less that."""
     found = claimed(_HALF, eps, "0", delta)
     assert found.answer is answer
@@ -144,9 +142,7 @@ def test_a_delta_that_is_attained(eps: str, delta: str, answer: Answer) -> None:
     ("1/2..1", "eps/3", "1-exp(-eps/3)", Answer.DP),
     ("1/2..1", "eps/3", "1-exp(-eps/3)-10^-6", Answer.NOT_DP),
 )
-def test_a_delta_that_a_published_number_attains(
-    eps: str, eps_prv: str, delta: str, answer: Answer
-) -> None:
+def test_a_delta_that_a_published_number_attains(eps, eps_prv, delta, answer) -> None:
     """One Laplace number moved by t scales has δ = 1 - e^((L - t)/2)."""
     found = claimed(_PUBLISHED, eps, eps_prv, delta)
     assert found.answer is answer
@@ -155,7 +151,7 @@ def test_a_delta_that_a_published_number_attains(
 
 
 @pytest.mark.parametrize("delta", ["1-exp(-1/2)", "1 - 1/exp(1/2)"])
-def test_a_constant_that_is_attained(delta: str) -> None:
+def test_a_constant_that_is_attained(delta) -> None:
     found = claimed(_HALF, "1", "0", delta)
     assert found.answer is Answer.DP and "exact" in found.run.engine
 

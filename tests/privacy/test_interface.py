@@ -74,9 +74,7 @@ RUNS = [{"mechanism": "laplace", "scale": 10, "times": 3}]
     (dipapprox.compose(RUNS).to_pld, {"step": "0.1"}),
     (dipapprox.parse, {"for_all": None}),
 )
-def test_messages_of_proofs_pipelines_and_checks_name_the_argument(
-    call: Any, known: dict[str, object]
-) -> None:
+def test_messages_of_proofs_pipelines_and_checks_name_the_argument(call, known) -> None:
     first = {dipapprox.prove: (dipapprox.parse(TEXT),), dipapprox.parse: (TEXT,)}.get(call, ())
     for argument in known:
         for stranger in (b"1", 1.5, object(), [2]):
@@ -117,9 +115,7 @@ def _caused(error: BaseException, cause: BaseException) -> BaseException:
     # As an extension module raises it that was interrupted.
     (_caused(SystemError(), KeyboardInterrupt()), "interrupted; 0 of 2 pairs checked"),
 )
-def test_every_failure_is_unknown(
-    error: BaseException, reason: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_failure_is_unknown(error, reason, monkeypatch) -> None:
     def fail(*_: object) -> None:
         raise error
 
@@ -131,9 +127,7 @@ def test_every_failure_is_unknown(
     assert json.loads(verdict.to_json())["delta_enclosure"] == ["0", "1"]
 
 
-def test_an_interrupt_after_a_violation_does_not_take_the_answer_back(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_an_interrupt_after_a_violation_does_not_take_the_answer_back(monkeypatch) -> None:
     def interrupted(search: Search, *others: Any) -> None:
         check_pairs(search, *others)
         raise KeyboardInterrupt
@@ -168,7 +162,7 @@ COUNT = text_of("privacy/scope-3")
             for k in range(9)) + "}",
          "inputs q[1..9] in {0, 1}, adjacent as listed in the program: 9 pairs"),
 )  # fmt: skip
-def test_domains_and_adjacency_in_words(declarations: str, text: str) -> None:
+def test_domains_and_adjacency_in_words(declarations, text) -> None:
     program = dipapprox.parse(f"{declarations}\n{BODY}")
     assert scope_of(program, AllPairs()).text == f"for {text}"
 
@@ -221,7 +215,7 @@ SVT = ROOT / "programs" / "svt_gauss.dpg"
 SVT_TEXT = SVT.read_text(encoding="utf-8")
 
 
-def test_an_answer_writes_its_page(tmp_path: Path) -> None:
+def test_an_answer_writes_its_page(tmp_path) -> None:
     program = dipapprox.parse(SVT)
     verdict = dipapprox.verify(program, eps=Fraction(1, 2), eps_prv="1/10", delta="1/100")
     certificate = dipapprox.certify(program, SVT_TEXT, verdict)
@@ -238,7 +232,7 @@ def test_an_answer_writes_its_page(tmp_path: Path) -> None:
     assert "digest" not in (tmp_path / "alone.html").read_text(encoding="utf-8")
 
 
-def test_only_its_own_certificate_goes_with_an_answer(tmp_path: Path) -> None:
+def test_only_its_own_certificate_goes_with_an_answer(tmp_path) -> None:
     program = dipapprox.parse(SVT)
     asked = {"eps": Fraction(1, 2), "delta": "1/100"}
     verdict = dipapprox.verify(program, eps_prv="1/10", **asked)  # type: ignore[arg-type]
@@ -258,7 +252,7 @@ def test_only_its_own_certificate_goes_with_an_answer(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_decisions_and_profiles_have_pages(tmp_path: Path) -> None:
+def test_decisions_and_profiles_have_pages(tmp_path) -> None:
     path = ROOT / "programs" / "dipc" / "svt1.dpg"
     program, text = dipapprox.parse(path), path.read_text(encoding="utf-8")
     decision = dipapprox.decide(program)

@@ -66,7 +66,7 @@ def threshold_delta(eps: float, budget: float) -> float:
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 5])
-def test_theorem_1_of_the_paper(size: int) -> None:
+def test_theorem_1_of_the_paper(size) -> None:
     # DiPApprox section 3, Theorem 1 (Zhu and Wang 2020), on all of [0.1, 1] and all pairs.
     svt = load(PROGRAMS / "svt_gauss.dpg", {"N": Fraction(size)})
     verdict = decide(svt, "0.1", "1", THEOREM, "0.01")
@@ -113,9 +113,7 @@ def test_a_critical_claim_holds() -> None:
     (MemoryError(), "memory limit"),
 )
 @pytest.mark.parametrize("calls", [0, 1, 3])
-def test_every_failure_is_an_answer(
-    failure: BaseException, reason: str, calls: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_failure_is_an_answer(failure, reason, calls, monkeypatch) -> None:
     original = OutputProbabilities.table
     count = iter(range(1000))
 
@@ -143,9 +141,7 @@ def test_every_failure_is_an_answer(
     ("1", "2", "1 + log(2 - eps)", "0", "logarithm"),
     ("1", "2", "sqrt(3/2 - eps)", "0", "square root"),
 )
-def test_what_is_no_claim(
-    low: str, high: str, budget: str | None, delta: str, message: str
-) -> None:
+def test_what_is_no_claim(low, high, budget, delta, message) -> None:
     with pytest.raises(UserError) as caught:
         decide(dipapprox.parse(THRESHOLD), low, high, budget, delta)
     rendered = caught.value.render()
@@ -173,9 +169,7 @@ def test_too_many_pairs_are_not_listed_but_the_ends_are_tried() -> None:
     assert wrong.points == 1
 
 
-def test_streams_that_cannot_be_counted_stop_at_the_same_limit(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_streams_that_cannot_be_counted_stop_at_the_same_limit(monkeypatch) -> None:
     monkeypatch.setattr("dipapprox.pairs.hockey_stick.MOST_PAIRS", 5)
     monkeypatch.setattr("dipapprox.privacy.run.count_selected", lambda *_: None)
     verdict = decide(
@@ -213,9 +207,7 @@ _NUMBER = "input q in {0, 1}\noutput y in real\nadjacent linf 1\ny <- Lap(q, 1/e
     (_SAME.format(domain="real 0..1"), "1", "{}"),
     (_NUMBER, "eps", "{}"),
 )
-def test_nobody_is_private_below_0(
-    text: str, eps_prv: str, delta: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nobody_is_private_below_0(text, eps_prv, delta, monkeypatch) -> None:
     """Where eps_prv or delta is below 0, all outputs together are a violation, even of equals."""
     monkeypatch.setattr(interval_verifier, "_FEW_POINTS", 5)
     monkeypatch.setattr(formula_claim_module, "_MOST_PIECES", 100)
@@ -269,7 +261,7 @@ def _least_delta(eps: float, budget: float) -> float:
 
 
 @pytest.mark.parametrize("budget", ["1/4", "eps^2 + 1/10", "sqrt(eps)/3"])
-def test_integer_noise_has_answers_for_any_budget(budget: str) -> None:
+def test_integer_noise_has_answers_for_any_budget(budget) -> None:
     """Multiples of ε below the budget are proved, on as many parts as that takes."""
     values = {"1/4": lambda _: 0.25, "eps^2 + 1/10": lambda e: e * e + 0.1}
     value = values.get(budget, lambda e: math.sqrt(e) / 3)
@@ -316,9 +308,7 @@ def value(bounds: Bounds) -> np.ndarray:
     st.fractions(0, 1, max_denominator=10),
 )
 @examples(5)
-def test_probabilities_stay_in_their_tubes(
-    name: str, lower: Fraction, width: Fraction, place: Fraction
-) -> None:
+def test_probabilities_stay_in_their_tubes(name, lower, width, place) -> None:
     first, last = table(name, lower), table(name, lower + width)
     radius = radii(first, last, width, DerivativeBounds(STATES[name]).rates(lower))
     t = float(place)
@@ -333,9 +323,7 @@ def test_probabilities_stay_in_their_tubes(
     st.fractions(Fraction(1, 4), Fraction(1), max_denominator=8),
 )
 @examples(5)
-def test_first_and_second_differences_obey_the_rates(
-    name: str, lower: Fraction, width: Fraction
-) -> None:
+def test_first_and_second_differences_obey_the_rates(name, lower, width) -> None:
     step = width / 16
     rates = DerivativeBounds(STATES[name]).rates(lower)
     values = [value(table(name, lower + k * step)) for k in range(3)]
@@ -352,7 +340,7 @@ def test_first_and_second_differences_obey_the_rates(
 
 
 @pytest.mark.parametrize("size", [0.001, 0.05, 0.3, 0.5])
-def test_majorants_of_a_gaussian_shift(size: float) -> None:
+def test_majorants_of_a_gaussian_shift(size) -> None:
     """For one Gaussian of velocity 1 the worst events are tails; the majorants cover them."""
     cut, outer = stats.norm.isf(size), stats.norm.isf(size / 2)
     worst_first = stats.norm.pdf(cut)

@@ -35,7 +35,7 @@ def around(program: Program, found: RunResult, options: Options | None = None) -
 
 
 @pytest.mark.parametrize("rule", ["linf 1", "l1 1", "l0 1", "increasing 1", "decreasing 1", "all"])
-def test_adjacency_is_that_of_all_pairs(rule: str) -> None:
+def test_adjacency_is_that_of_all_pairs(rule) -> None:
     text = f"input q[2] in -1..1\noutput o in {{0, 1}}\nadjacent {rule}\no <- 0\n"
     program = parse(text)
     listed = set(adjacent_pairs(program.inputs, program.adjacency))
@@ -112,9 +112,7 @@ def test_a_limit_leaves_planes_out() -> None:
         around(program, answer, Options(limits=Limits(seconds=0.0)))
 
 
-def test_pictures_say_what_is_fixed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_pictures_say_what_is_fixed(tmp_path, monkeypatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)
     Path("real.dpg").write_text(_SVT, encoding="utf-8")
     asked = ("real.dpg", "--eps", "1", "--eps-prv", "0.2")
@@ -149,7 +147,7 @@ def _text(domain: str = "0..1", adjacency: str = "linf 1") -> str:
 
 @examples(2)
 @given(st.sampled_from(["linf 1", "l0 1", "all"]), st.fractions(0, "1/4", max_denominator=20))
-def test_the_largest_delta_does_not_fall(adjacency: str, eps_prv: Fraction) -> None:
+def test_the_largest_delta_does_not_fall(adjacency, eps_prv) -> None:
     program = parse(_text("-1..1", adjacency))
     found = [profile(program, eps=eps, eps_prv=eps_prv).delta_enclosure for eps in ("1/4", "1/2")]
     assert found[0].lower <= found[1].upper
@@ -165,7 +163,7 @@ def test_the_largest_delta_does_not_fall(adjacency: str, eps_prv: Fraction) -> N
         (_text().replace("2 / eps", "2"), "power"),
     ],
 )
-def test_what_the_lemma_does_not_cover_is_unknown(text: str, reason: str) -> None:
+def test_what_the_lemma_does_not_cover_is_unknown(text, reason) -> None:
     program = parse(text)
     found = verify(program, eps=("1/4", "1/2"), eps_prv=1, delta="1e-5")
     assert found.answer is Answer.UNKNOWN
@@ -176,7 +174,7 @@ def test_what_the_lemma_does_not_cover_is_unknown(text: str, reason: str) -> Non
 
 
 @pytest.mark.parametrize("domain", ["1..2", "-2..-1", ""])
-def test_where_shifts_are_all_that_matters_ranges_do_not(domain: str) -> None:
+def test_where_shifts_are_all_that_matters_ranges_do_not(domain) -> None:
     """The Gaussian mechanism at ε: 2 Φ(ε / 2) - 1 < δ for ε_prv = 0, so for every ε_prv."""
     text = f"input x in real {domain}\noutput y in real\nadjacent linf 1\ny <- Gauss(x, 1/eps)\n"
     top = Fraction(repr(erf(2**-2.5)))
@@ -187,7 +185,7 @@ def test_where_shifts_are_all_that_matters_ranges_do_not(domain: str) -> None:
 
 
 @pytest.mark.parametrize(("more", "holds"), [("1e-2", True), ("-1e-3", False)])
-def test_a_budget_that_touches_0_is_bounded_from_below_by_less(more: str, holds: bool) -> None:
+def test_a_budget_that_touches_0_is_bounded_from_below_by_less(more, holds) -> None:
     """On [1/4, 1/2] arithmetic with balls bounds 16 (ε - 3/8)² by -1/4: at 3/8 it is 0."""
     text = "input x in real 0..1\noutput y in real\nadjacent linf 1\ny <- Gauss(x, 1/eps)\n"
     top = Fraction(repr(erf(3 / 8 / 2**1.5)))
@@ -221,7 +219,7 @@ def test_listed_pairs_are_finite() -> None:
     ("line", "message"),
     [("o <- q[1]", "a finite output is an input"), ("x <- DGauss(q[1], 1)", "noise of integers")],
 )
-def test_where_the_value_of_an_input_is_needed(line: str, message: str) -> None:
+def test_where_the_value_of_an_input_is_needed(line, message) -> None:
     text = f"input q[2] in real 0..1\noutput o in {{0, 1}}\nadjacent linf 1\n{line}\n"
     text += "o <- 0\nif x >= 0 then o <- 1 end\n" if "x" in line else ""
     with pytest.raises(UserError) as error:

@@ -1,6 +1,5 @@
 """Independent parts, and guards that compare sums: against the whole program and scipy."""
 
-from collections.abc import Sequence
 from fractions import Fraction
 from functools import cache
 from itertools import product
@@ -74,7 +73,7 @@ def take_apart(monkeypatch: pytest.MonkeyPatch, apart: bool) -> None:
 
 
 @pytest.mark.parametrize("text", ALL)
-def test_parts_and_whole_agree(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+def test_parts_and_whole_agree(monkeypatch, text) -> None:
     """Verdicts, least budgets and deltas, curves, and distributions."""
     found = []
     for apart in (True, False):
@@ -111,7 +110,7 @@ def test_parts_and_whole_agree(monkeypatch: pytest.MonkeyPatch, text: str) -> No
 
 
 @pytest.mark.parametrize(("budget", "answer"), [("10", Answer.DP), ("9999/1000", Answer.NOT_DP)])
-def test_pure_privacy_of_a_product_is_decided_exactly(budget: str, answer: Answer) -> None:
+def test_pure_privacy_of_a_product_is_decided_exactly(budget, answer) -> None:
     """20 responses at eps = 1/2 are 10-private, exactly: no enclosure can tell."""
     verdict = dipapprox.verify(read(RESPONSES, N=20), eps=HALF, eps_prv=budget, delta=0)
     assert verdict.answer is answer
@@ -174,9 +173,7 @@ def test_distributions_that_are_too_long_say_so() -> None:
     (QUERIES.replace("i - 1", "1"), 12, 3, Answer.DP),
     (QUERIES.replace("i - 1", "1"), 12, 1, Answer.NOT_DP),
 )
-def test_pure_privacy_of_a_product_is_decided_for_all_eps(
-    text: str, size: int, budget: int, answer: Answer
-) -> None:
+def test_pure_privacy_of_a_product_is_decided_for_all_eps(text, size, budget, answer) -> None:
     """n responses are n eps-private and no better; inputs that differ by 2 lose 2 eps."""
     found = dipapprox.decide(read(text, N=size), budget=budget)
     assert found.answer is answer
@@ -210,9 +207,7 @@ PARTS = st.lists(
 
 
 @given(PARTS, st.fractions(0, 20), st.integers(0, 6))
-def test_atoms_enclose_the_sum_over_all_outputs(
-    parts: Sequence[tuple[list[int], list[int], int]], x: Fraction, spread: int
-) -> None:
+def test_atoms_enclose_the_sum_over_all_outputs(parts, x, spread) -> None:
     """Whatever the ends of the enclosures: true values are drawn inside them."""
     pairs: list[tuple[list[Enclosure], list[Enclosure], int]] = []
     truth: list[list[tuple[Fraction, Fraction]]] = []
@@ -258,9 +253,7 @@ def test_too_many_losses_are_refused() -> None:
     ),
     st.fractions(0, 20),
 )
-def test_an_envelope_is_the_largest_of_its_choices(
-    choices: list[list[tuple[int, int]]], x: Fraction
-) -> None:
+def test_an_envelope_is_the_largest_of_its_choices(choices, x) -> None:
     found = [
         atoms_of(
             [Enclosure.exact(Fraction(p, 16)) for p, _ in choice],
@@ -352,7 +345,7 @@ def ascending(n: int, relative_width: Fraction | None, options: Options) -> dipa
 
 
 @pytest.mark.parametrize("n", [3, 9, 16])
-def test_a_chain_has_six_digits(n: int) -> None:
+def test_a_chain_has_six_digits(n) -> None:
     truth = Fraction(1, factorial(n))
     found = ascending(n, MILLIONTH, Options())
     assert truth in found

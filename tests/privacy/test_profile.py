@@ -64,7 +64,7 @@ def close(found: LeastEpsPrv, published: str) -> bool:
     ("noisy_min_gauss", 4, "0.25740"),
     ("noisy_max_laplace", 3, "0.37299"),
 )
-def test_pure_privacy(name: str, size: int, published: str) -> None:
+def test_pure_privacy(name, size, published) -> None:
     found = least_eps_prv(program(name, N=size), HALF, Fraction(0))
     assert close(found, published)
     assert len(found.witness.rows) == 1  # one output has the largest ratio
@@ -77,7 +77,7 @@ CURVE = dipapprox.profile(SVT, eps=HALF, curve=(Fraction(0), Fraction(2, 5), 9))
 
 
 @given(st.fractions(0, Fraction(2, 5), max_denominator=1000))
-def test_envelopes_contain_the_profile(budget: Fraction) -> None:
+def test_envelopes_contain_the_profile(budget) -> None:
     inside = CURVE.envelope.at(budget)
     assert inside.meets(least_delta(SVT, HALF, budget).delta_enclosure)
     assert inside.width <= CURVE.largest_gap + Fraction(1, 10**20)
@@ -137,9 +137,7 @@ def test_bad_questions() -> None:
 
 
 @pytest.mark.parametrize("asked", [{"eps_prv": "1/10"}, {"delta": "1/100"}])
-def test_bounds_outlive_their_witness(
-    asked: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_bounds_outlive_their_witness(asked, monkeypatch) -> None:
     """A limit that is reached when all is proved takes only the set that shows it."""
     whole = dipapprox.profile(dipapprox.parse(GAUSS), eps=1, **asked)  # type: ignore[arg-type]
 
@@ -208,7 +206,7 @@ def test_ends_that_do_not_exist() -> None:
 
 
 @pytest.mark.parametrize("budget", [Fraction(0), Fraction(1, 10), Fraction(1, 5)])
-def test_dp_accounting_brackets_the_same_delta(budget: Fraction) -> None:
+def test_dp_accounting_brackets_the_same_delta(budget) -> None:
     svt = program("svt_gauss", N=3)
     pair = ((0, 0, 1), (1, 1, 0))
     found = dipapprox.profile(svt, eps=HALF, eps_prv=budget, pairs=[pair])
@@ -230,7 +228,7 @@ def test_dp_accounting_brackets_the_same_delta(budget: Fraction) -> None:
 
 
 @pytest.mark.parametrize("proved", [False, True])
-def test_a_limit_before_anything_is_known_is_an_answer(proved: bool) -> None:
+def test_a_limit_before_anything_is_known_is_an_answer(proved) -> None:
     options = Options(limits=Limits(seconds=0), proved=proved)
     found = dipapprox.calibrate(program("svt_gauss"), eps_prv=1, delta="1/100", options=options)
     assert (found.certified, found.refuted, found.queries) == (None, None, 0)

@@ -60,7 +60,7 @@ def _delta(text: str, eps_prv: str, eps: Fraction = _HALF):  # type: ignore[no-u
 @pytest.mark.parametrize(
     "adjacency", part(["l1 1/2", "linf 1/4", "l0 1", "all", "increasing 1/2"], 2)
 )
-def test_adjacency_is_that_of_grids(adjacency: str) -> None:
+def test_adjacency_is_that_of_grids(adjacency) -> None:
     """The maxima lie on this grid."""
     grid = _delta(_SVT.format(domain="{0, 1/4, 1/2, 3/4, 1}", adjacency=adjacency), "1/20")
     program = parse(_SVT.format(domain="real 0..1", adjacency=adjacency))
@@ -70,7 +70,7 @@ def test_adjacency_is_that_of_grids(adjacency: str) -> None:
 
 
 @pytest.mark.parametrize(("noise", "oracle"), [("Gauss", gaussian), ("Lap", laplace)])
-def test_one_input_has_a_closed_form(noise: str, oracle: Callable[[float, float], float]) -> None:
+def test_one_input_has_a_closed_form(noise, oracle) -> None:
     """Pr[out = 1] = F(q / 2): the largest difference over |q - q'| <= 1 is at -1/2 ~ 1/2."""
     text = _ONE.replace("Gauss", noise).format(domain="real -3..3", adjacency="linf 1")
     found = _delta(text, "0")
@@ -80,7 +80,7 @@ def test_one_input_has_a_closed_form(noise: str, oracle: Callable[[float, float]
 
 @examples(3)
 @given(st.lists(st.fractions(0, 1, max_denominator=7), min_size=4, max_size=4))
-def test_no_pair_exceeds_the_largest_delta(values: list[Fraction]) -> None:
+def test_no_pair_exceeds_the_largest_delta(values) -> None:
     program = parse(_SVT.format(domain="real 0..1", adjacency="linf 1"))
     pair = (tuple(values[:2]), tuple(values[2:]))
     own = profile(program, eps=_HALF, eps_prv="1/10", pairs=[pair]).delta_enclosure
@@ -108,7 +108,7 @@ def test_the_largest_of_all_real_numbers_is_closed_by_limits() -> None:
 
 
 @pytest.mark.parametrize("noise", ["Gauss", "Lap"])
-def test_all_real_numbers_are_closed_by_limits(noise: str) -> None:
+def test_all_real_numbers_are_closed_by_limits(noise) -> None:
     """The threshold lies far off; the largest difference is at 700 - 1/2 ~ 700 + 1/2."""
     text = _ONE.replace("Gauss", noise).replace("r >= 0", "r >= 700")
     program = parse(text.format(domain="real", adjacency="linf 1"))
@@ -147,7 +147,7 @@ def test_published_numbers_of_all_real_inputs() -> None:
     "x >= q[1] and x <= q[2] + 2",
     "x >= k and x + y >= q[1]",
 )
-def test_samples_may_be_compared_with_anything(noise: str, guard: str) -> None:
+def test_samples_may_be_compared_with_anything(noise, guard) -> None:
     """One sample with a constant and inputs, with several inputs, with finite ones beside."""
     text = f"""
 input k in {{{{0, 1}}}}
@@ -168,7 +168,7 @@ if {guard} then out <- 1 end
     assert found.answer is Answer.DP
 
 
-def test_many_inputs_and_wide_ones_end_with_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_inputs_and_wide_ones_end_with_bounds(monkeypatch) -> None:
     """Up to some outputs corners are all that is left; then polynomials would be too many."""
     corners = parse(_SVT.format(domain="real 0..1", adjacency="linf 1"), {"N": 6})
     assert verify(corners, eps=_HALF, eps_prv="3/2", delta="1e-9").answer is Answer.DP
@@ -213,7 +213,7 @@ _GAUSS = "input q[{n}] in real 0..1\noutput y[{n}] in real\nadjacent {rule}\n" +
     (2, "l1 1/2", 0.5),
     (3, "l0 2", 2**0.5),
 )
-def test_gaussian_mechanisms_depend_on_the_largest_norm(n: int, rule: str, shift: float) -> None:
+def test_gaussian_mechanisms_depend_on_the_largest_norm(n, rule, shift) -> None:
     program = parse(_GAUSS.format(n=n, rule=rule))
     found = profile(program, eps=1, eps_prv=1).delta_enclosure
     assert abs(float(found.lower) - gaussian(shift, 1)) < 1e-10
@@ -245,7 +245,7 @@ def test_numbers_beside_guards_tell_no_more_than_samples() -> None:
 
 
 @pytest.mark.parametrize("scale", ["1 / eps", "1"])
-def test_what_moves_now_one_number_furthest_now_the_other_is_bounded(scale: str) -> None:
+def test_what_moves_now_one_number_furthest_now_the_other_is_bounded(scale) -> None:
     """Other noise than Laplace noise shares a change: no pair moves both numbers furthest."""
     text = (
         "input q[2] in real\nadjacent l1 1\noutput y[2] in real\n"
@@ -296,10 +296,7 @@ _LOG_DENSITIES: dict[str, Callable[[NDArray[np.float64]], Any]] = {
     (("Gumbel", "Gumbel"), ("q[1]", "q[2]"), ("a", "b"), [(1, 1), (-1, 1), (-1, -1), (1, 0)]),
 )
 def test_several_numbers_are_largest_where_inputs_move_all_furthest(
-    noise: tuple[str, str],
-    means: tuple[str, str],
-    published: tuple[str, str],
-    changes: list[tuple[float, float]],
+    noise, means, published, changes
 ) -> None:
     """Against distributions of losses on a grid, of some changes of the means, all allowed."""
     text = "input q[2] in real 0..3\nadjacent linf 1\noutput y[2] in real\n" + "".join(
@@ -318,7 +315,7 @@ def test_several_numbers_are_largest_where_inputs_move_all_furthest(
 
 
 @pytest.mark.parametrize(("rule", "beside"), [("linf", 1), ("increasing", 0)])
-def test_what_guards_are_made_of_need_not_tell_inputs_apart(rule: str, beside: int) -> None:
+def test_what_guards_are_made_of_need_not_tell_inputs_apart(rule, beside) -> None:
     """Only the number does, 1-private: less than randomised response, or adjacency in one order."""
     program = parse(
         f"input q in real 0..1\nadjacent {rule} 1\noutput out in {{0, 1}}\noutput y in real\n"
@@ -342,7 +339,7 @@ def test_what_guards_are_made_of_need_not_tell_inputs_apart(rule: str, beside: i
     ("0..1e30", "1", "scales of noise"),
     ("0..1", "1e400", "None"),
 )
-def test_what_doubles_do_not_hold_all_samples_tell(ends: str, scale: str, reason: str) -> None:
+def test_what_doubles_do_not_hold_all_samples_tell(ends, scale, reason) -> None:
     text = f"""input q in real {ends}
 output y in 0..1
 adjacent linf 1
@@ -355,7 +352,7 @@ if r > 1/2 then y <- 1 else y <- 0 end
 
 
 @pytest.mark.parametrize("call", ["abs(x)", "clamp(x, 0, 1)"])
-def test_functions_of_an_input_without_noise_are_named(call: str) -> None:
+def test_functions_of_an_input_without_noise_are_named(call) -> None:
     text = f"input x in real -1..3\noutput y in {{0, 1}}\nr <- Lap({call}, 1/eps)\ny <- r > 1/2\n"
     program = parse(text)
     word = call.partition("(")[0]
@@ -378,7 +375,7 @@ y <- clamp(Lap(q, 1/eps), 0, 2)
 
 @cases("text, budget", (TWO_NUMBERS, Fraction(3, 2)), (CLAMPED_NUMBER, Fraction(1)))
 def test_numbers_that_no_vertex_stands_for_have_a_budget_and_pairs_that_demand_it(
-    text: str, budget: Fraction
+    text, budget
 ) -> None:
     program = parse(text)
     found = profile(program, eps=1, delta=0)

@@ -58,7 +58,7 @@ def prove_text(text: str, **parameters: int) -> Proof:
     ("literature/noisy_histogram", {"N": 2}, "1"),
     ("literature/laplace_parallel", {"K": 4}, "4"),  # each of 4 answers loses 1 on the same ray,
 )
-def test_known_budgets(path: str, parameters: dict[str, int], budget: str) -> None:
+def test_known_budgets(path, parameters, budget) -> None:
     proof = prove(path, **parameters)
     assert (proof.answer, proof.lower, proof.upper) == (
         Answer.DP,
@@ -97,7 +97,7 @@ EQUALITY = text_of("proofs/prove_real-1")
         "line 6: Gaussian noise",
     ),
 )
-def test_no_budget(program: str, words: str) -> None:
+def test_no_budget(program, words) -> None:
     proof = prove_text(program) if "\n" in program else prove(program, N=2)
     assert proof.answer is Answer.NOT_DP
     assert words in proof.reason
@@ -113,7 +113,7 @@ def test_no_budget(program: str, words: str) -> None:
     ("random_stopping", "the input 'good[1]' has named values"),
     (EQUALITY, "value of the input 'q' is needed"),
 )
-def test_programs_that_need_the_value_of_an_input(program: str, reason: str) -> None:
+def test_programs_that_need_the_value_of_an_input(program, reason) -> None:
     proof = prove_text(program) if "\n" in program else prove(program)
     assert proof.answer is Answer.UNKNOWN
     assert reason in proof.reason
@@ -133,7 +133,7 @@ COUNTS = text_of("proofs/prove_real-3")
     ("adjacent l0 1", Answer.NOT_DP, "1"),
     ("adjacent all", Answer.NOT_DP, "1"),
 )
-def test_adjacencies(adjacency: str, answer: Answer, budget: str) -> None:
+def test_adjacencies(adjacency, answer, budget) -> None:
     proof = prove_text(COUNTS.replace("adjacent linf 1", adjacency))
     assert (proof.answer, proof.lower) == (answer, Fraction(budget)), proof.reason
     if proof.changes is not None and proof.changes.unit:
@@ -193,9 +193,7 @@ BOUNDED = "input q[{n}] in real {domain}\noutput out in 0..{n}\nadjacent {adjace
         "1/2",
     ),
 )
-def test_between_bounds_two_inputs_lose(
-    body: str, domain: str, adjacency: str, lower: str, upper: str | None
-) -> None:
+def test_between_bounds_two_inputs_lose(body, domain, adjacency, lower, upper) -> None:
     head = BOUNDED.format(n=2, domain=domain, adjacency=adjacency)
     proof = dipapprox.prove(dipapprox.parse(head + body))
     assert proof.lower == Fraction(lower)
@@ -242,7 +240,7 @@ def test_inputs_that_bound_a_sample_make_outputs_likelier_by_a_factor() -> None:
     ("s <- Lap(b, 1/eps)", Answer.NOT_DP, "1"),  # for a change by 1,
 )
 def test_what_changes_without_bound_beside_an_input_between_bounds(
-    adjacency: str, other: str, answer: Answer, lower: str
+    adjacency, other, answer, lower
 ) -> None:
     """What the input between bounds loses is a lower bound, and leaves a budget."""
     proof = prove_text(
@@ -280,9 +278,7 @@ def test_an_atom_beside_a_density_that_becomes_impossible() -> None:
     ("y <- q", "0", None),  # what another q never gives
     ("y <- q + 1", "0", None),
 )
-def test_numbers_with_densities_are_told_from_atoms(
-    other: str, lower: str, upper: str | None
-) -> None:
+def test_numbers_with_densities_are_told_from_atoms(other, lower, upper) -> None:
     proof = prove_text(
         "input q in real\nadjacent linf 1\noutput y in real\nc <- choose {0: 1/3, 1: 2/3}\n"
         f"if c = 0 then\n  y <- Lap(q, 1/eps)\nelse\n  {other}\nend\n"
@@ -299,7 +295,7 @@ def test_numbers_with_densities_are_told_from_atoms(
     # What is published hides which of the two it is, but not far from 0.
     ("r <- Lap(q, 1/eps)\ns <- Lap(-q, 1/eps)\nif r > s then y <- r else y <- s end", "1"),
 )
-def test_numbers_published_between_bounds(body: str, lower: str) -> None:
+def test_numbers_published_between_bounds(body, lower) -> None:
     proof = prove_text("input q in real 0..1\noutput y in real\nadjacent linf 1\n" + body)
     assert proof.answer is Answer.DP
     assert proof.lower == Fraction(lower)
@@ -333,7 +329,7 @@ ONE_SIDED = (
     (" 0..1", 1, "0 against 1"),
     ("", 0, "-1 against 0"),
 )
-def test_an_output_becomes_impossible(domain: str, least: int, inputs: str) -> None:
+def test_an_output_becomes_impossible(domain, least, inputs) -> None:
     proof = dipapprox.prove(dipapprox.parse(ONE_SIDED.format(domain=domain, least=least)))
     assert proof.answer is Answer.NOT_DP
     assert proof.reason == "an output becomes impossible at adjacent inputs"
@@ -411,7 +407,7 @@ if r >= 2 then out <- 0 elif s >= r then out <- 1 elif s < 1 then out <- 0 else 
 
 
 @pytest.mark.parametrize("text", [HALVES, FROM_THE_MIDDLE])
-def test_their_certificates_are_confirmed(text: str) -> None:
+def test_their_certificates_are_confirmed(text) -> None:
     line, _, body = text.strip().partition("\n")
     text = f"{line}\n{HEAD}{body}\n"
     proof = dipapprox.prove(dipapprox.parse(text))

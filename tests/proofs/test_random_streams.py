@@ -99,7 +99,7 @@ class Writer:
 
 
 @pytest.mark.parametrize("seed", part(range(18), 3))
-def test_some_rounds_never_need_more(seed: int) -> None:
+def test_some_rounds_never_need_more(seed) -> None:
     adjacency = ("linf 1", "increasing 1", "decreasing 2")[seed % 3]
     text = Writer(seed).program().replace("linf 1", adjacency)
     proof = dipapprox.prove(dipapprox.parse(text), options=Options(limits=Limits(seconds=20)))
@@ -110,7 +110,7 @@ def test_some_rounds_never_need_more(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", [0, 1, 4, 5, 8, 52, 61, 63, 75, 92])
-def test_exact_budgets_are_needed_by_some_rounds(seed: int) -> None:
+def test_exact_budgets_are_needed_by_some_rounds(seed) -> None:
     """As many as the tight run takes: its word costs that much in the finite program, too."""
     text = Writer(seed).program()
     proof = dipapprox.prove(dipapprox.parse(text))
@@ -151,7 +151,7 @@ end
 
 
 @pytest.mark.parametrize("above", ["publish no", ""])
-def test_the_end_is_seen_in_some_rounds(above: str) -> None:
+def test_the_end_is_seen_in_some_rounds(above) -> None:
     text = SILENT.replace("ABOVE", above)
     rounds = dipapprox.parse(text, rounds=2, values="{-9, -8, 8, 9}")
     assert dipapprox.decide(rounds, budget="1/2").answer is Answer.DP
@@ -179,7 +179,7 @@ def test_a_claim_below_what_some_rounds_need_is_refuted() -> None:
 
 
 @pytest.mark.parametrize("seed", [27, 84])
-def test_silent_rounds_lose_again_and_again(seed: int) -> None:
+def test_silent_rounds_lose_again_and_again(seed) -> None:
     """What is published tells no step, but all runs that publish nothing need more and more."""
     text = Writer(seed).program()
     proof = dipapprox.prove(dipapprox.parse(text))
@@ -241,7 +241,7 @@ def _guard(automaton: Automaton, taken: Transition) -> str:
 
 @pytest.mark.parametrize("distinct", [True, False])
 @pytest.mark.parametrize("seed", part(range(15), 3))
-def test_streams_have_the_budgets_of_their_automata(seed: int, distinct: bool) -> None:
+def test_streams_have_the_budgets_of_their_automata(seed, distinct) -> None:
     automaton = random_automaton(seed, distinct=distinct)
     proof = dipapprox.prove(dipapprox.parse(as_stream(automaton)))
     known = analyse(with_visible_stops(automaton), Limits())
@@ -281,9 +281,7 @@ CHASE = """
         2,
     ),
 )
-def test_a_least_budget_is_that_of_enough_steps(
-    text: str, budget: str, first: tuple[int, ...], second: tuple[int, ...]
-) -> None:
+def test_a_least_budget_is_that_of_enough_steps(text, budget, first, second) -> None:
     """It is a budget of the first steps; where they have the dearest run, hardly less is none."""
     stream, least = as_stream(automaton(text)), Fraction(budget)
     assert dipapprox.prove(dipapprox.parse(stream)).upper == least

@@ -6,7 +6,6 @@ from fractions import Fraction
 from functools import cache
 from itertools import product
 from math import log
-from typing import Any
 
 import pytest
 from scipy.stats import dlaplace
@@ -117,7 +116,7 @@ NAMED = "z <- Lap(0, 2 / eps)\n        publish q + z + 3"
     (SPARSE.replace("in real", "in real 0..5"), "0", "1"),
     (SPARSE.replace("rT <- Lap(0, 2 / eps)\n", "").replace("r >= rT", "r >= 0"), "1/2", None),
 )
-def test_streams(text: str, lower: str, upper: str | None) -> None:
+def test_streams(text, lower, upper) -> None:
     proof = of_text(text)
     if upper is None:  # every answer costs: a number bounds all of them
         assert proof.answer is Answer.NOT_DP and proof.has_none
@@ -134,9 +133,7 @@ def test_streams(text: str, lower: str, upper: str | None) -> None:
     ("real 0..1/2", "DLap", "0"),
     ("real 1/2..5/2", "DLap", "1"),
 )
-def test_inputs_change_by_no_more_than_their_bounds_allow(
-    domain: str, noise: str, upper: str
-) -> None:
+def test_inputs_change_by_no_more_than_their_bounds_allow(domain, noise, upper) -> None:
     text = SPARSE.replace("in real", f"in {domain}").replace("Lap", noise)
     proof = of_text(text)
     assert proof.upper == Fraction(upper)
@@ -225,9 +222,7 @@ SEEN = ((), ("a",), ("b",), ("c",), ("c", "exit"))
     ((2,), (), True),
     ((1, 3), (range(1),), False),  # it does not lead back,
 )
-def test_runs_are_told_where_no_step_is_silent(
-    run: tuple[int, ...], cycles: tuple[range, ...], told: bool
-) -> None:
+def test_runs_are_told_where_no_step_is_silent(run, cycles, told) -> None:
     graph: Graph = {**GRAPH, 0: GRAPH[0][1:]}
     assert is_told(runs_in(graph), SEEN, run, cycles) == told
     both = (*SEEN[:2], ("a",), *SEEN[3:])  # 1 and 2 look alike; only 4 ends
@@ -319,7 +314,7 @@ def published(run: tuple[int, ...], seen: list[Seen]) -> Seen:
 
 
 @pytest.mark.parametrize("seed", part(range(300), 6))
-def test_runs_that_publish_the_same_are_found(seed: int) -> None:
+def test_runs_that_publish_the_same_are_found(seed) -> None:
     """If steps are told, ended runs that publish the same took steps that look alike."""
     automaton, seen = random_graph(seed)
     if not tells_steps(automaton, seen):
@@ -335,7 +330,7 @@ def test_runs_that_publish_the_same_are_found(seed: int) -> None:
 
 
 @pytest.mark.parametrize(("text", "least"), [(range_text(8), 1), (sparse_vector_text(20), 1)])
-def test_large_automata_have_short_proofs_of_their_least_budget(text: str, least: int) -> None:
+def test_large_automata_have_short_proofs_of_their_least_budget(text, least) -> None:
     """All shifts of 16 values would be 43 million; 20 positives share all that came before."""
     named = prove_automaton.NamedAutomaton("large", automaton(text))
     found = prove_automaton.prove_automaton(named, None, Stops.HIDDEN, Limits())
@@ -353,7 +348,7 @@ def test_large_automata_have_short_proofs_of_their_least_budget(text: str, least
     (examples.LEAKING_CYCLE, "LC"),
     (examples.TWO_RANGE_1, "LP"),
 )
-def test_structures_are_said_in_words_and_drawn(text: str, code: str) -> None:
+def test_structures_are_said_in_words_and_drawn(text, code) -> None:
     proof = dipapprox.prove(automaton(text))
     structure = proof.analysis.structure
     assert structure is not None and holds(proof.automaton, structure)
@@ -377,7 +372,7 @@ STOPS = """
 
 
 @pytest.mark.parametrize("distinct", [True, False])
-def test_what_is_seen_never_makes_a_budget_smaller(distinct: bool) -> None:
+def test_what_is_seen_never_makes_a_budget_smaller(distinct) -> None:
     """Random automata: bounds with stops unseen and seen fit together, and suit the schema."""
     schema = validator("prove")
     answers = set()
@@ -409,7 +404,7 @@ def test_limits_end_in_unknown_with_what_is_known() -> None:
 
 
 @pytest.mark.parametrize("stops", ["hidden", "visible"])
-def test_ctrl_c_ends_in_unknown(stops: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_ends_in_unknown(stops, monkeypatch) -> None:
     def stopped(*_: object) -> None:
         raise KeyboardInterrupt
 

@@ -84,7 +84,7 @@ def as_float(cost: Fraction | None) -> float:
 
 
 @given(cones(), st.data())
-def test_the_cost_of_a_change_agrees_with_highs(cone: Cone, data: st.DataObject) -> None:
+def test_the_cost_of_a_change_agrees_with_highs(cone, data) -> None:
     costs = CostOfChanges(cone, Limits())
     for _ in range(3):  # later ones start from what was optimal before
         change = tuple(data.draw(st.integers(-3, 3)) for _ in range(3))
@@ -95,7 +95,7 @@ def test_the_cost_of_a_change_agrees_with_highs(cone: Cone, data: st.DataObject)
 
 
 @given(cones())
-def test_the_worst_change_is_the_worst_corner(cone: Cone) -> None:
+def test_the_worst_change_is_the_worst_corner(cone) -> None:
     box = ((-1, 1),) * 3
     worst = CostOfChanges(cone, Limits()).worst([box])
     corners = [cost_by_highs(cone, corner) for corner in product(*box)]
@@ -118,7 +118,7 @@ def test_a_radius_between_multiples_of_the_width_is_bounded_from_both_sides() ->
 
 @pytest.mark.parametrize("norm", list(Norm))
 @pytest.mark.parametrize("radius", [Fraction(n, 2) for n in (0, 1, 2, 3, 5)])
-def test_boxes_hold_every_change(norm: Norm, radius: Fraction) -> None:
+def test_boxes_hold_every_change(norm, radius) -> None:
     """For inputs of [0, 1] and [0, 2]: every allowed change is in the hull of the boxes."""
     adjacency = Within(norm, radius)
     changes = changes_of(adjacency, [Fraction(1), Fraction(2)], integers=False)
@@ -171,7 +171,7 @@ def verified(text: str, eps: str, eps_prv: str, delta: str, pairs: str = "all") 
     ("1", "sqrt(eps)/6", "exp(-3)", Answer.DP),  # as randomised response with 1/5: 0.018
     ("1", "sqrt(eps)/6", "exp(-5)", Answer.UNKNOWN),
 )
-def test_claims_that_vary_with_eps(eps: str, eps_prv: str, delta: str, answer: Answer) -> None:
+def test_claims_that_vary_with_eps(eps, eps_prv, delta, answer) -> None:
     found = dipapprox.verify(dipapprox.parse(COMPARED), eps=eps, eps_prv=eps_prv, delta=delta)
     assert found.answer is answer
     assert json.loads(found.to_json())["verdict"] == answer.value
@@ -224,7 +224,7 @@ def test_a_budget_is_the_upper_end_of_profiles_and_calibrations() -> None:
     assert 1 - Fraction(1, 10**5) <= calibrated.certified.eps <= 1 < calibrated.refuted.eps
 
 
-def test_a_budget_that_a_pair_contradicts_stops_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_budget_that_a_pair_contradicts_stops_the_run(monkeypatch) -> None:
     name = "dipapprox.proofs.budget_verdict.serving_budget"
     monkeypatch.setattr(name, lambda *_: Fraction(9, 10))
     said = r"the least ε_prv: at least .* by enclosures and at most 0\.9 by least budget"
@@ -267,7 +267,7 @@ NEARLY = Fraction(19, 20)
     ("svt_laplace_leaky_4", {"N": 2}),
     ("literature/noisy_max_exponential", {"N": 3}),
 )
-def test_budgets_hold_on_small_domains(path: str, parameters: dict[str, int]) -> None:
+def test_budgets_hold_on_small_domains(path, parameters) -> None:
     program = parse(text_of(path), parameters, widen="-1..1" if len(parameters) else None)
     proof = prove_real(program, Limits())
     assert decide(program, budget=proof.upper).answer is Answer.DP
@@ -294,7 +294,7 @@ def along(proof: Proof, steps: int) -> list[tuple[Row, Row]]:
     ("literature/laplace_parallel", {"K": 3}),
     ("literature/noisy_histogram", {"N": 2}),
 )
-def test_rays_lose_nearly_the_budget(path: str, parameters: dict[str, int]) -> None:
+def test_rays_lose_nearly_the_budget(path, parameters) -> None:
     program = parse(text_of(path), parameters, widen="-60..60")
     proof = prove_real(program, Limits())
     pairs = along(proof, 4)
@@ -334,7 +334,7 @@ def programs(draw: st.DrawFn) -> str:
 
 @examples(2)
 @given(programs())
-def test_random_programs(text: str) -> None:
+def test_random_programs(text) -> None:
     """Private at the upper bound on a small domain; far out on the ray not below the lower one."""
     program = parse(text, widen="-999..999")
     proof = prove_real(program, Limits())

@@ -73,9 +73,7 @@ def ends_of(text: str) -> list[Decimal]:
 
 
 @given(st.fractions(0, 10**6), st.fractions(0, 10**-6), st.integers(1, 9))
-def test_bounds_are_written_as_short_decimals_rounded_outwards(
-    lower: Fraction, width: Fraction, places: int
-) -> None:
+def test_bounds_are_written_as_short_decimals_rounded_outwards(lower, width, places) -> None:
     """What `print`, f-strings and tables show of a δ, and of a budget that might be infinite."""
     upper = lower + width
     for bounds in (Enclosure(lower, upper), Extended(lower, upper)):
@@ -135,7 +133,7 @@ end
     (WEIGHTS, "1/2..1", "0.999 * eps", Answer.UNKNOWN),
     (WEIGHTS, "1/2..1", "0.68 * eps", Answer.NOT_DP),
 )
-def test_claims_about_intervals(text: str, eps: str, eps_prv: str, answer: Answer) -> None:
+def test_claims_about_intervals(text, eps, eps_prv, answer) -> None:
     found = dipapprox.verify(dipapprox.parse(text), eps=eps, eps_prv=eps_prv, delta=0)
     assert found.answer is answer
     if answer is Answer.DP:
@@ -143,7 +141,7 @@ def test_claims_about_intervals(text: str, eps: str, eps_prv: str, answer: Answe
 
 
 @cases("budget, answer", ("1", Answer.DP), ("1.001", Answer.DP), ("1/20", Answer.NOT_DP))
-def test_decisions_where_nothing_has_a_closed_form(budget: str, answer: Answer) -> None:
+def test_decisions_where_nothing_has_a_closed_form(budget, answer) -> None:
     found = dipapprox.decide(dipapprox.parse(CONSTANT), budget=budget)
     assert found.answer is answer
     if answer is Answer.DP:
@@ -152,7 +150,7 @@ def test_decisions_where_nothing_has_a_closed_form(budget: str, answer: Answer) 
         assert "budget" in str(found)
 
 
-def test_what_a_budget_tells_is_proved(tmp_path: Path) -> None:
+def test_what_a_budget_tells_is_proved(tmp_path) -> None:
     path = tmp_path / "asked.dpg"
     interval = ("--eps", "1/2..1", "--delta", "0")
     for text, command, more in ((CONSTANT, "decide", ()), (ABOVE, "verify", interval)):
@@ -206,7 +204,7 @@ def test_what_follows_a_statement_is_shown() -> None:
     "prove DP in steps",
     "—:",
 )
-def test_prose_is_no_claim(line: str) -> None:
+def test_prose_is_no_claim(line) -> None:
     assert read_claims(f"# {line}", "noisy.dpg") == ()
     assert read_claims(line, "noisy.py", docstring=True) == ()
 
@@ -224,7 +222,7 @@ def test_prose_is_no_claim(line: str) -> None:
     ("claim: least budget 3 for real inputs at b = 1/2", ClaimOutcome.FALSE, "at most 2"),
     ("claim: Not_DP for all eps at budget = 1/2", ClaimOutcome.HOLDS, ""),
 )
-def test_outcomes(line: str, outcome: ClaimOutcome, message: str, tmp_path: Path) -> None:
+def test_outcomes(line, outcome, message, tmp_path) -> None:
     found, said = tried(line, tmp_path)
     assert (found, bool(said)) == (outcome, bool(message))
     assert message in said
@@ -284,9 +282,7 @@ def python(tmp_path: Path) -> Path:
     ("@mechanism", "def f():\n    '''\n    claim: DP\n    '''\n@mechanism", "7:5:"),
     ("    claim:", "    claims:", "docstring:3:1:"),
 )
-def test_claims_of_python_that_are_elsewhere(
-    before: str, after: str, place: str, python: Path
-) -> None:
+def test_claims_of_python_that_are_elsewhere(before, after, place, python) -> None:
     python.write_text(PYTHON.replace(before, after))
     if not place:
         assert [len(claims) for claims in claims_in(python).values()] == [1]
@@ -302,7 +298,7 @@ INSIDE = PYTHON.replace("from scale import SCALE\n", "").replace(
 
 
 @pytest.mark.parametrize("program", [PYTHON, INSIDE])
-def test_files_have_the_modules_beside_them(program: str, tmp_path: Path) -> None:
+def test_files_have_the_modules_beside_them(program, tmp_path) -> None:
     outcomes = []
     for folder, scale in (("a", "1"), ("b", "Fraction(1, 2)"), ("c", None), ("d", "2")):
         file = tmp_path / folder / "noisy.py"

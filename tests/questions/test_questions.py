@@ -1,7 +1,6 @@
 """A question is declared once: all edges have its arguments, its defaults and its errors."""
 
 import re
-from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 from math import nan
@@ -80,7 +79,7 @@ WRONG: list[tuple[str, Any]] = [
 
 
 @pytest.mark.parametrize(("name", "wrong"), WRONG, ids=[f"{n}={w!r:.20}" for n, w in WRONG])
-def test_every_wrong_argument_is_named(name: str, wrong: object) -> None:
+def test_every_wrong_argument_is_named(name, wrong) -> None:
     for question in QUESTIONS:
         named = {each.name: each for each in arguments_of(question)}
         if name not in named or (wrong is None and not named[name].required):
@@ -93,7 +92,7 @@ def test_every_wrong_argument_is_named(name: str, wrong: object) -> None:
 
 
 @pytest.mark.parametrize("half", ["0.5", "1/2", " .5 ", "5e-1", Fraction(1, 2), Decimal("0.50")])
-def test_numbers_may_be_written_in_many_ways(half: Any) -> None:
+def test_numbers_may_be_written_in_many_ways(half) -> None:
     verdict = dipapprox.verify(PROGRAM, eps=half, delta=half, eps_prv=half)
     assert verdict.to_dict() | {"seconds": 0} == dipapprox.verify(
         PROGRAM, eps=Fraction(1, 2), delta=Fraction(1, 2)
@@ -110,7 +109,7 @@ NAMES = {
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_names_are_told_from_texts(name: str) -> None:
+def test_names_are_told_from_texts(name) -> None:
     with pytest.raises(UserError, match=f"^text is no program, but a name: {name}$") as caught:
         dipapprox.parse(name)
     assert caught.value.hint == NAMES[name]
@@ -161,7 +160,7 @@ def test_strangers_are_named() -> None:
     (lambda: dipapprox.parse("", widen=1), "widen needs a range, a set or numbers, got 1"),  # type: ignore[arg-type]  # on purpose
     (lambda: dipapprox.verify(PROGRAM, eps=1, delta=0, pairs="\x00"), "pairs is no name of a file"),
 )
-def test_how_to_compute_is_checked_too(make: Callable[[], object], message: str) -> None:
+def test_how_to_compute_is_checked_too(make, message) -> None:
     with pytest.raises(UserError, match=re.escape(message)):
         make()
 
@@ -184,9 +183,7 @@ CALLED = dipapprox.parse("input q in {0, 1}\noutput o in {0, 1}\nadjacent linf 1
     (lambda f: f.calibrate(CALLED, eps_prv=1), "calibrate needs delta"),
     (lambda f: f.pair_distributions(CALLED, eps=1), "needs input and adjacent"),
 )
-def test_a_wrong_call_is_a_user_error_with_a_right_call(
-    call: Callable[[Any], object], says: str
-) -> None:
+def test_a_wrong_call_is_a_user_error_with_a_right_call(call, says) -> None:
     with pytest.raises(UserError, match=says) as caught:
         call(dipapprox)
     assert "for example" in caught.value.render() or "did you mean" in caught.value.render()
@@ -200,7 +197,7 @@ def test_a_wrong_call_is_a_user_error_with_a_right_call(
     (lambda f: f.verify(CALLED, eps=1, delta=0, pairs="sngle"), "did you mean 'single'"),
     (lambda f: f.check(5), r"got int\nhint: check\(path.read_text\(\)\)"),
 )
-def test_names_of_files_are_no_programs(call: Callable[[Any], object], says: str) -> None:
+def test_names_of_files_are_no_programs(call, says) -> None:
     with pytest.raises(UserError) as caught:
         call(dipapprox)
     assert re.search(says, caught.value.render())

@@ -55,7 +55,7 @@ TEXTS = {
 
 
 @pytest.mark.parametrize("name", TEXTS)
-def test_a_claim_is_confirmed_where_it_holds(name: str) -> None:
+def test_a_claim_is_confirmed_where_it_holds(name) -> None:
     """At δ a little above the largest, and below it, where the claim is violated."""
     text, eps_prv = TEXTS[name], Q(1, 16)
     program = dipapprox.parse(text)
@@ -94,7 +94,7 @@ TIGHT: list[tuple[str, dict[str, int], str, str]] = [
 
 @pytest.mark.parametrize(("name", "values", "eps", "budget"), TIGHT)
 def test_what_is_tight_is_confirmed_and_what_is_nearly_true_is_not(
-    name: str, values: dict[str, int], eps: str, budget: str
+    name, values, eps, budget
 ) -> None:
     """A budget that is 10^-220 too small: far below any bits of enclosures."""
     parameters = {key: Q(value) for key, value in values.items()}
@@ -117,7 +117,7 @@ def test_what_is_tight_is_confirmed_and_what_is_nearly_true_is_not(
     "p <- q\nout <- choose {1 : p / 4, 0 : 1 - p / 4}\n",
     "r <- Lap(q, 1 / eps)\nwhile q = 5 do out <- 1 end\nif r >= 2 then out <- 1 end\n",
 )
-def test_no_program_is_private_that_means_nothing_at_some_input(body: str) -> None:
+def test_no_program_is_private_that_means_nothing_at_some_input(body) -> None:
     text = "input q in 0..4\noutput out in {0, 1}\nadjacent linf 1\nout <- 0\n" + body
     claim = Claim(Q(1), HALF, Q(1))
     fields = certified(text, {}, claim)
@@ -190,7 +190,7 @@ def other_pairs() -> Fields:
     (("program", "sha256"), "0" * 64),
     (("machine", "adjacency"), {"norm": "all"}),
 )
-def test_what_it_is_about_is_compared(place: tuple[str, ...], value: object) -> None:
+def test_what_it_is_about_is_compared(place, value) -> None:
     assert dipapprox.check(signed(replaced(other_pairs(), place, value))).outcome is Outcome.REFUTED
 
 
@@ -199,7 +199,7 @@ def test_what_it_is_about_is_compared(place: tuple[str, ...], value: object) -> 
         ("r >= rT", "r < rT"), ("4 * Delta", "3 * Delta"), ("Gauss(T", "Lap(T"),
         ("out[i] <- 1", "out[i] <- 0"), ("linf 1", "l1 1"), ("exit", "skip"), ("for i", "fro i"),
 )  # fmt: skip
-def test_another_program_is_refuted(old: str, new: str) -> None:
+def test_another_program_is_refuted(old, new) -> None:
     fields = other_pairs()
     text = fields["program"]["text"].replace(old, new)
     changed = signed(replaced(fields, ("program", "text"), text))
@@ -231,7 +231,7 @@ def judged(content: dict[str, Any]) -> dipapprox.Replay:
 
 
 @pytest.mark.parametrize("pairs", ["all", "single", "1~2;0~1"])
-def test_the_scope_is_that_of_the_claim(pairs: str) -> None:
+def test_the_scope_is_that_of_the_claim(pairs) -> None:
     content = proof(pairs)
     assert judged(content).outcome is Outcome.CONFIRMED
     found = judged(content | {"scope": "for all real inputs, adjacent all"})
@@ -246,7 +246,7 @@ def test_a_claim_about_no_pairs_is_none() -> None:
 
 
 @pytest.mark.parametrize("rule", [[], {}, None, 1, "trust me"])
-def test_rules_are_names(rule: object) -> None:
+def test_rules_are_names(rule) -> None:
     content = proof()
     steps = [*content["steps"][:-1], content["steps"][-1] | {"rule": rule}]
     with pytest.raises(UserError, match="a rule"):

@@ -35,7 +35,7 @@ def sample(verdict: str) -> Fields:
 
 
 @pytest.mark.parametrize("verdict", KINDS)
-def test_any_changed_character_is_noticed(verdict: str) -> None:
+def test_any_changed_character_is_noticed(verdict) -> None:
     check_changes_are_noticed(sample(verdict), verdict, 150)
 
 
@@ -50,7 +50,7 @@ OLD = [
 
 
 @pytest.mark.parametrize("name", OLD)
-def test_files_of_older_versions_are_named(name: str) -> None:
+def test_files_of_older_versions_are_named(name) -> None:
     with pytest.raises(UserError, match="written by an older dipapprox") as caught:
         dipapprox.check({"format": name, "version": 1, "verdict": "DP"})
     assert "write it again" in caught.value.hint
@@ -100,7 +100,7 @@ def test_a_field_that_comes_twice_is_found_among_many_at_once() -> None:
 
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1.0", "1e2", "1e999"])
-def test_floating_point_numbers_are_refused(number: str) -> None:
+def test_floating_point_numbers_are_refused(number) -> None:
     text = json.dumps(sample("DP")).replace('"version": 1', f'"version": {number}')
     with pytest.raises(UserError, match=f"{number} is not a number that it may have"):
         dipapprox.check(text)
@@ -119,7 +119,7 @@ def test_objects_of_python_that_are_no_json_are_refused() -> None:
 
 
 @pytest.mark.parametrize("place", [("computed", "python"), ("program", "name"), ("scope",)])
-def test_half_a_character_is_no_text(place: tuple[str, ...]) -> None:
+def test_half_a_character_is_no_text(place) -> None:
     with pytest.raises(UserError):
         dipapprox.check(json.dumps(replaced(sample("DP"), place, "\ud800")))
 
@@ -156,7 +156,7 @@ VALUES: list[Any] = [
 
 
 @pytest.mark.parametrize("verdict", KINDS)
-def test_whatever_is_judged_suits_the_schema_and_no_forgery_is_confirmed(verdict: str) -> None:
+def test_whatever_is_judged_suits_the_schema_and_no_forgery_is_confirmed(verdict) -> None:
     """One thing is another, is missing, or is one too many; the digest is renewed."""
     fields, schema = sample(verdict), validator("certificate")
     schema.validate(fields)

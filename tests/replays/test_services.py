@@ -3,7 +3,6 @@
 import json
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -42,7 +41,7 @@ def outcome(fields: Fields) -> Outcome:
 
 
 @pytest.mark.parametrize("path", part(SHIPPED, 2), ids=lambda path: path.stem)
-def test_files_of_services_are_confirmed(path: Path) -> None:
+def test_files_of_services_are_confirmed(path) -> None:
     fields = certificate(path)
     assert fields["about"] == {"seen by": []}
     assert outcome(fields) is Outcome.CONFIRMED
@@ -97,13 +96,13 @@ end
 
 
 @pytest.mark.parametrize("about", [{}, {"seen by": "bob"}, {"seen by": [1]}, {"users": []}])
-def test_what_it_is_about_is_read_strictly(about: Any) -> None:
+def test_what_it_is_about_is_read_strictly(about) -> None:
     fields = replaced(certificate(USERS), ("about",), about)
     with pytest.raises(UserError, match="malformed"):
         outcome(fields)
 
 
-def test_at_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_at_the_command_line(tmp_path, capsys) -> None:
     out = str(tmp_path / "proof.json")
     budget = str(SERVICES / "budget.dpg")
     assert main(["prove", budget, "--proved", "--certificate", out]) == 0

@@ -50,7 +50,7 @@ def grown(rate: int | str) -> ExponentialPolynomial:
     ("eps^2/eps", ExponentialRatio(ExponentialPolynomial.monomial(1, 1))),
     ("(1/4)*2", ExponentialRatio.constant(Fraction(1, 2))),
 )
-def test_weights_are_functions_of_eps(weight: str, expected: ExponentialRatio) -> None:
+def test_weights_are_functions_of_eps(weight, expected) -> None:
     states = execute(program(f"out <- choose {{0 : {weight}, 1 : 1}}"), True, Limits())
     (choice,) = states.choices
     assert choice.law.weights[0] == expected
@@ -86,7 +86,7 @@ out <- x
 
 
 @pytest.mark.parametrize("merge", [True, False])
-def test_gamblers_ruin(merge: bool) -> None:
+def test_gamblers_ruin(merge) -> None:
     """From 2, up with probability 2/3, until 0 or 4: Feller, volume 1, section XIV.2, gives 4/5."""
     states = execute(program(RUIN), merge, Limits())
     (choice,) = states.choices
@@ -99,13 +99,13 @@ def test_gamblers_ruin(merge: bool) -> None:
     "while n >= 0 do n <- n + 1 end",
     "b <- 1\nwhile b = 1 do n <- n + 1\nb <- choose {1 : 1/2, 0 : 1/2} end",
 )
-def test_endless_counting_runs_into_a_limit(loop: str) -> None:
+def test_endless_counting_runs_into_a_limit(loop) -> None:
     with pytest.raises(LimitReached, match="loop limit"):
         execute(program(f"n <- 0\n{loop}\nout <- 0"), True, Limits(states=50))
 
 
 @pytest.mark.parametrize("merge", [True, False])
-def test_faults_in_conditions_of_loops_belong_to_their_part_of_the_path(merge: bool) -> None:
+def test_faults_in_conditions_of_loops_belong_to_their_part_of_the_path(merge) -> None:
     """`y` is unassigned; it is read where r > 0 only, and the loop is entered where r < 0 only."""
     body = """
     if q > 5 then y <- 1 end
@@ -185,7 +185,7 @@ SELECTING = {
 
 
 @pytest.mark.parametrize("name", SELECTING)
-def test_the_states_are_those_of_the_branches(name: str) -> None:
+def test_the_states_are_those_of_the_branches(name) -> None:
     example = selecting(SELECTING[name])
     at_once = execute(example, True, Limits())
     with branch_by_branch():
@@ -220,7 +220,7 @@ BETTER = {">": gt, ">=": ge, "<": lt, "<=": le}
 
 
 @pytest.mark.parametrize("name", TIES)
-def test_of_integers_every_point_has_the_state_that_the_branches_lead_to(name: str) -> None:
+def test_of_integers_every_point_has_the_state_that_the_branches_lead_to(name) -> None:
     text, relations = TIES[name]
     states = execute(selecting(HEAD.replace("Gauss", "DLap") + text), True, Limits())
     assert len(states.states) == 4
@@ -266,13 +266,13 @@ _PAIRS = st.lists(st.tuples(_POINTS, _POINTS).filter(lambda p: p[0] != p[1]), ma
 
 
 @given(_PAIRS)
-def test_shares_of_small_orders(pairs: list[tuple[int, int]]) -> None:
+def test_shares_of_small_orders(pairs) -> None:
     order = order_of(pairs)
     assert extension_share(order) == brute_force(order, 6)
 
 
 @given(_PAIRS)
-def test_order_is_the_transitive_closure(pairs: list[tuple[int, int]]) -> None:
+def test_order_is_the_transitive_closure(pairs) -> None:
     order = order_of(pairs)
     for large, mask in order.below.items():
         assert mask and not mask >> large & 1

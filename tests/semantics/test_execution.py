@@ -76,46 +76,38 @@ def check_partition(
 
 @pytest.mark.parametrize("merge", [False, True])
 @given(program=programs(), seed=st.integers(0, 2**32))
-def test_states_partition_and_agree_with_the_interpreter(
-    merge: bool, program: core.Program, seed: int
-) -> None:
+def test_states_partition_and_agree_with_the_interpreter(merge, program, seed) -> None:
     check_partition(program, merge, seed, 3, few_inputs=True)
 
 
 @given(program=programs(orders_only=True), seed=st.integers(0, 2**32))
-def test_merged_orders_partition_and_agree_with_the_interpreter(
-    program: core.Program, seed: int
-) -> None:
+def test_merged_orders_partition_and_agree_with_the_interpreter(program, seed) -> None:
     check_partition(program, True, seed, 6, few_inputs=True)
 
 
 @pytest.mark.parametrize("merge", [False, True])
 @examples(4)
 @given(program=programs(integers=True), seed=st.integers(0, 2**32))
-def test_states_of_integers_partition_ties_included(
-    merge: bool, program: core.Program, seed: int
-) -> None:
+def test_states_of_integers_partition_ties_included(merge, program, seed) -> None:
     check_partition(program, merge, seed, 6, few_inputs=True)
 
 
 @pytest.mark.parametrize("merge", [False, True])
 @examples(4)
 @given(program=programs(choices=True), seed=st.integers(0, 2**32))
-def test_states_with_choices_and_loops_have_the_right_probabilities(
-    merge: bool, program: core.Program, seed: int
-) -> None:
+def test_states_with_choices_and_loops_have_the_right_probabilities(merge, program, seed) -> None:
     check_partition(program, merge, seed, 2, few_inputs=True)
 
 
 @given(program=programs(choices=True), seed=st.integers(0, 2**32))
 def test_states_whose_choices_depend_on_the_input_have_the_right_probabilities(
-    program: core.Program, seed: int
+    program, seed
 ) -> None:
     check_partition(program, True, seed, 2, fewer=True, few_inputs=True)
 
 
 @given(programs(choices=True), st.randoms(use_true_random=False))
-def test_parts_multiply(whole: core.Program, random_: random.Random) -> None:
+def test_parts_multiply(whole, random_) -> None:
     """For fixed samples and inputs, choices are the only randomness left."""
     check_product(whole, random_)
 
@@ -152,7 +144,7 @@ def joined(
     ("0, 2", "z <- DLap(q/2, 1/eps)\nif z > 0 then out <- 1 else out <- 0 end"),
     ("0, 1/2", "z <- DLap(0, 1/eps)\nif z <= q then out <- 1 else out <- 0 end"),
 )
-def test_inputs_that_are_no_integers_are_told_apart(domain: str, body: str) -> None:
+def test_inputs_that_are_no_integers_are_told_apart(domain, body) -> None:
     text = f"input q in {{{domain}}}\noutput out in {{0, 1}}\nadjacent all\n{body}\n"
     check_partition(elaborate(parse(text), {}, "program"), True, 1, 20)
 
@@ -193,7 +185,7 @@ TOTAL = " + ".join(f"q[{i}]" for i in range(1, 14))
     # At no input, but for every cell alone.
     "a > q[1] + q[1] and a < q[1] + q[2] - 1 and q[1] >= q[2]",
 )
-def test_faults_that_rows_or_linear_guards_exclude(never: str, merge: bool) -> None:
+def test_faults_that_rows_or_linear_guards_exclude(never, merge) -> None:
     inner = "out <- z"
     for test in reversed(never.split(" and ")):
         inner = f"if {test} then {inner} end"
@@ -201,7 +193,7 @@ def test_faults_that_rows_or_linear_guards_exclude(never: str, merge: bool) -> N
     assert len(execute(program(body + inner), merge, Limits()).outputs) == 1
 
 
-def test_lost_states_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lost_states_are_noticed(monkeypatch) -> None:
     def lossy(
         run: Execution, state: State, condition: core.Condition, refused: list[Refused]
     ) -> Split:
@@ -217,9 +209,7 @@ def test_lost_states_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("merge", [False, True])
 @given(program=programs(), seed=st.integers(0, 2**32))
-def test_faults_in_unreachable_parts_of_conditions_change_nothing(
-    merge: bool, program: core.Program, seed: int
-) -> None:
+def test_faults_in_unreachable_parts_of_conditions_change_nothing(merge, program, seed) -> None:
     body = tuple(_with_unreachable_reads(program.body))
     check_partition(replace(program, body=body), merge, seed, 2)
 
@@ -244,9 +234,7 @@ def _with_unreachable_reads(block: core.Block) -> Iterator[core.Statement]:
 
 @pytest.mark.parametrize("merge", [False, True])
 @given(program=programs(faulty=True), seed=st.integers(0, 2**32))
-def test_programs_without_complaint_never_fail(
-    merge: bool, program: core.Program, seed: int
-) -> None:
+def test_programs_without_complaint_never_fail(merge, program, seed) -> None:
     try:
         check_partition(program, merge, seed, 1)
     except SourceError:
@@ -257,7 +245,7 @@ def test_programs_without_complaint_never_fail(
 
 
 @given(program=programs(faulty=True), seed=st.integers(0, 2**32))
-def test_failing_runs_are_always_predicted(program: core.Program, seed: int) -> None:
+def test_failing_runs_are_always_predicted(program, seed) -> None:
     generator = Random(seed)
     failed = True
     with suppress(Unassigned):
@@ -278,9 +266,7 @@ def test_failing_runs_are_always_predicted(program: core.Program, seed: int) -> 
     ("LapMinus", "r <= 1", True),
     ("Lap", "r >= q[1]", False),
 )
-def test_paths_outside_the_support_of_one_sided_noise_are_never_taken(
-    family: str, test: str, silent: bool
-) -> None:
+def test_paths_outside_the_support_of_one_sided_noise_are_never_taken(family, test, silent) -> None:
     """The output is assigned in one branch only."""
     example = program(f"r <- {family}(q[1], 1/eps)\nif {test} then out <- 0 end")
     if silent:

@@ -86,7 +86,7 @@ SHARED = "x <- {law}(t, 2 / eps)"
 
 
 @cases("law, threshold", ("Gauss", "1"), ("Gauss", "x"), ("Lap", "x"), ("DLap", "1"), ("DLap", "x"))
-def test_counts(law: str, threshold: str) -> None:
+def test_counts(law, threshold) -> None:
     turn = COUNT.format(law=law, threshold=threshold)
     states = check(program(turn, 3, SHARED.format(law=law)))
     assert len(states.states) == 4
@@ -108,7 +108,7 @@ OTHERS = {
 
 
 @pytest.mark.parametrize("name", OTHERS)
-def test_what_else_depends_on_comparisons(name: str) -> None:
+def test_what_else_depends_on_comparisons(name) -> None:
     example = program(OTHERS[name], 3, "x <- Lap(t, 2 / eps)\ny <- x", "if y >= 3 then c <- 0 end")
     fewer, all_paths = counted(example), execute(example, True, Limits())
     agree(distributions(fewer), distributions(all_paths))
@@ -134,7 +134,7 @@ TURNS = st.lists(
 
 @given(TURNS, st.sampled_from(["", "if x >= 1 then c <- 0 end"]))
 @examples(4)
-def test_random_turns(turn: list[str], after: str) -> None:
+def test_random_turns(turn, after) -> None:
     start = "x <- Lap(0, 2 / eps)\ny <- Gauss(t, 1)\nr <- x\ns <- y"
     example = program("\n".join(turn), 2, start, after, most=60)
     fewer, all_paths = counted(example), execute(example, True, Limits())
@@ -254,7 +254,7 @@ def _chances(states: FinalStates, inputs: list[core.Input]) -> list[dict[int, Fr
 
 
 @given(program=_programs(), seed=st.integers(0, 2**32))
-def test_programs_have_the_probabilities_of_their_runs(program: core.Program, seed: int) -> None:
+def test_programs_have_the_probabilities_of_their_runs(program, seed) -> None:
     generator = random.Random(seed)
     inputs = _inputs(program)
     asked = None
@@ -317,7 +317,7 @@ def _counted(step: str, size: int) -> core.Program:
 
 
 @pytest.mark.parametrize("step", _COUNTED.values(), ids=_COUNTED)
-def test_counted_responses_have_a_state_for_every_count(step: str) -> None:
+def test_counted_responses_have_a_state_for_every_count(step) -> None:
     size = 6
     program = _counted(step, size)
     states = execute(program, True, Limits(states=6 * size), compared=True)

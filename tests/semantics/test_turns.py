@@ -189,7 +189,7 @@ def read(text: str, **parameters: int) -> core.Program:
 
 @pytest.mark.parametrize("merge", part([True, False], 2))
 @pytest.mark.parametrize("text", LOOPS.values(), ids=LOOPS)
-def test_repeated_turns_are_executed_ones(text: str, merge: bool) -> None:
+def test_repeated_turns_are_executed_ones(text, merge) -> None:
     check(read(HEAD + text, N=5 if merge else 4), merge)
 
 
@@ -198,7 +198,7 @@ def test_repeated_turns_are_executed_ones(text: str, merge: bool) -> None:
     part([*sorted(PROGRAMS.glob("svt_*.dpg")), PROGRAMS / "k_min_max_gauss.dpg"], 3),
     ids=lambda path: path.stem,
 )
-def test_shipped_programs(path: Path) -> None:
+def test_shipped_programs(path) -> None:
     check(load(path, {"N": Fraction(5 if path.stem.startswith("k") else 8)}), True)
 
 
@@ -222,7 +222,7 @@ KNOWN = "if q[1] = 0 then exit end\nif q[2] = 0 then exit end\n"
 
 
 @given(turns(), st.sampled_from(["", "out[4] <- 2\n", KNOWN]), st.booleans())
-def test_random_turns(turn: str, before: str, ends: bool) -> None:
+def test_random_turns(turn, before, ends) -> None:
     start = "x <- Gauss(0, 1)\ny <- Gauss(t, 1)\nr <- x\ns <- y\n" + ("last <- 1\n" if ends else "")
     program = read(f"{HEAD}{CLEARED}{before}{start}for i in 1..N do\n{turn}\nend", N=6)
     try:
@@ -244,11 +244,11 @@ def unrolled(text: str) -> core.Program:
 
 
 @pytest.mark.parametrize("text", LOOPS.values(), ids=LOOPS)
-def test_what_is_written_out_is_what_every_turn_elaborates_into(text: str) -> None:
+def test_what_is_written_out_is_what_every_turn_elaborates_into(text) -> None:
     assert plain(read(HEAD + text)) == unrolled(HEAD + text)
 
 
 @pytest.mark.parametrize("range", ["0..N", "1..N + 1"])
-def test_what_is_wrong_in_one_turn_is_reported(range: str) -> None:
+def test_what_is_wrong_in_one_turn_is_reported(range) -> None:
     with pytest.raises(SourceError, match="of 'q' is out of range"):
         read(f"{HEAD}x <- Lap(0, 1)\nfor i in {range} do if q[i] = 1 then x <- 2 end end")

@@ -22,7 +22,7 @@ from tests.services.strategies import counting_services
 
 
 @given(counting_services())
-def test_differences_of_counters_bound_what_values_show(text: str) -> None:
+def test_differences_of_counters_bound_what_values_show(text) -> None:
     service = service_of(text)
     try:
         by_values = prove_service.loss_by_values(AskedService(service, Limits()))
@@ -82,9 +82,7 @@ end
     ("left <- left - 1; n[cur] <- 0", Answer.DP, Fraction(2)),
     ("skip", Answer.NOT_DP, None),
 )
-def test_counters_that_change_on_the_way_round_get_values(
-    end: str, answer: Answer, upper: Fraction | None
-) -> None:
+def test_counters_that_change_on_the_way_round_get_values(end, answer, upper) -> None:
     """What is left of a budget decides where a repetition ends, and is followed by value."""
     proof = proof_of(LARGE.replace("END", end))
     assert proof.answer is answer
@@ -114,7 +112,7 @@ end
 
 
 @pytest.mark.parametrize(("change", "upper"), [("insert", 9), ("replace", 0)])
-def test_data_of_any_value_has_one_in_a_course(change: str, upper: int) -> None:
+def test_data_of_any_value_has_one_in_a_course(change, upper) -> None:
     """Nothing is lost before the counter is full, which takes data whose value nothing uses."""
     service = service_of(FULL.replace("SIZE", "40").replace("CHANGE", change))
     loss = prove_service.find_loss(AskedService(service, Limits()))

@@ -74,9 +74,7 @@ def gains(system: System, runs: Runs, left: int, differ: bool) -> Iterator[Gain 
 @pytest.mark.parametrize("at", [(None,), (Fraction(1, 5), Fraction(2))])
 @examples(3)
 @given(services(), st.data())
-def test_no_three_calls_lose_more(
-    at: tuple[Fraction | None, ...], text: str, data: st.DataObject
-) -> None:
+def test_no_three_calls_lose_more(at, text, data) -> None:
     """For every ε, and at one of those of the table."""
     asked = AskedService(service_of(text), Limits(), data.draw(st.sampled_from(at)))
     loss = find_loss(asked)
@@ -97,9 +95,7 @@ def test_no_three_calls_lose_more(
 @given(
     services(), st.lists(st.sampled_from(["data 0", "data 1", "ask", "ask"]), max_size=3), st.data()
 )
-def test_decide_confirms_the_budget_on_unrolled_calls(
-    text: str, calls: list[str], data: st.DataObject
-) -> None:
+def test_decide_confirms_the_budget_on_unrolled_calls(text, calls, data) -> None:
     service = service_of(text)
     loss = find_loss(AskedService(service, Limits()))
     if loss.upper is None:
@@ -222,7 +218,7 @@ def test_powers_are_exact() -> None:
 
 
 @pytest.mark.parametrize("sign", [1, -1])
-def test_the_signs_of_denominators_do_not_matter(sign: int) -> None:
+def test_the_signs_of_denominators_do_not_matter(sign) -> None:
     """(1 + e^ε) / 2 over 1: less than e^ε, and that is the least such power."""
     below = (E - ONE).scaled(sign)
     p = ratio(((ONE + E) * HALF * (E - ONE)).scaled(sign), below)

@@ -80,7 +80,7 @@ def paper_family(
 
 
 @pytest.mark.parametrize(("t", "v", "loose"), [(1, 1, 2), (1, 2, 2), (2, 1, 12)])
-def test_the_families_of_the_paper(t: int, v: int, loose: int) -> None:
+def test_the_families_of_the_paper(t, v, loose) -> None:
     service = service_of(SLOTS, {"t": t, "v": v})
     system = System(AskedService(service, Limits()))
     states = list(system.reachable())
@@ -117,7 +117,7 @@ def passes(system: System, t: int, key: tuple[State, Value], family: Budgets) ->
     return covered and check.run() is None
 
 
-def test_a_file_of_families(tmp_path: Path) -> None:
+def test_a_file_of_families(tmp_path) -> None:
     service = HEAD + DATA + ONCE
     (tmp_path / "s.dpg").write_text(service)
     bits = (0, 1)
@@ -144,7 +144,7 @@ def test_a_file_of_families(tmp_path: Path) -> None:
     assert "the covering pair is missing" in run(*words)[1]
 
 
-def test_pairs_with_budgets_of_their_own(tmp_path: Path) -> None:
+def test_pairs_with_budgets_of_their_own(tmp_path) -> None:
     """What is left of the questions is what a pair may lose."""
     text = (
         "state n in 0..1 <- 0\nstate left in 0..2 <- 2\noutput reply in {0, 1, stop}\n"
@@ -207,7 +207,7 @@ def with_clamp() -> str:
     return SERVICE.replace("SAMPLE", "reply <- clamp(DLap(n, 1 / eps), 0, 2*m)")
 
 
-def test_the_command_shows_that_one_implements_the_other(tmp_path: Path) -> None:
+def test_the_command_shows_that_one_implements_the_other(tmp_path) -> None:
     (tmp_path / "sampler.dpg").write_text(with_sampler())
     (tmp_path / "ideal.dpg").write_text(with_clamp())
     files = [str(tmp_path / f"{name}.dpg") for name in ("sampler", "ideal")]

@@ -39,9 +39,7 @@ from tests.services.strategies import services
     (2, 2, "sum", 4),
     (3, 1, "sum, count", 6),
 )
-def test_the_table_of_the_specification(
-    t: int, v: int, queries: str, least: int, kind: str
-) -> None:
+def test_the_table_of_the_specification(t, v, queries, least, kind) -> None:
     proof = proof_of(slots(kind, queries), t=t, v=v)
     assert proof.is_exact
     assert proof.upper == least
@@ -49,7 +47,7 @@ def test_the_table_of_the_specification(
 
 
 @pytest.mark.parametrize(("t", "v", "least"), [(1, 1, 2), (2, 1, None), (2, 2, None)])
-def test_a_shared_pool(t: int, v: int, least: int | None) -> None:
+def test_a_shared_pool(t, v, least) -> None:
     for kind in ("int", "-v..v"):
         proof = proof_of(slots(kind, "sum", pool=True), t=t, v=v)
         assert proof.upper == least
@@ -135,7 +133,7 @@ def test_gaussian_noise_has_no_budget_and_says_what_to_ask() -> None:
         ("if n = 1 then reply <- clamp(DLap(0, 1/eps), 0, 1)\n"
          "else reply <- clamp(DLap(0, 1/eps), 1, 1) end", Answer.NOT_DP),
 )  # fmt: skip
-def test_noise_of_different_kinds(answer: str, verdict: Answer) -> None:
+def test_noise_of_different_kinds(answer, verdict) -> None:
     noise = "reply <- clamp(DLap(n, 1 / eps), 0, 1)"
     assert proof_of((HEAD + DATA + ONCE).replace(noise, answer)).answer is verdict
 
@@ -173,7 +171,7 @@ def test_fixed_odds_of_storing_leave_no_budget() -> None:
 
 
 @given(services())
-def test_decide_confirms_that_there_is_no_budget(text: str) -> None:
+def test_decide_confirms_that_there_is_no_budget(text) -> None:
     """What leaves no budget, unrolled, breaks a large one for some eps."""
     service = service_of(text)
     loss = find_loss(AskedService(service, Limits()))
@@ -215,7 +213,7 @@ BODIES = (
 
 
 @pytest.mark.parametrize("body", BODIES)
-def test_who_does_not_see_a_reply_learns_nothing_from_it(body: str) -> None:
+def test_who_does_not_see_a_reply_learns_nothing_from_it(body) -> None:
     text = UNSEEN.format(body=body)
     service = elaborate_service(parse_program(text, DPG, "hidden"), {}, "hidden")
     proof = dipapprox.prove(service, examiner="bob")

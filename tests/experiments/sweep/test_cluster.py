@@ -43,7 +43,7 @@ def dask(*words: str) -> Iterator[subprocess.Popen[bytes]]:
         process.wait()
 
 
-def test_a_lost_worker_loses_no_case(tmp_path: Path) -> None:
+def test_a_lost_worker_loses_no_case(tmp_path) -> None:
     (tmp_path / "svt.dpg").write_text(PROGRAM)
     (tmp_path / "grid.toml").write_text(SPEC)
     here, there = tmp_path / "here.jsonl", tmp_path / "there.jsonl"
@@ -74,9 +74,7 @@ def test_a_lost_worker_loses_no_case(tmp_path: Path) -> None:
     assert lines(there) == lines(here)
 
 
-def test_a_worker_gives_back_what_it_has_not_begun_after_a_moment(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_worker_gives_back_what_it_has_not_begun_after_a_moment(tmp_path, monkeypatch) -> None:
     (tmp_path / "svt.dpg").write_text(PROGRAM)
     (tmp_path / "grid.toml").write_text(SPEC)
     bundle = list(itertools.islice(cases_of(read_spec(tmp_path / "grid.toml")), 5))
@@ -91,7 +89,7 @@ def test_a_worker_gives_back_what_it_has_not_begun_after_a_moment(
     assert first.result == whole[0].result
 
 
-def test_no_cluster_is_a_clear_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_cluster_is_a_clear_error(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr("dipapprox.experiments.sweep.pool._TO_CONNECT", "1s")
     with pytest.raises(UserError, match="there is no Dask scheduler"):
         next(iter(run_on_cluster(iter(()), "tcp://127.0.0.1:9")))

@@ -162,7 +162,7 @@ s._GROWTH = 10**6"""
 
 
 @needs_proc
-def test_no_case_pays_for_the_memory_of_those_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_case_pays_for_the_memory_of_those_before_it(monkeypatch) -> None:
     impatient(monkeypatch, _GREEDY)
     with serving() as server:
         large = answer(server, QUICK)
@@ -175,9 +175,7 @@ def test_no_case_pays_for_the_memory_of_those_before_it(monkeypatch: pytest.Monk
 
 @needs_proc
 @cases("settings, children", ("s._MOST_CASES = 2", [1, 0, 1, 0]), ("s._GROWTH = -1", [0, 0]))
-def test_children_that_served_much_or_grew_are_replaced(
-    monkeypatch: pytest.MonkeyPatch, settings: str, children: list[int]
-) -> None:
+def test_children_that_served_much_or_grew_are_replaced(monkeypatch, settings, children) -> None:
     impatient(monkeypatch, settings)
     with serving() as server:
         for count in children:
@@ -186,7 +184,7 @@ def test_children_that_served_much_or_grew_are_replaced(
 
 
 @needs_proc
-def test_a_child_that_does_not_look_at_its_clock_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_child_that_does_not_look_at_its_clock_is_killed(monkeypatch) -> None:
     impatient(monkeypatch, "s._GRACE = 0.1")
     with serving() as server:
         server.requests.send((0, replace(LONG, limits=CaseLimits(Fraction(1, 2), 1000))))
@@ -214,7 +212,7 @@ def test_a_pool_whose_server_is_killed_gives_every_answer_once() -> None:
     assert all(outcome.result is not None for _, outcome in found)
 
 
-def test_servers_that_die_at_once_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_servers_that_die_at_once_are_given_up(monkeypatch) -> None:
     monkeypatch.setattr(pool, "_FORK_SERVER", (sys.executable, "-c", "raise SystemExit(1)"))
     with contextlib.closing(Pool(2)) as running, pytest.raises(WorkerLost, match="died twice"):
         list(running.run(iter([QUICK])))

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
@@ -124,9 +124,7 @@ def undisturbed(finished: Path) -> list[str]:
     return found
 
 
-def test_killed_sweeps_go_on_where_they_were(
-    spec: Path, tmp_path: Path, undisturbed: Sequence[str]
-) -> None:
+def test_killed_sweeps_go_on_where_they_were(spec, tmp_path, undisturbed) -> None:
     out = tmp_path / "out.jsonl"
     process = start(spec, out, "--jobs", "2")
     while process.poll() is None and len(lines_of(out)) <= 2:
@@ -141,7 +139,7 @@ def test_killed_sweeps_go_on_where_they_were(
     assert lines(out) == undisturbed
 
 
-def test_a_full_disk_loses_nothing(spec: Path, tmp_path: Path, undisturbed: Sequence[str]) -> None:
+def test_a_full_disk_loses_nothing(spec, tmp_path, undisturbed) -> None:
     out = tmp_path / "out.jsonl"
     # A limit on the size of files fails as a full disk does: in the middle of a line.
     words = [sys.executable, "-m", "dipapprox", "sweep", str(spec), "--out", str(out)]
@@ -160,7 +158,7 @@ def test_a_full_disk_loses_nothing(spec: Path, tmp_path: Path, undisturbed: Sequ
     assert out.read_text().endswith("\n") and set(kept) <= set(undisturbed)
 
 
-def test_one_process_at_a_time(spec: Path, tmp_path: Path) -> None:
+def test_one_process_at_a_time(spec, tmp_path) -> None:
     out = tmp_path / "out.jsonl"
     (tmp_path / "long.dpg").write_text(text_of("m_range_gauss"))
     spec.write_text(
@@ -179,9 +177,7 @@ def test_one_process_at_a_time(spec: Path, tmp_path: Path) -> None:
     assert "the same command goes on from there" in err
 
 
-def test_changes_are_noticed(
-    spec: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_changes_are_noticed(spec, tmp_path, capsys) -> None:
     words = ("sweep", str(spec), "--out", str(tmp_path / "out.jsonl"))
     spec.write_text(
         '[[grid]]\ntask = "verify"\nprograms = ["svt.dpg"]\neps = 1\ndelta = [0, 0.1]\n'
@@ -194,7 +190,7 @@ def test_changes_are_noticed(
     assert "the spec or a program has changed" in capsys.readouterr().err
 
 
-def test_limits_and_errors_are_outcomes(spec: Path, tmp_path: Path) -> None:
+def test_limits_and_errors_are_outcomes(spec, tmp_path) -> None:
     (tmp_path / "wide.dpg").write_text(
         "param N = 11\ninput q in {0, 1}\noutput out in 0..99\nadjacent all\n"
         "out <- 0\nc <- Gauss(0, 1 / eps)\nfor i in 1..N do\n    r <- Gauss(q, 1 / eps)\n"
@@ -216,7 +212,7 @@ def test_limits_and_errors_are_outcomes(spec: Path, tmp_path: Path) -> None:
     assert "2 now, " in text
 
 
-def test_memory_is_limited_in_the_child(tmp_path: Path) -> None:
+def test_memory_is_limited_in_the_child(tmp_path) -> None:
     (tmp_path / "svt.dpg").write_text(PROGRAM)
     (tmp_path / "grid.toml").write_text(
         '[limits]\nmemory = 1\n[[grid]]\ntask = "verify"\nprograms = "svt.dpg"\n'
@@ -229,7 +225,7 @@ def test_memory_is_limited_in_the_child(tmp_path: Path) -> None:
     assert "memory limit: 1 MiB" in reason
 
 
-def test_summaries_and_pictures(finished: Path, tmp_path: Path) -> None:
+def test_summaries_and_pictures(finished, tmp_path) -> None:
     pictures = tmp_path / "pictures"
     status, shown = run("sweep", "--summary", str(finished), "--plot", str(pictures))
     assert status == 0
@@ -260,7 +256,7 @@ def test_devices_are_no_results_files() -> None:
 
 
 def test_a_case_counts_after_its_line_is_synced_and_many_are_synced_at_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path, monkeypatch
 ) -> None:
     path = tmp_path / "out.jsonl"
     with Ledger(path, "digest", 5) as ledger:
@@ -279,7 +275,7 @@ def test_a_case_counts_after_its_line_is_synced_and_many_are_synced_at_once(
         assert ledger.finished == {"a", "b", "c"}
 
 
-def test_of_the_lines_that_a_full_disk_cuts_the_whole_ones_are_kept(tmp_path: Path) -> None:
+def test_of_the_lines_that_a_full_disk_cuts_the_whole_ones_are_kept(tmp_path) -> None:
     path = tmp_path / "out.jsonl"
     with Ledger(path, "digest", 5) as ledger:
         room = path.stat().st_size + 2 * len('{"case": "a"}\n') + 3
@@ -296,7 +292,7 @@ def test_of_the_lines_that_a_full_disk_cuts_the_whole_ones_are_kept(tmp_path: Pa
         assert ledger.finished == {"a", "b"}
 
 
-def test_no_process_is_started_for_no_case(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_process_is_started_for_no_case(monkeypatch) -> None:
     def no_process(*_: object, **__: object) -> None:
         raise AssertionError("a process for no case")
 
@@ -328,7 +324,7 @@ def read(tmp_path: Path) -> Read:
     return from_text
 
 
-def test_patterns_name_programs(read: Read, tmp_path: Path) -> None:
+def test_patterns_name_programs(read, tmp_path) -> None:
     (tmp_path / "more").mkdir()
     (tmp_path / "more" / "q.dpg").write_text(ONE_CELL)
     spec = read(GRID.replace('"p.dpg"', '"**/*.dpg"'))
@@ -340,9 +336,7 @@ def test_patterns_name_programs(read: Read, tmp_path: Path) -> None:
     st.fractions(Fraction(1, 20), 2, max_denominator=20),
     st.integers(1, 30),
 )
-def test_ranges_are_exact_and_include_both_ends(
-    first: Fraction, step: Fraction, count: int
-) -> None:
+def test_ranges_are_exact_and_include_both_ends(first, step, count) -> None:
     last = first + step * (count - 1)
     table = {"from": str(first), "to": str(last), "step": str(step)}
     values = [Fraction(v) for v in read_axis("x", table, "x").values]

@@ -76,7 +76,7 @@ def made(
 
 
 @pytest.mark.parametrize("name", ["svt", "count_above", "above", "sign"])
-def test_the_text_says_what_was_executed(name: str) -> None:
+def test_the_text_says_what_was_executed(name) -> None:
     mechanism = example(name)
     executed = mechanism.execute({})
     assert parse(executed.text) == executed.program
@@ -142,7 +142,7 @@ def told(q: Annotated[Quantity, "in {{0, 1}}"], eps: Weight) -> Annotated[int, "
     *("counted()", "[each.told for each in kept][0]", "failed.args[0].pop()"),
     *("len([*pairs])", "sum(1 for _ in pairs)", "box[1].told", "(box := [1])[0]"),
 )
-def test_what_lasts_is_seen_wherever_it_is(state: str, tmp_path: Path) -> None:
+def test_what_lasts_is_seen_wherever_it_is(state, tmp_path) -> None:
     (tmp_path / "told.py").write_text(STATE.format(state=state), encoding="utf-8")
     if ":=" in state:  # a name of the function's own
         load(tmp_path / "told.py:told", {})
@@ -151,7 +151,7 @@ def test_what_lasts_is_seen_wherever_it_is(state: str, tmp_path: Path) -> None:
         load(tmp_path / "told.py:told", {})
 
 
-def test_a_module_that_changes_is_read_again(tmp_path: Path) -> None:
+def test_a_module_that_changes_is_read_again(tmp_path) -> None:
     (tmp_path / "m.py").write_text(
         "from typing import Annotated\n"
         "from dipapprox import Quantity, Weight, mechanism\n"
@@ -302,9 +302,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("body", WRONG)
-def test_what_is_no_mechanism_is_refused_where_it_is_written(
-    body: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_no_mechanism_is_refused_where_it_is_written(body, monkeypatch) -> None:
     monkeypatch.setattr("dipapprox.language.functions.run.MOST_TURNS", 10)
     monkeypatch.setattr("dipapprox.language.functions.machine.MOST_STEPS", 20_000)
     if "4096" in WRONG[body]:
@@ -320,7 +318,7 @@ def test_what_is_no_mechanism_is_refused_where_it_is_written(
     )
 
 
-def test_a_run_that_asks_nothing_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_that_asks_nothing_ends(monkeypatch) -> None:
     monkeypatch.setattr("dipapprox.language.functions.machine.MOST_STEPS", 1000)
     with pytest.raises(SourceError, match="more than 1000 steps"):
         made("while True: eps").program()
@@ -352,7 +350,7 @@ def test_signatures_that_say_too_little() -> None:
     ("linf 1 where q = x", "unknown name 'x'"),
     ("linf 1; input z in {0, 1}", "declares more than one thing"),
 )
-def test_adjacency_is_what_programs_have(adjacent: str, message: str) -> None:
+def test_adjacency_is_what_programs_have(adjacent, message) -> None:
     with pytest.raises(SourceError) as error:
         made("return q", adjacent=adjacent).program()
     assert message in error.value.render()
@@ -376,7 +374,7 @@ def test_domains_are_what_programs_have() -> None:
         made("return laplace(q, 1)", result='Annotated[Quantity, "in real 0..1"]').program()
 
 
-def test_a_file_is_never_run(tmp_path: Path) -> None:
+def test_a_file_is_never_run(tmp_path) -> None:
     (tmp_path / "f.py").write_text(
         "from typing import Annotated\n"
         "from dipapprox import *\n"
@@ -446,7 +444,7 @@ def f(q: Annotated[Quantity, "in {{0, 1}}"], eps: Weight) -> bool:
     ("def change(): print(vars())\nprint(1)", "limit", True),
 )
 def test_what_a_file_does_that_is_not_followed_leaves_names_unread(
-    statement: str, used: str, is_read: bool
+    statement, used, is_read
 ) -> None:
     text = UNREAD.format(statement=statement, used=used)
     if is_read:
@@ -463,9 +461,7 @@ def test_what_a_file_does_that_is_not_followed_leaves_names_unread(
     ("import beside\nbeside.change()", "beside.limit"),
     ("import beside", "(3 if beside.unknown is None else 2)"),
 )
-def test_what_another_file_does_leaves_its_names_unread(
-    statement: str, used: str, tmp_path: Path
-) -> None:
+def test_what_another_file_does_leaves_its_names_unread(statement, used, tmp_path) -> None:
     (tmp_path / "beside.py").write_text(
         "import elsewhere\ntable, limit, unknown = [1], 2, elsewhere.f()\n"
         "def first(): return table[0]\n"
@@ -500,7 +496,7 @@ PACKAGE = {
     ("import statistics", ""),
     ("from math import *", "pow(limit, 1)"),
 )
-def test_names_are_those_that_python_imports(statement: str, used: str, tmp_path: Path) -> None:
+def test_names_are_those_that_python_imports(statement, used, tmp_path) -> None:
     for name, held in PACKAGE.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(held)
@@ -577,7 +573,7 @@ def test_the_decorator_is_called() -> None:
     ("1, True", "a truth value alone"),
     ("True", "a truth value alone"),
 )
-def test_texts_that_mean_something_else_are_no_domains(texts: str, why: str) -> None:
+def test_texts_that_mean_something_else_are_no_domains(texts, why) -> None:
     with pytest.raises(SourceError, match=f"the values of 'q' are no domain: {re.escape(why)}"):
         made("return 0", f"q: Literal[{texts}], eps: Weight, k: int = 2").program()
     with pytest.raises(SourceError, match="the values of the result are no domain"):
@@ -641,7 +637,7 @@ def test_files_that_fail_say_where() -> None:
     ("return max([])", "return max([])", "ValueError: max()"),
     ("return [1].index(q, 0, 1, 2)", "[1].index(q, 0, 1, 2)", "too many positional arguments"),
 )
-def test_what_the_prelude_refuses_stands_at_the_users_call(body: str, line: str, said: str) -> None:
+def test_what_the_prelude_refuses_stands_at_the_users_call(body, line, said) -> None:
     with pytest.raises(SourceError) as error:
         made(body).text()
     shown = error.value.render()

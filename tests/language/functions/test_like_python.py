@@ -238,7 +238,7 @@ def few_paths() -> Iterator[None]:
 
 @settings(suppress_health_check=list(HealthCheck))
 @given(blocks(STATEMENTS))
-def test_a_function_does_what_python_does(body: list[str]) -> None:
+def test_a_function_does_what_python_does(body) -> None:
     text = HEAD + "\n".join(indented([*body, "return n"])) + "\n"
     try:
         compile(text, "f.py", "exec")

@@ -360,17 +360,17 @@ def file_with(body: str) -> str:
 
 
 @pytest.mark.parametrize("body", NATURAL)
-def test_what_people_write_does_what_python_does(body: str) -> None:
+def test_what_people_write_does_what_python_does(body) -> None:
     assert not list(differences(file_with(body)))
 
 
 @pytest.mark.parametrize("body", RETURNING)
-def test_a_branch_that_returns_changes_nothing_for_the_other(body: str) -> None:
+def test_a_branch_that_returns_changes_nothing_for_the_other(body) -> None:
     assert not list(differences(file_with(body)))
 
 
 @pytest.mark.parametrize("body", OUTSIDE)
-def test_what_is_not_followed_is_refused_at_its_line(body: str) -> None:
+def test_what_is_not_followed_is_refused_at_its_line(body) -> None:
     with pytest.raises(SourceError) as error:
         read_mechanism(Path("f.py"), file_with(body), "f").text()
     assert error.value.render().startswith("f.py:")

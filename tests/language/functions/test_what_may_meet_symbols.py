@@ -246,17 +246,17 @@ FOLLOWED_TEXTS = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_cannot_be_followed_is_refused(case: str) -> None:
+def test_what_cannot_be_followed_is_refused(case) -> None:
     refused(REFUSED[case], NUMBERS)
 
 
 @pytest.mark.parametrize("case", DEPTHS)
-def test_the_depth_of_the_stack_is_not_told(case: str) -> None:
+def test_the_depth_of_the_stack_is_not_told(case) -> None:
     refused(DEPTHS[case], NUMBERS)
 
 
 @pytest.mark.parametrize("case", OF_TEXTS)
-def test_texts_have_no_operators(case: str) -> None:
+def test_texts_have_no_operators(case) -> None:
     refused(OF_TEXTS[case], TEXTS)
 
 
@@ -268,20 +268,18 @@ def refused(body: str, signature: str) -> None:
 
 
 @pytest.mark.parametrize("case", FOLLOWED)
-def test_what_can_be_followed_is(case: str) -> None:
+def test_what_can_be_followed_is(case) -> None:
     body, expected = FOLLOWED[case]
     assert expected in made(body, NUMBERS, "Out")
 
 
 @pytest.mark.parametrize("case", FOLLOWED_TEXTS)
-def test_texts_are_compared(case: str) -> None:
+def test_texts_are_compared(case) -> None:
     body, expected = FOLLOWED_TEXTS[case]
     assert expected in made(body, TEXTS, "Out")
 
 
-def test_lists_count_and_only_iterators_of_itertools_go_on_for_ever(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_lists_count_and_only_iterators_of_itertools_go_on_for_ever(monkeypatch) -> None:
     monkeypatch.setattr(operators, "MOST_CELLS", 1000)
     signature = 'q: Annotated[list[int], "[2] in {0, 1}"], eps: Weight'
     assert "out" in made("return max(q.count(0), q.count(1))", signature, "Out")

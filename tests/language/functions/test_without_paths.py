@@ -75,7 +75,7 @@ def distributions(values: list[str]) -> list[dict[Any, Any]]:
 
 @examples(6)
 @given(VALUES, VALUES)
-def test_both_ways_give_the_same_distribution(first: Pair, second: Pair) -> None:
+def test_both_ways_give_the_same_distribution(first, second) -> None:
     without, with_paths = (distributions([first[way], second[way]]) for way in (0, 1))
     for one, other in zip(without, with_paths, strict=True):
         for output in {*one, *other}:

@@ -35,13 +35,13 @@ def _fitted(half: Fraction) -> Polynomial:
 
 
 @pytest.mark.parametrize("half", [Fraction(1, 2), Fraction(3)])
-def test_polynomials_are_near_closed_forms(half: Fraction) -> None:
+def test_polynomials_are_near_closed_forms(half) -> None:
     found = _fitted(half)
     assert found.error < 1e-10
 
 
 @given(st.data())
-def test_models_hold_everywhere_in_their_boxes(data: st.DataObject) -> None:
+def test_models_hold_everywhere_in_their_boxes(data) -> None:
     whole = _fitted(Fraction(2))
     share = st.fractions(0, 1, max_denominator=64)
     box, points = [], []
@@ -101,9 +101,7 @@ def _below(family: Family, x: float) -> float:
     st.lists(st.fractions(-3, 3, max_denominator=8), min_size=2, max_size=2),
     st.lists(st.fractions(0, 1, max_denominator=8), min_size=2, max_size=2),
 )
-def test_forms_are_near_everywhere(
-    families: list[Family], matrix: list[Fraction], centre: list[Fraction], halves: list[Fraction]
-) -> None:
+def test_forms_are_near_everywhere(families, matrix, centre, halves) -> None:
     """Pr[Z_1 <= a·u, Z_2 <= b·u] on a box of two inputs."""
     rows = [matrix[:2], matrix[2:]]
 

@@ -100,7 +100,7 @@ def _point(data: st.DataObject, polygon: Polygon) -> tuple[Fraction, Fraction]:
 @pytest.mark.parametrize("text", part(_TEXTS, 2))
 @examples(4)
 @given(data=st.data())
-def test_bounds_hold_for_pairs(text: str, data: st.DataObject) -> None:
+def test_bounds_hold_for_pairs(text, data) -> None:
     models, source = _opened(text)
     program = dipapprox.parse(text)
     adjacency = data.draw(
@@ -199,7 +199,7 @@ def _polygons(draw: st.DrawFn) -> Polygon:
 
 
 @given(_polygons(), st.integers(-3, 3), st.integers(-3, 3))
-def test_maxima_of_linear_forms_lie_on_faces(polygon: Polygon, a: int, b: int) -> None:
+def test_maxima_of_linear_forms_lie_on_faces(polygon, a, b) -> None:
     directions: list[Direction] = []
     for slope, direction in ((a, (1, 0)), (b, (0, 1)), (a + b, (1, 1))):
         if slope:
@@ -237,9 +237,7 @@ def largest(weights: list[Fraction], widths: list[Fraction], radius: Fraction) -
 
 @given(st.lists(st.tuples(PARTS, PARTS), min_size=1, max_size=4), PARTS)
 @example([(Fraction(1), Fraction(1)), (Fraction(1), Fraction(2))], Fraction(3))
-def test_the_largest_change_is_among_vertices(
-    parts: list[tuple[Fraction, Fraction]], radius: Fraction
-) -> None:
+def test_the_largest_change_is_among_vertices(parts, radius) -> None:
     weights, widths = [list(each) for each in zip(*parts, strict=True)]
     states = execute(
         dipapprox.parse(program(weights, widths, radius)), True, Options().limits, real_outputs=True
@@ -301,7 +299,7 @@ def _found(text: str, eps_prv: Fraction, lemmas: frozenset[str]) -> tuple[BoxSea
         2,
     ),
 )
-def test_lemmas_are_shortcuts_only(text: str, eps_prv: Fraction, lemmas: set[str]) -> None:
+def test_lemmas_are_shortcuts_only(text, eps_prv, lemmas) -> None:
     plain, words = _found(text, eps_prv, frozenset())
     own, own_words = _found(text, eps_prv, frozenset(lemmas))
     every, _ = _found(text, eps_prv, LEMMAS)
@@ -314,7 +312,7 @@ def test_lemmas_are_shortcuts_only(text: str, eps_prv: Fraction, lemmas: set[str
 
 
 @given(st.lists(st.fractions(0, 3, max_denominator=5), min_size=6, max_size=6))
-def test_every_pair_has_one_that_stands_for_it(values: list[Fraction]) -> None:
+def test_every_pair_has_one_that_stands_for_it(values) -> None:
     """Move it down: some set that is kept holds the result."""
     program = elaborate(parse(_MAX.format(n=3, width=3, noise="Lap", rule="linf 3")), {}, "x")
     roots = all_pairs(program.inputs, Within(Norm.LINF, Fraction(3)))
@@ -335,7 +333,7 @@ def test_every_pair_has_one_that_stands_for_it(values: list[Fraction]) -> None:
 
 
 @pytest.mark.parametrize("count", [1, 20])
-def test_every_sample_may_be_far_out(count: int) -> None:
+def test_every_sample_may_be_far_out(count) -> None:
     """Far up all samples are positive for sure; at the end the first negative one stops."""
     text = text_of("boxes/lemmas-4")
     program = elaborate(parse(text), {"N": count}, "x")
@@ -347,7 +345,7 @@ def test_every_sample_may_be_far_out(count: int) -> None:
 
 
 @pytest.mark.parametrize("scale", ["1/1000000000", "1", "1000000000"])
-def test_ends_are_as_far_as_noise_is_wide(scale: str) -> None:
+def test_ends_are_as_far_as_noise_is_wide(scale) -> None:
     text = f"""
 input q in real
 output out in {{0, 1}}
@@ -369,9 +367,7 @@ if q + x >= 0 then out <- 1 end
     ("x >= q + k", -9, -2),
     ("x >= k - q", 2, 9),
 )
-def test_ends_are_as_far_beyond_all_that_an_input_is_compared_with(
-    guard: str, least: int, most: int
-) -> None:
+def test_ends_are_as_far_beyond_all_that_an_input_is_compared_with(guard, least, most) -> None:
     """At q = least the first comparison is even without noise, at q = most the last one."""
     text = f"""
 input q in real
@@ -392,7 +388,7 @@ if {guard} then out <- 1 else out <- 0 end
     ("q + x >= 0 and q + y >= 0", 2),
     ("q + x >= 0 and 0 - q - x <= 0", 1),
 )
-def test_noise_far_out_is_counted_once_for_each_side(guards: str, events: int) -> None:
+def test_noise_far_out_is_counted_once_for_each_side(guards, events) -> None:
     text = f"""
 input q in real
 output out in {{0, 1}}
@@ -426,7 +422,7 @@ z <- 0"""
 @cases(
     "inputs, one, two", (1, "q[1]", "-2*q[1]"), (2, "q[1]", "2*q[2] - 1"), (2, "q[1] - q[2]", "0")
 )
-def test_no_pair_needs_more(inputs: int, one: str, two: str) -> None:
+def test_no_pair_needs_more(inputs, one, two) -> None:
     def needed(pair: Pair) -> float:
         total = 0.0
         for mean, low, high in ((one, 0.5, 1.0), (two, 0.0, 3.0)):
@@ -456,5 +452,5 @@ def test_no_pair_needs_more(inputs: int, one: str, two: str) -> None:
         "x <- Gauss(q[1], 1)\nif x > 0 and x < 1 then z <- 1 else z <- 0 end\no[1] <- 0\no[2] <- 0",
     ),
 )
-def test_what_is_not_covered(adjacency: str, body: str) -> None:
+def test_what_is_not_covered(adjacency, body) -> None:
     assert dearest(adjacency, 2, body) == []

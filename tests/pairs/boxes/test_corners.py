@@ -109,9 +109,7 @@ _ALIKE: list[Part] = [("Lap", (1, 1), 1, Fraction(3, 2)), ("Lap", (1, 1), 1, Fra
     (_ALIKE, 2, "linf 1/2", "7/5", "3/20"),
     ids=["apart", "shared", "mixed", "budget", "alike"],
 )
-def test_the_largest_delta_is_found(
-    parts: list[Part], high: int, rule: str, eps: str, eps_prv: str
-) -> None:
+def test_the_largest_delta_is_found(parts, high, rule, eps, eps_prv) -> None:
     found = profile(parse(_text(parts, high, rule)), eps=eps, eps_prv=eps_prv).delta_enclosure
     truth = _largest(parts, high, rule, float(Fraction(eps)), float(Fraction(eps_prv)))
     assert found.width < Fraction(3, 10**6)
@@ -146,7 +144,7 @@ def _random(seed: int) -> tuple[list[Part], int, str, str, str]:
 
 
 @pytest.mark.parametrize("seed", part(range(200), 80))
-def test_random_parts_of_two_inputs(seed: int) -> None:
+def test_random_parts_of_two_inputs(seed) -> None:
     parts, high, rule, eps, eps_prv = _random(seed)
     found = profile(parse(_text(parts, high, rule)), eps=eps, eps_prv=eps_prv).delta_enclosure
     truth = _largest(parts, high, rule, float(F(eps)), float(F(eps_prv)))
@@ -180,9 +178,7 @@ def test_a_number_made_of_inputs_stands_for_them() -> None:
     ([("Lap", (1, 1), 3, F(5, 2)), ("Lap", (1, 0), 1, F(1))], 3, 0, 1 - exp(-9 / 4)),
     ([("Lap", (1, 2), 5, F(3)), ("Lap", (0, 1), 2, F(3))], 1, "1/2", 1 - exp(-9 / 4)),
 )
-def test_what_one_of_two_parts_tells_is_attained_by_many_pairs(
-    parts: list[Part], eps: int, eps_prv: str | int, truth: float
-) -> None:
+def test_what_one_of_two_parts_tells_is_attained_by_many_pairs(parts, eps, eps_prv, truth) -> None:
     """The first sample alone is moved by 9/2 scales, or by 5: all of the budget is its own."""
     found = profile(parse(_text(parts, 3, "l1 1/2")), eps=eps, eps_prv=eps_prv).delta_enclosure
     assert found.width < F(1, 10**9)
@@ -238,9 +234,7 @@ if x > {threshold.numerator}/{threshold.denominator} then out <- 1 else out <- 0
 
 
 @pytest.mark.parametrize("looks", [1, 3])
-def test_a_limit_while_sets_are_cut_leaves_both_bounds(
-    looks: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_limit_while_sets_are_cut_leaves_both_bounds(looks, monkeypatch) -> None:
     """Wherever a limit ends a search by corners, what is not known yet is open, not forgotten."""
     program = parse(_text(_MIXED, 2, "linf 1/2"))
     whole = profile(program, eps=1, eps_prv="1/2").delta_enclosure

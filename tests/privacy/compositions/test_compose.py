@@ -96,7 +96,7 @@ def test_another_accountant_goes_on_from_here() -> None:
 
 
 @pytest.mark.parametrize("name", CATALOGUE)
-def test_every_entry_of_the_catalogue_is_composed(name: str) -> None:
+def test_every_entry_of_the_catalogue_is_composed(name) -> None:
     values = {
         "sigma": 8, "scale": 9, "probability": "0.55", "eps": "1/9", "rho": "1/100",
         "orders": [[2, "1/50"], [16, "1/5"]],
@@ -128,7 +128,7 @@ def test_every_entry_of_the_catalogue_is_composed(name: str) -> None:
         ({"program": 3, "eps": 1}, "must name a file"),
         ({"program": "nowhere.dpg", "eps": 1}, "nowhere.dpg"),
 )  # fmt: skip
-def test_wrong_runs_are_named(run: dict[str, object], message: str) -> None:
+def test_wrong_runs_are_named(run, message) -> None:
     with pytest.raises(UserError, match=message):
         dipapprox.compose([run])
 
@@ -218,9 +218,7 @@ def once(tmp_path_factory: pytest.TempPathFactory) -> Json:
     ({"mechanism": "gaussian", "sigma": 1}, "3", 0.001537185369442),
     ({"mechanism": "laplace", "scale": 1, "subsample": "1/3"}, "1/5", 0.0725166650672503),
 )
-def test_proofs_of_one_run_have_the_digits_of_the_answer(
-    run: dict[str, Any], eps_prv: str, true: float
-) -> None:
+def test_proofs_of_one_run_have_the_digits_of_the_answer(run, eps_prv, true) -> None:
     """Closed forms; of a sample r H((α - 1 + r) / r)."""
     composed = dipapprox.compose([run], options=Options(proved=True))
     answer = composed.delta(eps_prv)
@@ -244,7 +242,7 @@ def checked(content: Json) -> Replay:
     return found
 
 
-def test_a_proof_is_written_and_confirmed(content: Json) -> None:
+def test_a_proof_is_written_and_confirmed(content) -> None:
     found = dipapprox.check(json.dumps(content))
     assert found.outcome is Outcome.CONFIRMED
     assert found.elaborated
@@ -279,7 +277,7 @@ FALSE: dict[str, Callable[[Json], None]] = {
 
 
 @pytest.mark.parametrize("why", FALSE)
-def test_what_was_changed_is_not_confirmed(why: str, content: Json) -> None:
+def test_what_was_changed_is_not_confirmed(why, content) -> None:
     """Though it was signed again."""
     FALSE[why](content)
     try:
@@ -301,7 +299,7 @@ MALFORMED: dict[str, Callable[[Json], None]] = {
 
 
 @pytest.mark.parametrize("why", MALFORMED)
-def test_what_is_no_proof_is_bad_input(why: str, content: Json) -> None:
+def test_what_is_no_proof_is_bad_input(why, content) -> None:
     MALFORMED[why](content)
     with pytest.raises(UserError, match="malformed"):
         checked(content)

@@ -11,7 +11,7 @@ import dipapprox
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.arithmetic.extended import Extended
 from dipapprox.composition.accountant import Composition
-from dipapprox.composition.mechanisms import Adjacency, Gaussian, Laplace, Masses, Mechanism
+from dipapprox.composition.mechanisms import Adjacency, Gaussian, Laplace, Masses
 from dipapprox.composition.pieces import RepeatedRun
 from dipapprox.errors import UserError
 from dipapprox.limits import Limits
@@ -46,9 +46,7 @@ def lower(masses: tuple[tuple[Enclosure, Enclosure], ...]) -> Exact:
     ).filter(lambda pairs: all(map(sum, zip(*pairs, strict=True)))),
     st.lists(st.fractions(1, 20, max_denominator=9), min_size=1, max_size=6),
 )
-def test_a_hull_is_a_pair_above_what_it_is_made_of(
-    counts: list[tuple[int, int]], places: list[Fraction]
-) -> None:
+def test_a_hull_is_a_pair_above_what_it_is_made_of(counts, places) -> None:
     first, second = (sum(each) for each in zip(*counts, strict=True))
     one = [(F(p, first), F(q, second)) for p, q in counts]
     other = [(q, p) for p, q in one]
@@ -74,7 +72,7 @@ def enclosed(masses: Exact) -> list[tuple[Enclosure, Enclosure]]:
         max_size=8,
     )
 )
-def test_kept_pairs_are_above_all_others(counts: list[list[tuple[int, int]]]) -> None:
+def test_kept_pairs_are_above_all_others(counts) -> None:
     rows = []
     for pairs in counts:
         first, second = (sum(each) for each in zip(*pairs, strict=True))
@@ -153,7 +151,7 @@ end
 
 @pytest.mark.parametrize(("metric", "cells", "runs", "alone"), [("l1", 7, 3, 3), ("linf", 4, 2, 8)])
 def test_independent_parts_cost_what_single_runs_of_those_that_change_do(
-    metric: str, cells: int, runs: int, alone: int
+    metric, cells, runs, alone
 ) -> None:
     def least(size: int, times: int) -> Extended:
         program = dipapprox.parse(HISTOGRAM.replace("METRIC", metric), {"N": size})
@@ -175,9 +173,7 @@ def test_independent_parts_cost_what_single_runs_of_those_that_change_do(
     ),
     st.fractions(0, 20, max_denominator=9),
 )
-def test_merged_outputs_are_above_what_they_are_merged_of(
-    groups: list[list[tuple[int, int]]], x: Fraction
-) -> None:
+def test_merged_outputs_are_above_what_they_are_merged_of(groups, x) -> None:
     small = F(1, 10**14)
     row = [
         (Enclosure(F(p), p + small), Enclosure(F(q), q + small)) for each in groups for p, q in each
@@ -206,9 +202,7 @@ def height(masses: Masses, alpha: float) -> float:
     st.sets(st.integers(1, 4000), min_size=2, max_size=9),
     st.integers(8, 40),
 )
-def test_hulls_are_below_what_is_known(
-    profile: object, shift: float, places: set[int], bits: int
-) -> None:
+def test_hulls_are_below_what_is_known(profile, shift, places, bits) -> None:
     """However few places there are, and however wide the intervals."""
     assert callable(profile)
     known: list[Known] = []
@@ -238,7 +232,7 @@ def every(program: dipapprox.Program) -> Setting:
     ("y, z", "y <- Gauss(3 * q, 1)\nz <- Gauss(-4 * q, 1)", Gaussian(F(5), F(1))),
     ("y, z", "y <- Lap(q * q, 2 / eps)\nz <- Gauss(0, 1)", Laplace(F(3), F(2))),
 )
-def test_noise_alone_is_a_mechanism(outputs: str, laws: str, mechanism: Mechanism) -> None:
+def test_noise_alone_is_a_mechanism(outputs, laws, mechanism) -> None:
     """Of the catalogue: the same composition, with the worst of several pairs."""
     program = dipapprox.parse(TWO.format(outputs=outputs, laws=laws))
     found = worst_noise(every(program), F(1), Adjacency.ADD_REMOVE)
@@ -259,12 +253,12 @@ def test_noise_alone_is_a_mechanism(outputs: str, laws: str, mechanism: Mechanis
     "x <- Gauss(q, 1)\ny <- x + q\nz <- x - q",
     "if q = 0 then\n  y <- Gauss(0, 1)\nelse\n  y <- Gauss(0, 2)\nend\nz <- Gauss(q, 1)",
 )
-def test_other_programs_have_no_such_pair(laws: str) -> None:
+def test_other_programs_have_no_such_pair(laws) -> None:
     program = dipapprox.parse(TWO.format(outputs="y, z", laws=laws))
     assert worst_noise(every(program), F(1), Adjacency.ADD_REMOVE) is None
 
 
-def test_searches_of_hulls_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_searches_of_hulls_end(monkeypatch) -> None:
     """Hulls stay apart between their places, and no grid brings them together."""
     monkeypatch.setattr(real_programs, "_MOST_PLACES", 12)
     laws = "z <- Gauss(q, 2)\nx <- Lap(q, 2)\ny <- x + z"
@@ -278,7 +272,7 @@ def test_searches_of_hulls_end(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(("law", "profile"), [("Gauss(q, 2)", gaussian), ("Lap(q, 2)", laplace)])
-def test_pairs_get_finer(law: str, profile: object) -> None:
+def test_pairs_get_finer(law, profile) -> None:
     """Each is between what is run from above and from below, and these come together."""
     assert callable(profile)
     text = NOISE.replace("0..1", "0..2").format(law=law)

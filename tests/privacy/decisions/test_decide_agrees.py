@@ -71,9 +71,7 @@ OUTSIDE = Options(engine=Engine.ELIMINATION)
     st.sampled_from(["0", "1/50", "1/10", "exp(-2)", "1/4 - exp(-eps)/4", "eps/(10 + 10*eps)"]),
     st.fractions(Fraction(1, 16), 12, max_denominator=16),
 )
-def test_verdicts_at_one_epsilon_agree(
-    program: Program, budget: Fraction, delta: str, eps: Fraction
-) -> None:
+def test_verdicts_at_one_epsilon_agree(program, budget, delta, eps) -> None:
     claimed = read_delta(delta)
     question = DecisionQuestion(budget, claimed, violations=True, least_delta=True)
     decision = decide(Setting(program, AllPairs(), Options()), question)
@@ -143,9 +141,7 @@ def _changes(function: ExponentialPolynomial) -> SignChanges:
 
 
 @given(FUNCTIONS)
-def test_exactly_the_sets_between_sign_changes(
-    functions: list[tuple[bool, list[int], bool]],
-) -> None:
+def test_exactly_the_sets_between_sign_changes(functions) -> None:
     signs = {k: _changes(_function(*each)) for k, each in enumerate(functions)}
     expected = [
         frozenset(
@@ -174,9 +170,7 @@ def test_zeros_that_nearly_meet_are_told_apart() -> None:
 
 
 @pytest.mark.parametrize(("count", "fails"), [(3, False), (12, True)])
-def test_what_cannot_be_told_apart_is_taken_in_every_order(
-    count: int, fails: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_cannot_be_told_apart_is_taken_in_every_order(count, fails, monkeypatch) -> None:
     """As if the degrees were too high for common divisors."""
     monkeypatch.setattr(zero, "vanishes_too", lambda *_: None)
     signs = {k: _changes(FACTORS[1] * (X + _constant(str(k + 1)))) for k in range(count)}
@@ -208,7 +202,7 @@ end
 
 
 @pytest.mark.parametrize("body", [ONE_WEIGHT, EQUAL_VALUES, ONE_END, AVERAGED])
-def test_weights_that_are_none_are_found_wherever_they_are(body: str) -> None:
+def test_weights_that_are_none_are_found_wherever_they_are(body) -> None:
     """At eps = 3 some weight is negative or 3, though no probability of an output shows it."""
     program = dipapprox.parse(HEAD + body)
     with pytest.raises(UserError, match="no probability distribution"):
@@ -220,7 +214,7 @@ def test_weights_that_are_none_are_found_wherever_they_are(body: str) -> None:
 
 
 @pytest.mark.parametrize("body", [EQUAL_VALUES, ONE_END, AVERAGED])
-def test_where_weights_make_sense_programs_do(body: str) -> None:
+def test_where_weights_make_sense_programs_do(body) -> None:
     program = dipapprox.parse(HEAD + body)
     verdict = dipapprox.verify(program, eps=Fraction(3, 2), delta=Fraction(0))
     assert verdict.answer is Answer.DP

@@ -91,7 +91,7 @@ def forms_of(name: str, input: str, **parameters: int) -> dict[str, ExponentialR
     ("nmax3", "-1,-1,-1", "-1", "1/8"),
     ("nmax3", "0,0,0", "-1", "1/8 e^(-3 ε/2)"),
 )
-def test_closed_forms(name: str, input: str, output: str, formula: str) -> None:
+def test_closed_forms(name, input, output, formula) -> None:
     assert closed_forms(name, input, N=input.count(",") + 1)[output] == formula
 
 
@@ -204,7 +204,7 @@ def touching(delta: str, budget: str = "1", interval: str = "0..inf") -> Decisio
     "(exp(eps) - 1 - eps)",
     "(eps - 1)^2*(eps*exp(eps) - 1)^4",
 )
-def test_a_delta_that_touches_is_enough(slack: str) -> None:
+def test_a_delta_that_touches_is_enough(slack) -> None:
     decision = touching(f"{EXACT} + {slack}")
     assert decision.answer is Answer.DP, decision
     assert ends_of(decision) == []
@@ -219,7 +219,7 @@ def test_violated_far_away_and_close_to_zero() -> None:
 
 
 @pytest.mark.parametrize("budget", ["997/1000", "123456789/1000000000", "1/7919"])
-def test_budgets_with_large_denominators(budget: str) -> None:
+def test_budgets_with_large_denominators(budget) -> None:
     assert touching(EXACT, budget=budget).answer is Answer.DP
     decision = ask("svt1", budget=budget, N=1)
     # Near 0 the loss of a threshold and a query is at most 1/2 + 1/4 of eps.
@@ -247,7 +247,7 @@ def test_limits_are_unknown_with_what_was_looked_at() -> None:
 
 
 @pytest.mark.parametrize("budget", ["0", "1"])
-def test_a_bracket_that_cannot_tell_one_gap_says_nothing_of_others(budget: str) -> None:
+def test_a_bracket_that_cannot_tell_one_gap_says_nothing_of_others(budget) -> None:
     """24 digits of e^-2 lie below it, and above the lower end of its first bracket; 9/10 does not.
 
     All pairs begin with an input that 0 has the probability of, and go on to one without.
@@ -272,7 +272,7 @@ def test_a_bracket_that_cannot_tell_one_gap_says_nothing_of_others(budget: str) 
 
 
 @pytest.mark.parametrize("sensitivity", ["1/1000000", "1/1000000000000"])
-def test_where_noise_is_tiny_so_is_the_epsilon_of_the_witness(sensitivity: str) -> None:
+def test_where_noise_is_tiny_so_is_the_epsilon_of_the_witness(sensitivity) -> None:
     # SVT4 with sensitivity Δ at ε is SVT4 with 1 at ε/Δ: at ε = 1 both sides are below e^-250000.
     found = ask("svt4", Delta=sensitivity).violation
     assert found.left.lower > found.right.upper > 0

@@ -21,7 +21,7 @@ from tests.cases import cases
 
 
 @cases("text", "", "..", "1..", "..1", "-1..1", "0..0", "2..1", "a..b", "1..2..3")
-def test_intervals_that_are_none(text: str) -> None:
+def test_intervals_that_are_none(text) -> None:
     with pytest.raises(UserError):
         read_epsilons(text)
 
@@ -31,7 +31,7 @@ def test_intervals_that_are_none(text: str) -> None:
     "", "2", "-1/2", "exp(1)", "log(eps)", "exp(eps^2)", "exp(1 / eps)", "eps^eps", "1/0", "x",
      "eps^(1/2)", "1/(eps - eps)", "1/(eps + exp(-1))", "exp(-1)/(eps - 1)", "eps*exp(10^9)",
 )  # fmt: skip
-def test_deltas_that_are_none(text: str) -> None:
+def test_deltas_that_are_none(text) -> None:
     with pytest.raises(UserError):
         read_delta(text)
 
@@ -67,7 +67,7 @@ FORMULAS = [
 
 
 @pytest.mark.parametrize("text", FORMULAS)
-def test_functions_with_irrational_constants_are_bracketed(text: str) -> None:
+def test_functions_with_irrational_constants_are_bracketed(text) -> None:
     delta = read_delta(text)
     assert delta.exact is None
     for eps in (Fraction(1, 10**6), Fraction(1, 3), Fraction(2), Fraction(50)):
@@ -85,7 +85,7 @@ def test_functions_with_irrational_constants_are_bracketed(text: str) -> None:
 
 @cases("shift, expected", ("", "DP"), (" - 1e-60", "Not_DP"), (" + 1e-60", "DP"))
 @pytest.mark.parametrize("text", ["1/2 - exp(-2)/2", "1/2 - exp(-eps)*exp(-1)*exp(1)*eps/4"])
-def test_a_delta_attained_exactly_at_one_epsilon(text: str, shift: str, expected: str) -> None:
+def test_a_delta_attained_exactly_at_one_epsilon(text, shift, expected) -> None:
     program = parse(
         """
         input q in {0, 1}
@@ -124,9 +124,7 @@ def test_a_varying_delta_that_is_negative_somewhere() -> None:
     ("(1/(2+eps)^100)^100 + 1/9", "multiplied out"),
     ("(1/(2+eps+exp(-1))^20)^100 + 1/9", "irrational constants"),
 )
-def test_deltas_that_are_long_when_they_are_multiplied_out_are_refused(
-    text: str, reason: str
-) -> None:
+def test_deltas_that_are_long_when_they_are_multiplied_out_are_refused(text, reason) -> None:
     """Before it is done: nobody would see the end of it."""
     with pytest.raises(UserError, match=reason):
         read_delta(text)
@@ -158,7 +156,7 @@ E = ExponentialPolynomial.monomial
     ),
     (E(-1, rate=1), "-e^ε", r"-e^{\varepsilon}"),
 )
-def test_polynomials(function: ExponentialPolynomial, text: str, latex: str) -> None:
+def test_polynomials(function, text, latex) -> None:
     assert as_text(ExponentialRatio(function)) == text
     assert as_latex(ExponentialRatio(function)) == latex
 
@@ -179,9 +177,7 @@ TERMS = st.dictionaries(
 
 
 @given(TERMS, TERMS)
-def test_the_text_is_the_function(
-    top: dict[tuple[int, Fraction], Fraction], below: dict[tuple[int, Fraction], Fraction]
-) -> None:
+def test_the_text_is_the_function(top, below) -> None:
     denominator = ExponentialPolynomial.of(below)
     function = ExponentialRatio.of(ExponentialPolynomial.of(top), {denominator or ONE: 2})
     # As formulas write it: products with signs, and the exponential as a function.

@@ -2,7 +2,6 @@
 
 import json
 import math
-from collections.abc import Callable
 from fractions import Fraction
 from fractions import Fraction as F
 from pathlib import Path
@@ -80,14 +79,7 @@ def decide(program: Program, low: str, high: str, eps_prv: str, delta: str) -> I
     st.booleans(),
 )
 @examples(2)
-def test_no_divergence_is_higher_than_the_bound(
-    noise: str,
-    delta: Callable[[float, float], float],
-    low: Fraction,
-    width: Fraction,
-    budget: Fraction,
-    narrow: bool,
-) -> None:
+def test_no_divergence_is_higher_than_the_bound(noise, delta, low, width, budget, narrow) -> None:
     program = dipapprox.parse(
         f"input q in 0..1\noutput y in real\nadjacent linf 1\ny <- {noise}(q, 1 / eps)"
     )
@@ -109,9 +101,7 @@ def test_no_divergence_is_higher_than_the_bound(
             assert delta(float(low + width * k / 10), float(budget)) <= bound + 1e-12
 
 
-def test_couplings_tell_of_what_is_claimed_and_no_hair_less(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_couplings_tell_of_what_is_claimed_and_no_hair_less(monkeypatch) -> None:
     """Where all that is claimed is lost, less than e^eps_prv is not enough."""
     seen = list[SpreadEnd]()
 
@@ -128,9 +118,7 @@ def test_couplings_tell_of_what_is_claimed_and_no_hair_less(
 
 
 @pytest.mark.parametrize(("name", "truth"), [("gaussian", gaussian), ("laplace", laplace)])
-def test_the_least_delta_of_an_interval_from_both_sides(
-    name: str, truth: Callable[[float, float], float]
-) -> None:
+def test_the_least_delta_of_an_interval_from_both_sides(name, truth) -> None:
     program = load(PROGRAMS / f"{name}_mechanism.dpg", {})
     peak = max(truth(k / 2000, (k / 2000) ** 2) for k in range(500, 2001))
     holds = decide(program, "1/4", "1", "eps^2", str(Fraction(peak + 1e-4)))
@@ -166,9 +154,7 @@ TEXTS += [
     st.lists(st.fractions(0, 1, max_denominator=30), min_size=2, max_size=2),
 )
 @examples(7)
-def test_intervals_agree_with_their_points(
-    text: str, eps_prv: str, delta: str, low: Fraction, width: Fraction, places: list[Fraction]
-) -> None:
+def test_intervals_agree_with_their_points(text, eps_prv, delta, low, width, places) -> None:
     def answer(eps: str | Fraction, **limits: Any) -> Any:
         asked = {"eps_prv": eps_prv, "delta": delta, "options": Options(**limits)}
         return dipapprox.verify(dipapprox.parse(text), eps=eps, **asked)
@@ -192,7 +178,7 @@ def test_intervals_agree_with_their_points(
     ("b <- choose {0 : exp(-eps), 1 : 1 - exp(-eps)}\ny <- Lap(q[1] + b, 1)", "weights"),
     ("b <- Lap(0, 1 / eps)\ny <- b + Lap(q[1], 1 / eps)\nz <- b + Lap(0, 1)", "one another"),
 )
-def test_what_has_no_bounds_is_unknown_everywhere(body: str, reason: str) -> None:
+def test_what_has_no_bounds_is_unknown_everywhere(body, reason) -> None:
     if "z" not in body:
         body += "\nz <- 0"
     program = dipapprox.parse(f"output z in real\n{HEAD}{body}")
@@ -237,7 +223,7 @@ def opened(text: str) -> tuple[core.Program, PublishedDivergences]:
 
 @pytest.mark.parametrize("body", ALIKE)
 @pytest.mark.parametrize("seed", range(2))
-def test_remembered_forms_are_those_of_the_measures(body: str, seed: int) -> None:
+def test_remembered_forms_are_those_of_the_measures(body, seed) -> None:
     random = Random(seed)
     noise = [random.choice(["Lap", "Gauss"]) for _ in range(2)]
     head = "input q in 0..2\ninput t in {0, 1}\noutput y, z in real\nadjacent all\n"
@@ -259,7 +245,7 @@ PAIR = ((0,), (1,))
 
 
 @given(st.fractions(max_denominator=10**12), st.integers(0, 40))
-def test_the_shortest_number_is_inside_and_short(place: F, bits: int) -> None:
+def test_the_shortest_number_is_inside_and_short(place, bits) -> None:
     upper = place + F(1, 2**bits)
     found = shortest(place, upper)
     assert place <= found <= upper
@@ -269,7 +255,7 @@ def test_the_shortest_number_is_inside_and_short(place: F, bits: int) -> None:
 
 
 @given(st.fractions())
-def test_shown_ends_are_the_ends(end: F) -> None:
+def test_shown_ends_are_the_ends(end) -> None:
     assert F(NumberSet(((None, end),)).text("y").removeprefix("y <= ")) == end
 
 
@@ -321,7 +307,7 @@ def certified(folder: Path, name: str, *claim: str) -> Path:
     return found
 
 
-def test_a_violation_of_more_is_refuted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_violation_of_more_is_refuted(tmp_path, capsys) -> None:
     found = certified(tmp_path, "gaussian_mechanism", "--eps-prv", "1/2", "--delta", "0.2")
     text = found.read_text(encoding="utf-8")
     fields = json.loads(text)
@@ -332,6 +318,6 @@ def test_a_violation_of_more_is_refuted(tmp_path: Path, capsys: pytest.CaptureFi
     capsys.readouterr()
 
 
-def test_decisions_are_refused_with_what_to_ask_instead(capsys: pytest.CaptureFixture[str]) -> None:
+def test_decisions_are_refused_with_what_to_ask_instead(capsys) -> None:
     assert main(["decide", str(PROGRAMS / "gaussian_mechanism.dpg")]) == 2
     assert "ask verify, also about an interval of eps" in capsys.readouterr().err

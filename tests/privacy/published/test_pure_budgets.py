@@ -102,9 +102,7 @@ def _least_of_the_index() -> float:
     # An end of the clamp is as likely beside either path of the other number.
     (APART, log(norm.cdf(0) / norm.cdf(-2))),
 )
-def test_least_pure_budgets_are_enclosed_and_told_from_their_neighbours(
-    text: str, least: float
-) -> None:
+def test_least_pure_budgets_are_enclosed_and_told_from_their_neighbours(text, least) -> None:
     program = dipapprox.parse(text)
     found = dipapprox.profile(program, eps=1, delta=0)
     assert found.reason is None
@@ -127,7 +125,7 @@ def test_least_pure_budgets_are_enclosed_and_told_from_their_neighbours(
         log(0.375 / (exp(-0.5) / 8 + exp(-1) / 4)) + log(logistic.cdf(0) / logistic.cdf(-1)),
     ),
 )
-def test_sums_over_choices_of_independent_numbers_are_products(text: str, least: float) -> None:
+def test_sums_over_choices_of_independent_numbers_are_products(text, least) -> None:
     found = dipapprox.profile(dipapprox.parse(text), eps=1, delta=0)
     assert found.reason is None
     bounds = found.eps_prv_enclosure
@@ -155,9 +153,7 @@ def test_the_lower_end_is_that_of_the_pair_that_needs_most() -> None:
     ("GumbelMinus(q, 1)", "decreasing 1", None),
     ("LapPlus(q, 1) + 1", "decreasing 1", 1),
 )
-def test_shifts_without_a_price_have_no_least_budget(
-    noise: str, rule: str, least: int | None
-) -> None:
+def test_shifts_without_a_price_have_no_least_budget(noise, rule, least) -> None:
     program = dipapprox.parse(BIT.replace("all", rule) + f"y <- {noise}\n")
     if least is None:
         found = dipapprox.profile(program, eps=1, delta=0)
@@ -184,7 +180,7 @@ c <- {compared}
 @pytest.mark.parametrize("first", ["Lap", "LapPlus", "Gauss"])
 @pytest.mark.parametrize("published", ["a", "a - b", "a + 2 * q[2]", "0"])
 @pytest.mark.parametrize("compared", ["a >= b", "a + b >= 2 * q[1]"])
-def test_a_coupling_never_promises_too_much(first: str, published: str, compared: str) -> None:
+def test_a_coupling_never_promises_too_much(first, published, compared) -> None:
     """Where the divergence at a slightly larger budget can be told, it is 0."""
     text = MECHANISM.format(first=first, second="Lap", published=published, compared=compared)
     program = dipapprox.parse(text)
@@ -207,7 +203,7 @@ def test_a_coupling_never_promises_too_much(first: str, published: str, compared
     ("x <- Lap(q, 1)\ny <- 0\nif x > 1/2 and x > q then c <- 1 end", None),
     ("y <- Gauss(q, 1)", None),
 )
-def test_vertices_are_enough_where_guards_point_apart(body: str, budget: Fraction | None) -> None:
+def test_vertices_are_enough_where_guards_point_apart(body, budget) -> None:
     text = "input q in real 0..1\nadjacent linf 1\noutput y in real\noutput c in {0, 1}\nc <- 0\n"
     program = dipapprox.parse(text + body + "\n")
     states = execute_for_declared(program, True, Limits())
@@ -231,7 +227,7 @@ def test_no_pure_budget_serves_gaussian_noise_or_published_inputs() -> None:
     "y <- Lap(1, 2)\n c <- 1",
     "c <- choose { 0 : 1/2, 1 : 1/2 }\n y <- Lap(1, 2)",
 )
-def test_paths_that_differ_in_more_than_means_do_not(other: str) -> None:
+def test_paths_that_differ_in_more_than_means_do_not(other) -> None:
     text = (
         "input x in 0..1\noutput y in real\noutput c in {0, 1}\nadjacent all\nc <- 0\n"
         f"if x = 0 then\n y <- Lap(0, 2)\nelse\n {other}\nend\n"

@@ -1,6 +1,5 @@
 """Programs that publish numbers, against closed forms, quadrature and what must not matter."""
 
-from collections.abc import Callable
 from fractions import Fraction
 from itertools import pairwise
 from math import exp, inf
@@ -40,9 +39,7 @@ def least_delta(program: dipapprox.Program, eps_prv: str, eps: str = "1") -> Lea
 
 @pytest.mark.parametrize("eps_prv", [Fraction(0), Fraction(1, 3), Fraction(2)])
 @pytest.mark.parametrize(("noise", "oracle"), [("Gauss", gaussian), ("Lap", laplace)])
-def test_mechanisms_have_their_closed_forms(
-    noise: str, oracle: Callable[[float, float], float], eps_prv: Fraction
-) -> None:
+def test_mechanisms_have_their_closed_forms(noise, oracle, eps_prv) -> None:
     found = least_delta(mechanism(noise), str(eps_prv)).delta_enclosure
     assert found.width < 1e-10
     assert abs(float(found.lower) - oracle(0.5, float(eps_prv))) < 1e-10
@@ -51,7 +48,7 @@ def test_mechanisms_have_their_closed_forms(
 @cases(
     "publish", "y <- 7 - a", "y <- 3 * a + q - q", "y <- a\nz <- 2 * a + 1", "y <- a + b\nz <- b"
 )
-def test_bijections_of_what_is_published_change_nothing(publish: str) -> None:
+def test_bijections_of_what_is_published_change_nothing(publish) -> None:
     text = "input q in 0..3\nadjacent linf 1\noutput y in real\n"
     head, body = ("output z in real", "b <- Gauss(0, 1)") if "z" in publish else ("", "")
     program = dipapprox.parse(f"{text}{head}\n{body}\na <- Lap(q, 2 / eps)\n{publish}\n")
@@ -106,7 +103,7 @@ def test_a_density_is_cut_into_masses() -> None:
 
 
 @pytest.mark.parametrize("where", ["y", "0 <= z", "1 <= y >= 2", "y in 0..1"])
-def test_intervals_that_make_no_sense_are_refused(where: str) -> None:
+def test_intervals_that_make_no_sense_are_refused(where) -> None:
     with pytest.raises(UserError):
         dipapprox.probability(mechanism("Lap"), eps=1, input=(0,), where=where)
 
@@ -141,7 +138,7 @@ def test_a_histogram_of_gaussian_counts_is_one_gaussian() -> None:
     ("2", Answer.DP),
     ("2000001/1000000", Answer.DP),
 )
-def test_pure_budgets_of_two_answers_add_up_exactly(eps_prv: str, answer: Answer) -> None:
+def test_pure_budgets_of_two_answers_add_up_exactly(eps_prv, answer) -> None:
     """The likelihood ratio of two Laplace answers that move apart is e^2 on a quadrant."""
     text = (
         "input q in 0..1\nadjacent linf 1\noutput y[2] in real\n"
@@ -195,7 +192,7 @@ LAWS = {"Gauss": stats.norm, "Lap": stats.laplace}
 
 
 @pytest.mark.parametrize("seed", part(range(3), 2))
-def test_random_programs_agree_with_quadrature(seed: int) -> None:
+def test_random_programs_agree_with_quadrature(seed) -> None:
     random = Random(seed)
     first, second = (random.choice(sorted(LAWS)) for _ in range(2))
     scales = [random.randint(1, 4) for _ in range(2)]

@@ -69,9 +69,7 @@ def test_without_a_bound_of_the_tails_there_is_a_lower_one() -> None:
     ("a <- Gauss(q, 1)\nb <- Gauss(0, 1)\ny[1] <- a + b\ny[2] <- a - 2 * b", True),
     ("y[1] <- Gauss(0, 1)\ny[2] <- Lap(q, 1)", False),
 )
-def test_gaussian_densities_that_are_shifted_have_no_largest_quotient(
-    published: str, infinite: bool
-) -> None:
+def test_gaussian_densities_that_are_shifted_have_no_largest_quotient(published, infinite) -> None:
     text = f"input q in {{0, 1}}\noutput y[2] in real\nadjacent all\n{published}\n"
     found = dipapprox.profile(dipapprox.parse(text), eps=1, delta=0)
     assert found.eps_prv_enclosure.infinite is infinite
@@ -91,9 +89,7 @@ if r >= 0 then o <- 1 elif r >= -30 then o <- 2 else o <- 0 end
     st.lists(st.tuples(st.integers(1, 40), st.integers(1, 40)), min_size=2, max_size=4),
     st.sampled_from([(0, 1), (1, 0), (1, 1)]),
 )
-def test_relative_entropies_of_wide_probabilities_are_inside(
-    weights: list[tuple[int, int]], sides: tuple[int, int]
-) -> None:
+def test_relative_entropies_of_wide_probabilities_are_inside(weights, sides) -> None:
     """Against the sum in doubles, for probabilities at ends of what is known of them."""
     totals = [sum(column) for column in zip(*weights, strict=True)]
     pairs = [(Fraction(p, totals[0]), Fraction(q, totals[1])) for p, q in weights]
@@ -160,7 +156,7 @@ def test_pure_privacy_bounds_rho_if_pairs_are_checked_both_ways() -> None:
     assert is_symmetric(text, AllPairs())
 
 
-def test_too_many_candidates_are_not_a_matter_of_precision(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_candidates_are_not_a_matter_of_precision(monkeypatch) -> None:
     monkeypatch.setattr(renyi, "MOST_CANDIDATES", 0)
     found = dipapprox.profile(TAIL, eps=2, renyi=(1000,))
     assert "more than 0 pairs may be the largest of order 1000" in found.reason
@@ -237,9 +233,7 @@ NOISE = {
     ("Lap", "Lap", ("b", "2 * b - a + 3")),
     ("Lap", "Gauss", ("-1 * a", "b + a")),
 )
-def test_masses_of_what_is_said_are_those_of_samples(
-    first: str, second: str, published: tuple[str, str]
-) -> None:
+def test_masses_of_what_is_said_are_those_of_samples(first, second, published) -> None:
     """The text of the set is evaluated on samples: 5 standard errors."""
     text = (
         "input q in {0, 1}\noutput y[2] in real\nadjacent all\n"
@@ -307,14 +301,14 @@ def least(text: str, delta: str, eps: str = "1", **parameters: int) -> LeastEpsP
 
 
 @pytest.mark.parametrize(("delta", "truth"), [("0", 50_000), ("1/2", 49_998.6137)])
-def test_the_least_budget_of_laplace_noise(delta: str, truth: float) -> None:
+def test_the_least_budget_of_laplace_noise(delta, truth) -> None:
     budget = least(_PLAIN.format("Lap"), delta, D=50_000).eps_prv_enclosure
     assert budget.upper - budget.lower < F(1, 10**9)
     assert abs(float(budget.lower) - truth) < 1e-3
 
 
 @pytest.mark.parametrize("noise", ["Gauss", "Lap"])
-def test_numbers_behind_a_test(noise: str) -> None:
+def test_numbers_behind_a_test(noise) -> None:
     found = least(_BEHIND_A_TEST.format(noise), "1e-6", D=100).eps_prv_enclosure
     assert found.upper - found.lower < F(1, 10**9)
     truth = {"Gauss": 5470.7308, "Lap": 100.4898}[noise]
@@ -342,7 +336,7 @@ end"""
 
 
 @pytest.mark.parametrize("text", [_ONE_SIDED, _PUBLISHED + "LapPlus(q, sqrt(2)/eps)"])
-def test_outputs_that_the_adjacent_input_never_has(text: str) -> None:
+def test_outputs_that_the_adjacent_input_never_has(text) -> None:
     found = least(text, "1/10")
     assert found.eps_prv_enclosure.infinite
     assert found.run.reason is None and found.witness is not None
@@ -377,7 +371,7 @@ o <- a >= 0 and q = 1"""
     (_FINITE, "2400", "2/5", "Not_DP"),
     (_FINITE, "2600", "2/5", "DP"),
 )
-def test_claims_with_large_budgets(text: str, eps_prv: str, delta: str, answer: str) -> None:
+def test_claims_with_large_budgets(text, eps_prv, delta, answer) -> None:
     program = dipapprox.parse(text)
     verdict = dipapprox.verify(program, eps=1, eps_prv=eps_prv, delta=delta)
     assert verdict.answer.value == answer
