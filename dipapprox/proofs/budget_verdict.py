@@ -133,9 +133,6 @@ def by_budget(
 
     Args:
         found: Unknown; None if nothing was asked before.
-
-    Raises:
-        UserError: If the value of a real input is needed.
     """
     most: Fraction | None = None
     run: Run | None = None
@@ -162,11 +159,7 @@ _Found = TypeVar("_Found", bound="Verdict | IntervalVerdict")
 
 
 def kept(found: _Found, most: Fraction, by: str, limits: Limits) -> _Found:
-    """Return DP for a claim, Unknown, of which a method proves so much about the largest δ.
-
-    Raises:
-        Contradiction: If δ is shown to be more.
-    """
+    """Return DP for a claim, Unknown, of which a method proves so much about the largest δ."""
     told, before = Extended(Fraction(0), most, by, by), found.delta_enclosure
     if before is not None:
         told = told.meet(Extended(before.lower, before.upper, *found.run.by), LARGEST)
@@ -224,9 +217,6 @@ def at_most(found: ProfileAnswer, question: Question, most: Fraction, by: str) -
     """Return a least ε_prv, or a least δ, that a method bounds from above, if that is less.
 
     It has no reason if it is an exact number, or as narrow as was asked for.
-
-    Raises:
-        Contradiction: If it is shown to be more.
     """
     if isinstance(found, LeastDelta):
         told = Extended(found.delta_enclosure.lower, found.delta_enclosure.upper, *found.run.by)

@@ -67,9 +67,6 @@ def changes_of(adjacency: Adjacency, widths: Sequence[Fraction | None], integers
 
     Args:
         widths: By input, what it cannot change by more than; None if there is no bound.
-
-    Raises:
-        NotReal: If adjacent inputs are listed.
     """
     count = len(widths)
     known = [width for width in widths if width is not None]

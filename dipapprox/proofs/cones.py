@@ -79,11 +79,7 @@ class PossibleInputs:
         ]
 
     def of(self, guards: Sequence[Guard]) -> tuple[Fraction, ...] | None:
-        """Return such inputs for a state with these guards; None if it is null for all.
-
-        Raises:
-            NotReal: If integer samples are in guards of another shape, or no inputs were found.
-        """
+        """Return such inputs for a state with these guards; None if it is null for all."""
         integer = [coprime(guard.form) for guard in guards if self._is_integer(guard)]
         real = [guard for guard in guards if not self._is_integer(guard)]
         forms = [guard.form for guard in (*real, *supports(real, self._samples))]
@@ -218,11 +214,7 @@ class ConeBuilder:
         self._means = [sample.mean for sample in states.samples]
 
     def cone(self, state: FinalState) -> Cone | None:
-        """Return the cone of a final state; None if it is null for all inputs.
-
-        Raises:
-            NotReal: As `PossibleInputs.of`; or where what shifts cost is not known.
-        """
+        """Return the cone of a final state; None if it is null for all inputs."""
         if state.conditions:
             raise BrokenInvariant("a final state of real inputs has conditions on them")
         guards = guards_of(state.path)

@@ -169,12 +169,7 @@ class NamedAutomaton:
 
 
 def load_named(path: Path) -> NamedAutomaton:
-    """Read a `.dipa` file; its stem becomes the automaton's name.
-
-    Raises:
-        UserError: If it cannot be read, or its name would not be seen as it is.
-        SourceError: If it is no automaton.
-    """
+    """Read a `.dipa` file; its stem becomes the automaton's name."""
     check_visible(path.stem, "the automaton's name")
     return NamedAutomaton(path.stem, load_automaton(path))
 
@@ -299,9 +294,6 @@ def prove_rounds(program: Program, budget: Fraction | None, limits: Limits) -> S
         budget: The claimed one: then the answer is about it. None asks whether there is one.
         limits: Points of the program and nodes of graphs count as states; where they end, bounds
             known by then stand.
-
-    Raises:
-        SourceError: If no theorem speaks of the program; the place says why.
     """
     begun = time.monotonic()
     compiled = in_own_words(Automaton((), (), ()))

@@ -63,9 +63,6 @@ def answer_real(program: Program, budget: Fraction | None, limits: Limits) -> Re
 
     Args:
         budget: The claimed one: then the answer is about it. None asks whether there is one.
-
-    Raises:
-        UserError: As `prove_real`.
     """
     begun = time.monotonic()
     found = prove_real(program, limits)

@@ -130,11 +130,7 @@ class RealBounds:
         return replace(self.setting, selection=OrderedPairs(tuple(pairs)))
 
     def _states(self) -> FinalStates:
-        """Return the final states for all real inputs.
-
-        Raises:
-            LimitReached: If others are asked about, or a limit is reached.
-        """
+        """Return the final states for all real inputs."""
         setting = self.setting
         if setting.selection != AllPairs() or not setting.is_real:
             raise LimitReached("not all real inputs")

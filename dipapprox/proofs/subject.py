@@ -25,10 +25,6 @@ def load_subject(
 
     Args:
         for_all: A parameter of a program that may be any number.
-
-    Raises:
-        UserError: If the file cannot be read, or has no such parameter.
-        SourceError: If it holds no valid automaton, or the program is wrong.
     """
     if for_all is not None and language_of(path) == PYTHON:
         raise UserError(
@@ -63,11 +59,7 @@ def with_real_inputs(program: Program) -> Program:
 
 
 def require_real_inputs(program: Program) -> None:
-    """Check that all inputs of a program may be any real number.
-
-    Raises:
-        UserError: If one has a finite domain.
-    """
+    """Check that all inputs of a program may be any real number."""
     for cell in program.inputs:
         if not isinstance(cell.domain, AllReals):
             if has_names(cell.domain):
