@@ -36,27 +36,22 @@ _LITTLE = Fraction(1, 1_000_000)
 
 
 @dataclass(frozen=True, slots=True)
-class DearestRay:
-    """Inputs of a program without rounds that lose the most, and the output that does."""
-
-    grows: dict[str, Fraction]  # what the inputs grow by, by name
-    output: dict[str, Value]  # values of the finite output cells, by name; others are as they come
-
-
-@dataclass(frozen=True, slots=True)
 class DearestInputs:
     """Two inputs between which an output loses the most.
 
     Attributes:
         first, second: What is read, by name; the output is likelier at the first.
+        output: Values of the finite output cells, by name; others are as they come.
         word: What is published, if it is known; None stands for a number.
+        grows: What the inputs grow by, of a program without rounds, if they are on a ray.
     """
 
     first: dict[str, list[Fraction]]
     second: dict[str, list[Fraction]]
-    output: dict[str, Value]  # as of rays; empty if it is not known
-    word: tuple[str | None, ...] | None
+    output: dict[str, Value]
+    word: tuple[str | None, ...] | None = None
     eps: Fraction | None = None  # where: 0 as it vanishes, None as it grows
+    grows: dict[str, Fraction] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +76,9 @@ class BudgetBounds:
         runs: Known ones that lose the most; where no budget serves, those that come again.
     """
 
-    serves: Fraction | None  # a budget that serves; None for none
-    fails: Fraction | None
-    ray: DearestRay | None  # where the most is lost, if it is known
-    between: DearestInputs | None = None  # where the most is lost, if that is not known of a ray
+    serves: Fraction | None = None  # a budget that serves; None for none
+    fails: Fraction | None = None
+    between: DearestInputs | None = None  # where the most is lost, if it is known
     runs: Sequence[KnownRun] = ()
 
 
@@ -137,7 +131,7 @@ def endless(
 ) -> WrittenProof | None:
     """Return a proof that no budget serves, at any eps, which the kernel has replayed; or None."""
     try:
-        return replayed(subject, stops_are_seen, BudgetBounds(None, None, None), limits)[0]
+        return replayed(subject, stops_are_seen, BudgetBounds(), limits)[0]
     except (NoCertificate, NotProved):
         return None
 
@@ -197,7 +191,8 @@ def _dearest(attempts: Iterable[Callable[[], _Lost]], budget: Fraction | None) -
 
 def _loss(machine: Rounds, budget: Fraction, bounds: BudgetBounds, limits: Limits) -> _Lost:
     # A ray says more: that it is lost at every eps.
-    ways = (_ray, _between) if bounds.ray is not None else (_between, _ray)
+    on_ray = bounds.between is not None and bounds.between.grows is not None
+    ways = (_ray, _between) if on_ray else (_between, _ray)
     return _dearest((partial(way, machine, budget, bounds, limits) for way in ways), budget)
 
 
@@ -245,7 +240,7 @@ def _cycles(machine: Rounds, budget: Fraction, bounds: BudgetBounds, limits: Lim
     """Return a step that shows that no budget serves."""
     ways = chain.from_iterable(_along(machine, known) for known in bounds.runs)
     known = islice(ways, MOST_RUNS)
-    nothing = BudgetBounds(None, None, None)
+    nothing = BudgetBounds()
     budgets = _BUDGETS if bounds.fails is None else ()  # else there are other proofs, too
     walks = (_runs(machine, each, nothing, limits) for each in budgets)
     runs = chain(known, chain.from_iterable(walks))
@@ -318,7 +313,8 @@ def _runs(
     """
     if machine.round is None:
         paths = Follower(machine).start()
-        if bounds.ray is None:
+        known = bounds.between
+        if known is None or known.grows is None:
             ends = {name: machine.change(name) for name in machine.inputs}
             rays = [{name: (each[side],) for name, each in ends.items()} for side in (1, 0)]
             rays += [{name: (end,)} for name, each in ends.items() for end in each]
@@ -327,11 +323,11 @@ def _runs(
             return
         for number, path in enumerate(paths):
             said = dict(zip(machine.first, path.said, strict=True))
-            if all(said.get(name) == value for name, value in bounds.ray.output.items()):
-                yield [number], {name: (value,) for name, value in bounds.ray.grows.items()}
+            if all(said.get(name) == value for name, value in known.output.items()):
+                yield [number], {name: (value,) for name, value in known.grows.items()}
         return
-    for known in bounds.runs:
-        yield from _along(machine, known)
+    for own in bounds.runs:
+        yield from _along(machine, own)
     for facts in (True, False):
         try:
             PotentialSearch(machine, budget, limits, facts, most=MOST_ENTRIES).step()

@@ -329,7 +329,7 @@ def _quiet(proof: StreamProof, limits: Limits) -> Fraction | None:
     with EarlyEnd(), limited(limits), suppress(NoCertificate, NotProved):
         budget = quiet_budget(subject, proof.upper, own)
         if budget is not None:
-            replayed(subject, True, BudgetBounds(budget, None, None), own)
+            replayed(subject, True, BudgetBounds(budget), own)
             return budget
     return None
 

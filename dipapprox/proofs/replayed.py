@@ -17,7 +17,7 @@ from dipapprox.automata.words import SeenSymbol, WordBound
 from dipapprox.data_classes import replace
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.errors import NotProved
-from dipapprox.language.core import NEXT, Program, Value
+from dipapprox.language.core import NEXT, Program
 from dipapprox.limits import Limits
 from dipapprox.privacy.verdict import Answer, Replayed
 from dipapprox.proof_steps import budgets
@@ -49,7 +49,7 @@ def proved(answer: Answered, limits: Limits) -> Answered:
 
 def serving(answer: BudgetAnswer, limits: Limits) -> Replayed:
     """Replay a proof that the budget of an answer, DP, serves."""
-    bounds = budgets.BudgetBounds(answer.upper, None, None)
+    bounds = budgets.BudgetBounds(answer.upper)
     return budgets.replayed(*proved_subject(answer), bounds, limits)[1]
 
 
@@ -81,7 +81,6 @@ def _replayed(answer: BudgetAnswer, limits: Limits) -> tuple[WrittenProof, Repla
     bounds = budgets.BudgetBounds(
         answer.upper if private else None,
         fails,
-        _ray(answer) if isinstance(answer, RealProof) else None,
         _between(answer, limits),
         _known_runs(answer, limits),
     )
@@ -101,25 +100,21 @@ def proved_subject(answer: BudgetAnswer) -> tuple[Program | Automaton, bool]:
             raise NoCertificate("it has no rules for such answers")
 
 
-def _ray(answer: RealProof) -> budgets.DearestRay | None:
-    """Return the ray of a program's proof, if it has one."""
-    family = family_of(answer.proof)
-    if family is None:
-        return None
-    names = [cell.name for cell in answer.proof.program.inputs]
-    return budgets.DearestRay(dict(zip(names, family.target, strict=True)), dict(family.output))
-
-
 def _between(answer: BudgetAnswer, limits: Limits) -> budgets.DearestInputs | None:
     """Return the inputs between which an answer knows of a loss as eps grows."""
     match answer:
         case RealProof(proof=Proof(between=TwoInputs() as lost) as proof):
             output = dict(output_of(proof, lost))
-            return _inputs(proof, lost.first, lost.second, output, lost.eps)
+            return budgets.DearestInputs(
+                _at(proof, lost.first), _at(proof, lost.second), output, eps=lost.eps
+            )
         case RealProof(proof=proof) if (family := family_of(proof)) is not None:
             first = [q + FAR * d for q, d in zip(family.start, family.target, strict=True)]
             second = [q + d for q, d in zip(first, family.target, strict=True)]
-            return _inputs(proof, first, second, dict(family.output), None)
+            grows = {name: change for name, (change,) in _at(proof, family.target).items()}
+            return budgets.DearestInputs(
+                _at(proof, first), _at(proof, second), dict(family.output), grows=grows
+            )
         case EndlessProof(analysis=Analysis(lower=WordBound() as lost)):
             name = (
                 NEXT + answer.subject.inputs[0].name if isinstance(answer, StreamProof) else INPUT
@@ -149,19 +144,10 @@ def _of_word(lost: WordBound, input: str) -> budgets.DearestInputs:
     return budgets.DearestInputs(first, second, {}, tuple(word))
 
 
-def _inputs(
-    proof: Proof,
-    first: Sequence[Fraction],
-    second: Sequence[Fraction],
-    output: dict[str, Value],
-    eps: Fraction | None,
-) -> budgets.DearestInputs:
+def _at(proof: Proof, point: Sequence[Fraction]) -> dict[str, list[Fraction]]:
+    """Return what is read at a point, by name."""
     names = [cell.name for cell in proof.program.inputs]
-    one, other = (
-        {name: [value] for name, value in zip(names, point, strict=True)}
-        for point in (first, second)
-    )
-    return budgets.DearestInputs(one, other, output, None, eps)
+    return {name: [value] for name, value in zip(names, point, strict=True)}
 
 
 FAR = 32  # steps along a ray, on which nearly all is lost that is lost in the end
