@@ -18,9 +18,7 @@ from dipapprox.automata.model import Automaton, Transition, is_real
 from dipapprox.automata.runs import Run, Segment
 from dipapprox.automata.unfolding import Unfolding, followed
 
-Looks = Sequence[tuple[Hashable, ...]]
-"""What each transition shows, in its order."""
-
+Looks = Sequence[tuple[Hashable, ...]]  # what each transition shows, in its order
 _Other = tuple[int, tuple[Hashable, ...]]
 """Where another run may be that has shown the same, and what it has shown more."""
 

@@ -29,8 +29,7 @@ class OutputSample(Enum):
     FRESH = "insampleprime"
 
 
-Output = str | OutputSample
-"""A symbol, or a sample."""
+Output = str | OutputSample  # a symbol, or a sample
 
 
 def is_real(output: Output) -> bool:

@@ -20,7 +20,6 @@ from dipapprox.automata.unfolding import Unfolding
 from dipapprox.graphs import components
 
 Variable = TypeVar("Variable", int, str)
-
 Pins = tuple[dict[int, int], ...]
 """For each node the shift, -1, 0 or 1, of each pinned variable that is live there."""
 

@@ -17,8 +17,7 @@ from dipapprox.data_classes import dataclass
 from dipapprox.graphs import shortest_way
 
 Run = tuple[int, ...]
-Arc = tuple[int, int]
-"""Two positions: the sample of the first is below the sample of the second."""
+Arc = tuple[int, int]  # two positions: the sample of the first is below the sample of the second
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,8 +72,7 @@ class Unfolding:
         return self.components[self.edges[edge].source] == self.components[self.edges[edge].target]
 
 
-Node = tuple[int, ValueOrder]
-"""A control state, and what is known of the order of the values."""
+Node = tuple[int, ValueOrder]  # a control state, and what is known of the order of the values
 
 
 def unfolding(

@@ -31,7 +31,6 @@ Vectors = npt.NDArray[np.int64]
 """Shape (2, 2^live): u and v; whole numbers, at most `Prices.infinite`."""
 
 _Wholes = npt.NDArray[np.signedinteger[Any]]
-
 _LARGEST = 2**40  # units that a cap may have: sums of a few entries stay far below the end of int64
 _SMALL = 2**28  # the same for 32 bits
 

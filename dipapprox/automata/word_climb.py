@@ -71,8 +71,6 @@ _WALK = 7  # most steps of a walk to begin with
 _PATIENCE = 60  # words in a row that are no better than before
 _SIZES = (0, 1, -1, 2, -2, 3, -3, 6, -6, 12, -12)
 _MOVES = (0, 1, -1, 3, -3)
-
-
 Thing = TypeVar("Thing")
 
 

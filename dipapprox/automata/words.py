@@ -56,10 +56,8 @@ class HalfLine:
 
 
 _ZERO = Fraction(0)
-
 Seen = SeenSymbol | NearZero | HalfLine
-Letters = tuple[Fraction | None, ...]
-"""The inputs; None where none is read."""
+Letters = tuple[Fraction | None, ...]  # the inputs; None where none is read
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,6 @@ else:
     provenance = Deferred("dipapprox.privacy.provenance")
 
 CERTIFICATE = "--certificate"
-
 Answered = TypeVar("Answered")
 
 

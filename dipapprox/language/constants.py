@@ -38,8 +38,7 @@ class Wrong(Exception):
         diagnosis.report(self.kind, self.message, self.span, self.hint)
 
 
-Monomial = tuple["Number", int]
-"""(coefficient, degree): coefficient * eps ** degree"""
+Monomial = tuple["Number", int]  # (coefficient, degree): coefficient * eps ** degree
 
 
 def evaluate(node: ast.Expression, constants: Mapping[str, Fraction]) -> Fraction:

@@ -20,8 +20,7 @@ from dipapprox.laws.distribution import Scale
 from dipapprox.laws.family import Family
 from dipapprox.source import Diagnostic, Located
 
-Value = Fraction | str
-"""A finite-domain value: a rational, or a named value such as `bot`."""
+Value = Fraction | str  # a finite-domain value: a rational, or a named value such as `bot`
 
 
 class Relation(Enum):
@@ -129,8 +128,7 @@ class Any(Located):
     parts: tuple[Condition, ...]
 
 
-Condition = Comparison | All | Any
-"""Negations are pushed into the comparisons by the elaborator."""
+Condition = Comparison | All | Any  # negations are pushed into the comparisons by the elaborator
 
 # --- weights: expressions in eps, which occur in choices only ------------------------------------
 
@@ -242,14 +240,12 @@ class Repeat(Located):
     sites: int  # draws of a turn
 
 
-Body = tuple[Statement | Repeat, ...]
-"""Of a program."""
+Body = tuple[Statement | Repeat, ...]  # of a program
 
 
 # --- adjacency ----------------------------------------------------------------------------------
 
-Input = tuple[Value, ...]
-"""One valuation of the input cells, in the order of `Program.inputs`."""
+Input = tuple[Value, ...]  # one valuation of the input cells, in the order of `Program.inputs`
 
 
 class Norm(Enum):

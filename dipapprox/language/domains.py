@@ -11,9 +11,7 @@ from dipapprox.errors import UserError, did_you_mean
 from dipapprox.language.core import Program, Value
 
 MOST_CELLS = 100_000  # of all arrays of a program together
-
-Domain = tuple[Value, ...]
-"""The values of an input, each once."""
+Domain = tuple[Value, ...]  # the values of an input, each once
 
 
 class AllReals(tuple[Value, ...]):

@@ -13,7 +13,6 @@ from dipapprox.language.domains import AllReals, Domain, admits
 from dipapprox.source import Span
 
 MOST_STATEMENTS = 500_000
-
 Place = core.Variable | core.Element
 
 

@@ -53,8 +53,7 @@ def _is_finite(symbol: Symbol) -> bool:
 
 # --- core programs --------------------------------------------------------------------------------
 
-Names = Mapping[str, str]
-"""Cells of a turn, by those of the first one."""
+Names = Mapping[str, str]  # cells of a turn, by those of the first one
 
 
 def written_out(body: core.Body) -> core.Block:

@@ -78,8 +78,7 @@ class FormulaCall(Located):
     argument: Formula
 
 
-Formula = Number | Name | Negation | Operation | FormulaCall
-"""Names are `eps` and `delta`."""
+Formula = Number | Name | Negation | Operation | FormulaCall  # names are `eps` and `delta`
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)"

@@ -23,10 +23,7 @@ from dipapprox.language.folding import terms_of
 from dipapprox.source import Span
 
 Place = core.Variable | core.Element
-
-Range = tuple[Fraction, Fraction]
-"""The least and the greatest value something may have."""
-
+Range = tuple[Fraction, Fraction]  # the least and the greatest value something may have
 _HALF = Fraction(1, 2)
 
 

@@ -14,7 +14,6 @@ Change = Callable[[Any], Any]
 """Returns what stands for a node, or nodes; None: the node with its parts changed."""
 
 Tree = TypeVar("Tree")
-
 V = TypeVar("V", bound=Hashable)
 
 

@@ -153,9 +153,7 @@ def check_input(program: Program, input: Input, what: str = "input") -> None:
 
 # --- domains -------------------------------------------------------------------------------------
 
-Wider = str | Iterable[int | Fraction]
-"""A domain: "-5..5", "{0, 1/2, 1}", or its numbers."""
-
+Wider = str | Iterable[int | Fraction]  # a domain: "-5..5", "{0, 1/2, 1}", or its numbers
 _HINT = 'write --widen -5..5, or --widen "q={0, 1/2, 1}" for one input'
 
 

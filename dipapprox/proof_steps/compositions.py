@@ -70,8 +70,6 @@ _MOST_GRID = 1 << 17
 """Losses of an interval of length 1, where a grid is refined for want of a better one."""
 
 _FINER = (1, 2, 4, 8, 32, 128, 512)  # how many times finer grids are tried
-
-
 _Attempt = tuple[ComposedSteps, Sequence[int], int]
 """Steps, those that losses of all runs are concluded in, and places of masses."""
 

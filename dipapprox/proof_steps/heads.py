@@ -31,17 +31,10 @@ from dipapprox.limits import Limits
 from dipapprox.proof_steps.liveness import live_at_head
 from dipapprox.proof_steps.machines import Json, form_json, number_json, stored_json
 
-Shift = tuple[int, ...]
-"""Of the held cells, in units."""
-
-Changes = tuple[Fraction, ...]
-"""Of the inputs that a path reads."""
-
-_Number = Any
-"""An integer, or a fraction that is none."""
-
-_Terms = tuple[tuple[int, _Number], ...]
-"""Of a form; its constant is the same in both runs."""
+Shift = tuple[int, ...]  # of the held cells, in units
+Changes = tuple[Fraction, ...]  # of the inputs that a path reads
+_Number = Any  # an integer, or a fraction that is none
+_Terms = tuple[tuple[int, _Number], ...]  # of a form; its constant is the same in both runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,8 +142,7 @@ START = Head(is_first=True)
 MOST_WITH_FACTS = 1_500
 """Heads that are told apart by what is known of what is held: its orders are many."""
 
-_Place = tuple[int, str]
-"""A head, by number, and a cell."""
+_Place = tuple[int, str]  # a head, by number, and a cell
 
 
 def step_of(nodes: list[Json], quiet: list[Json]) -> Json:

@@ -33,13 +33,9 @@ _BITS = 150  # of distributions of parts
 _POINT_BITS = 40
 _MOST_POINTS = 64
 _MOST_WAYS = 400  # how parts differ: so many products at most
-
 _Fields = dict[str, Json]
-
 _FINER = (4, 16, 64, 256)  # losses for one part in an interval of the length of its greatest one
-
-Values = Sequence[Fraction | str]
-"""Of the inputs of a program."""
+Values = Sequence[Fraction | str]  # of the inputs of a program
 
 _ABOVE: _Fields = {"sample": None, "orders": [], "above": True, "input": None, "adjacent": None}
 """Fields of losses, from above."""
@@ -407,8 +403,7 @@ def _covers(one: Mapping[Change, int], other: Mapping[Change, int]) -> bool:
     return all(one.get(change, 0) >= n for change, n in other.items())
 
 
-_Row = list[tuple[int, int]]
-"""(p, q) of every output: p at most, q at least."""
+_Row = list[tuple[int, int]]  # (p, q) of every output: p at most, q at least
 
 
 def _rows(found: Distributions, pair: tuple[Input, Input]) -> tuple[_Row, _Row]:

@@ -40,10 +40,7 @@ from dipapprox.proof_steps.rays import (
 
 MOST_RUNS = 1_000  # of so many turns
 MOST_WORDS = 20  # of which it is looked at what they lose
-
-Numbers = Mapping[str, Sequence[Fraction]]
-"""By input what is read of it, in turn."""
-
+Numbers = Mapping[str, Sequence[Fraction]]  # by input what is read of it, in turn
 _ZERO = Fraction(0)
 
 

@@ -12,9 +12,7 @@ from dipapprox.language import core
 from dipapprox.language.domains import AllIntegers, AllReals
 
 Json = int | str | bool | None | list["Json"] | dict[str, "Json"]
-
-Row = Sequence[core.Value | int]
-"""Values of some cells."""
+Row = Sequence[core.Value | int]  # values of some cells
 
 
 def program_json(program: core.Program) -> dict[str, Json]:

@@ -37,9 +37,7 @@ from dipapprox.proof_steps.heads import (
 )
 from dipapprox.proof_steps.machines import Json, number_json
 
-Vector = Mapping[Shift, Fraction]
-"""The least cost for every shift; what is left out is too dear."""
-
+Vector = Mapping[Shift, Fraction]  # the least cost for every shift; what is left out is too dear
 MOST_ENTRIES = 200_000  # of all vectors
 MOST_COMPARED = 500_000  # vectors that others are compared with: some seconds
 MOST_PATIENCE = 3_000  # vectors; from then on entries that grow round after round are given up

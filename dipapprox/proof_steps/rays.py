@@ -31,7 +31,6 @@ from dipapprox.proof_steps.machines import Json, number_json
 MOST_SAMPLES = 1000  # of a run
 INPUTS = 1_000_000  # the number of the first input that is not known
 _ZERO = Fraction(0)
-
 Growth = Mapping[str, Sequence[Fraction]]
 """By input what its numbers grow by, in the order in which they are read."""
 
@@ -64,12 +63,8 @@ class Whole:
         return [(atom, c) for atom, c in form.terms if 0 <= atom < len(self.samples)]
 
 
-Part = tuple[int, int]
-"""Turns of a run that may come again: the first, and the one behind the last."""
-
-
-Shown = Mapping[int, Fraction]
-"""Numbers that are published, by their places in what is."""
+Part = tuple[int, int]  # turns of a run that may come again: the first, and the one behind the last
+Shown = Mapping[int, Fraction]  # numbers that are published, by their places in what is
 
 
 def shown_at(whole: Whole, known: Mapping[int, Fraction]) -> Shown:
@@ -256,7 +251,6 @@ def _side(family: str) -> UnknownSide:
 
 
 MOST_ALIKE = 200  # runs that publish the same
-
 Ray = Mapping[str, Sequence[Pair]]
 """By input the numbers that are read of it, each with what it grows by."""
 

@@ -32,8 +32,7 @@ from dipapprox.semantics.real_inputs import NotReal
 Box = tuple[tuple[int, int], ...]
 """For every input the least and the greatest change, in multiples of a unit."""
 
-Change = tuple[int, ...]
-"""A change of every input, in multiples of a unit."""
+Change = tuple[int, ...]  # a change of every input, in multiples of a unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +124,7 @@ def allows(adjacency: Adjacency, change: Sequence[Fraction]) -> bool:
     assert_never(adjacency)
 
 
-_Ends = Sequence[tuple[Fraction, Fraction]]
-"""Of every input the least and the greatest change."""
+_Ends = Sequence[tuple[Fraction, Fraction]]  # of every input the least and the greatest change
 
 
 def _in_units(boxes: Sequence[_Ends]) -> Changes:

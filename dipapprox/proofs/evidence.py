@@ -27,7 +27,6 @@ from dipapprox.privacy.description import Table
 from dipapprox.rounds.compiled import SILENT, Compiled, Words
 
 Evidence = RunCost | WordBound | Structure
-
 _MOST_ROWS = 20
 _MOST_INPUTS = 12
 

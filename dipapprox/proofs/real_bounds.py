@@ -38,7 +38,6 @@ from dipapprox.semantics.real_inputs import execute_for_declared
 from dipapprox.semantics.state import FinalStates
 
 _Least = LeastDelta | LeastEpsPrv
-
 DEAREST = "pairs that need most"  # the word for the pure budget of these
 _MOST_CORNERS = 64
 _MOST_MOVES = 5_000  # of final states, for couplings: some seconds

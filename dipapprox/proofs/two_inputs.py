@@ -24,11 +24,8 @@ from dipapprox.proofs.changes import allows
 from dipapprox.proofs.cones import Cone
 from dipapprox.proofs.rays import dearness, total_loss
 
-Point = tuple[Fraction, ...]
-"""A value of every input."""
-
-Shown = tuple[Fraction, ...]
-"""A value of every real output."""
+Point = tuple[Fraction, ...]  # a value of every input
+Shown = tuple[Fraction, ...]  # a value of every real output
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,7 @@ from dipapprox.limits import Limits
 from dipapprox.questions import numbers
 from dipapprox.questions.numbers import Reader
 
-Spelled = Callable[[str], str]
-"""Says how an edge names an argument: "--eps-prv" for "eps_prv"."""
+Spelled = Callable[[str], str]  # says how an edge names an argument: "--eps-prv" for "eps_prv"
 
 
 @dataclass(frozen=True, slots=True)

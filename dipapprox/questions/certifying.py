@@ -30,7 +30,6 @@ from dipapprox.replays.files import certify_answer, recorded_proof
 from dipapprox.services.service_proof import ServiceProof
 
 Certifiable = AutomatonProof | RealProof | StreamProof | ServiceProof
-
 _SUBJECTS = {AutomatonProof: "automaton", StreamProof: "subject", ServiceProof: "service"}
 """What `certify` is given again."""
 

@@ -73,9 +73,7 @@ else:
     real_inputs = Deferred("dipapprox.semantics.real_inputs")
     AnyProgram = Program
 
-Number = int | Fraction | Decimal | str
-"""An exact number: "0.1", "1/10", Fraction(1, 10)."""
-
+Number = int | Fraction | Decimal | str  # an exact number: "0.1", "1/10", Fraction(1, 10)
 Pairs = str | Iterable[tuple[Row, Row]]
 """Pairs of inputs: "all" (adjacent ones), "single", "0,0~0,1", the name of a file; or ordered pairs
 of inputs."""

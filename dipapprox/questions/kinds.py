@@ -150,8 +150,7 @@ def items(given: object) -> tuple[Any, ...] | None:
 
 # --- inputs ---------------------------------------------------------------------------------------
 
-Row = Iterable[int | Fraction | str] | str
-"""An input: its values, or a text such as "0,1"."""
+Row = Iterable[int | Fraction | str] | str  # an input: its values, or a text such as "0,1"
 
 
 def input_of(given: object, name: str, program: Program) -> Input:

@@ -54,7 +54,6 @@ else:
 
 LEAST_BUDGET = "least budget"
 SOME_BOUNDS = "pairs whose inputs differ most, couplings, processing"
-
 AnswerT = TypeVar("AnswerT")
 
 

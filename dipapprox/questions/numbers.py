@@ -11,7 +11,6 @@ from dipapprox.errors import UserError, shorten
 from dipapprox.language.values import exact_rational
 
 Value = TypeVar("Value")
-
 Reader = Callable[[Any, str], Value]
 """Takes what was given and its name; returns the value or raises `UserError`."""
 

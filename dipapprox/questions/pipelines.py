@@ -63,8 +63,7 @@ else:
     files = Deferred("dipapprox.replays.files")
     proving = Deferred("dipapprox.proof_steps.composed_ends")
 
-Table = Mapping[str, object]
-"""A run: its keys and their values."""
+Table = Mapping[str, object]  # a run: its keys and their values
 
 
 def read_rate(given: object, name: str) -> Fraction:
@@ -75,11 +74,9 @@ def read_rate(given: object, name: str) -> Fraction:
     return value
 
 
-read_times = numbers.whole(1, MOST_RUNS)
-"""Reads how often something is run."""
+read_times = numbers.whole(1, MOST_RUNS)  # reads how often something is run
 
-read_adjacency = kinds.word(Adjacency)
-"""Reads which data sets are adjacent."""
+read_adjacency = kinds.word(Adjacency)  # reads which data sets are adjacent
 
 
 def _orders(given: object, name: str) -> tuple[tuple[Fraction, Fraction], ...]:

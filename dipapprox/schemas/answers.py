@@ -10,7 +10,6 @@ from dipapprox.source import BEYOND_ASCII
 
 END = r"$(?!\n)"  # of a text, in patterns: `$` alone lets a line end follow
 RATIONAL = rf"^-?[0-9]+(/[0-9]+)?{END}"
-
 Count = Annotated[int, Meta(ge=0)]
 Text = Annotated[str, Meta(min_length=1)]
 Line = Annotated[
@@ -23,7 +22,6 @@ Line = Annotated[
 """What answers show: it must not look like another of their lines."""
 Hash = Annotated[str, Meta(pattern=f"^[0-9a-f]{{64}}{END}")]
 Digest = Annotated[str, Meta(pattern=f"^sha256:[0-9a-f]{{64}}{END}")]
-
 _NAME_OR_RATIONAL = rf"^([A-Za-z_][A-Za-z_0-9]*|-?[0-9]+/[0-9]+){END}"
 
 PlainValue = (

@@ -13,7 +13,6 @@ from dipapprox.schemas import answers, files, guarantees, proofs
 from dipapprox.schemas.answers import RATIONAL
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
-
 _Types = Iterable[type[Struct]]
 
 SCHEMAS: dict[str, tuple[str, _Types]] = {

@@ -49,7 +49,6 @@ from dipapprox.semantics.statements import (
 from dipapprox.source import Span
 
 CERTAINLY = ExponentialRatio.constant(1)
-
 Transitions = Sequence[Mapping[int, ExponentialRatio]]
 """For every node the nodes that follow it, with functions other than 0; none for ends."""
 

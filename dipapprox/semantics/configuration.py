@@ -22,7 +22,6 @@ from dipapprox.semantics.state import Constraint, Extreme, Guard, Path, Store, n
 from dipapprox.source import Span
 
 SHARE_BITS = 64
-
 _Terms = tuple[tuple[Symbol, object], ...]
 
 

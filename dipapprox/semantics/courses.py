@@ -54,8 +54,7 @@ def into(block: core.Block, outer: Frame | None) -> Frame | None:
     return Frame(block, 0, outer) if block else outer
 
 
-Way = tuple[Frame | None, S]
-"""A place to go on from, None for the end, and the state there."""
+Way = tuple[Frame | None, S]  # a place to go on from, None for the end, and the state there
 
 
 class Parted(Exception):

@@ -16,8 +16,7 @@ from dipapprox.language import core
 from dipapprox.linear.form import LinearForm
 from dipapprox.source import Diagnostic, Span
 
-StoredValue = LinearForm | str
-"""A form over samples and input cells, or a named value."""
+StoredValue = LinearForm | str  # a form over samples and input cells, or a named value
 
 
 class PathFault(Exception):

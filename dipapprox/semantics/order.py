@@ -27,8 +27,7 @@ from dipapprox.linear.form import LinearForm, Symbol, are_opposite, is_unit
 from dipapprox.semantics.inputs import Knowledge
 from dipapprox.semantics.state import Constraint, Guard, SampleComparison
 
-Pair = tuple[int, int]
-"""(a, b): point a is smaller than point b."""
+Pair = tuple[int, int]  # (a, b): point a is smaller than point b
 
 
 def bits(mask: int) -> Iterator[int]:

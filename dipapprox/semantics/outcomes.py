@@ -31,7 +31,6 @@ NEVER, ALWAYS = 0, 1
 """The empty set, and that of all outcomes of all choices."""
 
 UNION = -1
-
 Node = tuple[int, tuple[int, ...], tuple[int, ...]]
 """(choice, outcomes, their children), or (`UNION`, nothing, disjoint members). Outcomes ascend; the
 set has nothing of those without a child. Children have smaller numbers than their parents, and

@@ -42,8 +42,7 @@ from dipapprox.semantics.state import Constraint, Guard, LoneGuard, guard_of, sa
 _MANY = 40
 """So many states that meet and stay apart are too many; then all that meet are dealt with."""
 
-_Outcomes = tuple[tuple[int, Guard], ...]
-"""Spent samples, ascending, with the guards about them."""
+_Outcomes = tuple[tuple[int, Guard], ...]  # spent samples, ascending, with the guards about them
 
 
 def unite_spent(run: Execution, states: list[State], live: int) -> list[State]:

@@ -30,8 +30,7 @@ _SAMPLES_APART = {
 Split = tuple[list[State], list[State]]
 """The states where a condition holds and those where it does not; all disjoint."""
 
-Refused = tuple[State, PathFault]
-"""A state in which something goes wrong, and what."""
+Refused = tuple[State, PathFault]  # a state in which something goes wrong, and what
 
 
 def split(run: Execution, state: State, condition: core.Condition, refused: list[Refused]) -> Split:

@@ -28,10 +28,7 @@ from dipapprox.semantics.guard_lines import GuardLines
 from dipapprox.semantics.outcomes import ALWAYS, NO_CHOICES, Node
 
 V = TypeVar("V", bound=object)
-
 _Layers = tuple[dict[str, V], ...]
-
-
 _FEW = 4  # so many cells are compared one by one
 
 
@@ -198,11 +195,8 @@ def comparisons(extreme: Extreme) -> Iterator[SampleComparison]:
             yield SampleComparison(*pair, False)
 
 
-Constraint = Guard | SampleComparison
-"""What a path assumes at one step."""
-
-Step = Constraint | Extreme
-"""What a node of a path holds: one constraint, or many at once."""
+Constraint = Guard | SampleComparison  # what a path assumes at one step
+Step = Constraint | Extreme  # what a node of a path holds: one constraint, or many at once
 
 
 def guard_of(constraint: Constraint) -> Guard:

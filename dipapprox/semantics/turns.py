@@ -40,8 +40,7 @@ from dipapprox.semantics.run import Execution
 from dipapprox.semantics.state import Extreme, Guard, Path, Sample, SampleComparison, Step, Store
 from dipapprox.semantics.statements import new_sample
 
-Rename = dict[Symbol, Symbol]
-"""Samples and input cells of one turn, by those of another."""
+Rename = dict[Symbol, Symbol]  # samples and input cells of one turn, by those of another
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -32,8 +32,7 @@ from dipapprox.services.publishing import spelled_out
 from dipapprox.services.service_proof import ServiceProof, users_of
 from dipapprox.services.system import System, merged
 
-Shown = tuple[Replied, State]
-"""Reply, next state."""
+Shown = tuple[Replied, State]  # reply, next state
 
 
 @dataclass(frozen=True, slots=True)

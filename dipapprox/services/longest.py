@@ -16,11 +16,8 @@ from itertools import groupby
 from dipapprox.graphs import strong_components
 from dipapprox.limits import Limits
 
-Arc = tuple[int, int]
-"""Target and weight; a target < 0 is an end."""
-
-Cycle = tuple[tuple[int, int], ...]
-"""Nodes and numbers of their arcs, round a cycle."""
+Arc = tuple[int, int]  # target and weight; a target < 0 is an end
+Cycle = tuple[tuple[int, int], ...]  # nodes and numbers of their arcs, round a cycle
 
 
 def longest_paths(arcs: Sequence[Sequence[Arc]], limits: Limits) -> tuple[tuple[int, ...], Cycle]:

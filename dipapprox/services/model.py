@@ -24,12 +24,8 @@ State = tuple[Value | None, ...]
 Forms = tuple[LinearForm, ...]
 """For each cell kept by differences its next value, over such cells and the data argument."""
 
-Range = tuple[int, int]
-"""Whole numbers, from the first to the last."""
-
-Where = tuple[tuple[str, Range], ...]
-"""What cells hold."""
-
+Range = tuple[int, int]  # whole numbers, from the first to the last
+Where = tuple[tuple[str, Range], ...]  # what cells hold
 NOTHING = "no reply"  # what a reply cell holds that a query does not assign
 
 

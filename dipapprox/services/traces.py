@@ -26,9 +26,7 @@ from dipapprox.services.publishing import may_show, shown_probability
 from dipapprox.services.ratios import Gain
 from dipapprox.services.system import System
 
-Reply = tuple[Value | None, ...]
-"""Values of the reply cells."""
-
+Reply = tuple[Value | None, ...]  # values of the reply cells
 Belief = dict[State, ExponentialRatio]
 """The probability to have got here, for each state; the states of one run."""
 
@@ -44,8 +42,7 @@ class SeenCall:
     reply: Reply | None  # what both answer; None if it is not seen
 
 
-Trace = tuple[SeenCall, ...]
-"""A course of calls and replies in two runs."""
+Trace = tuple[SeenCall, ...]  # a course of calls and replies in two runs
 
 
 class Runs:

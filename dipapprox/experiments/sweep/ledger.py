@@ -45,7 +45,6 @@ def complaint(error: msgspec.ValidationError) -> str:
 
 FORMAT = 1  # of the lines; in the heading
 _NUMBER = r"^-?[0-9]+(/0*[1-9][0-9]*|(\.[0-9]+)?(e-?[0-9]{1,4})?)$|^inf$"
-
 End = Annotated[str, Meta(pattern=_NUMBER)]
 Ends = tuple[End | None, End | None]
 """Of an enclosure; None where none was found, "inf" if it has no upper end."""
@@ -100,7 +99,6 @@ class FinishedCase(_Parts, frozen=True):
 
 
 _PARTS = frozenset(_Parts.__struct_fields__)
-
 _Part = TypeVar("_Part", Heading, Key)
 
 

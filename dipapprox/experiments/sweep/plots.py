@@ -37,8 +37,7 @@ from dipapprox.experiments.sweep.summary import (
     series_of,
 )
 
-_Line = tuple[str, list[tuple[Fraction, Measured]]]
-"""A label, and a number at each value."""
+_Line = tuple[str, list[tuple[Fraction, Measured]]]  # a label, and a number at each value
 
 _AXES = {
     "eps": PROGRAM_EPSILON,

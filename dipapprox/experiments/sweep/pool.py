@@ -155,7 +155,6 @@ _MOMENT = 0.25
 _ATTEMPTS = 5  # times that a bundle is handed over if the workers that had it died
 _TO_CONNECT = "20s"
 _ADDRESS = re.compile(r"(?:\w+://)?[^\s/]+:\d{1,5}/?", re.ASCII)
-
 _own = threading.local()
 
 

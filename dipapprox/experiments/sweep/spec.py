@@ -53,8 +53,7 @@ from dipapprox.questions.profile import Profile
 from dipapprox.questions.question import Question, arguments_of, read
 from dipapprox.questions.verify import Verify
 
-Fields = Mapping[str, str]
-"""The fields of a case, as texts."""
+Fields = Mapping[str, str]  # the fields of a case, as texts
 
 TASKS: dict[str, type[Question]] = {
     question.name: question for question in (Verify, Profile, Calibrate, Decide, Compose)

@@ -19,7 +19,6 @@ SYMBOLS = {"DP": "✓", "Not_DP": "✗", "Unknown": "?", "-": "–"}
 """What stands for an answer in a cell."""
 
 MEANING = "✓ DP  ✗ Not_DP  ? Unknown"
-
 FULL = 3.0  # margins are not told apart beyond a factor of a thousand
 
 

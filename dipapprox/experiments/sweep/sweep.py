@@ -14,8 +14,7 @@ from dipapprox.experiments.sweep.ledger import Ledger
 from dipapprox.experiments.sweep.pool import run_locally, run_on_cluster
 from dipapprox.experiments.sweep.spec import Case, Spec, cases_of, record
 
-Progress = Callable[[int, int], None]
-"""Called with the cases done and their total."""
+Progress = Callable[[int, int], None]  # called with the cases done and their total
 
 
 @dataclass(slots=True)

@@ -15,8 +15,7 @@ from dipapprox.errors import UserError
 from dipapprox.integrals.integral import Strategy
 from dipapprox.privacy.options import Engine
 
-Printed = Mapping[str, str]
-"""One printed row, by column."""
+Printed = Mapping[str, str]  # one printed row, by column
 
 
 class RowQuestion(Struct, frozen=True, forbid_unknown_fields=True):

@@ -74,8 +74,6 @@ class Executed:
 
 
 _CALLED = '@dipapprox.mechanism(adjacent="linf 1")'
-
-
 Read = tuple[Function, Files, str]
 """A function of a file, the files that it needs, and the rule which inputs are neighbours."""
 

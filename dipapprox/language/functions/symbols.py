@@ -32,10 +32,7 @@ Compute = Callable[[Mapping[str, Value]], Any]
 """A value, given those of variables with finitely many of them, by name."""
 
 Exact = int | Fraction
-
-Result = TypeVar("Result")
-"""What operators make of a symbol."""
-
+Result = TypeVar("Result")  # what operators make of a symbol
 OFFERED = "only + - * / with numbers, comparisons, and what dipapprox offers"
 
 

@@ -24,10 +24,7 @@ from dipapprox.language.traversal import nodes_in
 End = Mapping[int, ast.Expression] | None
 """What output cells are that are not assigned yet, by position; None where no input leads."""
 
-Names = frozenset[str]
-"""Named values."""
-
-
+Names = frozenset[str]  # named values
 Cells = Sequence[tuple[ast.Target, Names | None]]
 """Output cells; those with finitely many values have the names among these."""
 
