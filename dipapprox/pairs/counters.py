@@ -74,17 +74,12 @@ class Completed:
         Cells on which the output does not depend have their first value.
         """
         choices = [self._choices(group, cells[group[0]].domain) for group in self.classes]
-        places = [cell for group in self.classes for cell in group]
         input: list[Value] = [cell.domain[0] for cell in cells]
         for choice in product(*choices):
-            code = 0
-            taken: list[Value] = []
-            for own, values in choice:
-                code += own
-                taken += values
-            for cell, value in zip(places, taken, strict=True):
-                input[cell] = value
-            yield code, tuple(input)
+            for group, (_, values) in zip(self.classes, choice, strict=True):
+                for cell, value in zip(group, values, strict=True):
+                    input[cell] = value
+            yield sum(own for own, _ in choice), tuple(input)
 
     def _choices(
         self, group: tuple[int, ...], domain: tuple[Value, ...]
@@ -189,12 +184,11 @@ def _groups(
 ) -> list[tuple[tuple[int, ...], bool]]:
     """Classes of like cells, and whether all swaps in them leave all pending outputs fixed."""
     groups = symmetry.groups(cells, lambda swap: all(map(swap.matched.__getitem__, pending)))
-    return [(group, _is_fixed(symmetry, group, pending)) for group in groups]
-
-
-def _is_fixed(symmetry: CellSymmetry, group: Sequence[int], pending: Sequence[int]) -> bool:
-    swaps = [symmetry.swap(first, second) for first, second in pairwise(group)]
-    return all(swap is not None and all(swap.fixed[o] for o in pending) for swap in swaps)
+    swaps = [[symmetry.swap(*each) for each in pairwise(group)] for group in groups]
+    return [
+        (group, all(swap is not None and all(swap.fixed[o] for o in pending) for swap in own))
+        for group, own in zip(groups, swaps, strict=True)
+    ]
 
 
 def _counters(
@@ -222,25 +216,22 @@ def _counters(
         joint = comb(size + len(steps) - 1, size)
         marginal = comb(size + values - 1, size) ** 2
         table = np.zeros((values, values), dtype=np.int64)
-        if size > 1 and fixed and marginal < joint:
-            units = [base**k for k in range(values - 1)]
+        is_marginal = size > 1 and fixed and marginal < joint
+        # One cell: the number of its step. More: how often each step occurs, but the last.
+        span = len(steps) if size == 1 else base ** (len(steps) - 1)
+        if is_marginal:
             span = base ** (2 * (values - 1))
-            if radix * span > _LARGEST_CODE:
-                return None
-            table[:-1, :] += np.array(units, dtype=np.int64)[:, None] * radix
-            table[:, :-1] += np.array(units, dtype=np.int64)[None, :] * (
-                radix * base ** (values - 1)
-            )
-            states *= marginal
+        if radix * span > _LARGEST_CODE:
+            return None
+        if is_marginal:
+            units = np.array([base**k * radix for k in range(values - 1)], dtype=np.int64)
+            table[:-1, :] += units[:, None]
+            table[:, :-1] += units[None, :] * base ** (values - 1)
         else:
-            # One cell: the number of its step. More: how often each step occurs, but the last.
-            span = len(steps) if size == 1 else base ** (len(steps) - 1)
-            if radix * span > _LARGEST_CODE:
-                return None
             for k in range(len(steps)):
                 unit = k if size == 1 else base**k if k < len(steps) - 1 else 0
                 table[steps.first[k], steps.second[k]] = unit * radix
-            states *= joint
+        states *= marginal if is_marginal else joint
         radix *= span
         weights.update(dict.fromkeys(group, table))
     return weights, states
@@ -252,18 +243,15 @@ def _completed(
     found = []
     for output in outputs:
         classes = symmetry.classes(output)
-        spans = [(len(c) + 1) ** (len(cells[c[0]].domain) - 1) for c in classes]
-        if prod(spans) > _LARGEST_CODE:
+        sizes = [(len(group), len(cells[group[0]].domain)) for group in classes]
+        if prod((size + 1) ** (values - 1) for size, values in sizes) > _LARGEST_CODE:
             return None
         weights: Weights = {}
         radix = 1
-        for group, span in zip(classes, spans, strict=True):
-            values = len(cells[group[0]].domain)
-            units = [(len(group) + 1) ** k for k in range(values - 1)]
-            table = np.array([unit * radix for unit in units] + [0], dtype=np.int64)
-            weights.update(dict.fromkeys(group, table))
-            radix *= span
-        sizes = [(len(group), len(cells[group[0]].domain)) for group in classes]
+        for group, (size, values) in zip(classes, sizes, strict=True):
+            units = [(size + 1) ** k * radix for k in range(values - 1)]
+            weights.update(dict.fromkeys(group, np.array([*units, 0], dtype=np.int64)))
+            radix *= (size + 1) ** (values - 1)
         arguments = prod(comb(size + values - 1, size) for size, values in sizes)
         found.append(Completed(output, classes, weights, arguments))
     return tuple(found)
@@ -301,22 +289,24 @@ class Trace:
         self.count = count
         self._reached = len(origins)
         self._states: NDArray[np.int32] | None = None  # where the reached stage is; None: all
-        self._first: dict[int, Codes] = {}
-        self._second: dict[int, Codes] = {}
+        self._codes: dict[int, tuple[Codes, Codes]] = {}
 
     def after(self, origins: Origins) -> Trace:
         """Return the trace after one more stage."""
         return Trace(self._stages, (*self._origins, origins), len(origins.parent))
 
-    def first(self, place: int) -> Codes:
-        """Return codes of u's values in the cell of a stage."""
-        self._follow(place)
-        return self._first[place]
-
-    def second(self, place: int) -> Codes:
-        """Return those of u'."""
-        self._follow(place)
-        return self._second[place]
+    def codes(self, place: int) -> tuple[Codes, Codes]:
+        """Return codes of the values of u, and of u', in the cell of a stage."""
+        while self._reached > place:
+            self._reached -= 1
+            origins, steps = self._origins[self._reached], self._stages[self._reached].steps
+            step, parent = origins.step, origins.parent
+            if self._states is not None:
+                step, parent = step[self._states], parent[self._states]
+            first, second = steps.first.astype(np.uint16), steps.second.astype(np.uint16)
+            self._codes[self._reached] = first[step], second[step]
+            self._states = parent
+        return self._codes[place]
 
     def pair(self, cells: tuple[Cell, ...], state: int) -> Pair:
         """Return the pair of one state; cells without a stage have their first values."""
@@ -329,14 +319,3 @@ class Trace:
             second[stage.cell] = domain[int(stage.steps.second[taken])]
             state = int(origins.parent[state])
         return tuple(first), tuple(second)
-
-    def _follow(self, place: int) -> None:
-        while self._reached > place:
-            self._reached -= 1
-            origins, steps = self._origins[self._reached], self._stages[self._reached].steps
-            step, parent = origins.step, origins.parent
-            if self._states is not None:
-                step, parent = step[self._states], parent[self._states]
-            self._first[self._reached] = steps.first.astype(np.uint16)[step]
-            self._second[self._reached] = steps.second.astype(np.uint16)[step]
-            self._states = parent

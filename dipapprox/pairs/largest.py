@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from dipapprox.data_classes import dataclass, field
 from dipapprox.language.core import Cell, Input
 from dipapprox.limits import Limits, Progress, silent
-from dipapprox.pairs.counters import Codes, CounterPlan, CounterStage, Origins, Trace, Weights
+from dipapprox.pairs.counters import CounterPlan, CounterStage, Origins, Trace, Weights
 from dipapprox.pairs.hockey_stick import HockeyStickBounds, Numbers, enclosure
 from dipapprox.pairs.maximum import Maximum, all_about, first_largest
 from dipapprox.pairs.walk import Integers
@@ -63,8 +63,7 @@ class _Layer:
         trace: Some pair with the counters of each.
         weights: Of the stage.
         counters: Codes of the counters.
-        first_sums: Of codes of u's values, as far as they were needed; grows.
-        second_sums: Of those of u'.
+        sums: Of codes of the values of u, and of u', as far as they were needed; grow.
     """
 
     trace: Trace
@@ -73,8 +72,7 @@ class _Layer:
     spent: Integers
     lower: Numbers
     upper: Numbers
-    first_sums: _Sums = field(default_factory=dict)
-    second_sums: _Sums = field(default_factory=dict)
+    sums: tuple[_Sums, ...] = field(default_factory=lambda: ({}, {}))
 
 
 def largest_delta(
@@ -131,20 +129,18 @@ def _evaluated(
         What was found for every output, and the unit of the numbers (`HockeyStickBounds.scale`).
     """
     outputs: list[int] = []
-    inputs: list[Input] = []
-    codes: list[int] = []
+    examples: list[tuple[int, Input]] = []
     completed = [each for stage in plan.stages for each in stage.completed]
     for each in completed:
         limits.check()
-        for code, input in each.examples(cells):
-            codes.append(code)
-            inputs.append(input)
+        examples += each.examples(cells)
         outputs += [each.output] * each.arguments
-    bounds = ask(outputs, inputs)
+    codes = np.array([code for code, _ in examples], dtype=np.int64)
+    bounds = ask(outputs, [input for _, input in examples])
     found = {}
     start = 0
     for each in completed:
-        own = np.array(codes[start : start + each.arguments], dtype=np.int64)
+        own = codes[start : start + each.arguments]
         order = np.argsort(own)
         ascending = own[order]
         table = None
@@ -171,10 +167,11 @@ def _terms(
         limits.check()
         of = values[each.output]
         own = each.weights[stage.cell][:, None]
-        first = _sums(trace.first, trace.count, before, each.weights, layer.first_sums) + own
-        second = _sums(trace.second, trace.count, before, each.weights, layer.second_sums) + own
-        u, v = of.places(first)[steps.first], of.places(second)[steps.second]
-        least, most = _bounds(of, u, v)
+        first, second = (
+            of.places(_sums(trace, side, before, each.weights, known) + own)
+            for side, known in enumerate(layer.sums)
+        )
+        least, most = _bounds(of, first[steps.first], second[steps.second])
         lower += least
         upper += most
     return lower.T, upper.T
@@ -205,12 +202,9 @@ def _merged(
         The states, traced where the best lower sums came from; where the best upper ones did.
     """
     steps = stage.steps
-    codes = _counters(layer, before, stage.weights)[:, None]
     own = stage.weights.get(stage.cell)
-    if own is not None:
-        codes = codes + own[steps.first, steps.second][None, :]
-    else:
-        codes = np.repeat(codes, len(steps), axis=1)
+    changes = np.zeros(len(steps), np.int64) if own is None else own[steps.first, steps.second]
+    codes = _counters(layer, before, stage.weights)[:, None] + changes[None, :]
     spent = layer.spent[:, None] + steps.cost[None, :]
     if radius is None:
         kept = np.arange(codes.size)
@@ -237,8 +231,7 @@ def _merged(
         spent.ravel()[kept][low] if radius is not None else np.zeros(len(low), dtype=np.int64),
         lower[low],
         highest,
-        carried(layer.first_sums),
-        carried(layer.second_sums),
+        tuple(map(carried, layer.sums)),
     )
     return following, Origins.of(parent[high], step[high])
 
@@ -273,15 +266,12 @@ _SPARSE = 8
 
 
 def _sums(
-    codes: Callable[[int], Codes], count: int, cells: Sequence[int], weights: Weights, known: _Sums
+    trace: Trace, side: int, cells: Sequence[int], weights: Weights, known: _Sums
 ) -> Integers:
-    """Add up the weights of the codes in every state.
+    """Add up the weights of the codes in every state, of u (side 0) or u' (1).
 
     Args:
-        codes: By place in the order of the plan.
-        count: How many states there are.
         cells: In the order of the plan.
-        weights: By cell.
         known: Sums over the same codes; grows. Outputs that like cells have differ in few of them.
     """
     groups: dict[bytes, tuple[Integers, list[int]]] = {}
@@ -289,7 +279,7 @@ def _sums(
         table = weights.get(cell)
         if table is not None:
             groups.setdefault(table.tobytes(), (table, []))[1].append(place)
-    total = np.zeros(count, dtype=np.int64)
+    total = np.zeros(trace.count, dtype=np.int64)
     for key, (table, places) in groups.items():
         own = frozenset(places)
         before, part = known.get(key, (frozenset[int](), np.zeros_like(total)))
@@ -297,9 +287,9 @@ def _sums(
             before, part = frozenset(), np.zeros_like(total)
         part = part.copy()
         for place in own - before:
-            part += table.take(codes(place))
+            part += table.take(trace.codes(place)[side])
         for place in before - own:
-            part -= table.take(codes(place))
+            part -= table.take(trace.codes(place)[side])
         if len(own) > _FEW_CELLS:
             known[key] = own, part
         total += part
@@ -308,19 +298,15 @@ def _sums(
 
 def _counters(layer: _Layer, cells: Sequence[int], weights: Weights) -> Integers:
     """Return the codes of the counters before a stage, as its weights have them."""
-    changes = {
-        (id(before), id(now)): (before, now)
-        for before, now in ((layer.weights.get(cell), weights.get(cell)) for cell in cells)
-    }
+    both = ((layer.weights.get(cell), weights.get(cell)) for cell in cells)
+    changes = {(id(before), id(now)): (before, now) for before, now in both if before is not now}
     if all(
-        before is now or (before is not None and now is not None and np.array_equal(before, now))
+        before is not None and now is not None and np.array_equal(before, now)
         for before, now in changes.values()
     ):
         return layer.counters
     total = np.zeros(len(layer.spent), dtype=np.int64)
-    trace = layer.trace
     for place, cell in enumerate(cells):
-        table = weights.get(cell)
-        if table is not None:
-            total += table[trace.first(place), trace.second(place)]
+        if cell in weights:
+            total += weights[cell][layer.trace.codes(place)]
     return total

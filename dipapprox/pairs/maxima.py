@@ -66,8 +66,6 @@ class Maxima:
         progress: Told about budgets done.
 
     Attributes:
-        pairs: As given.
-        ladder: As given.
         ended: Which limit ended a climb to higher precisions, if one did.
     """
 
@@ -81,14 +79,10 @@ class Maxima:
         limits: Limits,
         progress: Progress = silent,
     ) -> None:
-        self.pairs = pairs
-        self.ladder = ladder
+        self.pairs, self.ladder, self.source = pairs, ladder, source
         self.ended: str | None = None
-        self.source = source
-        self._together = together
-        self._arrays = arrays
-        self._limits = limits
-        self._progress = progress
+        self._together, self._arrays = together, arrays
+        self._limits, self._progress = limits, progress
         self._first = ladder[0] if arrays is None else arrays.bits
 
     @classmethod
@@ -169,10 +163,6 @@ class Maxima:
     def sharpened(self, factor_at: FactorAt, enough: Enough) -> Maximum:
         """Bound the largest delta at one eps_prv until the enclosure is good enough.
 
-        Args:
-            factor_at: e^eps_prv.
-            enough: Whether an enclosure is.
-
         Returns:
             The best that the ladder of bits gives; its enclosure may be wider than wanted. Where a
             limit ends the climb of all pairs together, what the precision before gave.
@@ -225,8 +215,8 @@ class Maxima:
             best, most = first
             # The best pair stays even where its delta is known exactly.
             remaining = [pair for pair, each in known if pair == best or each.upper > most.lower]
-            delta = Enclosure(most.lower, max(each.upper for _, each in known))
-            return improved(before, Maximum(delta, best, bits))
+            upper = max(each.upper for _, each in known)
+            return improved(before, Maximum(Enclosure(most.lower, upper), best, bits))
 
         return refined(self.ladder, again, lambda each: enough(each.delta), found)
 

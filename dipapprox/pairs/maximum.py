@@ -72,6 +72,13 @@ class Maximum:
         """What is known of `delta`, and who says so."""
         return Extended(self.delta.lower, self.delta.upper, *self.by)
 
+    def of_pair(
+        self, search: Search, pair: Pair, delta: Enclosure, obstacle: str | None = None
+    ) -> Attempt:
+        """Return what is known of one pair at these bits."""
+        factor = search.factor(max(self.bits, FACTOR_BITS))
+        return Attempt(pair, self.bits, delta, factor, obstacle=obstacle)
+
 
 class Together(ABC):
     """All selected pairs at once, at any precision; named where one of them is what matters.
@@ -196,25 +203,21 @@ def search_together(
 
 def _interrupted(search: Search, found: Maximum | None) -> None:
     """Record what the precision before a limit told of all pairs: it did not decide."""
-    if found is None or found.likely is None:
-        return
-    search.cover(0, found.delta, found.by)
-    factor = search.factor(max(found.bits, FACTOR_BITS))
-    # Of the pair alone only the upper bound is known.
-    own = Enclosure(Fraction(0), found.delta.upper)
-    search.current = Attempt(found.likely, found.bits, own, factor)
+    if found is not None and found.likely is not None:
+        search.cover(0, found.delta, found.by)
+        # Of the pair alone only the upper bound is known.
+        own = Enclosure(Fraction(0), found.delta.upper)
+        search.current = found.of_pair(search, found.likely, own)
 
 
 _ALIKE_BITS = 40
 
 
-def about(largest: Fraction) -> Fraction:
-    """Return what a number must reach to count as equal to the largest one, which is >= 0."""
-    return largest * (1 - Fraction(1, 2**_ALIKE_BITS))
-
-
 def all_about(largest: Numbers) -> Numbers:
-    """Return the same for many numbers; Python integers are exact, and none is alike another."""
+    """Return what numbers >= 0 must reach to count as equal to the largest ones.
+
+    Python integers are exact, and none is alike another.
+    """
     return largest if largest.dtype == object else largest * (1 - 2.0**-_ALIKE_BITS)
 
 
@@ -240,13 +243,9 @@ def simplest_pair(known: Mapping[Pair, Enclosure]) -> tuple[Pair, Enclosure] | N
     """
     if not known:
         return None
-    best = max(known.values(), key=lambda each: each.lower)
-    least = about(best.lower)
-    alike = [
-        (pair, each)
-        for pair, each in known.items()
-        if each.lower >= least and each.upper >= best.lower
-    ]
+    best = max(each.lower for each in known.values())
+    least = best * (1 - Fraction(1, 2**_ALIKE_BITS))
+    alike = [(u, own) for u, own in known.items() if own.lower >= least and own.upper >= best]
     return min(alike, key=lambda each: _simplicity(each[0]))
 
 

@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from dipapprox.pairs.maximum import Together
     from dipapprox.pairs.products import layout as product_layout
     from dipapprox.pairs.products import losses as product_losses
-    from dipapprox.pairs.products import search as product_search
     from dipapprox.pairs.products.source import ProductProgram
     from dipapprox.pairs.published import couplings
     from dipapprox.pairs.published import together as published_search
@@ -62,7 +61,6 @@ else:
     vertices = Deferred("dipapprox.pairs.boxes.vertices")
     product_layout = Deferred("dipapprox.pairs.products.layout")
     product_losses = Deferred("dipapprox.pairs.products.losses")
-    product_search = Deferred("dipapprox.pairs.products.search")
     couplings = Deferred("dipapprox.pairs.published.couplings")
     published_search = Deferred("dipapprox.pairs.published.together")
     exact_products = Deferred("dipapprox.privacy.products.exact")
@@ -202,7 +200,7 @@ def _open_product(
         lambda: product_witnesses.ProductDetails(losses),
         describe,
         lambda: source.name,
-        together=product_search.ProductPairs(losses, exact, total, harmless),
+        together=product_losses.ProductPairs(losses, exact, total, harmless),
         exact=pairs,
     )
 

@@ -43,8 +43,8 @@ from dipapprox.pairs.boxes.regions import (
     undivided,
 )
 from dipapprox.pairs.boxes.search import BoxSearch, BoxSearchResult, SetSearch, TriedPairs, corners
-from dipapprox.pairs.divergence import Attempt, Factor, divergence
-from dipapprox.pairs.maximum import FACTOR_BITS, Maximum, Together
+from dipapprox.pairs.divergence import Factor, divergence
+from dipapprox.pairs.maximum import Maximum, Together
 from dipapprox.pairs.search import Search
 from dipapprox.pairs.selections import Pair
 from dipapprox.semantics.state import FinalStates
@@ -258,8 +258,7 @@ class RealPairs(Together):
         """See `Together`."""
         if found.pair is None:
             raise BrokenInvariant("no pair of real inputs was looked at")
-        factor = search.factor(max(found.bits, FACTOR_BITS))
-        search.give_up(Attempt(found.pair, found.bits, found.delta, factor))
+        search.give_up(found.of_pair(search, found.pair, found.delta))
         search.checked = 1
         return True
 

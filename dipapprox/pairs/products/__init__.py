@@ -1,5 +1,5 @@
 """Programs whose parts are independent: pairs part by part.
 
 In: the output distributions of the parts. Out: the largest δ of all their combinations. Read
-`search` first, then `layout` and `measures`.
+`losses` first, then `layout` and `measures`.
 """

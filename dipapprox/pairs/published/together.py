@@ -16,7 +16,7 @@ from dipapprox.events.event import Part
 from dipapprox.events.measures import NoProduct
 from dipapprox.exact.real_outputs.comparison import ExactComparison
 from dipapprox.limits import Limits
-from dipapprox.pairs.divergence import Attempt, ExactSide, Factor, Growth
+from dipapprox.pairs.divergence import ExactSide, Factor, Growth
 from dipapprox.pairs.maximum import FACTOR_BITS, Maximum, Together
 from dipapprox.pairs.published.couplings import Couplings
 from dipapprox.pairs.published.divergences import PublishedDivergences, Terms
@@ -385,16 +385,14 @@ class PublishedPairs(Together):
         claimed = self._claimed
         if search.delta or claimed is None:
             return found
-        factor = search.factor(max(found.bits, FACTOR_BITS))
         for pair, delta, obstacle in self._open:
             self._limits.check()
             outcomes = self._exceeding(pair, claimed, found.bits) if delta.upper else ()
             if outcomes:
                 self.divergences.note(EXACT)
                 proof = ExactSide(Side.ABOVE, outcomes, _ARGUMENT)
-                search.violation = Attempt(
-                    pair, found.bits, delta, factor, obstacle=obstacle, proof=proof
-                )
+                own = found.of_pair(search, pair, delta, obstacle)
+                search.violation = replace(own, proof=proof)
                 search.checked = self._total or 0
                 break
         return found
@@ -402,18 +400,15 @@ class PublishedPairs(Together):
     def confirm(self, search: Search, found: Maximum) -> None:
         """Record the violating pair."""
         assert found.pair is not None
-        factor = search.factor(max(found.bits, FACTOR_BITS))
         delta = next(delta for pair, delta, _ in self._open if pair == found.pair)
-        search.violation = Attempt(found.pair, found.bits, delta, factor)
+        search.violation = found.of_pair(search, found.pair, delta)
         search.checked = self._total or 0
 
     def give_up(self, search: Search, found: Maximum) -> bool:
         """Leave all classes undecided that are."""
-        factor = search.factor(max(found.bits, FACTOR_BITS))
         for pair, delta, obstacle in self._open:
-            attempt = Attempt(pair, found.bits, delta, factor, obstacle=obstacle)
             if compare(delta, search.delta) is Side.UNDECIDED:
-                search.give_up(attempt)
+                search.give_up(found.of_pair(search, pair, delta, obstacle))
             else:
                 search.cover(0, delta)
         search.checked = self._total or 0
