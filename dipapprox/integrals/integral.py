@@ -31,20 +31,17 @@ class Level:
     All but Gaussian densities are analytic on either side of their mean only: the builder splits
     until each bound lies on a known side, and a level with others inside it lies on one side as a
     whole.
-
-    Attributes:
-        lower: Affine form in variables of outer levels, or a constant; None for -infinity.
-        upper: The same; None for +infinity.
-        lower_side: On which side of the sample's mean `lower` lies throughout the domain: -1
-            (at or below), +1 (at or above); -infinity is below. 0 for families without a kink.
-        upper_side: The same for `upper`; +infinity is above. Where the level has a body, both
-            sides are equal and name the branch of the density.
     """
 
     variable: int  # index into the event's samples
+    # affine form in variables of outer levels, or a constant; None for -infinity
     lower: LinearForm | None
-    upper: LinearForm | None
+    upper: LinearForm | None  # the same; None for +infinity
+    # on which side of the sample's mean `lower` lies throughout the domain: -1 (at or below), +1
+    # (at or above); -infinity is below. 0 for families without a kink
     lower_side: int = 0
+    # the same for `upper`; +infinity is above. Where the level has a body, both sides are equal and
+    # name the branch of the density
     upper_side: int = 0
 
     @property

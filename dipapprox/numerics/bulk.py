@@ -22,19 +22,16 @@ Array = rounding.Array
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bounds:
-    """Proved bounds of an array of probabilities.
-
-    Attributes:
-        obstacle: Why some probabilities could not be enclosed, one reason; theirs are wide, up to
-            [0, 1], and still true. None if every one could.
-        impossible: Which outputs cannot occur, the same shape: none of their final states has an
-            event that is possible, for whatever the law of its samples. Exact, and more than an
-            upper bound of 0 says: that holds where it was computed. None if it was not asked.
-    """
+    """Proved bounds of an array of probabilities."""
 
     lower: Array  # in [0, 1], at most `upper`
     upper: Array  # the same shape
+    # why some probabilities could not be enclosed, one reason; theirs are wide, up to [0, 1], and
+    # still true. None if every one could
     obstacle: str | None = None
+    # which outputs cannot occur, the same shape: none of their final states has an event that is
+    # possible, for whatever the law of its samples. Exact, and more than an upper bound of 0 says:
+    # that holds where it was computed. None if it was not asked
     impossible: NDArray[np.bool_] | None = None
 
 

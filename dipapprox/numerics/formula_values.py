@@ -48,13 +48,10 @@ class Undefined(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Jet:
-    """f and its derivatives by eps.
-
-    Attributes:
-        slopes: Enclose f' and f''; None if a derivative may be infinite.
-    """
+    """f and its derivatives by eps."""
 
     value: Enclosure  # encloses f(eps) for every eps of the interval
+    # enclose f' and f''; None if a derivative may be infinite
     slopes: tuple[Enclosure, Enclosure] | None = (_ZERO, _ZERO)
 
 

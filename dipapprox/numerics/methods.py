@@ -153,13 +153,10 @@ class Method(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class EventByEvent:
-    """A method that computes event by event, and remembers nothing.
-
-    Attributes:
-        one: Encloses the probability of an event to 2**-bits, in microseconds; else says why not.
-    """
+    """A method that computes event by event, and remembers nothing."""
 
     name: str  # the word in reports
+    # encloses the probability of an event to 2**-bits, in microseconds; else says why not
     one: Callable[[Connected, int], Answer]
 
     def enclose(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
@@ -173,24 +170,18 @@ class EventByEvent:
 
 @dataclass(slots=True, eq=False)
 class TriedMethod:
-    """A method among others, and what has become of it.
-
-    Attributes:
-        steps: If not 0, it gets events one by one, each within so many steps (`Limits.within`): an
-            event out of reach does not take the time of all others.
-        trivial: Whether reports leave it out as soon as another method has answered.
-        method: None as long as it has not been made.
-        answered: Whether it has enclosed anything.
-        failures: Samples and bits of events that took too long, and the most steps for each.
-    """
+    """A method among others, and what has become of it."""
 
     make: Callable[[], Method]  # makes the method, when its first event comes
     covers: Callable[[Connected], bool]  # whether an event is for it
     narrows: bool = True  # whether it also gets events that are enclosed already, but too widely
+    # if not 0, it gets events one by one, each within so many steps (`Limits.within`): an event out
+    # of reach does not take the time of all others
     steps: int = 0
-    trivial: bool = False
-    method: Method | None = None
-    answered: bool = False
+    trivial: bool = False  # whether reports leave it out as soon as another method has answered
+    method: Method | None = None  # None as long as it has not been made
+    answered: bool = False  # whether it has enclosed anything
+    # samples and bits of events that took too long, and the most steps for each
     failures: list[tuple[int, int, int]] = field(default_factory=list)
 
 

@@ -65,15 +65,12 @@ class PanelSpan:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Panels [boundaries[p], boundaries[p + 1]] and every law's span among them.
-
-    Attributes:
-        marks: The boundaries times `unit`: integers, strictly increasing; at least two.
-        spans: The laws that may be used on the grid. Means of all but Gaussian laws are boundaries.
-    """
+    """Panels [boundaries[p], boundaries[p + 1]] and every law's span among them."""
 
     unit: int  # a common denominator of the boundaries
+    # the boundaries times `unit`: integers, strictly increasing; at least two
     marks: tuple[int, ...]
+    # the laws that may be used on the grid. Means of all but Gaussian laws are boundaries
     spans: Mapping[Distribution, PanelSpan]
 
     @property

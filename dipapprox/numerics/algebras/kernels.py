@@ -104,14 +104,11 @@ _NEGLIGIBLE = 2.0**-100  # densities below this, times the scale, are bounded on
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ConvolutionKernel:
-    """What a function is convolved with, prepared for the differences d = start, start + 1, …
-
-    Attributes:
-        table: By node of h, node of f and d: ω_i g((d + θ_j - ρ_i) w), 0 where that is not the
-            rule, shape (n, n, D) or (0, 0, D) if it is nowhere.
-    """
+    """What a function is convolved with, prepared for the differences d = start, start + 1, …"""
 
     start: int  # the first difference of panels
+    # by node of h, node of f and d: ω_i g((d + θ_j - ρ_i) w), 0 where that is not the rule, shape
+    # (n, n, D) or (0, 0, D) if it is nowhere
     table: Array
     table_error: Array  # bound of Σ_i |errors of the table| for each d, shape (D,)
     products: range  # the differences where g_d and g_{d-1} are multiplied, a range

@@ -73,12 +73,9 @@ _LARGEST = 2**200
 
 @dataclass(frozen=True, slots=True)
 class Panels:
-    """How a separator's range is divided.
+    """How a separator's range is divided."""
 
-    Attributes:
-        runs: Low, high, how many panels, the side of the mean (0 for Gauss).
-    """
-
+    # low, high, how many panels, the side of the mean (0 for Gauss)
     runs: tuple[tuple[Fraction, Fraction, int, int], ...]
     nodes: int  # of each panel
     ratio: int  # of the ellipse

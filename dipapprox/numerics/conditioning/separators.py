@@ -48,15 +48,12 @@ _EASY_RANK = 3
 
 @dataclass(frozen=True, slots=True)
 class Separator:
-    """A sample that takes values in turn.
-
-    Attributes:
-        shift: (sample, a): for every unit of the value the mean of a Gaussian sample moves by a.
-    """
+    """A sample that takes values in turn."""
 
     sample: int  # its number in the event
     lower: Fraction | None  # least value; None: no bound
     upper: Fraction | None  # greatest value
+    # (sample, a): for every unit of the value the mean of a Gaussian sample moves by a
     shift: tuple[tuple[int, Fraction], ...]
     strength: Fraction  # Σ a² / σ² over `shift`
 

@@ -21,17 +21,14 @@ _ZERO = Fraction(0)
 
 @dataclass(frozen=True, slots=True)
 class BoundedElement:
-    """A random variable between two constants (None: none), and what it is compared with.
-
-    Attributes:
-        bands: (element, offset) for elements between it and it + offset, likewise.
-    """
+    """A random variable between two constants (None: none), and what it is compared with."""
 
     source: Distribution | tuple[int, ...]  # its law, or the elements whose sum it is
     lower: Fraction | None  # least value
     upper: Fraction | None  # greatest value
     below: tuple[int, ...]  # elements that are at most it, in no other comparison
     above: tuple[int, ...]  # elements that are at least it, likewise
+    # (element, offset) for elements between it and it + offset, likewise
     bands: tuple[tuple[int, Fraction], ...] = ()
 
     @property
@@ -44,16 +41,13 @@ class BoundedElement:
 
 @dataclass(frozen=True, slots=True)
 class SumEvent:
-    """Elements within their bounds and comparisons, and an order of some of them.
+    """Elements within their bounds and comparisons, and an order of some of them."""
 
-    Attributes:
-        elements: All independent but for sums; each after those that it is made of.
-        error: The probability differs from the event's by at most this: deviations are rounded.
-    """
-
+    # all independent but for sums; each after those that it is made of
     elements: tuple[BoundedElement, ...]
     roots: tuple[int, ...]  # elements that are part of no other
     edges: frozenset[Edge]  # (i, j): root i < root j
+    # the probability differs from the event's by at most this: deviations are rounded
     error: Fraction
 
     def order_of(self, parts: Sequence[int]) -> list[int]:
@@ -120,23 +114,19 @@ class SumComparison:
 
 @dataclass(slots=True, eq=False)
 class _Placed:
-    """A part in the coordinate z, part = slope · z + shift.
-
-    Attributes:
-        parts: Numbers of a sum's terms; their z add up to this one's.
-        below: Numbers of what is compared with it, and at most it.
-        above: Likewise, at least it.
-        bands: (number, offset) of what is compared with it, and lies from it to it + offset.
-        origin: A number that its means and constants differ from by few steps; None: any.
-    """
+    """A part in the coordinate z, part = slope · z + shift."""
 
     part: RuleVariable
     slope: Fraction
     shift: Fraction
+    # numbers of a sum's terms; their z add up to this one's
     parts: list[int] = field(default_factory=list)
+    # numbers of what is compared with it, and at most it
     below: list[int] = field(default_factory=list)
-    above: list[int] = field(default_factory=list)
+    above: list[int] = field(default_factory=list)  # likewise, at least it
+    # (number, offset) of what is compared with it, and lies from it to it + offset
     bands: list[tuple[int, Fraction]] = field(default_factory=list)
+    # a number that its means and constants differ from by few steps; None: any
     origin: Fraction | None = None
 
     def compared(self) -> Iterable[int]:

@@ -106,22 +106,19 @@ _DOUBLES = 48  # doubles rarely give enclosures that are narrower than 2**-48 ti
 
 @dataclass(frozen=True, slots=True)
 class GridRequirements:
-    """What some events require of a grid.
-
-    Attributes:
-        points: Constants that samples are compared with, and offsets of comparisons.
-        sums: The laws of the samples in each sum, and in each on the way there; with any, panels
-            have one width.
-        moved: Whether laws that differ by a shift stand for one sample at several places: then all
-            have to lose the same tails.
-        shifts: By which other functions are moved, off the grid: in balls only.
-    """
+    """What some events require of a grid."""
 
     laws: frozenset[Distribution]  # of their samples
+    # constants that samples are compared with, and offsets of comparisons
     points: frozenset[Fraction]
     samples: int  # the most samples and sums that one of them has
+    # the laws of the samples in each sum, and in each on the way there; with any, panels have one
+    # width
     sums: frozenset[tuple[Distribution, ...]] = frozenset()
+    # whether laws that differ by a shift stand for one sample at several places: then all have to
+    # lose the same tails
     moved: bool = False
+    # by which other functions are moved, off the grid: in balls only
     shifts: frozenset[Fraction] = frozenset()
 
     @classmethod

@@ -49,19 +49,15 @@ def share_grids(stars: Iterable[tuple[int, Star]]) -> list[Stars]:
 
 @dataclass(slots=True)
 class _Round:
-    """The stars round one law: columns of functions, and the exponents that are not 0.
-
-    Attributes:
-        columns: Of the functions: distribution functions of laws, and (True) 1 minus these.
-        below: Columns of the distribution functions, by the identity of the law: laws hash slowly.
-        above: Columns of 1 minus these, likewise.
-    """
+    """The stars round one law: columns of functions, and the exponents that are not 0."""
 
     places: list[int] = field(default_factory=list)  # positions of the stars
     samples: list[int] = field(default_factory=list)  # how many samples each star has
+    # of the functions: distribution functions of laws, and (True) 1 minus these
     columns: dict[tuple[Distribution, bool], int] = field(default_factory=dict)
+    # columns of the distribution functions, by the identity of the law: laws hash slowly
     below: dict[int, int] = field(default_factory=dict)
-    above: dict[int, int] = field(default_factory=dict)
+    above: dict[int, int] = field(default_factory=dict)  # columns of 1 minus these, likewise
     entries: list[int] = field(default_factory=list)  # row, column, exponent, one after the other
 
     def learn(self, star: Star) -> None:

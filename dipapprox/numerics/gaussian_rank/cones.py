@@ -63,12 +63,9 @@ _ONE = fmpq(1)
 
 @dataclass(frozen=True, slots=True)
 class Polyhedron:
-    """{ z : Σ_j normals[k][j] z_j <= bounds[k] for every k }, z_j ~ N(0, variances[j]) independent.
+    """{ z : Σ_j normals[k][j] z_j <= bounds[k] for every k }, z_j ~ N(0, variances[j]) independent."""
 
-    Attributes:
-        normals: By guard, each of the rank's length, none of them 0; they span the space.
-    """
-
+    # by guard, each of the rank's length, none of them 0; they span the space
     normals: tuple[Vector, ...]
     bounds: Vector  # by guard
     variances: Vector  # > 0

@@ -54,15 +54,12 @@ _GUARD_BITS = 32
 
 @dataclass(frozen=True, slots=True)
 class IntegerMasses:
-    """An integer variable: Pr[first + k] >= values[k] in units of 2^-unit.
-
-    Attributes:
-        missing: The true probabilities of any set of integers exceed the sum of its values by at
-            most this, in the same units.
-    """
+    """An integer variable: Pr[first + k] >= values[k] in units of 2^-unit."""
 
     first: int  # the least integer kept
     values: Sequence[int]  # for each integer from there on; they sum to at most 2^unit
+    # the true probabilities of any set of integers exceed the sum of its values by at most this, in
+    # the same units
     missing: int
 
     @property

@@ -38,12 +38,9 @@ _LARGEST_EXPONENT = 600  # beyond, a bound e^x is of no use
 
 @dataclass(frozen=True, slots=True)
 class StateBound:
-    """How the means of the Gaussian samples of a final state move with real inputs.
+    """How the means of the Gaussian samples of a final state move with real inputs."""
 
-    Attributes:
-        slopes: For each sample that moves and each axis, |∂μ_k / ∂u_i| / σ_k, exact.
-    """
-
+    # for each sample that moves and each axis, |∂μ_k / ∂u_i| / σ_k, exact
     slopes: tuple[tuple[Fraction, ...], ...]
 
     def exponent(self, imaginary: Sequence[Fraction]) -> Fraction:

@@ -144,17 +144,14 @@ def _restriction(count: int, centre: Fraction, half: Fraction) -> Restriction:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Model:
-    """A function on a box: value + Σ gradient_i (u_i - centre_i), up to `spread`.
-
-    Attributes:
-        bends: By two axes i <= j, the coefficients of T_2(z_i) and of z_i z_j, which `spread` holds
-            as well; else 0.
-    """
+    """A function on a box: value + Σ gradient_i (u_i - centre_i), up to `spread`."""
 
     value: float  # at the centre, of the polynomial
     gradient: Array  # by axis, per unit of u_i; 0 where the box has no width
     spread: float  # most distance of the function from this form, anywhere in the box
     steepness: Array  # most distance of the function's derivatives from `gradient`; 0 likewise
+    # by two axes i <= j, the coefficients of T_2(z_i) and of z_i z_j, which `spread` holds as well;
+    # else 0
     bends: Array
     rest: float  # most distance from the form with the bends
     noise: float  # what smaller boxes have of `rest`, too

@@ -69,14 +69,11 @@ Row = tuple[RealFamily, tuple[Fraction, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Smoothness:
-    """How a probability moves with real inputs; see the module.
-
-    Attributes:
-        rates: |∂P / ∂u_i| is at most rates[i] P; None where nothing is known.
-    """
+    """How a probability moves with real inputs; see the module."""
 
     steep: tuple[Fraction, ...]  # L_i, by axis
     curved: tuple[tuple[Fraction, ...], ...] | None  # K_ij; None where nothing is known
+    # |∂P / ∂u_i| is at most rates[i] P; None where nothing is known
     rates: tuple[Fraction, ...] | None
 
     def __add__(self, other: Smoothness) -> Smoothness:

@@ -45,15 +45,11 @@ _TINY = 2.0**-900
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cells:
-    """Disjoint parts of the line, and two measures on them; all arrays of one shape.
-
-    Attributes:
-        least: On the cell and all of its subsets the first measure is at least so many times the
-            second.
-    """
+    """Disjoint parts of the line, and two measures on them; all arrays of one shape."""
 
     first: tuple[Array, Array]  # bounds of the first measure of each cell, (lower, upper), >= 0
     second: tuple[Array, Array]  # of the second
+    # on the cell and all of its subsets the first measure is at least so many times the second
     least: Array
     most: Array  # at most so many times; infinite where that is not known
 

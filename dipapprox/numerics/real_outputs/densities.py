@@ -190,15 +190,11 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True)
 class LineSigns:
-    """Where a function on the line is positive.
+    """Where a function on the line is positive."""
 
-    Attributes:
-        gaps: Where its sign changes, ascending: an odd number of sign changes in each.
-        first: Its sign to the left of all gaps; 0 if it is known nowhere.
-    """
-
+    # where its sign changes, ascending: an odd number of sign changes in each
     gaps: tuple[Gap, ...]
-    first: int
+    first: int  # its sign to the left of all gaps; 0 if it is known nowhere
     excess: Fraction  # at least ∫ |h| over the points with a sign that is not proved
 
 

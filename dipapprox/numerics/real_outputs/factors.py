@@ -28,15 +28,11 @@ Line = tuple[Part, ...]
 
 @dataclass(frozen=True, slots=True)
 class Factored:
-    """Two product measures.
+    """Two product measures."""
 
-    Attributes:
-        pairs: By coordinate, those on which they differ: (coordinate, first, second).
-        common: The factors that are the same for both, each with a positive mass.
-    """
-
+    # by coordinate, those on which they differ: (coordinate, first, second)
     pairs: tuple[tuple[int, Line, Line], ...]
-    common: tuple[Line, ...]
+    common: tuple[Line, ...]  # the factors that are the same for both, each with a positive mass
 
 
 @dataclass(frozen=True, slots=True)

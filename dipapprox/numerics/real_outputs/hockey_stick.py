@@ -60,29 +60,22 @@ _FINENESS = 3  # of the panels that are cut into cells
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Discretised:
-    """Cells of two measures on the line.
-
-    Attributes:
-        lost: By how much these are less than two others, each at most, wherever.
-        errors: No set's mass under these differs by more from that under the measures asked about.
-    """
+    """Cells of two measures on the line."""
 
     cells: Cells  # their masses and ratios under two measures
+    # by how much these are less than two others, each at most, wherever
     lost: tuple[Fraction, Fraction]
+    # no set's mass under these differs by more from that under the measures asked about
     errors: tuple[Fraction, Fraction]
 
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """A hockey-stick divergence and a set that attains it, nearly.
-
-    Attributes:
-        intervals: A set S, disjoint intervals from left to right; None: infinite. Empty: S = ∅.
-            Of several published numbers, one lies in S and the others anywhere; None: the set is
-            of another shape.
-    """
+    """A hockey-stick divergence and a set that attains it, nearly."""
 
     value: Enclosure  # Encloses sup over sets S of first(S) - growth · second(S), >= 0
+    # a set S, disjoint intervals from left to right; None: infinite. Empty: S = ∅. Of several
+    # published numbers, one lies in S and the others anywhere; None: the set is of another shape
     intervals: tuple[Interval, ...] | None
     first: Enclosure  # encloses first(S); [0, 1] if the set is not described
     second: Enclosure  # encloses second(S) likewise

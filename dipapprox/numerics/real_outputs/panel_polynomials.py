@@ -53,14 +53,11 @@ OVERFLOW = "doubles overflow: the panels are too wide for the functions"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Combination:
-    """Σ c_i f_i on the panels of a grid.
-
-    Attributes:
-        majorants: Bounds of the function's modulus on the panel and on the ellipses, (R + 1, P).
-    """
+    """Σ c_i f_i on the panels of a grid."""
 
     values: Array  # at the nodes, shape (n, P)
     error: Array  # bounds of their errors, shape (P,)
+    # bounds of the function's modulus on the panel and on the ellipses, (R + 1, P)
     majorants: Array
 
     @classmethod
