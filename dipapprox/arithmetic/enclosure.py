@@ -123,11 +123,7 @@ def _text(scaled: int, places: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Enclosure:
-    """A proved interval: lower <= true value <= upper.
-
-    Raises:
-        ValueError: If `lower` > `upper`.
-    """
+    """A proved interval: lower <= true value <= upper; a ValueError if that is empty."""
 
     lower: Fraction
     upper: Fraction
@@ -247,10 +243,7 @@ class Side(Enum):
 
 
 def compare(enclosure: Enclosure, bound: Fraction) -> Side:
-    """Compare a number with a bound through its enclosure.
-
-    BELOW means value <= bound, ABOVE means value > bound; UNDECIDED means "more bits".
-    """
+    """Compare a number with a bound through its enclosure; UNDECIDED means "more bits"."""
     if enclosure.upper <= bound:
         return Side.BELOW
     if enclosure.lower > bound:

@@ -71,10 +71,7 @@ def below(value: Fraction) -> float:
 
 
 def above(value: Fraction) -> float:
-    """Return a double >= value, for value >= 0; the nearest one or its neighbour, but for tiny.
-
-    Infinity if there is none.
-    """
+    """Return a double >= value, for value >= 0, as near as `below`, or infinity."""
     if value < _FLOOR:
         return FLOOR if value else 0.0
     if value > _LARGEST:
@@ -217,10 +214,7 @@ def require_sound_arithmetic() -> None:
 
 @contextmanager
 def sound_arithmetic() -> Iterator[None]:
-    """Require sound arithmetic before and after a block or, as a decorator, a function.
-
-    Of what ends by an exception only the beginning is tested.
-    """
+    """Require sound arithmetic before a block, or function, and after it, if that ends well."""
     require_sound_arithmetic()
     yield
     require_sound_arithmetic()

@@ -61,13 +61,10 @@ class NestedIntegral:
 
 @dataclass(frozen=True, slots=True)
 class Integral:
-    """A level and what stands under its integral sign; body None: the density alone.
-
-    With body None it is a difference of two distribution functions: no quadrature.
-    """
+    """A level and what stands under its integral sign."""
 
     level: Level
-    body: Plan | None
+    body: Plan | None  # None: the density alone, a difference of two distribution functions
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,19 +48,13 @@ from dipapprox.linear.half_spaces import has_interior, implies
 
 
 def order_edges(event: Event) -> tuple[tuple[int, int], ...]:
-    """Return an edge (larger, smaller) for every guard that compares two samples.
-
-    Other guards with several samples give no orientation and no edge.
-    """
+    """Return an edge (larger, smaller) for every guard that compares two samples, for no other."""
     found = (difference(guard) for guard in event.guards)
     return tuple((u, v) for u, v, _ in filter(None, found) if u >= 0 and v >= 0)
 
 
 def naive(nested: NestedIntegral) -> Plan:
-    """Nest all levels literally, in their order: the published baseline, nothing optimised.
-
-    The integral must have been built with `literal=True`.
-    """
+    """Nest all levels, built as `literal`, in their order: the baseline, nothing optimised."""
     plan: Plan | None = None
     for level in reversed(nested.levels):
         plan = Integral(level, plan)

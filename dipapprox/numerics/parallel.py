@@ -36,12 +36,9 @@ _POLL = 0.1  # seconds between two looks at the limits while workers work
 
 
 class Parallel:
-    """Another method, made once in every process.
+    """Another method, made once in every process, by what can be pickled.
 
-    Args:
-        make: Makes the method; picklable, as a function of a module is.
-        jobs: Most worker processes.
-        patience: Seconds of work before they are started.
+    At most `jobs` workers are started, after `patience` seconds of work.
     """
 
     def __init__(self, make: Callable[[], Method], jobs: int, patience: float = _PATIENCE) -> None:
@@ -101,11 +98,7 @@ class Parallel:
 
 
 class _Spawning(SpawnContext):
-    """The way to start workers; it knows its own: other threads may have some as well.
-
-    Attributes:
-        started: The processes.
-    """
+    """The way to start workers; it knows its own: other threads may have some as well."""
 
     def __init__(self) -> None:
         super().__init__()

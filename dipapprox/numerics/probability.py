@@ -42,17 +42,10 @@ from dipapprox.semantics.state import FinalStates
 
 
 class EventStore:
-    """What is known of numbered events.
+    """What is known of numbered events, as a method tells.
 
-    Args:
-        method: Computes what is not known, or not well enough.
-        limits: Handed to the method.
-        where: Says what an event is in the program, by number; None to leave it open.
-
-    Attributes:
-        lower: Lower bounds of the events' probabilities by number, doubles; there may be spare
-            entries at the end.
-        upper: Upper bounds likewise.
+    `where` says what an event is in the program, by number. `lower` and `upper` are bounds of the
+    events' probabilities by number, doubles; there may be spare entries at the end.
     """
 
     def __init__(
@@ -73,10 +66,7 @@ class EventStore:
         self._obstacles: dict[int, str] = {}
 
     def require(self, events: Sequence[Connected], numbers: Collection[int], bits: int) -> None:
-        """Enclose some events, numbered by position for good, to 2**-bits if the method can.
-
-        All that is missing goes in one batch.
-        """
+        """Enclose some events, numbered by position for good, to 2**-bits, in one batch."""
         self._grow(len(events))
         asked = np.fromiter(numbers, np.int64, len(numbers))
         asked = asked[self._tried[asked] < bits]
@@ -218,17 +208,16 @@ class OutputProbabilities:
     def _distribution(self, key: _Key) -> tuple[Enclosure, ...]:
         """Multiply and add up what is known of the events in an input's states."""
         bits, states = key
-        return self._known.put(key, tightened(sure(self._totals(states, bits))))
+        return self._known.put(key, tightened(self._totals(states, bits)))
 
-    def some(
-        self, outputs: Sequence[int], input: Input, bits: int
-    ) -> list[Enclosure] | NotEnclosed:
+    @enclosing
+    def some(self, outputs: Sequence[int], input: Input, bits: int) -> list[Enclosure]:
         """Enclose the probabilities of some outputs for one input; else as `distributions`."""
         self._begin()
         (states,) = self._catalogue.states((input,), outputs)
         self._enclose([states], bits)
         totals = self._totals(states, bits)
-        return totals if isinstance(totals, NotEnclosed) else [totals[k] for k in outputs]
+        return [totals[k] for k in outputs]
 
     def _enclose(self, inputs: Sequence[_States], bits: int) -> None:
         """See to the events in the states of some inputs."""
@@ -236,12 +225,12 @@ class OutputProbabilities:
         needed = {number for numbers in solutions for number in numbers}
         self._require(needed, bits, max(map(len, solutions), default=1))
 
-    def _totals(self, states: _States, bits: int) -> tuple[Enclosure, ...] | NotEnclosed:
+    def _totals(self, states: _States, bits: int) -> tuple[Enclosure, ...]:
         """Add up what is known of the states of every output."""
         needed = (number for _, numbers in states for number in numbers)
         obstacle = self._store.obstacle(needed, bits)
         if obstacle is not None:
-            return NotEnclosed(obstacle)
+            sure(NotEnclosed(obstacle))
         totals: list[Enclosure | None] = [None] * self._outputs
         for output, numbers in states:
             total, product = totals[output], self._product(numbers)

@@ -115,10 +115,7 @@ class Float64Algebra:
         return difference(upper, lower, self._nodes)
 
     def integrals(self, function: Sampled) -> tuple[Array, Array]:
-        """Return certified lower and upper bounds of ∫ function over the line, batch-shaped.
-
-        Where nothing could be proved the bounds are 0 and inf.
-        """
+        """Bound ∫ function over the line from below and above, by 0 and inf if need be."""
         value, error = definite(function, self.rule, self.half)
         proved = np.isfinite(value) & np.isfinite(error)
         # The last subtraction and addition are rounded: `definite` has accounted for an ulp.

@@ -105,10 +105,7 @@ class Grid:
         return count.numerator
 
     def index(self, point: Fraction) -> int:
-        """Return the index of the boundary at `point`, or the nearest end if it lies outside.
-
-        A point inside that is no boundary is a ValueError.
-        """
+        """Return the index of the boundary at a point, or the nearest end if it lies outside."""
         mark = point * self.unit
         place = bisect_left(self.marks, mark)
         if place == len(self.marks):
@@ -254,20 +251,19 @@ def build_lattice(
     common = content(cuts)
     # Without cuts any width will do: short fractions are quicker.
     width = common / ceil(common / width) if common else width.limit_denominator(64) or width
-    intervals = [cutoff_interval(law, bits) for law in laws]
-    intervals += [_interval_of_sum(each, bits) for each in sums]
+    kept = {law: cutoff_interval(law, bits) for law in laws}
+    intervals = [*kept.values(), *(_interval_of_sum(each, bits) for each in sums)]
     low = min(floor(left / width) for left, _ in intervals)
     high = max(ceil(right / width) for _, right in intervals)
-    if high - low > min(max_panels, MOST_PANELS):
-        return NotEnclosed(
-            f"sums of samples with such scales, means and constants need {high - low} panels of "
-            f"one width, more than {min(max_panels, MOST_PANELS)}"
-        )
+    most = min(max_panels, MOST_PANELS)
+    if high - low > most:
+        such = "sums of samples with such scales, means and constants"
+        return NotEnclosed(f"{such} need {high - low} panels of one width, more than {most}")
     lost = Fraction(2, 2**bits)
-    spans = {}
-    for law in laws:
-        left, right = cutoff_interval(law, bits)
-        spans[law] = PanelSpan(floor(left / width) - low, ceil(right / width) - low, lost)
+    spans = {
+        law: PanelSpan(floor(left / width) - low, ceil(right / width) - low, lost)
+        for law, (left, right) in kept.items()
+    }
     marks = tuple(k * width.numerator for k in range(low, high + 1))
     return Grid(width.denominator, marks, spans)
 

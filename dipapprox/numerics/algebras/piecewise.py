@@ -140,11 +140,8 @@ class Piecewise(Generic[P]):
 class PiecewiseAlgebra(ABC, Generic[P, C, V]):
     """A `FunctionAlgebra` of pieces P, whose integrals up to a mark are C and over the line V.
 
-    Functions are as said there; batches are of one, as what products share is remembered anyway.
-
-    Args:
-        nothing: The piece of a function that is 0.
-        zero: The integral of that.
+    Batches are of one: what products share is remembered anyway. A function that is 0 has the piece
+    `nothing` and the integral `zero`.
     """
 
     __slots__ = ("_leaves", "_nothing", "_products", "_zero")

@@ -75,10 +75,7 @@ class Separation:
 
 
 def separations(event: Event, limits: Limits) -> Iterator[Separation]:
-    """Yield the separations of a connected, irredundant event with the fewest separators.
-
-    None if there are too many choices.
-    """
+    """Yield what separates a connected, irredundant event in the fewest samples, if few do."""
     size, found, choices = len(event.samples), False, 0
     for count in range(1, min(MOST_SEPARATORS, size - 1) + 1):
         choices += comb(size, count)

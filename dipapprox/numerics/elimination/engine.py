@@ -139,10 +139,9 @@ class Eliminated:
             evaluator = self._evaluator(together.required, level, bits, events=len(stars))
             if not isinstance(evaluator, GridEvaluator):
                 continue
-            for bounds in evaluator.enclose_stars(together, limits):
-                narrow = bounds.upper - bounds.lower <= 2.0**-bits
-                places = np.array(bounds.places)[narrow]
-                found.bound(places, bounds.lower[narrow], bounds.upper[narrow])
+            for places, lower, upper in evaluator.enclose_stars(together, limits):
+                narrow = upper - lower <= 2.0**-bits
+                found.bound(np.array(places)[narrow], lower[narrow], upper[narrow])
             self._furthest = self._furthest or level
 
     def _enclose_batch(self, batch: _Batch) -> dict[int, Enclosure | NotEnclosed]:

@@ -51,13 +51,9 @@ MEMORY = 2**28
 
 
 class GridEvaluator:
-    """An algebra on a grid, and what was computed on it.
+    """An algebra on a grid, which keeps all but 2**(1 - kept) of every law it is required for.
 
-    Args:
-        required: What the grid is for.
-        kept: It keeps all but 2**(1 - kept) of every law.
-        table: The functions of all plans that will come.
-        capacity: Most functions to remember.
+    It remembers at most `capacity` functions, of a table, that were computed on it.
     """
 
     def __init__(

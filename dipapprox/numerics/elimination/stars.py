@@ -22,6 +22,9 @@ from dipapprox.numerics.elimination.refinement import GridRequirements, is_small
 
 Array = NDArray[np.float64]
 
+StarBounds = tuple[list[int], Array, Array]
+"""Positions of events, and proved bounds of their probabilities as in `rounding`."""
+
 
 def read_star(event: Connected) -> Star | None:
     """Return the star that an event is, if it is spelled as one or compares two samples."""
@@ -131,13 +134,4 @@ class Stars:
             # The product and the sum are rounded, once each.
             upper = (upper + lost * np.array(around.samples)) * (1 + 2.0**-51)
             lower, upper = rounding.floored(np.minimum(lower, 1.0), np.minimum(upper, 1.0))
-            yield StarBounds(around.places, lower, upper)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class StarBounds:
-    """Proved bounds of the probabilities of the events at some positions, as in `rounding`."""
-
-    places: list[int]
-    lower: Array
-    upper: Array
+            yield around.places, lower, upper

@@ -46,10 +46,7 @@ def sums_in(event: Event) -> tuple[LinearForm, ...]:
 
 
 def sum_event(event: Event, bits: int) -> SumEvent | NotEnclosed:
-    """Reduce a connected event of continuous samples with irredundant guards, if rules allow it.
-
-    2**-bits is much more than `SumEvent.error`.
-    """
+    """Reduce a connected, irredundant event of continuous samples; the error is below 2**-bits."""
     return _Reduction(event, bits).reduced()
 
 

@@ -63,7 +63,7 @@ _ONE = fmpq(1)
 
 @dataclass(frozen=True, slots=True)
 class Polyhedron:
-    """{ z : Σ_j normals[k][j] z_j <= bounds[k] for every k }, z_j ~ N(0, variances[j]) independent."""
+    """{ z : Σ_j normals[k][j] z_j <= bounds[k], all k }, z_j ~ N(0, variances[j]) independent."""
 
     # by guard, each of the rank's length, none of them 0; they span the space
     normals: tuple[Vector, ...]

@@ -96,10 +96,7 @@ def law_masses(law: Distribution, unit: int) -> IntegerMasses:
 
 
 def combined(parts: Sequence[tuple[int, IntegerMasses]], unit: int) -> IntegerMasses:
-    """Tabulate Σ factor * variable for independent variables, factors other than 0.
-
-    Products of polynomials are exact; then values are rounded down again.
-    """
+    """Tabulate Σ factor * variable for independent variables, factors other than 0."""
     span = 1 + sum(abs(factor) * (len(each.values) - 1) for factor, each in parts)
     if span > MOST_VALUES:
         raise Untabled(f"integer-sums: a sum of samples takes more than {MOST_VALUES} values")

@@ -110,9 +110,7 @@ def is_a_forest(event: Event) -> bool:
 class _Reduction:
     """Variables within their bounds and the inequalities between them, as few as there can be.
 
-    Attributes:
-        inequalities: Between two variables or more.
-        sums: What variables became one, over the samples.
+    `sums`: what variables became one, over the samples.
     """
 
     def __init__(self, event: Event) -> None:
@@ -261,12 +259,7 @@ class _Sum:
 
 
 class _System:
-    """Independent variables and the inequalities between them, as a graph.
-
-    Attributes:
-        ranges: The variables, within what inequalities about one say.
-        inequalities: Between two and more.
-    """
+    """Independent variables, within their ranges, and inequalities between them, as a graph."""
 
     def __init__(
         self, variables: Sequence[ForestVariable], inequalities: Sequence[Inequality]

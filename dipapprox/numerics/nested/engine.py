@@ -42,21 +42,13 @@ from dipapprox.numerics.nested.nest import (
 
 
 class Nested:
-    """The method `nested`.
+    """The method `nested`: events that need about more evaluations than `most` are refused."""
 
-    Args:
-        strategy: How the integration order is chosen.
-        most: Events that need about more evaluations are refused at once; None: none is.
-    """
+    name = "nested"
 
     def __init__(self, strategy: Strategy, most: int | None = None) -> None:
         self.strategy = strategy
         self._most = most
-
-    @property
-    def name(self) -> str:
-        """The word in reports."""
-        return "nested"
 
     def enclose(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
         """Enclose Pr[event] one by one, nests share nothing; see `Method.enclose`."""
@@ -85,10 +77,7 @@ class Nested:
 
 
 def _per_integral(bits: int) -> int:
-    """Guess how many evaluations an integral around another takes: about 60 at 20 bits, 100 at 40.
-
-    Only the time depends on it.
-    """
+    """Guess how many evaluations an integral around another takes: about 60 at 20 bits."""
     return 20 + 2 * bits
 
 

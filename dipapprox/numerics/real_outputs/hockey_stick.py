@@ -86,10 +86,6 @@ class HockeyStick:
     """Divergences of measures on the line, several factors for one pair of measures.
 
     For any number of published numbers see `composition.product_measures`.
-
-    Args:
-        method: How events are enclosed.
-        tier: Which algebras may prove signs.
     """
 
     def __init__(self, method: Method, limits: Limits, tier: Tier = Tier.AUTO) -> None:

@@ -25,11 +25,7 @@ EVERYWHERE: tuple[Interval, ...] = ((None, None),)
 
 
 class IntervalMasses:
-    """Probabilities of events and masses of intervals; what was computed is remembered.
-
-    Args:
-        method: How events are enclosed.
-    """
+    """Probabilities of events and masses of intervals; what was computed is remembered."""
 
     def __init__(self, method: Method, limits: Limits) -> None:
         self._method = method
