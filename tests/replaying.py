@@ -11,20 +11,17 @@ from typing import Any
 
 import pytest
 
-from dipapprox import Answer, Options, Program
+from dipapprox import Answer, Claim, Decision, Limits, Options, Program, Verdict
 from dipapprox.errors import EarlyEnd, NoCertificate
 from dipapprox.kernel import sets
 from dipapprox.kernel.errors import Refused, Refuted
 from dipapprox.language.domains import has_real_inputs
-from dipapprox.limits import Limits
 from dipapprox.pairs.selections import PairSelection
 from dipapprox.privacy import verifier
-from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.decisions import decider
-from dipapprox.privacy.decisions.decision import EXACT, Decision
+from dipapprox.privacy.decisions.decision import EXACT
 from dipapprox.privacy.decisions.question import DecisionQuestion
 from dipapprox.privacy.run import Setting
-from dipapprox.privacy.verdict import Verdict
 from dipapprox.proof_steps import decisions as throughout
 from dipapprox.proof_steps import proved
 from dipapprox.proof_steps.verdicts import goal_of

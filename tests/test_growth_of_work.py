@@ -5,15 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from dipapprox import Answer, Claim, Limits, Options
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import read_source
 from dipapprox.language.parser import parse
-from dipapprox.limits import Limits
 from dipapprox.pairs.selections import AllPairs, OrderedPairs
-from dipapprox.privacy.claim import Claim
-from dipapprox.privacy.options import Options
 from dipapprox.privacy.run import Setting
-from dipapprox.privacy.verdict import Answer
 from dipapprox.privacy.verifier import verify
 from dipapprox.semantics.execution import execute
 from tests.cases import cases

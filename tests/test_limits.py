@@ -13,16 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dipapprox
-from dipapprox import Claim, limits
-from dipapprox.arithmetic.enclosure import Enclosure, outward, rational
+from dipapprox import Claim, Enclosure, LimitReached, Limits, Outcome, UserError, check, limits
+from dipapprox.arithmetic.enclosure import outward, rational
 from dipapprox.cache import Cache
 from dipapprox.digits import brief_text, exact_text, read_digits
-from dipapprox.errors import INTERRUPTED, NO_MEMORY, EarlyEnd, LimitReached, UserError
+from dipapprox.errors import INTERRUPTED, NO_MEMORY, EarlyEnd
 from dipapprox.exponentials import ExponentialPolynomial, power
 from dipapprox.language.values import parse_rational
-from dipapprox.limits import Limits, ask, asking, limited
-from dipapprox.replays.any_file import check
-from dipapprox.replays.result import Outcome
+from dipapprox.limits import ask, asking, limited
 from tests.cases import cases
 from tests.cli.running import run, run_json
 from tests.replays.certified import certificate

@@ -15,9 +15,8 @@ from pygments.lexers import get_lexer_by_name
 from pygments.token import Comment, Error, Keyword, Name, Operator
 
 import dipapprox
-from dipapprox import highlighting
+from dipapprox import SourceError, highlighting
 from dipapprox.cli import app
-from dipapprox.errors import SourceError
 from dipapprox.highlighting import DpgLexer, textmate_grammar
 from dipapprox.language.lexer import KEYWORDS
 from dipapprox.language.load import load

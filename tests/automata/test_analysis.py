@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import pytest
 
+from dipapprox import LimitReached, Limits
 from dipapprox.automata.analysis import Analysis, analyse
 from dipapprox.automata.determined import (
     is_determined,
@@ -24,8 +25,6 @@ from dipapprox.automata.structures import holds
 from dipapprox.automata.unfolding import Unfolding, augment
 from dipapprox.automata.weights import PathWeight
 from dipapprox.automata.words import HalfLine, SeenSymbol, WordBound, WordSearch
-from dipapprox.errors import LimitReached
-from dipapprox.limits import Limits
 from tests.automata import examples
 from tests.automata.examples import automaton
 from tests.automata.random_automata import dearest, feasible_runs, random_automaton

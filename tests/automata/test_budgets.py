@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
+from dipapprox import Limits, SourceError
 from dipapprox.automata.analysis import analyse
 from dipapprox.automata.cells import cells_of
 from dipapprox.automata.description import automaton_of
@@ -24,9 +25,7 @@ from dipapprox.automata.unfolding import Quotient, Unfolding, augment, quotient
 from dipapprox.automata.validity import check
 from dipapprox.automata.weights import fallback_weight, published_weight
 from dipapprox.automata.words import SeenSymbol, WordSearch
-from dipapprox.errors import SourceError
 from dipapprox.language.dipa import parse_dipa
-from dipapprox.limits import Limits
 from tests.automata import examples
 from tests.automata.examples import automaton
 from tests.automata.random_automata import dearest, feasible_runs, random_automaton

@@ -12,6 +12,7 @@ import pytest
 from scipy.integrate import quad
 
 import dipapprox
+from dipapprox import Answer, Limits
 from dipapprox.automata.analysis import analyse
 from dipapprox.automata.description import automaton_of
 from dipapprox.automata.model import Automaton
@@ -26,8 +27,6 @@ from dipapprox.automata.word_climb import Climb
 from dipapprox.automata.word_cycles import beyond, loses_again
 from dipapprox.automata.words import WordBound, WordSearch
 from dipapprox.language.dipa import parse_dipa
-from dipapprox.limits import Limits
-from dipapprox.privacy.verdict import Answer
 from dipapprox.proof_steps.automata import machines_of
 from dipapprox.proofs.automaton_proof import Stops
 from dipapprox.proofs.prove_automaton import NamedAutomaton, prove_automaton

@@ -10,10 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
+from dipapprox import Enclosure, LimitReached, NotEnclosed
 from dipapprox.cli import app
 from dipapprox.cli.app import join_negative_values, main
-from dipapprox.errors import LimitReached
 from dipapprox.language.core import Input
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.questions.kinds import is_formula

@@ -6,13 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from dipapprox import Outcome, check
 from dipapprox.experiments.sweep.execution import run_case
 from dipapprox.experiments.sweep.spec import Case, CaseLimits, NamedProgram
 from dipapprox.language.domains import wider_domains
 from dipapprox.language.load import DIP, load
 from dipapprox.privacy.selection import widening_by_pairs
-from dipapprox.replays.any_file import check
-from dipapprox.replays.result import Outcome
 from tests.cli.running import run, run_json
 from tests.texts import text_of
 

@@ -9,18 +9,16 @@ from typing import Any
 import pytest
 from scrambled import raw_events
 
-from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox import Enclosure, LimitReached, Limits
 from dipapprox.cli.app import build_parser
 from dipapprox.cli.explanation import explain
 from dipapprox.cli.flags import limits_of
-from dipapprox.errors import LimitReached
 from dipapprox.events.instantiate import Instantiator
 from dipapprox.integrals.integral import Strategy
 from dipapprox.kernel.errors import BadProof
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import load, read_source
 from dipapprox.language.parser import parse
-from dipapprox.limits import Limits
 from dipapprox.numerics.nested.engine import enclose_plan
 from dipapprox.proof_steps.liveness import machine_json
 from dipapprox.proof_steps.rounds import rounds_json

@@ -6,14 +6,12 @@ from pathlib import Path
 import pytest
 
 import dipapprox
-from dipapprox import Answer, UserError
-from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox import Answer, Enclosure, Options, UserError
 from dipapprox.bundled import BUNDLED
 from dipapprox.exact.signs.negative_set import NegativeRange
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.privacy.decisions import decider, violation
 from dipapprox.privacy.decisions.decision import range_fields, ranges_text
-from dipapprox.privacy.options import Options
 from dipapprox.semantics.state import FinalStates
 from tests.cases import cases
 from tests.cli.running import run, run_json

@@ -14,6 +14,7 @@ import pytest
 from rich.console import Console
 
 import dipapprox
+from dipapprox import Options, Verdict
 from dipapprox.cli import review
 from dipapprox.cli.output import show
 from dipapprox.cli.report import report
@@ -23,9 +24,7 @@ from dipapprox.experiments.sweep.ledger import FinishedCase, RecordedAnswer, rea
 from dipapprox.experiments.sweep.spec import cases_of, read_spec, record
 from dipapprox.experiments.sweep.summary import groups_of
 from dipapprox.privacy.description import Description, Table, Tone
-from dipapprox.privacy.options import Options
 from dipapprox.privacy.page import Listing, WrittenCertificate, page
-from dipapprox.privacy.verdict import Verdict
 from dipapprox.questions import kinds
 from dipapprox.questions.verify import Verify
 from tests.cases import cases

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize
 
-from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox import Enclosure, LimitReached, Limits, UserError
 from dipapprox.arithmetic.precision import precision, to_ball
 from dipapprox.composition import adaptive
 from dipapprox.composition.accountant import Composition, CompositionAnswer
@@ -33,8 +33,6 @@ from dipapprox.composition.mechanisms import (
     Subsampled,
 )
 from dipapprox.composition.pieces import RepeatedRun
-from dipapprox.errors import LimitReached, UserError
-from dipapprox.limits import Limits
 from dipapprox.privacy.compositions.programs import hull
 from tests.cases import cases
 from tests.moved_noise import gaussian

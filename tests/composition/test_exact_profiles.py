@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dipapprox
-from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox import Answer, Enclosure, Limits, UserError
 from dipapprox.arithmetic.precision import precision, to_ball
 from dipapprox.composition.accountant import Composition
 from dipapprox.composition.catalogue import profile_of
@@ -36,9 +36,6 @@ from dipapprox.composition.mechanisms import (
 from dipapprox.composition.pieces import RepeatedRun
 from dipapprox.composition.profile import ReversedProfile
 from dipapprox.composition.pure import pure_epsilon
-from dipapprox.errors import UserError
-from dipapprox.limits import Limits
-from dipapprox.privacy.verdict import Answer
 from tests import moved_noise
 from tests.cases import cases
 

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
+from dipapprox import LimitReached, Limits
 from dipapprox.arithmetic.precision import precision, to_ball
 from dipapprox.composition.catalogue import profile_of
 from dipapprox.composition.grid import GridStep, Knot, ProfileOnGrid, between, choose_knots
@@ -17,8 +18,6 @@ from dipapprox.composition.mechanisms import ApproximateStatement, Gaussian
 from dipapprox.composition.powers import LossGrid, product
 from dipapprox.composition.products import from_above, from_below, outcomes_above
 from dipapprox.composition.reading import deltas, deltas_of, epsilon_of, least_epsilon
-from dipapprox.errors import LimitReached
-from dipapprox.limits import Limits
 from tests.thorough import examples
 
 F = Fraction

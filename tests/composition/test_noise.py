@@ -14,8 +14,7 @@ from scipy.signal import fftconvolve
 from scipy.stats import binom
 
 import dipapprox
-from dipapprox import Answer
-from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox import Answer, Enclosure, LimitReached, Limits
 from dipapprox.arithmetic.precision import precision, to_ball
 from dipapprox.composition.accountant import Composition
 from dipapprox.composition.divergences import Divergences, Statement
@@ -27,9 +26,7 @@ from dipapprox.composition.profile import Equal
 from dipapprox.composition.shifted_noise import ShiftedNoise
 from dipapprox.composition.statements import StatementProfile, concentrated_at
 from dipapprox.composition.witnesses import worst_of_many
-from dipapprox.errors import LimitReached
 from dipapprox.laws.families import GAUSSIAN, LAPLACE
-from dipapprox.limits import Limits
 from tests import moved_noise
 from tests.cases import cases
 

@@ -13,7 +13,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import laplace, norm
 
-from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
+from dipapprox import Enclosure, Limits, NotEnclosed, Options
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.composition.grid import GridStep
 from dipapprox.composition.moments import Moment, Moments
@@ -26,11 +26,9 @@ from dipapprox.events.event import Event, Marginal, Part
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import EXPONENTIAL, GAUSSIAN, LAPLACE, REFLECTED_EXPONENTIAL
 from dipapprox.laws.family import Family
-from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.real_outputs.cells import Cells
 from dipapprox.numerics.real_outputs.hockey_stick import Discretised, HockeyStick, Split
-from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_method
 from tests import moved_noise
 from tests.cases import cases

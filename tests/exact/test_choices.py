@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dipapprox.errors import LimitReached, UserError
+from dipapprox import LimitReached, Limits, UserError
 from dipapprox.events.event import Chosen
 from dipapprox.exact.choices.absorption import absorption
 from dipapprox.exact.choices.circuits import chosen_probability, enclose_choices, is_possible_choice
@@ -18,7 +18,6 @@ from dipapprox.exact.signs.interval import ALL_EPSILONS, EpsilonInterval
 from dipapprox.exact.signs.values import enclose_at
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.laws.choices import ChainLaw, ChoiceLaw, FiniteLaw, count_outcomes
-from dipapprox.limits import Limits
 from dipapprox.semantics.outcomes import ALWAYS, OutcomeSets
 from dipapprox.semantics.state import Choice
 from tests import thorough

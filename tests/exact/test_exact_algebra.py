@@ -8,7 +8,7 @@ from flint import fmpq
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
+from dipapprox import Answer, Claim, Enclosure, Limits, NotEnclosed, Options
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.event import Event
 from dipapprox.exact.laplace import pieces, polyhedra
@@ -22,7 +22,6 @@ from dipapprox.language.elaborate import elaborate
 from dipapprox.language.parser import parse
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import EXPONENTIAL, GAUSSIAN, LAPLACE, REFLECTED_EXPONENTIAL
-from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.algebras.balls import BallAlgebra
 from dipapprox.numerics.algebras.grid import build_grid
@@ -31,10 +30,7 @@ from dipapprox.numerics.kinds import has_density, is_laplace_type
 from dipapprox.numerics.methods import InOrder, Method, TriedMethod
 from dipapprox.numerics.nested.engine import Nested
 from dipapprox.pairs.selections import AllPairs
-from dipapprox.privacy.claim import Claim
-from dipapprox.privacy.options import Options
 from dipapprox.privacy.run import Setting
-from dipapprox.privacy.verdict import Answer
 from dipapprox.privacy.verifier import verify
 from tests.cases import cases
 from tests.event_strategies import laplace

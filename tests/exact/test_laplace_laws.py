@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dipapprox
-from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
-from dipapprox.errors import BrokenInvariant, LimitReached
+from dipapprox import Enclosure, LimitReached, Limits, NotEnclosed
+from dipapprox.errors import BrokenInvariant
 from dipapprox.events.event import Event, Star
 from dipapprox.exact.distributions import ExactDistributions, ratio_sum
 from dipapprox.exact.integers.elimination import Integers, discrete_probability
@@ -21,7 +21,6 @@ from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio, expo
 from dipapprox.language.core import Input
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import DISCRETE_LAPLACE, EXPONENTIAL, GAUSSIAN, LAPLACE
-from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.kinds import is_discrete

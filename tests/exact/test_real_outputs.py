@@ -9,7 +9,7 @@ from flint import arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
+from dipapprox import Enclosure, Limits, NotEnclosed, Options
 from dipapprox.arithmetic.precision import exponential
 from dipapprox.events.event import Event, Marginal, Part
 from dipapprox.exact.real_outputs import quotients
@@ -19,11 +19,9 @@ from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import EXPONENTIAL, GAUSSIAN, GUMBEL, LAPLACE, LOGISTIC
 from dipapprox.laws.family import Family
-from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.real_outputs.hockey_stick import HockeyStick, Split
 from dipapprox.numerics.real_outputs.masses import IntervalMasses
-from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_method
 from tests.cases import cases
 

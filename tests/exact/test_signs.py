@@ -8,9 +8,8 @@ from flint import arb
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
+from dipapprox import Enclosure, LimitReached, Limits, NotEnclosed
 from dipapprox.arithmetic.precision import precision, to_ball
-from dipapprox.errors import LimitReached
 from dipapprox.exact.signs.interval import (
     ALL_EPSILONS,
     EpsilonInterval,
@@ -44,7 +43,6 @@ from dipapprox.exact.signs.zeros import (
     zeros,
 )
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
-from dipapprox.limits import Limits
 from exact.sign_functions import (
     EPS,
     OMEGA,

@@ -9,14 +9,13 @@ from event_strategies import CONTINUOUS, contains, events, gauss, laplace, less,
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dipapprox.errors import LimitReached
+from dipapprox import LimitReached, Limits
 from dipapprox.events.event import Event
 from dipapprox.integrals import plan as plans
 from dipapprox.integrals.integral import Add, Integral, Level, Multiply, Plan, Strategy, nesting
 from dipapprox.integrals.optimizer import build_integrals, plan
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import EXPONENTIAL, GAUSSIAN, REFLECTED_EXPONENTIAL
-from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from tests.cases import cases
 

@@ -24,8 +24,7 @@ from flint import arb, ctx, fmpq
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from dipapprox import Options
-from dipapprox.errors import LimitReached, UserError
+from dipapprox import LimitReached, Options, UserError
 from dipapprox.kernel.errors import NotProved
 from dipapprox.kernel.replay import replay
 from dipapprox.language import core

@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dipapprox import Options, Program, parse
-from dipapprox.errors import UserError
+from dipapprox import Options, Program, UserError, parse
 from dipapprox.kernel.adjacency import all_inputs
 from dipapprox.kernel.balls import lower_at, precision, upper_at
 from dipapprox.kernel.errors import NotProved, Refused, Refuted

@@ -6,12 +6,11 @@ from typing import Any
 import pytest
 
 import dipapprox
-from dipapprox import Answer, Options
+from dipapprox import Answer, Limits, Options
 from dipapprox.kernel.errors import BadProof, NotProved, Refused, Refuted
 from dipapprox.kernel.judgements import Budgets
 from dipapprox.kernel.replay import conclude, replay
 from dipapprox.kernel.rounds import read_rounds
-from dipapprox.limits import Limits
 from dipapprox.proof_steps.automata import machines_of
 from dipapprox.proof_steps.machines import number_json
 from dipapprox.proof_steps.rays import ray_step

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from dipapprox import Options, profile, verify
+from dipapprox import Claim, Options, profile, verify
 from dipapprox.kernel.adjacency import Adjacency, Input, Range, adjacent_pairs, all_inputs
 from dipapprox.kernel.errors import BadProof, NotProved, Refused, Refuted, budget
 from dipapprox.kernel.judgements import Private
@@ -22,7 +22,6 @@ from dipapprox.kernel.replay import replay
 from dipapprox.kernel.rules import distributions
 from dipapprox.kernel.signs import Epsilons
 from dipapprox.pairs.selections import AllPairs
-from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.run import Setting
 from dipapprox.proof_steps.machines import number_json
 from dipapprox.proof_steps.proved import replayed

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import dipapprox
-from dipapprox import Answer, Options, UserError
+from dipapprox import Answer, Options, Outcome, Replay, UserError
 from dipapprox.kernel.errors import NotProved, Refuted
 from dipapprox.kernel.judgements import Private, Violated
 from dipapprox.kernel.machine import read_machine
@@ -25,7 +25,6 @@ from dipapprox.proof_steps.decisions import formula_json, replayed_throughout
 from dipapprox.proof_steps.liveness import machine_json
 from dipapprox.proof_steps.throughout import GoalThroughout
 from dipapprox.replays.digest import digest, text_hash
-from dipapprox.replays.result import Outcome, Replay
 from kernel.forgeries import names_of, outcome, random_change, single_changes
 from kernel.machines import RUN, finite, private
 from kernel.small import program_of

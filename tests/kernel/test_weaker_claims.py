@@ -12,12 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dipapprox
-from dipapprox import Answer, Options, verify
+from dipapprox import Answer, Options, Program, verify
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.errors import BadProof, NotProved, Refuted
 from dipapprox.kernel.judgements import Budgets, Private, Violated
 from dipapprox.kernel.replay import follows, least_budget, read_budget, replay
-from dipapprox.language.core import Program
 from dipapprox.proof_steps.liveness import machine_json
 from dipapprox.proof_steps.machines import number_json
 from dipapprox.proof_steps.serving import served_step

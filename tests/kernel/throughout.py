@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 
-from dipapprox import Options
+from dipapprox import Decision, Options
 from dipapprox.pairs.selections import AllPairs, OrderedPairs
 from dipapprox.privacy.decisions.decider import decide
-from dipapprox.privacy.decisions.decision import Decision
 from dipapprox.privacy.decisions.delta import read_delta
 from dipapprox.privacy.decisions.question import DecisionQuestion, read_epsilons
 from dipapprox.privacy.run import Setting

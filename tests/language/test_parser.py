@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from ply import lex, yacc
 
 import dipapprox
+from dipapprox import Limits, SourceError, UserError
 from dipapprox.automata.description import automaton_of
-from dipapprox.errors import SourceError, UserError
 from dipapprox.language import lexer
 from dipapprox.language.automata import (
     INSAMPLE,
@@ -35,7 +35,6 @@ from dipapprox.language.printer import print_program
 from dipapprox.language.services import elaborate_service
 from dipapprox.language.unrolling import read_calls
 from dipapprox.language.write_tables import GRAMMARS
-from dipapprox.limits import Limits
 from dipapprox.questions.claims import read_claims
 from dipapprox.semantics.execution import execute
 from tests.cases import cases

@@ -13,18 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dipapprox
+from dipapprox import Answer, Limits, SourceError
 from dipapprox.bundled import BUNDLED
 from dipapprox.data_classes import replace
-from dipapprox.errors import SourceError
 from dipapprox.language import core
 from dipapprox.language.core import Everyone, Listed, Norm, Within
 from dipapprox.language.load import read_source
 from dipapprox.language.parser import parse
 from dipapprox.language.unused import unused
-from dipapprox.limits import Limits
 from dipapprox.pairs.adjacency import count_selected, select_pairs
 from dipapprox.pairs.selections import AllPairs, is_symmetric
-from dipapprox.privacy.verdict import Answer
 from dipapprox.semantics.execution import execute
 from tests.cases import cases
 from tests.language.samples import core_of

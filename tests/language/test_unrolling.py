@@ -5,8 +5,8 @@ from fractions import Fraction
 import pytest
 
 import dipapprox
+from dipapprox import Limits, SourceError, UserError
 from dipapprox.bundled import BUNDLED
-from dipapprox.errors import SourceError, UserError
 from dipapprox.language import core
 from dipapprox.language.domains import AllReals
 from dipapprox.language.elaborate import elaborate
@@ -15,7 +15,6 @@ from dipapprox.language.parser import parse
 from dipapprox.language.printer import print_program
 from dipapprox.language.services import elaborate_service
 from dipapprox.language.unrolling import read_calls, unroll
-from dipapprox.limits import Limits
 from dipapprox.semantics.execution import execute
 from tests.cases import cases
 from tests.cli.running import run

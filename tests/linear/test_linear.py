@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 import dipapprox
-from dipapprox import Answer
+from dipapprox import Answer, Limits
 from dipapprox.events.event import Event
-from dipapprox.limits import Limits
 from dipapprox.linear.form import Difference, LinearForm, Symbol, difference
 from dipapprox.linear.half_spaces import Inequality, has_interior, have_integer_point, implies
 from dipapprox.linear.programme import LinearProgramme, Optimum, UnknownSide

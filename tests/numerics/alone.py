@@ -1,8 +1,7 @@
 """One event: a batch of its own."""
 
-from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
+from dipapprox import Enclosure, Limits, NotEnclosed
 from dipapprox.events.event import Connected
-from dipapprox.limits import Limits
 from dipapprox.numerics.methods import Method
 
 

@@ -2,10 +2,8 @@
 
 from collections.abc import Sequence
 
-from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
-from dipapprox.errors import LimitReached
+from dipapprox import Enclosure, LimitReached, Limits, NotEnclosed
 from dipapprox.events.event import Connected
-from dipapprox.limits import Limits
 from dipapprox.numerics.methods import Answers
 
 

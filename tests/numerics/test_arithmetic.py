@@ -15,15 +15,14 @@ import numpy as np
 import pytest
 
 import dipapprox
-from dipapprox import Answer
+from dipapprox import Answer, Limits, UserError
 from dipapprox.arithmetic import rounding
 from dipapprox.arithmetic.rounding import require_sound_arithmetic
 from dipapprox.cli.app import main
-from dipapprox.errors import UnsoundArithmetic, UserError
+from dipapprox.errors import UnsoundArithmetic
 from dipapprox.events.event import Star
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import GAUSSIAN
-from dipapprox.limits import Limits
 from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.kinds import Tier
 from dipapprox.numerics.powers import powers

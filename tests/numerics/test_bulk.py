@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scrambled import raw_events
 
 import dipapprox
-from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
+from dipapprox import Enclosure, Engine, Limits, NotEnclosed, Options
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.canonical import canonical
 from dipapprox.events.catalogue import Catalogue, by_input
@@ -24,9 +24,7 @@ from dipapprox.events.reduce import reduce
 from dipapprox.exact.choices.circuits import chosen_probability
 from dipapprox.language.core import Input, Value
 from dipapprox.language.load import load
-from dipapprox.limits import Limits
 from dipapprox.numerics.probability import OutputProbabilities
-from dipapprox.privacy.options import Engine, Options
 from dipapprox.privacy.sources import open_method
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates

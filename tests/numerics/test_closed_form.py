@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
+from dipapprox import Enclosure, Limits, NotEnclosed
 from dipapprox.events.event import Event, Star
 from dipapprox.events.reduce import connected_parts
 from dipapprox.exponentials import ExponentialRatio
@@ -18,7 +18,6 @@ from dipapprox.laws.choices import FiniteLaw
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import DISCRETE_LAPLACE, EXPONENTIAL, GAUSSIAN
 from dipapprox.laws.family import Family
-from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.closed_form import (
     GUARD_BY_GUARD,

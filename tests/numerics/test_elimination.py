@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from dipapprox.arithmetic.enclosure import UNIT, Enclosure
-from dipapprox.errors import LimitReached
+from dipapprox import Enclosure, LimitReached, Limits
+from dipapprox.arithmetic.enclosure import UNIT
 from dipapprox.events.canonical import canonical
 from dipapprox.events.event import Connected, Event, Star, spelled_out
 from dipapprox.events.reduce import connected_parts
@@ -20,7 +20,6 @@ from dipapprox.integrals.integral import Strategy
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import FAMILIES, GAUSSIAN
 from dipapprox.laws.family import Family
-from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.kinds import Tier

@@ -10,14 +10,13 @@ from flint import arb, fmpq
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
+from dipapprox import Enclosure, Limits, NotEnclosed
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.events.event import Event
 from dipapprox.integrals.integral import Strategy
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import FAMILIES, GAUSSIAN
 from dipapprox.laws.family import Family
-from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm, Symbol
 from dipapprox.numerics.closed_form import enclose_closed_form
 from dipapprox.numerics.conditioning import engine

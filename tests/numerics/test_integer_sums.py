@@ -17,14 +17,12 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import dipapprox
-from dipapprox import Answer
-from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox import Answer, Enclosure, Limits
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.events.event import Event
 from dipapprox.exact.methods import Exact
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import DISCRETE_GAUSSIAN
-from dipapprox.limits import Limits
 from dipapprox.numerics.integers.forests import law_masses
 from dipapprox.numerics.integers.sums import IntegerSums, sums_in
 from dipapprox.semantics.execution import execute

@@ -8,17 +8,15 @@ from flint import acb, arb
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dipapprox import Enclosure, LimitReached, Limits
 from dipapprox.arithmetic.boxes import Box
-from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
-from dipapprox.errors import LimitReached
 from dipapprox.events.event import Event
 from dipapprox.integrals.integral import Integral, Level, Multiply, Strategy
 from dipapprox.integrals.optimizer import plan
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import GAUSSIAN, LAPLACE
 from dipapprox.laws.family import Family
-from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.nested.engine import Nested, enclose_plan

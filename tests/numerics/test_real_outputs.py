@@ -13,14 +13,13 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.stats import expon, laplace, norm
 
-from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
+from dipapprox import Enclosure, Limits, NotEnclosed, Options
 from dipapprox.arithmetic.legendre import legendre_rule
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.events.event import Event, Marginal, Part
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import DISCRETE_LAPLACE, EXPONENTIAL, GAUSSIAN, LAPLACE
 from dipapprox.laws.family import Family
-from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.algebras.balls import BallAlgebra
 from dipapprox.numerics.algebras.float64 import Float64Algebra
@@ -40,7 +39,6 @@ from dipapprox.numerics.real_outputs.panel_polynomials import (
     PanelPolynomials,
     combination,
 )
-from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_method
 from tests import moved_noise
 from tests.cases import cases

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given, settings
 from scipy import stats
 
-from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
+from dipapprox import Enclosure, Limits, NotEnclosed, Options
 from dipapprox.events.event import Event, spelled_out
 from dipapprox.events.reduce import connected_parts
 from dipapprox.exact.laplace.polyhedra import integrate
@@ -18,14 +18,12 @@ from dipapprox.exact.signs.values import enclose_at
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import EXPONENTIAL, FAMILIES, GAUSSIAN, LAPLACE, REFLECTED_EXPONENTIAL
-from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.elimination.engine import Eliminated, without_certain
 from dipapprox.numerics.elimination.order_event import OrderEvent, order_event
 from dipapprox.numerics.elimination.sum_event import sum_event
 from dipapprox.numerics.gaussian_rank.orthants import GaussianRank
 from dipapprox.numerics.kinds import Tier
-from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_method
 from tests import thorough
 from tests.event_strategies import difference_events, gauss, laplace

@@ -10,10 +10,8 @@ from hypothesis import strategies as st
 from pair_programs import QUANTILE, read
 
 import dipapprox
-from dipapprox.arithmetic.enclosure import Enclosure
-from dipapprox.errors import LimitReached, UserError
+from dipapprox import Enclosure, LimitReached, Limits, UserError
 from dipapprox.language.core import Adjacency, Cell, Everyone, Input, Norm, Within
-from dipapprox.limits import Limits
 from dipapprox.pairs import maxima, selected
 from dipapprox.pairs.adjacency import adjacent_pairs, count_pairs
 from dipapprox.pairs.likely import likely_pairs

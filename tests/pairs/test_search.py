@@ -13,12 +13,12 @@ from pair_programs import CASES, SCRAMBLED, SPARSE_VECTOR_TWICE, read
 from scrambled import Scrambled
 
 import dipapprox
-from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
-from dipapprox.errors import BrokenInvariant, LimitReached
+from dipapprox import Answer, Claim, Enclosure, LimitReached, Limits, NotEnclosed, Options
+from dipapprox.errors import BrokenInvariant
 from dipapprox.events.symmetry import CellSymmetry
 from dipapprox.integrals.integral import Strategy
 from dipapprox.language.core import Input
-from dipapprox.limits import Limits, silent
+from dipapprox.limits import silent
 from dipapprox.numerics.bulk import Bounds
 from dipapprox.numerics.nested.engine import Nested
 from dipapprox.numerics.probability import OutputProbabilities
@@ -34,11 +34,8 @@ from dipapprox.pairs.search import Search, precisions
 from dipapprox.pairs.selected import SelectedPairs
 from dipapprox.pairs.selections import AllPairs, OrderedPairs, Pair, one_by_one
 from dipapprox.pairs.walk import plan_walk
-from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.conclusion import Conclusion, conclude, witness_over
-from dipapprox.privacy.options import Options
 from dipapprox.privacy.run import Setting
-from dipapprox.privacy.verdict import Answer
 from dipapprox.privacy.verifier import check_pairs, verify
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates

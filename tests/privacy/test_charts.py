@@ -11,15 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dipapprox
-from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox import Enclosure, RealProof, UserError
 from dipapprox.arithmetic.extended import Extended
-from dipapprox.errors import Contradiction, UserError
+from dipapprox.errors import Contradiction
 from dipapprox.pairs.published.together import PublishedPairs
 from dipapprox.privacy.charts import STYLE, WIDTH, Bars, Curve, needs_powers, svg
 from dipapprox.privacy.heights import Heights
 from dipapprox.privacy.profiles.planes import Plane, Planes
 from dipapprox.privacy.published.details import PublishedDetails
-from dipapprox.proofs.real_proof import RealProof
 from tests.cases import cases
 from tests.cli.running import run, run_json
 from tests.schemas import check_schema

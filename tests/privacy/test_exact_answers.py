@@ -6,17 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dipapprox import decide, parse, profile, verify
-from dipapprox.errors import UserError
-from dipapprox.language.core import Program
+from dipapprox import Answer, Options, Program, UserError, Verdict, decide, parse, profile, verify
 from dipapprox.language.formula import parse_formula
 from dipapprox.numerics.formula_values import eps_jet, evaluate
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.intervals.formula_verifier import verify_formula
 from dipapprox.privacy.logarithms import growth_of
-from dipapprox.privacy.options import Options
 from dipapprox.privacy.run import Setting
-from dipapprox.privacy.verdict import Answer, Verdict
 from tests.cases import cases
 from tests.claims import formula_claim
 from tests.cli.running import run, run_json

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 import dipapprox
-from dipapprox import Answer, Claim, Options, Outcome, UserError
-from dipapprox.errors import LimitReached
+from dipapprox import Answer, Claim, LimitReached, Options, Outcome, UserError
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.pairs.search import Search
 from dipapprox.pairs.selections import AllPairs

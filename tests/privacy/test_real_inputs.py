@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from scipy.signal import fftconvolve
 from scipy.special import ndtr
 
-from dipapprox import Answer, SourceError, UserError, calibrate, parse, profile, verify
-from dipapprox.privacy.options import Options
+from dipapprox import Answer, Options, SourceError, UserError, calibrate, parse, profile, verify
 from dipapprox.proofs.budget_verdict import most_of
 from tests.cases import cases
 from tests.moved_noise import gaussian, laplace

@@ -1,11 +1,9 @@
 """Proofs about real inputs, replayed by the kernel: both ends of what is found."""
 
+from dipapprox import Answer, Limits, RealProof
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.errors import Refused
-from dipapprox.limits import Limits
-from dipapprox.privacy.verdict import Answer
 from dipapprox.proofs.proof import Proof
-from dipapprox.proofs.real_proof import RealProof
 from dipapprox.proofs.replayed import with_proof
 
 

@@ -6,18 +6,15 @@ from pathlib import Path
 import pytest
 
 import dipapprox
-from dipapprox import Options, RealProof
+from dipapprox import Answer, Limits, Options, Outcome, RealProof
 from dipapprox.kernel.judgements import Budgets
 from dipapprox.kernel.replay import replay
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import load
 from dipapprox.language.parser import parse
-from dipapprox.limits import Limits
-from dipapprox.privacy.verdict import Answer
 from dipapprox.proof_steps.machines import number_json
 from dipapprox.proofs.proof import Proof
 from dipapprox.proofs.prove_real import IMPOSSIBLE, prove_real
-from dipapprox.replays.result import Outcome
 from tests.cases import cases
 from tests.kernel.test_potentials import file_of
 from tests.texts import text_of

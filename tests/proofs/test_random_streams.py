@@ -11,13 +11,11 @@ from fractions import Fraction
 import pytest
 
 import dipapprox
-from dipapprox import Limits, Options, RealProof, StreamProof, UserError
+from dipapprox import Answer, Limits, Options, Outcome, RealProof, StreamProof, UserError
 from dipapprox.automata.analysis import analyse
 from dipapprox.automata.model import Automaton, OutputSample, Transition, members
 from dipapprox.automata.shifts import RunCost
 from dipapprox.automata.stops import with_visible_stops
-from dipapprox.privacy.verdict import Answer
-from dipapprox.replays.result import Outcome
 from tests.automata.examples import automaton
 from tests.automata.random_automata import random_automaton
 from tests.thorough import part

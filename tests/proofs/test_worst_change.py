@@ -12,12 +12,10 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 import dipapprox
-from dipapprox import Answer, Program, Verdict, decide, parse
-from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox import Answer, Enclosure, Limits, Program, Verdict, decide, parse
 from dipapprox.data_classes import replace
 from dipapprox.errors import Contradiction
 from dipapprox.language.core import Norm, Within
-from dipapprox.limits import Limits
 from dipapprox.linear.programme import UnknownSide
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.run import Setting

@@ -13,11 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dipapprox
-from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox import Answer, Enclosure, Options, SourceError
 from dipapprox.arithmetic.extended import INFINITE, Extended
-from dipapprox.errors import SourceError
-from dipapprox.privacy.options import Options
-from dipapprox.privacy.verdict import Answer
 from dipapprox.questions.claims import ClaimOutcome, claims_in, read_claims, try_claim
 from tests.cases import cases
 from tests.cli.running import run_json

@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 import dipapprox
-from dipapprox import Claim, Options, Outcome, UserError
+from dipapprox import Claim, Limits, Options, Outcome, UserError
 from dipapprox.errors import NoCertificate
-from dipapprox.limits import Limits
 from dipapprox.proof_steps.machines import number_json
 from dipapprox.replays.digest import digest
 from tests.cases import cases

@@ -12,13 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dipapprox.errors import LimitReached, SourceError
+from dipapprox import LimitReached, Limits, SourceError
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.language import core
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import read_source
 from dipapprox.language.parser import parse
-from dipapprox.limits import Limits
 from dipapprox.semantics import execution
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.inputs import Knowledge

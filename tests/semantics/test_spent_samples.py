@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
-from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
+from dipapprox import Enclosure, Limits, NotEnclosed, Options, decide
 from dipapprox.events.catalogue import Catalogue
 from dipapprox.events.event import Chosen
 from dipapprox.events.symmetry import CellSymmetry
@@ -18,10 +18,7 @@ from dipapprox.exact.choices.circuits import enclose_choices
 from dipapprox.language import core
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.parser import parse
-from dipapprox.limits import Limits
-from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_probabilities
-from dipapprox.questions.interface import decide
 from dipapprox.semantics import spent_samples
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates

@@ -8,13 +8,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from dipapprox.errors import LimitReached, SourceError
+from dipapprox import LimitReached, Limits, SourceError
 from dipapprox.language import core
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.equal_turns import written_out
 from dipapprox.language.load import load
 from dipapprox.language.parser import parse
-from dipapprox.limits import Limits
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates, guards_of
 from tests.thorough import part

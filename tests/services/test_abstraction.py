@@ -5,12 +5,10 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 
+from dipapprox import Answer, Limits, UserError
 from dipapprox.bundled import BUNDLED
-from dipapprox.errors import UserError
 from dipapprox.language.load import read_source
 from dipapprox.language.services import elaborate_service
-from dipapprox.limits import Limits
-from dipapprox.privacy.verdict import Answer
 from dipapprox.services import prove_service
 from dipapprox.services.abstraction import loss_by_counters
 from dipapprox.services.model import AskedService

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dipapprox import Answer, Limits, Options, ServiceProof, UserError
 from dipapprox.bundled import BUNDLED
-from dipapprox.errors import UserError
 from dipapprox.exponentials import ONE, ExponentialPolynomial, ExponentialRatio
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import read_source
@@ -17,9 +17,6 @@ from dipapprox.language.parser import parse
 from dipapprox.language.printer import print_program
 from dipapprox.language.services import Change
 from dipapprox.language.unrolling import read_calls, unroll
-from dipapprox.limits import Limits
-from dipapprox.privacy.options import Options
-from dipapprox.privacy.verdict import Answer
 from dipapprox.questions.decide import Decide
 from dipapprox.questions.prove import Prove
 from dipapprox.questions.question import read_keywords
@@ -27,7 +24,7 @@ from dipapprox.services.model import AskedService, Call, CallOutcome, Inexpressi
 from dipapprox.services.pairs import RunPairs
 from dipapprox.services.prove_service import find_loss
 from dipapprox.services.ratios import Gain, gain_of
-from dipapprox.services.service_proof import ServiceProof, prove_service
+from dipapprox.services.service_proof import prove_service
 from dipapprox.services.system import System
 from dipapprox.services.traces import Runs, SeenCall
 from tests.services.examples import COIN, DATA, HEAD, ONCE, service_of

@@ -8,10 +8,8 @@ from typing import Any
 
 import pytest
 
-from dipapprox.errors import UserError
+from dipapprox import Answer, Limits, UserError
 from dipapprox.language.core import Value
-from dipapprox.limits import Limits
-from dipapprox.privacy.verdict import Answer
 from dipapprox.services.families import Budgets, Families, FamilyCheck
 from dipapprox.services.family_files import read_families
 from dipapprox.services.family_proof import prove_families

@@ -6,15 +6,12 @@ import pytest
 from hypothesis import given
 
 import dipapprox
-from dipapprox.errors import SourceError, UserError
+from dipapprox import Answer, Limits, Options, SourceError, UserError
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import DPG, parse_program
 from dipapprox.language.parser import parse
 from dipapprox.language.services import elaborate_service
 from dipapprox.language.unrolling import read_calls, unroll
-from dipapprox.limits import Limits
-from dipapprox.privacy.options import Options
-from dipapprox.privacy.verdict import Answer
 from dipapprox.questions.decide import Decide
 from dipapprox.questions.question import read_keywords
 from dipapprox.services.model import AskedService

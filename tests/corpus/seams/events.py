@@ -5,7 +5,7 @@ from fractions import Fraction
 from math import gcd, lcm
 from typing import Any
 
-from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox import Enclosure, Options
 from dipapprox.events.canonical import canonical
 from dipapprox.events.event import Event
 from dipapprox.events.reduce import connected_parts
@@ -13,7 +13,6 @@ from dipapprox.events.supports import is_possible
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import FAMILIES
 from dipapprox.linear.form import LinearForm
-from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_method
 
 Plain = dict[str, Any]

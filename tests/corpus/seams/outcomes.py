@@ -5,12 +5,9 @@ from fractions import Fraction
 from typing import Any
 
 import dipapprox
-from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox import Enclosure, Limits, Options, Program
 from dipapprox.events.instantiate import Instantiator, holds
-from dipapprox.language.core import Program
-from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
-from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import check_laws, open_method
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import guards_of

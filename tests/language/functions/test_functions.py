@@ -9,10 +9,9 @@ from typing import Annotated, Any
 import pytest
 
 import dipapprox
-from dipapprox import Answer, Quantity, Weight
-from dipapprox.errors import SourceError, UserError
+from dipapprox import Answer, Mechanism, Quantity, SourceError, UserError, Weight
 from dipapprox.language.elaborate import elaborate
-from dipapprox.language.functions.mechanism import Mechanism, read_mechanism
+from dipapprox.language.functions.mechanism import read_mechanism
 from dipapprox.language.load import load
 from dipapprox.language.parser import parse
 from tests.cases import cases

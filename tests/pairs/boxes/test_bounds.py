@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 import dipapprox
+from dipapprox import Limits, Options
 from dipapprox.arithmetic.rounding import above, below
 from dipapprox.language.core import Input, Norm, Within
 from dipapprox.language.domains import AllReals
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.parser import parse
-from dipapprox.limits import Limits
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.pairs.boxes.bounds import FactorBounds, SetChoice, bound
 from dipapprox.pairs.boxes.cells import PairSet, all_pairs, boxes
@@ -42,7 +42,6 @@ from dipapprox.pairs.boxes.together import RealPairs
 from dipapprox.pairs.boxes.vertices import vertex_pairs
 from dipapprox.pairs.divergence import Factor, divergence, eps_prv_factor
 from dipapprox.pairs.selections import Pair
-from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_probabilities
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.real_inputs import execute_for_declared

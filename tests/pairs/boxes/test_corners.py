@@ -13,11 +13,9 @@ import pytest
 from numpy.typing import NDArray
 from scipy.special import expit, ndtr
 
-from dipapprox import Answer, LimitReached, parse, profile, verify
-from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox import Answer, Enclosure, LimitReached, Limits, parse, profile, verify
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.parser import parse as read
-from dipapprox.limits import Limits
 from dipapprox.pairs.boxes.cells import PairSet, pairs_of
 from dipapprox.pairs.boxes.corners import CornerSearch
 from dipapprox.pairs.boxes.one_by_one import image_of, one_by_one

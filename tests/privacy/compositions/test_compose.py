@@ -13,17 +13,11 @@ from dp_accounting.pld import privacy_loss_distribution as pld
 from scipy import optimize
 
 import dipapprox
-from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox import Answer, Composed, Enclosure, Limits, Options, Outcome, Replay, UserError
 from dipapprox.composition.mechanisms import Adjacency, Atoms, Between
-from dipapprox.errors import UserError
-from dipapprox.limits import Limits
-from dipapprox.privacy.compositions.compose import Composed
 from dipapprox.privacy.compositions.pipeline import Pipeline, PipelineRun
-from dipapprox.privacy.options import Options
-from dipapprox.privacy.verdict import Answer
 from dipapprox.questions.pipelines import CATALOGUE
 from dipapprox.replays.digest import digest
-from dipapprox.replays.result import Outcome, Replay
 from tests.cases import cases
 from tests.moved_noise import gaussian
 

@@ -8,13 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dipapprox
-from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox import Enclosure, Limits, Options, UserError
 from dipapprox.arithmetic.extended import Extended
 from dipapprox.composition.accountant import Composition
 from dipapprox.composition.mechanisms import Adjacency, Gaussian, Laplace, Masses
 from dipapprox.composition.pieces import RepeatedRun
-from dipapprox.errors import UserError
-from dipapprox.limits import Limits
 from dipapprox.pairs.hockey_stick import DOUBLE_BITS
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.compositions import real_programs
@@ -22,7 +20,6 @@ from dipapprox.privacy.compositions.mechanisms import worst_noise
 from dipapprox.privacy.compositions.programs import bounds_of_program, hull, merged, undominated
 from dipapprox.privacy.compositions.real_pairs import RefinedPairs
 from dipapprox.privacy.compositions.real_programs import Known, bounds_of_real_program, inner_hull
-from dipapprox.privacy.options import Options
 from dipapprox.privacy.run import Setting
 from tests.cases import cases
 from tests.cli.conftest import COIN, SVT

@@ -8,27 +8,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dipapprox
-from dipapprox import UserError
-from dipapprox.errors import LimitReached
+from dipapprox import Answer, Claim, Engine, LimitReached, Limits, Options, Program, UserError
 from dipapprox.exact.signs import zero
 from dipapprox.exact.signs.interval import ALL_EPSILONS
 from dipapprox.exact.signs.zeros import zeros
 from dipapprox.exponentials import ONE, ExponentialPolynomial
-from dipapprox.language.core import Program
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import load
 from dipapprox.language.parser import parse
-from dipapprox.limits import Limits
 from dipapprox.pairs.selections import AllPairs
-from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.decisions.decider import decide
 from dipapprox.privacy.decisions.delta import read_delta
 from dipapprox.privacy.decisions.patterns import sign_patterns
 from dipapprox.privacy.decisions.question import DecisionQuestion
 from dipapprox.privacy.decisions.signs import SignChanges
-from dipapprox.privacy.options import Engine, Options
 from dipapprox.privacy.run import Setting
-from dipapprox.privacy.verdict import Answer
 from dipapprox.privacy.verifier import verify
 from tests.thorough import examples
 

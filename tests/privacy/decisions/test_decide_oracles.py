@@ -13,24 +13,21 @@ from pathlib import Path
 import pytest
 
 import dipapprox
-from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox import Answer, Decision, Enclosure, Limits, Options
 from dipapprox.exact.distributions import ExactDistributions
 from dipapprox.exact.signs.negative_set import NegativeRange
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.core import Input
 from dipapprox.language.load import load
 from dipapprox.language.values import parse_input
-from dipapprox.limits import Limits
 from dipapprox.pairs.selections import AllPairs, OrderedPairs, PairSelection
 from dipapprox.privacy.decisions.closed_form import as_text
 from dipapprox.privacy.decisions.decider import decide
-from dipapprox.privacy.decisions.decision import Cause, Decision
+from dipapprox.privacy.decisions.decision import Cause
 from dipapprox.privacy.decisions.delta import read_delta
 from dipapprox.privacy.decisions.question import DecisionQuestion, read_epsilons
 from dipapprox.privacy.decisions.signs import merged
-from dipapprox.privacy.options import Options
 from dipapprox.privacy.run import Setting
-from dipapprox.privacy.verdict import Answer
 from dipapprox.semantics.execution import execute
 from tests.cases import cases
 from tests.texts import text_of

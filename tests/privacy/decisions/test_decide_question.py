@@ -6,12 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dipapprox import decide, parse
-from dipapprox.errors import LimitReached, UserError
+from dipapprox import LimitReached, Limits, UserError, decide, parse
 from dipapprox.exact.signs.values import enclose_at
 from dipapprox.exponentials import ONE, ExponentialPolynomial, ExponentialRatio
 from dipapprox.language.formula import parse_formula
-from dipapprox.limits import Limits
 from dipapprox.numerics.formula_values import eps_jet, evaluate
 from dipapprox.privacy.decisions.closed_form import as_latex, as_text
 from dipapprox.privacy.decisions.delta import as_ratio, read_delta

@@ -14,17 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dipapprox
-from dipapprox import Answer, Options
-from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox import Answer, Enclosure, IntervalVerdict, LimitReached, Limits, Options, Program
 from dipapprox.arithmetic.extended import Extended
 from dipapprox.arithmetic.precision import to_ball
 from dipapprox.cli.app import main
-from dipapprox.errors import LimitReached
 from dipapprox.events.measures import NoProduct
 from dipapprox.language import core
-from dipapprox.language.core import Program
 from dipapprox.language.load import load
-from dipapprox.limits import Limits
 from dipapprox.numerics.simplest import shortest, simplest
 from dipapprox.pairs.adjacency import select_pairs
 from dipapprox.pairs.maxima import Maxima
@@ -36,7 +32,6 @@ from dipapprox.privacy.intervals import published
 from dipapprox.privacy.intervals.derivative_bounds import DerivativeBounds
 from dipapprox.privacy.intervals.formula_claim import Minorant
 from dipapprox.privacy.intervals.published import SpreadEnd, highest
-from dipapprox.privacy.intervals.verdict import IntervalVerdict
 from dipapprox.privacy.notation import NumberSet
 from dipapprox.privacy.profiles.details import LeastFactor, PairDetails
 from dipapprox.privacy.profiles.least_eps_prv import EpsPrvBounds, least_eps_prv

@@ -9,10 +9,9 @@ from scipy.integrate import quad
 from scipy.stats import laplace, logistic, norm
 
 import dipapprox
-from dipapprox.limits import Limits
+from dipapprox import Answer, Limits
 from dipapprox.pairs.boxes.vertices import difference_pairs
 from dipapprox.pairs.published.couplings import Couplings
-from dipapprox.privacy.verdict import Answer
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.real_inputs import execute_for_declared
 from tests.cases import cases

@@ -10,13 +10,10 @@ import pytest
 from scipy import integrate, stats
 
 import dipapprox
-from dipapprox.errors import UserError
+from dipapprox import Answer, LeastDelta, Options, UserError, Verdict
 from dipapprox.privacy.charts import svg
 from dipapprox.privacy.notation import NumberSet, valuation_text
-from dipapprox.privacy.options import Options
 from dipapprox.privacy.probabilities import output_distribution
-from dipapprox.privacy.profiles.profile_result import LeastDelta
-from dipapprox.privacy.verdict import Answer, Verdict
 from tests.cases import cases
 from tests.moved_noise import gaussian, laplace
 from tests.schemas import check_schema

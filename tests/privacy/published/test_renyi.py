@@ -13,22 +13,14 @@ from pair_programs import read
 from scipy import stats
 
 import dipapprox
-from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox import Answer, Claim, Enclosure, LeastDelta, LeastEpsPrv, Options, RenyiProfile
 from dipapprox.arithmetic.extended import INFINITE, Extended
 from dipapprox.errors import BrokenInvariant, NoCertificate
 from dipapprox.pairs.selections import AllPairs, OrderedPairs, is_symmetric
-from dipapprox.privacy.claim import Claim
-from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles import renyi
-from dipapprox.privacy.profiles.profile_result import (
-    LeastDelta,
-    LeastEpsPrv,
-    OrderResult,
-    RenyiProfile,
-)
+from dipapprox.privacy.profiles.profile_result import OrderResult
 from dipapprox.privacy.profiles.renyi import clipped, concentrated
 from dipapprox.privacy.run import Setting
-from dipapprox.privacy.verdict import Answer
 from dipapprox.privacy.verifier import verify
 from tests.cases import cases
 from tests.moved_noise import gaussian
