@@ -7,6 +7,5 @@ from dipapprox.questions.verify import Verify
 
 
 def formula_claim(eps_prv: str | None, delta: str) -> FormulaClaim:
-    """Read a claim of formulas."""
     given = {"eps": 1, "eps_prv": eps_prv, "delta": delta}
     return read(Verify, given, spelled_as_keyword).formulas()

@@ -85,7 +85,6 @@ def value(form: LinearForm, point: tuple[Fraction, ...]) -> Fraction:
 
 
 def contains(event: Event, point: tuple[Fraction, ...]) -> bool:
-    """Whether a point satisfies every guard."""
     return all(value(guard, point) <= 0 for guard in event.guards)
 
 

@@ -24,7 +24,6 @@ OPTIONAL = {
 
 @cache
 def validator(name: str) -> Draft202012Validator:
-    """The validator of one schema."""
     text = files("dipapprox").joinpath(f"schemas/{name}.schema.json").read_text(encoding="utf-8")
     return Draft202012Validator(json.loads(text))
 

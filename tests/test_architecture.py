@@ -106,13 +106,11 @@ class Read:
 
 @cache
 def tree_of(path: Path) -> ast.Module:
-    """Parse a file."""
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
 @cache
 def read(path: Path) -> Read:
-    """Read a file."""
     tree = tree_of(path)
     found = Read(top=[isinstance(node, ast.Import | ast.ImportFrom) for node in tree.body])
     waiting: list[tuple[ast.AST, bool]] = [(tree, False)]

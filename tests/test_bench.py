@@ -56,8 +56,6 @@ ONCE = Patience(runs=1, seconds=1.0, cap=60.0)
 
 
 class Clock:
-    """A clock that contestants advance."""
-
     def __init__(self) -> None:
         self.now = 0.0
         self.order: list[str] = []

@@ -349,7 +349,6 @@ def random_text(seed: int) -> str:
 
 
 def random_extremes(seed: int) -> tuple[str, Automaton]:
-    """Return a text and its automaton."""
     text = random_text(seed)
     return text, automaton_of(parse_dipa(text))
 

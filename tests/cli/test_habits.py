@@ -138,8 +138,6 @@ def test_decisions_by_enclosures_say_what_was_done(words, done) -> None:
 
 
 class Bar:
-    """Notes what is shown."""
-
     def __init__(self, shown: list[object]) -> None:
         self.shown = shown
 

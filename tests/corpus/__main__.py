@@ -104,7 +104,6 @@ def write_all(only: str, jobs: int) -> int:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Read the command line and run."""
     parser = argparse.ArgumentParser(prog="python -m tests.corpus", description=__doc__)
     parser.add_argument("--write", action="store_true", help="write the data anew")
     parser.add_argument("--only", default="", metavar="TEXT", help="questions with this text")

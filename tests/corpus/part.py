@@ -76,7 +76,6 @@ def cover(seconds: Mapping[Words, float], functions: Mapping[Words, Functions]) 
 
 
 def read_part(rows: list[Row]) -> dict[str, list[Row]]:
-    """Return the part, by stratum."""
     taken = {tuple(shlex.split(line)) for line in PART.read_text(encoding="utf-8").splitlines()}
     found: dict[str, list[Row]] = {}
     for row in sorted(rows, key=lambda row: row.seconds):

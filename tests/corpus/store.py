@@ -40,7 +40,6 @@ class Row:
 
 
 def read_rows() -> list[Row]:
-    """Read all questions and answers."""
     rows = []
     for fields in read_lines(ANSWERS):
         line, seconds = fields.pop("ask"), fields.pop("s")
@@ -65,7 +64,6 @@ def _told(answer: Answer) -> dict[str, Any]:
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:
-    """Read a file of JSON Lines."""
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 

@@ -26,12 +26,10 @@ QUICK = 0.06
 
 
 def count(words: Words) -> int:
-    """Count the calls of one question."""
     return calls(lambda: ask(words))
 
 
 def counted(questions: list[Words]) -> dict[str, int]:
-    """Count the calls of questions."""
     runs = run_all(count, questions, os.cpu_count() or 1, lambda _: 60.0)
     return {shlex.join(run.question): run.answer or 0 for run in runs}
 

@@ -331,8 +331,6 @@ def star(random: Random, *families: Family) -> Star:
 
 
 def probability(found: Star) -> float:
-    """Add up over the centre."""
-
     def mass(each: Distribution, value: float) -> float:
         q = 2.718281828459045 ** (-1 / float(each.scale))
         return (1 - q) / (1 + q) * q ** abs(value - float(each.mean))

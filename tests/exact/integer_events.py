@@ -20,7 +20,6 @@ from dipapprox.linear.form import LinearForm
 
 
 def dlap(mean: int, scale: Fraction | int = 1) -> Distribution:
-    """A discrete Laplace law."""
     return Distribution(DISCRETE_LAPLACE, Fraction(mean), Fraction(scale))
 
 
@@ -69,7 +68,6 @@ def enumerated(event: Event, steps: int, base: Fraction, radius: int) -> Enclosu
 
 
 def total_of(functions: Iterator[ExponentialRatio] | list[ExponentialRatio]) -> ExponentialRatio:
-    """Add up."""
     total = ExponentialRatio.constant(0)
     for function in functions:
         total = total + function

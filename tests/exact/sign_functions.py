@@ -11,7 +11,6 @@ ONE = ExponentialPolynomial.constant(1)
 
 
 def constant(value: Fraction | int) -> ExponentialPolynomial:
-    """A constant function."""
     return ExponentialPolynomial.constant(value)
 
 

@@ -120,7 +120,6 @@ THREE = sum_below(laplace(0), wide_laplace(2), wide_laplace(3))
 
 
 def before(engine: Method) -> InOrder:
-    """Exact integration before an engine."""
     steps = [
         TriedMethod(BoundedIntegration, is_laplace_type),
         TriedMethod(lambda: engine, has_density),

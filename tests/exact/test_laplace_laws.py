@@ -210,7 +210,6 @@ ONE = ExponentialRatio.constant(1)
 
 
 def form_of(*samples: Distribution, guards: list[LinearForm]) -> ExponentialRatio:
-    """The closed form of an event."""
     found = discrete_probability(Event(samples, tuple(guards)), Limits())
     assert isinstance(found, ExponentialRatio)
     return found

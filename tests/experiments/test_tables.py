@@ -94,7 +94,6 @@ ROOT = Path(__file__).parent.parent.parent
 
 
 def record(task: str, result: dict[str, object] | None, **fields: str) -> FinishedCase:
-    """One line of a results file."""
     line = {
         "case": "0",
         "task": task,

@@ -43,18 +43,15 @@ Proof = tuple[Json, Json, list[Json]]
 
 
 def number(given: Json) -> Fraction:
-    """A number, as proofs have them."""
     assert type(given) in (int, str)
     return Fraction(given)
 
 
 def value(given: Json) -> core.Value:
-    """A number or a name."""
     return str(given["name"]) if isinstance(given, dict) else number(given)
 
 
 def domain(given: Json) -> tuple[core.Value, ...]:
-    """The values of a cell."""
     if isinstance(given, dict):
         return tuple(map(Fraction, range(given["from"], given["to"] + 1)))
     return tuple(map(value, given))
@@ -147,7 +144,6 @@ def probabilities(machine: str, eps: Fraction, given: core.Input) -> dict[Any, A
 
 
 def adjacent(rule: Json, first: core.Input, second: core.Input) -> bool:
-    """Whether two different inputs are adjacent."""
     if first == second:
         return False
     if "pairs" in rule:
@@ -174,7 +170,6 @@ Ends = tuple[Fraction, Fraction]
 
 
 def ends(ball: arb) -> Ends:
-    """The ends of a ball."""
     found = []
     for end in (ball.lower(), ball.upper()):
         mantissa, exponent = end.man_exp()

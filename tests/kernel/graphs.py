@@ -47,7 +47,6 @@ def law(
 def enclosed(
     graph: Graph, scalars: Iterable[Node], eps: Fraction = ONE, asked: Accuracy = FINE
 ) -> list[tuple[Fraction, Fraction]]:
-    """Both ends of each scalar."""
     scalars = list(scalars)
     found = evaluate(graph, scalars, eps, asked)
     with precision(300):
@@ -85,7 +84,6 @@ scales = st.sampled_from([Fraction(1, 3), Fraction(1), Fraction(5, 2)])
 
 @st.composite
 def densities(draw: st.DrawFn, families: list[str], graph: Graph) -> Node:
-    """The density of some law."""
     family = draw(st.sampled_from(families))
     mean = draw(st.integers(-4, 4)) if family.startswith("D") else draw(small)
     return graph.density(Law(family, Fraction(mean), draw(scales), draw(st.sampled_from([0, -1]))))

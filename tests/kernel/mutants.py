@@ -188,7 +188,6 @@ def _is_taste(node: ast.AST, field: str) -> bool:
 
 
 def mutants(module: str) -> Iterator[Mutant]:
-    """All mutants of a module."""
     tree, nodes = parsed(module)
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
     heads = [_head(node) for node in ast.walk(tree) if isinstance(node, ast.stmt)]
@@ -463,7 +462,6 @@ class Report:
         self.survived: list[str] = []
 
     def add(self, mutant: Mutant, word: str) -> None:
-        """What became of one."""
         if word in {"survived", "not run"}:
             word = "equivalent" if str(mutant) in self._known else word
         self.counts[mutant.module, word] += 1

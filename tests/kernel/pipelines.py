@@ -163,7 +163,6 @@ def adaptive_steps(
 
 
 def losses(pipeline: Json, steps: list[Json]) -> LossesOf:
-    """What the steps conclude."""
     read, known = read_pipeline(pipeline), {}
     for place, step in enumerate(steps):
         known[place] = apply(read, known, step)

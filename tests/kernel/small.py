@@ -49,7 +49,6 @@ class Small:
 
     @property
     def machine(self) -> Json:
-        """As JSON."""
         return machine_json(program_of(self.text))
 
     def above(self) -> str:
@@ -89,7 +88,6 @@ def written(value: Fraction) -> str:
 
 @cache
 def program_of(text: str) -> Program:
-    """The program."""
     program = parse(text)
     assert isinstance(program, Program)
     return program

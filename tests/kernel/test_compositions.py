@@ -48,7 +48,6 @@ MACHINE = {"machine": machine(ROWS), "eps": 1}
 
 
 def pipeline(*runs: tuple[object, str | None, int]) -> dict[str, object]:
-    """Of mechanisms, rates and times."""
     return {
         "adjacency": "add/remove",
         "runs": [{"what": w, "subsample": rate, "times": n} for w, rate, n in runs],
@@ -214,7 +213,6 @@ def test_gaussian_noise_composes_to_gaussian_noise(sigma, times, eps_prv) -> Non
 
 
 def _proved(runs: list[dict[str, object]], **asked: object) -> tuple[float, float]:
-    """The ends that have proofs."""
     pipeline = dipapprox.compose(runs, options=Options(proved=True))
     if "delta" in asked:
         budgets = pipeline.epsilon(asked["delta"])

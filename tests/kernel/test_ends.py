@@ -50,7 +50,6 @@ o <- choose { q : 3/4, 1 - q : 1/4 }
 
 
 def program_of(text: str) -> Program:
-    """Read a program."""
     program = parse(text)
     assert isinstance(program, Program)
     return program
@@ -66,14 +65,12 @@ LEAKY = "input q in {0, 1}\noutput o in {0, 1}\nadjacent all\no <- q"
 
 
 def least_delta(program: Program, options: Options, eps_prv: str | Fraction) -> LeastDelta:
-    """The answer of `profile`."""
     found = profile(program, eps=HALF, eps_prv=eps_prv, options=options)
     assert isinstance(found, LeastDelta)
     return found
 
 
 def least_eps_prv(program: Program, options: Options, delta: str | int) -> LeastEpsPrv:
-    """The answer of `profile`."""
     found = profile(program, eps=HALF, delta=delta, options=options)
     assert isinstance(found, LeastEpsPrv)
     return found

@@ -113,7 +113,6 @@ def test_a_run_has_the_distribution_that_the_verifier_finds(path) -> None:
 
 
 def as_enclosed(found: Distributions | ExactDistributions) -> Distributions:
-    """Closed forms at 1/2, enclosed."""
     assert isinstance(found, ExactDistributions)
     bounds = {}
     with precision(200):

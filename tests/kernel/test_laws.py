@@ -45,7 +45,6 @@ def close(ball: arb, value: float) -> bool:
 
 
 def density(name: str, z: arb, side: int) -> arb:
-    """The density at a place."""
     return on_panel(name, z, arb(0), side, 1)(arb(0))
 
 

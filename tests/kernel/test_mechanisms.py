@@ -30,23 +30,19 @@ LOSSES = [Fraction(k, 8) for k in range(-20, 21)]
 
 @pytest.fixture(autouse=True)
 def accurate() -> Iterator[None]:
-    """As in proofs."""
     with precision(200):
         yield
 
 
 def pair_of(json: object, *orders: Fraction) -> Pair:
-    """What is known of a mechanism."""
     return read_mechanism(json).pair(orders)
 
 
 def had_of(json: object, *told: Fraction) -> Sets:
-    """Outcomes that a mechanism may have."""
     return read_mechanism(json).pair(told, above=False).outcomes([])
 
 
 def upper(value: arb) -> float:
-    """A bound, as a number."""
     return float(value.upper())
 
 

@@ -448,7 +448,6 @@ def test_published_numbers_that_are_shifted(body, is_shift) -> None:
 
 
 def publishing(*body: Any) -> Motion:
-    """Of one who publishes y."""
     inputs = [["u", {"low": 0, "high": 1}]]
     return Motion(read_machine(finite(list(body), inputs=inputs, outputs=[], reals=["y"])))
 
@@ -467,7 +466,6 @@ def test_integer_noise_shifts_nothing() -> None:
 
 
 def changes(text: str) -> set[tuple[Fraction, ...]]:
-    """Of the representatives."""
     machine = machine_of(text)
     found = representatives(machine)
     domains = [domain for _, domain in machine.inputs]

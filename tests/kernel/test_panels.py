@@ -199,7 +199,6 @@ def summed(graph: Graph, eps: float) -> dict[Node, Any]:
 
 
 def masses(law: Law, eps: float, k: np.ndarray) -> np.ndarray:
-    """Masses as floats."""
     scale = float(law.coefficient) * eps**law.power
     z = (k - float(law.mean)) / scale
     weights = np.exp(-np.abs(z)) if law.family == "DLap" else np.exp(-z * z / 2)

@@ -69,7 +69,6 @@ def delta(kinds: list[Rows], u: tuple[int, ...], v: tuple[int, ...], eps_prv: fl
 
 
 def claim(verdict: str, eps_prv: Fraction, bound: float | Fraction) -> Json:
-    """Of all pairs."""
     stated = {
         "eps_prv": number_json(eps_prv),
         "delta": number_json(Fraction(bound).limit_denominator(10**9)),
@@ -87,7 +86,6 @@ def random_rows(source: random.Random, values: int) -> Rows:
 
 
 def changes(u: tuple[int, ...], v: tuple[int, ...]) -> list[int]:
-    """By how much cells differ."""
     return [b - a for a, b in zip(u, v, strict=True)]
 
 

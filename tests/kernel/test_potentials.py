@@ -67,7 +67,6 @@ def found(subject: Any, options: Options = OPTIONS, **asked: Any) -> Proof:
 
 @cache
 def proof_of(name: str) -> Proof:
-    """Of a subject: replayed already."""
     return found(SUBJECTS[name])
 
 

@@ -285,7 +285,6 @@ def machine(bands: list[Band], high: int, adjacency: Json, named: bool) -> Machi
 
 
 def private(of: Machine, delta: Fraction, eps_prv: Fraction = EPS_PRV) -> str:
-    """What is concluded."""
     stated = {"eps_prv": number_json(eps_prv), "delta": number_json(delta)}
     return words_of(every_real_pair(Proof(of, None), {"eps": "1/2", "bits": 40, **stated}))
 

@@ -21,7 +21,6 @@ LINF = {"norm": "linf", "radius": 1}
 
 
 def flow(low: Any = None, high: Any = None, whole: bool = False, **more: Any) -> Rounds:
-    """A stream of numbers between these."""
     machine = stream([], [read("q")], inputs=[["next q", {"low": low, "high": high}]], whole=whole)
     return read_rounds({**machine, **more})
 
@@ -100,7 +99,6 @@ def test_parts_follow_each_other(json, found) -> None:
 
 
 def one(family: str, *guards: Any) -> Flat:
-    """A run with one sample."""
     return Flat([Sample(family, Form(ZERO), ONE)], {}, [list(guards)], [[]], [{}])
 
 

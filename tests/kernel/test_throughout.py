@@ -231,7 +231,6 @@ Fields = dict[str, Any]
 
 
 def certified(text: str, **asked: Any) -> Fields:
-    """Decide, and return the file."""
     program = dipapprox.parse(text)
     found = dipapprox.decide(program, **asked)
     fields = json.loads(dipapprox.certify(program, text, found, **_pairs(asked)).to_json())

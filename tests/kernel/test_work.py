@@ -206,7 +206,6 @@ MANY: dict[str, Proof] = {
 
 
 def losses(knots: Json, mechanism: Json, **more: Json) -> Proof:
-    """Losses of one run from above."""
     run = {"what": mechanism, "subsample": None, "times": 1}
     step = {"rule": "losses", "from": [], "of": {"run": 0}, "sample": None}
     step |= {"orders": [], "above": True, "input": None, "adjacent": None}

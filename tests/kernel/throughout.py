@@ -50,8 +50,6 @@ if x > 1/2 then o <- 1 else o <- 0 end
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question about an interval."""
-
     text: str
     answer: str
     budget: str = "1"
@@ -61,7 +59,6 @@ class Asked:
 
     @property
     def selection(self) -> AllPairs | OrderedPairs:
-        """The pairs that are meant."""
         if self.pair is None:
             return AllPairs()
         first, second = (tuple(map(Fraction, each)) for each in self.pair)
@@ -125,5 +122,4 @@ ASKED = {
 
 @cache
 def proofs() -> dict[str, Proof]:
-    """All of them."""
     return {name: asked.proof() for name, asked in ASKED.items()}

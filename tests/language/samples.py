@@ -66,6 +66,5 @@ HEADER = "input q[2] in {0, 1}\noutput out in {0, 1}\n"
 
 
 def core_of(text: str, name: str = "sample", **parameters: int | Fraction) -> core.Program:
-    """Parse and elaborate a text."""
     values = {key: Fraction(value) for key, value in parameters.items()}
     return elaborate(parse(text, "f.dpg"), values, name)

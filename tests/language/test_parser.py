@@ -46,8 +46,6 @@ from tests.thorough import part
 
 
 class _Log:
-    """Collects what PLY complains about."""
-
     def __init__(self) -> None:
         self.lines: list[str] = []
 
@@ -360,7 +358,6 @@ output flag in bool
 
 
 def asked(text: str) -> object:
-    """Read a program and execute it."""
     return dipapprox.verify(dipapprox.parse(text), eps=1, eps_prv=1, delta=0)
 
 

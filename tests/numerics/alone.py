@@ -6,6 +6,5 @@ from dipapprox.numerics.methods import Method
 
 
 def alone(method: Method, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
-    """Enclose Pr[event]."""
     (found,) = method.enclose((event,), bits, limits)
     return found

@@ -44,7 +44,6 @@ class Report:
     violations: list[str] | None = None
 
     def add(self, where: str) -> None:
-        """Note a violation."""
         self.violations = [*(self.violations or []), where]
 
 

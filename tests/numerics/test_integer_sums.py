@@ -32,7 +32,6 @@ Q = Fraction
 
 
 def dgauss(mean: int, sigma: Fraction | int) -> Distribution:
-    """A discrete Gaussian law."""
     return Distribution(DISCRETE_GAUSSIAN, Q(mean), Q(sigma))
 
 

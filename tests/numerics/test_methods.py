@@ -193,8 +193,6 @@ class Stubborn:
 
 
 class Dying(Stubborn):
-    """Takes its process with it."""
-
     def one(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
         os._exit(1)
 
@@ -242,8 +240,6 @@ def test_a_worker_that_dies_is_a_limit() -> None:
 
 
 class Announced(Stubborn):
-    """Says that it has begun."""
-
     def one(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
         os.write(1, b"begun\n")  # in one piece, whoever else writes
         return super().one(event, bits, limits)

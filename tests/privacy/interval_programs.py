@@ -87,5 +87,4 @@ ROWS = [(Fraction(a), Fraction(b)) for a in (0, 1) for b in (0, 1)]
 
 
 def program(name: str) -> Program:
-    """Read one of the programs."""
     return dipapprox.parse(HEAD + BODIES[name], name=name)

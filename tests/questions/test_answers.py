@@ -31,7 +31,6 @@ if r >= 1 then out <- 1 else out <- 0 end
 
 @cache
 def answers() -> dict[str, object]:
-    """One of each kind."""
     program = dipapprox.parse(TEXT)
     verdict = dipapprox.verify(program, eps=1, eps_prv="1/2", delta=0)
     certificate = dipapprox.certify(program, TEXT, verdict)

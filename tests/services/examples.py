@@ -10,7 +10,6 @@ from dipapprox.services.service_proof import ServiceProof, prove_service
 
 
 def service_of(text: str, parameters: Mapping[str, int] | None = None) -> Service:
-    """Read a service."""
     values = {name: Fraction(value) for name, value in (parameters or {}).items()}
     return elaborate_service(parse(text, "f.dpg"), values, "f")
 

@@ -147,7 +147,6 @@ def name_of(seam: str, entry: Entry) -> str:
 
 
 def write_all(jobs: int) -> None:
-    """Make all entries from the programs."""
     made = _answered(jobs, "outcomes", _programs())
     made = [entry for entry in made if 1 < len(entry["outcomes"]) <= MOST_OUTCOMES]
     write_lines(OUTCOMES, made)

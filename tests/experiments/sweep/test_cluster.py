@@ -30,7 +30,6 @@ delta = [0, 0.01]
 
 @contextlib.contextmanager
 def dask(*words: str) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a process of the cluster."""
     process = subprocess.Popen(
         [sys.executable, "-m", "distributed.cli." + words[0], *words[1:]],
         stdout=subprocess.DEVNULL,

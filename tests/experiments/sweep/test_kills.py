@@ -42,13 +42,11 @@ QUICK = Case(
 
 @contextmanager
 def serving(jobs: int = 1) -> Iterator[Server]:
-    """A fork server."""
     with contextlib.closing(Server(jobs)) as server:
         yield server
 
 
 def answer(server: Server, case: Case) -> CaseOutcome:
-    """Have a case run."""
     server.requests.send((7, case))
     reply = server.replies.get()
     assert reply[0] == 7

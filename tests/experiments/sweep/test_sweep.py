@@ -83,7 +83,6 @@ def start(spec: Path, out: Path, *more: str) -> subprocess.Popen[str]:
 
 
 def finish(process: subprocess.Popen[str]) -> tuple[int, str, str]:
-    """Wait for a sweep."""
     out, err = process.communicate(timeout=100)
     return process.returncode, out, err
 
@@ -105,7 +104,6 @@ def lines(path: Path) -> list[str]:
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The results of an undisturbed sweep."""
     folder = tmp_path_factory.mktemp("undisturbed")
     (folder / "svt.dpg").write_text(PROGRAM)
     (folder / "lap.dpg").write_text(LAPLACE)
@@ -117,7 +115,6 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def undisturbed(finished: Path) -> list[str]:
-    """What an undisturbed sweep finds."""
     found = lines(finished)
     assert len(found) == len(set(found)) == CASES
     assert all(json.loads(line)["result"] is not None for line in found)

@@ -101,7 +101,6 @@ class Replay:
         return _compared(self.value(node))
 
     def execute(self, body: ast.Block) -> None:
-        """Execute statements, until the program ends."""
         try:
             self._execute(body)
         except Exited:
@@ -120,7 +119,6 @@ class Replay:
                     raise AssertionError(f"a program of a function has {statement}")
 
     def value(self, node: ast.Expression) -> Held:
-        """Return the value of an expression."""
         match node:
             case ast.Number(value) | ast.Truth(value):
                 return value
@@ -236,12 +234,10 @@ class Samples:
         self.start(0)
 
     def start(self, seed: int) -> None:
-        """Begin anew."""
         self.drawn: list[tuple[Draw, Value]] = []
         self._state = seed
 
     def draw(self, word: str, *arguments: Any) -> Any:
-        """Draw, and note it."""
         held = tuple(a if isinstance(a, str) else Fraction(a) for a in arguments)
         self._state = (self._state * 6364136223846793005 + 1442695040888963407) % 2**64
         value = Draw(word, held).sample(self._state >> 33)

@@ -219,7 +219,6 @@ TWO = "input q in 0..2\noutput {outputs} in real\nadjacent linf 1\n{laws}\n"
 
 
 def every(program: dipapprox.Program) -> Setting:
-    """All pairs of a program."""
     return Setting(program, AllPairs(), Options())
 
 
