@@ -45,7 +45,6 @@ x <- Lap(q, 1/eps)
 if x >= 1/2 then out <- 1 else out <- 0 end
 """
 
-WRONG = CHAIN.replace("then", "thn")
 DIP = "INPUTSIZE 1; OUTPUT = [1]; x = gauss(eps, 0);;"
 
 
@@ -80,7 +79,7 @@ def jobs() -> dict[str, Callable[[], Any]]:
     ).to_json()
     return {
         "parse": lambda: repr(read(CHAIN)),
-        "wrong": lambda: complaint(read, WRONG),
+        "wrong": lambda: complaint(read, CHAIN.replace("then", "thn")),
         "wrong dip": lambda: complaint(parse_dip, DIP),
         **{str(u): partial(probabilities, u) for u in product((0, 1), (0, 1), (1,), (0,))},
         "verify": lambda: dipapprox.verify(

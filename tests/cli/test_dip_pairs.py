@@ -23,17 +23,15 @@ RANDOM B = lap(eps/4, INPUT[1]);
 IF A >= T THEN { OUTPUT[0] = 1; } ELSE { IF B >= T THEN { OUTPUT[1] = 1; } }
 """
 
-DPG_TEXT = text_of("cli/dip_pairs-1")
 
-PAIRS = [[[-1, 0], [1, 0.5]], [[0, 1], [-1, -1]]]
 QUESTION = ("--eps", "1/2", "--eps-prv", "1/8", "--delta", "1/100", "--precision", "60")
 
 
 @pytest.fixture(name="folder")
 def folder_with_files(tmp_path: Path) -> Path:
     (tmp_path / "svt.dip").write_text(DIP_TEXT)
-    (tmp_path / "wide.dpg").write_text(DPG_TEXT)
-    (tmp_path / "pairs.json").write_text(json.dumps(PAIRS))
+    (tmp_path / "wide.dpg").write_text(text_of("cli/dip_pairs-1"))
+    (tmp_path / "pairs.json").write_text(json.dumps([[[-1, 0], [1, 0.5]], [[0, 1], [-1, -1]]]))
     return tmp_path
 
 

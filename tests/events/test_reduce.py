@@ -158,7 +158,6 @@ def test_disguises_do_not_matter(data, event, factor, shift) -> None:
         assert fingerprint(spelled_out(normal)) == fingerprint(factor_event)
 
 
-HALF = Fraction(1, 2)
 WINDOW = range(-6, 7)
 
 
@@ -169,7 +168,7 @@ def integer(mean: int, scale: int | Fraction = 1) -> Distribution:
 @st.composite
 def guards(draw: st.DrawFn, size: int) -> LinearForm:
     """A bound of an integer or of a difference, with its cut between two integers."""
-    cut = draw(st.integers(-2, 1)) + HALF
+    cut = draw(st.integers(-2, 1)) + Fraction(1, 2)
     sign = Fraction(draw(st.sampled_from([1, -1])))
     first = draw(st.integers(0, size - 1))
     terms: dict[int | str, Fraction] = {first: sign}

@@ -211,7 +211,6 @@ MORE, LESS = (
     ratio((ONE + EPSILON).scaled(Fraction(1, 2))),
     ratio((ONE - EPSILON).scaled(Fraction(1, 2))),
 )
-RAND2 = FiniteLaw((MORE, LESS))
 
 
 def reason(law: ChoiceLaw, epsilons: EpsilonInterval) -> str | None:
@@ -297,7 +296,7 @@ def test_steps_of_loops_must_be_distributions() -> None:
 
 
 def test_programs_are_refused_with_the_name_of_the_choice() -> None:
-    choice = Choice(RAND2, 3, "out")
+    choice = Choice(FiniteLaw((MORE, LESS)), 3, "out")
     check_choices([choice], UNIT, Limits())
     with pytest.raises(UserError, match="'out' is no probability distribution: weight 2 is neg"):
         check_choices([choice], ALL_EPSILONS, Limits())

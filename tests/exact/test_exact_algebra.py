@@ -103,8 +103,6 @@ def test_what_the_units_do_not_fit_is_refused() -> None:
 
 ONE_HALF = Enclosure.exact(Fraction(1, 2))
 
-PREFIX = text_of("exact/bounded_integration-1")
-
 
 def sum_below(*laws: Distribution, bound: Fraction = Fraction(1)) -> Event:
     """The sum of all samples is at most `bound`."""
@@ -183,7 +181,7 @@ def test_the_work_is_bounded_by_counting(event, what) -> None:
 
 
 def test_a_program_that_adds_three_samples_needs_no_quadrature() -> None:
-    program = elaborate(parse(PREFIX), {}, "prefix")
+    program = elaborate(parse(text_of("exact/bounded_integration-1")), {}, "prefix")
     verdict = verify(Setting(program, AllPairs(), Options()), Claim(Fraction(1), Fraction(1, 100)))
     assert verdict.answer is Answer.DP
     assert verdict.engine == "exact"

@@ -132,9 +132,6 @@ def events(draw: st.DrawFn, sums: bool, most: int = 4) -> Event:
     return Event(tuple(laws), tuple(guards))
 
 
-epsilons = st.fractions(Q(1, 10), 4, max_denominator=30)
-
-
 def at(event: Event, eps: Fraction) -> Event:
     """Every scale divided by eps."""
     laws = (Distribution(law.family, law.mean, law.scale / eps) for law in event.samples)
@@ -147,7 +144,7 @@ def enclosed_at(function: ExponentialPolynomial, eps: Fraction) -> Enclosure:
     return value
 
 
-@given(event=events(sums=False, most=6), eps=epsilons)
+@given(event=events(sums=False, most=6), eps=st.fractions(Q(1, 10), 4, max_denominator=30))
 def test_trees_lie_in_the_enclosures_of_elimination(event, eps) -> None:
     found = alone(Eliminated(), at(event, eps), 40, Limits())
     value = enclosed_at(closed_form(event), eps)

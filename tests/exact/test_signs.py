@@ -57,10 +57,9 @@ from exact.sign_functions import (
 from tests.thorough import part
 
 LIMITS = Limits()
-epsilons = st.fractions(Fraction(1, 50), Fraction(20), max_denominator=50)
 
 
-@given(functions, functions, epsilons)
+@given(functions, functions, st.fractions(Fraction(1, 50), Fraction(20), max_denominator=50))
 def test_signs_are_those_of_a_ring(left, right, eps) -> None:
     sign_left, sign_right = sign_at(left, eps, LIMITS), sign_at(right, eps, LIMITS)
     assert sign_at(left * right, eps, LIMITS) == sign_left * sign_right

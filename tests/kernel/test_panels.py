@@ -165,7 +165,6 @@ def test_sums_on_many_panels_are_refused() -> None:
 # --- Functions on the integers --------------------------------------------------------------------
 
 INTEGER_FAMILIES = ["DLap", "DGauss"]
-THIN_INTEGERS = 2.0**-60
 FAR = 400
 
 
@@ -181,7 +180,7 @@ def test_restrictions_to_integers(family) -> None:
             inside = [k for k in mass if low is None or k >= low]
             inside = [k for k in inside if high is None or k <= high]
             value = sum((mass[k] for k in inside), arb(0, arb(2) ** -80))
-            assert holds(ends, value, THIN_INTEGERS), (low, high)
+            assert holds(ends, value, (2.0**-60)), (low, high)
 
 
 def summed(graph: Graph, eps: float) -> dict[Node, Any]:

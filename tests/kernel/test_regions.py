@@ -309,11 +309,10 @@ ALL: Json = {"norm": "all"}
 NEAR: Json = {"norm": "linf", "radius": 1}
 BAND: list[Band] = [(0.25, 0.75)]
 LEVEL: list[Band] = [(1.0, None)]
-SQUARE = [(u, v) for u in (0.0, 1.0) for v in (0.0, 1.0)]
 
 # (bands, high, adjacency; vertices with the squares of lengths of each set)
 PARTS: dict[str, tuple[Any, int, Json, Any]] = {
-    "a square": (BAND, 1, ALL, [(SQUARE, 1, 1)]),
+    "a square": (BAND, 1, ALL, [([(u, v) for u in (0.0, 1.0) for v in (0.0, 1.0)], 1, 1)]),
     "ends of changes": (
         LEVEL,
         2,

@@ -201,7 +201,6 @@ def test_runs_are_paths_that_are_there(monkeypatch) -> None:
 
 ABOVE = [">", ["cell", "x"], 0]
 SILENT_TURN = [["if", ABOVE, [say(1)], []]]
-SILENT = stream([], [read("q"), draw("x", ["cell", "q"]), *SILENT_TURN])
 
 
 def test_parts_come_again_only_in_step() -> None:
@@ -209,7 +208,7 @@ def test_parts_come_again_only_in_step() -> None:
     found = runs_of(TOLD)
     run = found.along([0, 0, 0, 0])
     assert len(list(found.alike(run, {3: 2}))) == 1
-    quiet = runs_of(SILENT)
+    quiet = runs_of(stream([], [read("q"), draw("x", ["cell", "q"]), *SILENT_TURN]))
     with pytest.raises(NotProved, match="does not tell enough"):
         list(quiet.alike(quiet.along([0, 0, 0, 0]), {3: 2}))
     counting = [["set", ["cell", "n"], ["+", ["cell", "n"], 1]], say(1)]

@@ -35,7 +35,6 @@ from tests.texts import text_of
 from tests.thorough import part
 
 SOUND = {"refused", "true", "undecided"}
-HALF = Fraction(1, 2)
 LONGEST = 5_000
 """Characters of a proof that is changed in every place."""
 
@@ -147,7 +146,7 @@ def test_other_claims_are_not_concluded(name, field, new) -> None:
 def test_a_constant_eps_prv_is_bounded_from_below() -> None:
     """(1/2, 0) on [1/8, 1/2] is attained at its end; a hair more is enough."""
     setting = Setting(program_of(ASKED["named values, kept"].text), AllPairs(), Options())
-    on = Epsilons(Fraction(1, 8), HALF)
+    on = Epsilons(Fraction(1, 8), Fraction(1, 2))
     for eps_prv in ("1/2", "501/1000"):
         goals = [GoalThroughout(on, eps_prv, 0, None)]
         if eps_prv == "1/2":

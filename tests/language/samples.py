@@ -59,8 +59,7 @@ else
 end
 """
 
-SHIPPED = ("svt_gauss", "noisy_max_laplace")
-SAMPLES = [*(text_of(name) for name in SHIPPED), MIN_MAX, CHOICES]
+SAMPLES = [*(text_of(name) for name in ("svt_gauss", "noisy_max_laplace")), MIN_MAX, CHOICES]
 
 HEADER = "input q[2] in {0, 1}\noutput out in {0, 1}\n"
 

@@ -20,8 +20,6 @@ numbers = st.builds(
     st.integers(0, 8),
 )
 
-_atoms = st.one_of(numbers, st.builds(ast.Name, names), st.builds(ast.Truth, st.booleans()))
-
 
 @st.composite
 def _chains(draw: st.DrawFn, inner: st.SearchStrategy[ast.Expression]) -> ast.Expression:
@@ -51,7 +49,7 @@ def _choices(inner: st.SearchStrategy[ast.Expression]) -> st.SearchStrategy[ast.
 
 
 expressions: st.SearchStrategy[ast.Expression] = st.recursive(
-    _atoms,
+    st.one_of(numbers, st.builds(ast.Name, names), st.builds(ast.Truth, st.booleans())),
     lambda inner: st.one_of(
         _chains(inner),
         st.builds(ast.Negative, inner),

@@ -211,12 +211,11 @@ def test_every_wrong_line_has_its_message_and_no_other(text) -> None:
 
 # --- The `.dipa` reader ---------------------------------------------------------------------------
 
-_NAMES = st.text("abcxyz_019", max_size=4)
 _RATIONALS = st.fractions(-3, 3, max_denominator=9)
 
 
 def _named(letter: str) -> st.SearchStrategy[str]:
-    return _NAMES.map(lambda rest: letter + rest)
+    return st.text("abcxyz_019", max_size=4).map(lambda rest: letter + rest)
 
 
 _VARIABLES = st.sampled_from(("x", "low1", "HIGH", "_u"))

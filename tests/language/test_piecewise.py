@@ -133,12 +133,11 @@ def snapped(
     return dipapprox.rounded(r / 2, -2, 2, 2), near, c
 
 
-SNAPPED = text_of("language/piecewise-13")
-
-
 def test_python_functions_have_them_too() -> None:
     ours = dipapprox.profile(snapped, eps=1, eps_prv="1/2")
-    theirs = dipapprox.profile(dipapprox.parse(SNAPPED), eps=1, eps_prv="1/2")
+    theirs = dipapprox.profile(
+        dipapprox.parse(text_of("language/piecewise-13")), eps=1, eps_prv="1/2"
+    )
     assert ours.delta_enclosure.meets(theirs.delta_enclosure)
 
 
@@ -197,11 +196,8 @@ def test_the_pairs_are_those_of_the_rule_and_the_condition(rule, condition) -> N
     assert is_symmetric(program, AllPairs()) == all((v, u) in expected for u, v in expected)
 
 
-REMOVAL = text_of("language/adjacency_where-3")
-
-
 def test_adding_and_removing_one_row() -> None:
-    found = dipapprox.verify(dipapprox.parse(REMOVAL), eps=1, delta=0)
+    found = dipapprox.verify(dipapprox.parse(text_of("language/adjacency_where-3")), eps=1, delta=0)
     assert found.answer is Answer.DP
     where = "row[i] = row'[i] or row[i] = none or row'[i] = none for i in 1..3"
     assert f"adjacent l0 1 where {where}" in found.scope.text

@@ -47,10 +47,7 @@ def test_largest_and_least_are_those_of_numbers(given) -> None:
     assert tuple(scales("\n".join(f"r <- Lap(q, {each})" for each in text))) == wanted
 
 
-_ROOTS = st.fractions(Fraction(1, 9), 9, max_denominator=9)
-
-
-@given(st.lists(_ROOTS, min_size=1, max_size=3))
+@given(st.lists(st.fractions(Fraction(1, 9), 9, max_denominator=9), min_size=1, max_size=3))
 def test_largest_and_least_are_those_of_irrational_numbers(given) -> None:
     written = ", ".join(f"sqrt({each})/eps" for each in given)
     text = f"max({written})", f"min({written})", f"abs(-sqrt({given[0]})/eps)"
@@ -61,15 +58,13 @@ def test_largest_and_least_are_those_of_irrational_numbers(given) -> None:
 
 # --- numbers --------------------------------------------------------------------------------------
 
-_positive = st.fractions(Fraction(1, 1000), 1000, max_denominator=1000)
-
 
 @st.composite
 def numbers(draw: st.DrawFn, depth: int = 3) -> tuple[Number, Callable[[], arb]]:
     """A constant, and how flint computes it."""
     kind = draw(st.sampled_from(["number", "sqrt", "log", "*", "+", "^"])) if depth else "number"
     if kind == "number":
-        value = draw(_positive)
+        value = draw(st.fractions(Fraction(1, 1000), 1000, max_denominator=1000))
         return value, lambda: arb(fmpq(value.numerator, value.denominator))
     left, ours = draw(numbers(depth=depth - 1))
     match kind:

@@ -86,9 +86,6 @@ def test_other_commands_name_the_one_to_use(text) -> None:
         finite(program(text))
 
 
-COUNTED = text_of("language/streams-6")
-
-
 @cases(
     "old, new, message",
     ("publish b end", "while n < 9 do publish b end end", "'publish' in an inner loop"),
@@ -98,4 +95,4 @@ COUNTED = text_of("language/streams-6")
 )
 def test_what_has_no_finite_rounds(old, new, message) -> None:
     with pytest.raises(SourceError, match=message):
-        dipapprox.parse(COUNTED.replace(old, new), rounds=2, values="0..1")
+        dipapprox.parse(text_of("language/streams-6").replace(old, new), rounds=2, values="0..1")

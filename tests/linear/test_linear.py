@@ -84,9 +84,6 @@ def test_solutions_prove_each_other(given_rows, given_rates, given_sides, right)
             assert side[unknown] is not UnknownSide.AT_MOST_ZERO or x <= 0
 
 
-BOX = range(-3, 4)
-
-
 def within_the_box(size: int) -> list[Inequality]:
     return [Inequality(((k, sign),), 3) for k in range(size) for sign in (1, -1)]
 
@@ -108,7 +105,7 @@ def test_it_is_what_enumeration_says(drawn) -> None:
     size, system = drawn
     expected = any(
         all(sum(a * point[k] for k, a in each.terms) <= each.bound for each in system)
-        for point in product(BOX, repeat=size)
+        for point in product(range(-3, 4), repeat=size)
     )
     assert have_integer_point([*system, *within_the_box(size)]) is expected
 
@@ -142,7 +139,6 @@ def test_impossible_events_have_probability_0(noise, last) -> None:
 
 Q = Fraction
 VERTICES = 4  # the first is the number 0
-Point = tuple[Fraction, ...]
 
 differences = st.tuples(
     st.integers(-1, VERTICES - 2), st.integers(-1, VERTICES - 2), st.integers(-1, 5).map(Q)
@@ -154,7 +150,7 @@ points = st.tuples(*(st.integers(-40, 40) for _ in range(VERTICES - 1))).map(
 )
 
 
-def inside(bounds: list[Difference], point: Point) -> bool:
+def inside(bounds: list[Difference], point: tuple[Fraction, ...]) -> bool:
     at = {-1: Q(0), **dict(enumerate(point))}
     return all(at[v] - at[u] < w for u, v, w in bounds)
 

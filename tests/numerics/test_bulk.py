@@ -148,7 +148,6 @@ out <- 5
 IN_GUARDS = FIRST.replace("Lap(q[i], 4 / eps)", "Lap(0, 4 / eps)").replace(
     "r >= t", "r + q[i] >= t"
 )
-BARE = FIRST.replace("r <- Lap(q[i], 4 / eps)", "r <- q[i]").replace("Lap", "Gauss")
 
 
 @cases(
@@ -161,7 +160,7 @@ BARE = FIRST.replace("r <- Lap(q[i], 4 / eps)", "r <- q[i]").replace("Lap", "Gau
     (FIRST, 2 * (1 + 2 + 3 + 4) + 5),
     (IN_GUARDS, 2 * (1 + 2 + 3 + 4) + 5),
     # t <= 0, t <= 1, t >= 0, t >= 1, 0 <= t <= 1: the first and third are mirror images
-    (BARE, 4),
+    (FIRST.replace("r <- Lap(q[i], 4 / eps)", "r <- q[i]").replace("Lap", "Gauss"), 4),
 )
 @pytest.mark.parametrize("merge", [True, False])
 def test_choices_integers_and_inputs_in_guards(text, distinct, merge) -> None:

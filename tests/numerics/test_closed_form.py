@@ -67,7 +67,6 @@ def test_gaussian_half_spaces(event, bits) -> None:
 ROWS = st.lists(
     st.lists(st.integers(-2, 2), min_size=3, max_size=3).filter(any), min_size=2, max_size=3
 )
-STANDARD = (Distribution(GAUSSIAN, Fraction(0), Fraction(1)),) * 3
 
 
 def event(rows: list[list[int]], constants: list[Fraction]) -> Event:
@@ -76,7 +75,7 @@ def event(rows: list[list[int]], constants: list[Fraction]) -> Event:
         LinearForm.of({k: Fraction(c) for k, c in enumerate(row) if c}, constant)
         for row, constant in zip(rows, constants, strict=True)
     ]
-    return Event(STANDARD, tuple(guards))
+    return Event(((Distribution(GAUSSIAN, Fraction(0), Fraction(1)),) * 3), tuple(guards))
 
 
 @given(ROWS, st.data())

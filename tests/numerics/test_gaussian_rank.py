@@ -33,10 +33,9 @@ from tests.numerics.alone import alone
 from tests.thorough import part
 
 Q = Fraction
-Coefficients = dict[int, int | Fraction]
 
 
-def form(terms: Coefficients, constant: int | Fraction = 0) -> LinearForm:
+def form(terms: dict[int, int | Fraction], constant: int | Fraction = 0) -> LinearForm:
     return LinearForm.of({k: Q(c) for k, c in terms.items()}, Q(constant))
 
 

@@ -143,7 +143,6 @@ def test_integer_noise_and_tied_forms_have_reasons() -> None:
 # --- against quadrature ---------------------------------------------------------------------------
 
 _means = st.integers(-3, 3).map(lambda k: F(k, 2))
-_scales = st.sampled_from([F(1), F(3, 2), F(2)])
 _families = st.sampled_from([GAUSS, LAPLACE])
 
 
@@ -153,7 +152,7 @@ def _comparisons(draw: st.DrawFn) -> tuple[list[Distribution], list[Distribution
     count = draw(st.integers(1, 4))
     laws = []
     for _ in range(count):
-        family, scale = draw(_families), draw(_scales)
+        family, scale = draw(_families), draw(st.sampled_from([F(1), F(3, 2), F(2)]))
         laws.append([Distribution(family, draw(_means), scale) for _ in range(2)])
     sides = [draw(st.booleans()) for _ in range(count - 1)]
     return [each[0] for each in laws], [each[1] for each in laws], sides

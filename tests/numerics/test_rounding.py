@@ -20,10 +20,9 @@ from tests.formula_strategies import exact, formulas, rational_formulas
 UNIT = st.just(0.0) | st.floats(rounding.FLOOR, 1) | st.integers(0, 900).map(lambda k: 2.0**-k)
 ARRAYS = st.lists(UNIT, min_size=1, max_size=12).map(lambda values: np.array(values))
 TINY = st.integers(1, 2**70).map(lambda n: Fraction(n, 2**1090))
-PROBABILITIES = st.one_of(st.fractions(0, 1), TINY, UNIT.map(Fraction), TINY.map(lambda t: 1 - t))
 
 
-@given(PROBABILITIES)
+@given(st.one_of(st.fractions(0, 1), TINY, UNIT.map(Fraction), TINY.map(lambda t: 1 - t)))
 def test_conversion_is_outward_and_tight(value) -> None:
     low, high = rounding.below(value), rounding.above(value)
     assert 0 <= low <= high <= 1

@@ -200,7 +200,6 @@ def test_sums_above_one_are_a_bug() -> None:
     assert enclosure(0.5, 1.6, 3, None).upper == 1
 
 
-WEIGHTS = st.lists(st.integers(0, 6), min_size=1, max_size=6).filter(any)
 DELTAS = st.fractions(0, 1, max_denominator=40)
 
 
@@ -218,7 +217,7 @@ def brute_force(first: list[Fraction], second: list[Fraction], delta: Fraction) 
     return best
 
 
-@given(WEIGHTS, st.data(), DELTAS)
+@given(st.lists(st.integers(0, 6), min_size=1, max_size=6).filter(any), st.data(), DELTAS)
 def test_the_least_factor_is_that_of_all_sets(first, data, delta) -> None:
     size = len(first)
     second = data.draw(st.lists(st.integers(0, 6), min_size=size, max_size=size).filter(any))

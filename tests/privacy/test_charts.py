@@ -95,10 +95,7 @@ def test_a_profile_that_falls_by_many_powers_of_ten_stands_on_a_logarithmic_axis
     assert not needs_powers([0.0, 0.0])
 
 
-LINES = st.lists(st.lists(PROBABILITIES, min_size=2, max_size=4), min_size=1, max_size=9)
-
-
-@given(LINES)
+@given(st.lists(st.lists(PROBABILITIES, min_size=2, max_size=4), min_size=1, max_size=9))
 def test_several_numbers_in_one_picture_are_named_and_told_apart(lines) -> None:
     drawn = [tuple((Fraction(k), Enclosure(y / 2, y)) for k, y in enumerate(ys)) for ys in lines]
     others = tuple((f"line {k}", each) for k, each in enumerate(drawn[1:], 1))

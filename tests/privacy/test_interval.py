@@ -196,7 +196,6 @@ adjacent linf 1
 r <- Lap(0, 1/eps)
 if r >= 0 then out <- 1 else out <- 0 end
 """
-_NUMBER = "input q in {0, 1}\noutput y in real\nadjacent linf 1\ny <- Lap(q, 1/eps)\n"
 
 
 @cases(
@@ -205,7 +204,7 @@ _NUMBER = "input q in {0, 1}\noutput y in real\nadjacent linf 1\ny <- Lap(q, 1/e
     (_SAME.format(domain="{0, 1}"), "1", "{}"),
     (_SAME.format(domain="real 0..1"), "{}", "0"),
     (_SAME.format(domain="real 0..1"), "1", "{}"),
-    (_NUMBER, "eps", "{}"),
+    ("input q in {0, 1}\noutput y in real\nadjacent linf 1\ny <- Lap(q, 1/eps)\n", "eps", "{}"),
 )
 def test_nobody_is_private_below_0(text, eps_prv, delta, monkeypatch) -> None:
     """Where eps_prv or delta is below 0, all outputs together are a violation, even of equals."""

@@ -25,7 +25,6 @@ from tests.thorough import examples
 
 _SVT = text_of("privacy/planes-3")
 
-_ONE = text_of("privacy/planes-7")
 
 _SUM = text_of("privacy/planes-5")
 
@@ -91,7 +90,7 @@ def test_only_what_a_pair_can_reach_of_wide_domains_is_drawn() -> None:
 
 
 def test_every_answer_with_a_pair_has_planes() -> None:
-    program = parse(_ONE)
+    program = parse(text_of("privacy/planes-7"))
     violated = verify(program, eps=1, eps_prv="1/10", delta="1/10000")
     assert around(program, violated).pair_name == "violating pair"
     holds = verify(program, eps=1, eps_prv="1/5", delta="1/2")

@@ -25,7 +25,6 @@ HALF = Fraction(1, 2)
 
 RESPONSES = text_of("privacy/products-1")
 
-RAPPOR = text_of("privacy/products-2")
 
 COMPARISONS = """
 param N = 3
@@ -59,7 +58,7 @@ x <- Lap(q[1] + q[2], 1 / eps)
 if x >= 1 then b <- 1 else b <- 0 end
 """
 
-ALL = [RESPONSES, RAPPOR, COMPARISONS, QUERIES, LISTED]
+ALL = [RESPONSES, text_of("privacy/products-2"), COMPARISONS, QUERIES, LISTED]
 
 
 def read(text: str, **parameters: int) -> Program:

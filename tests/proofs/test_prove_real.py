@@ -116,9 +116,6 @@ def test_programs_that_need_the_value_of_an_input(program, reason) -> None:
     assert reason in proof.reason
 
 
-COUNTS = text_of("proofs/prove_real-3")
-
-
 @cases(
     "adjacency, answer, budget",
     ("adjacent linf 1", Answer.DP, "3"),
@@ -131,7 +128,7 @@ COUNTS = text_of("proofs/prove_real-3")
     ("adjacent all", Answer.NOT_DP, "1"),
 )
 def test_adjacencies(adjacency, answer, budget) -> None:
-    proof = prove_text(COUNTS.replace("adjacent linf 1", adjacency))
+    proof = prove_text(text_of("proofs/prove_real-3").replace("adjacent linf 1", adjacency))
     assert (proof.answer, proof.lower) == (answer, Fraction(budget)), proof.reason
     if proof.changes is not None and proof.changes.unit:
         confirm(proof)

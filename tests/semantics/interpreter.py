@@ -26,8 +26,6 @@ from dipapprox.semantics.state import (
     guards_of,
 )
 
-DrawKey = tuple[int, str, Fraction, str]
-
 
 class Unassigned(Exception):
     """The program reads or ends with an unassigned cell."""
@@ -48,7 +46,7 @@ class Noise:
     generator: random.Random
 
     def __post_init__(self) -> None:
-        self._values: dict[DrawKey, Fraction] = {}
+        self._values: dict[tuple[int, str, Fraction, str], Fraction] = {}
 
     def value(self, site: int, family: str, mean: Fraction, scale: str) -> Fraction:
         key = (site, family, mean, scale)

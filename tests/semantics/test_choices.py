@@ -215,7 +215,6 @@ TIES = {
     "some ties do": (MIXED.format("<", ">=", "<"), ("<", "<=", "<")),
     "other ties do": (MIXED.format(">=", "<", ">"), (">=", ">", ">")),
 }
-BETTER = {">": gt, ">=": ge, "<": lt, "<=": le}
 
 
 @pytest.mark.parametrize("name", TIES)
@@ -226,7 +225,7 @@ def test_of_integers_every_point_has_the_state_that_the_branches_lead_to(name) -
     for point in product(range(3), repeat=4):
         best, out = point[0], 1
         for number, (value, relation) in enumerate(zip(point[1:], relations, strict=True), 2):
-            if BETTER[relation](value, best):
+            if {">": gt, ">=": ge, "<": lt, "<=": le}[relation](value, best):
                 best, out = value, number
         samples = {number: Fraction(value) for number, value in enumerate(point)}
         found = [

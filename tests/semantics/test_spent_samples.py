@@ -26,8 +26,6 @@ from tests.cases import cases
 from tests.semantics.interpreter import Noise, distribution, distribution_of_states
 from tests.thorough import examples
 
-HALF = Fraction(1, 2)
-
 Distribution = dict[tuple[core.Value, ...], Enclosure]
 
 
@@ -49,7 +47,7 @@ def counted(example: core.Program, at_least: int = 2) -> FinalStates:
 
 
 def distributions(states: FinalStates, bits: int = 30) -> list[Distribution]:
-    source = open_probabilities(states, HALF, Options())
+    source = open_probabilities(states, Fraction(1, 2), Options())
     inputs = [
         tuple(cell.domain[k % 3 < ones] for k, cell in enumerate(states.program.inputs))
         for ones in (0, 2)

@@ -168,7 +168,6 @@ def test_pairs_with_budgets_of_their_own(tmp_path) -> None:
 
 # --- Idealised steps replaced by subroutines ------------------------------------------------------
 
-SAMPLER = text_of("literature/truncated_geometric")
 PRINTED = text_of("literature/truncated_geometric_printed")
 
 SERVICE = """
@@ -190,7 +189,7 @@ end
 """
 
 
-def with_sampler(sampler: str = SAMPLER) -> str:
+def with_sampler(sampler: str = text_of("literature/truncated_geometric")) -> str:
     """The service that answers by the sampler of the paper, a loop of coins."""
     body = sampler[sampler.index("negative <-") :].replace("\n", "\n        ")
     for name, other in (("count", "value"), ("n <-", "noise <-"), ("+ n", "+ noise")):

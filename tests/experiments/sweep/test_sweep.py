@@ -303,11 +303,9 @@ ONE_CELL = text_of("sweep/spec-1")
 
 GRID = '[[grid]]\ntask = "verify"\nprograms = ["p.dpg"]\neps = 1\ndelta = 0\n'
 
-Read = Callable[[str], Spec]
-
 
 @pytest.fixture
-def read(tmp_path: Path) -> Read:
+def read(tmp_path: Path) -> Callable[[str], Spec]:
     """Read a spec that stands beside the program p.dpg, and check its programs."""
     (tmp_path / "p.dpg").write_text(ONE_CELL)
 

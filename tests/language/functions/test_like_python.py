@@ -225,9 +225,6 @@ def compound(inner: st.SearchStrategy[list[str]]) -> st.SearchStrategy[list[str]
     )
 
 
-STATEMENTS = st.recursive(SIMPLE.map(lambda line: [line]), compound, max_leaves=6)
-
-
 @pytest.fixture(autouse=True, scope="module")
 def few_paths() -> Iterator[None]:
     """Functions with many paths are slow, and alike."""
@@ -237,7 +234,7 @@ def few_paths() -> Iterator[None]:
 
 
 @settings(suppress_health_check=list(HealthCheck))
-@given(blocks(STATEMENTS))
+@given(blocks(st.recursive(SIMPLE.map(lambda line: [line]), compound, max_leaves=6)))
 def test_a_function_does_what_python_does(body) -> None:
     text = HEAD + "\n".join(indented([*body, "return n"])) + "\n"
     try:

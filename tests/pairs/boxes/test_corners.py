@@ -120,9 +120,6 @@ def all_pairs_of(inputs: str, rule: str) -> list[PairSet]:
     return pairs_of(elaborate(read(text), {}, "x"))
 
 
-_WEIGHTS = [(1, 0), (0, 1), (1, 0), (0, 1), (1, -1), (1, 1), (2, -1), (1, 2)]
-
-
 def _random(seed: int) -> tuple[list[Part], int, str, str, str]:
     """One or two parts that compare sums of two inputs, and what is asked of them."""
     chosen = random.Random(seed)
@@ -130,7 +127,7 @@ def _random(seed: int) -> tuple[list[Part], int, str, str, str]:
     for _ in range(chosen.choice((1, 2, 2))):
         family, weights = (
             chosen.choice(["Lap", "Lap", "Gauss", "Logistic"]),
-            chosen.choice(_WEIGHTS),
+            chosen.choice([(1, 0), (0, 1), (1, 0), (0, 1), (1, -1), (1, 1), (2, -1), (1, 2)]),
         )
         parts.append((family, weights, chosen.choice((1, 2, 3, 5)), F(chosen.randint(-2, 6), 2)))
     high = chosen.choice((1, 2, 3))

@@ -39,7 +39,6 @@ for i in 1..2 do
 end
 """
 ABSOLUTES = "y[1] <- abs(Lap(q, 1/eps))\ny[2] <- abs(Lap(q, 2/eps))\n"
-SUM = "y[1] <- Lap(q, 3)\ny[2] <- Lap(q, 2) + Lap(0, 2)\n"
 APART = (
     BITS.replace("linf", "l1")
     + "y[1] <- clamp(Gauss(q[1], 1/2), 0, 1)\n"
@@ -62,7 +61,6 @@ for i in 1..2 do
     end
 end
 """
-TWO = "for i in 1..2 do\n    y[i] <- Lap(q[i], 3/eps)\nend\n"
 
 
 def _least_of_the_index() -> float:
@@ -80,7 +78,7 @@ def _least_of_the_index() -> float:
 
 @cases(
     "text, least",
-    (COUNTS + TWO, 2 / 3),
+    (COUNTS + "for i in 1..2 do\n    y[i] <- Lap(q[i], 3/eps)\nend\n", 2 / 3),
     # The first is left below and the second is above, and the answer's density costs 1.
     (BITS.splitlines()[0] + SPARSE, 1 + _least_of_the_index()),
     (COUNT + ABSOLUTE, 1.0),
@@ -97,7 +95,7 @@ def _least_of_the_index() -> float:
     # Paths that are the same at q = 0 are counted.
     (BIT.replace("y in", "y[2] in") + ABSOLUTES, 1.5),
     # The densities of the sum are as 1 + z is to 2 + z, far out: no place attains it.
-    (BIT.replace("y in", "y[2] in") + SUM, 5 / 6),
+    (BIT.replace("y in", "y[2] in") + "y[1] <- Lap(q, 3)\ny[2] <- Lap(q, 2) + Lap(0, 2)\n", 5 / 6),
     # An end of the clamp is as likely beside either path of the other number.
     (APART, log(norm.cdf(0) / norm.cdf(-2))),
 )
@@ -253,8 +251,6 @@ def test_two_paths_are_not_moved_into_one() -> None:
     assert upper is None or float(upper) >= 0.3798
 
 
-LABELLED = text_of("published/real_outputs-9")
-
 SHARED = """
 input q in {0, 1}
 adjacent all
@@ -273,7 +269,7 @@ def _delta(text: str, eps_prv: str) -> dipapprox.Enclosure:
 
 
 def test_a_label_of_published_numbers_adds_nothing() -> None:
-    found = _delta(LABELLED, "1/2")
+    found = _delta(text_of("published/real_outputs-9"), "1/2")
     truth = 1 - exp(-1 / 4)  # of y alone, and of both samples
     assert found.width < Fraction(1, 10**6)
     assert float(found.lower) - 1e-9 <= truth <= float(found.upper) + 1e-9
