@@ -14,9 +14,12 @@ equality to 0 is decidable (Lindemann and Weierstrass).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
+from functools import reduce
 from math import ceil, floor
+from operator import mul
 from typing import assert_never
 
 from dipapprox.arithmetic.enclosure import Enclosure
@@ -190,6 +193,10 @@ _LINEAR: Exponent = (1, Fraction(0))
 _Terms = Mapping[Exponent, Enclosure]
 
 
+class _TooLong(Exception):
+    """A function is too long when it is multiplied out."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Enclosed:
     """Σ c ε^n e^{qε} over Π factor^exponent; of no c is it known that it is 0.
@@ -209,6 +216,29 @@ class _Enclosed:
         if self.denominator or self.terms.keys() - {_CONSTANT}:
             return None
         return self.terms.get(_CONSTANT, Enclosure.exact(0))
+
+    def __neg__(self) -> _Enclosed:
+        return replace(self, terms=_scaled(self.terms, Enclosure.exact(-1)))
+
+    def __add__(self, other: _Enclosed) -> _Enclosed:
+        common = Counter(self.denominator) | Counter(other.denominator)
+        total: dict[Exponent, Enclosure] = {}
+        for each in (self, other):
+            terms = each.terms
+            for factor, exponent in common.items():
+                below = {e: Enclosure.exact(c) for e, c in factor.terms}
+                for _ in range(exponent - each.denominator.get(factor, 0)):
+                    terms = _multiplied(terms, below)
+            for place, c in terms.items():
+                total[place] = total[place] + c if place in total else c
+        return _Enclosed(_without_zeros(total), common, self.unsigned or other.unsigned)
+
+    def __mul__(self, other: _Enclosed) -> _Enclosed:
+        factors = Counter(self.denominator) + Counter(other.denominator)
+        if sum(len(factor.terms) * exponent for factor, exponent in factors.items()) > _MOST_BELOW:
+            raise _TooLong
+        terms = _multiplied(self.terms, other.terms)
+        return _Enclosed(terms, factors, self.unsigned or other.unsigned)
 
 
 def _number(value: Enclosure) -> _Enclosed:
@@ -239,10 +269,14 @@ def _composed(formula: Formula, bits: int, point: Fraction | None) -> _Enclosed:
                 return _number(Enclosure.exact(point))
             return _Enclosed({_LINEAR: Enclosure.exact(1)}, {})
         case Negation(operand):
-            found = _enclosed(operand, bits, point)
-            return replace(found, terms=_scaled(found.terms, Enclosure.exact(-1)))
+            return -_enclosed(operand, bits, point)
         case Operation(left, operator, right):
-            return _operation(formula, left, operator, right, bits, point)
+            first, second = _enclosed(left, bits, point), _enclosed(right, bits, point)
+            try:
+                return _operation(left, operator, right, first, second)
+            except _TooLong:
+                message = "too long a function of eps when it is multiplied out"
+                raise _error(message, formula) from None
         case FormulaCall(FormulaFunction.EXP, argument):
             return _exponential(argument, bits, point)
         case FormulaCall(function, argument):
@@ -252,24 +286,17 @@ def _composed(formula: Formula, bits: int, point: Fraction | None) -> _Enclosed:
 
 
 def _operation(
-    whole: Formula,
-    left: Formula,
-    operator: Operator,
-    right: Formula,
-    bits: int,
-    point: Fraction | None,
+    left: Formula, operator: Operator, right: Formula, first: _Enclosed, second: _Enclosed
 ) -> _Enclosed:
-    first, second = _enclosed(left, bits, point), _enclosed(right, bits, point)
     match operator:
         case Operator.ADD:
-            return _sum(first, second, whole)
+            return first + second
         case Operator.SUBTRACT:
-            negative = replace(second, terms=_scaled(second.terms, Enclosure.exact(-1)))
-            return _sum(first, negative, whole)
+            return first + -second
         case Operator.MULTIPLY:
-            return _product(first, second, whole)
+            return first * second
         case Operator.DIVIDE:
-            return _product(first, _inverse(second, right), whole)
+            return first * _inverse(second, right)
         case Operator.POWER:
             power = second.constant
             if power is None or power.width or power.lower.denominator != 1:
@@ -277,10 +304,7 @@ def _operation(
             if abs(power.lower) > _LARGEST_POWER:
                 raise _error(f"an exponent beyond {_LARGEST_POWER}", right)
             base = first if power.lower >= 0 else _inverse(first, left)
-            result = _number(Enclosure.exact(1))
-            for _ in range(abs(int(power.lower))):
-                result = _product(result, base, whole)
-            return result
+            return reduce(mul, [base] * abs(int(power.lower)), _number(Enclosure.exact(1)))
         case _:
             assert_never(operator)
 
@@ -300,57 +324,24 @@ def _exponential(argument: Formula, bits: int, point: Fraction | None) -> _Enclo
         raise _error("a constant exponent is too large", argument) from None
 
 
-def _sum(first: _Enclosed, second: _Enclosed, place: Formula) -> _Enclosed:
-    common = {
-        factor: max(each.denominator.get(factor, 0) for each in (first, second))
-        for factor in {**first.denominator, **second.denominator}
-    }
-    total: dict[Exponent, Enclosure] = {}
-    for each in (first, second):
-        terms = each.terms
-        for factor, exponent in common.items():
-            for _ in range(exponent - each.denominator.get(factor, 0)):
-                below = {e: Enclosure.exact(c) for e, c in factor.terms}
-                terms = _multiplied(terms, below, place)
-        for exponent_, c in terms.items():
-            total[exponent_] = total[exponent_] + c if exponent_ in total else c
-    return _Enclosed(_without_zeros(total), common, first.unsigned or second.unsigned)
-
-
-def _product(first: _Enclosed, second: _Enclosed, place: Formula) -> _Enclosed:
-    factors = dict(first.denominator)
-    for factor, exponent in second.denominator.items():
-        factors[factor] = factors.get(factor, 0) + exponent
-    if sum(len(factor.terms) * exponent for factor, exponent in factors.items()) > _MOST_BELOW:
-        raise _too_long(place)
-    terms = _multiplied(first.terms, second.terms, place)
-    return _Enclosed(terms, factors, first.unsigned or second.unsigned)
-
-
-def _multiplied(first: _Terms, second: _Terms, place: Formula) -> _Terms:
+def _multiplied(first: _Terms, second: _Terms) -> _Terms:
     longest = sum(max(map(_bits, each.values()), default=0) for each in (first, second))
     if len(first) * len(second) > _MOST_PRODUCTS or longest > _MOST_BITS:
-        raise _too_long(place)
+        raise _TooLong
     total: dict[Exponent, Enclosure] = {}
     for (n, q), c in first.items():
         for (m, r), d in second.items():
-            exponent, product = (n + m, q + r), _times(c, d)
+            exponent, product = (n + m, q + r), c * d
             total[exponent] = total[exponent] + product if exponent in total else product
     return _without_zeros(total)
 
 
 def _scaled(terms: _Terms, factor: Enclosure) -> _Terms:
-    return {exponent: _times(c, factor) for exponent, c in terms.items()}
+    return {exponent: c * factor for exponent, c in terms.items()}
 
 
 def _without_zeros(terms: _Terms) -> _Terms:
     return {exponent: c for exponent, c in terms.items() if c.lower or c.upper}
-
-
-def _times(x: Enclosure, y: Enclosure) -> Enclosure:
-    """The product without rounding: a few digits more do not matter for one formula."""
-    ends = [a * b for a in (x.lower, x.upper) for b in (y.lower, y.upper)]
-    return Enclosure(min(ends), max(ends))
 
 
 def _bits(c: Enclosure) -> int:
@@ -397,10 +388,6 @@ def _value(formula: Formula, point: Fraction | None, bits: int) -> Enclosure:
         return evaluate(formula, values, bits).value
     except Undefined as undefined:
         raise _error(undefined.reason, formula) from None
-
-
-def _too_long(place: Formula) -> SourceError:
-    return _error("too long a function of eps when it is multiplied out", place)
 
 
 def _error(message: str, place: Formula) -> SourceError:
