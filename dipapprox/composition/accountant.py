@@ -104,10 +104,8 @@ class CompositionAnswer:
     """What was asked of a composition.
 
     Attributes:
-        bounds: An interval for every value asked.
         grid: The finest grid that was used; None if none was.
         atoms: How many losses the widest composition on it has.
-        reason: Why the intervals are wider than asked; None if they are not.
     """
 
     bounds: tuple[Extended, ...]

@@ -135,7 +135,6 @@ class Stage:
     Attributes:
         above: Pairs one of which is above every pair that may be run; by their profiles.
         below: Pairs that may be run.
-        times: How many runs, >= 1.
     """
 
     above: Sequence[Masses]

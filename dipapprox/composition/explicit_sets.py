@@ -45,8 +45,6 @@ class ExplicitSet:
 
     Attributes:
         conditions: Sums, and the disjoint intervals that each lies in; all of them hold.
-        first: Encloses the mass of the first measure.
-        second: That of the second.
     """
 
     conditions: tuple[tuple[Weights, tuple[Interval, ...]], ...]

@@ -90,7 +90,6 @@ class Knot:
     Attributes:
         place: The loss, in steps.
         alpha: A ball around e to the loss.
-        point: The profile there.
     """
 
     place: int | Fraction

@@ -98,11 +98,6 @@ class LossRow:
     """Masses on one grid, in units of 2^-bits.
 
     Attributes:
-        step: Of the grid.
-        row: The masses.
-        infinite: The mass at infinity, >= 0.
-        bits: Of the unit.
-        side: From where it bounds.
         steepness: About -d ln H(e^ε) / dε where it is asked; 0 if there is no telling.
     """
 

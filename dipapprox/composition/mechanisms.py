@@ -87,8 +87,6 @@ class DiscreteGaussian:
     """A whole number of the given sensitivity plus noise with Pr[x] ~ exp(-x²/(2 sigma²)).
 
     Attributes:
-        sensitivity: Of the number.
-        sigma: If it is rational.
         variance: sigma², if sigma is not given.
     """
 
@@ -226,7 +224,6 @@ class Atoms:
     """A pair (P, Q) with finitely many outcomes that dominates a mechanism.
 
     Attributes:
-        masses: Of every outcome.
         symmetric: As of `Profiled`.
         attained: Whether two adjacent data sets have this pair; else it is but an upper bound.
     """

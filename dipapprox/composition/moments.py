@@ -74,9 +74,7 @@ class Moment:
     """Bounds of a moment.
 
     Attributes:
-        lower: At most the moment.
         upper: At least it; None if no bound is known.
-        infinite: Whether it is infinite, for certain.
     """
 
     lower: Fraction

@@ -55,7 +55,6 @@ class NoiseSum:
     """The law of a number.
 
     Attributes:
-        mean: Its mean.
         scales: Of Laplace samples, ascending, each with their number.
         square: The variance of the Gaussian noise; 0 for none.
     """

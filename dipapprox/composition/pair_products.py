@@ -142,8 +142,6 @@ class _Knots:
     """e to the losses of consecutive whole steps, ascending.
 
     Attributes:
-        lower: Lower bounds.
-        upper: Upper bounds.
         gaps: Lower bounds of 1 - e^(-k h) for k = 0, 1, …, h the step.
     """
 
@@ -253,8 +251,6 @@ class LinePair:
     """A pair of measures on the line.
 
     Attributes:
-        first: One.
-        second: The other.
         times: How many independent ones there are.
     """
 
@@ -270,9 +266,7 @@ class PairProducts:
     Attributes:
         line: Cuts measures on the line into cells.
         runs: Pairs in closed form, probability measures.
-        lines: Other pairs.
         hints: Mechanisms with losses near which atoms of the pairs may lie.
-        factor: α > 0.
         bits: Wanted width: 2**-bits.
     """
 

@@ -83,8 +83,6 @@ class Piece:
     """Runs with one profile.
 
     Attributes:
-        profile: Of each.
-        times: How many.
         sides: From where the profile bounds the runs.
     """
 

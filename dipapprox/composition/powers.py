@@ -65,8 +65,6 @@ class LossGrid:
         step: The distance of losses.
         share: Mass of one run's share that may be cut off at either end of every product: of the
             composition of t runs, t times that. In units of 1.
-        budget: ε, if that is asked.
-        delta: δ, if that is.
         accuracy: How accurate H is to be, besides what the grid costs.
         exact: Whether losses are to stay on the grid.
         weight: The δ that matters, about.

@@ -41,8 +41,6 @@ class PublishedNoise:
 
     Attributes:
         family: Of one sample, or Gaussian.
-        mean: Of the number.
-        square: Of the scale.
         scale: Of one sample; 0 for several, where it need not be rational.
     """
 
@@ -83,7 +81,6 @@ class ShiftedNoise:
     """A law against itself moved.
 
     Attributes:
-        family: Gauss or Laplace.
         square: Of the shift in scales, m² or t², > 0; for Laplace the square of a rational.
         shift: t; 0 for Gauss, where m need not be rational.
     """

@@ -112,7 +112,6 @@ class Bars(Chart):
     Attributes:
         series: What the bars of a group stand for.
         groups: Their labels, each with one probability for every series.
-        notes: Its small print.
     """
 
     title: str
@@ -158,10 +157,8 @@ class Curve(Chart):
     Attributes:
         points: Straight lines between them do not matter at the picture's accuracy.
         mark: A claimed point and its name, or None.
-        notes: Its small print.
         of_delta: Whether it is a δ, which may stand on a logarithmic axis.
         name: What `points` are, where there are others.
-        others: Other numbers, by their names.
     """
 
     title: str

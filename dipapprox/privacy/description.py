@@ -40,8 +40,6 @@ class Table:
 
     Attributes:
         title: Above it; "" for none.
-        columns: Their headings.
-        rows: Texts, one for each column.
         right: Places of the columns that are set flush right.
     """
 
@@ -58,7 +56,6 @@ class Description:
     Attributes:
         headline: The answer in a sentence; "" for none: then only what is below is shown.
         label: The answer in a word, or the command that gave it.
-        facts: In the order of their importance.
         below: Tables, lines of text and other descriptions that explain it.
     """
 
@@ -94,11 +91,7 @@ class Word(Enum):
     """The words that an answer is one of; no truth value either."""
 
     def __bool__(self) -> NoReturn:
-        """Refuse: `if answer:` would hold for every answer.
-
-        Raises:
-            NoTruth: Always.
-        """
+        """Refuse: `if answer:` would hold for every answer."""
         first = next(iter(type(self)))
         raise NoTruth(str(self), f"compare it: … is {first}")
 

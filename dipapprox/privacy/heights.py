@@ -55,7 +55,6 @@ class Colours:
     Attributes:
         logarithmic: Whether they stand for powers of ten.
         first: The number of the faintest colour; smaller ones have it, too.
-        last: That of the strongest.
     """
 
     logarithmic: bool

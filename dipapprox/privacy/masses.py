@@ -29,7 +29,6 @@ class Histogram:
     """The mean densities of one real output, given nothing, in one outcome.
 
     Attributes:
-        name: Of the output.
         outputs: The finite outputs of the outcome.
         bins: Neighbours from left to right; they keep nearly all the mass of the outcome.
     """
@@ -58,8 +57,6 @@ class Masses:
     Attributes:
         precision: Bits that were asked for in the last attempt that came to an end.
         outputs: Finite valuations that the program has.
-        obstacle: Why some probability is not enclosed; None if all are.
-        histograms: If they were asked for.
     """
 
     engine: str

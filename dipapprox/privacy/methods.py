@@ -24,7 +24,6 @@ class Consultation(Generic[Asking]):
     """A row of a table.
 
     Attributes:
-        method: The word for the method.
         applies: Whether it is asked, from what is known by then.
         ask: Adds what it finds to what is known.
     """

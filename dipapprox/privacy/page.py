@@ -63,7 +63,6 @@ class Listing:
     """A text that the answer is about.
 
     Attributes:
-        name: Of the program or pipeline.
         language: "dpg", or another, which is shown without colours.
     """
 

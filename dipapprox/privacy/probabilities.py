@@ -55,8 +55,6 @@ class OutputDistribution(RunResult):
             last attempt that came to an end; `reason` says why the probabilities are not enclosed
             as narrowly as asked. Without any enclosure they are in [0, 1]; `outputs` is empty if
             the program was not even executed to its end.
-        interrupted: Whether Ctrl-C is the reason.
-        histograms: Of real outputs, for pictures, if they were asked for.
     """
 
     run: Run

@@ -21,9 +21,7 @@ class End:
 
     Attributes:
         of: Of which number: "largest δ".
-        least: Whether it is the lower end.
         value: A decimal, rounded outward, a formula, or "inf".
-        by: The method that gave it.
         pair: The inputs that show a lower end; None where no pair does alone.
         outputs: The set that tells them apart, for people; "" if none is known.
         brief: The value with few digits, rounded outward; "" for the value itself.

@@ -75,9 +75,5 @@ class Result(ABC):
         return layouts.html(self.describe())
 
     def __bool__(self) -> NoReturn:
-        """Refuse: `assert verify(…)` would pass for Not_DP.
-
-        Raises:
-            NoTruth: Always.
-        """
+        """Refuse: `assert verify(…)` would pass for Not_DP."""
         raise NoTruth(f"a {type(self).__name__}", self.asked)

@@ -150,10 +150,7 @@ class Run:
     """The header of an answer.
 
     Attributes:
-        scope: The domains and pairs that the answer is about.
         pairs: Ordered pairs looked at; None if they are too many to count.
-        outputs: How many distinct outputs the final states have.
-        final_states: How many final states were enumerated.
         precision: Most bits that were asked for and needed; 0 where all is exact.
         seconds: From parsed arguments to the answer.
         reason: Why the answer is Unknown, or wider than asked for; None otherwise.
@@ -181,9 +178,7 @@ class Setting:
 
     Attributes:
         program: Closed.
-        selection: Which ordered pairs.
         options: How to compute; the clock of their limits runs for the whole answer.
-        progress: Told about what is done.
     """
 
     program: Program

@@ -81,7 +81,6 @@ class Subject:
         source: Distributions of single inputs.
         pairs: How many there are, infinitely many of a set counted as 1; None if they are too many
             to count.
-        details: Answers about single pairs.
         describe: Says what tells the pair of an attempt apart; for certain, if so asked.
         engine: What computed, in words; they grow.
         together: All pairs at once; None where they are gone through (`listed`).

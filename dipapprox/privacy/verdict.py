@@ -46,10 +46,7 @@ class Replayed:
     """That the kernel has replayed a proof, or several.
 
     Attributes:
-        steps: How many there are.
-        seconds: How long that took.
         bits: How exactly it encloses runs; 0 for closed forms.
-        proof: What was replayed, if it is one proof.
     """
 
     steps: int
@@ -93,8 +90,6 @@ class Verdict(RunResult):
         interrupted: Whether the user stopped the run before there was an answer: it is Unknown.
         stated_eps_prv: What `claim.eps_prv` stands for, if that is no rational number: for DP a
             lower bound of it, for Not_DP an upper bound.
-        stated_delta: The same for `claim.delta`.
-        replayed: That the kernel has replayed its proof; None if it was not asked to.
     """
 
     run: Run

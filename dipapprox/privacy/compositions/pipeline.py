@@ -37,8 +37,6 @@ class PipelineRun:
 
     Attributes:
         what: A program, or a mechanism of the catalogue.
-        name: Of the mechanism or the program.
-        times: How often, >= 1.
         rate: Of the Poisson sample that it is run on; None: all records take part.
     """
 

@@ -62,7 +62,6 @@ class _Class:
     """Pairs that look alike.
 
     Attributes:
-        pair: One of them.
         reverse: The number of the class of the reversed pairs.
         lower: l at all places; None where nothing is known but chords.
         upper: u, or chords.

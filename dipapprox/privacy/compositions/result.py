@@ -77,21 +77,15 @@ class ComposedAnswer(Result):
     """What a composition costs, or whether it keeps a claim.
 
     Attributes:
-        pipeline: What is composed.
         eps_prv: What was asked or claimed; None if the least one was asked.
-        delta: Likewise.
         answer: About the claim; None if none was made.
         eps_prv_enclosure: The least eps_prv for delta; None if it was not asked.
         delta_enclosure: The least delta for eps_prv; None if it was not asked.
-        curve: None if it was not asked.
         grid: The finest grid that was used; None if what was asked is exact.
         atoms: How many losses the composition has on it.
-        reason: Why the answer is Unknown, or wider than asked for; None otherwise.
         exact: The least delta at eps_prv, as a line in e^eps_prv, or the least eps_prv for delta,
             as a logarithm; None if there is none.
         replayed: That the kernel has replayed proofs; None if it was not asked to, or has none.
-        proofs: What it has replayed.
-        by: The methods that gave the ends of `delta_enclosure`.
     """
 
     pipeline: Pipeline

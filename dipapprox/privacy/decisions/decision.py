@@ -151,7 +151,6 @@ class LeastUniformDelta:
     """The least δ that holds for every ε: a supremum.
 
     Attributes:
-        exact: The number itself, where it is known to be this rational.
         where: Where it is attained or approached, for people.
     """
 
@@ -177,7 +176,6 @@ class Decision(RunResult):
 
     Attributes:
         listed: The outputs, where single ones are spoken of.
-        cause: Why it is Unknown; None otherwise.
         note: What else must be known, or "".
         inequalities: Pairs with their outputs, or sets of outputs, looked at.
         distinct: Functions of ε among them whose sign was decided.

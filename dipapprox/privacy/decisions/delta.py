@@ -57,9 +57,7 @@ class Delta:
     """A claimed δ.
 
     Attributes:
-        text: As the user wrote it.
         exact: The function of ε; None if it has irrational constants.
-        formula: The same as it was read.
         point: The only ε that is asked about; None if there are more. At a rational ε every
             constant e^r is one of the functions e^{qε}, so that formulas in exp are exact.
     """

@@ -47,11 +47,9 @@ class Partial:
 
     Attributes:
         violation: Certified at one ε; None if none was found.
-        proved: The range of ε for which the claim holds; None if none was proved.
         tried: The ε at which no violation was found.
         pairs: Ordered pairs that were looked at, at the ε of the violation or wherever they were
             most.
-        interrupted: Whether Ctrl-C ended the work.
     """
 
     violation: Violation | None

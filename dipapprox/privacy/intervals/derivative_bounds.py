@@ -248,12 +248,7 @@ class SlopeBound:
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """Bounds for every output, input and eps of an interval: each p' and p'' is below all of them.
-
-    Attributes:
-        first: Majorants of |p'| as functions of p.
-        second: Majorants of |p''| as functions of p.
-    """
+    """Bounds for every output, input and eps of an interval: each p' and p'' is below all of them."""
 
     first: tuple[SlopeBound, ...]
     second: tuple[SlopeBound, ...]

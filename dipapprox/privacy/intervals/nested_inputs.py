@@ -99,11 +99,7 @@ class _Judged(EpsilonPoint[Answer]):
 
 
 class NestedClaims:
-    """A claim about all real inputs, as an `IntervalSearch` asks: parts by their greatest ε.
-
-    Attributes:
-        violation: Not_DP at one ε, if it was found.
-    """
+    """A claim about all real inputs, as an `IntervalSearch` asks: parts by their greatest ε."""
 
     def __init__(
         self, setting: Setting, claim: FormulaClaim, whole: tuple[Fraction, Fraction]

@@ -39,11 +39,8 @@ class EpsilonPoint(Generic[K]):
     """One eps.
 
     Attributes:
-        known: What cells need to know of it.
-        factor: Bounds of e^eps_prv.
         pair: The pair with the greatest certified delta_{u,u'}; None if there are no pairs.
         resolved: Whether more bits would not help.
-        obstacle: Why something could not be enclosed; None if all could.
     """
 
     eps: Fraction
@@ -133,9 +130,7 @@ class IntervalSearch(Generic[K]):
         proved: Upper bound of the largest delta_{u,u'} on the proved cells.
         seen: Certified lower bound of the largest delta_{u,u'} anywhere.
         decided: Length of the proved cells.
-        obstacle: Why some probability could not be enclosed, if so.
         violation: The point at which the claim is certainly wrong; the run stops there.
-        exhausted: Whether the run stopped because of the number of points.
     """
 
     lower: Fraction

@@ -111,8 +111,6 @@ class _Run:
         count: How many pairs there are; None if they are infinitely many, or too many to count.
         tried: Single ε that were tried, or are to be.
         search: The subdivision of the interval, if there are bounds between two ε.
-        unbounded: Why there are none.
-        settled: What closed forms said, once they were asked and told something.
     """
 
     setting: Setting

@@ -51,7 +51,6 @@ class _Free:
     """A real input that can move.
 
     Attributes:
-        place: Among the inputs.
         domain: Its bounds; None if it has none.
     """
 

@@ -70,7 +70,6 @@ class CurvePoint:
         pair: The attaining pair; None if there are no pairs, or none is known.
         outputs: The outputs that tell it apart at this eps_prv, or examples of them.
         at_least: None if these are all; else how many there are, at least.
-        by: The methods that gave the ends of `delta`.
     """
 
     eps_prv: Fraction

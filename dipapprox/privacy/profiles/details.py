@@ -43,7 +43,6 @@ class LeastFactor:
         upper: None if no bound is known.
         outputs: Indices of the outputs of the set that demands `lower`; None where that are all
             outputs that are more than `lower` times as likely, which are not gone through.
-        by: Who gave `lower`.
     """
 
     lower: Fraction | None
@@ -90,7 +89,6 @@ class ExcessSet:
     Attributes:
         first: At most p(S).
         second: At least q(S).
-        outputs: The outputs in S, or examples of them.
         at_least: None if these are all; else how many there are, at least.
         possible: Whether p(S) may exceed e^eps_prv q(S).
     """

@@ -51,7 +51,6 @@ class EpsPrvBounds:
         pair: The pair that demands the lower bound; None if eps_prv 0 is enough.
         outputs: Indices of the outputs that tell it apart; see `LeastFactor`.
         factor: The factor e^eps_prv that this pair demands at least; None if none is enough.
-        bits: The most that were asked for.
     """
 
     eps_prv: Extended
@@ -162,11 +161,7 @@ def least_eps_prv(
 def _most_demanding(
     maxima: Maxima, details: PairDetails, found: Maximum, delta: Fraction, slack: Fraction
 ) -> tuple[LeastFactor, int, Pair]:
-    """Solve a pair, and others that need more as long as what is enough is known badly.
-
-    Returns:
-        What one pair needs, the bits that were asked for, and the pair.
-    """
+    """Solve a pair, and others that need more as long as what is enough is known badly."""
     assert found.pair is not None, "without pairs every delta is 0"
     most, used = _solved(maxima.ladder, details, found.pair, delta, slack)
     pair, seen = found.pair, {found.pair}

@@ -81,7 +81,6 @@ class Planes:
     """Planes through one pair.
 
     Attributes:
-        about: What the answer is about, and what is fixed.
         pair_name: "worst pair", or what it is else.
         proved: What is certain of all pairs; "" for nothing.
         left_out: Why there are no more; "" if there are all.

@@ -44,7 +44,6 @@ class OrderBounds:
 
     Attributes:
         pair: A pair whose divergence is at least the lower bound; None if there are no pairs.
-        bits: The most that were asked for.
         limit: What other than precision kept the bounds wide; None if nothing did.
     """
 
