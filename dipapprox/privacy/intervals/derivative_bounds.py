@@ -248,7 +248,7 @@ class SlopeBound:
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """Bounds for every output, input and eps of an interval: each p' and p'' is below all of them."""
+    """Majorants of |p'| and |p''| as functions of p, for all of a program and an interval."""
 
     first: tuple[SlopeBound, ...]
     second: tuple[SlopeBound, ...]
