@@ -133,15 +133,8 @@ class CounterPlan:
 def plan_counters(
     symmetry: CellSymmetry, cells: Sequence[Cell], walk: Walk, most: int
 ) -> CounterPlan | None:
-    """Order the cells and find the counters.
-
-    Args:
-        most: Most expansions of one stage.
-
-    Returns:
-        The plan; None if it would need more expansions, too many probabilities, or counters too
-        large to encode.
-    """
+    """Order the cells and find the counters; None if a stage would need more than `most`
+    expansions, or all too many probabilities, or counters are too large to encode."""
     order = _order(symmetry.relevant)
     place = {cell: k for k, cell in enumerate(order)}
     last = [max((place[c] for c in used), default=-1) for used in symmetry.relevant]
@@ -197,14 +190,12 @@ def _counters(
     walk: Walk,
     most: int | None = None,
 ) -> tuple[Weights, int] | None:
-    """Encode the counters of all classes in one number; also bound how many there are.
+    """Encode the counters of all classes in one number, and bound how many there are; None if codes
+    are too large.
 
     Args:
         most: Classes have at most so many cells; with it the code of a cell seldom changes from
             one stage to the next. None: codes are as small as they can be.
-
-    Returns:
-        None if the codes are too large.
     """
     weights: Weights = {}
     radix = 1
@@ -274,12 +265,7 @@ class Origins:
 
 
 class Trace:
-    """Some pair for every state after a stage.
-
-    Args:
-        origins: Of the stages so far.
-        count: How many states there are.
-    """
+    """Some pair for each of so many states after a stage, by the origins of the stages so far."""
 
     def __init__(
         self, stages: Sequence[CounterStage], origins: tuple[Origins, ...], count: int

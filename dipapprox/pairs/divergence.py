@@ -49,12 +49,7 @@ def eps_prv_factor(eps_prv: Fraction, bits: int) -> Factor:
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """multiple * e^rate, at least 1: what an eps_prv multiplies probabilities with.
-
-    Attributes:
-        rate: Rational.
-        multiple: Rational and > 0.
-    """
+    """multiple * e^rate, at least 1, for a multiple > 0: what an eps_prv multiplies with."""
 
     rate: Fraction
     multiple: Fraction = Fraction(1)
@@ -159,7 +154,6 @@ class ExactSide:
     """On which side of the claimed delta delta_{u,u'} lies, proved without enclosures.
 
     Attributes:
-        side: BELOW or ABOVE.
         outputs: If ABOVE: outputs over which the difference exceeds the claimed delta.
         argument: Why, for people.
     """
@@ -176,8 +170,7 @@ class Attempt:
     Attributes:
         delta: Encloses delta_{u,u'}.
         factor: Bounds of e^eps_prv.
-        first: The distribution of u as last enclosed; empty if it never was.
-        second: The distribution of u', likewise.
+        first: The distribution of u as last enclosed, empty if it never was; `second` of u'.
         obstacle: Why a distribution could not be enclosed; None if it could.
         proof: What is proved of `delta` by more than enclosures; None if nothing is.
     """

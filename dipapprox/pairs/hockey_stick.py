@@ -188,11 +188,7 @@ _BLOCK = 2**20
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairList:
-    """Distinct inputs, and pairs of their numbers.
-
-    Attributes:
-        first: Number of u, for every pair.
-    """
+    """Distinct inputs, and pairs of their numbers."""
 
     inputs: tuple[Input, ...]
     first: NDArray[np.int32]

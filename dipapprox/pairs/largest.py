@@ -40,11 +40,8 @@ _Sums = dict[bytes, tuple[frozenset[int], Integers]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Values:
-    """The probabilities of an output at all its arguments; codes ascend.
-
-    Attributes:
-        table: By code its place among `codes`, if codes are dense.
-    """
+    """The probabilities of an output at all its arguments; codes ascend, and have a table of their
+    places if they are dense."""
 
     codes: Integers
     bounds: HockeyStickBounds
@@ -123,11 +120,8 @@ def largest_delta(
 def _evaluated(
     plan: CounterPlan, cells: tuple[Cell, ...], ask: Ask, limits: Limits
 ) -> tuple[dict[int, _Values], int | None]:
-    """Ask for the probabilities of all outputs at all their arguments, together.
-
-    Returns:
-        What was found for every output, and the unit of the numbers (`HockeyStickBounds.scale`).
-    """
+    """Ask for the probabilities of all outputs at all their arguments, together; also return the
+    unit of the numbers (`HockeyStickBounds.scale`)."""
     outputs: list[int] = []
     examples: list[tuple[int, Input]] = []
     completed = [each for stage in plan.stages for each in stage.completed]
@@ -196,11 +190,8 @@ def _merged(
     lower: Numbers,
     upper: Numbers,
 ) -> tuple[_Layer, Origins]:
-    """Take the steps, and keep of the pairs with equal counters the best sums.
-
-    Returns:
-        The states, traced where the best lower sums came from; where the best upper ones did.
-    """
+    """Take the steps, and keep of the pairs with equal counters the best sums: states, traced where
+    the best lower ones came from, and where the best upper ones did."""
     steps = stage.steps
     own = stage.weights.get(stage.cell)
     changes = np.zeros(len(steps), np.int64) if own is None else own[steps.first, steps.second]

@@ -60,11 +60,7 @@ _RISES: tuple[Pattern, ...] = (
 
 
 def likely_first(program: Program, selection: PairSelection, total: int | None) -> Iterator[Pair]:
-    """Stream the selected pairs, each once, the likely ones first; listed pairs as they stand.
-
-    Raises:
-        UserError: If the adjacency measures distances between named values.
-    """
+    """Stream the selected pairs, each once, the likely ones first; listed pairs as they stand."""
     stream, rule = select_pairs(program, selection), rule_of(program, selection)
     if rule is None or (total is not None and total <= FEW_PAIRS):
         return stream
@@ -86,11 +82,7 @@ def _brought_forward(first: Sequence[Pair], stream: Iterator[Pair]) -> Iterator[
 
 
 def likely_pairs(cells: Sequence[Cell], adjacency: Within | Everyone) -> Iterator[Pair]:
-    """Yield some adjacent pairs of different inputs, each once, in both orders where both are.
-
-    Raises:
-        UserError: If the adjacency measures distances between named values.
-    """
+    """Yield some adjacent pairs of different inputs, each once, in both orders where both are."""
     made = {cell.domain: _Changes(cell, adjacency) for cell in cells}
     changes = [made[cell.domain] for cell in cells]
     radius = radius_of(adjacency)
@@ -134,11 +126,7 @@ def _inputs(sizes: Sequence[int]) -> Iterator[_Places]:
 
 
 class _Changes:
-    """What values of a domain may change to.
-
-    Attributes:
-        values: Numbers by size; values with names as they were declared.
-    """
+    """What values of a domain may change to: numbers by size, named ones as they were declared."""
 
     def __init__(self, cell: Cell, adjacency: Within | Everyone) -> None:
         self._relation = CellAdjacency(cell, adjacency)

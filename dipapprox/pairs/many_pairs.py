@@ -86,7 +86,6 @@ def look_first(search: Search, selected: SelectedPairs, pairs: Iterator[Pair]) -
     Args:
         search: Fresh; its first precision is within the reach of doubles. Afterwards it has a
             violation, and the number of pairs looked at, or is as it was.
-        selected: Gives their probabilities.
         pairs: The likely ones; batches of them grow.
     """
     looked, size, outputs = 0, 8, selected.outputs

@@ -95,11 +95,7 @@ class Maxima:
         limits: Limits,
         progress: Progress = silent,
     ) -> Maxima:
-        """Choose the cheapest way to go through the pairs of a program.
-
-        Raises:
-            UserError: If the program's adjacency does not suit its inputs.
-        """
+        """Choose the cheapest way to go through the pairs of a program."""
         total = count_selected(states.program, selection)
         selected = SelectedPairs(states, selection, total, source, DOUBLE_BITS, limits)
         together = None if selected.plan is None else CountedPairs(selected.plan, selected)

@@ -111,12 +111,8 @@ class Together(ABC):
 
     @abstractmethod
     def at(self, factor: Factor, bits: int) -> Maximum | None:
-        """Bound the largest delta at one eps_prv; None if that turns out to take too much.
-
-        Args:
-            factor: Bounds of e^eps_prv.
-            bits: Wanted width of the probabilities: 2**-bits.
-        """
+        """Bound the largest delta at one eps_prv, by probabilities that are wanted to 2**-bits;
+        None if that turns out to take too much."""
 
     def exactly(self, search: Search, found: Maximum) -> Maximum:
         """Decide by exact forms what enclosures do not; a violation ends in `search`."""
@@ -153,8 +149,6 @@ def search_together(
 
     Args:
         search: Fresh; afterwards it holds what was found.
-        pairs: All selected pairs.
-        total: Their number.
         elsewhere: Whether pairs can be gone through one by one instead, where that may decide.
 
     Returns:

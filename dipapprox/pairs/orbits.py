@@ -26,11 +26,7 @@ _Key = tuple[tuple[tuple[int, int], ...], ...]
 
 
 def orbits(states: FinalStates, selection: PairSelection, total: int | None) -> Iterator[Orbit]:
-    """Yield pairs that stand for all selected ones, the likely ones first.
-
-    Raises:
-        UserError: If the program's adjacency does not suit its inputs.
-    """
+    """Yield pairs that stand for all selected ones, the likely ones first."""
     program, cells = states.program, states.program.inputs
     symmetry, rule = symmetry_of(states), rule_of(program, selection)
     groups = () if symmetry is None else symmetry.permuting
@@ -67,12 +63,7 @@ class PairOrbits:
         return ((first[key], count) for key, count in counts.items())
 
     def adjacent(self, walk: Walk, likely: Iterable[Pair] = ()) -> Iterator[Orbit]:
-        """Yield the orbits of all adjacent pairs.
-
-        Args:
-            walk: The steps of the cells.
-            likely: Adjacent pairs that come first.
-        """
+        """Yield the orbits of all adjacent pairs, those of likely ones first."""
         met: set[_Key] = set()
         for pair in likely:
             key = self._key(pair)

@@ -99,8 +99,7 @@ class Search:
     def run(self, pairs: Iterable[Orbit], total: int | None, progress: Progress = silent) -> None:
         """Check pairs, each for all that it stands for, until one is certainly violated.
 
-        Raises:
-            BrokenInvariant: If enclosures contradict each other.
+        Enclosures that contradict each other are a `BrokenInvariant`.
         """
         for pair, number in pairs:
             self.limits.check()
@@ -150,11 +149,8 @@ class Search:
         self.give_up(attempt)
 
     def check_exactly(self, pair: Pair, before: Attempt) -> bool:
-        """Decide a pair by exact forms; False if it has none.
-
-        Args:
-            before: What enclosures tell; the exact answer must agree.
-        """
+        """Decide a pair by exact forms, which must agree with what was told before; False if it has
+        none."""
         if self.exact is None:
             return False
         found = self.exact.decide(pair, before.bits)
@@ -264,21 +260,17 @@ def refined(
     enough: Callable[[Found], bool],
     start: Found,
 ) -> Found:
-    """Climb a ladder of precisions.
+    """Climb a ladder of bits, ascending, from what is known at the start until it is enough.
 
     Args:
-        ladder: Bits to ask for, ascending.
-        attempt: Called with bits and what is known; returns what is known then. None ends the
-            climb.
-        enough: Whether to stop.
-        start: What is known before.
+        attempt: Called with bits and what is known; returns what is known then, or None, which ends
+            the climb.
     """
-    found = start
     for bits in ladder:
-        better = attempt(bits, found)
+        better = attempt(bits, start)
         if better is None:
             break
-        found = better
-        if enough(found):
+        start = better
+        if enough(start):
             break
-    return found
+    return start

@@ -69,7 +69,6 @@ class SelectedPairs:
 
     Args:
         total: Their number, if known.
-        source: Gives the probabilities.
         bits: First asked for.
 
     Attributes:
@@ -79,9 +78,6 @@ class SelectedPairs:
         in_one_table: Whether one table in doubles serves all pairs.
         probabilities: How many it has; None if there are several tables.
         obstacle: Why some probability could not be enclosed, the first reason met; else None.
-
-    Raises:
-        UserError: If the program's adjacency does not suit its inputs.
     """
 
     def __init__(

@@ -49,11 +49,7 @@ def one_by_one(pairs: Iterable[Pair]) -> Iterator[Orbit]:
 
 
 def numbered_inputs(pairs: Sequence[Pair]) -> tuple[list[tuple[int, int]], list[Input]]:
-    """Number the inputs of some pairs, in the order of their first appearance.
-
-    Returns:
-        The pairs as numbers, and the inputs, which are all different.
-    """
+    """Number the inputs of some pairs, all different, in the order of their first appearance."""
     own = {id(input): input for pair in pairs for input in pair}
     # By the numbers of its values: an input may have a thousand fractions, which hash slowly.
     alike = {id(value): value for input in own.values() for value in input}

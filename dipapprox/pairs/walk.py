@@ -64,11 +64,7 @@ class Walk:
 
 
 def plan_walk(cells: tuple[Cell, ...], adjacency: Within | Everyone) -> Walk | None:
-    """Make the steps of all cells; None if a domain allows too many, or costs have no handy unit.
-
-    Raises:
-        UserError: If the adjacency measures distances between named values.
-    """
+    """Make the steps of all cells; None if a domain allows too many, or costs have no good unit."""
     found: dict[tuple[Value, ...], list[tuple[int, int, Fraction]]] = {}
     for cell in cells:
         if cell.domain in found:

@@ -137,9 +137,7 @@ def bound(
     """Bound the largest delta on a set of pairs, or what is asked instead of it.
 
     Args:
-        pairs: The set.
         first: Of the outputs on the box of u; `second` on that of u'.
-        factor: e^eps_prv.
         choice: Which outputs are taken, or left, in any case.
     """
     h = _Differences(pairs, first, second, factor)
@@ -152,13 +150,7 @@ def bound(
 
 
 class _Differences:
-    """The h_o on a set of pairs.
-
-    Attributes:
-        least: Lower bounds.
-        most: Upper bounds.
-        sharp: See `Bound`.
-    """
+    """The h_o on a set of pairs, with `least` and `most` as bounds."""
 
     def __init__(self, pairs: PairSet, first: Models, second: Models, factor: FactorBounds) -> None:
         e = factor.taken
@@ -251,12 +243,8 @@ class _Differences:
         return tuple(s[k] for s, k in zip(self._shapes, places, strict=True)), total
 
     def signs(self, positive: Taken, negative: Taken) -> list[list[Direction]]:
-        """Return for each polygon directions along which delta never falls.
-
-        Args:
-            positive: Outputs that are taken everywhere.
-            negative: Outputs that are left everywhere.
-        """
+        """Return for each polygon directions along which delta never falls, if these outputs are
+        taken everywhere, and those left."""
         first, second, e, width = self._first, self._second, self._e, self._factor.width
         found: list[list[Direction]] = []
         for axis in range(len(self._pairs.polygons)):
@@ -310,11 +298,8 @@ def _prices(forms: Sequence[Array], lengths: Sequence[Array]) -> list[float]:
 
 
 def _sign(low: Array, high: Array, positive: Taken, negative: Taken) -> int:
-    """Say where a slope of delta lies, from bounds for those of the outputs' differences.
-
-    Returns:
-        1 if it is never negative, -1 if it is never positive, else 0.
-    """
+    """Say from bounds for the slopes of the h_o whether that of delta is never negative (1), or
+    never positive (-1); else 0."""
     off = (np.abs(low) + np.abs(high)) * (8 * _UNIT)
     low, high = low - off, high + off
     # What the outputs taken have, or those left out the other way round.

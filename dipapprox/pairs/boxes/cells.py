@@ -108,12 +108,7 @@ def pairs_of(program: Program) -> list[PairSet]:
 def all_pairs(cells: Sequence[Cell], adjacency: Within | Everyone) -> list[PairSet]:
     """Return sets that together hold the adjacent pairs, and pairs of equal inputs.
 
-    Args:
-        cells: The inputs; real ones between bounds.
-        adjacency: Of the program.
-
     Raises:
-        UserError: If distances are wanted between named values.
         LimitReached: If finite inputs have too many values, or a real one has no bounds.
     """
     radius = radius_of(adjacency)

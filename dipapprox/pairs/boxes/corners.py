@@ -274,10 +274,8 @@ class CornerSearch(SetSearch):
         """Say by sample and set which samples no P_S depends on, S being all that may be best.
 
         Args:
-            first: The finite inputs of u.
-            second: Of u'.
-            least: Lower bounds of the h_o, by output and set.
-            most: Upper bounds.
+            first: The finite inputs of u; `second` of u'.
+            least: Lower bounds of the h_o, by output and set; `most` upper ones.
 
         Returns:
             At u and at u'; None where nothing is told of sets.

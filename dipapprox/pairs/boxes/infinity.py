@@ -50,9 +50,6 @@ _BITS = 48
 def with_ends(states: FinalStates, eps: Fraction) -> tuple[FinalStates, Fraction]:
     """Bound the real inputs that have no bounds.
 
-    Args:
-        eps: Where the program runs.
-
     Returns:
         The same states of a program whose real inputs have bounds, and at most by how much, in
         total variation, the outputs' law at any inputs differs from that at clamped ones.
@@ -172,9 +169,8 @@ _Noise = tuple[tuple[Family, Fraction], ...]
 def _guards(states: FinalStates, eps: Fraction) -> list[tuple[LinearForm, _Noise]]:
     """Return the distinct guards: their means as forms over inputs, and their noise.
 
-    Guards about other samples are other guards,
-    whatever their laws: each has noise that may be far out. A guard and the one that holds where it
-    does not are one: the same noise is far out.
+    Guards about other samples are other guards, whatever their laws: each has noise that may be far
+    out. A guard and the one that holds where it does not are one: the same noise is far out.
     """
     instantiator = Instantiator(states, eps)
     found: dict[tuple[tuple[int, ...], LinearForm, _Noise], None] = {}

@@ -66,8 +66,7 @@ class Models:
     """All outputs on one box, by output: see `Model`; gradients by output and real input.
 
     Attributes:
-        lowest: Lower bounds of the derivatives.
-        highest: Upper bounds.
+        lowest: Lower bounds of the derivatives; `highest` upper ones.
         bends: By output and two real inputs.
         rests: What is left beside the bends.
         noises: What smaller boxes have of that, too.
@@ -88,11 +87,9 @@ class OutputModels:
 
     Args:
         states: The final states, without conditions on real inputs.
-        eps: Where the program runs.
         bulk: Gives probabilities at rational inputs.
 
     Attributes:
-        outputs: How many outputs there are.
         still: Whether all stay as they are when all real inputs move by the same number.
         monotone: Whether some have derivatives whose sign is known from guards.
         walls: Says where patches meet, inside the range of a real input.
@@ -169,11 +166,8 @@ class OutputModels:
         return max(slopes, default=0.0) or 2.0**-20
 
     def on(self, box: Box, fixed: Fixed) -> Models:
-        """Return near forms of all outputs on a box inside one patch.
-
-        Raises:
-            OutOfReach: If too many probabilities would be needed.
-        """
+        """Return near forms of all outputs on a box inside one patch; `OutOfReach` if too many
+        probabilities would be needed."""
         self._limits.check()
         models = [
             (each.model(), self._steep[k]) if isinstance(each, RestrictedPolynomial) else each
@@ -325,7 +319,6 @@ class _Patches:
 
     Args:
         whole: The ranges of the real inputs.
-        outputs: How outputs move with them.
         tolerances: About what polynomials may leave out: the first one that is in reach.
         terms: In one input, at most about.
 

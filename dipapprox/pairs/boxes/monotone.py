@@ -35,11 +35,7 @@ _Told = LinearForm | Value
 
 
 def dearest_pairs(states: FinalStates) -> list[Pair]:
-    """Return pairs of which one needs the largest pure budget of all; none if this is not known.
-
-    Args:
-        states: Of a program with real inputs.
-    """
+    """Return pairs of real inputs of which one needs the largest pure budget; none if not known."""
     try:
         roots = pairs_of(states.program)
     except (LimitReached, UserError):

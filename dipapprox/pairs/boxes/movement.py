@@ -63,12 +63,7 @@ class Movement:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DerivativeSigns:
-    """What is known of the derivatives of the P_o, by output and real input.
-
-    Attributes:
-        rising: Which are never negative.
-        falling: Which are never positive.
-    """
+    """Which derivatives of the P_o, by output and real input, are never negative, or positive."""
 
     rising: NDArray[np.bool_]
     falling: NDArray[np.bool_]

@@ -49,12 +49,7 @@ Vertex = tuple[Point, ...]
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """The image of a set of pairs.
-
-    Attributes:
-        polygon: Where (s, s') lies.
-        vertices: Of the set, one for every corner.
-    """
+    """The image of a set of pairs: where (s, s') lies, and a vertex of the set for every corner."""
 
     polygon: Polygon
     vertices: tuple[Vertex, ...]
@@ -72,13 +67,8 @@ class Image:
 
 
 def image_of(pairs: PairSet, first: Sequence[Fraction], second: Sequence[Fraction]) -> Image | None:
-    """Return the image of a set of pairs, without corners if there are none; None if it has many.
-
-    Args:
-        pairs: The set.
-        first: a.
-        second: a'.
-    """
+    """Return the image of a set of pairs by a and a', without corners if there are no pairs; None
+    if it has many."""
 
     def image(vertex: Vertex) -> Point:
         xs = (a * point[X] for a, point in zip(first, vertex, strict=False))
@@ -212,11 +202,8 @@ class OneByOne:
         return next(own for each in self.images if (own := each.pair(corner[0])) is not None)
 
     def triangles(self) -> dict[Kind, tuple[Array, ...]]:
-        """Return products of triangles, segments and points that hold all pairs, by kind.
-
-        Returns:
-            For each real input an array of sets, corners, and x and y, in units.
-        """
+        """Return products of triangles, segments and points that hold all pairs, by kind: for each
+        real input an array of sets, corners, and x and y, in units."""
         unit = self.unit
         found: dict[Kind, list[tuple[Polygon, ...]]] = {}
         for root in self.roots:
@@ -235,12 +222,7 @@ class OneByOne:
 
 
 def one_by_one(states: FinalStates, eps: Fraction, roots: Sequence[PairSet]) -> OneByOne | None:
-    """Return the pairs of a program; None if samples are compared with each other.
-
-    Args:
-        eps: Where it runs.
-        roots: Sets that hold all pairs.
-    """
+    """Return pairs of a program, all in `roots`; None if samples are compared with each other."""
     cells, unit = states.program.inputs, _unit_of(roots)
     fixed = dict.fromkeys(side for each in roots for side in (each.first, each.second))
     if unit is None or len(fixed) > _MOST_FIXED:
@@ -270,9 +252,7 @@ def _of_numbers(
     """Return pairs of a program whose outputs depend on one number; None if they are too many.
 
     Args:
-        roots: Sets that hold all pairs.
-        thresholds: For real inputs.
-        old: Their unit.
+        thresholds: For real inputs, in the unit `old`.
     """
     images, sets = [], []
     for root in roots:

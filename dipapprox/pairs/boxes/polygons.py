@@ -84,12 +84,8 @@ def cut(polygon: Polygon, coordinate: int, place: Fraction) -> tuple[Polygon, ..
 
 
 def faces(polygon: Polygon, directions: Sequence[Direction]) -> tuple[Polygon, ...]:
-    """Return the edges and corners where all directions are blocked; see the module.
-
-    Args:
-        polygon: Any.
-        directions: All on one open side of a line through 0; without any, the polygon stays.
-    """
+    """Return the edges and corners where all directions, which are on one open side of a line
+    through 0, are blocked (see the module); without any, the polygon stays."""
     if not directions or len(polygon) == 1:
         return (polygon,)
     if len(polygon) == 2:

@@ -86,12 +86,7 @@ def lowest(roots: Sequence[PairSet]) -> list[PairSet]:
 
 
 def exchanges(symmetry: CellSymmetry, places: Sequence[int]) -> list[tuple[int, ...]]:
-    """Return exchanges of two real inputs of which all others are made: what outputs become.
-
-    Args:
-        symmetry: Of the program.
-        places: The positions of real inputs among all.
-    """
+    """Return exchanges of two of these inputs of which all others are made: what outputs become."""
     found = []
     for number, place in enumerate(places):
         for other in places[:number]:
@@ -126,17 +121,13 @@ def divided(
     exchanges: Sequence[Sequence[int]],
     moves: bool,
 ) -> list[PairRegion] | None:
-    """Return regions, one for each set of outputs that may be best.
+    """Return regions, one for each set of outputs that may be best; None if they are too many, or
+    nothing is known of some input.
 
     Args:
-        roots: Sets that hold all pairs; with each set its permutations by `exchanges` are among
-            them.
-        signs: Of derivatives.
+        roots: Sets that hold all pairs; what `exchanges` make of each is among them, too.
         exchanges: What each output becomes where two real inputs are exchanged.
         moves: Whether delta stays when all inputs of u and u' are moved (see the module).
-
-    Returns:
-        None if they are too many, or nothing is known of some input.
     """
     outputs = len(signs.rising)
     if outputs > 30 or len(roots) * 2**outputs > _MOST_REGIONS:

@@ -106,11 +106,7 @@ class SetSearch(ABC):
     def run(self, enough: Enough) -> None:
         """Search until the enclosure of the largest delta is good enough, or gets no better.
 
-        Args:
-            enough: Whether an enclosure is; asked before every step.
-
-        Raises:
-            LimitReached: If a limit is reached; what is known then, `found` says.
+        What is known where a limit ends it, `found` says.
         """
         self._begin()
         while not enough(self._enclosure(), self._sets // self.cheaper) and self._step():
@@ -175,7 +171,6 @@ class BoxSearch(SetSearch):
 
     Args:
         regions: Sets that hold all pairs, for every set of outputs that may be best there.
-        models: Bounds probabilities.
         likely: Pairs to be tried first.
     """
 

@@ -82,11 +82,8 @@ class Curvature:
     curved: Array
 
     def half(self, moving: NDArray[np.bool_] | None = None) -> Array:
-        """Bound half of |∂²P_S/∂u_i²|, by input and polytope.
-
-        Args:
-            moving: By sample and polytope, which P_S depends on; None for all.
-        """
+        """Bound half of |∂²P_S/∂u_i²|, by input and polytope, P_S depending on these samples, which
+        are told by sample and polytope; None for all."""
         steep, curved = self.steep, self.curved
         if moving is not None:
             steep, curved = steep * moving[:, None], curved * moving[:, None]
@@ -103,11 +100,9 @@ class Thresholds:
     Args:
         cuts: Of every sample.
         owners: Which output each tuple of cells belongs to: an array with an axis for each sample.
-        outputs: How many there are.
         reach: The largest size of each real input.
 
     Attributes:
-        outputs: How many there are.
         error: At most Σ over outputs of how far probabilities are off.
         wider: How much more bounds of them are off: see `extent`.
     """
@@ -140,12 +135,8 @@ class Thresholds:
         return np.asarray(float(np.abs(cuts.slope) @ self._reach) + np.abs(cuts.offsets))
 
     def of_number(self, old: Fraction, unit: Fraction) -> Thresholds:
-        """Return the same outputs as functions of `number`, as if it was the only real input.
-
-        Args:
-            old: The unit in which real inputs are measured.
-            unit: That of the number.
-        """
+        """Return the same outputs as functions of `number`, measured in `unit`, as if it was the
+        only real input; real inputs are measured in `old`."""
         factors = self.number or ()
         shares = [_share(each.factors, factors) for each in self._cuts]
         cuts = [
@@ -242,11 +233,8 @@ class Thresholds:
 
 
 def all_between(true: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Say for sets S, and sets apart from S, whether something is true of S with any part of these.
-
-    Args:
-        true: Of sets, as binary numbers.
-    """
+    """Say for sets S, and sets apart from S, whether something that is true of sets, as binary
+    numbers, is true of S with any part of these."""
     size = len(true)
     found = np.zeros((size, size), dtype=np.bool_)
     found[:, :1] = true[:, None]
@@ -271,7 +259,6 @@ def thresholds_of(
     """Return the cuts of a program at some values of its finite inputs.
 
     Args:
-        eps: Where it runs.
         input: Values of the finite inputs, any of the real ones.
         places: Of the real inputs, which have bounds.
         unit: Real inputs are measured in it.

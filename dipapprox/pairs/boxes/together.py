@@ -80,16 +80,12 @@ class RealPairs(Together):
     """The adjacent pairs of a program with real inputs: one set of infinitely many.
 
     Args:
-        eps: Where it runs.
         source: Probabilities of outputs at rational inputs.
         lemmas: By what sets may be left out (`regions`).
         patient: Whether a limit that ends a search is told by `undecided`, and bounds are returned.
 
     Attributes:
         known: What the last search found; None before the first.
-
-    Raises:
-        UserError: If the adjacency does not suit the inputs.
     """
 
     def __init__(

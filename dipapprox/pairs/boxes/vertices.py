@@ -70,11 +70,7 @@ LEMMA = "largest at vertices of the inputs' differences"
 def vertex_pairs(states: FinalStates) -> list[Pair]:
     """Return pairs of which one has the largest delta of all; see the module.
 
-    Args:
-        states: Of a program with real inputs and real outputs.
-
     Raises:
-        UserError: If the adjacency does not suit the inputs.
         LimitReached: If the theorems do not cover the program, or there are too many vertices.
     """
     forms = _numbers(states)
@@ -85,11 +81,7 @@ def vertex_pairs(states: FinalStates) -> list[Pair]:
 def difference_pairs(program: Program) -> list[Pair]:
     """Return pairs whose differences are the vertices of all; of each difference one pair.
 
-    Args:
-        program: With real inputs.
-
     Raises:
-        UserError: If the adjacency does not suit the inputs.
         LimitReached: If there are too many vertices.
     """
     found: dict[Pair, None] = {}

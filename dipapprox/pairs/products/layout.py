@@ -87,8 +87,7 @@ class Layout:
     """Candidates among the pairs of a program with independent parts.
 
     Raises:
-        UserError: If the adjacency does not suit the inputs.
-        LimitReached: If it allows too many steps of one cell.
+        LimitReached: If the adjacency allows too many steps of one cell.
     """
 
     def __init__(self, product: ProductProgram, selection: PairSelection, limits: Limits) -> None:
@@ -210,7 +209,7 @@ def select_parts(
     """Execute the parts of a program; None where its pairs are better looked at as a whole.
 
     Raises:
-        UserError: If the program has faults, or its adjacency does not suit its inputs.
+        UserError: If the program has faults.
         BrokenInvariant: If states were lost on the way: a bug.
     """
     product = execute_parts(program, merge, limits, inputs_of(selection))

@@ -61,11 +61,7 @@ class CandidateLoss:
     below: ProductAtoms
 
     def delta(self, factor: Factor) -> Enclosure:
-        """Enclose delta_{u,u'} of the candidate's pairs.
-
-        Raises:
-            BrokenInvariant: If the atoms contradict each other: a bug.
-        """
+        """Enclose delta_{u,u'} of the candidate's pairs."""
         upper = min(self.above.excess(factor.lower).at(factor.lower), _ONE)
         lower = self.certain(factor).at(_ONE if factor.upper is None else factor.upper)
         if lower > upper:
@@ -81,8 +77,7 @@ class Losses:
     """The losses of all candidates among the selected pairs, bits by bits.
 
     Raises:
-        UserError: If the adjacency does not suit the inputs.
-        LimitReached: If it allows too many steps of one cell.
+        LimitReached: If the adjacency allows too many steps of one cell.
     """
 
     def __init__(self, source: ProductSource, selection: PairSelection, limits: Limits) -> None:
@@ -238,7 +233,6 @@ class ProductPairs(Together):
     exactly need not be true of the others. So closed forms have candidates of their own.
 
     Args:
-        losses: Of these pairs.
         exact: The closed forms that the search's exact decisions use, if they may be used.
         total: The number of the pairs, if known.
         harmless: A delta above it is enough to know.

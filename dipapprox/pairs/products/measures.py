@@ -78,11 +78,7 @@ class PairAtoms:
         return a[0] * b[0] >> shift, -(-a[1] * b[1] >> shift), a[2] * b[2]
 
     def power(self, exponent: int) -> PairAtoms:
-        """Return the atoms of so many independent copies, at least one.
-
-        Raises:
-            LimitReached: If they are too many.
-        """
+        """Return the atoms of so many independent copies, >= 1; `LimitReached` if too many."""
         if exponent == 1:
             return self
         kinds = len(self.atoms)
@@ -149,12 +145,7 @@ def _ordered(atoms: Iterable[Atom]) -> tuple[Atom, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Excess:
-    """The atoms of a product with P > x Q: their weights and the number of their outputs.
-
-    Attributes:
-        first: The sum of the P, exact.
-        second: The sum of the Q, exact.
-    """
+    """The atoms of a product with P > x Q: the sums of P and of Q, exact, and how many outputs."""
 
     first: Fraction
     second: Fraction
@@ -213,11 +204,7 @@ _Line = tuple[int, int]
 
 
 def envelope(choices: Iterable[PairAtoms]) -> PairAtoms:
-    """Return atoms above all pairs of some choices; they count no outputs.
-
-    Args:
-        choices: Atoms above pairs, of one scale; at least one.
-    """
+    """Return atoms above all pairs of some choices, all of one scale; they count no outputs."""
     lines = {(0, 0)}
     scale = 0
     for choice in choices:

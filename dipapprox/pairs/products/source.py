@@ -80,7 +80,6 @@ def execute_parts(
 
     Args:
         merge: See `execute`.
-        limits: Likewise.
         inputs: Those that are looked at; None for all.
 
     Raises:

@@ -66,8 +66,7 @@ class Term:
         value: Encloses sup over S of first(S) - growth second(S).
         intervals: A set S that comes close: one number of a normal form lies in one of them, the
             others anywhere; None: S is of another shape.
-        first: Encloses first(S); [0, 1] if S is of another shape.
-        second: Encloses second(S) likewise.
+        first: Encloses first(S), as `second` second(S); [0, 1] if S is of another shape.
         number: Which of the numbers.
     """
 
@@ -83,11 +82,9 @@ class OutcomeExcess:
     """The set of one outcome that is more than growth times as likely, or nearly that set.
 
     Attributes:
-        outcome: The outcome.
         where: For sums of coordinates of the outcome the intervals that they lie in; what is not
             named may be any number. None: those of a likelihood ratio above the factor.
-        first: Its probability at u; [0, 1] if it is not described by intervals.
-        second: At u'.
+        first: Its probability at u, as `second` at u'; [0, 1] without intervals.
         value: Encloses what it adds to the divergence.
     """
 

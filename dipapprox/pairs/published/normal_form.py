@@ -25,12 +25,7 @@ _Item = TypeVar("_Item")
 
 @dataclass(frozen=True, slots=True)
 class MeasureSides:
-    """Two measures of one outcome; parts add up.
-
-    Attributes:
-        first: At u; empty: the measure 0.
-        second: At u'.
-    """
+    """Two measures of one outcome, at u and at u'; parts add up, none to the measure 0."""
 
     first: tuple[Part, ...]
     second: tuple[Part, ...]

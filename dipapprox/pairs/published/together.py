@@ -238,14 +238,8 @@ class PublishedPairs(Together):
         return self._budgets.get(pair)
 
     def shifts(self) -> list[tuple[ShiftedNoise, Pair]] | None:
-        """Return what pairs differ by, one of each class, if it is shifted noise and no more.
-
-        Returns:
-            The shifts of those that differ; None if some pair differs by something else.
-
-        Raises:
-            LimitReached: If there are more pairs than `MOST_PAIRS`.
-        """
+        """Return what pairs differ by, one of each class that differs, if it is shifted noise and
+        no more; None if some pair differs by something else."""
         found: list[tuple[ShiftedNoise, Pair]] = []
         for terms, pair in self.classes():
             if isinstance(terms, NoProduct):
@@ -358,10 +352,8 @@ class PublishedPairs(Together):
     def classes(self) -> Sequence[tuple[Terms | NoProduct, Pair]]:
         """Return one pair for each class of pairs that look alike.
 
-        Pairs without densities are bounded each for itself: by what some of the numbers tell.
-
-        Raises:
-            LimitReached: If there are more than `MOST_PAIRS`.
+        Pairs without densities are bounded each for itself: by what some of the numbers tell. More
+        than `MOST_PAIRS` are a `LimitReached`.
         """
         if self._classes is not None:
             return self._classes
