@@ -53,35 +53,29 @@ from dipapprox.limits import Limits, limited
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """What is known; budgets are multiples of ε.
-
-    Attributes:
-        well_formed: Whether there is no bad structure, so that there is a budget; None if unknown.
-            If there is one, coarser cells may still have a budget.
-        structure: A bad structure; None if there is, or was found, none, or if coarser cells have
-            a budget.
-        unbounded: Whether the structure proves that there is no budget at any ε: its runs are
-            determined by their words, however often it goes round its cycles.
-        lower: The best lower bound: a run whose word is its own, or a word; None if nothing but 0
-            is known.
-        upper: The best upper bound: the published weight under WF⁺, or closed families of the
-            quotient, or of coarser cells; None if none is known, or there is none.
-        dearest: The dearest run seen, determined or not: what the upper bound cannot go below
-            by shifts of single runs alone.
-        published: The paper's weight, of a well-formed automaton; a budget if it is not tainted.
-        quotient: The unfolded and merged automaton, of which all this speaks; None if there was
-            no room for it.
-    """
+    """What is known; budgets are multiples of ε."""
 
     automaton: Automaton
+    # Whether there is no bad structure, so that there is a budget; None if unknown. If there is
+    # one, coarser cells may still have a budget.
     well_formed: bool | None = None
     determined: bool | None = None  # whether outputs determine the run; None if unknown
+    # A bad structure; None if there is, or was found, none, or if coarser cells have a budget.
     structure: Structure | None = None
+    # Whether the structure proves that there is no budget at any ε: its runs are determined by
+    # their words, however often it goes round its cycles.
     unbounded: bool = False
+    # The best lower bound: a run whose word is its own, or a word; None if nothing but 0 is known.
     lower: RunCost | WordBound | None = None
+    # The best upper bound: the published weight under WF⁺, or closed families of the quotient, or
+    # of coarser cells; None if none is known, or there is none.
     upper: PathWeight | ClosedFamily | None = None
+    # The dearest run seen, determined or not: what the upper bound cannot go below by shifts of
+    # single runs alone.
     dearest: RunCost | None = None
+    # The paper's weight, of a well-formed automaton; a budget if it is not tainted.
     published: Fraction | None = None
+    # The unfolded and merged automaton, of which all this speaks; None if there was no room for it.
     quotient: Quotient | None = field(default=None, compare=False, repr=False)
     reason: str | None = None  # why the answer is not exact; None if it is
 

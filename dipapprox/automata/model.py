@@ -47,14 +47,11 @@ class LaplaceNoise:
 
 @dataclass(frozen=True, slots=True)
 class ControlState(Located):
-    """A control state.
-
-    Attributes:
-        compared: Noise of `insample`; None only where nothing is drawn, at a halting state.
-    """
+    """A control state."""
 
     name: str
     reads: bool
+    # Noise of `insample`; None only where nothing is drawn, at a halting state.
     compared: LaplaceNoise | None
     fresh: LaplaceNoise | None = None  # noise of `insample'`; None if it is not used
 
@@ -78,17 +75,13 @@ class Transition(Located):
 
 @dataclass(frozen=True, slots=True)
 class Automaton:
-    """An automaton; `validity.check` says whether the theory speaks of it.
-
-    Attributes:
-        changes: The ends of the interval in which changes of inputs lie: costs are convex in them.
-            Words are about 1 and -1, whatever these are; weights and the graphs of structures
-            bound all of them.
-    """
+    """An automaton; `validity.check` says whether the theory speaks of it."""
 
     variables: tuple[str, ...]  # bit i of a mask is variable i
     states: tuple[ControlState, ...]  # the first one is initial
     transitions: tuple[Transition, ...]  # those of one state in order of the text
+    # The ends of the interval in which changes of inputs lie: costs are convex in them. Words are
+    # about 1 and -1, whatever these are; weights and the graphs of structures bound all of them.
     changes: tuple[int, ...] = (1, -1)
 
     def leaving(self) -> tuple[tuple[int, ...], ...]:

@@ -46,33 +46,27 @@ class ClosedFamily:
 
     The first step from the empty run and every step from a member of one end within a member, and
     no member's value is larger.
-
-    Attributes:
-        cases: How many families there are: each run is a walk of the graph without some edges, for
-            one of several sets of these; for each set there is a family.
-        cells: How many nodes the graph has, if it is that of coarser cells; None for the automaton.
     """
 
     pairs: int  # how many pairs of vectors the families have
     value: Fraction
+    # How many families there are: each run is a walk of the graph without some edges, for one of
+    # several sets of these; for each set there is a family.
     cases: int = 1
+    # How many nodes the graph has, if it is that of coarser cells; None for the automaton.
     cells: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class OptimumFound:
-    """What a search found.
-
-    Attributes:
-        passed_cap: Whether it costs more than the cap: there is no budget, unless values are
-            pinned.
-        family: The proof that no walk costs more; None, with the reason, if the search did not end.
-    """
+    """What a search found."""
 
     walk: tuple[int, ...]  # edges of the quotient of the dearest walk seen
     changes: tuple[int, ...]  # the change of the input at each of them
+    # Whether it costs more than the cap: there is no budget, unless values are pinned.
     passed_cap: bool
     is_pinned: bool  # whether some shifts were fixed, so that the walk may cost less than it seems
+    # The proof that no walk costs more; None, with the reason, if the search did not end.
     family: ClosedFamily | None
     reason: str | None
     vectors: int

@@ -41,17 +41,14 @@ class UnfoldedEdge:
 
 @dataclass(frozen=True, slots=True)
 class Unfolding:
-    """Nodes over the states of an automaton, node 0 initial; all nodes are reachable.
-
-    Attributes:
-        components: Numbers of the strongly connected components; edges never lead to larger ones.
-    """
+    """Nodes over the states of an automaton, node 0 initial; all nodes are reachable."""
 
     automaton: Automaton
     states: tuple[int, ...]  # the state of each node; in a quotient, that of one of its members
     orders: tuple[ValueOrder, ...]  # what is known at each node; in a quotient, at the same member
     edges: tuple[UnfoldedEdge, ...]
     leaving: tuple[tuple[int, ...], ...]  # indices of the edges that leave each node
+    # Numbers of the strongly connected components; edges never lead to larger ones.
     components: tuple[int, ...]
 
     def transition(self, edge: int) -> Transition:

@@ -37,15 +37,12 @@ _SMALL = 2**28  # the same for 32 bits
 
 @dataclass(frozen=True, slots=True)
 class VectorStep:
-    """One edge, with all changes of its input that are looked at.
-
-    Attributes:
-        before: For every index of a new vector the old indices it may come from; the last column
-            of an old vector, infinite, fills the rows up.
-    """
+    """One edge, with all changes of its input that are looked at."""
 
     edge: int
     changes: tuple[int, ...]  # 1 and -1 at an input, else 0
+    # For every index of a new vector the old indices it may come from; the last column of an old
+    # vector, infinite, fills the rows up.
     before: npt.NDArray[np.intp]
     prices: npt.NDArray[np.int64]  # what each of these costs, for each change, for u and for v
 

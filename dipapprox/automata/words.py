@@ -62,17 +62,14 @@ Letters = tuple[Fraction | None, ...]  # the inputs; None where none is read
 
 @dataclass(frozen=True, slots=True)
 class WordBound:
-    """Two adjacent inputs and a word whose rates, or those of one run, differ by `value`.
-
-    Attributes:
-        again: The steps of it that lose more each time that they come again; None if none are
-            known. If there are some, no budget serves every ε.
-    """
+    """Two adjacent inputs and a word whose rates, or those of one run, differ by `value`."""
 
     first: Letters
     second: Letters
     word: tuple[Seen, ...]
     value: Fraction
+    # The steps of it that lose more each time that they come again; None if none are known. If
+    # there are some, no budget serves every ε.
     again: tuple[int, int] | None = None
 
 

@@ -172,28 +172,25 @@ def _root_text(square: Fraction) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ExplainedState:
-    """One final state, in words; integrals are those at the explanation's eps and input.
-
-    Attributes:
-        choices: The outcomes of random choices that the state needs; the integrals leave them out.
-        sums: "x + 2*y ~ Lap(0, 1) + Lap(1, 4)" for every sum of samples that are used only
-            together, in guards and real outputs, and for those that the guards reduce to.
-        dependencies: (larger, smaller) for guards that compare two samples.
-        input: The input that the integrals are for: the first of the candidates for which the
-            state exists; None if there is none.
-    """
+    """One final state, in words; integrals are those at the explanation's eps and input."""
 
     outputs: tuple[Value, ...]
     conditions: tuple[str, ...]  # comparisons of inputs under which the state exists
+    # The outcomes of random choices that the state needs; the integrals leave them out.
     choices: tuple[str, ...]
     guards: tuple[str, ...]  # comparisons of samples
     samples: tuple[str, ...]  # "rT ~ Gauss(0, 2/eps)" for every sample in the guards
     numbers: tuple[str, ...]  # what its real outputs are: "y = r + 1"
+    # "x + 2*y ~ Lap(0, 1) + Lap(1, 4)" for every sum of samples that are used only together, in
+    # guards and real outputs, and for those that the guards reduce to.
     sums: tuple[str, ...]
     names: tuple[str, ...]  # the samples' names; plans and dependencies refer to them by index
+    # (larger, smaller) for guards that compare two samples.
     dependencies: tuple[tuple[int, int], ...]
     before: Plan | None  # the literal integral; None if `obstacle` says why
     after: Plan | None  # the optimised integral
+    # The input that the integrals are for: the first of the candidates for which the state exists;
+    # None if there is none.
     input: Input | None
     obstacle: str | None
 

@@ -65,16 +65,13 @@ def with_any_number(
 
 @dataclass(slots=True)
 class _Entries:
-    """The entries of one array that the rounds have to do with.
+    """The entries of one array that the rounds have to do with."""
 
-    Attributes:
-        slope: How far the entries of a round are from those of the round before; 0 for none yet.
-        starts: Of entries slope · i + start, with the names of the cells that stand for them.
-        fixed: Entries that do not depend on the round, with their names.
-    """
-
+    # How far the entries of a round are from those of the round before; 0 for none yet.
     slope: int = 0
+    # Of entries slope · i + start, with the names of the cells that stand for them.
     starts: dict[int, str] = field(default_factory=dict)
+    # Entries that do not depend on the round, with their names.
     fixed: dict[int, str] = field(default_factory=dict)
 
 

@@ -80,13 +80,10 @@ class Turns(Node):
 
 @dataclass(frozen=True, slots=True)
 class Option(Node):
-    """value : weight for variable in first..last.
-
-    Attributes:
-        weight: None in all options of a choice or in none; then all values are equally likely.
-    """
+    """value : weight for variable in first..last."""
 
     value: Expression | Range  # a range stands for its numbers, and has neither weight nor turns
+    # None in all options of a choice or in none; then all values are equally likely.
     weight: Expression | None
     turns: Turns | None = None  # for several options that differ in one number
 

@@ -200,13 +200,10 @@ class Exit(Located):
 
 @dataclass(frozen=True, slots=True)
 class Choose(Located):
-    """x <- one of finitely many values, at random.
-
-    Attributes:
-        options: (value, weight): the value is taken with the probability `weight`.
-    """
+    """x <- one of finitely many values, at random."""
 
     target: Variable | Element
+    # (value, weight): the value is taken with the probability `weight`.
     options: tuple[tuple[Expression, Weight], ...]
     proportional: bool  # whether the weights are first divided by their sum (exponential mechanism)
     site: int  # numbers draws and choices of the unrolled program
@@ -285,14 +282,11 @@ class Everyone:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """Explicit pairs.
-
-    Attributes:
-        text: The rule that they are all pairs of, as written; None if they are listed.
-    """
+    """Explicit pairs."""
 
     pairs: tuple[tuple[Input, Input], ...]  # all different
     one_way: bool = False  # whether they are meant in this order only; else each is, in both orders
+    # The rule that they are all pairs of, as written; None if they are listed.
     text: str | None = None
 
 
@@ -327,19 +321,17 @@ class Rounds:
     """What a program does after its body, for ever or any number of times.
 
     `read q` is the assignment q <- next q, `publish x` assigns x to PUBLISHED, or is a draw of it.
-
-    Attributes:
-        before: Output cells that are published before the first round, in this order.
-        padding: What the cells of a round are after the program has ended; None if it is seen when
-            the program ends.
-        parameter: The parameter that says how many rounds there are; None for streams.
     """
 
     body: Block  # of one round
     symbols: tuple[Value, ...]  # what may be published besides numbers of noise
+    # Output cells that are published before the first round, in this order.
     before: tuple[str, ...] = ()
     each: tuple[str, ...] = ()  # output cells that are published in every round, in this order
+    # What the cells of a round are after the program has ended; None if it is seen when the program
+    # ends.
     padding: tuple[Value, ...] | None = None
+    # The parameter that says how many rounds there are; None for streams.
     parameter: str | None = None
 
 

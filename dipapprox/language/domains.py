@@ -19,11 +19,9 @@ class AllReals(tuple[Value, ...]):
 
     It lists nothing: to ask it for its values is an error of the user, who wants an answer that
     there is for finite domains only.
-
-    Attributes:
-        bounds: The least and the greatest number; None if there are none.
     """
 
+    # The least and the greatest number; None if there are none.
     bounds: tuple[Fraction, Fraction] | None
 
     def __new__(cls, bounds: tuple[Fraction, Fraction] | None = None) -> AllReals:
@@ -126,12 +124,9 @@ def domain_text(domain: Domain, most: int | None = None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Widening:
-    """Domains in place of those that a program declares; each contains the declared one.
+    """Domains in place of those that a program declares; each contains the declared one."""
 
-    Attributes:
-        everywhere: Of every input with numbers that `named` does not name; None: as declared.
-    """
-
+    # Of every input with numbers that `named` does not name; None: as declared.
     everywhere: Domain | None = None
     named: Mapping[str, Domain] = field(default_factory=dict)  # of single inputs
 

@@ -24,16 +24,13 @@ TABLES = Path(__file__).parent / "tables"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Grammar:
-    """What PLY makes a parser of.
-
-    Attributes:
-        rules: Functions p_… by their names, with productions in their docstrings.
-    """
+    """What PLY makes a parser of."""
 
     name: str  # of the file with the tables
     start: str  # the symbol that a whole text is
     tokens: tuple[str, ...]
     precedence: tuple[tuple[str, ...], ...]
+    # Functions p_… by their names, with productions in their docstrings.
     rules: Mapping[str, Callable[[Any], None]]
     error: Callable[[Any], None]  # called with an unexpected token, None at the end of the text
 

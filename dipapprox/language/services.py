@@ -64,17 +64,14 @@ class StateCell:
 
 @dataclass(frozen=True, slots=True)
 class Handler(Located):
-    """What is done at one kind of call.
-
-    Attributes:
-        users: Who sees the call and its reply; empty: everybody. Nobody sees data calls.
-        clamps: What is to be assigned at the end of an assignment to these fresh variables.
-    """
+    """What is done at one kind of call."""
 
     name: str  # "data", or of the query
     arguments: tuple[core.Cell, ...]  # what a call carries
+    # Who sees the call and its reply; empty: everybody. Nobody sees data calls.
     users: tuple[str, ...]
     body: core.Block  # reads and assigns state cells, arguments and cells of the reply
+    # What is to be assigned at the end of an assignment to these fresh variables.
     clamps: Mapping[str, Clamp] = field(hash=False)
 
     @property

@@ -108,12 +108,9 @@ class Symbol:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What is known where something is checked.
+    """What is known where something is checked."""
 
-    Attributes:
-        symbols: What names stand for; variables of the loops around it are among them.
-    """
-
+    # What names stand for; variables of the loops around it are among them.
     symbols: dict[str, Symbol]
     diagnosis: Diagnosis  # where mistakes go
     in_service: bool = False  # whether it is in a handler of a service

@@ -32,14 +32,11 @@ _CALL = re.compile(r"\s*(\+?)\s*([A-Za-z_]\w*)\s*(?:\(([^()]*)\)|([^(),]*))\s*",
 
 @dataclass(frozen=True, slots=True)
 class PlannedCall:
-    """One call of a sequence.
-
-    Attributes:
-        other: What it carries instead, if it is the call that may be another.
-    """
+    """One call of a sequence."""
 
     name: str  # "data", or of the query
     values: tuple[core.Value, ...]  # what it carries
+    # What it carries instead, if it is the call that may be another.
     other: tuple[core.Value, ...] | None = None
     differs: bool = False  # whether it is the one that may not be made, or carry `other`
 

@@ -37,48 +37,39 @@ _LITTLE = Fraction(1, 1_000_000)
 
 @dataclass(frozen=True, slots=True)
 class DearestInputs:
-    """Two inputs between which an output loses the most.
+    """Two inputs between which an output loses the most."""
 
-    Attributes:
-        first, second: What is read, by name; the output is likelier at the first.
-        output: Values of the finite output cells, by name; others are as they come.
-        word: What is published, if it is known; None stands for a number.
-        grows: What the inputs grow by, of a program without rounds, if they are on a ray.
-    """
-
+    # What is read, by name; the output is likelier at the first.
     first: dict[str, list[Fraction]]
     second: dict[str, list[Fraction]]
+    # Values of the finite output cells, by name; others are as they come.
     output: dict[str, Value]
+    # What is published, if it is known; None stands for a number.
     word: tuple[str | None, ...] | None = None
     eps: Fraction | None = None  # where: 0 as it vanishes, None as it grows
+    # What the inputs grow by, of a program without rounds, if they are on a ray.
     grows: dict[str, Fraction] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class KnownRun:
-    """A run of an automaton, perhaps round cycles, and how its inputs may change.
+    """A run of an automaton, perhaps round cycles, and how its inputs may change."""
 
-    Attributes:
-        steps: Which step of the run with cycles once it is, what is shown, None for a number, and
-            the state that it leads to.
-    """
-
+    # Which step of the run with cycles once it is, what is shown, None for a number, and the state
+    # that it leads to.
     steps: tuple[tuple[int, str | None, str], ...]
     changes: tuple[int, ...]  # of the steps that read
 
 
 @dataclass(frozen=True, slots=True)
 class BudgetBounds:
-    """What is to be proved of a subject.
-
-    Attributes:
-        fails: A budget that does not; None for none, or if `serves` is None for all of them.
-        runs: Known ones that lose the most; where no budget serves, those that come again.
-    """
+    """What is to be proved of a subject."""
 
     serves: Fraction | None = None  # a budget that serves; None for none
+    # A budget that does not; None for none, or if `serves` is None for all of them.
     fails: Fraction | None = None
     between: DearestInputs | None = None  # where the most is lost, if it is known
+    # Known ones that lose the most; where no budget serves, those that come again.
     runs: Sequence[KnownRun] = ()
 
 

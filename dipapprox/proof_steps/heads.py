@@ -163,19 +163,16 @@ def node_of(head: Head, allowances: list[Json], cases: list[Json]) -> Json:
 
 @dataclass(slots=True)
 class Way:
-    """A path, as the search looks at it.
-
-    Attributes:
-        ends: Its inputs, by number, with the changes that are looked at.
-        known: For a shift of the cells at its beginning and changes: shifts at the end, what they
-            cost, and the shifts of its samples.
-    """
+    """A path, as the search looks at it."""
 
     numbers: list[int]  # of the paths that are joined to it; its own
     path: Path
     target: Head | None  # where it leads; None for an end
     is_possible: bool  # whether it is not known to be impossible
+    # Its inputs, by number, with the changes that are looked at.
     ends: tuple[tuple[int, tuple[Fraction, ...]], ...]
+    # For a shift of the cells at its beginning and changes: shifts at the end, what they cost, and
+    # the shifts of its samples.
     known: dict[tuple[Shift, Changes], list[tuple[Shift, Fraction, Shift]]] = field(
         default_factory=dict
     )

@@ -46,17 +46,13 @@ LEFT_FREE = 4  # cells at one head that are shifted by all there is where those 
 
 @dataclass(slots=True)
 class Member:
-    """A vector of a closed family.
-
-    Attributes:
-        before: The member that it was made of first, with the way and the changes; None at the
-            start.
-        links: For each way and case the member that it leads to; None at ends.
-    """
+    """A vector of a closed family."""
 
     head: Head
     vector: Vector
+    # The member that it was made of first, with the way and the changes; None at the start.
     before: tuple[int, Way, Changes] | None = None
+    # For each way and case the member that it leads to; None at ends.
     links: dict[tuple[int, Changes], int | None] = field(default_factory=dict)
     needed: set[Shift] = field(default_factory=set)  # the entries that have to be allowances
 

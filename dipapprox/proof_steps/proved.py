@@ -29,13 +29,10 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True, slots=True)
 class NoProof:
-    """Why the kernel has no proof.
-
-    Attributes:
-        ended: Whether a limit was reached, or somebody interrupted: nothing else need be tried.
-    """
+    """Why the kernel has no proof."""
 
     missing: str
+    # Whether a limit was reached, or somebody interrupted: nothing else need be tried.
     ended: bool = False
     interrupted: bool = False  # whether it was Ctrl-C
 

@@ -40,17 +40,15 @@ class Whole:
     """A run, all of it over the noise of samples, by number, and what inputs are.
 
     Where parts come again, cells that they change hold unknown numbers at both ends of them.
-
-    Attributes:
-        free: Numbers of those that must not count: unknown ones, and samples outside parts.
-        guards: For each turn its guards; then for each random number that is published two.
-        cells: For each turn what cells hold afterwards that hold something random.
     """
 
     samples: tuple[Sample, ...]  # all samples, and unknown numbers
+    # Numbers of those that must not count: unknown ones, and samples outside parts.
     free: frozenset[int]
+    # For each turn its guards; then for each random number that is published two.
     guards: tuple[tuple[Guard, ...], ...]
     said: tuple[Form | None, ...]  # what is published; None stands for a name
+    # For each turn what cells hold afterwards that hold something random.
     cells: tuple[dict[str, Form], ...]
 
     @property

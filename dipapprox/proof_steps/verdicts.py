@@ -54,16 +54,13 @@ _FINER = (2, 4, 8)  # how many times the bits that seem to be enough are tried a
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """What the kernel shall confirm about a program: that a claim is kept, or that it is broken.
-
-    Attributes:
-        witness: The pair and the outputs that break it; None: all selected pairs keep it.
-        gap: How far the largest δ, or that of the witness, lies from the claimed one, on the right
-            side; 0 or less if it may be attained, None if nobody knows.
-    """
+    """What the kernel shall confirm about a program: that a claim is kept, or that it is broken."""
 
     claim: Claim  # the numbers
+    # The pair and the outputs that break it; None: all selected pairs keep it.
     witness: Witness | None
+    # How far the largest δ, or that of the witness, lies from the claimed one, on the right side; 0
+    # or less if it may be attained, None if nobody knows.
     gap: Fraction | None
     outputs: int  # how many the program has
     exactly: bool = False  # whether closed forms decided some pair

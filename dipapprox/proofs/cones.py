@@ -156,17 +156,14 @@ class Pricing(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ShiftSource:
-    """A sample as a source of shifts.
-
-    Attributes:
-        mean: The inputs in its mean, by number, with their coefficients.
-    """
+    """A sample as a source of shifts."""
 
     label: str  # the variable that it was first assigned to
     line: int | None  # of the draw in the program's text
     pricing: Pricing  # what its shifts cost
     rate: Fraction | None  # what a shift by 1 costs in multiples of eps; None if that is infinite
     side: UnknownSide  # where its shifts may lie
+    # The inputs in its mean, by number, with their coefficients.
     mean: tuple[tuple[int, Fraction], ...]
     is_integer: bool  # whether its shifts are integers
     site: int = 0  # the number of the draw in the program
@@ -174,33 +171,27 @@ class ShiftSource:
 
 @dataclass(frozen=True, slots=True)
 class GuardRow:
-    """A guard without its constant: Σ noise · x <= Σ inputs · Δ.
+    """A guard without its constant: Σ noise · x <= Σ inputs · Δ."""
 
-    Attributes:
-        noise: (place in `Cone.sources`, coefficient), ascending, no coefficient 0.
-        inputs: (number of the input, coefficient), ascending, no coefficient 0.
-    """
-
+    # (place in `Cone.sources`, coefficient), ascending, no coefficient 0.
     noise: tuple[tuple[int, int], ...]
+    # (number of the input, coefficient), ascending, no coefficient 0.
     inputs: tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Cone:
-    """The shifts that keep a final state.
-
-    Attributes:
-        guards: The state itself: forms <= 0 over the samples' noise, by the places of their
-            sources, and over inputs, by their names.
-        shown: What it publishes as real outputs: such forms, in the order of the program.
-        inputs: The numbers of inputs, by their names.
-    """
+    """The shifts that keep a final state."""
 
     rows: tuple[GuardRow, ...]  # what the shifts have to obey
     sources: tuple[ShiftSource, ...]  # the samples in the rows
     start: tuple[Fraction, ...]  # inputs at which the state has a positive probability
+    # The state itself: forms <= 0 over the samples' noise, by the places of their sources, and over
+    # inputs, by their names.
     guards: tuple[LinearForm, ...] = field(default=(), compare=False, repr=False)
+    # What it publishes as real outputs: such forms, in the order of the program.
     shown: tuple[LinearForm, ...] = field(default=(), compare=False, repr=False)
+    # The numbers of inputs, by their names.
     inputs: Mapping[str, int] = field(default_factory=dict, compare=False, repr=False)
 
 

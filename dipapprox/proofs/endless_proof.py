@@ -37,16 +37,13 @@ from dipapprox.rounds.compiled import Compiled
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """What going round the cycles of a structure loses.
-
-    Attributes:
-        ray: Inputs for which it is lost as eps grows; None if none were looked for or found.
-        log_ratio: What is lost for these inputs at eps = 1; None if it was not enclosed.
-    """
+    """What going round the cycles of a structure loses."""
 
     times: int  # how often they are gone round
     budget: Fraction  # what that needs at least, a multiple of eps, at every eps
+    # Inputs for which it is lost as eps grows; None if none were looked for or found.
     ray: WordBound | None = None
+    # What is lost for these inputs at eps = 1; None if it was not enclosed.
     log_ratio: Enclosure | None = None
 
     def fields(self) -> dict[str, object]:

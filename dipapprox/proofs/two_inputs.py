@@ -30,14 +30,11 @@ Shown = tuple[Fraction, ...]  # a value of every real output
 
 @dataclass(frozen=True, slots=True)
 class PointCost:
-    """V of a state at a point, with its proof.
-
-    Attributes:
-        flow: By guard of the cone, then for each real output that it is no more, and no less.
-    """
+    """V of a state at a point, with its proof."""
 
     cost: Fraction | None  # in multiples of eps; None for ∞
     noise: tuple[Fraction, ...]  # the cheapest, by source of the cone; none where the cost is ∞
+    # By guard of the cone, then for each real output that it is no more, and no less.
     flow: tuple[Fraction, ...]
 
 
@@ -123,29 +120,22 @@ def _values(cone: Cone, point: Point) -> dict[Symbol, Fraction]:
 
 @dataclass(frozen=True, slots=True)
 class LostOutput:
-    """What an output of a part loses between two inputs.
-
-    Attributes:
-        costs: As eps grows: of all states of the output at the second input; None where one is
-            impossible.
-    """
+    """What an output of a part loses between two inputs."""
 
     part: int  # the number of the part
     output: tuple[Value, ...]  # the values of its cells
     loss: Fraction | None  # in multiples of eps; None for ∞
     shown: Shown = ()  # what its real outputs are close to
+    # As eps grows: of all states of the output at the second input; None where one is impossible.
     costs: tuple[PointCost | None, ...] = ()
     place: int = 0  # as eps grows: the number of the output among those of its part
 
 
 @dataclass(frozen=True, slots=True)
 class TwoInputs:
-    """Two adjacent inputs, and what the outputs of some parts lose between them.
+    """Two adjacent inputs, and what the outputs of some parts lose between them."""
 
-    Attributes:
-        first, second: The inputs; the outputs are likelier at the first.
-    """
-
+    # The inputs; the outputs are likelier at the first.
     first: Point
     second: Point
     losses: tuple[LostOutput, ...]  # of the parts; a single one if it is ∞
@@ -188,13 +178,10 @@ STEPS = (Fraction(1), Fraction(1, 2), Fraction(1, 4))
 
 @dataclass(frozen=True, slots=True)
 class RealInputs:
-    """All inputs that there are, and which of them are adjacent.
-
-    Attributes:
-        bounds: By input the least and the greatest value; None for no bounds.
-    """
+    """All inputs that there are, and which of them are adjacent."""
 
     adjacency: Adjacency  # of the program
+    # By input the least and the greatest value; None for no bounds.
     bounds: tuple[tuple[Fraction, Fraction] | None, ...]
     radius: Fraction  # the largest change of an input
     integers: bool  # whether they are integers

@@ -48,14 +48,11 @@ _ZERO = Fraction(0)
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """A program whose parts have closed forms.
-
-    Attributes:
-        starts: Changes that promise much, the dearest first, each with inputs to try.
-    """
+    """A program whose parts have closed forms."""
 
     inputs: RealInputs  # its inputs, and how they may change
     parts: tuple[ClosedPart, ...]  # those parts that read inputs and publish no real numbers
+    # Changes that promise much, the dearest first, each with inputs to try.
     starts: tuple[tuple[Point, Point], ...]
 
 

@@ -43,29 +43,23 @@ class BoxShift:
 
 @dataclass(frozen=True, slots=True)
 class DearChange:
-    """A proof that a change is dear: Σ_g y_g · (row g) pays at least `cost` at `change`.
-
-    Attributes:
-        flow: The y_g >= 0, for every row of the cone. If `cost` is finite, Σ_g y_g a_gi is at most
-            the rate of source i, or has the sign that its side leaves free, and `cost` is
-            -Σ_g y_g c_g·Δ. If it is None the rates are 0 and the sum is positive: no shift at all.
-    """
+    """A proof that a change is dear: Σ_g y_g · (row g) pays at least `cost` at `change`."""
 
     change: Change  # corner of a box
+    # The y_g >= 0, for every row of the cone. If `cost` is finite, Σ_g y_g a_gi is at most the rate
+    # of source i, or has the sign that its side leaves free, and `cost` is -Σ_g y_g c_g·Δ. If it is
+    # None the rates are 0 and the sum is positive: no shift at all.
     flow: tuple[Fraction, ...]
     cost: Fraction | None  # in multiples of unit · eps; None for ∞
 
 
 @dataclass(frozen=True, slots=True)
 class WorstChange:
-    """Bounds of the worst change's cost in a cone.
-
-    Attributes:
-        shifts: For boxes that together are all changes, a shift each; None if there is no bound,
-            or none was found.
-    """
+    """Bounds of the worst change's cost in a cone."""
 
     dearest: DearChange  # the dearest change found, with its proof: a lower bound
+    # For boxes that together are all changes, a shift each; None if there is no bound, or none was
+    # found.
     shifts: tuple[BoxShift, ...] | None
 
     @property

@@ -42,15 +42,12 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class FileKind:
-    """A kind of files.
-
-    Attributes:
-        differences: Returns what is false without any step, and what the verdict leaves out.
-    """
+    """A kind of files."""
 
     fields: tuple[str, ...]  # of the object
     version: int  # that is read
     read: Callable[[Mapping[str, Any]], Said]  # returns what a file says, or raises `BadProof`
+    # Returns what is false without any step, and what the verdict leaves out.
     differences: Callable[[Mapping[str, Any], Said], tuple[list[str], str | None]]
 
 

@@ -27,13 +27,10 @@ _Terms = tuple[tuple[Symbol, object], ...]
 
 @dataclass(slots=True)
 class GuardCone:
-    """The guards of a path, closed under simple consequences; never changed.
-
-    Attributes:
-        others: The remaining guards by their non-constant part, the tightest of each.
-    """
+    """The guards of a path, closed under simple consequences; never changed."""
 
     order: Order = field(default_factory=Order)  # the comparisons of two points
+    # The remaining guards by their non-constant part, the tightest of each.
     others: Mapping[_Terms, Guard] = field(default_factory=dict)
 
     def decides(self, guard: Constraint, points: Points) -> bool | None:
@@ -90,17 +87,14 @@ class GuardCone:
 
 @dataclass(slots=True, eq=False)
 class Trail:
-    """A persistent list of the decisions of a path, newest first; never changed.
-
-    Attributes:
-        outcome: Whether the condition held; for choices what came out, for people.
-        cells: What some cells in the statement stand for, in the turn of a loop.
-    """
+    """A persistent list of the decisions of a path, newest first; never changed."""
 
     parent: Trail | None
     statement: core.If | core.While | core.Choose
     number: int  # of the statement or, for random choices, of the statement and the outcome
+    # Whether the condition held; for choices what came out, for people.
     outcome: bool | core.Value | LinearForm
+    # What some cells in the statement stand for, in the turn of a loop.
     cells: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -118,28 +112,25 @@ class Trail:
 
 @dataclass(slots=True, eq=False)
 class State:
-    """A path in progress.
-
-    Attributes:
-        outputs: Values of the output cells assigned so far; equal values are one object.
-        cone: The guards up to `settled`, when infeasible states are pruned; None to keep all.
-        settled: What of the path is in the cone: many states end before it is needed.
-        fingerprint: Equal for equal outputs, and rarely for others: the sum of the products of two
-            hashes, of cell and value. (Where states differ in one cell each, exclusive ors of
-            hashes of pairs are equal far too often.)
-        share: A number such that those of all states of a run are 0 under exclusive or, ended ones
-            included: a state that is dropped by mistake is noticed.
-    """
+    """A path in progress."""
 
     store: Store[StoredValue]  # values of the variables assigned so far; inputs are not in it
+    # Values of the output cells assigned so far; equal values are one object.
     outputs: Store[core.Value]
     knowledge: Knowledge  # what the path knows about the inputs
+    # The guards up to `settled`, when infeasible states are pruned; None to keep all.
     cone: GuardCone | None
+    # What of the path is in the cone: many states end before it is needed.
     settled: Path | None = None
     path: Path | None = None  # the guards as they were assumed
     trail: Trail | None = None
     outcomes: int = ALWAYS  # what random choices gave, see `OutcomeSets`
+    # Equal for equal outputs, and rarely for others: the sum of the products of two hashes, of cell
+    # and value. (Where states differ in one cell each, exclusive ors of hashes of pairs are equal
+    # far too often.)
     fingerprint: int = 0
+    # A number such that those of all states of a run are 0 under exclusive or, ended ones included:
+    # a state that is dropped by mistake is noticed.
     share: int = 0
 
     def set_output(self, name: str, value: core.Value) -> None:

@@ -56,29 +56,26 @@ class Values(Protocol):
 
 @dataclass(slots=True, eq=False)
 class Forms:
-    """Values in one execution: equal ones are the same object.
+    """Values in one execution: equal ones are the same object."""
 
-    Attributes:
-        forms: The one object that stands for equal forms.
-        constants: The one object that stands for a value.
-        seen: The same by the identity of a value, which is kept alive so: fractions hash slowly.
-        sums: Two forms, which are kept alive so, and their sum, by the identities of the two.
-        literals: The value of a constant by its identity; it is kept alive so.
-        inputs: The form that an input is: a symbol, or a constant if the domain has one value; None
-            if values have names, and the path has to know which.
-        cells: The cells of this turn of a loop, by those of the first one.
-    """
-
+    # The one object that stands for equal forms.
     forms: dict[LinearForm, LinearForm] = field(default_factory=dict, kw_only=True)
+    # The one object that stands for a value.
     constants: dict[core.Value, StoredValue] = field(default_factory=dict, kw_only=True)
+    # The same by the identity of a value, which is kept alive so: fractions hash slowly.
     seen: dict[int, tuple[core.Value, StoredValue]] = field(default_factory=dict, kw_only=True)
+    # Two forms, which are kept alive so, and their sum, by the identities of the two.
     sums: dict[tuple[int, int], tuple[LinearForm, LinearForm, LinearForm]] = field(
         default_factory=dict, kw_only=True
     )
+    # The value of a constant by its identity; it is kept alive so.
     literals: dict[int, tuple[core.Constant, StoredValue]] = field(
         default_factory=dict, kw_only=True
     )
+    # The form that an input is: a symbol, or a constant if the domain has one value; None if values
+    # have names, and the path has to know which.
     inputs: Mapping[str, LinearForm | None] = field(default_factory=dict, kw_only=True)
+    # The cells of this turn of a loop, by those of the first one.
     cells: dict[str, str] = field(default_factory=dict, kw_only=True)
 
 

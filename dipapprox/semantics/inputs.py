@@ -47,13 +47,10 @@ ValuesLeft = tuple[tuple[Value, ...], frozenset[Value] | None]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Knowledge:
-    """The inputs that may take a path: domains, restricted cell by cell, and linear conditions.
-
-    Attributes:
-        allowed: The cells with fewer values left than their domain has.
-    """
+    """The inputs that may take a path: domains, restricted cell by cell, and linear conditions."""
 
     domains: Mapping[str, tuple[Value, ...]]
+    # The cells with fewer values left than their domain has.
     allowed: Mapping[str, frozenset[Value]]
     linear: frozenset[InputCondition]  # conditions on two or more cells
 

@@ -159,12 +159,9 @@ class Points:
 
 @dataclass(slots=True)
 class Order:
-    """A transitively closed strict order on points; never changed.
+    """A transitively closed strict order on points; never changed."""
 
-    Attributes:
-        below: For each point that has smaller ones, the mask of all of them. No mask is 0.
-    """
-
+    # For each point that has smaller ones, the mask of all of them. No mask is 0.
     below: Mapping[int, int] = field(default_factory=dict)
     lower: int = 0  # mask of the points that have a larger one: the union of all masks
     fixed: int = 0  # mask of the fixed points that occur

@@ -26,17 +26,14 @@ from dipapprox.language.traversal import reachable
 
 @dataclass(frozen=True, slots=True)
 class ProgramPart:
-    """One part of a program.
+    """One part of a program."""
 
-    Attributes:
-        program: Its statements, with the inputs that they read and the outputs that they assign.
-            Its adjacency is that of the whole program and means nothing here.
-        outputs: Where its outputs stand in the program's outputs, ascending; the real ones after
-            all finite ones.
-    """
-
+    # Its statements, with the inputs that they read and the outputs that they assign. Its adjacency
+    # is that of the whole program and means nothing here.
     program: core.Program
     inputs: tuple[int, ...]  # where its inputs stand in the program's inputs, ascending
+    # Where its outputs stand in the program's outputs, ascending; the real ones after all finite
+    # ones.
     outputs: tuple[int, ...]
     random: bool  # whether it draws, chooses or ends the program
 

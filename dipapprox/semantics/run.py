@@ -42,27 +42,7 @@ class Weighing:
 
 @dataclass(slots=True, eq=False)
 class Execution(Forms):
-    """One execution of a program.
-
-    Attributes:
-        outputs: The values of each finite output, as the one object that stands for each.
-        admitted: By the domain of an output and a literal, the literal, and its value in there.
-        samples: In the order of their numbers, by what makes draws the same.
-        drawn: The form that each of them is, likewise.
-        laws: What must be a probability law, by site and law.
-        shared_laws: The one object that stands for equal laws.
-        weights: For a choice in the text the number of its weights, and the expressions in them.
-        weighings: By such a number, the values of the expressions, and which options are alike.
-        fixed_choices: The laws and values of choices that no state changes, likewise.
-        numbers: Of what decides where paths part: statements, by identity, outcomes and turns.
-        selections: The selections in blocks, likewise.
-        valuations: Of the outputs of final states, by fingerprint.
-        diagnostics: The faults, the first of each cell and place.
-        places: Of the input cells, by name, if sets of outcomes may have readings of them.
-        readings: The newest one of each cell, by its place.
-        counts: Whether comparisons of spent samples may become outcomes, see `spent_samples`.
-        comparisons: These, by the number of their choice.
-    """
+    """One execution of a program."""
 
     program: core.Program
     merge: bool  # whether infeasible states are dropped and states joined
@@ -70,30 +50,41 @@ class Execution(Forms):
     knowledge: Knowledge
     points: Points
     live: Liveness  # which cells matter where
+    # The values of each finite output, as the one object that stands for each.
     outputs: dict[str, Mapping[core.Value, core.Value]]
     names: tuple[str, ...]  # of the finite outputs
     reals: frozenset[str]
     lines: GuardLines
     drawn_on: list[int | None]  # the line that each sample is drawn on
     sets: OutcomeSets = field(default_factory=OutcomeSets)
+    # By the domain of an output and a literal, the literal, and its value in there.
     admitted: dict[tuple[int, int], tuple[core.Constant, core.Value]] = field(default_factory=dict)
+    # In the order of their numbers, by what makes draws the same.
     samples: dict[Hashable, Sample] = field(default_factory=dict)
+    # The form that each of them is, likewise.
     drawn: dict[Hashable, LinearForm] = field(default_factory=dict)
     integers: set[int] = field(default_factory=set)  # the samples that are integers
     choices: list[Choice | Reading] = field(default_factory=list)  # by number
     choice_numbers: dict[tuple[int, int], int] = field(default_factory=dict)  # by site and law
+    # What must be a probability law, by site and law.
     laws: dict[tuple[int, int], Choice] = field(default_factory=dict)
+    # The one object that stands for equal laws.
     shared_laws: dict[ChoiceLaw, ChoiceLaw] = field(default_factory=dict)
     the_laws: dict[int, ChoiceLaw] = field(default_factory=dict)  # these objects, by identity
+    # For a choice in the text the number of its weights, and the expressions in them.
     weights: dict[int, tuple[int, tuple[core.Expression, ...]]] = field(default_factory=dict)
     weight_numbers: dict[tuple[core.Weight, ...], int] = field(default_factory=dict)  # by weights
+    # By such a number, the values of the expressions, and which options are alike.
     weighings: dict[Hashable, Weighing] = field(default_factory=dict)
+    # The laws and values of choices that no state changes, likewise.
     fixed_choices: dict[int, tuple[core.Choose, Weighing, tuple[core.Value | LinearForm, ...]]] = (
         field(default_factory=dict)
     )
     chooses_forms: bool = False  # whether choices may come out as forms, for no outputs
+    # Of what decides where paths part: statements, by identity, outcomes and turns.
     numbers: dict[tuple[int, int, int], int] = field(default_factory=dict)
     uses: dict[int, Use] = field(default_factory=dict)  # what blocks do with cells, by identity
+    # The selections in blocks, likewise.
     selections: dict[int, dict[int, Selection]] = field(default_factory=dict)
     loop: core.Repeat | None = None  # the equal turns of which one is run now, if any
     turn: int = 0  # that one; 0 if none is run
@@ -101,13 +92,19 @@ class Execution(Forms):
     rounds: int = 0  # rounds of while loops so far
     explored: int = 0  # situations in loops that choose so far
     ended: list[State] = field(default_factory=list)  # the states that ended with all outputs
+    # Of the outputs of final states, by fingerprint.
     valuations: dict[int, list[Valuation]] = field(default_factory=dict)
+    # The faults, the first of each cell and place.
     diagnostics: dict[tuple[str, str, Span | None], Diagnostic] = field(default_factory=dict)
     refused: int = 0  # the shares of the states that ended by a fault
+    # Of the input cells, by name, if sets of outcomes may have readings of them.
     places: Mapping[str, int] = field(default_factory=dict)
+    # The newest one of each cell, by its place.
     readings: dict[int, int] = field(default_factory=dict)
+    # Whether comparisons of spent samples may become outcomes, see `spent_samples`.
     counts: bool = False
     spends: bool = False  # whether some have
+    # These, by the number of their choice.
     comparisons: list[LoneGuard] = field(default_factory=list)
     spent: dict[int, int] = field(default_factory=dict)  # their samples, with these numbers
     unspent: set[int] = field(default_factory=set)  # what these are compared with

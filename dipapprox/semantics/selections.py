@@ -46,18 +46,15 @@ _LARGEST = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Selection:
-    """A run of branches that selects one of several candidates.
-
-    Attributes:
-        candidates: What it is compared with, one expression for each branch.
-        branches: The branches; all assign the same variables, and constants to all but `best`.
-        strict: For each branch whether its candidate must be better, and not only as good.
-    """
+    """A run of branches that selects one of several candidates."""
 
     best: str  # the variable that holds the best so far, before the first branch as well
+    # What it is compared with, one expression for each branch.
     candidates: tuple[core.Expression, ...]
+    # The branches; all assign the same variables, and constants to all but `best`.
     branches: tuple[core.If, ...]
     largest: bool  # whether the largest is the best
+    # For each branch whether its candidate must be better, and not only as good.
     strict: tuple[bool, ...]
 
     def taken(self, branch: int) -> Iterator[core.Assign]:

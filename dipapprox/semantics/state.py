@@ -131,13 +131,10 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """An independent draw from finitely many outcomes, numbered from 0.
+    """An independent draw from finitely many outcomes, numbered from 0."""
 
-    Attributes:
-        law: Closed: it depends on eps only. A choice whose law depends on inputs is one
-            `Choice` for each law.
-    """
-
+    # Closed: it depends on eps only. A choice whose law depends on inputs is one `Choice` for each
+    # law.
     law: ChoiceLaw
     site: int  # of the `Choose`; for a loop, of the first one in it
     label: str  # the variable that was assigned, for people
@@ -332,58 +329,51 @@ class LoneGuard:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FinalState:
-    """One final state.
-
-    Attributes:
-        decisions: The conditions that were decided on the way, as written: numbers of the `If` or
-            `While` and which branch was taken; an outcome of a random choice has a number of its
-            own, and is taken. A compound condition is one decision. Finite-domain conditions that
-            were constant are not decisions. Empty on merged states.
-        chosen: The state needs choices to have outcomes of this set, an index in
-            `FinalStates.sets`. Which these are may depend on the input, where the caller looks at
-            that: see `Reading`.
-        reals: Of each of `Program.real_outputs`, a form over samples and input cells. States are
-            merged only where these are equal.
-        compared: The state needs comparisons to come out as one of this set says, likewise; what
-            comes out are the choices in it, by their numbers in `FinalStates.comparisons`.
-    """
+    """One final state."""
 
     outputs: Valuation  # values of the output cells, in the order of `Program.outputs`
     conditions: tuple[InputCondition, ...]  # the state exists only for inputs that meet all of them
     path: Path | None  # guards on the samples; None when there are none
+    # The conditions that were decided on the way, as written: numbers of the `If` or `While` and
+    # which branch was taken; an outcome of a random choice has a number of its own, and is taken. A
+    # compound condition is one decision. Finite-domain conditions that were constant are not
+    # decisions. Empty on merged states.
     decisions: tuple[tuple[int, bool], ...] = ()
+    # The state needs choices to have outcomes of this set, an index in `FinalStates.sets`. Which
+    # these are may depend on the input, where the caller looks at that: see `Reading`.
     chosen: int = ALWAYS
+    # Of each of `Program.real_outputs`, a form over samples and input cells. States are merged only
+    # where these are equal.
     reals: tuple[LinearForm, ...] = ()
+    # The state needs comparisons to come out as one of this set says, likewise; what comes out are
+    # the choices in it, by their numbers in `FinalStates.comparisons`.
     compared: int = ALWAYS
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FinalStates:
-    """All final states of a program: for each input, disjoint and of total probability 1.
-
-    Attributes:
-        states: In the order of execution, then-branches first. States with equal outputs share
-            one valuation object, so outputs may be told apart by identity.
-        choices: Independent of the samples and each other; sets of outcomes refer to them by index.
-            Readings are among them for those only who look at inputs in `FinalState.chosen`.
-        sets: Sets of outcomes, see `outcomes`; states refer to them by index.
-        laws: What must be a probability distribution for the program to make sense at an eps:
-            the weights of every choice as they are written, and where every loop ends. More than
-            `choices`: outcomes may be merged, or matter to no state.
-        lines: Where the guards are written, for people.
-        comparisons: Guards, with outcome 0 if they hold, else 1; see `spent_samples`. Empty but for
-            those who look at `FinalState.compared`.
-    """
+    """All final states of a program: for each input, disjoint and of total probability 1."""
 
     program: Program
     samples: tuple[Sample, ...]  # guards refer to them by index
+    # In the order of execution, then-branches first. States with equal outputs share one valuation
+    # object, so outputs may be told apart by identity.
     states: tuple[FinalState, ...]
     outputs: tuple[Valuation, ...]  # their distinct outputs, in order of first appearance
     merged: bool  # whether states were merged at join points (else: the paper's states)
+    # Independent of the samples and each other; sets of outcomes refer to them by index. Readings
+    # are among them for those only who look at inputs in `FinalState.chosen`.
     choices: tuple[Choice | Reading, ...] = ()
+    # Sets of outcomes, see `outcomes`; states refer to them by index.
     sets: tuple[Node, ...] = NO_CHOICES
+    # What must be a probability distribution for the program to make sense at an eps: the weights
+    # of every choice as they are written, and where every loop ends. More than `choices`: outcomes
+    # may be merged, or matter to no state.
     laws: tuple[Choice, ...] = ()
+    # Where the guards are written, for people.
     lines: GuardLines = field(default_factory=GuardLines)
+    # Guards, with outcome 0 if they hold, else 1; see `spent_samples`. Empty but for those who look
+    # at `FinalState.compared`.
     comparisons: tuple[LoneGuard, ...] = ()
 
 

@@ -23,17 +23,13 @@ _Node = int | LinearForm
 
 @dataclass(frozen=True, slots=True)
 class Structure:
-    """What the tables say about a program; averages are exact.
-
-    Attributes:
-        average_variables: Samples in the guards, over feasible states: the depth of the integral
-            without optimisation.
-    """
+    """What the tables say about a program; averages are exact."""
 
     final_states: int  # paths over the decisions that were made, infeasible ones included
     average_guards: Fraction  # guards per final state, as written
     average_depth: Fraction  # layers of the dependency graph, over feasible states
     maximum_depth: int  # the same, largest
+    # Samples in the guards, over feasible states: the depth of the integral without optimisation.
     average_variables: Fraction
     maximum_variables: int  # the same, largest
 

@@ -45,14 +45,11 @@ Rename = dict[Symbol, Symbol]  # samples and input cells of one turn, by those o
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TurnHead:
-    """A state at the head of a turn, and how much there was of everything by then.
-
-    Attributes:
-        below: For each point that may be compared, the mask of the smaller ones among them.
-    """
+    """A state at the head of a turn, and how much there was of everything by then."""
 
     state: State  # as it was there
     values: tuple[StoredValue | None, ...]  # of the cells that the turn reads
+    # For each point that may be compared, the mask of the smaller ones among them.
     below: Mapping[int, int]
     fixed: int  # the mask of the fixed points that the order knows
     others: Collection[Guard]  # guards on these values that are no comparisons
@@ -74,33 +71,27 @@ class TurnHead:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _End:
-    """How a state comes out of a turn.
-
-    Attributes:
-        elements: The arrays whose element it assigns, with the values.
-    """
+    """How a state comes out of a turn."""
 
     node: int  # the number of its last guard, 0 for the one before the turn
+    # The arrays whose element it assigns, with the values.
     elements: tuple[tuple[str, core.Value], ...]
     cells: tuple[tuple[str, core.Value], ...]  # other outputs that it assigns
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TurnEffect:
-    """What a turn does in a configuration.
-
-    Attributes:
-        nodes: Its guards, numbered from 1: the number of the guard before it, and the guard.
-        before: The values of elements of output arrays before the turn.
-    """
+    """What a turn does in a configuration."""
 
     turn: int  # the turn that it was learnt from
     first: int  # the first sample that it drew
     samples: tuple[Sample, ...]  # all that it drew
+    # Its guards, numbered from 1: the number of the guard before it, and the guard.
     nodes: tuple[tuple[int, Step], ...]
     ends: tuple[_End, ...]  # the states that end in it
     left: _End  # the state that goes on
     stored: tuple[tuple[str, StoredValue], ...]  # the variables that it assigns
+    # The values of elements of output arrays before the turn.
     before: tuple[tuple[str, core.Value | None], ...]
     known: tuple[tuple[str, ValuesLeft], ...]  # what the path knows of elements of input arrays
 
@@ -111,17 +102,14 @@ _MOST_TRIES = 3
 
 @dataclass(slots=True, eq=False)
 class TurnRepetition:
-    """What is known of the turns of a loop.
-
-    Attributes:
-        before: The state at the head of the last turn, if that turn may be repeated.
-    """
+    """What is known of the turns of a loop."""
 
     loop: core.Repeat
     reads: tuple[str, ...]  # the variables that a turn reads before it assigns them
     read: tuple[str, ...]  # the arrays of the loop that are inputs
     written: tuple[str, ...]  # those that are outputs
     tries: int  # turns that may still be compared with the ones before them
+    # The state at the head of the last turn, if that turn may be repeated.
     before: TurnHead | None = None
 
 

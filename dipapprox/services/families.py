@@ -70,11 +70,7 @@ class Families:
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """The first thing that is not as it should be.
-
-    Attributes:
-        unmatched: Replies of the first run whose matches are too few (a Hall violator).
-    """
+    """The first thing that is not as it should be."""
 
     reason: str
     state: State | None = None  # before the data call whose family it is; None for all
@@ -82,6 +78,7 @@ class Rejection:
     pair: tuple[State, State] | None = None
     budget: Fraction | None = None  # what they may still lose, in eps
     call: Call | None = None  # that cannot be matched
+    # Replies of the first run whose matches are too few (a Hall violator).
     unmatched: tuple[Replied, ...] = ()
 
 

@@ -26,13 +26,11 @@ class FamilyProof(ServiceProof):
     """The answer to: do these families prove that the service is private? Unknown if they do not.
 
     Its loss is what they prove.
-
-    Attributes:
-        rejection: The first thing that is not as it should be; None if the families were accepted,
-            or not all was checked.
     """
 
     families: Families = field(kw_only=True, repr=False)
+    # The first thing that is not as it should be; None if the families were accepted, or not all
+    # was checked.
     rejection: Rejection | None = field(kw_only=True)
 
     @property

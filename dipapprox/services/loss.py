@@ -22,41 +22,35 @@ _CLOSE = Fraction(1, 10**9)
 
 @dataclass(frozen=True, slots=True)
 class Repetition:
-    """Calls that can be repeated, and gain something each time.
+    """Calls that can be repeated, and gain something each time."""
 
-    Attributes:
-        events: What is repeated; both runs are then in the states that they were in before.
-        is_hidden: Whether replies leave open in which states the runs are. The first run then has
-            a state that it comes back to with a probability f, and from all states of the second
-            one that the calls lead to the replies have probabilities of at most r < f; so after k
-            times the quotient is at least (f / r)^k times a constant. The gain is that of f / r.
-    """
-
+    # What is repeated; both runs are then in the states that they were in before.
     events: tuple[SeenCall, ...]
     gain: Fraction | None  # in eps, for each time; None if it is no multiple of eps
     eps: Fraction | None  # where the quotient is > 1 for certain; None: everywhere
+    # Whether replies leave open in which states the runs are. The first run then has a state that
+    # it comes back to with a probability f, and from all states of the second one that the calls
+    # lead to the replies have probabilities of at most r < f; so after k times the quotient is at
+    # least (f / r)^k times a constant. The gain is that of f / r.
     is_hidden: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """What is known of the loss of a service, in eps.
-
-    Attributes:
-        trace: Calls and replies that show `lower`, or that there is no budget; where calls are
-            repeated, those before.
-        pairs: Those that were looked at; None for none.
-        values: Of the pairs, where `upper` is known: how much may still be lost from there.
-    """
+    """What is known of the loss of a service, in eps."""
 
     lower: Fraction = Fraction(0)  # no smaller budget serves every eps
     upper: Fraction | None = None  # a budget that serves every eps; None if none is known
+    # Calls and replies that show `lower`, or that there is no budget; where calls are repeated,
+    # those before.
     trace: Trace | None = None
     repetition: Repetition | None = None  # calls to repeat: then there is no budget
     one_sided: bool = False  # whether only the first run can give the last reply of `trace`
     vanishing: bool = False  # whether the quotient of `trace` stays away from 1 as eps vanishes
     reason: str = ""
+    # Those that were looked at; None for none.
     pairs: RunPairs | None = field(default=None, compare=False, repr=False)
+    # Of the pairs, where `upper` is known: how much may still be lost from there.
     values: tuple[Fraction, ...] = field(default=(), repr=False)
 
     @property

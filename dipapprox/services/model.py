@@ -31,28 +31,22 @@ NOTHING = "no reply"  # what a reply cell holds that a query does not assign
 
 @dataclass(frozen=True, slots=True)
 class AskedService:
-    """What is asked about: an elaborated service, at every eps if `eps` is None.
-
-    Attributes:
-        users: Who looks, together; none: all queries and replies are seen.
-    """
+    """What is asked about: an elaborated service, at every eps if `eps` is None."""
 
     service: Service
     limits: Limits = field(repr=False)
     eps: Fraction | None = None
+    # Who looks, together; none: all queries and replies are seen.
     users: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call: the name of its handler, "data" or of the query, and what it carries.
-
-    Attributes:
-        values: Of the arguments; () for data of any value, in states by differences.
-    """
+    """One call: the name of its handler, "data" or of the query, and what it carries."""
 
     handler: int  # its index; 0 brings a data point
     name: str
+    # Of the arguments; () for data of any value, in states by differences.
     values: tuple[Value, ...]
 
     @property

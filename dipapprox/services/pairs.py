@@ -104,16 +104,13 @@ class OneSided:
 
 @dataclass(frozen=True, slots=True)
 class Covering:
-    """How a covering pair comes about.
-
-    Attributes:
-        gain: How much likelier the first run is to come there, at most, in eps: where data decides
-            with which probabilities a call chooses.
-    """
+    """How a covering pair comes about."""
 
     state: State  # before the call in which the runs differ
     first: Value | None
     second: Value | None
+    # How much likelier the first run is to come there, at most, in eps: where data decides with
+    # which probabilities a call chooses.
     gain: Fraction = Fraction(0)
 
 

@@ -31,16 +31,14 @@ _STEPS = (Fraction(0), Fraction(1, 64), Fraction(1, 16), Fraction(1, 4), Fractio
 class Gain:
     """What is known of ln(p / q) / eps.
 
-    Attributes:
-        upper: A number c with p <= e^(c eps) q for every eps > 0; None if none was proved.
-        lower: No smaller c serves every eps: the limit as eps grows, or the one as eps vanishes, if
-            p / q -> 1 there.
-
     At one eps, `upper` and `lower` are bounds of the number, and `jump` is 1.
     """
 
     exact: Fraction | None  # the number c if p = e^(c eps) q for every eps
+    # A number c with p <= e^(c eps) q for every eps > 0; None if none was proved.
     upper: Fraction | None
+    # No smaller c serves every eps: the limit as eps grows, or the one as eps vanishes, if p / q ->
+    # 1 there.
     lower: Fraction
     jump: Fraction | None  # the limit of p / q as eps vanishes; None if it is infinite
 

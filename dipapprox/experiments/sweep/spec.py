@@ -389,12 +389,9 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class CaseOutcome:
-    """What became of a case.
+    """What became of a case."""
 
-    Attributes:
-        result: The answer's JSON without its running time; None if there is none.
-    """
-
+    # The answer's JSON without its running time; None if there is none.
     result: dict[str, object] | None
     failure: str | None  # why there is none: a limit, or an error of the case
     seconds: float

@@ -34,18 +34,15 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class CaseRow:
-    """One case.
-
-    Attributes:
-        margin: For a verdict the logarithm, base 10, of the claimed δ over the needed one, within
-            `FULL` either way, to drawing accuracy; None where it is not known.
-    """
+    """One case."""
 
     values: Mapping[str, str]  # of the fields and parameters, as texts
     answer: str  # a word: the verdict, or the number that was asked for; "-" without an answer
     detail: str  # the enclosure behind it, or why there is no answer
     seconds: float
     number: Measured | None  # what was asked for, if that is a number and finite
+    # For a verdict the logarithm, base 10, of the claimed δ over the needed one, within `FULL`
+    # either way, to drawing accuracy; None where it is not known.
     margin: float | None
     scope: str  # the domains and pairs that the answer is about; "" without an answer
     caveat: str  # what it leaves out, or ""

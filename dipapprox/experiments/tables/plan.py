@@ -19,12 +19,9 @@ Printed = Mapping[str, str]  # one printed row, by column
 
 
 class RowQuestion(Struct, frozen=True, forbid_unknown_fields=True):
-    """A question about the program, or the automaton, of every row.
+    """A question about the program, or the automaton, of every row."""
 
-    Attributes:
-        ask: At the printed eps, or at all of the program's interval, or about an automaton.
-    """
-
+    # At the printed eps, or at all of the program's interval, or about an automaton.
     ask: Literal["verify", "decide", "prove"]
     pairs: str = ""  # "all", "single", or a pair with printed values in braces
     eps: str = "eps"  # the column of eps; the claimed budget and delta are in `eps_prv` and `delta`
@@ -57,32 +54,26 @@ class ColumnLayout(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class TablePlan(Struct, frozen=True, forbid_unknown_fields=True):
-    """A table, by its name on the command line, and that of the file of its figures.
-
-    Attributes:
-        quick: Greatest values of rows that take little time, by column; `every`: of a grid's rows.
-        added: Rows that are not printed, each `after` the row of a program, or at the end.
-    """
+    """A table, by its name on the command line, and that of the file of its figures."""
 
     name: str
     figures: str
     title: str
     layout: str
+    # Greatest values of rows that take little time, by column; `every`: of a grid's rows.
     quick: dict[str, int]
+    # Rows that are not printed, each `after` the row of a program, or at the end.
     added: tuple[dict[str, str], ...] = ()
 
 
 class ProgramPlan(Struct, frozen=True, forbid_unknown_fields=True):
-    """A program as a paper names it.
-
-    Attributes:
-        parameters: But for N; {…} stands for a printed value.
-        words: Printed values of inputs that the program calls otherwise.
-    """
+    """A program as a paper names it."""
 
     file: str  # below the folder of bundled programs, without the extension
+    # But for N; {…} stands for a printed value.
     parameters: dict[str, str] = field(default_factory=dict, name="with")
     interval: str = "0..inf"  # of eps, where all are asked about
+    # Printed values of inputs that the program calls otherwise.
     words: dict[str, str] = field(default_factory=dict)
 
 
@@ -93,15 +84,12 @@ class AutomatonPlan(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Note(Struct, frozen=True, forbid_unknown_fields=True):
-    """Why cells, of tables and headings, differ from the printed ones, or what they mean.
-
-    Attributes:
-        when: Values that a row must have, by column.
-    """
+    """Why cells, of tables and headings, differ from the printed ones, or what they mean."""
 
     tables: tuple[str, ...]
     at: tuple[str, ...]
     text: str
+    # Values that a row must have, by column.
     when: dict[str, tuple[str, ...]] = field(default_factory=dict)
     unless: dict[str, tuple[str, ...]] = field(default_factory=dict)  # values that it must not have
 
@@ -116,16 +104,13 @@ class Note(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Plan(Struct, frozen=True, forbid_unknown_fields=True):
-    """All tables.
-
-    Attributes:
-        automata: Likewise, but those of a family and those with a text beside the figures.
-    """
+    """All tables."""
 
     sources: dict[str, str]  # papers, by the beginning of their tables' names
     tables: tuple[TablePlan, ...]  # in the order of the papers
     layouts: dict[str, ColumnLayout]  # by name
     programs: dict[str, ProgramPlan]  # by printed name; `NAME, SEQ` before `NAME`
+    # Likewise, but those of a family and those with a text beside the figures.
     automata: dict[str, AutomatonPlan]
     notes: tuple[Note, ...]  # the first that fits counts
 

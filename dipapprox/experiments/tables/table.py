@@ -69,18 +69,15 @@ def _output_of(*words: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class PaperTable:
-    """A table to print or to write.
-
-    Attributes:
-        rows: As wide as `columns`; a cell ends in " [k]" where note k explains a difference.
-        unexplained: Differences from the published table without a note; there should be none.
-    """
+    """A table to print or to write."""
 
     name: str  # "1" … "8", "dipc-1" … "dipc-8"
     title: str
     columns: tuple[str, ...]
+    # As wide as `columns`; a cell ends in " [k]" where note k explains a difference.
     rows: tuple[tuple[str, ...], ...]
     notes: Mapping[int, str]  # by their numbers
+    # Differences from the published table without a note; there should be none.
     unexplained: tuple[str, ...]
 
     def as_markdown(self) -> str:

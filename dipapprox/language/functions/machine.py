@@ -54,19 +54,16 @@ ERRORS = {
 
 @dataclass(eq=False, slots=True)
 class NameScope(Uncopied):
-    """The variables of a function call, a comprehension, a class or a file: as a value, a module.
-
-    Attributes:
-        kind: "" or one of class (functions in it do not see it), comprehension (`:=` assigns
-            outside) and module (names that it has no value for are Python's own).
-        method: Of a method: the class that it stands in, and its object.
-    """
+    """The variables of a function call, comprehension, class or file: as a value, a module."""
 
     local: Set[str]  # the names that belong to it, as the text says
     outer: NameScope | None  # where it was defined
     values: dict[str, Any] = field(default_factory=dict)
     fixed: bool = False  # whether nothing changes it any more: what modules hold
+    # "" or one of class (functions in it do not see it), comprehension (`:=` assigns outside) and
+    # module (names that it has no value for are Python's own).
     kind: str = ""
+    # Of a method: the class that it stands in, and its object.
     method: tuple[type, Any] | None = None
     tree: ast.AST | None = None
 
@@ -81,16 +78,13 @@ class NameScope(Uncopied):
 
 @dataclass(eq=False, slots=True)
 class Function(Uncopied):
-    """A function of a file or of the prelude, with its defaults computed where it was defined.
-
-    Attributes:
-        signature: With the annotations of user's functions as nodes; those of the prelude say how
-            arguments are taken.
-    """
+    """A function of a file or of the prelude, with its defaults computed where it was defined."""
 
     name: str
     node: Any
     scope: NameScope
+    # With the annotations of user's functions as nodes; those of the prelude say how arguments are
+    # taken.
     signature: Signature
     owner: type | None = None
     adjacent: ast.expr | None = None  # the decorator that makes it a mechanism
