@@ -94,12 +94,9 @@ def normal_star(star: Star) -> Star:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StarKind:
-    """Stars that differ in counts only, in normal form.
+    """Stars that differ in counts only, in normal form: different laws below, and above.
 
-    Attributes:
-        below: The laws below it, different ones.
-        order: For each law of both sides its place among the laws before they were brought into
-            normal form: those below, then those above.
+    The order says for each law its place before: those below came first, then those above.
     """
 
     centre: Distribution

@@ -220,14 +220,10 @@ class Catalogue:
     def columns(
         self, inputs: Sequence[Input], outputs: Iterable[int] | None = None
     ) -> list[StateColumns]:
-        """Solve the states for all inputs.
+        """Solve the states for a batch of inputs, those of some outputs, ascending, or of all.
 
         For each input the states are disjoint and, if all outputs are asked for, their
         probabilities sum to 1. A state's probability is the product over its solution's events.
-
-        Args:
-            inputs: A batch; what is equal in many inputs is worked out once.
-            outputs: Whose states are wanted, ascending; None for all.
         """
         whole = self._batch(inputs)
         return self._solved(whole, range(len(self._states_of)) if outputs is None else outputs)
@@ -235,14 +231,7 @@ class Catalogue:
     def columns_of(
         self, outputs: Sequence[tuple[int, Sequence[Input]]]
     ) -> Iterator[list[StateColumns]]:
-        """Solve the states of some outputs, each for inputs of its own.
-
-        Args:
-            outputs: The index of each output, and the inputs; what is equal is worked out once.
-
-        Yields:
-            For each of them what `columns` returns for this output and its inputs.
-        """
+        """Yield for each of some outputs what `columns` returns for it and inputs of its own."""
         cells = max(1, len(self._states.program.inputs))
         for group in _in_portions(outputs, _VALUES // cells):
             inputs = [input for _, own in group for input in own]
@@ -310,10 +299,6 @@ class Catalogue:
 
         The probability of the state is the product of those of the events (1 if there are none);
         states of probability 0 are left out.
-
-        Args:
-            inputs: A batch.
-            outputs: Whose states are wanted; None for all.
         """
         found: list[list[tuple[int, Numbers]]] = [[] for _ in inputs]
         known = self._solutions.all

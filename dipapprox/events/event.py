@@ -151,12 +151,9 @@ class Marginal:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One final state at one input: a product measure.
+    """One final state at one input: a product measure, all factors independent of one another.
 
-    Attributes:
-        events: Independent; their probabilities multiply.
-        marginals: Of the coordinates of the outcome, in order; independent of one another and of
-            the events.
+    The marginals are those of the coordinates of the outcome, in order.
     """
 
     events: tuple[Connected, ...]

@@ -196,13 +196,7 @@ def _solved(
     parts: Callable[[K], list[K]],
     joined: Callable[[K, list[int]], int],
 ) -> int:
-    """Solve a problem through its parts, which are remembered.
-
-    Args:
-        known: Solutions; grows.
-        parts: What a problem is made of; nothing for one that is solved at once.
-        joined: From a problem and the solutions of its parts to its own.
-    """
+    """Solve a problem, joining the solutions of its parts, which are remembered."""
     waiting = [wanted]
     while waiting:
         key = waiting[-1]

@@ -66,14 +66,9 @@ def are_uncorrelated(forms: Sequence[LinearForm], laws: Sequence[Distribution]) 
 def orthogonalised(
     forms: Sequence[LinearForm], variances: Mapping[int, Fraction]
 ) -> list[list[Fraction]]:
-    """Return the coefficients of uncorrelated combinations of linearly independent forms.
+    """Return an invertible matrix: uncorrelated combinations of linearly independent forms.
 
-    Args:
-        forms: Over samples and inputs. Those with other noise than Gaussian stay as they are.
-        variances: Of the Gaussian samples.
-
-    Returns:
-        An invertible matrix, a row for each combination.
+    Forms with samples that have no variance, which are not Gaussian, stay as they are.
     """
     size = len(forms)
     rows = [[Fraction(i == j) for j in range(size)] for i in range(size)]

@@ -38,14 +38,9 @@ _MOST_TALLIES = 200_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Instance:
-    """The comparisons of a program at an input.
+    """The comparisons of a program at an input: laws of samples, forms, and kinds of these.
 
-    Attributes:
-        number: Equal for inputs where all of it is equal.
-        laws: Of all samples.
-        forms: Of the comparisons.
-        kinds: Theirs, numbered.
-        tallies: For each set how many combinations have a tally.
+    Its number is equal where all of it is; tallies say for each set how many combinations have one.
     """
 
     number: int

@@ -48,13 +48,7 @@ class ComparedSamples:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GroupStar:
-    """A star of a whole group of samples; stars share the group.
-
-    Attributes:
-        centre: The sample that all others are compared with.
-        above: Whether the others lie above the centre.
-        largest: The largest sample of a leaf, at least.
-    """
+    """A star of a whole group of samples, its centre compared with all others."""
 
     centre: int
     centre_number: int
@@ -65,14 +59,9 @@ class GroupStar:
 
 @dataclass(slots=True, eq=False)
 class PathStar:
-    """A star and how it grew: one leaf more than its parent.
+    """A star and how it grew: one leaf more, the newest, than its parent.
 
     Never changed; not frozen, for a run makes hundreds of thousands.
-
-    Attributes:
-        centre: The sample that all guards have in common.
-        above: Whether the newest leaf lies above the centre.
-        newest: The sample of the newest leaf.
     """
 
     parent: PathStar | GroupStar | None
@@ -103,17 +92,7 @@ class Variables:
     """Samples after changes, numbered, equal ones alike; and the stars of them that paths are.
 
     It refers to nothing that refers to it: a thousand states are freed as soon as nobody needs
-    them, and not when the garbage collector comes by.
-
-    Args:
-        samples: Of the final states.
-        scales: Theirs, at one eps.
-        inputs: Numbers the values of the input cells.
-        solutions: Numbers laws.
-
-    Attributes:
-        tables: For each variable the numbers of its laws.
-        integers: The samples that are integers.
+    them, and not when the garbage collector comes by. For each variable there is a table of laws.
     """
 
     def __init__(

@@ -196,10 +196,8 @@ def _rescaled(event: Event) -> Event:
 def reduce(event: Event) -> Reduced:
     """Simplify an event without changing its probability.
 
-    Returns:
-        `Impossible` exactly if the event has probability 0; otherwise its independent factors in
-        order of their least sample. A factor's samples are renumbered from 0. Only long systems of
-        guards of integers may have probability 0 unnoticed (`half_spaces`).
+    It is `Impossible` exactly if it has probability 0, but for long systems of guards of integers
+    (`half_spaces`); else its factors come in order of their least sample, each renumbered from 0.
     """
     parts = connected_parts(event)
     if parts is None or not all(is_possible(part) for _, part in parts):
@@ -208,12 +206,10 @@ def reduce(event: Event) -> Reduced:
 
 
 def connected_parts(event: Event) -> tuple[tuple[tuple[int, ...], Event], ...] | None:
-    """Split an event into irredundant connected events, with the samples as they were.
+    """Split an event into irredundant connected events; None if it has probability 0.
 
-    Returns:
-        For each part the samples it is about, ascending, and the event over them, renumbered from
-        0 in this order; None if the event has probability 0. Samples that no guard needs are in
-        no part.
+    With each part come the samples it is about, ascending, which it renumbers from 0. Samples that
+    no guard needs are in no part.
     """
     guards = irredundant(event.guards)
     if guards is None:

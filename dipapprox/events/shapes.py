@@ -59,15 +59,8 @@ Shape = AnyStar | Fixed | Varying
 class Shapes:
     """The shapes of final states, each made when it is first asked for.
 
-    It refers to nothing that refers to it: a thousand states are freed as soon as nobody needs
-    them, and not when the garbage collector comes by.
-
-    Args:
-        instantiator: Theirs, at one eps.
-
-    Attributes:
-        laws: For each variable the numbers of its laws.
-        forms: The guards of states whose guards mention inputs, at inputs.
+    Like `Variables` it refers to nothing that refers to it. It keeps the tables of laws, and
+    numbers the guards that mention inputs, at inputs.
     """
 
     def __init__(

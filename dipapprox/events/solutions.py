@@ -66,13 +66,7 @@ def _canonical_factors(event: Event) -> _Factors:
 
 
 class Solutions:
-    """Everything that has been numbered so far.
-
-    Attributes:
-        events: Canonical connected events by number.
-        all: The solutions by number; None for the impossible one.
-        laws: Laws by number.
-    """
+    """Events, solutions (None for the impossible one) and laws that have been numbered so far."""
 
     def __init__(self) -> None:
         self.events: list[Connected] = []

@@ -119,12 +119,7 @@ _REMEMBERED = 100_000
 
 
 class ExactDistributions:
-    """The output distribution of a program as a function of the input, in closed form.
-
-    Args:
-        states: The final states, inputs symbolic.
-        eps: Where the program runs, exact and > 0; None for all eps > 0.
-    """
+    """The output distribution of a program, input by input, at one eps or (None) at all."""
 
     def __init__(self, states: FinalStates, eps: Fraction | None, limits: Limits) -> None:
         self._states = states

@@ -22,12 +22,9 @@ class FiniteLaw:
 
 @dataclass(frozen=True, slots=True)
 class ChainLaw:
-    """Where a finite Markov chain that starts in state 0 is absorbed.
+    """Where a finite Markov chain that starts in state 0 is absorbed: outcome k in outcomes[k].
 
-    Attributes:
-        transitions: For every state, (next state, probability as a function of eps) with no
-            next state twice; none for absorbing states.
-        outcomes: Outcome k is to be absorbed in state outcomes[k].
+    Transitions are (next state, probability as a function of eps), none for absorbing states.
     """
 
     transitions: tuple[tuple[tuple[int, ExponentialRatio], ...], ...]

@@ -60,15 +60,7 @@ class OnPanels(NamedTuple):
 def relative_errors(
     density: Array, tail: Array, center: Array, half: Array, coefficients: Sequence[Pair]
 ) -> Array:
-    """Return errors from relative ones that are polynomials in T, in units of 2^-53.
-
-    Args:
-        density: As in `OnPanels`.
-        tail: Likewise.
-        center: Of the panels.
-        half: Their half-widths.
-        coefficients: Of 1, T and T², each for the density and for the tail.
-    """
+    """Return errors from relative ones: polynomials in T, in units of 2^-53, for both functions."""
     reach = np.abs(center) + half
     constant, linear, square = 1.01 * UNIT_ROUNDOFF * np.array(coefficients)[..., None]
     largest = np.stack([density.max(axis=0), tail.max(axis=0)])

@@ -32,17 +32,7 @@ def mass_bound(law: RealFamily, lower: Box, upper: Box, lower_side: int, upper_s
 
 
 def tail_mass(family: RealFamily, distance: Fraction, side: int, bits: int) -> arb:
-    """Enclose the mass that the standard law puts beyond `distance` >= 0 on one side of 0.
-
-    Args:
-        family: Which law.
-        distance: In scales, exact and >= 0.
-        side: +1: above `distance`; -1: below -`distance`.
-        bits: Working precision.
-
-    Raises:
-        ValueError: If `distance` < 0.
-    """
+    """Enclose the mass that the standard law has beyond so many scales, >= 0, on a side of 0."""
     if distance < 0:
         raise ValueError(f"distance must be >= 0, got {distance}")
     with precision(bits):

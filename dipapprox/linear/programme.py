@@ -43,13 +43,7 @@ SIDES = {(-1, 1): UnknownSide.ANY, (1,): UnknownSide.AT_LEAST_ZERO, (-1,): Unkno
 
 @dataclass(frozen=True, slots=True)
 class Optimum(Generic[Unknown]):
-    """Both programmes are solved, by solutions of equal value: each proves the other optimal.
-
-    Attributes:
-        value: The least cost.
-        shift: The x_i, in the order of the rates.
-        flow: The y_g.
-    """
+    """Both programmes are solved, by x and y of equal value: each proves the other optimal."""
 
     value: Fraction
     shift: Mapping[Unknown, Fraction]

@@ -65,10 +65,8 @@ def explore(program: core.Program, limits: Limits) -> Steps:
 class _Demands:
     """What earlier explorations have found to be needed.
 
-    Attributes:
-        added: For draws that are taken as around an input: its variable, and the factor.
-        facts: Places of stored values, and comparisons of theirs that will matter.
-        places: The names of all places.
+    Draws are taken as around an input, a variable times a factor; of places some comparisons of
+    their values will matter.
     """
 
     added: dict[int, tuple[str, Fraction]] = field(default_factory=dict)
@@ -368,13 +366,9 @@ class _Exploration:
 
 
 def _integers(*blocks: core.Block) -> bool:
-    """Whether all samples are integers.
+    """Whether all samples are integers; SourceError if some are and some are not.
 
-    What compares them is decided for all of them: between integers ties and gaps matter, between
-    real samples they do not.
-
-    Raises:
-        SourceError: If some are and some are not.
+    Between integers ties and gaps matter, between real samples they do not.
     """
     draws = [s for block in blocks for s in statements_in(block) if isinstance(s, core.Draw)]
     kinds = {draw.family.is_discrete for draw in draws}

@@ -24,13 +24,7 @@ DRAWN = 0
 
 
 class WantsMean(Exception):
-    """An input is added to the drawn sample: the draw should have it in its mean.
-
-    Attributes:
-        input: Its symbol.
-        factor: What it is multiplied by.
-        refused: What to say if that cannot be.
-    """
+    """An input, times a factor, is added to the drawn sample: it should be in the mean."""
 
     def __init__(self, input: str, factor: Fraction, refused: SourceError) -> None:
         super().__init__()

@@ -77,12 +77,9 @@ class Point:
 
 @dataclass(slots=True)
 class Steps:
-    """A program with rounds as a graph.
+    """A program with rounds as a graph, in the order in which it is reached.
 
-    Attributes:
-        points, noises: In the order in which they are reached.
-        places: The name of each place for a stored value.
-        shares: Where an input is read a second time; None if that never happens.
+    Places for stored values have names; a draw shares if it reads an input a second time.
     """
 
     points: list[Point] = field(default_factory=list)
@@ -94,13 +91,7 @@ class Steps:
 
 @dataclass(frozen=True, slots=True)
 class PointMaker:
-    """Makes points of paths.
-
-    Attributes:
-        live: What the program may still read.
-        places: The names of places for stored values; grows.
-        wanted: Places, and comparisons of their values that have to be known.
-    """
+    """Makes points of paths, with what is live, and wanted comparisons of stored values."""
 
     rounds: core.Rounds
     live: RoundLiveness

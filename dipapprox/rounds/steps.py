@@ -44,13 +44,7 @@ Facts = dict[tuple[int, Atom], bool]
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What one step publishes.
-
-    Attributes:
-        symbols: In their order.
-        sample: Whether the drawn sample is among it.
-        fresh: Noise that is added to the same input, and published.
-    """
+    """What one step publishes: symbols, the drawn sample, or fresh noise on the same input."""
 
     symbols: tuple[str, ...] = ()
     sample: bool = False
@@ -59,14 +53,7 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One way on from a point.
-
-    Attributes:
-        source: Number of the point.
-        guard: Which comparisons came out how.
-        target: Number of the point after; None if the program ends.
-        stored: Places where the sample is kept.
-    """
+    """One way on from a point to the next, None for the end; some places store the sample."""
 
     source: int
     guard: dict[Atom, bool]
@@ -77,14 +64,9 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Noise:
-    """What is drawn at a point.
+    """What is drawn at a point, if anything: its rate, in multiples of eps, and its mean.
 
-    Attributes:
-        statement: None if nothing is.
-        rate: Of the noise, in multiples of eps.
-        mean: Without the input.
-        reads: The factor of the input in the mean; 0 if it has none.
-        input: Its symbol at the point.
+    The mean is a number, plus an input, told by its symbol there, times a factor.
     """
 
     statement: core.Draw | None
@@ -107,14 +89,7 @@ def refusal(
 
 
 def read_noise(draw: core.Draw, mean: LinearForm) -> Noise:
-    """Read the noise of a draw.
-
-    Args:
-        mean: Its mean, a form over inputs and samples.
-
-    Raises:
-        SourceError: If it has no finite budget, or the mean is random.
-    """
+    """Read the noise of a draw; SourceError if it has no finite budget, or the mean is random."""
     _check_family(draw)
     inputs = mean.inputs()
     if mean.samples():

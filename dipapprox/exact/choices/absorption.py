@@ -57,14 +57,10 @@ class _Row:
 
 
 def absorption_probabilities(law: ChainLaw, limits: Limits) -> dict[int, ExponentialRatio]:
-    """Return the probability of being absorbed in each absorbing state that can be reached.
+    """Return {absorbing state: the probability of ending there}, over one denominator.
 
-    Args:
-        law: Its transition probabilities add up to 1.
-
-    Returns:
-        {absorbing state: probability}, over one denominator. They add up to exactly 1 if
-        absorption is certain for almost every ε.
+    Only states that can be reached count. The probabilities add up to exactly 1 if absorption is
+    certain for almost every ε.
     """
     if not law.transitions[0]:
         return {0: ExponentialRatio.constant(1)}

@@ -43,25 +43,16 @@ Key = TypeVar("Key")
 
 @dataclass(frozen=True, slots=True)
 class Objection:
-    """Why a law cannot be used.
-
-    Attributes:
-        reason: A phrase about the choice: "weight 2 is negative at eps = 3/2".
-        proved: Whether the law is wrong for certain; else nothing could be proved.
-    """
+    """Why a law cannot be used, as a phrase; what is not proved is a doubt."""
 
     reason: str
     proved: bool = True
 
 
 def objection(law: ChoiceLaw, epsilons: EpsilonInterval, limits: Limits) -> Objection | None:
-    """Return why `law` is no probability distribution for some ε, or None if it is one for all.
+    """Return why `law` is no probability distribution for some ε of an interval; None if it is one.
 
     Weights are numbered from 1 in reasons; those of a loop are the weights of its steps.
-
-    Args:
-        law: With weights as functions of ε.
-        epsilons: Where the program runs: an interval, or a point.
     """
     signs = _Signs(epsilons, limits)
     try:
@@ -235,14 +226,10 @@ def law_at(law: ChoiceLaw, eps: Fraction) -> ChoiceLaw:
 def vanishing_together(
     functions: Mapping[Key, ExponentialPolynomial], epsilons: EpsilonInterval, limits: Limits
 ) -> Iterator[tuple[frozenset[Key], Fraction]]:
-    """Yield, for every zero of one of the functions in an interval, which of them are 0 there.
+    """Yield, for every zero of some named functions in an interval, which of them are 0 there.
 
-    Args:
-        functions: Named; none is the zero function, unless the interval is a point.
-        (names of the functions that vanish, the zero or a number near it).
-
-    Raises:
-        LimitReached: If the zeros cannot be isolated.
+    With their names comes the zero, or a number near it. None of them is the zero function, unless
+    the interval is a point. LimitReached: the zeros cannot be isolated.
     """
     names: dict[ExponentialPolynomial, list[Key]] = {}
     for name, function in functions.items():

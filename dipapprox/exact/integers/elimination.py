@@ -184,25 +184,14 @@ def _without(entries: tuple[int, ...], variable: int) -> tuple[int, ...]:
 
 
 def discrete_probability(event: Event | Star, limits: Limits) -> ExponentialRatio | NotEnclosed:
-    """Return the exact probability of an event of discrete Laplace samples.
+    """Return the exact probability of an event of discrete Laplace samples with integer means.
 
     With Y = e^{-unit * ε} weights are Π Y^{rate |z - mean|}, and then normalised: those of one
-    sample add up to (1 + q) / (1 - q), q = Y^rate.
-
-    Args:
-        event: Guards may be any linear forms; means must be integers.
-        limits: `pieces` bounds the pieces of the system.
+    sample add up to (1 + q) / (1 - q), q = Y^rate (DiPC paper, Lemma 17).
 
     Returns:
-        A function of ε': the probability if every scale s is replaced by s / ε', for any ε' > 0.
-        All factors of its denominator are positive for ε' > 0, and it has no powers of ε'. Or why
-        there is none.
-
-    Raises:
-        LimitReached: If the time or the memory of `limits` runs out.
-
-    References:
-        DiPC paper, Lemma 17.
+        A function of ε', every scale s being s / ε', for any ε' > 0; all factors of its denominator
+        are positive there, and it has no powers of ε'. Or why there is none.
     """
     event = spelled_out(event)
     for law in event.samples:

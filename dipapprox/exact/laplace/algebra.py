@@ -45,13 +45,10 @@ class ExactAlgebra(PiecewiseAlgebra[Piece, Piece, ExponentialPolynomial]):
         return self.units.mark(point)
 
     def convolution(self, left: Function, right: Function, check: Callable[[], None]) -> Function:
-        """t -> ∫ left(r) right(t - r) dr.
+        """t -> ∫ left(r) right(t - r) dr; TooManyTerms if the functions are too long.
 
         A piece of `right` between two marks wants t - r between them: as a sum of functions of t
         times functions of r, it gives differences of antiderivatives of the latter with `left`.
-
-        Raises:
-            TooManyTerms: If the functions are too long.
         """
         parts: list[tuple[int, Function]] = []
         for k, piece in enumerate(right.pieces):

@@ -48,20 +48,16 @@ class LaplaceIntegrals:
     def closed_form(
         self, event: Event | Star, limits: Limits, *, sums_only: bool = False
     ) -> ExponentialPolynomial | NotEnclosed:
-        """Return Pr[event] as a function of ε.
+        """Return Pr[event] as a function of ε, a sample of scale s being one of scale s / ε.
 
         Args:
-            event: Connected and reduced; a sample of scale s is one of scale s / ε.
-            limits: Asked throughout; `limits.pieces` bounds the parts of the event.
+            event: Connected and reduced.
+            limits: `limits.pieces` bounds the parts of the event.
             sums_only: Refuse what does not reduce to comparisons of sums: the rest takes
                 milliseconds.
 
         Returns:
-            Σ c ε^n e^{qε} with q < 0, or q = 0 = n; or why there is none: some sample is not of
-            Laplace type, or there are too many parts.
-
-        Raises:
-            BrokenInvariant: If the result cannot be a probability: a bug.
+            Σ c ε^n e^{qε} with q < 0, or q = 0 = n (or BrokenInvariant); or why there is none.
         """
         limits.check()
         known = _sums.get(event)

@@ -48,17 +48,10 @@ one linear program for every guard is about proportional."""
 
 
 def integrate(event: Event, limits: Limits) -> ExponentialPolynomial | NotEnclosed:
-    """Return Pr[event] as a function of ε; every law is of Laplace type.
+    """Return Pr[event] as a function of ε, of samples of Laplace type, at least one a guard.
 
-    Args:
-        event: At least one sample; each guard mentions some.
-        limits: The time is asked at every piece, and how many there may be.
-
-    Returns:
-        The function; or why there is none: more than `limits.pieces` parts, or far more terms.
-
-    Raises:
-        BrokenInvariant: If an integral that must be at most 1 does not converge: a bug.
+    Or why there is none: more than `limits.pieces` parts, or far more terms. BrokenInvariant: an
+    integral that must be at most 1 does not converge.
     """
     work = _Reals(event.samples, limits)
     try:

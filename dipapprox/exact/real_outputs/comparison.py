@@ -62,11 +62,7 @@ _PIECES = 2_000
 
 
 class ExactComparison:
-    """Compares measures of published numbers, at one eps; what events have is remembered.
-
-    Args:
-        masses: Of events, for quotients without closed forms.
-    """
+    """Compares measures of published numbers at one eps, those without closed forms by `masses`."""
 
     def __init__(self, limits: Limits, masses: Masses) -> None:
         self._limits = replace(limits, pieces=min(limits.pieces, _PIECES))
@@ -77,16 +73,12 @@ class ExactComparison:
     def exceeds(
         self, first: Sequence[Part], second: Sequence[Part], growth: ExponentialPolynomial
     ) -> bool | NotEnclosed:
-        """Decide whether first(S) > growth · second(S) for some set S.
+        """Decide whether first(S) > growth · second(S) for some set S; or why there is no answer.
 
         Args:
-            first: Parts of one outcome at one input; their measures add up. Each has a positive
-                mass. Empty: the measure 0.
+            first: Parts of one outcome at one input; their measures, of positive mass, add up.
             second: The same at another input.
             growth: Its value at 1 is the factor, > 0: see `Growth.at_one`.
-
-        Returns:
-            The answer; or why there is none: noise without closed forms, or too much work.
         """
         if not first:
             return False
@@ -236,13 +228,7 @@ class _Obstacle(Exception):
 
 
 class _Densities:
-    """Two densities on the line, as exponential polynomials between common marks.
-
-    Attributes:
-        marks: Places between the pieces, ascending.
-        first: Coefficients, one more than marks.
-        second: Those of the other.
-    """
+    """Two densities on the line: coefficients between common marks, one more than these."""
 
     def __init__(self, first: Line, second: Line, forms: EventForms, limits: Limits) -> None:
         self._limits = limits

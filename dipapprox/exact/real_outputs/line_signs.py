@@ -154,13 +154,9 @@ def _is_positive_within(function: Coefficients, length: Fraction, limits: Limits
 
 
 class _Boxes:
-    """Bisection in balls on (0, length).
+    """Bisection in balls on (0, length), with h and its derivatives.
 
-    Args:
-        derivatives: h, h', …
-        length: Of the interval.
-        orders: At either end, the first derivative that does not vanish there; next to the ends h
-            is negative.
+    At either end the derivative of an order is the first that is not 0; h is negative next to it.
     """
 
     def __init__(

@@ -59,13 +59,7 @@ class NoQuotient(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Term:
-    """A multiple of a density on an interval, or of 1 everywhere.
-
-    Attributes:
-        events: Its factor is the probability of all of them.
-        law: Of the number; None if there is none.
-        interval: Where the number lies.
-    """
+    """A density on an interval, or 1 everywhere without a law, times the probability of events."""
 
     events: tuple[Connected, ...]
     law: Distribution | None
@@ -77,18 +71,9 @@ _Piece = tuple[Fraction | float, int, Fraction | float, Interval]
 
 
 class EnclosedQuotient:
-    """The supremum of f / g.
+    """The supremum of f / g, each Σ of parts with one marginal or none: at least `low` > 0.
 
-    Args:
-        first: Parts of f, with one marginal each, or none.
-        second: Those of g.
-        masses: Of events.
-
-    Attributes:
-        low: At most the supremum, > 0.
-
-    Raises:
-        NoQuotient: If no rule encloses it.
+    Raises NoQuotient where no rule encloses it.
     """
 
     def __init__(

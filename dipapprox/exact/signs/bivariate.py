@@ -71,17 +71,14 @@ _HIGHEST = 16_000
 def vanishes_too(
     form: NormalForm, other: ExponentialPolynomial, lower: Fraction, upper: Fraction, limits: Limits
 ) -> bool | None:
-    """Return whether a function is 0 where another one is.
+    """Return whether a zero of `form` in [lower, upper], lower > 0, is one of `other`.
 
     Args:
         form: Without rational zeros > 0; between the ends it has at most one zero, a simple one.
         other: Not the zero function.
-        lower: > 0.
-        upper: At least `lower`.
 
     Returns:
-        Whether a zero of `form` in [lower, upper] is one of `other`; None if the degrees are too
-        high to tell.
+        None if the degrees are too high to tell.
     """
     function = form.function()
     steps = common_steps((function, other))

@@ -9,16 +9,10 @@ from dipapprox.data_classes import dataclass
 
 @dataclass(frozen=True, slots=True)
 class EpsilonInterval:
-    """The ε > 0 between `lower` and `upper`. Without arguments: all ε > 0.
-
-    Attributes:
-        lower: >= 0, exact.
-        upper: >= `lower`, exact; None for infinity.
-        lower_included: Whether `lower` belongs to the interval; False if `lower` is 0.
-        upper_included: Whether `upper` belongs to the interval; False if it is None.
+    """The ε > 0 between two exact ends, each included or not; all ε > 0 without arguments.
 
     Raises:
-        ValueError: If an end is negative, 0 or infinity are included, or nothing is left.
+        ValueError: If an end is negative, 0 or infinity (None) are included, or nothing is left.
     """
 
     lower: Fraction = Fraction(0)

@@ -16,13 +16,9 @@ from dipapprox.limits import Limits
 
 @dataclass(frozen=True, slots=True)
 class NegativeRange:
-    """An interval of ε, open but for ends that are said to be included.
+    """An interval of ε, open but for ends that are said to be included: those of what was asked.
 
-    Attributes:
-        lower: Where it begins; a point if that is known exactly.
-        upper: Where it ends; None for infinity.
-        lower_included: Whether `lower`, an end of what was asked about, belongs to it.
-        upper_included: The same for `upper`.
+    Ends that are known exactly are points; None is infinity.
     """
 
     lower: Enclosure
@@ -34,15 +30,9 @@ class NegativeRange:
 def negative_set(
     function: Function, interval: EpsilonInterval, width: Fraction, limits: Limits
 ) -> tuple[NegativeRange, ...]:
-    """Return the maximal intervals inside `interval` on which `function` < 0, ascending.
+    """Return the maximal intervals inside `interval`, no point, on which `function` < 0, ascending.
 
-    Args:
-        function: A ratio's poles end an interval as zeros do.
-        interval: Not a point.
-        width: Largest width of the enclosures of the ends, > 0.
-
-    Raises:
-        ValueError: If the interval is a point.
+    Poles of a ratio end an interval as zeros do; enclosures of the ends are no wider than `width`.
     """
     if interval.is_point:
         raise ValueError("an open interval is asked for inside a point; use sign_at")

@@ -148,12 +148,10 @@ def _derivative(function: ExponentialPolynomial) -> ExponentialPolynomial:
 
 @dataclass(frozen=True, slots=True)
 class Supremum:
-    """A least upper bound.
+    """A least upper bound, a point if it is known exactly, and where it is.
 
-    Attributes:
-        value: Its enclosure; a point if it is known exactly.
-        place: Where it is attained or approached: an enclosure of an ε, 0 for the limit at 0, None
-            for the limit at infinity. If several places are too close to tell, one of them.
+    The place, one of several that are too close to tell, encloses an ε; it is 0 for the limit at 0,
+    None for the limit at infinity.
     """
 
     value: Enclosure
@@ -163,18 +161,16 @@ class Supremum:
 def enclose_supremum(
     function: Function, interval: EpsilonInterval, width: Fraction, limits: Limits
 ) -> Supremum | NotEnclosed:
-    """Enclose the supremum of a function without poles on an interval.
+    """Enclose, to a width, the supremum of a function without poles on an interval.
 
     It is the limit at an end, or the value at a zero of the derivative from + to -. Whether an
     exact limit is it is decided exactly, by the sign of limit - function.
 
     Args:
         function: Continuous on the closure of the interval, 0 and infinity excepted.
-        interval: Any.
-        width: Largest width of the enclosure, > 0.
 
     Returns:
-        The supremum, or NotEnclosed if the function is unbounded above near an end, or too large.
+        NotEnclosed if the function is unbounded above near an end, or too large.
     """
     ends = _ends(function, interval, width, limits)
     if isinstance(ends, NotEnclosed):

@@ -59,18 +59,10 @@ class BoxesUsedUp(LimitReached):
 
 
 def cover(form: NormalForm, interval: EpsilonInterval, most: int, limits: Limits) -> Cover:
-    """Prove the signs of a function without rational zeros on the closure of an interval.
+    """Prove the signs of G, not 0 at any rational ε > 0, on the closure of an interval, no point.
 
     This ends, given enough boxes, if G has simple zeros only: a box that is small enough has a
-    range without 0, or lies so near to a zero that G' is not 0 on it.
-
-    Args:
-        form: Not zero at any rational ε > 0.
-        interval: Not a point.
-        most: Largest number of boxes to look at.
-
-    Raises:
-        BoxesUsedUp: If `most` is reached.
+    range without 0, or lies so near to a zero that G' is not 0 on it. Else BoxesUsedUp is raised.
     """
     evaluator, lower, upper = Evaluator(form), interval.lower, interval.upper
     boxes, beyond = list[SignBox](), list[SignBox]()
