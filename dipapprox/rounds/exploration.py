@@ -175,10 +175,7 @@ class _Exploration:
         """Note that a draw is to be taken as around an input; if it cannot be, the refusal."""
         if draw is None or draw.site in self._added:
             return wanted.refused
-        try:
-            self._take_around(draw, point.path.values, wanted.input, wanted.factor)
-        except _Anew as anew:
-            return anew
+        self._take_around(draw, point.path.values, wanted.input, wanted.factor)
         return wanted.refused
 
     def _take_around(
@@ -298,9 +295,11 @@ class _Exploration:
         number, following = self._source, here.after()
         if draw.target != core.Variable(core.PUBLISHED):
             statement = None if following is None else following.statement
-            if following is None or not isinstance(statement, core.Assign):
-                return None
-            if statement.target != core.Variable(core.PUBLISHED):
+            if (
+                following is None
+                or not isinstance(statement, core.Assign)
+                or statement.target != core.Variable(core.PUBLISHED)
+            ):
                 return None
             following = following.after()
             if self._live.at(following, self._points.awaited(path), _names(draw.target)):
@@ -320,9 +319,9 @@ class _Exploration:
         if noise.statement is None or path.shown.sample or path.shown.fresh:
             return None
         other = self._noise(path, draw)
-        if other.reads != noise.reads or (other.input or "") != (path.drawn_input or ""):
+        if (other.reads, other.input or "") != (noise.reads, path.drawn_input or ""):
             return None
-        if noise.statement.family.is_discrete != draw.family.is_discrete:
+        if noise.is_integer != other.is_integer:
             return None
         fresh = LaplaceNoise(other.rate, other.mean)
         if self._fresh.setdefault(number, fresh) != fresh:

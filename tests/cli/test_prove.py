@@ -8,7 +8,7 @@ import pytest
 import dipapprox
 from dipapprox import Answer, Enclosure, Options, UserError
 from dipapprox.bundled import BUNDLED
-from dipapprox.exact.signs.negative_set import NegativeRange
+from dipapprox.exact.signs.nonnegative import NegativeRange
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.privacy.decisions import decider, violation
 from dipapprox.privacy.decisions.decision import range_fields, ranges_text

@@ -10,7 +10,7 @@ from dipapprox.data_classes import dataclass, field
 from dipapprox.deferred import Deferred
 from dipapprox.errors import NO_MEMORY, EarlyEnd, LimitReached
 from dipapprox.exact.distributions import ExactDistributions
-from dipapprox.exact.signs.negative_set import NegativeRange
+from dipapprox.exact.signs.nonnegative import NegativeRange
 from dipapprox.limits import limited
 from dipapprox.pairs.likely import FEW_PAIRS, likely_first
 from dipapprox.pairs.products.source import ProductProgram

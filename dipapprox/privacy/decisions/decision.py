@@ -15,7 +15,7 @@ from dipapprox.arithmetic.extended import Extended
 from dipapprox.data_classes import dataclass
 from dipapprox.digits import exact_text
 from dipapprox.exact.signs.interval import EpsilonInterval
-from dipapprox.exact.signs.negative_set import NegativeRange
+from dipapprox.exact.signs.nonnegative import NegativeRange
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.core import Input, Value
 from dipapprox.pairs.selections import Pair

@@ -23,8 +23,7 @@ from typing import assert_never
 
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.data_classes import dataclass, field
-from dipapprox.exact.signs.negative_set import NegativeRange
-from dipapprox.exact.signs.nonnegative import Negative, Nonnegative, Undecided
+from dipapprox.exact.signs.nonnegative import Negative, NegativeRange, Nonnegative, Undecided
 from dipapprox.exact.signs.normal_form import NormalForm
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.pairs.selections import Orbit

@@ -15,12 +15,13 @@ from dipapprox.data_classes import dataclass, field
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.exact.choices.validity import check_choices
 from dipapprox.exact.signs.interval import EpsilonInterval, simplest_between
-from dipapprox.exact.signs.negative_set import NegativeRange, negative_set
 from dipapprox.exact.signs.nonnegative import (
     Negative,
+    NegativeRange,
     Nonnegative,
     Undecided,
     is_nonnegative,
+    negative_set,
     positive_on,
 )
 from dipapprox.exact.signs.normal_form import NormalForm, normal_form

@@ -17,7 +17,7 @@ from dipapprox.arithmetic.enclosure import UNIT, Enclosure, if_enclosed, sure
 from dipapprox.data_classes import replace
 from dipapprox.errors import BrokenInvariant, Contradiction, LimitReached
 from dipapprox.exact.signs.interval import simplest_between
-from dipapprox.exact.signs.negative_set import NegativeRange
+from dipapprox.exact.signs.nonnegative import NegativeRange
 from dipapprox.exact.signs.values import enclose_at
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.limits import Limits

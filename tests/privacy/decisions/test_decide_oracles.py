@@ -15,7 +15,7 @@ import pytest
 import dipapprox
 from dipapprox import Answer, Decision, Enclosure, Limits, Options
 from dipapprox.exact.distributions import ExactDistributions
-from dipapprox.exact.signs.negative_set import NegativeRange
+from dipapprox.exact.signs.nonnegative import NegativeRange
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.core import Input
 from dipapprox.language.load import load
