@@ -17,7 +17,7 @@ be in one *group* of paths I with some paths J of the second run, in no other gr
   - V >= c + a + V', V' the number of the pair that i and j lead to.
 
 Let the same hold of B and the calls in which the runs differ. Then the service is (B eps, 0)-
-differentially private for every eps > 0.
+differentially private for every eps > 0. If the sums are compared at one eps only, it is so there.
 
 Proof. Let m_x be the measure of what is seen of some calls from x, each chosen after what was seen
 before. By induction over their number m_x <= e^(V eps) m_y. What path i shows has, but for p_i, a
@@ -50,9 +50,10 @@ from dipapprox.kernel.judgements import Budgets
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
 from dipapprox.kernel.machine import read_value
 from dipapprox.kernel.paths import IMPOSSIBLE, Beside, Held, Path, Read, Sample, number_form
+from dipapprox.kernel.proofs import positive
 from dipapprox.kernel.reading import as_integer, as_list, as_name, as_number, as_word
 from dipapprox.kernel.services import Arguments, Calls, Service
-from dipapprox.kernel.signs import ALL, Signs
+from dipapprox.kernel.signs import Signs
 
 ZERO = Fraction(0)
 
@@ -80,19 +81,20 @@ def couplings(service: Service, step: Mapping[str, Any]) -> Budgets:
     Theorem (`couplings`): paths of two runs that show the same are matched in groups; a group costs
     how much likelier its choices are in the first run, and how far apart its samples are drawn.
 
-    Step: "budget", "held": cells; "followed": how every call is, "given" its arguments, "symbols"
-    in their place, or "exact", without samples in its paths; "changes": [store, the groups of every
-    call in which runs differ] for all stores, of the other cells; "pairs": [first store, second
-    one, [[shifts, V], …], the groups of every call].
+    Step: "eps": one, or null for all; "budget"; "held": cells; "followed": how calls are, "given"
+    its arguments, "symbols" in their place, or "exact", without samples in its paths; "changes":
+    [store, the groups of every call in which runs differ] for all stores, of the other cells;
+    "pairs": [first store, second one, [[shifts, V], …], the groups of every call].
     """
-    found = Couplings(service, Signs(ALL), step)
+    eps = None if step["eps"] is None else positive(step["eps"], "eps")
+    found = Couplings(service, Signs.at(eps), step)
     for store, groups in found.stores.items():
         for way in found.asked:
             found.paths(store, way)
         found.require(found.changes(store), groups)
     for (_, _, _, groups), key in zip(step["pairs"], found.pairs, strict=True):
         found.require(found.calls(key), groups)
-    return Budgets(found.budget)
+    return Budgets(found.budget, eps=eps)
 
 
 class Couplings:

@@ -1,9 +1,11 @@
 """Real outputs: their densities at the end of a run, and bounds of delta.
 
 A state ends with a label and measures that add up. The label is the finite outputs and, of the
-real ones y, those that hold a number; measures of different labels are singular to each other, as
-a number is a null set of densities. The others have a density, told by numbers z, a sample each:
-z_i = y_i - sum of share_ij z_j over j < i. So z determines y and is determined by it.
+real ones y, those that hold a number, or are one beside multiples of others before. The rest has a
+density on the affine space that this says, told by numbers z = sum of share_i y_i, as many as the
+space has dimensions: z determines y there and is determined by it. Measures of different labels
+are singular to each other: spaces that differ meet in a null set of one of the densities. What is
+told of the samples of a z is z alone, so these are one sample.
 
 For inputs u, u' and a label let f, g be the measures of z, and a = e^eps_prv. Then
 
@@ -34,7 +36,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, partial, reduce
 from itertools import chain, zip_longest
-from math import isqrt
+from math import isqrt, lcm
 from typing import Any, cast
 
 from flint import arb, arb_poly
@@ -43,22 +45,25 @@ from dipapprox.kernel.adjacency import Input, Inputs, Number, Value
 from dipapprox.kernel.balls import between, lower_at, precision, to_ball, upper_at
 from dipapprox.kernel.errors import Refused, Refuted, spend
 from dipapprox.kernel.evaluate import evaluate, most_factors
-from dipapprox.kernel.forms import Form
+from dipapprox.kernel.forms import Form, only, size_of
 from dipapprox.kernel.forward import Run
 from dipapprox.kernel.grid import ZERO, accuracy
 from dipapprox.kernel.judgements import Private, Violated
 from dipapprox.kernel.laws import FAMILIES, Law
 from dipapprox.kernel.loading import named
 from dipapprox.kernel.machine import Machine
-from dipapprox.kernel.measures import Measure, forget
+from dipapprox.kernel.measures import Measure, forget, summed
 from dipapprox.kernel.nodes import Graph, Node
 from dipapprox.kernel.panels import PLACES, Factor, whole
 from dipapprox.kernel.proofs import Proof, Step, claimed, growth_bound, pair_of, pairs_of, positive
 from dipapprox.kernel.reading import as_integer
 from dipapprox.kernel.signs import Signs
 
-Label = tuple[Value | None, ...]
-"""The finite outputs, then the real ones: a number, or None where it has a density."""
+Told = Value | tuple[Form, Fraction] | None
+"""A number; of what multiples of outputs add up to one; None where an output has a density."""
+
+Label = tuple[Told, ...]
+"""The finite outputs, then what is told of the real ones."""
 
 MOST_TIMES = 1_000
 """A sum of so many equal measures stays one."""
@@ -68,7 +73,7 @@ MOST_TIMES = 1_000
 class Published:
     """scalar * product of functions, one for each z_i; `shares` are those of each, in order."""
 
-    shares: tuple[tuple[Number, ...], ...]
+    shares: tuple[Form, ...]
     scalar: Node
     functions: tuple[Node, ...]
 
@@ -110,21 +115,22 @@ def _publish(
     graph: Graph, measure: Measure, output: Sequence[Value], reals: Sequence[Number | Form]
 ) -> tuple[Label, list[Published]]:
     """Return what a state with these outputs ends with."""
-    label: list[Value | None] = list(output)
-    shares, parts = list[tuple[Number, ...]](), list[tuple[int, Fraction, Fraction]]()
-    for value in reals:
-        label.append(None if isinstance(value, Form) else value)
-        if isinstance(value, Form):
-            spend(2 * len(parts))
-            terms, constant, row = dict(value.terms), value.constant, list[Number]()
-            for atom, slope, start in parts:
-                row.append(terms.pop(atom) / slope if atom in terms else 0)
-                if row[-1]:
-                    constant -= row[-1] * start
-            if len(terms) != 1:
-                raise Refused("a published number has no sample of its own, or more than one")
-            shares.append(tuple(row))
-            parts.append((*terms.popitem(), constant))
+    told, numbers = _numbers(reals)
+    label, shares = (*output, *told), tuple([share for _, share in numbers])
+    uses = Counter([atom for form, _ in numbers for atom, _ in form.terms])
+    parts = list[tuple[int, Fraction, Fraction]]()
+    for form, _ in numbers:
+        terms = dict(form.terms)
+        if len(terms) > 1:
+            scale = lcm(*[c.denominator for c in terms.values()])
+            whole = {atom: int(c * scale) for atom, c in terms.items()}
+            others = uses - Counter(whole.keys())
+            together = summed(graph, measure, whole, others)
+            if together is None:
+                return label, []
+            measure, atom = together
+            terms = {atom: Fraction(1, scale)}
+        parts.append((*terms.popitem(), form.constant))
     measure = forget(graph, measure, [atom for atom, _, _ in parts])
     alone = dict(c.functions[0] for c in measure.components if len(c.functions) == 1)
     functions = []
@@ -144,10 +150,40 @@ def _publish(
         factor = graph.nodes[scalar]
         times = factor.data[0] if factor.kind == "rational" else Fraction(1)
         if functions and times in range(2, MOST_TIMES):
-            found += [Published(tuple(shares), graph.one, own)] * int(times)
+            found += [Published(shares, graph.one, own)] * int(times)
         elif scalar != graph.zero:
-            found.append(Published(tuple(shares), scalar, own))
-    return tuple(label), found
+            found.append(Published(shares, scalar, own))
+    return label, found
+
+
+def _numbers(reals: Sequence[Number | Form]) -> tuple[list[Told], list[tuple[Form, Form]]]:
+    """Return what is told of real outputs, and all z, each with what it is of these.
+
+    By Gauss and Jordan: every z has a sample that no other has.
+    """
+    told, found = list[Told](), list[tuple[Form, Form]]()
+    for place, value in enumerate(reals):
+        if not isinstance(value, Form):
+            told.append(value)
+            continue
+        own = value, only(place)
+        for each in found:
+            own = _without(own, each)
+        if own[0].terms:
+            told.append(None)
+            found = [*(_without(each, own) for each in found), own]
+        else:
+            told.append((own[1], own[0].constant))
+    return told, found
+
+
+def _without(one: tuple[Form, Form], other: tuple[Form, Form]) -> tuple[Form, Form]:
+    """Take a multiple of another number off one, so that it has not its last sample."""
+    pivot, slope = other[0].terms[-1]
+    factor = -dict(one[0].terms).get(pivot, Fraction(0)) / slope
+    spend(2 + sum(size_of(form) for form in (*one, *other)))
+    first, second = (form.plus(more.scaled(factor)) for form, more in zip(one, other, strict=True))
+    return first, second
 
 
 Sum = tuple[Node, ...]

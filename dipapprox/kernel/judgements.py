@@ -93,17 +93,19 @@ class Violated:
 
 @dataclass(frozen=True, slots=True)
 class Budgets:
-    """Which B serve: the machine is (B eps, 0)-differentially private for every eps > 0.
+    """Which B serve: the machine is (B eps, 0)-differentially private for every eps > 0, or at one.
 
     Attributes:
         budget: One that does; None: none is known.
         below: No B below this one serves; None: none is known to fail, or if none serves, all do.
         at_any: Whether those that do not serve fail at every eps > 0, not only at some.
+        eps: The only one that is meant; None: every eps > 0. What fails at one does not serve all.
     """
 
     budget: Fraction | None
     below: Fraction | None = None
     at_any: bool = True
+    eps: Fraction | None = None
 
 
 @dataclass(frozen=True, slots=True)

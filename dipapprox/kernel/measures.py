@@ -20,6 +20,7 @@ A sample that nobody will look at again is integrated out: `forget`.
 2. Where nobody looks at a component any more, and in every inequality the coefficients of x and y
    are p and q times the same integer, all of them say something of z = p x + q y alone: x and y
    become one sample z, and its function is the convolution of those of p x and q y (Fubini).
+   So it is where one number is told that says something of p x + q y alone.
 3. There, too, where x is bounded by several others, the component is split by which bound is the
    tightest: U1(y) <= U2(z), or U2(z) < U1(y). The parts are disjoint (up to a null set) and cover
    it; in each of them the other bound is implied.
@@ -27,9 +28,10 @@ A sample that nobody will look at again is integrated out: `forget`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import reduce
 from math import ceil, floor, gcd, lcm
 from operator import itemgetter
 
@@ -129,7 +131,8 @@ def forget(graph: Graph, measure: Measure, used: Iterable[Atom]) -> Measure:
             continue
         left, _ = _absorbed(graph, component, kept)
         if not any(atom in kept for atom, _ in left.functions):
-            scalar = graph.times(scalar, _integral(graph, left))
+            parts = _integrals(graph, left, {})
+            scalar = graph.times(scalar, reduce(graph.plus, (own for own, _ in parts), graph.zero))
         else:
             components.append(left)
     return Measure(scalar, tuple(components))
@@ -222,35 +225,74 @@ def _multiplied(
     return Component(tuple(functions), tuple(bounds))
 
 
-def _integral(graph: Graph, component: Component) -> Node:
-    """Return the integral of a component over all its samples."""
-    pending, found = [(graph.one, component)], graph.zero
+def summed(
+    graph: Graph, measure: Measure, form: Mapping[Atom, int], used: Container[Atom]
+) -> tuple[Measure, Atom] | None:
+    """Make one sample of a sum of multiples of some that is all that is told of them.
+
+    Args:
+        used: Samples that something else is told of.
+
+    Returns:
+        Its number, too; None for a null set.
+    """
+    own = [c for c in measure.components if any(atom in form for atom, _ in c.functions)]
+    functions = sorted(each for c in own for each in c.functions)
+    if any(atom in used or graph.discrete[function] for atom, function in functions):
+        raise Refused("published numbers have samples in common, or integers")
+    whole = Component(tuple(functions), tuple(sorted(each for c in own for each in c.bounds)))
+    found = [(scalar, f) for scalar, f in _integrals(graph, whole, form) if scalar != graph.zero]
+    if not found:
+        return None
+    new = 1 + max(atom for c in measure.components for atom, _ in c.functions)
+    others = [c for c in measure.components if c not in own]
+    return Measure(measure.scalar, (*others, Component(((new, graph.mix(found)),)))), new
+
+
+def _integrals(
+    graph: Graph, component: Component, told: Mapping[Atom, int]
+) -> Iterator[tuple[Node, Node]]:
+    """Integrate a component over all its samples, but for what is told of them, if anything.
+
+    Yield scalars, each with the density of what is told, or 1; they add up to it.
+    """
+    pending = [(graph.one, component, told)]
     while pending:
         spend(100)
-        value, part = pending.pop()
-        (part, sides), rest = _absorbed(graph, part, frozenset()), []
+        value, part, told = pending.pop()
+        (part, sides), rest = _absorbed(graph, part, frozenset(told)), []
         for atom, function in part.functions:
-            if sides[atom] == ([], []):
+            if atom not in told and sides[atom] == ([], []):
                 value = graph.times(value, graph.total(function))
             else:
                 rest.append((atom, function))
-        if not rest:
-            found = graph.plus(found, value)
-            continue
         part = Component(tuple(rest), part.bounds)
-        merged = _merged(graph, part) if any(len(b[0]) > 2 for b in part.bounds) else None
-        if merged is not None:
-            pending += [(value, each) for each in merged]
+        if len(rest) == len(told) < 2:
+            ((atom, function),) = rest or [(-1, graph.one)]
+            slope = Fraction(1, told.get(atom, 1))
+            density = graph.scaled(graph.moved(function, slope, Fraction(0)), abs(slope))
+            yield value, density if told else graph.one
             continue
-        pending += [(graph.times(sign, value), own) for sign, own in _split(graph, part, sides)]
-    return found
+        wide = told or any(len(b[0]) > 2 for b in part.bounds)
+        merged = _merged(graph, part, told) if wide else None
+        if merged is not None:
+            pending += [(value, *each) for each in merged]
+            continue
+        free = {atom: own for atom, own in sides.items() if atom not in told}
+        for sign, each in _split(graph, part, free):
+            if told and sign != graph.one:
+                raise Refused("a sum of samples that others bound on both sides")
+            pending.append((graph.times(sign, value), each, told))
 
 
-def _merged(graph: Graph, component: Component) -> list[Component] | None:
-    """Make one sample of two that inequalities have in one combination; [] for a null set."""
+def _merged(
+    graph: Graph, component: Component, told: Mapping[Atom, int]
+) -> list[tuple[Component, Mapping[Atom, int]]] | None:
+    """Make one sample of two that all is said of in one combination; [] for a null set."""
     known: dict[tuple[int, ...], tuple[Atom, int, Node]] = {}
     for atom, function in component.functions:
         column = [dict(terms).get(atom, 0) for terms, _ in component.bounds]
+        column += [told.get(atom, 0)]
         # The first coefficient that is not 0 becomes > 0.
         factor = gcd(*column) * (1 if next(filter(None, column)) > 0 else -1)
         direction = tuple([c // factor for c in column])
@@ -266,13 +308,15 @@ def _merged(graph: Graph, component: Component) -> list[Component] | None:
             continue
         new = 1 + max(atom for atom, _ in component.functions)
         functions = [own for own in component.functions if own[0] not in (atom, other)]
+        rest = {a: c for a, c in told.items() if a not in (atom, other)}
+        rest |= {new: direction[-1]} if direction[-1] else {}
         parts = [Component((*functions, (new, together)))]
-        for (terms, most), coefficient in zip(component.bounds, direction, strict=True):
+        for (terms, most), coefficient in zip(component.bounds, direction, strict=False):
             own = {new: coefficient} if coefficient else {}
             others = {a: c for a, c in terms if a not in (atom, other)}
             form = Form(-most, tuple((a, Fraction(c)) for a, c in (others | own).items()))
             parts = [each for part in parts for each in _where(graph, part, form, "<=")]
-        return parts
+        return [(part, rest) for part in parts]
     return None
 
 

@@ -36,7 +36,7 @@ from typing import Any, NamedTuple
 
 from dipapprox.kernel.errors import Refused, spend
 from dipapprox.kernel.forms import Form, size_of
-from dipapprox.kernel.laws import Law
+from dipapprox.kernel.laws import FAMILIES, Law
 
 Node = int
 """The number of a node in its `Graph`; what a node is made of has smaller numbers."""
@@ -193,7 +193,7 @@ class Graph:
     def combined(self, left: Node, p: int, right: Node, q: int) -> Node | None:
         """Return the density of p X + q Y, where f and g are those of X and Y; None: none of ours.
 
-        With q Y = m + Z it is that of (p X + m) + Z. Entire densities are preferred for Z.
+        With q Y = m + Z it is that of (p X + m) + Z. Z is what is easier to add: Gumbel noise last.
         """
         if self.discrete[left] and not abs(p) == abs(q) == 1:
             return None
@@ -204,7 +204,8 @@ class Graph:
         known = [pair for pair in ((one, other), (other, one)) if self.is_law(pair[0])]
         if not known:
             return None
-        density, other = min(known, key=lambda own: self.nodes[own[0]].data[0].has_kink)
+        order = [*FAMILIES]
+        density, other = min(known, key=lambda own: order.index(self.nodes[own[0]].data[0].family))
         law, factor, *form = self.nodes[density].data
         centred = law.affine(Fraction(1), -law.mean)
         moved = self.moved(other, Fraction(1), -law.mean)

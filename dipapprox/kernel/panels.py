@@ -34,7 +34,7 @@ from operator import mul
 from flint import arb, arb_poly, ctx
 
 from dipapprox.kernel.balls import between, error, to_ball
-from dipapprox.kernel.errors import NotProved, Refused, Refuted, spend
+from dipapprox.kernel.errors import NotProved, Refuted, spend
 from dipapprox.kernel.grid import ZERO, Accuracy, Leaves, Sampled, Space, Tail, Way, ends_of_panels
 from dipapprox.kernel.laws import FAMILIES, Law, RealFamily
 
@@ -213,9 +213,10 @@ class Panels(Space):
         From panels that are further away than Y almost ever goes comes what its density is there
         at most, as it falls on both sides of its mean, times the integral of f over the grid.
         """
-        scale, n = law.scale(self._eps), self._terms
+        scale, n, family = law.scale(self._eps), self._terms, law.on(RealFamily)
+        most = self._height(law, ZERO, family.sides[0])
         if law.has_kink:
-            raise Refused(f"sums with samples of {law.family} have only closed forms")
+            return self._in_branches(f, law), most, self._ways(law)
         unit, width = to_ball(1 / scale), 2 * max(half for _, half in self._panels)
         factorials = [arb(factorial(m)) for m in range(n)]
         # Whole numbers are subtracted, and known, faster than fractions.
@@ -232,7 +233,7 @@ class Panels(Space):
             sources.append((place, arb_poly(terms[::-1]), moments[0].nonnegative_part()))
         reach = max(law.reach(self._eps, 2 * ctx.prec // 3))
         edge = to_ball(reach / scale)
-        there = self._height(law, edge) + self._height(law, -edge)
+        there = self._height(law, edge, 1) + self._height(law, -edge, -1)
         beyond = between(ZERO, there * sum((mass for *_, mass in sources), ZERO))
         cells = []
         for (place, *_), (centre, half) in zip(sources, self._panels, strict=True):
@@ -250,17 +251,38 @@ class Panels(Space):
             found = zip(sums.right_shift(n - 1).coeffs(), factorials, strict=False)
             cell = arb_poly([a**i * c / k for i, (c, k) in enumerate(found)])
             cells.append(cell + error(wrong) + beyond)
-        return cells, self._height(law, ZERO), self._ways(law)
+        return cells, most, self._ways(law)
+
+    def _in_branches(self, f: Sampled, law: Law) -> list[arb_poly]:
+        """From the left, say, comes a multiple of the integral of e^(-u (t - s)) f(s) over s < t.
+
+        With A what comes to the left end of a panel from those before, it is e^(-u h x) times
+
+            e^(-u h) A + the integral of h e^(u h y) f(y) over y from -1 to x.
+        """
+        n, sides = self._terms, law.on(RealFamily).sides
+        unit, cells = to_ball(1 / law.scale(self._eps)), [self.nothing] * len(f.cells)
+        for side in sides:
+            before = ZERO
+            for place in range(len(cells))[::side]:
+                spend(4 * n**2)
+                rate = unit * self.halves[place]
+                rises, falls = (exponential(sign * side * rate, n) for sign in (1, -1))
+                own, down = times(f.cells[place], rises, n), (-rate).exp()
+                reached = self.partial(place, own, side > 0) + before * down
+                cells[place] += times(reached, falls, n) * (unit / len(sides))
+                before = (before * down + self.whole(place, own)) * down
+        return cells
 
     def _ways(self, law: Law) -> list[Way]:
         ends, scale, family = self.ends, law.scale(self._eps), law.on(RealFamily)
         found = self._far.setdefault(law, [])
         for left, right in () if found else pairwise(ends):
             one, other = (to_ball(way / scale) for way in (left - ends[0], ends[-1] - right))
-            back, on = self._height(law, one), self._height(law, -other)
+            back, on = self._height(law, one, 1), self._height(law, -other, -1)
             found.append((back, family.below(-one), on, family.above(other)))
         return found
 
-    def _height(self, law: Law, z: arb) -> arb:
-        """Enclose the density of a law, whose mean is 0, at z times its scale."""
-        return density(law.family, z, ZERO, 0, 1)(ZERO) / to_ball(law.scale(self._eps))
+    def _height(self, law: Law, z: arb, side: int) -> arb:
+        """Enclose the density of a law, whose mean is 0, at z times its scale, on a side of 0."""
+        return density(law.family, z, ZERO, side, 1)(ZERO) / to_ball(law.scale(self._eps))

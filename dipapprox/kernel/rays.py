@@ -24,6 +24,10 @@ on a ball of a radius proportional to 1 / eps around a point whose distance from
 theta goes to 1 and h to 0. Light noise has such a K for any multiple; at z it is 0 as eps grows.
 What stands for any number may be multiplied by it; without noise Pr[S | u_t] = 0.
 
+Other scales. z_i of scale size_i eps^k, k != -1, may have any a_i, without parts and at one eps.
+If k > -1 for all of them, N a_i is small enough, for any N, as eps goes to 0; if k < -1, as it
+grows. So where a sum has no z_i of scale size_i / eps, c > 0 stands for any number at some eps.
+
 The run is possible close to z if all guards are > 0, and one-sided noise is on its side, at z + s y
 for all small s > 0: densities are > 0 and continuous around. If all samples and all that cells hold
 are integers, guards have to hold at z; and a form > 0 of multiples of 1 / l is at least 1 / l.
@@ -46,7 +50,7 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
-from dipapprox.kernel.errors import Refuted, spend
+from dipapprox.kernel.errors import Refused, Refuted, spend
 from dipapprox.kernel.forms import Form, over
 from dipapprox.kernel.judgements import Budgets
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
@@ -90,6 +94,9 @@ def ray(machine: Rounds, step: Mapping[str, Any]) -> Budgets:
     alike = list(runs.alike(run, parts))
     turns = {id(turn): turn for each in alike for turn in each}
     integers = machine.whole and is_whole([*turns.values()])
+    others = {a.power for t in turns.values() for a in t.atoms if isinstance(a, Sample)} - {-1}
+    if others and (large or parts or min(others) < -1 < max(others)):
+        raise Refused("a scale that is no multiple of 1 / eps")
     first = flat(run, inputs, integers)
     noise = [read_pair(each) for each in as_list(step["noise"], "noise", len(first.samples))]
     require_possible(first, noise, large, integers)
@@ -107,13 +114,13 @@ def ray(machine: Rounds, step: Mapping[str, Any]) -> Budgets:
         spend(10)
         found = ways.lost(each, as_list(json, "multipliers", len(each)))
         lost, rest = (found.lost - found.rest, ZERO) if large else (found.lost, found.rest)
-        noisy = any(not FAMILIES[sample.family].is_light for sample, _ in found.noise)
+        noisy = any(not FAMILIES[s.family].is_light for s, _ in found.noise if s.power == -1)
         any_number = not (found.noise or lost) and rest <= 0 and (rest < 0 or found.strict)
         if not any_number and (noisy or lost <= 0):
             losses.append(lost - price if large else lost)
     if not alike or (losses and min(losses) <= 0):
         raise Refuted("nothing is lost on the ray")
-    return Budgets(None, None if parts or not losses else min(losses), not large)
+    return Budgets(None, None if parts or not losses else min(losses), not (large or others))
 
 
 def require_possible(run: Flat, noise: Sequence[Pair], large: bool, integers: bool) -> None:
@@ -223,8 +230,8 @@ class Alike:
             else:
                 sample = turns.samples[atom]
                 law, worth = FAMILIES[sample.family], factor * sample.size
-                dear = not law.shifts or any(sign * worth > 1 for sign in law.shifts)
-                if dear and not law.is_light:
+                dear = sample.power == -1 and any(sign * worth > 1 for sign in law.shifts)
+                if (dear or not law.shifts) and not law.is_light:
                     raise Refuted("noise is worth less than the multipliers say")
                 if any(side * factor > 0 for side in law.sides):
                     noise.append((sample, factor))

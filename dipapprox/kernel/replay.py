@@ -7,6 +7,7 @@
              "delta" are weights (`machine`) without cells
              | {"verdict": "DP", "budget": number, "at least": null | number}
              | {"verdict": "Not_DP", "budget": null | number}
+             the same with "eps": number, about a service at this one
              | a claim about a pipeline (`compositions`)
     step     {"rule": name, "from": [numbers of earlier steps], …}
 
@@ -33,7 +34,7 @@ from dipapprox.kernel.errors import BadProof, Refused, Refuted, budget
 from dipapprox.kernel.judgements import Budgets, Judgement, LossesOf, Of, Private, Violated
 from dipapprox.kernel.loading import named
 from dipapprox.kernel.machine import Machine, read_machine, read_pairs
-from dipapprox.kernel.proofs import Proof, Step, stated
+from dipapprox.kernel.proofs import Proof, Step, positive, stated
 from dipapprox.kernel.reading import as_integer, as_list, as_number, as_record, as_word
 from dipapprox.kernel.signs import read_epsilons
 
@@ -63,7 +64,7 @@ RULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "violated composition": ("compositions.violated", (*_PARTS, *_CLAIM, *_PAIR)),
     "potential": ("potential.potential", ("nodes", "quiet")),
     "ray": ("rays.ray", ("eps", "paths", "inputs", "noise", "parts", "multipliers")),
-    "couplings": ("couplings.couplings", ("budget", "held", "followed", "changes", "pairs")),
+    "couplings": ("couplings.couplings", ("eps", "budget", "held", "followed", "changes", "pairs")),
     "trace": ("traces.trace", ("events", "budget", "eps")),
     "repetition": ("traces.repetition", ("events", "turns", "store", "eps")),
     "least budget": ("replay.least_budget", ()),
@@ -79,13 +80,15 @@ def has(json: object, field: str) -> bool:
 def read_budget(json: object) -> Budgets:
     """Read a claim of a budget; what fails stands in `below`."""
     more = ("at least",) if isinstance(json, dict) and json.get("verdict") == "DP" else ()
-    record = as_record(json, "the claim", ("verdict", "budget", *more))
+    only = ("eps",) if has(json, "eps") else ()
+    record = as_record(json, "the claim", ("verdict", "budget", *more, *only))
+    eps = positive(record["eps"], "eps") if only else None
     as_word(record["verdict"], "the verdict", ("DP", "Not_DP"))
     numbers = record["budget"], record.get("at least")
     budget, least = (None if n is None else as_number(n, "a budget") for n in numbers)
     if more and budget is None:
         raise BadProof("a budget is claimed that is none")
-    return Budgets(budget, least) if more else Budgets(None, budget)
+    return Budgets(budget, least, eps=eps) if more else Budgets(None, budget, eps=eps)
 
 
 def read_claim(json: object, machine: Machine) -> tuple[Private | Violated, Proof]:
@@ -112,7 +115,9 @@ def least_budget(about: object, step: Step, serves: Budgets, fails: Budgets) -> 
     """
     if serves.budget is None or fails.budget is not None or fails.below is None:
         raise BadProof("it is not that one budget serves, and none below another one")
-    return replace(fails, budget=serves.budget)
+    if serves.eps not in (None, fails.eps):
+        raise BadProof("budgets at different eps")
+    return replace(fails, budget=serves.budget, eps=serves.eps)
 
 
 Claim = Private | Violated | Budgets
@@ -125,12 +130,14 @@ def follows(claim: Claim, found: Judgement) -> bool:
     larger eps_prv and delta, and what is not with smaller ones.
     """
     match claim, found:
-        case Budgets(budget=None, below=claimed), Budgets(budget=None, below=fails):
+        case Budgets(budget=None, below=claimed, eps=eps), Budgets(budget=None, below=fails):
             # This one fails, too.
-            return fails is None or (claimed is not None and claimed < fails)
-        case Budgets(budget=budget, below=least), Budgets(budget=serves, below=fails):
+            below = fails is None or (claimed is not None and claimed < fails)
+            return below and eps in (None, found.eps)
+        case Budgets(budget=budget, below=least, eps=eps), Budgets(budget=serves, below=fails):
             below = least is None or (fails is not None and least <= fails)
-            return below and budget is not None and serves is not None and serves <= budget
+            known = budget is not None and serves is not None and serves <= budget
+            return below and known and eps == found.eps
         case (Private() as more, Private() as less) | (Violated() as less, Violated() as more):
             for one, other in (more.eps_prv, less.eps_prv), (more.delta, less.delta):
                 numbers = isinstance(one, Fraction) and isinstance(other, Fraction)

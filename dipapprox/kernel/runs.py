@@ -190,8 +190,6 @@ def flat(run: Sequence[Path], inputs: Inputs, integers: bool, start: int = 0) ->
                     forms.append(own[0] if own else Form(ZERO))
                     counts[name] += 1
                 case Sample(mean=mean):
-                    if atom.power != -1:
-                        raise Refused("a scale that is no multiple of 1 / eps")
                     forms.append(over(mean, forms).plus(only(len(found.samples))))
                     found.samples.append(atom)
         guards = []

@@ -202,7 +202,8 @@ class Calls(Ways):
 
     def __init__(self, service: Service, held: Sequence[str], signs: Signs) -> None:
         super().__init__()
-        self._service, self._held, self._signs = service, held, signs
+        self._service, self._held = service, held
+        self._signs: Signs = signs
         self._open = [name for name, _ in service.cells if name not in held]
         self._shown = Shown(service.replies, self._open, held, signs)
 
@@ -235,7 +236,7 @@ class Calls(Ways):
         for told, weight in chances.items():
             found.append(replace(self.nothing_done(told[size:]), said=told[:size], weight=weight))
             total = total + weight
-        if not total.numerator.is_zero():
+        if not self._signs.is_zero(total.numerator):
             raise NotProved("a reply is none of its values")
         return found
 

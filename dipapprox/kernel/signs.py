@@ -103,9 +103,9 @@ class Signs:
         self._found: dict[tuple[Sum, Epsilons, bool], bool] = {}
 
     @classmethod
-    def at(cls, eps: Fraction) -> Signs:
-        """Return what is known at one eps: everything."""
-        return cls(Epsilons(eps, eps))
+    def at(cls, eps: Fraction | None) -> Signs:
+        """Return what is known at one eps, everything; or at all eps > 0, for None."""
+        return cls(ALL if eps is None else Epsilons(eps, eps))
 
     def is_zero(self, function: Sum) -> bool:
         """Whether a function is known to be 0 at all eps."""

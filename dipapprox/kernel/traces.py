@@ -34,7 +34,7 @@ from dipapprox.kernel.paths import CERTAIN, IMPOSSIBLE
 from dipapprox.kernel.proofs import positive
 from dipapprox.kernel.reading import as_integer, as_list, as_number
 from dipapprox.kernel.services import Condition, Service, Shown, read_seen
-from dipapprox.kernel.signs import ALL, Signs
+from dipapprox.kernel.signs import Signs
 
 if TYPE_CHECKING:
     from dipapprox.kernel.rounds import Rounds
@@ -53,22 +53,26 @@ def trace(about: object, step: Mapping[str, Any]) -> Budgets:
     what is seen]; "budget": b or null, "eps": one, 0 for the limit there, null for the one at
     infinity.
     """
-    budget, eps = (
-        None if step[name] is None else as_number(step[name], name) for name in ("budget", "eps")
-    )
+    numbers = step["budget"], step["eps"]
+    budget, eps = (None if n is None else as_number(n, "a number") for n in numbers)
+    if eps is not None and eps < 0:
+        raise BadProof("eps is below 0")
+    signs = Signs.at(eps or None)
     if isinstance(about, Service):
-        first, second = ServiceRuns(about, Signs(ALL)).adjacent(step["events"])
+        first, second = ServiceRuns(about, signs).adjacent(step["events"])
     elif not isinstance(about, named("rounds.Rounds")):
         raise BadProof("the rule 'trace' is about services, and programs at all eps")
     else:
         (event,) = as_list(step["events"], "events", 1)
-        first, second = _shown_at(about, *as_list(event, "an event", 3))
+        first, second = _shown_at(about, signs, *as_list(event, "an event", 3))
     if not loses(total_of(first), total_of(second), budget, eps):
         raise Refuted("one run is not known to be so much likelier to show the same")
-    return Budgets(None, budget, at_any=False)
+    return Budgets(None, budget, at_any=False, eps=eps or None)
 
 
-def _shown_at(machine: Rounds, one: object, other: object, seen: object) -> list[Belief]:
+def _shown_at(
+    machine: Rounds, signs: Signs, one: object, other: object, seen: object
+) -> list[Belief]:
     """Return what a program comes to that shows something in the end, at two adjacent inputs."""
     if machine.round is not None or machine.whenever or not machine.ends:
         raise Refused("more is seen than what cells show in the end")
@@ -84,7 +88,7 @@ def _shown_at(machine: Rounds, one: object, other: object, seen: object) -> list
     if not machine.adjacency.holds(*(tuple(store.values()) for store in stores)):
         raise Refuted("inputs that are not adjacent")
     cells = [(name, Range(None, None)) for name in machine.first]
-    shown = Shown(cells, (), (), Signs(ALL), silent=None)
+    shown = Shown(cells, (), (), signs, silent=None)
     return [shown.chances(machine.body, store, conditions) for store in stores]
 
 
@@ -95,7 +99,8 @@ def repetition(service: Service, step: Mapping[str, Any]) -> Budgets:
 
     Step: "events", "turns": as of traces; "store": values of the first run; "eps".
     """
-    runs, eps = ServiceRuns(service, Signs(ALL)), positive(step["eps"], "eps")
+    eps = positive(step["eps"], "eps")
+    runs = ServiceRuns(service, Signs.at(eps))
     first, second = runs.adjacent(step["events"])
     turns = as_list(step["turns"], "turns")
     store = tuple(map(read_value, as_list(step["store"], "a store", len(service.cells))))
@@ -110,7 +115,7 @@ def repetition(service: Service, step: Mapping[str, Any]) -> Budgets:
             raise Refuted("the second run may be as likely to reply so")
         waiting += [own for own in after if own not in known]
         known |= set(after)
-    return Budgets(None, None, at_any=False)
+    return Budgets(None, None, at_any=False, eps=eps)
 
 
 class ServiceRuns:
@@ -190,12 +195,10 @@ def loses(p: Ratio, q: Ratio, budget: Fraction | None, eps: Fraction | None) -> 
     """Whether no budget below one serves, None for none at all, at an eps or a limit of it.
 
     Args:
-        p, q: The probabilities, at all eps > 0.
+        p, q: The probabilities, there; for limits, at all eps > 0.
         budget: b.
         eps: 0 for the limit there, None for the one at infinity.
     """
-    if eps is not None and eps < 0:
-        raise BadProof("eps is below 0")
     if not q.numerator.terms:
         return budget is None and eps is not None and eps > 0 < p.numerator.sign(eps)
     if eps is None:

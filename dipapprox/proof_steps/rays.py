@@ -177,7 +177,11 @@ def solved(whole: Whole, limits: Limits, every_step: bool = False) -> Solved:
     """
     forms = whole.forms
     rates = {
-        number: None if is_light(sample) else _ZERO if number in whole.free else 1 / sample.size
+        number: None
+        if is_light(sample) or sample.power != -1
+        else _ZERO
+        if number in whole.free
+        else 1 / sample.size
         for number, sample in enumerate(whole.samples)
     }
     sides = {number: _side(sample.family) for number, sample in enumerate(whole.samples)}

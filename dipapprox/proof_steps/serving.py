@@ -3,8 +3,9 @@
 Potentials of machines without rounds are shifts of the samples of every path, for all changes of
 its inputs: linear in these, or by cases. Paths that differ in guards only share them where they
 can. A sample is shifted by a number, or by what its mean changes and a number; numbers are 0 and,
-with either sign, what some mean changes by at most. Tried from cheap to dear; where no such shifts
-serve all changes between two ends, the ends have cases of their own.
+with either sign, what some mean changes by at most, or what makes up for a guard of weighted
+samples. Tried from cheap to dear; where no such shifts serve all changes between two ends, the ends
+have cases of their own.
 """
 
 from __future__ import annotations
@@ -183,16 +184,17 @@ class Shifts:
 
     def _all_levels(self) -> list[Fraction]:
         """The numbers that samples are shifted by."""
-        found = {Fraction(0)}
-        for atom in self._path.atoms:
+        most = {k: max(map(abs, ends)) for k, ends in self._ranges.items()}
+        found = {Fraction(0), *(most[k] for k in self._compared)}
+        for number, atom in enumerate(self._path.atoms):
             if isinstance(atom, Sample):
-                parts = [
-                    abs(c) * max(map(abs, self._ranges[k]))
-                    for k, c in atom.mean.terms
-                    if k in self._ranges
-                ]
-                found |= {sum(parts, Fraction(0)), *parts}
-        found |= {max(map(abs, self._ranges[k])) for k in self._compared}
+                parts = [abs(c) * most[k] for k, c in atom.mean.terms if k in self._ranges]
+                most[number] = sum(parts, Fraction(0))
+                found |= {most[number], *parts}
+        for form, _ in self._path.guards:
+            weights = {abs(c) for _, c in form.terms}
+            lost = sum((abs(c) * most.get(k, 0) for k, c in form.terms), Fraction(0))
+            found |= {lost / weight for weight in weights if len(weights) > 1}
         return sorted(found | {-level for level in found})
 
     def _holds(self, number: int, shifts: Sequence[Form]) -> bool:

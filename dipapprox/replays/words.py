@@ -90,16 +90,16 @@ def formula_text(tree: Tree) -> str:
 
 def _budgets(said: Budgets) -> list[str]:
     every = "for all ordered pairs of adjacent inputs and every set S of publications"
-    found = []
+    at, found = "every eps > 0" if said.eps is None else f"eps = {said.eps}", list[str]()
     if said.budget is not None:
         found.append(
-            "for every eps > 0, any number of rounds or calls and all ordered pairs of "
+            f"for {at}, any number of rounds or calls and all ordered pairs of "
             f"adjacent inputs u, u', Pr[S | u] <= e^({said.budget} eps) Pr[S | u'] for every "
             "set S of publications"
         )
     if said.budget is None or said.below is not None:
         which = "no B" if said.below is None else f"no B < {said.below}"
-        when = f"for no eps > 0 and {which}" if said.at_any else f"for {which} at every eps > 0"
+        when = f"for no eps > 0 and {which}" if said.at_any else f"for {which} at {at}"
         found.append(f"{when} is Pr[S | u] <= e^(B eps) Pr[S | u'] {every}")
     return found
 

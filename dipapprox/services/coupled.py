@@ -14,14 +14,12 @@ from dipapprox.kernel.errors import NotProved
 from dipapprox.kernel.exponentials import Ratio, Sum
 from dipapprox.kernel.machine import read_value
 from dipapprox.kernel.paths import Path, Sample
-from dipapprox.kernel.signs import ALL, Signs
+from dipapprox.kernel.signs import Signs
 from dipapprox.language.core import Value
-from dipapprox.limits import Limits
 from dipapprox.proof_steps.machines import Json, number_json, value_json
 from dipapprox.services.couplings import matched
 from dipapprox.services.loss import Loss
 from dipapprox.services.pairs import RunPairs
-from dipapprox.services.ratios import gain_of
 
 
 class UnmatchedCall(Exception):
@@ -36,9 +34,9 @@ class CouplingWriter:
     """Writes the step of couplings of a loss with an upper bound; follows some calls exactly."""
 
     def __init__(
-        self, machine: kernel.Service, limits: Limits, loss: Loss, pairs: RunPairs, exact: set[int]
+        self, machine: kernel.Service, loss: Loss, pairs: RunPairs, exact: set[int]
     ) -> None:
-        self._machine, self._limits = machine, limits
+        self._machine, self._limits = machine, pairs.system.limits
         self._loss, self._pairs, self._exact = loss, pairs, exact
         system = pairs.system
         held = [cell for cell in system.service.states if cell.name in system.kept]
@@ -64,6 +62,7 @@ class CouplingWriter:
         step: dict[str, Any] = {
             "rule": "couplings",
             "from": [],
+            "eps": None if system.eps is None else number_json(system.eps),
             "budget": number_json(budget),
             "held": [*self._held],
             "followed": [
@@ -73,7 +72,7 @@ class CouplingWriter:
             "changes": changes,
             "pairs": pairs,
         }
-        found = Couplings(self._machine, Signs(ALL), step)
+        found = Couplings(self._machine, Signs.at(system.eps), step)
         for written, store in zip(changes, stores, strict=True):
             written[-1] = [self._groups(found, case) for case in found.changes(store)]
         for written, key in zip(pairs, points, strict=True):
@@ -116,7 +115,7 @@ class CouplingWriter:
         p, q = (sum((path.weight for path in paths), nothing) for paths in (ours, theirs))
         if p == q:
             return 0
-        found = gain_of(ratio_of(p), ratio_of(q), self._limits).upper
+        found = self._pairs.system.gain(ratio_of(p), ratio_of(q)).upper
         if found is None:
             raise NoCertificate("how much likelier a choice is, is not bounded")
         return number_json(found)

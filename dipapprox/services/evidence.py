@@ -19,12 +19,11 @@ from dipapprox.kernel.exponentials import Ratio
 from dipapprox.kernel.paths import CERTAIN
 from dipapprox.kernel.replay import replay
 from dipapprox.kernel.services import read_service
-from dipapprox.kernel.signs import ALL, Signs
+from dipapprox.kernel.signs import Signs
 from dipapprox.kernel.traces import Belief, ServiceRuns, loses, total_of
 from dipapprox.kernel.traces import repetition as repetition_of
 from dipapprox.language import core
 from dipapprox.language.cells import statements_in
-from dipapprox.language.services import Service
 from dipapprox.limits import Limits
 from dipapprox.privacy.verdict import Answer, Replayed
 from dipapprox.proof_steps.machines import Json, number_json, value_json
@@ -48,7 +47,7 @@ def replayed(
     """Return a proof, which the kernel has replayed.
 
     Args:
-        loss: What was found, for every eps.
+        loss: What was found.
 
     Raises:
         NoCertificate: If none can be written.
@@ -56,7 +55,7 @@ def replayed(
     """
     machine = service_json(asked.service, sorted(asked.users))
     with asking(limits.check):
-        claim, steps = _Evidence(asked.service, machine, loss, limits).written(budget)
+        claim, steps = _Evidence(asked, machine, loss, limits).written(budget)
         start = perf_counter()
         replay(machine, claim, steps)
         seconds = perf_counter() - start
@@ -64,14 +63,18 @@ def replayed(
 
 
 class _Evidence:
-    def __init__(self, service: Service, machine: Json, loss: Loss, limits: Limits) -> None:
-        self._service = service
+    def __init__(self, asked: AskedService, machine: Json, loss: Loss, limits: Limits) -> None:
+        self._service, self._eps = asked.service, asked.eps
         self._loss = loss
         self._limits = limits
         self._machine = read_service(machine)
 
     def written(self, budget: Fraction | None) -> tuple[Json, list[Json]]:
         """Return a claim and its steps."""
+        claim, steps = self._written(budget)
+        return claim if self._eps is None else {**claim, "eps": number_json(self._eps)}, steps
+
+    def _written(self, budget: Fraction | None) -> tuple[dict[str, Json], list[Json]]:
         loss = self._loss
         if loss.unbounded or (budget is not None and budget < loss.lower):
             step, least = self._lower()
@@ -110,7 +113,7 @@ class _Evidence:
             if any(isinstance(each, core.Draw) for each in statements_in(handler.body))
         }
         while True:
-            found = CouplingWriter(self._machine, self._limits, self._loss, pairs, exact)
+            found = CouplingWriter(self._machine, self._loss, pairs, exact)
             try:
                 return found.step(budget)
             except UnmatchedCall as call:
@@ -125,15 +128,22 @@ class _Evidence:
         loss = self._loss
         if loss.trace is None:
             raise NoCertificate("no calls are known that show it")
-        runs = ServiceRuns(self._machine, Signs(ALL))
+        runs = ServiceRuns(self._machine, Signs.at(self._eps))
         events, first, second = self._shown(runs, loss.trace)
         if loss.repetition is not None:
             return self._repeated(runs, events, first, second), None
         step: dict[str, Json] = {"rule": "trace", "from": [], "events": events}
         p, q = total_of(first), total_of(second)
-        found = None if not q.numerator.terms else gain_of(ratio_of(p), ratio_of(q), self._limits)
+        found, at = None, self._eps
+        if q.numerator.terms and at is None:
+            found = gain_of(ratio_of(p), ratio_of(q), self._limits)
         ways: list[tuple[Fraction | None, Fraction | None]] = []
-        if found is None or found.is_unbounded:
+        if at is not None:
+            lost = (
+                gain_at(ratio_of(p), ratio_of(q), at, self._limits) if q.numerator.terms else None
+            )
+            ways.append((None if lost is None else lost.lower, at))
+        elif found is None or found.is_unbounded:
             ways += [(None, eps) for eps in (Fraction(0), *_EPSILONS)]
         elif found.exact is not None:
             ways += [(found.exact, Fraction(1))]
@@ -170,7 +180,7 @@ class _Evidence:
                 "events": events,
                 "turns": turns,
                 "store": [value_json(value_of(v)) for v in store],
-                "eps": number_json(repetition.eps or Fraction(1)),
+                "eps": number_json(self._eps or repetition.eps or Fraction(1)),
             }
             with suppress(NotProved):
                 repetition_of(self._machine, step)

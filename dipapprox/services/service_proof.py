@@ -92,8 +92,6 @@ class ServiceProof(BudgetAnswer):
 
     def replay(self, limits: Limits) -> tuple[WrittenProof, Replayed]:
         """Return a proof that the kernel has replayed; see `BudgetAnswer.replay`."""
-        if self.eps is not None:
-            raise NoCertificate("it has no rules for services at one ε")
         if self.implements is not None:
             raise NoCertificate("it has no rules for services that implement others")
         return replayed(self.subject, self.loss, self.budget, limits)

@@ -95,8 +95,10 @@ Proof = tuple[Any, Any, list[Any]]
 
 
 @cache
-def proof_for(text: str, *users: str, budget: Fraction | None = None) -> ServiceProof:
-    return prove_service(service_of(text), budget, users, Limits())
+def proof_for(
+    text: str, *users: str, budget: Fraction | None = None, eps: Fraction | None = None
+) -> ServiceProof:
+    return prove_service(service_of(text), budget, users, Limits(), eps)
 
 
 @cache

@@ -17,12 +17,14 @@ from tests.kernel.served import EXAMPLES, REAL, proof_for, written
 STEP = {
     "rule": "couplings",
     "from": [],
+    "eps": None,
     "budget": 1,
     "held": [],
     "followed": ["given", "given"],
     "changes": [],
     "pairs": [],
 }
+ONE_EPS = Fraction(1)
 EXACTLY = ["given", "exact"]
 N, REPLY, Z = ["cell", "n"], ["cell", "reply"], ["cell", "z"]
 EMPTY = ["set", N, 0]
@@ -233,7 +235,9 @@ def test_two_runs_differ_in_one_data_call() -> None:
     (step,) = steps
     (data,) = (event for event in step["events"] if event[0] != event[1])
     last = step["events"][-1]
-    assert replay(machine, claim, steps) == Budgets(None, None, at_any=False)
+    assert replay(machine, claim, steps) == Budgets(None, None, at_any=False, eps=ONE_EPS)
+    with pytest.raises(BadProof, match="below 0"):
+        replay(machine, claim, [{**step, "eps": -1}])
     for events in (
         [last],
         [data, data, last],
@@ -257,7 +261,9 @@ def test_replies_are_told_by_values_and_by_sides() -> None:
     assert set(shown) in ({"least"}, {"most"})
     ((side, number),) = shown.items()
     lost = {"verdict": "Not_DP", "budget": 1}
-    assert replay(machine, lost, [trace]) == Budgets(None, Fraction(3, 2), at_any=False)
+    assert replay(machine, lost, [trace]) == Budgets(
+        None, Fraction(3, 2), at_any=False, eps=ONE_EPS
+    )
     for reply in (
         {side: 0},
         {"most" if side == "least" else "least": number},
@@ -340,8 +346,6 @@ def test_what_a_quotient_loses_at_an_eps_and_in_limits() -> None:
     assert not loses(linear, ONE, Fraction(101, 100), zero)
     assert not loses(square, ONE, Fraction(1, 100), zero)
     assert not loses(linear, ONE, None, zero)
-    with pytest.raises(BadProof):
-        loses(linear, ONE, Fraction(1), Fraction(-1))
     assert not loses(NONE, q, Fraction(-9), None)
 
 
@@ -381,7 +385,7 @@ def repeated(body: list[Any], change: str = "insert", **fields: Any) -> Any:
 
 
 def test_turns_are_likelier_whatever_the_second_run_is_in() -> None:
-    none = Budgets(None, None, at_any=False)
+    none = Budgets(None, None, at_any=False, eps=ONE_EPS)
     often, seldom = (
         ["choose", REPLY, [[1, a], [0, b]], False] for a, b in (("3/4", "1/4"), ("1/4", "3/4"))
     )
@@ -428,7 +432,7 @@ def test_a_store_is_got_to_with_a_probability_above_0(monkeypatch) -> None:
     step = {"rule": "repetition", "from": [], "store": [1], "eps": 2}
     step |= {"events": [[[0, [1]], None, None]], "turns": [[[1, []], [1, []], [1]]]}
     claim = {"verdict": "Not_DP", "budget": None}
-    assert replay(machine, claim, [step]) == Budgets(None, None, at_any=False)
+    assert replay(machine, claim, [step]) == Budgets(None, None, at_any=False, eps=Fraction(2))
     with pytest.raises(Refuted, match="does not get to its store"):
         replay(machine, claim, [{**step, "eps": 1}])
     monkeypatch.setattr("dipapprox.kernel.errors.MOST_WORK", 20_000)

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 import dipapprox
 from dipapprox import Answer, Limits, Options
@@ -39,7 +40,7 @@ from tests.thorough import examples, part
 PROGRAMS = Path(__file__).parent.parent.parent / "programs"
 OPTIONS = Options(proved=True)
 
-OUTSIDE = {"laplace_parallel": "more than 20000 paths", "weighted_sum": "no shifts were found"}
+OUTSIDE = {"laplace_parallel": "more than 20000 paths"}
 """Programs with budgets that have no proofs yet, or take seconds."""
 
 
@@ -52,7 +53,8 @@ def subjects() -> Iterator[tuple[str, Any]]:
     for name in ("svt_laplace", "svt_geometric", "svt_laplace_ge", "svt_monotone"):
         text = text_of(name)
         yield f"{name} for all N", dipapprox.parse(text, for_all="N")
-    for path in sorted([*PROGRAMS.glob("*laplace*.dpg"), *PROGRAMS.glob("literature/*.dpg")]):
+    patterns = "*laplace*.dpg", "literature/*.dpg", "weighted_sum.dpg"
+    for path in sorted(path for pattern in patterns for path in PROGRAMS.glob(pattern)):
         if path.stem not in OUTSIDE:
             yield path.stem, dipapprox.parse(path.read_text())
 
@@ -360,7 +362,9 @@ def test_an_automaton_is_the_machine_that_its_text_means() -> None:
 
 
 def test_unknown_without_a_proof_names_the_reason() -> None:
-    service = dipapprox.prove(str(PROGRAMS / "services" / "budget.dpg"), eps=1, options=OPTIONS)
+    text = "input q in real 1..2\noutput o in {0, 1}\nadjacent linf 1\nx <- LapPlus(q, 1/eps)\n"
+    text += "if x >= 0 then o <- 1 else o <- 0 end"
+    service = dipapprox.prove(dipapprox.parse(text), reals=True, options=OPTIONS)
     assert service.answer is Answer.UNKNOWN
     assert service.found is Answer.DP
     assert "the kernel has no proof" in str(service)
@@ -374,31 +378,48 @@ def test_unknown_without_a_proof_names_the_reason() -> None:
 def test_examples_are_replayed(name) -> None:
     text, least = EXAMPLES[name]
     judged = replay(*written(proof_for(text)))
+    assert isinstance(judged, Budgets)
     if least is None:
-        assert judged == Budgets(None, None, at_any=False)
-        assert "for no B at every eps > 0" in words_of(judged)
+        assert judged == Budgets(None, None, at_any=False, eps=judged.eps)
+        assert "for no B at e" in words_of(judged)
     else:
         assert judged == Budgets(least, least, at_any=False)
 
 
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_at_one_eps_they_are_replayed_for_it_alone(name: str) -> None:
+    eps, other = Fraction(1, 3), {"eps": "1/2"}
+    are_replayed(EXAMPLES[name][0], eps)
+    machine, claim, steps = written(proof_for(EXAMPLES[name][0], eps=eps))
+    assert claim["eps"] == "1/3"
+    at_all = {name: value for name, value in claim.items() if name != "eps"}
+    for forged in ({**claim, **other}, at_all if claim["verdict"] == "DP" else {**claim, "eps": 0}):
+        with pytest.raises(NotProved):
+            replay(machine, forged, steps)
+    if len(steps) == 3:
+        with pytest.raises(NotProved, match=r"different eps|so much likelier"):
+            replay(machine, claim, [steps[0], {**steps[1], **other}, steps[2]])
+
+
 @examples(6)
-@given(services())
-def test_random_services_are_replayed(text) -> None:
-    are_replayed(text)
+@given(services(), st.sampled_from([None, Fraction(1, 2), Fraction(3)]))
+def test_random_services_are_replayed(text: str, eps: Fraction | None) -> None:
+    are_replayed(text, eps)
 
 
-def are_replayed(text: str) -> None:
+def are_replayed(text: str, eps: Fraction | None) -> None:
     """Replay the proof of a service, of just what was found."""
-    proof = proof_for(text)
+    proof = proof_for(text, eps=eps)
     if proof.answer is Answer.UNKNOWN:
         return
     judged = replay(*written(proof))
+    assert isinstance(judged, Budgets)
     if proof.has_none:
-        assert judged == Budgets(None, None, at_any=False)
+        assert judged == Budgets(None, None, at_any=False, eps=eps or judged.eps)
     elif proof.lower:
-        assert judged == Budgets(proof.upper, proof.lower, at_any=False)
+        assert judged == Budgets(proof.upper, proof.lower, at_any=False, eps=eps)
     else:
-        assert judged == Budgets(proof.upper)
+        assert judged == Budgets(proof.upper, eps=eps)
 
 
 def test_a_claimed_budget_that_is_too_small_is_refuted() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import signal, stats
 
 from dipapprox import Answer, Options, verify
 from dipapprox.kernel.adjacency import adjacent_pairs
@@ -189,6 +189,72 @@ def test_several_numbers(families, eps_prv) -> None:
                     replay(machine, claim, [step | {"bits": bits}])
 
 
+def of_sum(first: Any, second: Any, above: float) -> float:
+    """At 1/8, a sum of noise that moves by 1 in its first part, told where it is above a number."""
+    z, step = np.linspace(-60, 60, 60_001, retstep=True)
+    f, g = (signal.fftconvolve(first(z - d), second(z), "same") * step for d in (0, 1))
+    told, growth = z > above, exp(1 / 8)
+    one, other = (1 - own[told].sum() * step for own in (f, g))
+    return float(np.maximum(0, f - growth * g)[told].sum() * step + max(0, one - growth * other))
+
+
+SUMS = [
+    ("Gauss", "norm", "Gauss", "norm", -1, -50),
+    ("Lap", "laplace", "Lap", "laplace", -1, -50),
+    ("LapPlus", "expon", "Lap", "laplace", -1, 1),
+    ("Logistic", "logistic", "LapMinus", "expon", 1, 1),
+    ("Gumbel", "gumbel_r", "Gauss", "norm", -1, 0),
+]
+
+
+@pytest.mark.parametrize(("first", "own", "second", "its", "sign", "above"), SUMS)
+def test_sums_of_samples(
+    first: str, own: str, second: str, its: str, sign: int, above: int
+) -> None:
+    """Also where guards say something of the same sum, and so of nothing else."""
+    draws = f"a <- {first}(q, 1)\nb <- {second}(0, 1)"
+    shown = f"if 3 * b - 3/2 * a < {Fraction(-3 * above, 2)} then y <- a - 2 * b else y <- 0 end"
+    text = f"input q in 0..1\noutput y in real\nadjacent increasing 1\n{draws}\n{shown}"
+    noise, other = (getattr(stats, name).pdf for name in (own, its))
+    true = of_sum(noise, lambda w: other(sign * w / 2) / 2, above)
+    assert true > 0.01
+    less, more = (written(Fraction(true) + Fraction(k, 2000)) for k in (-1, 1))
+    machine, claim, (step,) = proof_of(text, "1/8", more)
+    assert replay(machine, claim, [step])
+    with pytest.raises(Refuted):
+        replay(machine, claim | {"delta": less}, [step | {"delta": less}])
+    pair = {"rule": "published violation", "input": [0], "adjacent": [1], "delta": less}
+    assert replay(machine, claim | {"verdict": "Not_DP", "delta": less}, [step | pair])
+
+
+RELATED = """
+input q in {0, 1}
+output y[4] in real
+adjacent all
+a <- Gauss(q, 1)
+b <- Gauss(0, 1)
+y[1] <- a + b
+y[2] <- 3
+y[3] <- a - b
+y[4] <- a + SLOPE * b + OFFSET
+"""
+
+
+@pytest.mark.parametrize(
+    ("slope", "offset", "delta"),
+    [(2, "1", gauss(0.5)), (2, "q", 1), ("q", "0", 1), (0, "a", gauss(0.5))],
+)
+def test_numbers_that_follow_from_others(slope: Json, offset: str, delta: float) -> None:
+    """a and b are told; the last number is one of a plane, which may tell inputs apart."""
+    text = RELATED.replace("SLOPE", str(slope)).replace("OFFSET", offset)
+    ends = (min(Fraction(delta).limit_denominator(10**7) + Fraction(k, 10**6), 1) for k in (-1, 1))
+    less, more = map(number_json, map(Fraction, ends))
+    machine, claim, (step,) = proof_of(text, "1/2", more)
+    assert replay(machine, claim, [step])
+    pair = {"rule": "published violation", "input": [0], "adjacent": [1], "delta": less}
+    assert replay(machine, claim | {"verdict": "Not_DP", "delta": less}, [step | pair])
+
+
 UNLIKE = """
 input q in 0..1
 output o in {0, 1}
@@ -357,18 +423,14 @@ def test_real_outputs_have_no_distributions() -> None:
     "text, why",
     ("input q in {0, 1}\noutput o in {0, 1}\nadjacent linf 1\no <- q\n", "no outputs are real"),
     (
-        "input q in {0, 1}\noutput y in real\nadjacent linf 1\ny <- Lap(q, 1 / eps) + Lap(0, 1)\n",
-        "no sample of its own",
-    ),
-    (
-        "input q in {0, 1}\noutput y[2] in real\nadjacent linf 1\n"
-        "a <- Lap(q, 1 / eps)\ny[1] <- a\ny[2] <- 2 * a\n",
-        "no sample of its own",
-    ),
-    (
         "input q in {0, 1}\noutput y[2] in real\nadjacent linf 1\ny[1] <- Lap(q, 1 / eps)\n"
         "y[2] <- Lap(q, 1 / eps)\nif y[1] > y[2] then y[1], y[2] <- 0 end\n",
         "compared",
+    ),
+    (
+        "input q in {0, 1}\noutput y[2] in real\nadjacent linf 1\na <- Lap(q, 1)\n"
+        "b <- Lap(0, 1)\ny[1] <- a + b\ny[2] <- b + Gauss(0, 1)\n",
+        "samples in common",
     ),
 )
 def test_what_is_not_followed_is_refused(text, why) -> None:

@@ -60,6 +60,32 @@ def test_gaussian_noise_is_at_its_mean_as_eps_grows() -> None:
         between("Gauss", noise=[[-1, 0]])
 
 
+def summed(*powers: int, family: str = "Lap", **fields: Any) -> Budgets:
+    """Replay: a sum of samples of scales eps^k around an input without bounds is at most 0."""
+    machine, x = alone(family, False), ["cell", "x"]
+    (_, decided), mean = machine["body"], ["cell", "q"]
+    draws = [["draw", x, family, x if k else mean, [1, p]] for k, p in enumerate(powers)]
+    noise = [[0, -1]] * len(powers)
+    ray = {"paths": [1], "inputs": [["q", [[0, 1]]]], "noise": noise, "multipliers": [[[[0, 1]]]]}
+    return lost({**machine, "body": [*draws, decided]}, {**RAY, **ray, **fields}, "9/10")
+
+
+def test_noise_of_other_scales_keeps_no_budget_as_eps_vanishes_or_grows() -> None:
+    """At eps = 1/100 a step loses 1 where the scale is 1: no budget up to 99 serves there."""
+    for powers in ((0,), (1,), (-2,), (0, 3), (-2, -3)):
+        assert summed(*powers) == Budgets(None, None, at_any=False)
+        assert summed(*powers, multipliers=[[[[0, 5]]]]) == Budgets(None, None, at_any=False)
+        with pytest.raises(Refused, match="no multiple of 1 / eps"):
+            summed(*powers, eps="large")
+        assert summed(*powers, -1) == Budgets(None, Fraction(1), at_any=False)
+        with pytest.raises(Refuted, match="worth less"):
+            summed(*powers, -1, multipliers=[[[[0, 2]]]])
+    assert summed(0, family="Gauss") == Budgets(None, None, at_any=False)
+    for powers in ((0, -2), (-1, 0, -2)):
+        with pytest.raises(Refused, match="no multiple of 1 / eps"):
+            summed(*powers)
+
+
 def test_noise_on_one_side_makes_outputs_impossible() -> None:
     above = {"paths": [0], "inputs": [["q", [[1, -1]]]]}
     minus = between("LapMinus", **above, noise=[["-1/2", 0]])
@@ -296,7 +322,7 @@ def test_what_is_lost_at_one_eps_and_as_it_vanishes() -> None:
     assert likelier(alone("Lap", False), eps=None) == one
     # One-sided noise does not get there.
     never = with_bound(alone("LapPlus", False), "1/2")
-    assert likelier(never, eps=1, budget=None) == Budgets(None, None, at_any=False)
+    assert likelier(never, eps=1, budget=None) == Budgets(None, None, False, Fraction(1))
 
 
 @cases(
@@ -345,7 +371,7 @@ def test_chances_of_numbers_are_those_on_one_side() -> None:
     machine = alone("Lap", False)
     machine["body"] = [machine["body"][0], ["set", ["cell", "out"], ["cell", "x"]]]
     less = {"seen": [{"most": 0}], "eps": 1, "budget": 1}
-    assert likelier(machine, **less) == Budgets(None, Fraction(1), at_any=False)
+    assert likelier(machine, **less) == Budgets(None, Fraction(1), False, eps=Fraction(1))
     for fields in ({"budget": "101/100"}, {"seen": [{"least": 0}]}, {"seen": [{"most": "1/2"}]}):
         with pytest.raises(Refuted):
             likelier(machine, **{**less, **fields})

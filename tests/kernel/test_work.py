@@ -255,8 +255,8 @@ def replaced(values: int, body: Json, cases: int) -> Proof:
     call = {"name": "data", "arguments": [["d", {"from": 1, "to": values}]], "seen": False}
     calls = [{**call, "body": body}]
     service = {"cells": [], "replies": [], "calls": calls, "change": "replace"}
-    step = {"rule": "couplings", "from": [], "budget": 0, "held": [], "followed": ["given"]}
-    steps = [{**step, "changes": [[[], [None] * cases]], "pairs": []}]
+    step = {"rule": "couplings", "from": [], "eps": None, "budget": 0, "held": []}
+    steps = [{**step, "followed": ["given"], "changes": [[[], [None] * cases]], "pairs": []}]
     return service, {"verdict": "DP", "budget": 0, "at least": None}, steps
 
 
