@@ -7,10 +7,9 @@ each, and inequalities between them:
 
 with respect to the product of Lebesgue measure (real samples) and counting (integer samples).
 Every change leaves what it stands for the same, up to null sets. A sample gets an inequality:
-`assume`. One about a single sample restricts its function. For a
-real sample < and <= are the same, as the measure has a density in it: the set where a linear
-form that contains it attains a given value is a null set (Fubini). For integer samples the form
-is made primitive, and bounds are rounded to the next integers inside, exactly.
+`assume`. One about a single sample restricts its function. For a real sample < and <= are the same,
+as the measure has a density in it: where a linear form that contains it is a number, is a null set
+(Fubini). For integers the form is primitive, and bounds are rounded to the next integers inside.
 
 A sample that nobody will look at again is integrated out: `forget`.
 
@@ -28,7 +27,7 @@ A sample that nobody will look at again is integrated out: `forget`.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
@@ -131,7 +130,7 @@ def forget(graph: Graph, measure: Measure, used: Iterable[Atom]) -> Measure:
             continue
         left, _ = _absorbed(graph, component, kept)
         if not any(atom in kept for atom, _ in left.functions):
-            parts = _integrals(graph, left, {})
+            parts = integrals(graph, left, {})
             scalar = graph.times(scalar, reduce(graph.plus, (own for own, _ in parts), graph.zero))
         else:
             components.append(left)
@@ -225,37 +224,10 @@ def _multiplied(
     return Component(tuple(functions), tuple(bounds))
 
 
-def summed(
-    graph: Graph, measure: Measure, form: Mapping[Atom, int], used: Container[Atom]
-) -> tuple[Measure, Atom] | None:
-    """Make one sample of a sum of multiples of some that is all that is told of them.
-
-    Args:
-        used: Samples that something else is told of.
-
-    Returns:
-        Its number, too; None for a null set.
-    """
-    own = [c for c in measure.components if any(atom in form for atom, _ in c.functions)]
-    functions = sorted(each for c in own for each in c.functions)
-    if any(atom in used or graph.discrete[function] for atom, function in functions):
-        raise Refused("published numbers have samples in common, or integers")
-    whole = Component(tuple(functions), tuple(sorted(each for c in own for each in c.bounds)))
-    found = [(scalar, f) for scalar, f in _integrals(graph, whole, form) if scalar != graph.zero]
-    if not found:
-        return None
-    new = 1 + max(atom for c in measure.components for atom, _ in c.functions)
-    others = [c for c in measure.components if c not in own]
-    return Measure(measure.scalar, (*others, Component(((new, graph.mix(found)),)))), new
-
-
-def _integrals(
+def integrals(
     graph: Graph, component: Component, told: Mapping[Atom, int]
 ) -> Iterator[tuple[Node, Node]]:
-    """Integrate a component over all its samples, but for what is told of them, if anything.
-
-    Yield scalars, each with the density of what is told, or 1; they add up to it.
-    """
+    """Yield scalars, each with the density of what is told, if anything; they add up to it."""
     pending = [(graph.one, component, told)]
     while pending:
         spend(100)

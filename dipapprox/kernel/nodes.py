@@ -204,8 +204,8 @@ class Graph:
         known = [pair for pair in ((one, other), (other, one)) if self.is_law(pair[0])]
         if not known:
             return None
-        order = [*FAMILIES]
-        density, other = min(known, key=lambda own: order.index(self.nodes[own[0]].data[0].family))
+        ranks = {[*FAMILIES].index(self.nodes[own[0]].data[0].family): own for own in known[::-1]}
+        density, other = ranks[min(ranks)]
         law, factor, *form = self.nodes[density].data
         centred = law.affine(Fraction(1), -law.mean)
         moved = self.moved(other, Fraction(1), -law.mean)

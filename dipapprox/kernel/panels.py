@@ -73,13 +73,7 @@ def exponential(rate: arb, terms: int, step: int = 1) -> arb_poly:
 def jet(
     coefficients: Callable[[arb, int], list[arb]], centre: arb, half: arb, terms: int
 ) -> arb_poly:
-    """Return what holds t -> f(c + h t) (5).
-
-    Args:
-        coefficients: Of t -> f(z + h t) for z in a ball, as many as are asked for.
-        centre, half: c and h.
-        terms: n >= 1.
-    """
+    """Return what holds t -> f(c + h t) (5), by the first coefficients of t -> f(z + h t)."""
     spend(terms**2)
     found = coefficients(centre, terms)
     found[0] += coefficients(centre + half * PLACES, terms + 1)[terms] * PLACES
@@ -213,15 +207,14 @@ class Panels(Space):
         From panels that are further away than Y almost ever goes comes what its density is there
         at most, as it falls on both sides of its mean, times the integral of f over the grid.
         """
-        scale, n, family = law.scale(self._eps), self._terms, law.on(RealFamily)
-        most = self._height(law, ZERO, family.sides[0])
+        scale, n = law.scale(self._eps), self._terms
+        most = self._height(law, ZERO, law.on(RealFamily).sides[0])
         if law.has_kink:
             return self._in_branches(f, law), most, self._ways(law)
         unit, width = to_ball(1 / scale), 2 * max(half for _, half in self._panels)
         factorials = [arb(factorial(m)) for m in range(n)]
         # Whole numbers are subtracted, and known, faster than fractions.
         whole_unit = lcm(*(centre.denominator for centre, _ in self._panels))
-        # Something is kept of each two panels.
         spend((4 * n + whole_unit.bit_length() // 64) * len(self._panels) ** 2)
         held = self._held.setdefault(law, {})
         sources = []
@@ -232,8 +225,7 @@ class Panels(Space):
             place = int(centre * whole_unit)
             sources.append((place, arb_poly(terms[::-1]), moments[0].nonnegative_part()))
         reach = max(law.reach(self._eps, 2 * ctx.prec // 3))
-        edge = to_ball(reach / scale)
-        there = self._height(law, edge, 1) + self._height(law, -edge, -1)
+        there = sum(self._height(law, to_ball(s * reach / scale), s) for s in (-1, 1))
         beyond = between(ZERO, there * sum((mass for *_, mass in sources), ZERO))
         cells = []
         for (place, *_), (centre, half) in zip(sources, self._panels, strict=True):
@@ -256,9 +248,8 @@ class Panels(Space):
     def _in_branches(self, f: Sampled, law: Law) -> list[arb_poly]:
         """From the left, say, comes a multiple of the integral of e^(-u (t - s)) f(s) over s < t.
 
-        With A what comes to the left end of a panel from those before, it is e^(-u h x) times
-
-            e^(-u h) A + the integral of h e^(u h y) f(y) over y from -1 to x.
+        With A what comes to the left end of a panel from those before, it is e^(-u h x) times the
+        sum of e^(-u h) A and the integral of h e^(u h y) f(y) over y from -1 to x.
         """
         n, sides = self._terms, law.on(RealFamily).sides
         unit, cells = to_ball(1 / law.scale(self._eps)), [self.nothing] * len(f.cells)

@@ -27,13 +27,14 @@ from dipapprox.errors import NoCertificate
 from dipapprox.kernel.adjacency import Input, Inputs
 from dipapprox.kernel.balls import to_ball
 from dipapprox.kernel.compositions import Pipeline, Rows
-from dipapprox.kernel.excesses import Excesses, Sum, published
+from dipapprox.kernel.excesses import Excesses, Sum
 from dipapprox.kernel.forward import Run
 from dipapprox.kernel.judgements import Distributions, Judgement, Of
 from dipapprox.kernel.machine import Machine
 from dipapprox.kernel.mechanisms import Pair, of_deltas
 from dipapprox.kernel.nodes import Graph
 from dipapprox.kernel.proofs import Proof, pairs_of
+from dipapprox.kernel.published import published
 from dipapprox.kernel.signs import Signs
 from dipapprox.language.domains import has_real_inputs
 from dipapprox.numerics.simplest import simplest
