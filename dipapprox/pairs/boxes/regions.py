@@ -127,7 +127,8 @@ def divided(
     Args:
         roots: Sets that hold all pairs; what `exchanges` make of each is among them, too.
         exchanges: What each output becomes where two real inputs are exchanged.
-        moves: Whether delta stays when all inputs of u and u' are moved (see the module).
+        moves: Whether delta stays when all inputs of u and u' are moved, and that leaves out some
+            pairs (see the module).
     """
     outputs = len(signs.rising)
     if outputs > 30 or len(roots) * 2**outputs > _MOST_REGIONS:
@@ -143,7 +144,7 @@ def divided(
 def _shortened(roots: Sequence[PairSet], signs: Sequence[int], moves: bool) -> list[PairSet]:
     """Return where f_S is largest."""
     sets = [part for root in roots for part in _on_faces(root, signs)]
-    if not moves or not limits_differences(roots):
+    if not moves:
         return sets
     if all(_is_diagonal(polygon) for each in sets for polygon in each.polygons):
         # A move leaves these sets only where an input is at its lower end.

@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import product
 from math import prod
+from typing import TypeVar
 
 import numpy as np
 
@@ -122,7 +123,8 @@ class Layout:
             return self.among(select_pairs(self._program, self._selection), kind_of)
         found: dict[Multiset, _Option] = {(): _Option((), 0, ())}
         for group, cells in self._clusters:
-            options = _useful(self._options(group, cells, walk, kind_of))
+            options = self._options(group, cells, walk, kind_of)
+            options = _largest(options, [each.cost for each in options])
             following: dict[Multiset, _Option] = {}
             for before, own in product(found.values(), options):
                 each = before.joined(own, walk.radius)
@@ -161,7 +163,7 @@ class Layout:
         if self._walk is None:
             raise BrokenInvariant("pairs that are listed are not combined")
         return [
-            _useful(self._options(group, cells, self._walk, kind_of), costs=False)
+            _largest(self._options(group, cells, self._walk, kind_of))
             for group, cells in self._clusters
         ]
 
@@ -244,31 +246,21 @@ def _multiset(kinds: Iterable[Kind | None]) -> Multiset:
     return tuple(sorted(Counter(kind for kind in kinds if kind is not None).items()))
 
 
-def _useful(options: Sequence[_Option], costs: bool = True) -> list[_Option]:
-    """Leave out what costs no less, if that counts, than an option whose kinds include its own."""
-    counters = [Counter(dict(each.kinds)) for each in options]
-    return [
-        each
-        for each, own in zip(options, counters, strict=True)
-        if not any(
-            other is not each and (other.cost <= each.cost or not costs) and own < more
-            for other, more in zip(options, counters, strict=True)
-        )
-    ]
+_Kinded = TypeVar("_Kinded", ProductCandidate, _Option)
 
 
-def _largest(candidates: Sequence[ProductCandidate]) -> list[ProductCandidate]:
-    """Leave out candidates whose kinds are inside those of another."""
-    kinds = sorted({kind for each in candidates for kind, _ in each.kinds})
+def _largest(found: Sequence[_Kinded], costs: Sequence[int] | None = None) -> list[_Kinded]:
+    """Leave out what has its kinds inside those of another, which costs no more if that counts."""
+    kinds = dict.fromkeys(kind for each in found for kind, _ in each.kinds)
     place = {kind: k for k, kind in enumerate(kinds)}
-    counts = np.zeros((len(candidates), len(kinds)), np.int64)
-    for row, each in enumerate(candidates):
+    counts = np.zeros((len(found), len(kinds)), np.int64)
+    for row, each in enumerate(found):
         for kind, number in each.kinds:
             counts[row, place[kind]] = number
-    totals = counts.sum(axis=1)
-    kept = []
-    for row, each in enumerate(candidates):
-        larger = counts[totals > totals[row]]
-        if not (larger >= counts[row]).all(axis=1).any():
-            kept.append(each)
-    return kept
+    totals, prices = counts.sum(axis=1), np.array(costs or [0] * len(found))
+    larger = (
+        counts[(totals > total) & (prices <= price)]
+        for total, price in zip(totals, prices, strict=True)
+    )
+    every = zip(found, counts, larger, strict=True)
+    return [each for each, own, more in every if not (more >= own).all(axis=1).any()]

@@ -32,7 +32,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
 from dipapprox.errors import BrokenInvariant
-from dipapprox.events.instantiate import Instantiator, holds
+from dipapprox.events.instantiate import Instantiator
 from dipapprox.laws.distribution import Distribution
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm, Symbol
@@ -61,7 +61,6 @@ class Couplings:
         self._limits = limits
         self._eps = eps
         self._instantiator = Instantiator(states, eps)
-        self._cells = tuple(cell.name for cell in states.program.inputs)
         self._named: dict[int, list[int]] = {}
 
     def budget(self, pair: Pair) -> Fraction | None:
@@ -94,15 +93,7 @@ class Couplings:
     def moves(self, pair: Pair) -> Moves | None:
         """Return the moves that keep all states of u; None if some state has none."""
         numbers = [self._instantiator.numbers(input) for input in pair]
-        values = [dict(zip(self._cells, input, strict=True)) for input in pair]
-        here, there = (
-            [
-                place
-                for place, state in enumerate(self._states.states)
-                if all(holds(each, value, number) for each in state.conditions)
-            ]
-            for value, number in zip(values, numbers, strict=True)
-        )
+        here, there = map(list, map(self._instantiator.admitted, pair, numbers))
         laws = [self._instantiator.laws(each) for each in numbers]
         both = set(here) & set(there)
         free = [place for place in there if place not in both]
