@@ -1,8 +1,7 @@
 """Intervals of real numbers; an end may be infinite.
 
-Within. A marginal and an interval in; out, the event that the published number lies in it.
-
-That is two more guards on the same samples, so whatever encloses events encloses masses, too.
+That a published number lies in one is two more guards on the same samples, so whatever encloses
+events encloses masses, too.
 """
 
 from __future__ import annotations

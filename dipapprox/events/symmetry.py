@@ -224,7 +224,7 @@ class CellSymmetry:
             if state.compared != ALWAYS:
                 own, root = self._counted(states, state, counting.get(state.compared))
                 guards += own
-            conditions = frozenset(_standard(condition) for condition in state.conditions)
+            conditions = frozenset(_exchanged(condition, {}) for condition in state.conditions)
             self._states[place[id(state.outputs)]].append((frozenset(guards), conditions, root))
 
     def _counted(
@@ -355,16 +355,11 @@ def _signature(states: Sequence[_State]) -> _Signature:
     return frozenset(Counter(states).items())
 
 
-def _standard(condition: InputCondition) -> InputCondition:
-    """Make equal conditions look equal: a positive factor does not matter."""
-    if condition.form is None:
-        return condition
-    return InputCondition(condition.form.normalised(), condition.strict)
-
-
 def _exchanged(condition: InputCondition, exchange: Mapping[str, str]) -> InputCondition:
+    """Exchange cells, and make equal conditions look equal: a positive factor does not matter."""
     if condition.form is not None:
-        return _standard(InputCondition(_renamed(condition.form, exchange, {}), condition.strict))
+        form = _renamed(condition.form, exchange, {}).normalised()
+        return InputCondition(form, condition.strict)
     assert condition.cell is not None
     name = exchange.get(condition.cell, condition.cell)
     return InputCondition(cell=name, values=condition.values)

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 
 class DiscreteLaplaceNoise(IntegerFamily):
-    """See the module."""
-
     name, constant, title = "DLap", "DISCRETE_LAPLACE", "discrete Laplace"
     shifts = BOTH_SIDES
     is_exponential = True

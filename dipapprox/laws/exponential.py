@@ -50,8 +50,6 @@ _ERRORS = ((16 + 4, 16 + 12), (8, 8), (0, 0))
 
 
 class ExponentialNoise(RealFamily):
-    """See the module."""
-
     is_exponential = True
     is_normal = False
     has_kink = True
@@ -90,7 +88,6 @@ class ExponentialNoise(RealFamily):
         return precision.exponential(-(cut**2), _BITS).upper
 
     def speeds(self, speed: Fraction) -> Speeds:
-        """See the module."""
         if self.sides == BOTH_SIDES:
             return Speeds(score=abs(speed), bend=speed**2)
         return Speeds(jumps=abs(speed))
@@ -109,7 +106,6 @@ class ExponentialNoise(RealFamily):
         return (z if side < 0 else -z).exp() * precision.to_ball(mass)
 
     def survival(self, z: arb, side: int) -> arb:
-        """See the module."""
         tail = self.pdf(z, side)
         return 1 - tail if side < 0 else tail
 
@@ -148,7 +144,6 @@ class ExponentialNoise(RealFamily):
         return flint.arb.const_log2() * max(bits - (self.sides == BOTH_SIDES), 0)
 
     def log_moment(self, t: arb) -> arb:
-        """See the module."""
         if self.sides == BOTH_SIDES:
             return -(1 - t * t).log()
         return -(1 - t * self.sides[0]).log()
@@ -169,7 +164,6 @@ class ExponentialNoise(RealFamily):
         return panels.OnPanels(tail, tail, errors, mass)
 
     def on_boxes(self, edges: Array, heights: Array) -> tuple[Array, Array, Array]:
-        """See the module."""
         with np.errstate(over="ignore", invalid="ignore"):
             tail = float(self.steep) * double_functions.growth(-edges)
             near, far = tail[:, :-1], tail[:, 1:] * (1 - double_functions.EXCESS)

@@ -58,8 +58,6 @@ _ERRORS = ((16 + 4, 2 * 16 + 14), (8, 16), (9, 9))
 
 
 class GaussianNoise(RealFamily):
-    """See the module."""
-
     name, constant, title = "Gauss", "GAUSSIAN", "Gaussian"
     sides = BOTH_SIDES
     shifts = ()
@@ -171,7 +169,6 @@ class GaussianNoise(RealFamily):
         return panels.OnPanels(density, tail, errors, _ROOT)
 
     def on_boxes(self, edges: Array, heights: Array) -> tuple[Array, Array, Array]:
-        """See the module."""
         t, right, square = np.abs(edges), edges > 0, edges * edges
         with np.errstate(over="ignore", invalid="ignore"):
             bell = double_functions.growth(-0.5 * square) * _ROOT_ABOVE

@@ -74,8 +74,6 @@ _RADII = tuple([Fraction(k, 4) for k in (1, 2, 4, 5, 8, 12, 16, 24, 32, 48, 64, 
 
 
 class Gumbel(RealFamily):
-    """See the module."""
-
     name, constant, title = "Gumbel", "GUMBEL", "Gumbel"
     sides = BOTH_SIDES
     shifts = (1,)
@@ -101,7 +99,6 @@ class Gumbel(RealFamily):
 
     @property
     def drift(self) -> Fraction:
-        """See the module."""
         return Fraction(4624, 10_000)
 
     def far(self, bits: int) -> Fraction:
@@ -188,14 +185,12 @@ class Gumbel(RealFamily):
         return (1 - t).lgamma() if t < 1 else flint.arb("nan")
 
     def ellipse(self, high: Real, beyond: Real) -> Real:
-        """See the module."""
         w = high * high / 2
         return w / (1 - w) if w < 1 else w * inf
 
     # --- doubles -----------------------------------------------------------------------------
 
     def on_panels(self, t: Array, center: Array, half: Array) -> OnPanels:
-        """See the module."""
         v = double_functions.exponential(-t)
         density = double_functions.exponential(-t - v)
         tail = np.where(

@@ -45,8 +45,6 @@ _SLACK = 2.0**-30
 
 
 class Logistic(RealFamily):
-    """See the module."""
-
     name, constant, title = "Logistic", "LOGISTIC", "logistic"
     sides = shifts = BOTH_SIDES
     is_exponential = False
@@ -163,7 +161,6 @@ class Logistic(RealFamily):
         return panels.OnPanels(density, tail, errors, 0.25)
 
     def on_boxes(self, edges: Array, heights: Array) -> tuple[Array, Array, Array]:
-        """See the module."""
         left, right = edges[:, :-1], edges[:, 1:]
         nearest = np.where((left < 0) & (right > 0), 0.0, np.minimum(np.abs(left), np.abs(right)))
         furthest = np.maximum(np.abs(left), np.abs(right))
@@ -181,7 +178,6 @@ class Logistic(RealFamily):
             )
 
     def below(self, z: Array) -> Array:
-        """See the module."""
         tail = double_functions.exponential(-np.abs(z))
         tail = tail / (1 + tail)
         return np.where(z > 0, 1 - tail, tail)

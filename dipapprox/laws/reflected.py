@@ -47,7 +47,6 @@ class Reflected(RealFamily):
 
     @property
     def drift(self) -> Fraction:
-        """The same."""
         return self._base.drift
 
     def far(self, bits: int) -> Fraction:
@@ -55,7 +54,6 @@ class Reflected(RealFamily):
         return self._base.far(bits)
 
     def excess(self, cut: Fraction) -> Fraction:
-        """The same."""
         return self._base.excess(cut)
 
     def speeds(self, speed: Fraction) -> Speeds:
@@ -77,7 +75,6 @@ class Reflected(RealFamily):
         return self._base.pdf_bound(box.mirrored, -side)
 
     def survival_bound(self, box: Box, side: int) -> arb:
-        """Likewise."""
         return self._base.cdf_bound(box.mirrored, -side)
 
     def series(self, center: Fraction, half: Fraction, degree: int) -> tuple[list[arb], arb]:
@@ -114,5 +111,4 @@ class Reflected(RealFamily):
         return self._base.at_differences(-z, -differences)
 
     def moved(self, middle: Array, reach: float, by: Array) -> Array:
-        """Likewise."""
         return self._base.moved(-middle, reach, by)

@@ -11,12 +11,10 @@ exactly if some x and s >= 0 have
 Proof. From such an x, (x·s, s) is one for large s. From (x, s): x / s, or, if s = 0, t·x for
 large t.
 
-Integer points. Whether guards of integers hold together at some integer point: by linear
-programmes, exactly.
-
-In: inequalities in integers. Out: whether they have a point, if that is found out. A guard with
-rational coefficients is multiplied up and its constant rounded down, which no integer point
-notices; so it does not matter where between two values of its form a guard was cut.
+Whether guards of integers hold together at some integer point is found by linear programmes, too,
+exactly, if it is. A guard with rational coefficients is multiplied up and its constant rounded
+down, which no integer point notices; so it does not matter where between two values of its form a
+guard was cut.
 
     the point of least Σ |z_i| among the reals  -- none ----------->  no integer point
         |                                        -- integers ------>  a point
@@ -101,10 +99,9 @@ def nearest_point(
     forms: Sequence[LinearForm], unknowns: Iterable[Symbol], limits: Limits
 ) -> Mapping[Symbol, Fraction] | None:
     """Return the point of least Σ |x| that has form <= 0 for every form; None if there is none."""
-    rates = dict.fromkeys(unknowns, 1)
-    sides = dict.fromkeys(rates, programme.UnknownSide.ANY)
+    sides = dict.fromkeys(unknowns, programme.UnknownSide.ANY)
     rows = [form.terms for form in forms]
-    nearest = programme.LinearProgramme(rows, rates, sides, limits)
+    nearest = programme.LinearProgramme(rows, dict.fromkeys(sides, 1), sides, limits)
     found = nearest.solve([-form.constant for form in forms])
     return found.shift if isinstance(found, programme.Optimum) else None
 

@@ -12,15 +12,12 @@ the facets before and x[u] - x[v] <= -w; a bound that is added changes the other
 
 So `v1 <= v2 - 9` and `v2 - 9 < v1 < v3`, both with v2 - 9 < v3, are one: v1 < v3.
 
+As edges u -> v of weight w differences form a graph, in which weights along paths add up to what
+follows. Up to null sets a system holds together if no cycle has a weight <= 0; in integers and with
+<= it does if no cycle has a weight < 0. A bound is implied if another path has no larger weight.
+
 References:
     J. Bengtsson, W. Yi, Timed automata: semantics, algorithms and tools, LNCS 3098 (2004).
-
-Differences. Systems of differences x[v] - x[u] < w: whether they hold together, and what they
-imply.
-
-As edges u -> v of weight w they form a graph, in which weights along paths add up to what follows.
-Up to null sets a system holds together if no cycle has a weight <= 0; in integers and with <= it
-does if no cycle has a weight < 0. A bound is implied if another path has no larger weight.
 """
 
 from __future__ import annotations

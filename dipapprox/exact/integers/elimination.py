@@ -305,7 +305,6 @@ class Integers(VariableElimination[Monomial, LatticeRatio]):
             yield (part, tuple(names)), values
 
     def primitive(self, weight: Function, variable: int) -> Function:
-        """See the module."""
         return antidifference(weight, variable)
 
     def at(

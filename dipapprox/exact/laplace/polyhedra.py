@@ -148,7 +148,6 @@ class _Reals(VariableElimination[Rates, fmpq_mpoly]):
     def at(
         self, primitive: Integrand, variable: int, end: AffineEnd, sign: int
     ) -> Iterator[tuple[Rates, fmpq_mpoly]]:
-        """See `VariableElimination`."""
         numbers = enumerate((*end.coefficients, end.constant))
         slopes = {k: Fraction(a, end.divisor) for k, a in numbers if a}
         place = self._context.constant(0)

@@ -4,8 +4,7 @@ The value is Σ c e^r with distinct rational r. It is 0 exactly if the sum is em
 Weierstrass); otherwise balls of enough bits tell its sign. The largest exponential is divided out
 first, so that no intermediate number is large.
 
-Evaluation. Balls around values, derivatives and ranges of a `NormalForm`, with as many bits as it
-takes.
+A `NormalForm`, its derivatives and their ranges are evaluated in balls of as many bits as it takes.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ A double zero, or nearly one, is what makes the first attempt fail. The second e
 if the boxes suffice. Where the degree is too high for a decomposition there is one part, which may
 have double zeros, and is given up after few boxes.
 
-Cover. Covers: ε ranges on each of which the sign of a `NormalForm`, or its one change, is proved.
+Covers are ε ranges on each of which the sign of a `NormalForm`, or its one change, is proved:
 
     near zero:  (0, η]   by the first derivative that is not 0 at 0
     in between: boxes    by Taylor's formula at their middle, bisected until it tells
