@@ -14,7 +14,7 @@ from enum import Enum
 from fractions import Fraction
 from functools import wraps
 from math import ceil, floor
-from typing import ParamSpec, Protocol, TypeVar
+from typing import ParamSpec, TypeVar
 
 from dipapprox.data_classes import dataclass
 from dipapprox.digits import exact_repr, exact_text
@@ -24,23 +24,7 @@ _MOST_PLACES = 4_000
 """No end is printed with more decimal places; ends closer to 0 are rounded to it or away."""
 
 
-class HasEnds(Protocol):
-    """An enclosure."""
-
-    @property
-    def lower(self) -> Fraction:
-        """Its lower end."""
-
-    @property
-    def upper(self) -> Fraction:
-        """Its upper end."""
-
-    @property
-    def width(self) -> Fraction:
-        """upper - lower."""
-
-
-def outward(enclosure: HasEnds, places: int = 0) -> tuple[str, str]:
+def outward(enclosure: Enclosure, places: int = 0) -> tuple[str, str]:
     """Write the ends as decimals: lower rounded down, upper rounded up, to at least so many places.
 
     Enough are used that rounding widens the interval by less than a thousandth. Ends that are short
@@ -52,7 +36,7 @@ def outward(enclosure: HasEnds, places: int = 0) -> tuple[str, str]:
     return rounded_down(enclosure.lower, places), rounded_up(enclosure.upper, places)
 
 
-def short(enclosure: HasEnds, digits: int = 10) -> tuple[str, str]:
+def short(enclosure: Enclosure, digits: int = 10) -> tuple[str, str]:
     """Write the ends for people: outward, to about `digits` significant digits of the larger end.
 
     A wide enclosure gets fewer digits: those after the first one or two that differ say nothing.

@@ -29,7 +29,6 @@ flushes subnormals to 0 from the moment it is loaded, others offer it as an opti
 from __future__ import annotations
 
 import operator
-import struct
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
@@ -222,18 +221,8 @@ def sound_arithmetic() -> Iterator[None]:
 
 def _is_right(operation: Callable[[Any, Any], Any], cases: tuple[_Case, ...]) -> bool:
     """Whether every case gives its result, bit by bit: comparisons may be flushed as well."""
-    left, right, wanted = np.array(cases * _REPEATED, np.uint64).T
-    found = operation(left.copy().view(np.float64), right.copy().view(np.float64))
-    if found.tobytes() != wanted.tobytes():
-        return False
-    return all(_bits(operation(_double(a), _double(b))) == c for a, b, c in cases)
-
-
-def _double(bits: int) -> float:
-    (found,) = struct.unpack("=d", struct.pack("=Q", bits))
-    return float(found)
-
-
-def _bits(number: float) -> int:
-    (found,) = struct.unpack("=Q", struct.pack("=d", number))
-    return int(found)
+    left, right, wanted = np.array(cases * _REPEATED, np.uint64).T.copy()
+    left, right = left.view(np.float64), right.view(np.float64)
+    alone = np.array(list(map(operation, left.tolist(), right.tolist())))
+    found: bytes = operation(left, right).tobytes()
+    return found == wanted.tobytes() and alone.tobytes() == found

@@ -5,7 +5,6 @@ Tier. Which numbers elimination computes with: doubles, balls.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from enum import Enum
 from typing import TypeGuard, assert_never
 
@@ -94,15 +93,11 @@ def has_sums(event: Connected) -> TypeGuard[Event]:
     return isinstance(event, Event) and any(len(guard.terms) > 2 for guard in event.guards)
 
 
-def _laws(event: Event | Star) -> Iterator[Distribution]:
+def _laws(event: Event | Star) -> tuple[Distribution, ...]:
     match event:
         case Event(samples):
-            yield from samples
+            return samples
         case Star(centre, below, above):
-            yield centre
-            for law, _ in below:
-                yield law
-            for law, _ in above:
-                yield law
+            return centre, *(law for law, _ in (*below, *above))
         case _:
             assert_never(event)

@@ -56,8 +56,7 @@ if TYPE_CHECKING:
     from dipapprox.exact import methods as exact
     from dipapprox.exact.choices import validity
     from dipapprox.exact.signs import interval as epsilons
-    from dipapprox.numerics import parallel
-    from dipapprox.numerics.conditioning import engine as conditioning
+    from dipapprox.numerics import conditioning, parallel
     from dipapprox.numerics.gaussian_rank import orthants as gaussian_rank
     from dipapprox.numerics.integers import sums
     from dipapprox.numerics.nested import engine as nested
@@ -74,7 +73,7 @@ else:
     epsilons = Deferred("dipapprox.exact.signs.interval")
     validity = Deferred("dipapprox.exact.choices.validity")
     exact = Deferred("dipapprox.exact.methods")
-    conditioning = Deferred("dipapprox.numerics.conditioning.engine")
+    conditioning = Deferred("dipapprox.numerics.conditioning")
     nested = Deferred("dipapprox.numerics.nested.engine")
     parallel = Deferred("dipapprox.numerics.parallel")
     gaussian_rank = Deferred("dipapprox.numerics.gaussian_rank.orthants")

@@ -20,8 +20,7 @@ from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import EXPONENTIAL, GAUSSIAN, GUMBEL, LAPLACE, LOGISTIC
 from dipapprox.laws.family import Family
 from dipapprox.linear.form import LinearForm
-from dipapprox.numerics.real_outputs.hockey_stick import HockeyStick, Split
-from dipapprox.numerics.real_outputs.masses import IntervalMasses
+from dipapprox.numerics.real_outputs.hockey_stick import HockeyStick, IntervalMasses, Split
 from dipapprox.privacy.sources import open_method
 from tests.cases import cases
 

@@ -28,7 +28,7 @@ from dipapprox.numerics.algebras.grid import Grid, build_grid
 from dipapprox.numerics.algebras.piecewise import FunctionAlgebra
 from dipapprox.numerics.elimination import grid_evaluator
 from dipapprox.numerics.elimination.engine import Eliminated
-from dipapprox.numerics.elimination.stars import read_star
+from dipapprox.numerics.elimination.grid_evaluator import read_star
 from dipapprox.numerics.kinds import Tier
 from tests import thorough
 from tests.event_strategies import less

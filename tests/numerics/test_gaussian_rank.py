@@ -18,10 +18,15 @@ from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import FAMILIES, GAUSSIAN
 from dipapprox.laws.family import Family
 from dipapprox.linear.form import LinearForm, Symbol
+from dipapprox.numerics import conditioning as engine
 from dipapprox.numerics.closed_form import enclose_closed_form
-from dipapprox.numerics.conditioning import engine
-from dipapprox.numerics.conditioning.engine import Conditioned, panels_for, weighted
-from dipapprox.numerics.conditioning.separators import Separator, separation_by
+from dipapprox.numerics.conditioning import (
+    Conditioned,
+    Separator,
+    panels_for,
+    separation_by,
+    weighted,
+)
 from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.gaussian_rank.cones import Polyhedron, cones_of
 from dipapprox.numerics.gaussian_rank.orthants import GaussianRank

@@ -33,7 +33,13 @@ from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.algebras.grid import MAX_PANELS
 from dipapprox.numerics.elimination.elements import SumEvent
-from dipapprox.numerics.elimination.grid_evaluator import GridEvaluator, Planned, new_evaluator
+from dipapprox.numerics.elimination.grid_evaluator import (
+    GridEvaluator,
+    Planned,
+    new_evaluator,
+    read_star,
+    share_grids,
+)
 from dipapprox.numerics.elimination.order_event import Bound, BoundedSample, OrderEvent, order_event
 from dipapprox.numerics.elimination.plan import FunctionTable
 from dipapprox.numerics.elimination.planning import Order, plan_of
@@ -49,7 +55,6 @@ from dipapprox.numerics.elimination.refinement import (
     leading_zeros,
     requirements,
 )
-from dipapprox.numerics.elimination.stars import read_star, share_grids
 from dipapprox.numerics.elimination.sum_event import sum_event
 from dipapprox.numerics.kinds import Tier, as_continuous
 from dipapprox.numerics.methods import Answers

@@ -164,7 +164,7 @@ def near(
     if curves is None:
         top, bottom = float(values[0]), float(values[1])
         free = [Fraction(0) if g else half for g, half in zip(growth, halves, strict=True)]
-        value, steepness = (top + bottom) / 2, np.array(_above(smoothness.steep))
+        value, steepness = (top + bottom) / 2, np.array(list(map(above, smoothness.steep)))
         spread = abs(top - bottom) / 2 + above(_dot(smoothness.steep, free)) + 2 * unknown
     else:
         value, place, steepness = float(values[0]), 1, np.zeros(size)
@@ -177,18 +177,17 @@ def near(
                 steepness[axis] = above(curves[axis] + Fraction(2 * unknown) / half)
         noise = (4 * size + 2) * unknown
         spread = above(_dot(curves, halves) / 2) + noise
+    moved = float(np.dot(np.abs(gradient), [float(h) for h in halves]))
     if smoothness.rates is not None and curves is not None:
         # The centre's value, and all that the form itself changes.
         change = _exponential_minus_one(_dot(smoothness.rates, halves))
-        moved = float(np.dot(np.abs(gradient), [float(h) for h in halves]))
         most = float(upper[0]) * change + abs(value - float(values[0])) + moved + unknown
         spread, noise = min(spread, most * (1 + 2.0**-44)), min(noise, unknown)
     spread *= 1 + 2.0**-48
-    steep = np.array(_above(smoothness.steep))
+    steep = np.array(list(map(above, smoothness.steep)))
     if smoothness.rates is not None:
-        moved = float(np.dot(np.abs(gradient), [float(h) for h in halves]))
         most = min(1.0, (abs(value) + moved + spread) * (1 + 2.0**-44))
-        steep = np.minimum(steep, _above([each * Fraction(most) for each in smoothness.rates]))
+        steep = np.minimum(steep, [above(each * Fraction(most)) for each in smoothness.rates])
     bends = np.zeros((size, size))
     return Model(value, gradient, spread, steepness, bends, spread, noise), steep
 
@@ -203,10 +202,6 @@ def _curves(smoothness: Smoothness, box: Sequence[Interval]) -> list[Fraction] |
 def _exponential_minus_one(exponent: Fraction) -> float:
     """An upper bound of e^x - 1, x >= 0; infinite where that is of no use."""
     return above(exponential(exponent, 24).upper - 1) if exponent < 1 else inf
-
-
-def _above(values: Sequence[Fraction]) -> list[float]:
-    return [above(each) for each in values]
 
 
 def _sums(first: Sequence[Fraction], second: Sequence[Fraction]) -> tuple[Fraction, ...]:

@@ -28,7 +28,7 @@ from dipapprox.language.core import Input
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.methods import Method
-from dipapprox.numerics.real_outputs.masses import IntervalMasses
+from dipapprox.numerics.real_outputs.hockey_stick import IntervalMasses
 from dipapprox.pairs.divergence import Factor
 from dipapprox.pairs.published.normal_form import (
     CoordinatePlace,
