@@ -73,23 +73,21 @@ class Completed:
 
         Cells on which the output does not depend have their first value.
         """
-        choices = [self._choices(group, cells[group[0]].domain) for group in self.classes]
+        choices = []  # for every argument of a class its part of the code, and values that have it
+        for group in self.classes:
+            domain, weights = cells[group[0]].domain, self.weights[group[0]].tolist()
+            choices.append(
+                [
+                    (sum(map(weights.__getitem__, codes)), [domain[code] for code in codes])
+                    for codes in combinations_with_replacement(range(len(domain)), len(group))
+                ]
+            )
         input: list[Value] = [cell.domain[0] for cell in cells]
         for choice in product(*choices):
             for group, (_, values) in zip(self.classes, choice, strict=True):
                 for cell, value in zip(group, values, strict=True):
                     input[cell] = value
             yield sum(own for own, _ in choice), tuple(input)
-
-    def _choices(
-        self, group: tuple[int, ...], domain: tuple[Value, ...]
-    ) -> list[tuple[int, list[Value]]]:
-        """Return for every argument of a class its part of the code, and values that have it."""
-        weights = self.weights[group[0]].tolist()  # those of all its cells
-        return [
-            (sum(map(weights.__getitem__, codes)), list(map(domain.__getitem__, codes)))
-            for codes in combinations_with_replacement(range(len(domain)), len(group))
-        ]
 
 
 @dataclass(frozen=True, slots=True)

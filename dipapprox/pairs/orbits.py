@@ -77,7 +77,10 @@ class PairOrbits:
     def _keys(self, walk: Walk) -> Iterator[_Key]:
         """Yield the orbits of different adjacent inputs: steps of a group in ascending order."""
         radius = walk.radius
-        steps = [_ascending(walk, group[0]) for group in self._groups]
+        steps = [
+            sorted(((a, b), cost) for a, b, cost in walk.steps[group[0]].each())
+            for group in self._groups
+        ]
         owners = [number for number, group in enumerate(self._groups) for _ in group]
         taken: _Key = ((),) * len(self._groups)
         waiting = [(0, 0, 0, taken)]
@@ -116,8 +119,3 @@ class PairOrbits:
                 values[cell] = domain[ours], domain[theirs]
         first, second = zip(*(values[cell] for cell in range(len(values))), strict=True)
         return first, second
-
-
-def _ascending(walk: Walk, cell: int) -> list[tuple[tuple[int, int], int]]:
-    """Return the steps of a cell with their costs, in ascending order."""
-    return sorted(((a, b), cost) for a, b, cost in walk.steps[cell].each())

@@ -45,9 +45,11 @@ import numpy as np
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.events.symmetry import CellSymmetry
 from dipapprox.pairs.boxes.bounds import SetChoice, Taken
-from dipapprox.pairs.boxes.cells import PairSet
+from dipapprox.pairs.boxes.cells import PairSet, real_places
+from dipapprox.pairs.boxes.models import OutputModels
 from dipapprox.pairs.boxes.movement import DerivativeSigns
 from dipapprox.pairs.boxes.polygons import Polygon, X, Y, cut, extent, faces, rectangle, sides
+from dipapprox.semantics.state import FinalStates
 
 TRANSLATIONS = "translations"
 SYMMETRY = "symmetric inputs"
@@ -60,13 +62,34 @@ LEMMAS = frozenset({TRANSLATIONS, SYMMETRY, OUTPUTS})
 """Those that are used where they are asked for."""
 
 
-def limits_differences(roots: Sequence[PairSet]) -> bool:
-    """Whether some inputs of u and u' are kept closer than their ranges are wide."""
-    return any(
+@dataclass(frozen=True, slots=True, eq=False)
+class PairRegion:
+    """Sets of pairs, and the outputs that are taken or left there in any case."""
+
+    sets: tuple[PairSet, ...]
+    choice: SetChoice
+
+
+def regions_of(
+    states: FinalStates, roots: Sequence[PairSet], models: OutputModels, lemmas: frozenset[str]
+) -> tuple[list[PairRegion], list[str]]:
+    """Leave out pairs that others stand for, and say by which lemmas; `roots` hold all pairs."""
+    # Translations tell nothing where no inputs of u and u' are kept closer than their ranges.
+    moves = models.still and TRANSLATIONS in lemmas
+    moves = moves and any(
         root.is_bound or polygon != rectangle(*extent(polygon, X))
         for root in roots
         for polygon in root.polygons
     )
+    used = [MONOTONE] * models.monotone + [TRANSLATIONS] * moves
+    if OUTPUTS in lemmas:
+        alike = _exchanges(states) if SYMMETRY in lemmas else []
+        found = _divided(roots, models.signs, alike, moves)
+        if found:  # else some pair is to be looked at
+            return found, used + [SYMMETRY] * bool(alike) + [OUTPUTS]
+    # Nothing is taken or left before its sign is known.
+    none = np.zeros(models.outputs, dtype=np.bool_)
+    return [PairRegion(tuple(lowest(roots) if moves else roots), SetChoice(none, none))], used
 
 
 def lowest(roots: Sequence[PairSet]) -> list[PairSet]:
@@ -85,8 +108,9 @@ def lowest(roots: Sequence[PairSet]) -> list[PairSet]:
     return list(found)
 
 
-def exchanges(symmetry: CellSymmetry, places: Sequence[int]) -> list[tuple[int, ...]]:
-    """Return exchanges of two of these inputs of which all others are made: what outputs become."""
+def _exchanges(states: FinalStates) -> list[tuple[int, ...]]:
+    """Return exchanges of two real inputs of which all others are made: what outputs become."""
+    symmetry, places = CellSymmetry(states), real_places(states.program.inputs)
     found = []
     for number, place in enumerate(places):
         for other in places[:number]:
@@ -101,21 +125,7 @@ _MOST_REGIONS = 1100
 """Sets of outputs times sets of pairs."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PairRegion:
-    """Sets of pairs, and the outputs that are taken or left there in any case."""
-
-    sets: tuple[PairSet, ...]
-    choice: SetChoice
-
-
-def undivided(roots: Sequence[PairSet], outputs: int) -> list[PairRegion]:
-    """Return one region: nothing is taken or left before its sign is known."""
-    none = np.zeros(outputs, dtype=np.bool_)
-    return [PairRegion(tuple(roots), SetChoice(none, none))]
-
-
-def divided(
+def _divided(
     roots: Sequence[PairSet],
     signs: DerivativeSigns,
     exchanges: Sequence[Sequence[int]],

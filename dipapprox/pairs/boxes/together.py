@@ -17,7 +17,6 @@ from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed, short
 from dipapprox.arithmetic.extended import BY_ENCLOSURES, GivenBy
 from dipapprox.data_classes import replace
 from dipapprox.errors import BrokenInvariant, LimitReached
-from dipapprox.events.symmetry import CellSymmetry
 from dipapprox.language.core import Cell
 from dipapprox.language.domains import AllReals
 from dipapprox.limits import Limits
@@ -29,19 +28,7 @@ from dipapprox.pairs.boxes.models import OutputModels
 from dipapprox.pairs.boxes.movement import OutOfReach
 from dipapprox.pairs.boxes.one_by_one import OneByOne, one_by_one
 from dipapprox.pairs.boxes.polygons import X, clipped, extent
-from dipapprox.pairs.boxes.regions import (
-    LEMMAS,
-    LIMITS,
-    MONOTONE,
-    OUTPUTS,
-    SYMMETRY,
-    TRANSLATIONS,
-    divided,
-    exchanges,
-    limits_differences,
-    lowest,
-    undivided,
-)
+from dipapprox.pairs.boxes.regions import LEMMAS, LIMITS, PairRegion, regions_of
 from dipapprox.pairs.boxes.search import BoxSearch, BoxSearchResult, SetSearch, TriedPairs, corners
 from dipapprox.pairs.divergence import Factor, divergence
 from dipapprox.pairs.maximum import Maximum, Together
@@ -115,32 +102,14 @@ class RealPairs(Together):
             self._models = OutputModels(states, eps, source, limits)
         except OutOfReach as reached:
             self.obstacle = reached.reason
-        self._lemmas = lemmas
         self._used: dict[str, None] = {LIMITS: None} if self._moved else {}
-        self._regions = undivided(self._roots, 0)
+        self._regions: list[PairRegion] = []
         self._corners: OneByOne | None = None
         if self._models is not None:
-            self._shorten(states, self._models)
+            self._regions, used = regions_of(states, self._roots, self._models, lemmas)
+            self._used.update(dict.fromkeys(used))
             if not self._free:
                 self._corners = one_by_one(states, eps, self._roots)
-
-    def _shorten(self, states: FinalStates, models: OutputModels) -> None:
-        """Leave out pairs that others stand for, and say why that may be done."""
-        if models.monotone:
-            self._used[MONOTONE] = None
-        moves = models.still and TRANSLATIONS in self._lemmas and limits_differences(self._roots)
-        if moves:
-            self._used[TRANSLATIONS] = None
-        if OUTPUTS in self._lemmas:
-            alike = []
-            if SYMMETRY in self._lemmas:
-                alike = exchanges(CellSymmetry(states), real_places(self._program.inputs))
-            found = divided(self._roots, models.signs, alike, moves=moves)
-            if found:  # else some pair is to be looked at
-                self._regions = found
-                self._used.update(dict.fromkeys([SYMMETRY] * bool(alike) + [OUTPUTS]))
-                return
-        self._regions = undivided(lowest(self._roots) if moves else self._roots, models.outputs)
 
     @contextmanager
     def claiming(self, delta: Fraction) -> Iterator[None]:
