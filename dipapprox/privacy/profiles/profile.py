@@ -122,7 +122,7 @@ class Profiler:
             # Pairs are very many: likely ones next to the budget will do.
             wanted = max(wanted, REAL_WIDTH * max(enough, Fraction(1)))
         found = self._least_eps_prv(question.delta, wanted, question.claimed)
-        width, upper = found.eps_prv.width, found.eps_prv.upper
+        upper = found.eps_prv.upper
         if question.width is None and real and upper is not None:
             wanted = REAL_WIDTH * max(upper, Fraction(1))
         witness = None
@@ -138,7 +138,7 @@ class Profiler:
         lower, claimed = found.eps_prv.lower, question.claimed
         if witness is not None and claimed is not None and (lower is None or lower > claimed):
             witness = self._shown_at(witness, eps_prv_factor(claimed, _WITNESS_BITS))
-        reached = width is not None and width <= wanted
+        reached = found.eps_prv.is_within(wanted)
         run = self._finished(found.bits, reached, asked=wanted, by=found.eps_prv.by)
         return LeastEpsPrv(run, self._eps, question.delta, found.eps_prv, witness)
 
@@ -210,10 +210,7 @@ class Profiler:
             # No order's divergence is larger than that of order infinity.
             searched.append(self._order("inf", question.width))
         results = renyi.clipped([each for each, _, _ in searched])[: len(question.orders)]
-        reached = all(
-            each.divergence.width is not None and each.divergence.width <= question.width
-            for each in results
-        )
+        reached = all(each.divergence.is_within(question.width) for each in results)
         bits = max(bits for _, bits, _ in searched)
         # A search that could not climb the ladder does not speak of its precision.
         limit = next((limit for _, _, limit in searched if limit is not None), None)
@@ -225,23 +222,21 @@ class Profiler:
         """Search one order; also return the most bits that were asked for, and what limited it."""
         if isinstance(order, str):
             pure = self._least_eps_prv(Fraction(0), width)
-            return OrderResult(order, pure.eps_prv, self._order_witness(pure.pair)), pure.bits, None
-        if self._subject.boxes is not None:
+            found = renyi.OrderBounds(pure.eps_prv, pure.pair, pure.bits)
+        elif self._subject.boxes is not None:
             raise UserError(
                 "Rényi divergences of finite orders are not known for real inputs",
                 "'--renyi inf' is; so are --eps-prv, --delta and --curve",
             )
-        if self._subject.published is not None:
-            found = published_guarantees.largest_published_divergence(
-                self._subject.published, order
-            )
+        elif self._subject.published is not None:
+            published = self._subject.published
+            found = published_guarantees.largest_published_divergence(published, order)
         else:
             found = renyi.largest_divergence(self.maxima, order, width)
-        result = OrderResult(order, found.divergence, self._order_witness(found.pair))
-        return result, found.bits, found.limit
-
-    def _order_witness(self, pair: Pair | None) -> Witness | None:
-        return None if pair is None else self._witness(pair, Factor(Fraction(1), Fraction(1)))
+        witness, one = None, Factor(Fraction(1), Fraction(1))
+        if found.pair is not None:
+            witness = self._witness(found.pair, one)
+        return OrderResult(order, found.divergence, witness), found.bits, found.limit
 
     def _witness(
         self,
