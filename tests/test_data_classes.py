@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox import data_classes
+from tests.cases import refuses
 
 FIELD_OPTIONS = st.fixed_dictionaries(
     {
@@ -120,8 +121,7 @@ def test_a_class_means_the_same(said) -> None:
     try:
         wanted = define(dataclasses, said)
     except TypeError:  # a field without a value after one with a default
-        with pytest.raises(SyntaxError):
-            inspect.signature(found)
+        refuses(SyntaxError, None, inspect.signature, found)
         return
     expected = behaviour(wanted, dataclasses.replace)
     assert behaviour(found, data_classes.replace) == expected
@@ -157,8 +157,7 @@ def test_methods_are_compiled_when_they_are_first_used() -> None:
 
 
 def test_an_object_checks_itself_and_matches() -> None:
-    with pytest.raises(ValueError, match="left of everything"):
-        Point(-1)
+    refuses(ValueError, "left of everything", Point, -1)
     match Point(5):
         case Point(x, y):
             assert (x, y, Point.unit, Point.__doc__) == (5, 2, "m", "A place.")

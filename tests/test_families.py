@@ -29,6 +29,7 @@ from dipapprox.pairs.boxes import infinity
 from dipapprox.privacy.intervals import derivative_bounds
 from dipapprox.proofs import cones
 from dipapprox.semantics.real_inputs import NotReal
+from tests.cases import refuses
 from tests.families import REAL_FAMILIES
 from tests.test_architecture import FILES, PACKAGE
 
@@ -74,8 +75,7 @@ PLACES: dict[str, Callable[[], object]] = {
 
 @pytest.mark.parametrize("place", PLACES)
 def test_an_unknown_family_is_refused(place) -> None:
-    with pytest.raises((AttributeError, ValueError, infinity.OutOfReach)):
-        PLACES[place]()
+    refuses((AttributeError, ValueError, infinity.OutOfReach), None, PLACES[place])
 
 
 def test_no_closed_form_is_taken_for_one_of_an_unknown_family() -> None:
@@ -173,8 +173,7 @@ def test_numbers_of_densities(family) -> None:
 def test_budgets_are_for_noise_whose_shifts_are_known_to_cost_that() -> None:
     """|f'| <= f bounds the cost from above alone: lower ends of budgets want to know more."""
     noise: Any = SimpleNamespace(**{**vars(SAMPLE), "family": LOGISTIC})
-    with pytest.raises(NotReal, match="logistic noise"):
-        cones._source(noise, {})
+    refuses(NotReal, "logistic noise", cones._source, noise, {})
 
 
 @each

@@ -21,7 +21,7 @@ from dipapprox.errors import INTERRUPTED, NO_MEMORY, EarlyEnd
 from dipapprox.exponentials import ExponentialPolynomial, power
 from dipapprox.language.values import parse_rational
 from dipapprox.limits import ask, asking, limited
-from tests.cases import cases
+from tests.cases import cases, refuses
 from tests.cli.running import run, run_json
 from tests.replays.certified import certificate
 from tests.schemas import check_schema
@@ -39,8 +39,7 @@ def test_the_memory_is_looked_at_as_time_goes_by(monkeypatch) -> None:
     assert looks == [5.0]
     now = 5.002
     for _ in range(3):
-        with pytest.raises(LimitReached, match="memory limit"):
-            asked.check()
+        refuses(LimitReached, "memory limit", asked.check)
     assert looks == [5.0, 5.002, 5.002, 5.002]
 
 
@@ -61,13 +60,11 @@ def test_steps_of_work_count_inside_and_around() -> None:
     inside = around.within(4)
     for _ in range(4):
         inside.check()
-    with pytest.raises(LimitReached, match="work limit: more than 4 steps"):
-        inside.check()
+    refuses(LimitReached, "work limit: more than 4 steps", inside.check)
     for _ in range(5):
         around.check()
     for each in (around, around.within(4)):
-        with pytest.raises(LimitReached, match="work limit: more than 10 steps"):
-            each.check()
+        refuses(LimitReached, "work limit: more than 10 steps", each.check)
 
 
 def test_limits_are_those_of_the_thread() -> None:
@@ -81,20 +78,17 @@ def test_limits_are_those_of_the_thread() -> None:
         thread = Thread(target=elsewhere)
         thread.start()
         thread.join()
-        with pytest.raises(LimitReached):
-            ask()
+        refuses(LimitReached, None, ask)
     assert found == [True]
 
 
 def test_exact_numbers_are_bounded_before_they_are_made() -> None:
     third = Fraction(1, 3)
     assert power(third, 1000) == third**1000
-    with pytest.raises(LimitReached, match="digit limit"):
-        power(third, 10**9)
+    refuses(LimitReached, "digit limit", power, third, 10**9)
     assert power(Fraction(1), 10**9) == 1
     function = ExponentialPolynomial.of({(10_000, Fraction(0)): Fraction(1)})
-    with pytest.raises(LimitReached, match="digit limit"):
-        function.at(Fraction(1, 10**15_000))
+    refuses(LimitReached, "digit limit", function.at, Fraction(1, 10**15_000))
     long = ExponentialPolynomial.constant(Fraction(1, 3**100_000))
     with pytest.raises(LimitReached, match="digit limit"):
         long * long
@@ -247,8 +241,7 @@ def test_texts_of_huge_numbers() -> None:
     assert parse_rational("1e" + "0" * 5000 + "3", "x") == 1000
     assert parse_rational("-1e-" + "0" * 5000 + "3", "x") == Q(-1, 1000)
     for text in ("1" * 5000, "0." + "1" * 5000, "1/" + "3" * 5000):
-        with pytest.raises(UserError, match="x is too long or too extreme"):
-            parse_rational(text, "x")
+        refuses(UserError, "x is too long or too extreme", parse_rational, text, "x")
     with pytest.raises(UserError, match="eps is too long"):
         dipapprox.profile(dipapprox.parse(SUMS), eps=Q(10**5000), eps_prv=Q(1))
     assert sys.get_int_max_str_digits() == limit
@@ -295,8 +288,7 @@ def test_certificates_about_tiny_probabilities_are_read(tmp_path) -> None:
     path.write_text(TAIL, encoding="utf-8")
     fields = certificate(path, {}, Claim(Q(1), Q(0)))
     assert check(json.dumps(fields)).outcome is Outcome.CONFIRMED
-    with pytest.raises(UserError, match="not JSON that can be read"):
-        check('{"format": ' + "1" * 5000 + "}")
+    refuses(UserError, "not JSON that can be read", check, '{"format": ' + "1" * 5000 + "}")
 
 
 TAIL = """

@@ -34,7 +34,7 @@ from dipapprox.composition.mechanisms import (
 )
 from dipapprox.composition.pieces import RepeatedRun
 from dipapprox.privacy.compositions.programs import hull
-from tests.cases import cases
+from tests.cases import cases, refuses
 from tests.moved_noise import gaussian
 
 F = Fraction
@@ -198,14 +198,10 @@ def test_mass_at_infinity_is_there_from_below_too() -> None:
 def test_what_cannot_be_composed_is_refused() -> None:
     with pytest.raises(UserError, match="different adjacencies: add/remove and substitution"):
         Composition((RepeatedRun(SAMPLED), RepeatedRun(RandomisedResponse(F(3, 4)))))
-    with pytest.raises(UserError, match="needs a run"):
-        Composition(())
-    with pytest.raises(UserError, match="times must be"):
-        RepeatedRun(SAMPLED, 0)
-    with pytest.raises(UserError, match="delta must be"):
-        cost((SAMPLED, 1), delta=F(0))
-    with pytest.raises(UserError, match="width must be > 0"):
-        cost((SAMPLED, 1), width="0")
+    refuses(UserError, "needs a run", Composition, ())
+    refuses(UserError, "times must be", RepeatedRun, SAMPLED, 0)
+    refuses(UserError, "delta must be", cost, (SAMPLED, 1), delta=F(0))
+    refuses(UserError, "width must be > 0", cost, (SAMPLED, 1), width="0")
 
 
 def test_limits_are_not_all_that_keeps_intervals_wide() -> None:
@@ -356,8 +352,7 @@ def test_limits_are_asked() -> None:
         runs = [stage((LEFT,), 3)]
         with pytest.raises(LimitReached, match="time limit"):
             adaptive_profile(runs, F(1, 100), Limits(seconds=0, started=0.0))
-        with pytest.raises(LimitReached, match="too fine"):
-            adaptive_profile(runs, F(1, 10**9), Limits(atoms=10**12))
+        refuses(LimitReached, "too fine", adaptive_profile, runs, F(1, 10**9), Limits(atoms=10**12))
 
 
 class Endless(list[tuple[arb, arb]]):

@@ -54,6 +54,7 @@ from exact.sign_functions import (
     product,
     small_fractions,
 )
+from tests.cases import refuses
 from tests.thorough import part
 
 LIMITS = Limits()
@@ -82,17 +83,14 @@ def test_tiny_values_keep_their_digits() -> None:
 
 def test_a_denominator_that_is_zero_is_refused() -> None:
     pole = ExponentialRatio.of(ONE, {EPS - ONE: 1})
-    with pytest.raises(ZeroDivisionError):
-        sign_at(pole, Fraction(1), LIMITS)
-    with pytest.raises(ZeroDivisionError):
-        enclose_at(pole, Fraction(1), 10, LIMITS)
+    refuses(ZeroDivisionError, None, sign_at, pole, Fraction(1), LIMITS)
+    refuses(ZeroDivisionError, None, enclose_at, pole, Fraction(1), 10, LIMITS)
 
 
 def test_reasons_can_name_any_epsilon() -> None:
     for eps in (Fraction(10**400), Fraction(1, 10**400)):
         hidden = exp(Fraction(1, 2**300_000)) - ONE
-        with pytest.raises(LimitReached, match="precision-budget"):
-            sign_at(hidden, eps, LIMITS)
+        refuses(LimitReached, "precision-budget", sign_at, hidden, eps, LIMITS)
 
 
 F = Fraction
@@ -127,8 +125,7 @@ def test_what_is_beyond_reach_is_said(monkeypatch) -> None:
     double = (exp(F(1, 2)) - constant(2)) ** 2
     assert [zero.multiplicity for zero in zeros(double, ALL_EPSILONS, LIMITS).zeros] == [2]
     monkeypatch.setattr("dipapprox.exact.signs.zeros._WORK_BUDGET", 1)
-    with pytest.raises(LimitReached, match="degree-budget"):
-        zeros(double, ALL_EPSILONS, LIMITS)
+    refuses(LimitReached, "degree-budget", zeros, double, ALL_EPSILONS, LIMITS)
 
 
 Known = Fraction | tuple[Fraction, Fraction]
@@ -268,8 +265,7 @@ def test_intervals() -> None:
         (F(0), F(1), True),
         (F(1), None, False, True),
     ):
-        with pytest.raises(ValueError):
-            EpsilonInterval(*bad)
+        refuses(ValueError, None, EpsilonInterval, *bad)
     half_open = EpsilonInterval(F(1), F(2), True, False)
     assert F(1) in half_open
     assert F(2) not in half_open

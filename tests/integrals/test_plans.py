@@ -4,7 +4,6 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import assert_never
 
-import pytest
 from event_strategies import CONTINUOUS, contains, events, gauss, laplace, less, points, value
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,7 +16,7 @@ from dipapprox.integrals.optimizer import build_integrals, plan
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import EXPONENTIAL, GAUSSIAN, REFLECTED_EXPONENTIAL
 from dipapprox.linear.form import LinearForm
-from tests.cases import cases
+from tests.cases import cases, refuses
 
 Point = tuple[Fraction, ...]
 
@@ -144,14 +143,10 @@ def test_limits_are_respected() -> None:
         tuple(laplace(k) for k in range(8)),
         tuple(less(a, b) for a in range(4) for b in range(4, 8)),
     )
-    with pytest.raises(LimitReached, match="piece limit"):
-        plan(event, Strategy.NONE, Limits(pieces=20))
-    with pytest.raises(LimitReached, match="nesting limit"):
-        plan(chain(150), Strategy.NONE, Limits())
-    with pytest.raises(LimitReached, match="nesting limit"):
-        plan(chain(150), Strategy.PAPER, Limits())
-    with pytest.raises(LimitReached, match="time limit"):
-        plan(event, Strategy.NONE, Limits(seconds=0))
+    refuses(LimitReached, "piece limit", plan, event, Strategy.NONE, Limits(pieces=20))
+    refuses(LimitReached, "nesting limit", plan, chain(150), Strategy.NONE, Limits())
+    refuses(LimitReached, "nesting limit", plan, chain(150), Strategy.PAPER, Limits())
+    refuses(LimitReached, "time limit", plan, event, Strategy.NONE, Limits(seconds=0))
 
 
 def test_the_sure_and_the_impossible_event() -> None:

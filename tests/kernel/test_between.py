@@ -23,7 +23,7 @@ from dipapprox.privacy.run import Setting
 from dipapprox.proof_steps.liveness import machine_json
 from dipapprox.proof_steps.throughout import GoalThroughout, written_throughout
 from kernel.small import program_of
-from tests.cases import cases
+from tests.cases import cases, refuses
 
 LOW, HIGH = Fraction(1, 2), Fraction(1)
 
@@ -86,22 +86,19 @@ def test_steps_that_do_not_hold(proof, change) -> None:
     machine, claim, (*steps, last) = proof
     stated = {name: change[name] for name in change if name in claim}
     for said in (claim, {**claim, **stated}):
-        with pytest.raises(NotProved):
-            replay(machine, said, [*steps, {**last, **change}])
+        refuses(NotProved, None, replay, machine, said, [*steps, {**last, **change}])
 
 
 def test_premises_are_privacy_at_ascending_eps(proof) -> None:
     machine, claim, (*steps, last) = proof
     first, *others = last["from"]
     for premises in ([first], others, [first, *others[::-1]], [first, first], [*others, first]):
-        with pytest.raises(NotProved):
-            replay(machine, claim, [*steps, {**last, "from": premises}])
+        refuses(NotProved, None, replay, machine, claim, [*steps, {**last, "from": premises}])
     about = Steps(read_machine(machine), None)
     for pairs, eps in ((((0,), (1,)),), LOW), (None, Epsilons(LOW, HIGH)):
         one = Private(eps, Fraction(0), Fraction(1, 9), pairs and (pairs,))
         other = Private(HIGH, Fraction(0), Fraction(1, 9), None)
-        with pytest.raises(NotProved):
-            between_eps(about, {**last, "delta": 1, "eps_prv": 0}, one, other)
+        refuses(NotProved, None, between_eps, about, {**last, "delta": 1, "eps_prv": 0}, one, other)
 
 
 def confirmed(delta: Any, eps_prv: Any, *known: tuple[Fraction, Fraction, Fraction]) -> bool:
@@ -190,5 +187,4 @@ def test_information_is_that_of_the_longest_run() -> None:
     assert information(read_block(body)) == 8 + 10
     dear = ["choose", ["cell", "x"], [[0, ["exp", ["eps"]]], [1, 1]], True]
     for other in (draw("DLap", -1), dear, ["while", ["<", ["cell", "x"], 0], [coin]]):
-        with pytest.raises(NotProved):
-            information(read_block([["repeat", 2, [other]]]))
+        refuses(NotProved, None, information, read_block([["repeat", 2, [other]]]))

@@ -23,6 +23,7 @@ from dipapprox.kernel.nodes import Graph, Node
 from dipapprox.kernel.replay import replay
 from dipapprox.kernel.signs import Signs
 from kernel.ends import lower
+from tests.cases import refuses
 from tests.kernel.graphs import ONE, law, totals
 from tests.kernel.streams import Json, stream
 
@@ -148,8 +149,7 @@ def test_what_is_published_holds_something() -> None:
     machine["published"] |= {"whenever": [], "first": ["out"]}
     step: Json = {"rule": "trace", "from": [], "events": [[[1], [0], [None]]]}
     step |= {"budget": 1, "eps": None}
-    with pytest.raises(NotProved, match="no value"):
-        replay(machine, {"verdict": "Not_DP", "budget": "1/2"}, [step])
+    refuses(NotProved, "no value", replay, machine, {"verdict": "Not_DP", "budget": "1/2"}, [step])
 
 
 # --- functions after a change of variables, in closed form, at points; and sums of two samples ----
@@ -206,8 +206,7 @@ def test_functions_are_changed_by_what_has_an_inverse_alone() -> None:
         (whole, ONE, Fraction(1, 2)),
         (whole, Fraction(-1), Fraction(1, 2)),
     ):
-        with pytest.raises(ValueError, match="no change of variables"):
-            graph.moved(function, slope, offset)
+        refuses(ValueError, "no change of variables", graph.moved, function, slope, offset)
     half = graph.rational(Fraction(1, 2))
     assert graph.moved(half, Fraction(2), ONE) == half
 

@@ -27,6 +27,7 @@ from dipapprox.proof_steps.machines import number_json
 from kernel.edits import places_in, variants, with_at
 from kernel.machines import finite
 from kernel.pipelines import BITS, adaptive_steps, ball, least_delta, losses, machine, steps_of
+from tests.cases import refuses
 from tests.thorough import part
 
 
@@ -118,8 +119,7 @@ def test_pairs_that_nobody_lists_are_below_those_that_are() -> None:
         ([[[0], [0]]], False, "not adjacent"),
     ):
         _, step = adaptive_steps(given, kept, False, Fraction(1, 8), 32, pairs)
-        with pytest.raises(NotProved, match=why):
-            losses(given, [own, step])
+        refuses(NotProved, why, losses, given, [own, step])
     _, step = adaptive_steps(given, True, False, Fraction(1, 8), 32, [[[0], [1]], [[1], [0]]])
     twice = {"rule": "composed", "from": [1, 1], "cut": [0, 0]}
     for change, why in (
@@ -128,10 +128,8 @@ def test_pairs_that_nobody_lists_are_below_those_that_are() -> None:
         ({"reach": 0}, "looked at nowhere"),
         ({"offset": "1/16"}, "between the places"),
     ):
-        with pytest.raises(NotProved, match=why):
-            losses(given, [own, {**step, **change}])
-    with pytest.raises(BadProof, match="come first"):
-        losses(given, [own, step, twice])
+        refuses(NotProved, why, losses, given, [own, {**step, **change}])
+    refuses(BadProof, "come first", losses, given, [own, step, twice])
     # Every pair that is listed is below itself.
     every = [[[0], [1]], [[1], [0]]]
     _, step = adaptive_steps(given, True, False, Fraction(1, 8), 32, every)
@@ -163,8 +161,7 @@ def test_pairs_of_real_inputs_that_bound_others_in_turn_bound_no_choice_of_them(
     known, step = adaptive_steps(given, True, False, Fraction(1, 8), 32, pairs)
     known["inputs"] = corners
     end = {"rule": "private composition", "from": [1], **WHOLE, **claimed}
-    with pytest.raises(Refuted, match="real inputs"):
-        replay(given, {"verdict": "DP", **claimed}, [known, step, end])
+    refuses(Refuted, "real inputs", replay, given, {"verdict": "DP", **claimed}, [known, step, end])
     steps, _ = steps_of(given, False, Fraction(1, 8), 32, corners[::2])
     steps[0]["inputs"] = corners
     end = {"rule": "violated composition", "from": [len(steps) - 1], **WHOLE, **claimed}
@@ -291,21 +288,18 @@ def test_pairs_of_machines_are_known_in_both_orders() -> None:
         if known:
             assert losses_of(about, GRID, said).losses.above
         else:
-            with pytest.raises(BadProof, match="without its reverse"):
-                losses_of(about, GRID, said)
+            refuses(BadProof, "without its reverse", losses_of, about, GRID, said)
 
 
 def test_a_part_of_no_turns_is_none() -> None:
     never = read_machine({**MACHINE["machine"], "body": [["repeat", 0, []]]})
-    with pytest.raises(BadProof, match="no turns"):
-        inside(Proof(never, None), {"part": [0, 1], "pairs": None})
+    refuses(BadProof, "no turns", inside, Proof(never, None), {"part": [0, 1], "pairs": None})
 
 
 def test_formulas_are_no_points_of_curves() -> None:
     about = Proof(read_machine(MACHINE["machine"]), None)
     for said in ((("eps",), Fraction(1, 2)), (Fraction(0), ("eps",))):
-        with pytest.raises(BadProof, match="in numbers"):
-            losses_of(about, GRID, Private(Fraction(1), *said, None))
+        refuses(BadProof, "in numbers", losses_of, about, GRID, Private(Fraction(1), *said, None))
 
 
 def test_bounds_of_probabilities_are_kept_apart_below() -> None:
@@ -331,21 +325,16 @@ def test_a_direction_or_a_run_that_is_missing_is_noticed() -> None:
     removed, _ = steps_of(given, True, Fraction(1, 8), 24)
     last = {"rule": "private composition", "from": [2], **WHOLE, "eps_prv": 3, "delta": "1/2"}
     claim = {"verdict": "DP", "eps_prv": 3, "delta": "1/2"}
-    with pytest.raises(Refuted, match="all that may change"):
-        replay(given, claim, [*removed, last])
-    with pytest.raises(Refuted, match="all that may change"):
-        replay(given, claim, [*removed, {**last, "from": [1]}])
-    with pytest.raises(BadProof):
-        replay({**given, "adjacency": "substitution"}, claim, [*removed, last])
+    refuses(Refuted, "all that may change", replay, given, claim, [*removed, last])
+    refuses(Refuted, "all that may change", replay, given, claim, [*removed, {**last, "from": [1]}])
+    refuses(BadProof, None, replay, {**given, "adjacency": "substitution"}, claim, [*removed, last])
     for added in (0, 1, "yes"):
         other = [{**each, "sample": ["1/4", added]} for each in removed if "sample" in each]
-        with pytest.raises(BadProof, match="a record is added is not true"):
-            replay(given, claim, [*other[:1], last])
+        refuses(BadProof, "a record is added is not true", replay, given, claim, [*other[:1], last])
     runs = given["runs"]
     assert isinstance(runs, list)
     whole = {**given, "runs": [{**runs[0], "subsample": None}]}
-    with pytest.raises(Refuted, match="all that may change"):
-        replay(whole, claim, [*removed, last])
+    refuses(Refuted, "all that may change", replay, whole, claim, [*removed, last])
     alone = [{**each, "sample": None} if "sample" in each else each for each in removed]
     assert replay(whole, claim, [*alone, last])
     below, _ = steps_of(whole, False, Fraction(1, 8), 24)
@@ -359,10 +348,8 @@ def test_a_direction_or_a_run_that_is_missing_is_noticed() -> None:
     stated = {"verdict": "Not_DP", "eps_prv": 1, "delta": "1/1000"}
     assert replay(whole, stated, [*below, end])
     other = [{**each, "sample": ["1/4", True]} if "sample" in each else each for each in below]
-    with pytest.raises(Refuted, match="not so much"):
-        replay(whole, stated, [*other, end])
-    with pytest.raises(Refuted, match="not so much"):
-        replay(whole, stated, [other[0], {**end, "from": [0]}])
+    refuses(Refuted, "not so much", replay, whole, stated, [*other, end])
+    refuses(Refuted, "not so much", replay, whole, stated, [other[0], {**end, "from": [0]}])
 
 
 def _proofs() -> list[tuple[str, tuple[object, object, list[object]]]]:
@@ -446,14 +433,10 @@ def test_losses_that_are_too_many_are_refused() -> None:
     assert len(within(10_000, [0, 7, 7]).masses) == 8
     assert len(within(10_000, [0, 1000, 1000]).masses) == 1001
     for knots in ([0, 3000, 3000], [0, 100, 1], [0, 10**30, 1]):
-        with pytest.raises(Refused):
-            within(10_000, knots)
-    with pytest.raises(BadProof):
-        grid([0, 3, 1], [3, 4, 1])
-    with pytest.raises(BadProof):
-        grid([1, 0, 1])
-    with pytest.raises(BadProof):
-        grid([0, 1, 0])
+        refuses(Refused, None, within, 10_000, knots)
+    refuses(BadProof, None, grid, [0, 3, 1], [3, 4, 1])
+    refuses(BadProof, None, grid, [1, 0, 1])
+    refuses(BadProof, None, grid, [0, 1, 0])
     one = grid([0, 300, 300])
     with asking(lambda: None, 11_000):
         assert one.composed(one, (0, 0)).masses
@@ -464,12 +447,10 @@ def test_losses_that_are_too_many_are_refused() -> None:
 @pytest.mark.parametrize("rate", [0, "-1/2", "3/2", 2])
 def test_rates_of_samples_are_probabilities(rate) -> None:
     given = pipeline((RESPONSE, rate, 1))  # type: ignore[arg-type]  # on purpose
-    with pytest.raises(BadProof, match="rate"):
-        read_pipeline(given)
+    refuses(BadProof, "rate", read_pipeline, given)
     given = pipeline((RESPONSE, "1/2", 1))
     (steps, _) = steps_of(given, True, Fraction(1, 4), 8)
-    with pytest.raises(BadProof, match="rate"):
-        losses(given, [{**steps[0], "sample": [rate, False]}])
+    refuses(BadProof, "rate", losses, given, [{**steps[0], "sample": [rate, False]}])
 
 
 @pytest.mark.parametrize("place", [0, 1])
@@ -495,8 +476,7 @@ def test_two_outcomes_that_keep_a_statement_bound_no_others(statement) -> None:
     step |= {"orders": ["5001/10000", "1/2", 1, 1], "input": None, "adjacent": None}
     last = {"rule": "private composition", "from": [-1], "parts": None, "eps": None}
     last |= {"eps_prv": "1/10", "delta": "1/100"}
-    with pytest.raises(BadProof, match="three numbers"):
-        replay(about, claim, [step, last])
+    refuses(BadProof, "three numbers", replay, about, claim, [step, last])
     # Others show that it is not so private.
     step |= {"orders": ["3/5", "1/2", 1, 1], "above": False}
     last |= {"rule": "violated composition", "input": None, "adjacent": None}

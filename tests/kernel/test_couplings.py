@@ -11,6 +11,7 @@ from dipapprox.kernel.judgements import Budgets
 from dipapprox.kernel.replay import replay
 from dipapprox.kernel.services import read_service
 from dipapprox.kernel.traces import loses
+from tests.cases import refuses
 from tests.kernel.edits import with_at
 from tests.kernel.served import EXAMPLES, REAL, proof_for, written
 
@@ -60,22 +61,17 @@ def drawn(family: str = "Lap", scale: Any = 1, mean: Any = N, to: Any = REPLY) -
 def test_a_sample_costs_how_far_it_is_moved() -> None:
     for family in ("Lap", "DLap"):
         assert coupled(small([drawn(family), EMPTY])) == Budgets(Fraction(1))
-        with pytest.raises(Refuted, match="1/2 is missing"):
-            coupled(small([drawn(family, "2/3"), EMPTY]))
-        with pytest.raises(Refuted, match="1 is missing"):
-            coupled(small([drawn(family)]))  # again and again
+        refuses(Refuted, "1/2 is missing", coupled, small([drawn(family, "2/3"), EMPTY]))
+        refuses(Refuted, "1 is missing", coupled, small([drawn(family)]))  # again and again
     for family in ("LapPlus", "Gauss"):
-        with pytest.raises(Refuted, match="cannot be shifted"):
-            coupled(small([drawn(family), EMPTY]))
-    with pytest.raises(Refuted, match="no integer"):
-        coupled(small([drawn("DLap", mean=["*", "1/2", N]), EMPTY]))
+        refuses(Refuted, "cannot be shifted", coupled, small([drawn(family), EMPTY]))
+    refuses(Refuted, "no integer", coupled, small([drawn("DLap", mean=["*", "1/2", N]), EMPTY]))
 
 
 def test_the_same_samples_show_the_same() -> None:
     with pytest.raises(Refuted, match="another number is published"):
         coupled(small([drawn(mean=0), ["set", REPLY, ["+", REPLY, N]], EMPTY]))
-    with pytest.raises(Refuted, match="publish different values"):
-        coupled(small([["set", REPLY, N], EMPTY]))
+    refuses(Refuted, "publish different values", coupled, small([["set", REPLY, N], EMPTY]))
     with pytest.raises(Refuted, match="another number is published"):
         coupled(small([drawn(), ["set", REPLY, ["*", REPLY, ["+", 1, N]]], EMPTY]))
     with pytest.raises(Refuted, match="different samples"):
@@ -117,8 +113,7 @@ def test_paths_are_in_groups_that_have_none_in_common() -> None:
         [[[0], [2], 0], each[1]],
         [[[-1], [0], 0], each[1]],
     ):
-        with pytest.raises((Refuted, BadProof)):
-            coupled(hidden, groups, each)
+        refuses((Refuted, BadProof), None, coupled, hidden, groups, each)
     with pytest.raises(Refuted, match="publish different values"):
         coupled(machine, [[[0], [1], 0], [[1], [0], 0]], each)
 
@@ -131,31 +126,23 @@ def test_a_group_costs_how_much_likelier_it_is() -> None:
     assert coupled(machine, groups, groups) == Budgets(Fraction(1))
     for gains in ((0, 0), ("99/100", 0)):
         less = [[[0], [1], gains[0]], [[1], [0], gains[1]]]
-        with pytest.raises(Refuted, match="likelier than a group says"):
-            coupled(machine, less, groups)
+        refuses(Refuted, "likelier than a group says", coupled, machine, less, groups)
     more = [[[0], [1], "101/100"], [[1], [0], 0]]
-    with pytest.raises(Refuted, match="1/100 is missing"):
-        coupled(machine, more, groups)
+    refuses(Refuted, "1/100 is missing", coupled, machine, more, groups)
 
 
 def test_cells_keep_no_samples() -> None:
-    with pytest.raises(Refuted, match="not listed"):
-        coupled(small([drawn(), ["set", N, REPLY]]))
+    refuses(Refuted, "not listed", coupled, small([drawn(), ["set", N, REPLY]]))
     with pytest.raises(NotProved, match="keeps a sample"):
         coupled(small([drawn(), ["set", N, REPLY]]), followed=EXACTLY)
-    with pytest.raises(NotProved, match="leaves nothing"):
-        coupled(small([drawn(), ["forget", ["n"]]]))
+    refuses(NotProved, "leaves nothing", coupled, small([drawn(), ["forget", ["n"]]]))
     with pytest.raises(NotProved, match="leaves nothing"):
         coupled(small([["set", REPLY, 1], ["forget", ["n"]]]), followed=EXACTLY)
     held = {"held": ["n"], "changes": [[[], [None] * 4]], "pairs": []}
-    with pytest.raises(Refuted, match="no integer"):
-        coupled(small([drawn(), ["set", N, REPLY]]), **held)
-    with pytest.raises(Refuted, match="no integer"):
-        coupled(small([drawn(), ["set", N, ["*", "1/2", N]]]), **held)
-    with pytest.raises(Refuted, match="no number"):
-        coupled(small([drawn(), ["set", N, {"name": "none"}]]), **held)
-    with pytest.raises(NotProved, match="leaves nothing"):
-        coupled(small([["forget", ["n"]]]), **held)
+    refuses(Refuted, "no integer", coupled, small([drawn(), ["set", N, REPLY]]), **held)
+    refuses(Refuted, "no integer", coupled, small([drawn(), ["set", N, ["*", "1/2", N]]]), **held)
+    refuses(Refuted, "no number", coupled, small([drawn(), ["set", N, {"name": "none"}]]), **held)
+    refuses(NotProved, "leaves nothing", coupled, small([["forget", ["n"]]]), **held)
     with pytest.raises(NotProved, match="no value is forgotten"):
         coupled(small([["forget", ["n"]]]), **held, followed=EXACTLY)
 
@@ -165,19 +152,16 @@ def test_a_reply_that_is_forgotten_shows_nothing(followed) -> None:
     silent = small([["set", REPLY, N], ["forget", ["reply"]], EMPTY])
     assert coupled(silent, followed=followed) == Budgets(Fraction(1))
     told = small([["set", REPLY, N], ["if", ["=", N, 1], [["forget", ["reply"]]], []], EMPTY])
-    with pytest.raises(Refuted, match="different values"):
-        coupled(told, followed=followed)
+    refuses(Refuted, "different values", coupled, told, followed=followed)
 
 
 def test_exactly_followed_calls_show_values_of_their_domains() -> None:
     shown = [["set", REPLY, 1]], [["set", REPLY, 0]]
     body = [drawn(to=Z), ["if", [">=", Z, 1], *shown], EMPTY]
     each = [[[0], [0], 1], [[1], [1], 1]]
-    with pytest.raises(Refuted, match="likelier than a group says"):
-        coupled(small(body), followed=EXACTLY)
+    refuses(Refuted, "likelier than a group says", coupled, small(body), followed=EXACTLY)
     assert coupled(small(body), each, each, followed=EXACTLY) == Budgets(Fraction(1))
-    with pytest.raises(NotProved, match="no bounds"):
-        coupled(small([drawn(), EMPTY]), followed=EXACTLY)
+    refuses(NotProved, "no bounds", coupled, small([drawn(), EMPTY]), followed=EXACTLY)
     with pytest.raises(NotProved, match="none of its values"):
         coupled(small([drawn("DLap"), EMPTY], [0, 1]), followed=EXACTLY)
 
@@ -193,8 +177,7 @@ def test_exactly_followed_calls_have_their_arguments() -> None:
 def test_what_is_held_is_neither_read_nor_assigned_exactly() -> None:
     held = {"held": ["n"], "changes": [[[], [None] * 4]], "pairs": [], "followed": EXACTLY}
     shown = [["set", REPLY, 1]]
-    with pytest.raises(NotProved, match="has no value"):
-        coupled(small([*shown, EMPTY]), **held)
+    refuses(NotProved, "has no value", coupled, small([*shown, EMPTY]), **held)
     with pytest.raises(NotProved, match="holds nothing"):
         coupled(small([*shown, ["if", ["=", N, 0], [["exit"]], []]]), **held)
 
@@ -208,8 +191,7 @@ def test_loops_end_by_chance() -> None:
     for body in (until, inside):
         assert coupled(small([EMPTY, *body]), followed=EXACTLY) == Budgets(Fraction(1))
     for ever in ([first, ["while", ["=", REPLY, 0], []]], [first, ["while", ["=", 0, 0], [throw]]]):
-        with pytest.raises(NotProved):
-            coupled(small([EMPTY, *ever]), followed=EXACTLY)
+        refuses(NotProved, None, coupled, small([EMPTY, *ever]), followed=EXACTLY)
 
 
 def test_what_is_held_is_known_at_all_ends() -> None:
@@ -226,8 +208,7 @@ def test_what_is_held_is_known_at_all_ends() -> None:
             with pytest.raises(NotProved):
                 replay(machine, claim, [*steps[:at], forged, *steps[at + 1 :]])
     named = with_at(machine, ("calls", 0, "arguments", 0, 1), [0, "1/2"])
-    with pytest.raises(Refuted, match="no integer"):
-        replay(named, claim, steps)
+    refuses(Refuted, "no integer", replay, named, claim, steps)
 
 
 def test_two_runs_differ_in_one_data_call() -> None:
@@ -236,8 +217,7 @@ def test_two_runs_differ_in_one_data_call() -> None:
     (data,) = (event for event in step["events"] if event[0] != event[1])
     last = step["events"][-1]
     assert replay(machine, claim, steps) == Budgets(None, None, at_any=False, eps=ONE_EPS)
-    with pytest.raises(BadProof, match="below 0"):
-        replay(machine, claim, [{**step, "eps": -1}])
+    refuses(BadProof, "below 0", replay, machine, claim, [{**step, "eps": -1}])
     for events in (
         [last],
         [data, data, last],
@@ -248,8 +228,7 @@ def test_two_runs_differ_in_one_data_call() -> None:
         [data, [[1, [0]], [1, [0]], last[2]]],
         [[[0, [5]], None, None], last],
     ):
-        with pytest.raises((Refuted, BadProof)):
-            replay(machine, claim, [{**step, "events": events}])
+        refuses((Refuted, BadProof), None, replay, machine, claim, [{**step, "events": events}])
     with pytest.raises(NotProved):
         replay(machine, {"verdict": "DP", "budget": 1, "at least": None}, steps)
 
@@ -281,8 +260,7 @@ def test_services_are_read_strictly() -> None:
     assert coupled(machine) == Budgets(Fraction(1))
     data, ask = machine["calls"]
     for calls in ([], [ask, data], [data, ask, ask]):
-        with pytest.raises(BadProof, match="brings data"):
-            read_service({**machine, "calls": calls})
+        refuses(BadProof, "brings data", read_service, {**machine, "calls": calls})
     for fields in (
         {"calls": [data, {**ask, "seen": 1}]},
         {"calls": [data, {**ask, "arguments": [["n", [0, 1]]]}]},
@@ -292,8 +270,7 @@ def test_services_are_read_strictly() -> None:
         {"replies": [["reply", {"low": 0, "high": 1}]]},
         {"change": "any"},
     ):
-        with pytest.raises(BadProof):
-            coupled({**machine, **fields})
+        refuses(BadProof, None, coupled, {**machine, **fields})
     for fields in (
         {"held": ["other"]},
         {"held": [["n"]]},
@@ -304,8 +281,7 @@ def test_services_are_read_strictly() -> None:
         {"changes": [[[0], [None] * 4]]},
         {"budget": -1},
     ):
-        with pytest.raises((BadProof, Refuted)):
-            coupled(machine, **fields)
+        refuses((BadProof, Refuted), None, coupled, machine, **fields)
 
 
 # --- what calls show -----------------------------------------------------------------------------
@@ -395,30 +371,22 @@ def test_turns_are_likelier_whatever_the_second_run_is_in() -> None:
     fair = ["choose", REPLY, [[1, "1/2"], [0, "1/2"]], False]
     assert repeated([["if", ["=", N, 1], [often], [fair]]]) == none
     assert repeated([told], "replace", events=[[[0, [1]], [0, [0]], None]]) == none
-    with pytest.raises(Refuted, match="another way"):
-        repeated([told], "replace")
+    refuses(Refuted, "another way", repeated, [told], "replace")
     zeros: dict[str, Any] = {"turns": [[ask, ask, [0]]], "store": [0]}
     assert repeated([told], events=[[None, [0, [1]], None]], **zeros) == none
     for fields in ({"store": [0]}, {"store": [2]}, {"turns": [[ask, ask, [0]]]}, {"eps": -1}):
-        with pytest.raises((Refuted, BadProof)):
-            repeated([told], **fields)
+        refuses((Refuted, BadProof), None, repeated, [told], **fields)
     for turn in ([[0, [1]], None, None], [[0, [1]], [0, [0]], None], [[2, []], [2, []], None]):
-        with pytest.raises((Refuted, BadProof)):
-            repeated([told], turns=[turn])
+        refuses((Refuted, BadProof), None, repeated, [told], turns=[turn])
     with pytest.raises(Refuted, match="that differ are repeated"):
         repeated([told], turns=[[[0, [1]], [0, [0]], None]])
-    with pytest.raises(Refuted, match="that no call has"):
-        repeated([told], turns=[[[0, [5]], [0, [5]], None]])
-    with pytest.raises(Refuted, match="nobody sees"):
-        repeated([told], turns=[[[0, [1]], [0, [1]], [1]]])
-    with pytest.raises(Refuted, match="as likely"):
-        repeated([often])
-    with pytest.raises(Refuted, match="not back there"):
-        repeated([told, EMPTY])
+    refuses(Refuted, "that no call has", repeated, [told], turns=[[[0, [5]], [0, [5]], None]])
+    refuses(Refuted, "nobody sees", repeated, [told], turns=[[[0, [1]], [0, [1]], [1]]])
+    refuses(Refuted, "as likely", repeated, [often])
+    refuses(Refuted, "not back there", repeated, [told, EMPTY])
     # Where the second run goes it is as likely to show 1.
     onward = ["if", ["=", N, 0], [seldom, ["set", N, 2]], [["if", ["=", N, 1], [often], [often]]]]
-    with pytest.raises(Refuted, match="as likely"):
-        repeated([onward])
+    refuses(Refuted, "as likely", repeated, [onward])
 
 
 def test_a_store_is_got_to_with_a_probability_above_0(monkeypatch) -> None:
@@ -433,14 +401,12 @@ def test_a_store_is_got_to_with_a_probability_above_0(monkeypatch) -> None:
     step |= {"events": [[[0, [1]], None, None]], "turns": [[[1, []], [1, []], [1]]]}
     claim = {"verdict": "Not_DP", "budget": None}
     assert replay(machine, claim, [step]) == Budgets(None, None, at_any=False, eps=Fraction(2))
-    with pytest.raises(Refuted, match="does not get to its store"):
-        replay(machine, claim, [{**step, "eps": 1}])
+    refuses(Refuted, "does not get to its store", replay, machine, claim, [{**step, "eps": 1}])
     monkeypatch.setattr("dipapprox.kernel.errors.MOST_WORK", 20_000)
     coin = ["choose", REPLY, [[0, "1/2"], [1, "1/2"]], False]
     counts = ["if", ["=", N, 0], [["set", REPLY, 1]], [["set", N, ["+", N, 1]], coin]]
     start = {"events": [[None, [0, [1]], None]], "store": [0]}
-    with pytest.raises(Refused, match="more work"):
-        replay(small([counts]), claim, [{**step, **start}])
+    refuses(Refused, "more work", replay, small([counts]), claim, [{**step, **start}])
 
 
 def test_steps_of_couplings_are_read_strictly() -> None:
@@ -452,18 +418,14 @@ def test_steps_of_couplings_are_read_strictly() -> None:
         ([[[0], [1], [[[], -1]], calls]], "below 0"),
         ([[[0], [1], [[[], 1]], calls]] * 2, "a pair twice"),
     ):
-        with pytest.raises(BadProof, match=said):
-            coupled(machine, pairs=pairs)
-    with pytest.raises(BadProof, match="a store twice"):
-        coupled(machine, changes=[[[0], [None] * 4]] * 2)
+        refuses(BadProof, said, coupled, machine, pairs=pairs)
+    refuses(BadProof, "a store twice", coupled, machine, changes=[[[0], [None] * 4]] * 2)
     for cells in ([["n", "1/2"]], [["n", {"name": "none"}]]):
-        with pytest.raises(Refuted, match="no integer at first"):
-            coupled({**machine, "cells": cells}, held=["n"])
+        refuses(Refuted, "no integer at first", coupled, {**machine, "cells": cells}, held=["n"])
     silent = small([["set", REPLY, 0], EMPTY])
     free = [[[0], [1], [[[], 0]], [None] * 3], [[1], [0], [[[], 0]], [None] * 3]]
     assert coupled(silent, pairs=free, budget=0) == Budgets(Fraction(0))
     named = small(
         [["if", ["=", N, 1], [drawn()], [drawn(), ["set", REPLY, {"name": "no"}]]], EMPTY]
     )
-    with pytest.raises(Refuted, match="holds no number"):
-        coupled(named)
+    refuses(Refuted, "holds no number", coupled, named)

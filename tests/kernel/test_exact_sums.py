@@ -21,6 +21,7 @@ from dipapprox.kernel.signs import ALL, Epsilons, Signs
 from dipapprox.proof_steps.machines import number_json
 from dipapprox.replays.words import words_of
 from kernel.machines import finite
+from tests.cases import refuses
 
 Json = Any
 ONE, TWO, HALF = Fraction(1), Fraction(2), Fraction(1, 2)
@@ -66,8 +67,7 @@ def test_a_hair_above_the_sum_is_private_and_below_it_is_not(seed) -> None:
         if holds:
             assert "each of the 2 adjacent" in words_of(every_pair(ABOUT, step, found))
         else:
-            with pytest.raises(Refuted, match="not known to bound"):
-                every_pair(ABOUT, step, found)
+            refuses(Refuted, "not known to bound", every_pair, ABOUT, step, found)
     for (u, v), value in sums.items():
         for size in range(1, 4):
             for some in product(range(3), repeat=size):
@@ -96,24 +96,19 @@ def test_a_delta_that_is_attained_holds_and_is_not_violated() -> None:
     every_pair(ABOUT, {"eps_prv": 1, "delta": 0}, here)
     every_pair(ABOUT, {"eps_prv": ["eps"], "delta": 0}, everywhere)
     for less in (Fraction(999, 1000), Fraction(0)):
-        with pytest.raises(Refuted):
-            every_pair(ABOUT, {"eps_prv": number_json(less), "delta": 0}, here)
+        refuses(Refuted, None, every_pair, ABOUT, {"eps_prv": number_json(less), "delta": 0}, here)
         scaled = ["*", number_json(less), ["eps"]]
-        with pytest.raises(Refuted):
-            every_pair(ABOUT, {"eps_prv": scaled, "delta": 0}, everywhere)
+        refuses(Refuted, None, every_pair, ABOUT, {"eps_prv": scaled, "delta": 0}, everywhere)
     asked = {"input": [0], "adjacent": [1], "outputs": [[0]], "delta": 0}
     violation(ABOUT, {**asked, "eps_prv": "999/1000"}, here)
-    with pytest.raises(Refuted, match="not above delta"):
-        violation(ABOUT, {**asked, "eps_prv": 1}, here)
-    with pytest.raises(Refused, match="on an interval"):
-        violation(ABOUT, {**asked, "eps_prv": 0}, everywhere)
+    refuses(Refuted, "not above delta", violation, ABOUT, {**asked, "eps_prv": 1}, here)
+    refuses(Refused, "on an interval", violation, ABOUT, {**asked, "eps_prv": 0}, everywhere)
     every_pair(ABOUT, {"eps_prv": 1, "delta": 1}, everywhere)
 
 
 def test_inputs_without_distributions_have_no_sum() -> None:
     alone = numbers([[HALF, HALF, Fraction(0)]])
-    with pytest.raises(Refuted, match="no distribution"):
-        every_pair(ABOUT, {"eps_prv": 1, "delta": 1}, alone)
+    refuses(Refuted, "no distribution", every_pair, ABOUT, {"eps_prv": 1, "delta": 1}, alone)
 
 
 def test_growth_is_what_formulas_say_or_less() -> None:
@@ -134,8 +129,7 @@ def test_growth_is_what_formulas_say_or_less() -> None:
     assert abs(float(low.ball(TWO).mid()) - exp(1)) < 1e-12
     for bad in (-1, ["+", 1, ["eps"]], ["*", ["eps"], ["eps"]]):
         for signs in (on, at_two):
-            with pytest.raises(Refused, match="no rational multiple of eps"):
-                growth_of(read_weight(bad), signs)
+            refuses(Refused, "no rational multiple of eps", growth_of, read_weight(bad), signs)
 
 
 def excesses(*functions: Sum) -> ExactDistributions:
@@ -164,8 +158,7 @@ def test_an_interval_is_cut_where_signs_change(monkeypatch) -> None:
         assert told(ONE, of=excesses(LINE))
         assert not told(Fraction(999, 1000), of=excesses(LINE))
     monkeypatch.setattr(closed, "MOST_PARTS", 1)
-    with pytest.raises(Refused, match="more than 1 excesses"):
-        told(ONE)
+    refuses(Refused, "more than 1 excesses", told, ONE)
 
 
 CHOICE: Json = ["choose", ["cell", "o"], [[0, ["eps"]], [1, ["+", 1, ["*", -1, ["eps"]]]]], False]
@@ -200,12 +193,10 @@ def test_a_violation_at_one_eps_is_one_of_a_claim_about_more() -> None:
         if not why:
             assert violated_somewhere(plain, step, found).pair == found.pair
         else:
-            with pytest.raises(Refuted, match=why):
-                violated_somewhere(plain, step, found)
+            refuses(Refuted, why, violated_somewhere, plain, step, found)
     stated: Json = {"eps_prv": 0, "delta": 0}
     for other in ({"from": "3/5", "to": 1}, {"from": 0, "to": "2/5"}):
-        with pytest.raises(Refuted, match="another eps"):
-            violated_somewhere(plain, {**stated, "eps": other}, found)
+        refuses(Refuted, "another eps", violated_somewhere, plain, {**stated, "eps": other}, found)
 
 
 @pytest.mark.parametrize("body", MEANT.values(), ids=MEANT)
@@ -219,7 +210,6 @@ def test_what_is_violated_has_probabilities_at_every_eps(body) -> None:
     violated_somewhere(about(body), step, found, both)
     violated_somewhere(about(body, (((0,), (0,)),)), step, found, alone)
     for known in ((), (alone,), (elsewhere,), (alone, alone)):
-        with pytest.raises(Refuted, match="no closed forms"):
-            violated_somewhere(about(body), step, found, *known)
+        refuses(Refuted, "no closed forms", violated_somewhere, about(body), step, found, *known)
     with pytest.raises(Refuted, match="no closed forms"):
         violated_somewhere(about(body, (((0,), (1,)),)), step, found, alone)

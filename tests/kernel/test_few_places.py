@@ -21,7 +21,7 @@ from dipapprox.kernel.errors import BadProof, Refused
 from dipapprox.kernel.losses import Adaptive, Grid, Losses
 from dipapprox.kernel.mechanisms import finite, of_deltas, sampled
 from dipapprox.proof_steps.knots import bends_of, knots, sampled_bends
-from tests.cases import cases
+from tests.cases import cases, refuses
 from tests.thorough import part
 
 STEP = Fraction(1, 3)
@@ -150,8 +150,7 @@ def test_what_is_chosen_is_on_one_grid_and_one_side(side) -> None:
     assert given.before([own])
     others = [losses(source, not side, 6), losses(source, side, 5), replace(own, step=1 + STEP)]
     for other in (*others, replace(own, offset=STEP)):
-        with pytest.raises(BadProof):
-            given.before([own, other])
+        refuses(BadProof, None, given.before, [own, other])
         with pytest.raises(BadProof) if other.offset == 0 else nullcontext():
             own.composed(other, (0, 0))
 
@@ -181,8 +180,7 @@ def grid(places: int, first: int = -9) -> Grid:
 def test_grids_that_are_none(change) -> None:
     step = {"step": 1, "offset": 0, "places": 2000, "knots": [[0, 1, 1]]}
     assert Grid(step).losses == [0, 1]
-    with pytest.raises(BadProof, match="no such grid"):
-        Grid(step | change)
+    refuses(BadProof, "no such grid", Grid, step | change)
 
 
 def test_products_of_masses_are_not_too_long() -> None:
@@ -192,8 +190,7 @@ def test_products_of_masses_are_not_too_long() -> None:
         Grid({"step": 1, "offset": 0, "places": 900, "knots": [[0, 0, 1]]}), 1, True
     )
     assert start.before([few]).values
-    with pytest.raises(Refused, match="more masses"):
-        start.before([replace(few, masses=(1,) * 10**6)])
+    refuses(Refused, "more masses", start.before, [replace(few, masses=(1,) * 10**6)])
 
 
 def h(given: Adaptive, k: int) -> tuple[float, float]:

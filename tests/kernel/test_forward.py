@@ -31,7 +31,7 @@ from dipapprox.privacy.probabilities import output_distribution
 from dipapprox.proof_steps.liveness import machine_json
 from dipapprox.proof_steps.machines import input_json, number_json
 from kernel.machines import RUN, Json, cell, enclosed, finite, machine
-from tests.cases import cases
+from tests.cases import cases, refuses
 from tests.kernel.machines import ONE, exactly
 from tests.thorough import part
 
@@ -121,12 +121,10 @@ def test_what_has_no_meaning_is_not_proved() -> None:
     ]
     for body in bodies:
         proof = Proof(read_machine(finite(body)), None)
-        with pytest.raises(NotProved):
-            apply(proof, {}, RUN)
+        refuses(NotProved, None, apply, proof, {}, RUN)
     for body in ([one, noise], [one, noise, ["set", y, {"name": "word"}]]):
         run = Run(read_machine(finite(body, reals=["y"])), Signs.at(Fraction(1)), Graph())
-        with pytest.raises(NotProved):
-            run.ends([()])
+        refuses(NotProved, None, run.ends, [()])
 
 
 def test_real_and_integer_noise_in_one_cell_stay_apart() -> None:
@@ -255,8 +253,7 @@ def test_means_that_wait_are_numbers_and_of_integers_whole() -> None:
 
 
 def test_what_is_not_told_is_not_read() -> None:
-    with pytest.raises(NotProved, match="holds nothing"):
-        value_of(("+", ("cell", "u"), 1), {"u": UNTOLD}, 0)
+    refuses(NotProved, "holds nothing", value_of, ("+", ("cell", "u"), 1), {"u": UNTOLD}, 0)
 
 
 # --- Loops that end by chance, against equations solved over the rationals, and known laws --------
@@ -334,18 +331,15 @@ def test_walks_end_as_their_equations_say(rows, data) -> None:
 )
 def test_a_loop_that_may_go_on_forever_is_refused(rows) -> None:
     for run in (exactly, enclosed):
-        with pytest.raises(NotProved, match="not known to end"):
-            run(walk(rows, 0))
+        refuses(NotProved, "not known to end", run, walk(rows, 0))
 
 
 def test_a_loop_that_never_ends_for_certain_is_refused() -> None:
     body = [["set", cell("n"), 0], ["while", [">=", cell("n"), 0], []]]
-    with pytest.raises(NotProved, match="not known to end"):
-        enclosed(machine(body, {"n": [0]}))
+    refuses(NotProved, "not known to end", enclosed, machine(body, {"n": [0]}))
     more = ["set", cell("k"), ["+", cell("k"), 1]]
     body = [["set", cell("n"), 0], ["set", cell("k"), 0], ["while", [">=", cell("k"), 0], [more]]]
-    with pytest.raises(Refused, match="states at its head"):
-        enclosed(machine(body, {"n": [0]}))
+    refuses(Refused, "states at its head", enclosed, machine(body, {"n": [0]}))
 
 
 def test_exits_and_loops_in_loops_are_ends_of_the_turn_they_are_in() -> None:
@@ -417,5 +411,4 @@ def test_numbers_that_are_published_behind_a_loop(leaves) -> None:
         if holds:
             assert replay(given, claim, [{**rule, **stated}])
             continue
-        with pytest.raises(Refuted):
-            replay(given, claim, [{**rule, **stated}])
+        refuses(Refuted, None, replay, given, claim, [{**rule, **stated}])

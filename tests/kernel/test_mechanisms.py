@@ -23,7 +23,7 @@ from dipapprox.kernel.mechanisms import (
     sampled,
 )
 from kernel.pipelines import ball
-from tests.cases import cases
+from tests.cases import cases, refuses
 
 LOSSES = [Fraction(k, 8) for k in range(-20, 21)]
 
@@ -114,8 +114,7 @@ def test_bounded_range_ends_and_is_had() -> None:
         odds = [float((p / q).log().mid()) for p, q in pair.outcomes([])]
         assert odds == pytest.approx([greater, greater - 1 / 2])
     for beyond in (Fraction(0), Fraction(1, 2)):
-        with pytest.raises(BadProof, match="out of range"):
-            pair_of(mechanism, beyond)
+        refuses(BadProof, "out of range", pair_of, mechanism, beyond)
 
 
 ORDERS = 1 + np.logspace(-4, 3, 700)
@@ -205,8 +204,7 @@ def test_divergences_are_below_chords_of_their_statements(p) -> None:
     for order in (1.1, 1.5, 2, 3.5, 4, 7, 20):
         bound = float(divergence("rdp", values, Fraction(order)))
         assert own(order) - 1e-12 <= bound <= min(float(d) for a, d in values if a >= order) + 1e-12
-    with pytest.raises(Refused, match="order"):
-        divergence("rdp", values, Fraction(21))
+    refuses(Refused, "order", divergence, "rdp", values, Fraction(21))
 
 
 def test_runs_of_statements_have_outcomes_independently() -> None:
@@ -252,13 +250,11 @@ def test_two_outcomes_are_had_if_all_orders_allow_them(json) -> None:
 def test_what_is_told_of_statements_is_refused_out_of_range() -> None:
     half, one, two = Fraction(1, 2), Fraction(1), Fraction(2)
     for told in [(-one, two, one), (one, one, one), (one, two, Fraction(0)), (one,), (one,) * 5]:
-        with pytest.raises(BadProof):
-            pair_of(CONCENTRATED, *told)
+        refuses(BadProof, None, pair_of, CONCENTRATED, *told)
     out = [(half, half, one, one), (half / 2, half, one, one), (half, Fraction(0), one, one)]
     out += [(one, half, one, one), (half, half / 2), (half, Fraction(2, 5), half, one)]
     for told in out:
-        with pytest.raises(BadProof):
-            had_of(CONCENTRATED, *told)
+        refuses(BadProof, None, had_of, CONCENTRATED, *told)
 
 
 def best_of(cells: Sets, loss: Fraction) -> float:
@@ -346,13 +342,11 @@ BAD = [
 
 @pytest.mark.parametrize("json", BAD, ids=str)
 def test_what_is_no_mechanism_is_refused(json) -> None:
-    with pytest.raises(BadProof):
-        read_mechanism(json)
+    refuses(BadProof, None, read_mechanism, json)
 
 
 def test_what_diverges_from_nothing_reveals_nothing() -> None:
     json = {"mechanism": "rdp", "orders": [[1000, 0]]}
     pair = pair_of(json, Fraction(1, 10), Fraction(1000), Fraction(1))
     assert upper(pair.most(Fraction(1, 10))) < 1e-3
-    with pytest.raises(Refused, match="no pair"):
-        pair.outcomes([Fraction(1)])
+    refuses(Refused, "no pair", pair.outcomes, [Fraction(1)])

@@ -19,6 +19,7 @@ from dipapprox.kernel.nodes import Graph, Node
 from dipapprox.kernel.panels import Panels
 from kernel.graphs import COARSE, FINE, ONE, cuts, enclosed, holds, law, meet, totals
 from kernel.simpson import interpreted, simpson
+from tests.cases import refuses
 
 FAMILIES = ["Gauss", "Lap", "LapPlus", "LapMinus"]
 THIN = 2.0**-50
@@ -88,8 +89,7 @@ def test_an_integral_without_a_bound_is_not_proved() -> None:
     graph = Graph()
     running = graph.running(graph.density(law("Gauss")), True)
     for scalar in (graph.total(running), graph.total(graph.running(running, False))):
-        with pytest.raises(NotProved):
-            evaluate(graph, [scalar], ONE, FINE)
+        refuses(NotProved, None, evaluate, graph, [scalar], ONE, FINE)
     cut = graph.restrict(running, Fraction(-1), Fraction(1))
     (ends,) = enclosed(graph, [graph.total(cut)])
     assert holds(ends, Fraction(1), THIN)
@@ -101,13 +101,10 @@ def test_what_is_beyond_limits_is_refused() -> None:
         graph.total(graph.times(graph.density(law("Lap", k)), graph.density(law("Lap", 0))))
         for k in range(100)
     ]
-    with pytest.raises(Refused):
-        evaluate(graph, scalars, ONE, replace(FINE, panels=50))
-    with pytest.raises(Refuted):
-        evaluate(graph, [graph.density(law("Lap"))], ONE, FINE)
+    refuses(Refused, None, evaluate, graph, scalars, ONE, replace(FINE, panels=50))
+    refuses(Refuted, None, evaluate, graph, [graph.density(law("Lap"))], ONE, FINE)
     for eps in (0, -1):
-        with pytest.raises(Refuted):
-            evaluate(graph, scalars, Fraction(eps), FINE)
+        refuses(Refuted, None, evaluate, graph, scalars, Fraction(eps), FINE)
 
 
 def test_functions_kept_at_a_time_are_bounded(monkeypatch) -> None:
@@ -123,8 +120,7 @@ def test_functions_kept_at_a_time_are_bounded(monkeypatch) -> None:
     monkeypatch.setattr("dipapprox.kernel.evaluate.MOST_VALUES", 3 * one)
     assert len(evaluate(graph, scalars, ONE, FINE)) == 20
     monkeypatch.setattr("dipapprox.kernel.evaluate.MOST_VALUES", 2 * one)
-    with pytest.raises(Refused):
-        evaluate(graph, scalars, ONE, FINE)
+    refuses(Refused, None, evaluate, graph, scalars, ONE, FINE)
 
 
 def test_no_density_is_expanded_across_its_kink() -> None:
@@ -132,19 +128,16 @@ def test_no_density_is_expanded_across_its_kink() -> None:
     made = Panels(Leaves({law("Lap")}, set(), set()), ONE, FINE)
     low, high = made.ends[3:5]
     for family, mean in (("Lap", (low + high) / 2), ("LapPlus", low + (high - low) / 1000)):
-        with pytest.raises(NotProved, match="across its kink"):
-            made.density(law(family, mean), ONE)
+        refuses(NotProved, "across its kink", made.density, law(family, mean), ONE)
     made.density(law("Lap", low), ONE)
     made.density(law("Gauss", (low + high) / 2), ONE)
-    with pytest.raises(NotProved, match="restricted within a panel"):
-        made.place((low + high) / 2, True)
+    refuses(NotProved, "restricted within a panel", made.place, (low + high) / 2, True)
     assert made.place(low, True) == (3, 0)
 
 
 def test_accuracies_have_limits() -> None:
     for bits in (0, 501):
-        with pytest.raises(Refused):
-            accuracy(bits)
+        refuses(Refused, None, accuracy, bits)
     assert accuracy(1).precision < accuracy(500).precision
     assert accuracy(500).terms < 250
 
@@ -222,12 +215,8 @@ def test_limits() -> None:
     graph = Graph()
     x = graph.density(law("DLap", 0, 1, -1))
     pair = graph.total(graph.times(x, graph.running(x, True)))
-    with pytest.raises(Refused):
-        evaluate(graph, [pair], Fraction(1, 10**6), FINE)
-    with pytest.raises(Refused):
-        evaluate(graph, [pair], Fraction(1), replace(FINE, integers=50))
-    with pytest.raises(NotProved):
-        evaluate(graph, [graph.total(graph.running(x, False))], ONE, FINE)
+    refuses(Refused, None, evaluate, graph, [pair], Fraction(1, 10**6), FINE)
+    refuses(Refused, None, evaluate, graph, [pair], Fraction(1), replace(FINE, integers=50))
+    refuses(NotProved, None, evaluate, graph, [graph.total(graph.running(x, False))], ONE, FINE)
     y = graph.density(law("Lap"))
-    with pytest.raises(ValueError, match="real and of integer"):
-        graph.times(x, y)
+    refuses(ValueError, "real and of integer", graph.times, x, y)

@@ -26,6 +26,7 @@ from dipapprox.proof_steps.machines import number_json
 from dipapprox.replays.words import words_of
 from kernel.forgeries import outcome, single_changes
 from kernel.machines import finite
+from tests.cases import refuses
 from tests.texts import text_of
 
 Json = Any
@@ -201,8 +202,7 @@ def test_parts_that_are_not_independent_are_refused(why) -> None:
             if "parts" in own:
                 own["parts"] = ranges
             changed.append(own)
-        with pytest.raises(NotProved):
-            replay(leaky, said, changed)
+        refuses(NotProved, None, replay, leaky, said, changed)
 
 
 def test_what_parts_do_has_to_be_known_for_all_inputs() -> None:
@@ -218,8 +218,7 @@ def test_ways_in_which_parts_differ_are_bounded(monkeypatch) -> None:
     said = claim("DP", HALF, 0.9)
     steps = parts_proof(PLAIN, said, None)
     monkeypatch.setattr(parts, "MOST_WAYS", 3)
-    with pytest.raises(Refused, match="differ in more than 3 ways"):
-        replay(PLAIN, said, steps)
+    refuses(Refused, "differ in more than 3 ways", replay, PLAIN, said, steps)
 
 
 def _honest() -> list[tuple[Json, Json, list[Json]]]:
@@ -291,11 +290,9 @@ def test_losses_on_a_sample_are_not_those_of_parts() -> None:
 def test_parts_are_known_at_the_eps_that_is_meant() -> None:
     said = {**claim("DP", HALF, 0.9), "eps": 2}
     steps = [dict(each) for each in parts_proof(PLAIN, claim("DP", HALF, 0.9), None)]
-    with pytest.raises(NotProved):
-        replay(PLAIN, said, [*steps[:-1], {**steps[-1], "eps": 2}])
+    refuses(NotProved, None, replay, PLAIN, said, [*steps[:-1], {**steps[-1], "eps": 2}])
     runs = [{**each, "eps": 2} if "inputs" in each else each for each in steps]
-    with pytest.raises(NotProved):
-        replay(PLAIN, claim("DP", HALF, 0.9), runs)
+    refuses(NotProved, None, replay, PLAIN, claim("DP", HALF, 0.9), runs)
 
 
 def test_steps_about_parts_rest_on_what_is_known_of_the_same_ones() -> None:
@@ -399,15 +396,13 @@ def test_ways_are_those_of_all_pairs(pattern, norm, adjacent, seed) -> None:
 def test_parts_are_statements_of_the_body(ends) -> None:
     of = read_machine(PLAIN)
     assert len(of.body) == 6
-    with pytest.raises(BadProof):
-        list(parts.parts_of(of, ends))
+    refuses(BadProof, None, list, parts.parts_of(of, ends))
 
 
 @pytest.mark.parametrize("gap", [[[0, 3], [4, 6]], [[0, 3], [2, 6]], [[1, 3], [3, 6]], [[0, 3]]])
 def test_parts_follow_each_other_from_the_first_statement_to_the_last(gap) -> None:
     of = read_machine(PLAIN)
-    with pytest.raises(BadProof, match=r"follow each other|cover the body"):
-        Parts(Proof(of, None), gap, HALF, {})
+    refuses(BadProof, r"follow each other|cover the body", Parts, Proof(of, None), gap, HALF, {})
 
 
 def test_parts_that_are_alike_but_for_names_are_one_machine() -> None:

@@ -21,7 +21,7 @@ from dipapprox.proof_steps.machines import number_json
 from dipapprox.replays.words import words_of
 from kernel.machines import RUN
 from kernel.small import CLAMPED, program_of, written
-from tests.cases import cases
+from tests.cases import cases, refuses
 from tests.thorough import part
 
 Json = Any
@@ -128,8 +128,7 @@ def test_few_bits_prove_nothing_false(text, eps_prv, delta) -> None:
     below, above = (written(Fraction(delta + shift)) for shift in (-1e-6, 1e-6))
     machine, claim, (step,) = proof_of(text, number_json(eps_prv), below)
     for bits in (1, 12, 40):
-        with pytest.raises(Refuted):
-            replay(machine, claim, [{**step, "bits": bits}])
+        refuses(Refuted, None, replay, machine, claim, [{**step, "bits": bits}])
     assert isinstance(replay(*proof_of(text, number_json(eps_prv), above)), Private)
 
 
@@ -148,8 +147,7 @@ def test_two_numbers_that_move_are_not_bounded_by_one() -> None:
     true = phi(shift / 2 - 0.5 / shift) - exp(0.5) * phi(-shift / 2 - 0.5 / shift)
     assert true > one + 0.1
     for claimed in (one + 0.1, true - 1e-6):
-        with pytest.raises(Refuted):
-            replay(*proof_of(TWO, "1/2", written(Fraction(claimed))))
+        refuses(Refuted, None, replay, *proof_of(TWO, "1/2", written(Fraction(claimed))))
     assert replay(*proof_of(TWO, "1/2", written(Fraction(true + 1e-6))))
 
 
@@ -185,8 +183,7 @@ def test_several_numbers(families, eps_prv) -> None:
                 with pytest.raises(Refuted):
                     replay(machine, claim | {"verdict": "Not_DP"}, [step | pair | {"bits": bits}])
             else:
-                with pytest.raises(Refuted):
-                    replay(machine, claim, [step | {"bits": bits}])
+                refuses(Refuted, None, replay, machine, claim, [step | {"bits": bits}])
 
 
 def of_sum(first: Any, second: Any, above: float) -> float:
@@ -296,8 +293,7 @@ y <- r
 def test_what_is_not_published_tells_nothing() -> None:
     """Both ways to a number are one density, though where they part moves with the input."""
     below, above = (written(Fraction(gauss(0.5) + shift)) for shift in (-1e-6, 1e-6))
-    with pytest.raises(Refuted):
-        replay(*proof_of(COMPARED, "1/2", below))
+    refuses(Refuted, None, replay, *proof_of(COMPARED, "1/2", below))
     assert replay(*proof_of(COMPARED, "1/2", above))
 
 
@@ -305,8 +301,7 @@ def test_noise_that_is_shared_otherwise_tells_inputs_apart() -> None:
     """Both numbers have the same noise of their own, for either input."""
     text = "input q in 0..1\noutput y[2] in real\nadjacent linf 1\na <- Gauss(0, 1 / eps)\n"
     text += "b <- Gauss(0, 1 / eps)\ny[1] <- a\nif q = 0 then\n    y[2] <- a + b\nelse\n"
-    with pytest.raises(Refuted):
-        replay(*proof_of(text + "    y[2] <- 2 * a + b\nend\n", "1/2", "1/100"))
+    refuses(Refuted, None, replay, *proof_of(text + "    y[2] <- 2 * a + b\nend\n", "1/2", "1/100"))
     assert isinstance(replay(*proof_of(text + "    y[2] <- a + b\nend\n", "1/2", 0)), Private)
 
 
@@ -317,8 +312,7 @@ def test_growth_is_rounded_down() -> None:
     for k in range(1, 40):
         delta = Fraction(floor((3 - exp(k / 97)) * 2**15), 2**17)
         machine, claim, (step,) = proof_of(text, number_json(Fraction(k, 97)), number_json(delta))
-        with pytest.raises(Refuted):
-            replay(machine, claim, [{**step, "bits": 1}])
+        refuses(Refuted, None, replay, machine, claim, [{**step, "bits": 1}])
 
 
 def test_densities_whose_quotient_neither_rises_nor_falls() -> None:
@@ -367,8 +361,7 @@ def test_pure_budgets_are_attained(text, price) -> None:
     read = read_machine(machine)
     count = len(list(adjacent_pairs(read.adjacency, read.domains)))
     assert f"each of the {count} adjacent" in words_of(found)
-    with pytest.raises(Refuted):
-        replay(*proof_of(text, number_json(price - Fraction(1, 10**9)), 0))
+    refuses(Refuted, None, replay, *proof_of(text, number_json(price - Fraction(1, 10**9)), 0))
 
 
 def violation_of(text: str, delta: Json, inputs: Json = ((0,), (1,))) -> tuple[Json, Json, Json]:
@@ -397,8 +390,7 @@ def test_violations_are_bounds_from_below() -> None:
         (GAUSS, "1/100", ((0,), (2,))),
         (HIDDEN, "1/100", ((0,), (1,))),  # a sum of products
     ]:
-        with pytest.raises(Refuted):
-            replay(*violation_of(text, delta, pair))
+        refuses(Refuted, None, replay, *violation_of(text, delta, pair))
 
 
 def test_integers_are_no_densities() -> None:
@@ -407,16 +399,14 @@ def test_integers_are_no_densities() -> None:
     draw = ["draw", ["cell", "y"], "DLap", 0, [1, -1]]
     fixed = [["set", ["cell", "y"], 0]]
     machine["body"] = [["if", ["=", ["cell", "q"], 0], [draw], fixed]]
-    with pytest.raises(Refused, match="integers"):
-        replay(machine, *proof)
+    refuses(Refused, "integers", replay, machine, *proof)
 
 
 def test_real_outputs_have_no_distributions() -> None:
     machine, claim, _ = proof_of(GAUSS, "1/2", "1/2")
     last = {"rule": "every pair", "from": [-1], "eps_prv": "1/2", "delta": "1/2"}
     for bits in (40, None):
-        with pytest.raises(Refused, match="real numbers"):
-            replay(machine, claim, [RUN | {"bits": bits}, last])
+        refuses(Refused, "real numbers", replay, machine, claim, [RUN | {"bits": bits}, last])
 
 
 @cases(
@@ -434,5 +424,4 @@ def test_real_outputs_have_no_distributions() -> None:
     ),
 )
 def test_what_is_not_followed_is_refused(text, why) -> None:
-    with pytest.raises(Refused, match=why):
-        replay(*proof_of(text, 100, 1))
+    refuses(Refused, why, replay, *proof_of(text, 100, 1))

@@ -16,6 +16,7 @@ from dipapprox.kernel.judgements import Budgets
 from dipapprox.kernel.potential import Ends, read_quiet
 from dipapprox.kernel.replay import replay
 from dipapprox.kernel.rounds import Rounds, read_rounds
+from tests.cases import refuses
 from tests.kernel import streams
 from tests.kernel.edits import require_sound
 from tests.kernel.test_potentials import file_of
@@ -119,8 +120,7 @@ def publishes(**other: Any) -> Any:
 
 def test_ends_that_nobody_sees_are_not_quiet() -> None:
     for other in ({"ends": False}, {"padding": []}):
-        with pytest.raises(Refuted, match="not seen that runs end"):
-            changed("silent", publishes(**other))
+        refuses(Refuted, "not seen that runs end", changed, "silent", publishes(**other))
 
 
 def test_the_start_is_no_place_of_a_quiet_pair() -> None:
@@ -143,8 +143,7 @@ def test_the_start_is_no_place_of_a_quiet_pair() -> None:
         return replay(machine, claim, [step])
 
     assert proved(end) == Budgets(Fraction(1))
-    with pytest.raises(Refuted, match="possible, and seen"):
-        proved(None)
+    refuses(Refuted, "possible, and seen", proved, None)
 
 
 def test_a_place_has_one_shift_for_runs_that_end_alike() -> None:
@@ -152,8 +151,7 @@ def test_a_place_has_one_shift_for_runs_that_end_alike() -> None:
         (place, (shift,), last), *_ = step["quiet"]
         step["quiet"].append([place, [shift - 1], last])
 
-    with pytest.raises(BadProof, match="several shifts"):
-        changed("silent", change)
+    refuses(BadProof, "several shifts", changed, "silent", change)
 
 
 # --- pairs by hand: what follows from one, and what does not --------------------------------------
@@ -196,8 +194,7 @@ def read(turn: list[Any], *pairs: Any, places: Any = (START, HELD), **fields: An
 
 
 def refused(turn: list[Any], *pairs: Any, match: str | None = None, **fields: Any) -> None:
-    with pytest.raises(NotProved, match=match):
-        read(turn, *pairs, **fields)
+    refuses(NotProved, match, read, turn, *pairs, **fields)
 
 
 OTHERWISE = "ends otherwise"
@@ -238,10 +235,8 @@ def test_means_move_samples() -> None:
 
 def test_pairs_are_of_places() -> None:
     for pair in ([1, [-1]], [0, [], []], [2, [-1], []], [-1, [-1], []], [1, [], []]):
-        with pytest.raises(BadProof):
-            read(ENDS, pair)
-    with pytest.raises(BadProof, match="several shifts"):
-        read(ENDS, ends(-1), ends(-2))
+        refuses(BadProof, None, read, ENDS, pair)
+    refuses(BadProof, "several shifts", read, ENDS, ends(-1), ends(-2))
     refused(above(EXIT, [["set", ["cell", "x"], 3]]), ends(-1), match="no place")
 
 
@@ -321,8 +316,7 @@ def test_shifts_that_grow_are_refused(monkeypatch) -> None:
     grown = ["set", ["cell", "x"], ["+", ["cell", "x"], 3]]
     grows = [READ, ["if", [">=", ["cell", "v"], 0], [grown], []]]
     monkeypatch.setattr(potential, "MOST_PAIRS", 20)
-    with pytest.raises(Refused, match="20 quiet pairs"):
-        read(grows, goes_on(0))
+    refuses(Refused, "20 quiet pairs", read, grows, goes_on(0))
 
 
 def test_runs_read_equally_much() -> None:

@@ -16,7 +16,7 @@ from dipapprox.proof_steps.machines import number_json
 from dipapprox.proof_steps.rays import ray_step
 from kernel.streams import RAY, lost
 from tests.automata.random_automata import random_automaton
-from tests.cases import cases
+from tests.cases import cases, refuses
 from tests.kernel.edits import require_sound
 from tests.kernel.test_potentials import SUBJECTS, alone, file_of
 
@@ -50,14 +50,12 @@ def test_much_is_lost_between_two_inputs_as_eps_grows() -> None:
     ({"paths": [0], "noise": [[1, 0]]}, "nothing is lost"),
 )
 def test_forged_losses_between_two_inputs_are_refuted(fields, why) -> None:
-    with pytest.raises(Refuted, match=why):
-        between("Lap", **fields)
+    refuses(Refuted, why, between, "Lap", **fields)
 
 
 def test_gaussian_noise_is_at_its_mean_as_eps_grows() -> None:
     assert between("Gauss") == Budgets(None, None, at_any=False)
-    with pytest.raises(Refuted, match="not known to be possible"):
-        between("Gauss", noise=[[-1, 0]])
+    refuses(Refuted, "not known to be possible", between, "Gauss", noise=[[-1, 0]])
 
 
 def summed(*powers: int, family: str = "Lap", **fields: Any) -> Budgets:
@@ -91,19 +89,15 @@ def test_noise_on_one_side_makes_outputs_impossible() -> None:
     minus = between("LapMinus", **above, noise=[["-1/2", 0]])
     assert minus == Budgets(None, None, at_any=False)
     for family in ("Lap", "LapPlus"):
-        with pytest.raises(Refuted, match="nothing is lost"):
-            between(family, **above, noise=[["1/2", 0]])
+        refuses(Refuted, "nothing is lost", between, family, **above, noise=[["1/2", 0]])
 
 
 def test_integers_that_are_above_0_are_at_least_1() -> None:
     above = {"paths": [0], "inputs": [["q", [[1, -1]]]], "noise": [[0, 0]]}
     assert between("DLap", whole=True, **above) == Budgets(None, Fraction(1), at_any=False)
-    with pytest.raises(Refuted):
-        between("Lap", **above)
-    with pytest.raises(Refuted):
-        between("Lap", whole=True, **above)
-    with pytest.raises(Refuted, match="not known to be possible"):
-        between("DLap", whole=True, noise=[[0, -1]])
+    refuses(Refuted, None, between, "Lap", **above)
+    refuses(Refuted, None, between, "Lap", whole=True, **above)
+    refuses(Refuted, "not known to be possible", between, "DLap", whole=True, noise=[[0, -1]])
     with pytest.raises(Refuted, match="not known to be possible"):
         between("DLap", whole=True, noise=[["1/2", 0]], paths=[0])
 
@@ -221,8 +215,7 @@ def test_guards_that_contradict_each_other_are_of_no_run() -> None:
     both, alone_below = [[[0, 1], [1, 1]]], [[[0, 1]]]
     assert contradicted([both, alone_below]) == Budgets(None, Fraction(1))
     for forged in ([[[[0, 1]]], alone_below], [[[]], alone_below], [both, [[]]]):
-        with pytest.raises(Refuted, match="nothing is lost"):
-            contradicted(forged)
+        refuses(Refuted, "nothing is lost", contradicted, forged)
 
 
 def test_a_number_near_the_border_of_a_guard_contradicts_nothing() -> None:
@@ -347,24 +340,20 @@ def test_what_is_lost_at_one_eps_and_as_it_vanishes() -> None:
     ({"seen": []}, "what is seen"),
 )
 def test_forged_chances_are_refuted(fields, why) -> None:
-    with pytest.raises(NotProved, match=why):
-        likelier(alone("Lap", False), **fields)
+    refuses(NotProved, why, likelier, alone("Lap", False), **fields)
 
 
 def test_inputs_of_a_trace_are_integers_and_adjacent_where_those_of_the_program_are() -> None:
-    with pytest.raises(Refuted, match="no program has"):
-        likelier(alone("DLap", True), inputs=([0], ["1/2"]))
+    refuses(Refuted, "no program has", likelier, alone("DLap", True), inputs=([0], ["1/2"]))
     for norm, radius in (("linf", "1/2"), ("increasing", "1/2"), ("decreasing", 1)):
         machine = alone("Lap", False)
         machine["adjacency"] = {"norm": norm, "radius": radius}
-        with pytest.raises(Refuted, match="not adjacent"):
-            likelier(machine)
+        refuses(Refuted, "not adjacent", likelier, machine)
 
 
 def test_a_trace_is_of_a_service_or_a_program_at_all_eps() -> None:
     step = {"eps": 0, "events": [[[0], [1], [0]]], "budget": 1}
-    with pytest.raises(BadProof, match="is about services"):
-        conclude("trace", alone("Lap", False), step, [])
+    refuses(BadProof, "is about services", conclude, "trace", alone("Lap", False), step, [])
 
 
 def test_chances_of_numbers_are_those_on_one_side() -> None:
@@ -373,11 +362,9 @@ def test_chances_of_numbers_are_those_on_one_side() -> None:
     less = {"seen": [{"most": 0}], "eps": 1, "budget": 1}
     assert likelier(machine, **less) == Budgets(None, Fraction(1), False, eps=Fraction(1))
     for fields in ({"budget": "101/100"}, {"seen": [{"least": 0}]}, {"seen": [{"most": "1/2"}]}):
-        with pytest.raises(Refuted):
-            likelier(machine, **{**less, **fields})
+        refuses(Refuted, None, likelier, machine, **{**less, **fields})
     # One number has the probability 0.
-    with pytest.raises(Refuted):
-        likelier(machine, **{**less, "seen": [0]})
+    refuses(Refuted, None, likelier, machine, **{**less, "seen": [0]})
 
 
 def test_chances_are_those_of_programs_that_publish_in_the_end() -> None:
@@ -387,8 +374,7 @@ def test_chances_are_those_of_programs_that_publish_in_the_end() -> None:
     unseen = alone("Lap", False)
     unseen["published"] = {**unseen["published"], "ends": False}
     for machine in (turning, early, unseen):
-        with pytest.raises(Refused, match="more is seen"):
-            likelier(machine)
+        refuses(Refused, "more is seen", likelier, machine)
 
 
 def test_nobody_sees_that_a_program_without_rounds_exits() -> None:
@@ -399,14 +385,12 @@ def test_nobody_sees_that_a_program_without_rounds_exits() -> None:
         machine["body"][0],
         ["if", [">", ["cell", "x"], 0], [["exit"]], []],
     ]
-    with pytest.raises(Refuted, match="so much likelier"):
-        likelier(machine)
+    refuses(Refuted, "so much likelier", likelier, machine)
     machine["inputs"][0][1] = {"low": None, "high": None}
     for rows in ([[[[0, 1]]]], [[[]], [[]]], [[[[0, 1]]], [[[0, 1]]]]):
         for run in (0, 1):
             forged = {**RAY, "paths": [run], "inputs": [["q", [[0, 1]]]], "multipliers": rows}
-            with pytest.raises(NotProved):
-                lost(machine, {**forged, "noise": [[2 * run - 1, 0]]})
+            refuses(NotProved, None, lost, machine, {**forged, "noise": [[2 * run - 1, 0]]})
 
 
 VANISHING = """

@@ -26,7 +26,7 @@ from dipapprox.proof_steps.machines import number_json
 from kernel.machines import ONE, RUN, Json, cell, finite, private
 from kernel.pipelines import ball, losses, steps_of
 from kernel.streams import say, stream
-from tests.cases import cases
+from tests.cases import cases, refuses
 
 X, OUT = cell("x"), cell("o")
 DONE = ["set", OUT, 0]
@@ -40,8 +40,7 @@ MACHINE = finite([COIN], inputs=[["q", [0, 1]]])
     *("1e3", " 1/2", "1/2\n", "١/٢", True, 0.5, None, [1]),
 )
 def test_what_is_no_number_is_a_bad_proof(bad) -> None:
-    with pytest.raises(BadProof):
-        as_number(bad, "it")
+    refuses(BadProof, None, as_number, bad, "it")
 
 
 class Whole(int):
@@ -58,8 +57,7 @@ class Whole(int):
 )
 def test_steps_that_are_none_are_bad_proofs(step) -> None:
     machine, claim, _ = private(MACHINE)
-    with pytest.raises(BadProof):
-        replay(machine, claim, [step])
+    refuses(BadProof, None, replay, machine, claim, [step])
 
 
 @cases(
@@ -71,10 +69,8 @@ def test_steps_that_are_none_are_bad_proofs(step) -> None:
 def test_claims_that_are_none_are_bad_proofs(stated) -> None:
     machine, claim, (run, step) = private(MACHINE)
     assert replay(machine, {**claim, "pairs": [[[0], [1]], [[1], [0]]]}, [run, step])
-    with pytest.raises(BadProof):
-        replay(machine, {**claim, **stated}, [run, {**step, **stated}])
-    with pytest.raises(BadProof):
-        read_claim({**claim, **stated}, read_machine(machine))
+    refuses(BadProof, None, replay, machine, {**claim, **stated}, [run, {**step, **stated}])
+    refuses(BadProof, None, read_claim, {**claim, **stated}, read_machine(machine))
 
 
 def drawn(size: Json) -> Json:
@@ -136,8 +132,7 @@ def test_no_such(name) -> None:
     what, change, reason = NONE[name]
     reader, given = READ[what]
     assert reader(given)
-    with pytest.raises(BadProof, match=reason):
-        reader({**given, **change})
+    refuses(BadProof, reason, reader, {**given, **change})
 
 
 def test_what_is_at_the_edge_is_one() -> None:
@@ -165,8 +160,7 @@ def test_what_is_nested_deeply_is_refused(depth) -> None:
         with contextlib.suppress(NotProved):
             replay(*private(finite(body)))
     if depth > 400:
-        with pytest.raises((BadProof, Refused)):
-            replay(*private(finite(block)))
+        refuses((BadProof, Refused), None, replay, *private(finite(block)))
 
 
 @cases(
@@ -179,8 +173,7 @@ def test_what_is_nested_deeply_is_refused(depth) -> None:
 @pytest.mark.parametrize("bits", [30, None])
 def test_a_weight_that_is_divided_by_zero_has_no_value(weight, bits) -> None:
     choice = ["choose", OUT, [[0, weight], [1, 1]], True]
-    with pytest.raises(NotProved):
-        replay(*private(finite([choice]), RUN | {"bits": bits}))
+    refuses(NotProved, None, replay, *private(finite([choice]), RUN | {"bits": bits}))
 
 
 # --- named values, which may be called as the words of programs are -------------------------------
@@ -193,8 +186,7 @@ def test_inputs_are_of_their_domains() -> None:
     domains = read_machine(named).domains
     assert read_input([A], domains) == ("a",)
     for bad in (["a"], [{"name": "c"}], [0], [], [A, A], "a"):
-        with pytest.raises(BadProof):
-            read_input(bad, domains)
+        refuses(BadProof, None, read_input, bad, domains)
 
 
 @cases(
@@ -210,8 +202,7 @@ def test_named_values_are_only_equal_or_not(relation, left, right, holds) -> Non
     if holds is not None:
         assert list(run.outcomes([()])[()]) == [(int(holds),)]
         return
-    with pytest.raises(NotProved):
-        run.outcomes([()])
+    refuses(NotProved, None, run.outcomes, [()])
 
 
 # --- Proofs of numbers with one thing wrong -------------------------------------------------------
@@ -250,8 +241,7 @@ def violated(delta: Json, pairs: Json = None, run: Json = RUN, **changed: Json) 
 def test_a_set_that_is_likelier(delta, changed, why) -> None:
     assert violated("249/1000")
     assert violated("249/1000", [[[0], [2]]], adjacent=[2])
-    with pytest.raises((BadProof, Refuted), match=why):
-        violated(delta, **changed)
+    refuses((BadProof, Refuted), why, violated, delta, **changed)
 
 
 @pytest.mark.parametrize("bits", [40, None])
@@ -278,8 +268,7 @@ def test_growth_is_rounded_to_its_side(eps_prv, places) -> None:
 
 def test_growth_has_a_limit() -> None:
     assert growth_bound(Fraction(1000), 2, above=True)
-    with pytest.raises(Refused, match="eps_prv is above"):
-        growth_bound(Fraction(10001, 10), 2, above=True)
+    refuses(Refused, "eps_prv is above", growth_bound, Fraction(10001, 10), 2, above=True)
 
 
 @cases(
@@ -296,8 +285,7 @@ def test_violations_are_those_of_bounds(likely, unlikely, eps_prv, delta) -> Non
     found = Distributions(Fraction(1), 4, ((0,), (1,)), bounds)
     step = {"input": [0], "adjacent": [1], "outputs": [[0]], "eps_prv": eps_prv}
     about = Proof(read_machine(EMPTY), None)
-    with pytest.raises(Refuted, match="is not above delta"):
-        violation(about, {**step, "delta": delta}, found)
+    refuses(Refuted, "is not above delta", violation, about, {**step, "delta": delta}, found)
     assert violation(about, {**step, "delta": 0}, found)
 
 
@@ -324,21 +312,18 @@ def test_deltas_are_those_of_the_losses() -> None:
 
         hair = Fraction(1 if kept else -1, 10**9)
         assert concluded(found if kept else found + hair)
-        with pytest.raises(Refuted, match=reason):
-            concluded(found - hair if kept else found)
+        refuses(Refuted, reason, concluded, found - hair if kept else found)
         with pytest.raises(BadProof, match="no losses from"):
             concluded(Fraction(99, 100) if not kept else Fraction(0), side=not kept)
         for of_machines in ({"eps": 1}, {"parts": []}):
-            with pytest.raises(BadProof, match="no parts and no eps"):
-                concluded(found + hair, **of_machines)
+            refuses(BadProof, "no parts and no eps", concluded, found + hair, **of_machines)
 
 
 @cases("change", {"step": Fraction(1, 8)}, {"places": 9}, {"others": (128, 127)})
 def test_losses_of_two_kinds_do_not_add_up(change) -> None:
     one = Losses(Fraction(1, 4), Fraction(0), 0, (128, 127), 1, 8)
     assert one.composed(one, (0, 0))
-    with pytest.raises(BadProof, match="on two grids"):
-        one.composed(replace(one, **change), (0, 0))
+    refuses(BadProof, "on two grids", one.composed, replace(one, **change), (0, 0))
 
 
 def test_a_pair_of_a_program_is_had_in_both_orders() -> None:
@@ -357,8 +342,7 @@ def test_a_pair_of_a_program_is_had_in_both_orders() -> None:
         found = compositions._known(both, known).most(Fraction(0))
         assert found.overlaps(ball(Fraction(1, 4)))
         assert found < ball(Fraction(26, 100))
-    with pytest.raises(BadProof, match="for the same pairs"):
-        compositions._known(both, [there])
+    refuses(BadProof, "for the same pairs", compositions._known, both, [there])
 
 
 def test_bounds_of_all_sets_use_the_ends_that_are_worst() -> None:

@@ -31,6 +31,7 @@ from kernel.edits import places_in, variants, with_at
 from kernel.forgeries import names_of
 from kernel.machines import RUN
 from kernel.small import program_of
+from tests.cases import refuses
 from tests.thorough import part
 
 HALF = Fraction(1, 2)
@@ -190,8 +191,7 @@ def test_what_is_proved_holds_on_grids_and_is_hardly_too_large(question) -> None
     # Below what a pair of the grid has, nothing is proved.
     lower = {"delta": number_json(Fraction(int(grid * 10**6) - 1, 10**6))}
     if grid > 1e-5:
-        with pytest.raises(Refuted):
-            replay(machine, {**claim, **lower}, [*before, {**last, **lower}])
+        refuses(Refuted, None, replay, machine, {**claim, **lower}, [*before, {**last, **lower}])
         goal = Goal(Claim(HALF, Fraction(lower["delta"]), question.eps_prv), None, None, 4)
         with pytest.raises(NotProved):
             replayed(Setting(program_of(question.text), AllPairs(), Options()), goal)
@@ -234,8 +234,7 @@ def test_steps_that_are_none() -> None:
     question = next(question for question in QUESTIONS if question.name == "band Gauss all")
     machine, claim, (step,) = question.proof
     for bad in ({"bits": None}, {"bits": 0}, {"eps": 1}, {"parts": [None]}, {"from": [0]}):
-        with pytest.raises(NotProved):
-            replay(machine, claim, [{**step, **bad}])
+        refuses(NotProved, None, replay, machine, claim, [{**step, **bad}])
 
 
 def test_pairs_that_stand_for_all_are_found_by_the_kernel() -> None:
@@ -251,8 +250,7 @@ def test_pairs_that_stand_for_all_are_found_by_the_kernel() -> None:
         (claim, [run]),
         ({**claim, "delta": 0}, [run, step]),
     ):
-        with pytest.raises(NotProved):
-            replay(machine, stated, steps)
+        refuses(NotProved, None, replay, machine, stated, steps)
 
 
 def test_a_delta_that_is_attained() -> None:
@@ -374,8 +372,7 @@ def test_ranges_hold_their_ends_and_are_not_gone_through() -> None:
         ends = (domain.low is not None and -1 in domain), (domain.high is not None and 2 in domain)
         assert ends == (False, False)
         assert "name" not in domain
-        with pytest.raises(Refused, match="real numbers"):
-            all_inputs(((0, 1), domain))
+        refuses(Refused, "real numbers", all_inputs, ((0, 1), domain))
 
 
 def test_pairs_are_counted() -> None:

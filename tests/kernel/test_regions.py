@@ -40,7 +40,7 @@ from dipapprox.replays.words import words_of
 from kernel.ends import lower
 from kernel.machines import finite
 from kernel.small import program_of
-from tests.cases import cases
+from tests.cases import cases, refuses
 
 GRID = list(itertools.product([Fraction(k, 3) for k in range(-15, 16)], repeat=2))
 NUMBERS = st.integers(-2, 2).map(Fraction)
@@ -122,11 +122,9 @@ def test_multipliers_are_of_forms_that_are_there_and_above_zero() -> None:
     assert total == (Form(Fraction(1, 2), ((0, Fraction(2)), (1, Fraction(1, 2)))), True)
     assert combined([[0, 1]], [(X, False), (Y, True)]) == (X, False)
     for factor in (0, -1, "-1/2"):
-        with pytest.raises(BadProof, match="not above 0"):
-            combined([[0, factor]], [(X, True)])
+        refuses(BadProof, "not above 0", combined, [[0, factor]], [(X, True)])
     for number in (-1, 1):
-        with pytest.raises(BadProof, match="no such form"):
-            combined([[number, 1]], [(X, True)])
+        refuses(BadProof, "no such form", combined, [[number, 1]], [(X, True)])
 
 
 def test_a_form_is_read_as_it_is_written() -> None:
@@ -144,8 +142,7 @@ def test_a_form_is_read_as_it_is_written() -> None:
     ([0, [[0, 1], [0, 1]]], "ascend"),
 )
 def test_a_form_over_other_atoms_is_none(json, reason) -> None:
-    with pytest.raises(BadProof, match=reason):
-        read_form(json, 2)
+    refuses(BadProof, reason, read_form, json, 2)
 
 
 @given(FORMS, FORMS, FORMS)
@@ -349,8 +346,7 @@ def test_what_a_pair_exceeds_is_refuted_and_hardly_more_is_shown(name) -> None:
     pairs = [(u, v) for u in grid for v in grid if abs(u - v) <= 1]
     most = Fraction(round(max(largest(bands, *pair) for pair in pairs) * 10**6), 10**6)
     assert "sets of them" in private(of, most + Fraction(1, 500))
-    with pytest.raises(Refuted, match="is larger"):
-        private(of, most - Fraction(1, 500))
+    refuses(Refuted, "is larger", private, of, most - Fraction(1, 500))
 
 
 def test_no_unit_of_the_last_place_is_given_away() -> None:
@@ -375,8 +371,7 @@ def test_of_single_pairs_the_bound_is_attained() -> None:
     assert f_s > 0  # probabilities are enclosed
     unit = Fraction(1, 1 << found.places)
     private(zero, f_s * unit, Fraction(0))
-    with pytest.raises(Refuted, match="is larger"):
-        private(zero, (f_s - 1) * unit, Fraction(0))
+    refuses(Refuted, "is larger", private, zero, (f_s - 1) * unit, Fraction(0))
 
 
 def test_what_has_no_sets_of_pairs_is_refused(monkeypatch) -> None:
@@ -388,15 +383,12 @@ def test_what_has_no_sets_of_pairs_is_refused(monkeypatch) -> None:
         with pytest.raises(Refused, match="more than 0 sets"):
             every_real_pair(Proof(of, None), {**step, "delta": "1/10"})
     endless = replace(of, inputs=(("q", Range(None, None)),), adjacency=Adjacency("linf", 1))
-    with pytest.raises(Refused, match="without ends"):
-        every_real_pair(Proof(endless, None), step)
-    with pytest.raises(BadProof, match="listed pairs"):
-        every_real_pair(Proof(of, (((0,), (1,)),)), step)
+    refuses(Refused, "without ends", every_real_pair, Proof(endless, None), step)
+    refuses(BadProof, "listed pairs", every_real_pair, Proof(of, (((0,), (1,)),)), step)
     body = [["draw", ["cell", "y"], "Gauss", ["cell", "q"], [1, 0]]]
     inputs = [["q", {"low": 0, "high": 1}]]
     telling = read_machine(finite(body, inputs=inputs, outputs=[], reals=["y"]))
-    with pytest.raises(BadProof, match="published numbers"):
-        every_real_pair(Proof(telling, None), step)
+    refuses(BadProof, "published numbers", every_real_pair, Proof(telling, None), step)
 
 
 def test_a_line_of_pairs_is_no_single_pair() -> None:
@@ -405,5 +397,4 @@ def test_a_line_of_pairs_is_no_single_pair() -> None:
     shifted = read_machine(machine_json(program_of(text)))
     found = representatives(shifted)
     assert {v - u for (u,), (v,) in found} == {-1, 1}  # type: ignore[operator]
-    with pytest.raises(Refuted, match="more pairs than one"):
-        representatives(machine(LEVEL, 2, NEAR, False))
+    refuses(Refuted, "more pairs than one", representatives, machine(LEVEL, 2, NEAR, False))

@@ -14,7 +14,7 @@ from dipapprox.kernel.regions import ZERO
 from dipapprox.kernel.rounds import Follower, Rounds, read_rounds
 from dipapprox.kernel.runs import Flat, Runs, flat, may_equal, on_ray, read_inputs, read_parts
 from kernel.streams import RAY, Json, draw, lost, once, read, say, stream
-from tests.cases import cases
+from tests.cases import cases, refuses
 
 ONE = Fraction(1)
 LINF = {"norm": "linf", "radius": 1}
@@ -40,8 +40,7 @@ def test_rays_stay_inside_and_adjacent(low, high, pair, holds, large) -> None:
         expected = on_ray({"next q": [(Fraction(pair[0]), Fraction(pair[1]))]})
         assert read_inputs(flow(low, high), [["next q", [pair]]], large) == expected
     else:
-        with pytest.raises(Refuted):
-            read_inputs(flow(low, high), [["next q", [pair]]], large)
+        refuses(Refuted, None, read_inputs, flow(low, high), [["next q", [pair]]], large)
 
 
 @pytest.mark.parametrize("large", [True, False])
@@ -49,26 +48,20 @@ def test_rays_go_the_way_that_adjacency_does(large) -> None:
     for norm, grows, other in (("increasing", 1, -1), ("decreasing", -1, 1)):
         machine = flow(adjacency={"norm": norm, "radius": 1})
         assert read_inputs(machine, [["next q", [[0, grows]]]], large)
-        with pytest.raises(Refuted, match="not adjacent"):
-            read_inputs(machine, [["next q", [[0, other]]]], large)
+        refuses(Refuted, "not adjacent", read_inputs, machine, [["next q", [[0, other]]]], large)
 
 
 def test_inputs_of_rays_are_named_once_and_known() -> None:
     listed = ["next q", [[0, 1]]]
     for json in ([listed, listed], [["q", [[0, 1]]]]):
-        with pytest.raises(BadProof, match="no input of this name"):
-            read_inputs(flow(), json, False)
-    with pytest.raises(Refuted, match="no integer"):
-        read_inputs(flow(whole=True), [["next q", [["1/2", 0]]]], False)
-    with pytest.raises(Refuted, match="no integer"):
-        read_inputs(flow(whole=True), [["next q", [[0, "1/2"]]]], False)
+        refuses(BadProof, "no input of this name", read_inputs, flow(), json, False)
+    refuses(Refuted, "no integer", read_inputs, flow(whole=True), [["next q", [["1/2", 0]]]], False)
+    refuses(Refuted, "no integer", read_inputs, flow(whole=True), [["next q", [[0, "1/2"]]]], False)
     assert read_inputs(flow(whole=True), [["next q", [[2, 1]]]], False)
     # A stream goes on with 0 behind what is listed.
-    with pytest.raises(Refuted, match="or 0"):
-        read_inputs(flow(1), [["next q", [[1, 1]]]], False)
+    refuses(Refuted, "or 0", read_inputs, flow(1), [["next q", [[1, 1]]]], False)
     program = read_rounds(once(LINF, "a", "b"))
-    with pytest.raises(Refuted, match="not known"):
-        read_inputs(program, [["a", [[0, 1]]]], False)
+    refuses(Refuted, "not known", read_inputs, program, [["a", [[0, 1]]]], False)
     with pytest.raises(BadProof, match="one number"):
         read_inputs(program, [["a", [[0, 1], [0, 1]]], ["b", [[0, 1]]]], False)
     assert len(read_inputs(program, [["a", [[0, 1]]], ["b", [[1, -1]]]], False)) == 2
@@ -91,8 +84,7 @@ def test_parts_follow_each_other(json, found) -> None:
     """Behind the first turn, up to the last, which here is an end and so none of them."""
     run = turns(False, False, False, True)
     if found is None:
-        with pytest.raises(BadProof, match="parts follow each other"):
-            read_parts(json, run)
+        refuses(BadProof, "parts follow each other", read_parts, json, run)
     else:
         assert read_parts(json, run) == found
         assert read_parts([[1, 4]], turns(False, False, False, False)) == {4: 1}
@@ -117,8 +109,7 @@ def test_noise_is_on_its_side(family, value, side, possible) -> None:
     if possible:
         require_possible(one(family), noise, False, family == "DLap")
     else:
-        with pytest.raises(Refuted):
-            require_possible(one(family), noise, False, family == "DLap")
+        refuses(Refuted, None, require_possible, one(family), noise, False, family == "DLap")
 
 
 def test_light_noise_stays_where_it_is_as_eps_grows() -> None:
@@ -139,8 +130,7 @@ def test_guards_hold_close_to_the_noise(strict, integers, value, side) -> None:
     if (value, side) > (0, 0) or ((value, side) == (0, 0) and integers and not strict):
         require_possible(run, noise, False, integers)
     else:
-        with pytest.raises(Refuted, match="a guard does not hold"):
-            require_possible(run, noise, False, integers)
+        refuses(Refuted, "a guard does not hold", require_possible, run, noise, False, integers)
 
 
 def test_only_numbers_are_close_to_numbers() -> None:
@@ -175,8 +165,7 @@ def test_ends_that_are_not_seen_have_no_rays() -> None:
     assert len(padded.word(padded.along([0, 1, 0]))) == 2
     assert [turn.ended for turn in padded.along([0, 1, 0, 0])] == [False, True, True, True]
     hidden = runs_of({**TOLD, "published": {**TOLD["published"], "ends": False}})
-    with pytest.raises(Refuted, match="are not seen"):
-        list(hidden.alike(hidden.along([0, 1]), {}))
+    refuses(Refuted, "are not seen", list, hidden.alike(hidden.along([0, 1]), {}))
     goes_on = hidden.along([0, 0])
     assert [turn.ended for each in hidden.alike(goes_on, {}) for turn in each] == [False] * 2
 
@@ -184,19 +173,15 @@ def test_ends_that_are_not_seen_have_no_rays() -> None:
 def test_runs_are_paths_that_are_there(monkeypatch) -> None:
     found = runs_of(TOLD)
     for paths in ([0, 2], [0, -1], [1]):
-        with pytest.raises(BadProof, match="no such path"):
-            found.along(paths)
-    with pytest.raises(Refused, match="no round"):
-        found.along([])
+        refuses(BadProof, "no such path", found.along, paths)
+    refuses(Refused, "no round", found.along, [])
     with pytest.raises(Refuted, match="no rounds"):
         runs_of(once(LINF, "a")).along([0, 0])
     monkeypatch.setattr("dipapprox.kernel.runs.MOST_ROUNDS", 1)
     found.along([0, 0])
-    with pytest.raises(Refused, match="too many"):
-        found.along([0, 0, 0])
+    refuses(Refused, "too many", found.along, [0, 0, 0])
     monkeypatch.setattr("dipapprox.kernel.runs.MOST_RUNS", 2)
-    with pytest.raises(Refused, match="publish alike"):
-        list(found.alike(found.along([0, 0]), {}))
+    refuses(Refused, "publish alike", list, found.alike(found.along([0, 0]), {}))
 
 
 ABOVE = [">", ["cell", "x"], 0]
@@ -209,8 +194,7 @@ def test_parts_come_again_only_in_step() -> None:
     run = found.along([0, 0, 0, 0])
     assert len(list(found.alike(run, {3: 2}))) == 1
     quiet = runs_of(stream([], [read("q"), draw("x", ["cell", "q"]), *SILENT_TURN]))
-    with pytest.raises(NotProved, match="does not tell enough"):
-        list(quiet.alike(quiet.along([0, 0, 0, 0]), {3: 2}))
+    refuses(NotProved, "does not tell enough", list, quiet.alike(quiet.along([0, 0, 0, 0]), {3: 2}))
     counting = [["set", ["cell", "n"], ["+", ["cell", "n"], 1]], say(1)]
     counted = runs_of(stream([["set", ["cell", "n"], 0]], [read("q"), *counting]))
     with pytest.raises(Refuted, match="does not lead to where it began"):
@@ -226,16 +210,14 @@ def test_parts_come_again_only_in_step() -> None:
     run = later.along([0, 0, 1, 0])
     assert later.word(run) == (1, 2, 1)
     assert len(list(later.alike(run, {2: 1}))) == 1
-    with pytest.raises(Refuted, match="turn 3 publishes does not tell enough"):
-        list(later.alike(run, {2: 1, 4: 3}))
+    refuses(Refuted, "turn 3 publishes does not tell enough", list, later.alike(run, {2: 1, 4: 3}))
     # A turn that says the same, and reads more numbers.
     again = [
         draw("x", ["cell", "q"]),
         ["if", [">", ["cell", "x"], 0], [read("p"), say(1)], [say(1)]],
     ]
     other = runs_of(stream([], [read("q"), *again]))
-    with pytest.raises(NotProved, match="does not tell enough"):
-        list(other.alike(other.along([0, 0, 0, 0]), {3: 2}))
+    refuses(NotProved, "does not tell enough", list, other.alike(other.along([0, 0, 0, 0]), {3: 2}))
 
 
 def test_what_a_part_publishes_is_told_whatever_comes_behind_it() -> None:
@@ -271,8 +253,7 @@ def test_an_end_that_nobody_sees_is_another_state() -> None:
     found = runs_of({**machine, "published": {**machine["published"], "padding": [1]}})
     run = found.along([0, 0])
     assert len(list(found.alike(run, {}))) == 2
-    with pytest.raises(Refuted, match="does not lead to where it began"):
-        list(found.alike(run, {2: 1}))
+    refuses(Refuted, "does not lead to where it began", list, found.alike(run, {2: 1}))
 
 
 def test_runs_that_publish_in_other_turns_are_alike() -> None:
@@ -336,14 +317,11 @@ def test_what_is_no_path_is_refused() -> None:
         [True, False],
         [False, True],
     )
-    with pytest.raises(Refused, match="no integers"):
-        followed(drawn("DLap"))
+    refuses(Refused, "no integers", followed, drawn("DLap"))
     assert len(followed(drawn("DLap"), whole=True)) == 2
-    with pytest.raises(NotProved, match="has no value"):
-        followed(drawn("Lap"), first=["out", "missing"])
+    refuses(NotProved, "has no value", followed, drawn("Lap"), first=["out", "missing"])
     exits = [*drawn("Lap")[:1], ["exit"]]
-    with pytest.raises(NotProved, match="has no value"):
-        followed(exits)
+    refuses(NotProved, "has no value", followed, exits)
     (path,) = followed(exits, first=["x"], whenever=["x"])
     assert path.ended
     assert path.said == (path.store["x"],) * 2
@@ -379,8 +357,7 @@ def proved(machine: Json, multipliers: Json, noise: Json, **fields: Json) -> Bud
 def test_noise_outside_of_parts_is_had_once() -> None:
     """A threshold that is low once lets all answers be above it: some budget serves."""
     machine = stream(COIN, turn(branch([">", R, C], [say(1)], LAST)))
-    with pytest.raises(Refuted, match="noise outside of parts"):
-        proved(machine, [[[], [[0, 1]]]], [[0, 0], [1, 0]])
+    refuses(Refuted, "noise outside of parts", proved, machine, [[[], [[0, 1]]]], [[0, 0], [1, 0]])
 
 
 def test_a_part_leaves_what_it_is_compared_with_next() -> None:
@@ -412,10 +389,8 @@ def test_parts_have_several_turns() -> None:
     machine = in_turns(moved(C, 1), moved(C, -1))
     assert proved(machine, [both], noise, **AGAIN) == Budgets(None, None)
     # What is left of c passes, but is noise from before.
-    with pytest.raises(Refuted, match="noise outside of parts"):
-        proved(machine, [once], noise, **AGAIN)
-    with pytest.raises(Refuted, match="changes what lies behind it"):
-        proved(in_turns(R, C), [once], noise, **AGAIN)
+    refuses(Refuted, "noise outside of parts", proved, machine, [once], noise, **AGAIN)
+    refuses(Refuted, "changes what lies behind it", proved, in_turns(R, C), [once], noise, **AGAIN)
 
 
 def test_what_is_impossible_may_be_so_for_several_turns() -> None:
@@ -437,8 +412,7 @@ def test_as_much_is_lost_as_on_the_run_that_loses_least() -> None:
     single, double = [[], [[1, 1]]], [[], [[1, 2]]]
     noise = [[1, 0], [1, 0]]
     assert proved(machine, [single, double], noise, parts=[]) == Budgets(None, Fraction(1), True)
-    with pytest.raises(Refuted, match="worth less"):
-        proved(machine, [double, double], noise, parts=[])
+    refuses(Refuted, "worth less", proved, machine, [double, double], noise, parts=[])
 
 
 def test_a_number_that_is_published_is_only_close_to_another() -> None:
@@ -450,5 +424,4 @@ def test_a_number_that_is_published_is_only_close_to_another() -> None:
     one = Budgets(None, Fraction(1), True)
     assert proved(machine, [falls, never], half, **rises) == one
     assert proved(machine, [falls, falls], zero, **rises) == one
-    with pytest.raises(Refuted, match="nothing is lost"):
-        proved(machine, [falls, never], zero, **rises)
+    refuses(Refuted, "nothing is lost", proved, machine, [falls, never], zero, **rises)

@@ -21,7 +21,7 @@ from dipapprox.privacy.run import Setting
 from dipapprox.proof_steps.liveness import machine_json
 from dipapprox.proof_steps.throughout import GoalThroughout, written_throughout
 from kernel.small import program_of
-from tests.cases import cases
+from tests.cases import cases, refuses
 
 LOW, HIGH = Fraction(1, 4), Fraction(1, 2)
 
@@ -71,8 +71,7 @@ def test_a_smaller_delta_is_not_confirmed(proof) -> None:
     machine, claim, steps = proof
     for delta in ("1/50", 0):
         lower = [{**step, "delta": delta} if "delta" in step else step for step in steps]
-        with pytest.raises(NotProved):
-            replay(machine, {**claim, "delta": delta}, lower)
+        refuses(NotProved, None, replay, machine, {**claim, "delta": delta}, lower)
         with pytest.raises(NotProved):
             replay(machine, {**claim, "delta": delta}, [*steps[:-1], lower[-1]])
 
@@ -94,20 +93,17 @@ def test_a_smaller_delta_is_not_confirmed(proof) -> None:
 )
 def test_steps_that_do_not_hold(proof, change) -> None:
     machine, claim, (*steps, last) = proof
-    with pytest.raises(NotProved):
-        replay(machine, claim, [*steps, {**last, **change}])
+    refuses(NotProved, None, replay, machine, claim, [*steps, {**last, **change}])
     stated = {name: change[name] for name in change if name in claim}
     if stated and change not in ({"eps_prv": ["eps"]},):
-        with pytest.raises(NotProved):
-            replay(machine, {**claim, **stated}, [*steps, {**last, **change}])
+        refuses(NotProved, None, replay, machine, {**claim, **stated}, [*steps, {**last, **change}])
 
 
 def test_one_eps_needs_a_premise(proof) -> None:
     """An interval of one eps has no parts, and no premise says anything of it."""
     machine, claim, steps = proof
     one = {"eps": "1/2", "eps_prv": 0, "delta": 0}
-    with pytest.raises(NotProved):
-        replay(machine, {**claim, **one}, [{**steps[-1], **one, "from": []}])
+    refuses(NotProved, None, replay, machine, {**claim, **one}, [{**steps[-1], **one, "from": []}])
 
 
 @cases(
@@ -135,8 +131,7 @@ def test_the_point_is_an_input() -> None:
         if is_input:
             assert smaller_eps(about, step, private).eps == Epsilons(LOW, HIGH)
             continue
-        with pytest.raises(NotProved):
-            smaller_eps(about, step, private)
+        refuses(NotProved, None, smaller_eps, about, step, private)
 
 
 def test_listed_pairs_do_not_shrink() -> None:
@@ -152,5 +147,4 @@ def test_listed_pairs_do_not_shrink() -> None:
         (Steps(machine, None), replace(private, eps_prv=("eps",))),
         (Steps(machine, None), replace(private, delta=("eps",))),
     ):
-        with pytest.raises(NotProved):
-            smaller_eps(about, step, premise)
+        refuses(NotProved, None, smaller_eps, about, step, premise)

@@ -10,6 +10,7 @@ from dipapprox.kernel import signs
 from dipapprox.kernel.errors import BadProof, NotProved
 from dipapprox.kernel.exponentials import Ratio, Sum
 from dipapprox.kernel.signs import ALL, Epsilons, Signs, read_epsilons
+from tests.cases import refuses
 
 HALF, TWO = Fraction(1, 2), Fraction(2)
 INTERVALS = (
@@ -60,8 +61,7 @@ def test_only_what_has_one_sign_is_divided_by() -> None:
         # A quotient has the sign of its numerator.
         assert signs.inverse(falls).numerator.sign(eps) == -1
     for one in (as_sum(EPS - ONE), Sum(())):
-        with pytest.raises(NotProved):
-            signs.inverse(Ratio(one))
+        refuses(NotProved, None, signs.inverse, Ratio(one))
         with pytest.raises(NotProved):
             Signs.at(Fraction(1)).inverse(Ratio(one))
 
@@ -72,8 +72,7 @@ def test_intervals_are_read_strictly() -> None:
     records = [{"from": 0}, {"from": None, "to": 1}, {"from": 0, "to": "inf"}]
     records += [{"from": 2, "to": 1}, {"from": 0, "to": 0}]
     for bad in (0, -1, None, "1", [0, 1], *records, {"from": 0, "to": 1, "closed": True}):
-        with pytest.raises(BadProof):
-            read_epsilons(bad)
+        refuses(BadProof, None, read_epsilons, bad)
 
 
 def test_powers_that_are_high_are_refused_and_not_worked_out() -> None:

@@ -29,6 +29,7 @@ from kernel.forgeries import names_of, outcome, random_change, single_changes
 from kernel.machines import RUN, finite, private
 from kernel.small import program_of
 from kernel.throughout import ASKED, TURNING, Asked, proofs
+from tests.cases import refuses
 from tests.cli.running import run, run_json
 from tests.schemas import validator
 from tests.texts import text_of
@@ -94,8 +95,7 @@ def test_a_violation_somewhere_is_one_somewhere_wider() -> None:
     claim = {"verdict": "Not_DP", "eps": wider, "eps_prv": halved, "delta": "1/10", "pairs": None}
     replay(machine, claim, [*steps, {**somewhere, "from": [-3], "eps": wider}])
     more = {**somewhere, "from": [-3], "eps": wider, "eps_prv": ["eps"]}
-    with pytest.raises(Refuted, match="less than"):
-        replay(machine, claim, [*steps, more])
+    refuses(Refuted, "less than", replay, machine, claim, [*steps, more])
 
 
 def test_several_changes_are_noticed_or_make_no_difference() -> None:
@@ -134,13 +134,11 @@ CLAIMED: list[tuple[str, str, Any]] = [
 @pytest.mark.parametrize(("name", "field", "new"), CLAIMED)
 def test_other_claims_are_not_concluded(name, field, new) -> None:
     machine, claim, steps = proofs()[name]
-    with pytest.raises(NotProved):
-        replay(machine, {**claim, field: new}, steps)
+    refuses(NotProved, None, replay, machine, {**claim, field: new}, steps)
     with pytest.raises(NotProved):
         replay(machine, {**claim, field: new}, [*steps[:-1], {**steps[-1], field: new}])
     changed = [{**step, field: new} if field in step else step for step in steps]
-    with pytest.raises(NotProved):
-        replay(machine, {**claim, field: new}, changed)
+    refuses(NotProved, None, replay, machine, {**claim, field: new}, changed)
 
 
 def test_a_constant_eps_prv_is_bounded_from_below() -> None:
@@ -150,8 +148,7 @@ def test_a_constant_eps_prv_is_bounded_from_below() -> None:
     for eps_prv in ("1/2", "501/1000"):
         goals = [GoalThroughout(on, eps_prv, 0, None)]
         if eps_prv == "1/2":
-            with pytest.raises(NotProved):
-                replayed_throughout(setting, goals)
+            refuses(NotProved, None, replayed_throughout, setting, goals)
         else:
             assert replayed_throughout(setting, goals).steps == 2
 
@@ -161,8 +158,7 @@ def test_weights_that_are_no_probabilities_somewhere_are_refused() -> None:
     assert "eps / 4" in TURNING
     for to in ("201/100", None):
         step = RUN | {"bits": None, "eps": {"from": 0, "to": to}}
-        with pytest.raises(NotProved):
-            apply(Proof(read_machine(machine), None), {}, step)
+        refuses(NotProved, None, apply, Proof(read_machine(machine), None), {}, step)
     with pytest.raises(UserError):
         Asked(TURNING, "DP", interval="0..3").decision()
 
@@ -199,8 +195,7 @@ def test_what_is_no_distribution_somewhere_is_not_confirmed(weights) -> None:
     for interval in ((0, None), ("1/2", 1), (1, 1), (1, 2)):
         if "10 ^" in weights and interval == (1, 1):
             continue  # it is one at eps = 1
-        with pytest.raises(NotProved):
-            fair(weights, 0, interval)
+        refuses(NotProved, None, fair, weights, 0, interval)
         assert isinstance(fair(HALVES, 0, interval), Private)
 
 
@@ -219,8 +214,7 @@ def test_a_delta_is_defined_on_the_whole_interval() -> None:
         for inside in ("exp(-eps)", "1/2", "0"):
             given = formula_json(parse_formula(hole.replace("D", inside), "delta", ("eps",)))
             for interval in ((0, None), (1, 1)):
-                with pytest.raises(NotProved):
-                    fair(HALVES, given, interval)
+                refuses(NotProved, None, fair, HALVES, given, interval)
 
 
 # --- Files of proofs that `decide` writes ---------------------------------------------------------

@@ -23,6 +23,7 @@ from dipapprox.proof_steps.serving import served_step
 from dipapprox.replays.words import words_of
 from kernel.machines import RUN
 from kernel.small import CLOSED, LISTED, SMALL, program_of
+from tests.cases import refuses
 from tests.thorough import part
 
 Json = Any
@@ -157,8 +158,7 @@ def test_claims_follow_from_what_is_judged_wherever_that_is_so() -> None:
 
 
 def test_a_budget_that_serves_is_a_number() -> None:
-    with pytest.raises(BadProof, match="that is none"):
-        read_budget(private(None))
+    refuses(BadProof, "that is none", read_budget, private(None))
 
 
 def test_one_budget_serves_and_none_below_another() -> None:
@@ -170,8 +170,7 @@ def test_one_budget_serves_and_none_below_another() -> None:
         (Budgets(TWO), Budgets(ONE, HALF)),
         (Budgets(TWO), Budgets(None)),
     ):
-        with pytest.raises(BadProof, match="it is not that"):
-            least_budget(machine, {}, *pair)
+        refuses(BadProof, "it is not that", least_budget, machine, {}, *pair)
 
 
 # --- small machines: what is true within a hair ---------------------------------------------------
@@ -187,17 +186,14 @@ def test_enclosures_tell_a_hair(small) -> None:
     assert isinstance(private, Private)
     assert isinstance(violated, Violated)
     assert private.eps == violated.eps == Fraction(1, 2)
-    with pytest.raises(Refuted):
-        replay(machine, *small.private(small.below()))
-    with pytest.raises(Refuted):
-        replay(machine, *small.violated(small.above()))
+    refuses(Refuted, None, replay, machine, *small.private(small.below()))
+    refuses(Refuted, None, replay, machine, *small.violated(small.above()))
 
 
 @pytest.mark.parametrize("small", CLOSED, ids=lambda small: small.name)
 def test_closed_forms_tell_a_hair(small) -> None:
     replay(small.machine, *small.private(small.above(), exactly=True))
-    with pytest.raises(Refuted):
-        replay(small.machine, *small.private(small.below(), exactly=True))
+    refuses(Refuted, None, replay, small.machine, *small.private(small.below(), exactly=True))
 
 
 # --- Claims about finite inputs that follow from a budget of all numbers between them -------------
@@ -269,8 +265,7 @@ def test_at_one_eps_any_scale_is_one_of_1_by_eps() -> None:
         if not obstacle:
             assert says(*proof)
             continue
-        with pytest.raises(NotProved, match=obstacle):
-            says(*proof)
+        refuses(NotProved, obstacle, says, *proof)
 
 
 @pytest.mark.parametrize("power", [-1, 0])
@@ -295,8 +290,7 @@ def test_listed_pairs_are_adjacent_ones() -> None:
     machine, claim, step = written(parsed(SPARSE), "1")
     near, far = [[[0, 0], [1, -1]], [[-1, 0], [-1, 0]]], [[[-1, 0], [1, 0]]]
     assert "for all listed pairs" in says(machine, {**claim, "pairs": near}, step)
-    with pytest.raises(Refuted, match="not adjacent"):
-        says(machine, {**claim, "pairs": far}, step)
+    refuses(Refuted, "not adjacent", says, machine, {**claim, "pairs": far}, step)
 
 
 def _changed(place: int, **changed: Json) -> Callable[[list[Json]], None]:
@@ -348,8 +342,7 @@ def test_what_does_not_follow_is_refused(what) -> None:
     assert says(*proof)
     change, kind = FALSE[what]
     change(proof)
-    with pytest.raises(kind):
-        says(*proof)
+    refuses(kind, None, says, *proof)
 
 
 def test_formulas_of_intervals_are_compared_on_all_of_them() -> None:

@@ -12,6 +12,7 @@ from dipapprox.kernel.machine import read_machine
 from dipapprox.kernel.replay import replay
 from kernel.machines import RUN, Json, Proof, cell, finite, private
 from kernel.streams import stream
+from tests.cases import refuses
 
 X, S, OUT = (cell(name) for name in "xso")
 DONE, OTHER = (["set", OUT, value] for value in (0, 1))
@@ -129,8 +130,7 @@ def test_what_a_machine_may_ask_for_is_refused(name, bits, monkeypatch) -> None:
     machine, claim, (run, step) = FINITE[name]
     # A thousandth, so that the test is quick; what is refused grows with the work.
     monkeypatch.setattr(errors, "MOST_WORK", 50_000)
-    with pytest.raises(NotProved):
-        replay(machine, claim, [{**run, "bits": bits}, step])
+    refuses(NotProved, None, replay, machine, claim, [{**run, "bits": bits}, step])
 
 
 def between(family: str) -> Proof:
@@ -319,8 +319,7 @@ DEAR: dict[str, tuple[int, Proof]] = {
 def test_what_is_costly_is_refused(name, monkeypatch) -> None:
     work, proof = DEAR[name]
     monkeypatch.setattr(errors, "MOST_WORK", work)
-    with pytest.raises(Refused, match="more work"):
-        replay(*proof)
+    refuses(Refused, "more work", replay, *proof)
 
 
 class Ended(Exception):
@@ -360,8 +359,7 @@ def test_somebody_is_asked_as_work_is_spent(between, monkeypatch) -> None:
     errors.spend(10**12)
     with errors.budget():
         errors.spend(errors.MOST_WORK)
-        with pytest.raises(Refused):
-            errors.spend(1)
+        refuses(Refused, None, errors.spend, 1)
 
 
 # --- what is counted before it is made, and what is not gone through ------------------------------
@@ -371,19 +369,16 @@ def test_constants_of_sums_are_not_longer_than_other_numbers() -> None:
     """Each of them may be added, but not all: their sum is longer than any number may be."""
     primes = [p for p in range(2, 60) if all(p % k for k in range(2, p))]
     sums = [["set", X, ["+", X, f"1/{p ** (2000 // p.bit_length())}"]] for p in primes]
-    with pytest.raises(Refused, match="too long"):
-        replay(*private(finite([draw(), *sums, DONE])))
+    refuses(Refused, "too long", replay, *private(finite([draw(), *sums, DONE])))
 
 
 def test_values_of_finite_inputs_are_counted_before_they_are_made() -> None:
     inputs = [REAL, ["a", {"from": 1, "to": 10_000}], ["b", {"from": 1, "to": 15_000}]]
-    with pytest.raises(Refused, match="finite inputs"):
-        replay(*of_reals(inputs=inputs))
+    refuses(Refused, "finite inputs", replay, *of_reals(inputs=inputs))
 
 
 def test_what_is_not_seen_is_not_padded() -> None:
-    with pytest.raises(BadProof, match="not seen"):
-        replay(*budgeted(draw(-1), ends=False, padding=[1]))
+    refuses(BadProof, "not seen", replay, *budgeted(draw(-1), ends=False, padding=[1]))
 
 
 def test_pairs_are_found_from_inputs_that_are_near(monkeypatch) -> None:
@@ -395,8 +390,7 @@ def test_pairs_are_found_from_inputs_that_are_near(monkeypatch) -> None:
     monkeypatch.setattr(errors, "MOST_WORK", 50_000)
     inputs = [[f"q{k}", [0, 1]] for k in range(60)]
     alone = finite([DONE], inputs=inputs, adjacency={"norm": "linf", "radius": 0})
-    with pytest.raises(Refused):
-        replay(*private(alone, RUN | {"inputs": []}))
+    refuses(Refused, None, replay, *private(alone, RUN | {"inputs": []}))
 
 
 def test_formulas_are_not_looked_up_for_every_pair(monkeypatch) -> None:

@@ -23,6 +23,7 @@ from dipapprox.language.elaborate import elaborate
 from dipapprox.language.parser import parse
 from dipapprox.language.scales import ACCURACY
 from dipapprox.privacy.verdict import Answer
+from tests.cases import refuses
 from tests.thorough import examples
 
 GAUSS = """
@@ -196,8 +197,7 @@ def test_all_else_is_refused_with_its_place() -> None:
         lambda: dipapprox.compose([{"program": program, "eps": 1, "times": 2}]).epsilon("0.1"),
         lambda: dipapprox.prove(dipapprox.parse(text.replace("0..1", "real", 1))),
     ):
-        with pytest.raises(UserError, match="irrational scale"):
-            ask()
+        refuses(UserError, "irrational scale", ask)
 
 
 @dipapprox.mechanism(adjacent="linf 1")
@@ -222,10 +222,8 @@ def test_a_program_is_open_until_a_claim_says_its_delta() -> None:
     ours, theirs = (dipapprox.verify(each, eps=1, delta=delta) for each in (program, closed))
     assert ours.answer is Answer.DP
     assert ours.delta_enclosure == theirs.delta_enclosure
-    with pytest.raises(SourceError, match="'delta' has no value"):
-        dipapprox.probability(program, eps=1, input=(0,))
-    with pytest.raises(SourceError, match="unknown name 'z'"):
-        dipapprox.parse(GAUSS.replace("Gauss(q", "Gauss(z"))
+    refuses(SourceError, "'delta' has no value", dipapprox.probability, program, eps=1, input=(0,))
+    refuses(SourceError, "unknown name 'z'", dipapprox.parse, GAUSS.replace("Gauss(q", "Gauss(z"))
 
 
 FINITE = """input q in 0..1
@@ -241,8 +239,7 @@ def test_they_have_no_certificate(text) -> None:
     program = dipapprox.parse(text, parameters={} if text is FINITE else {"delta": Fraction(1, 3)})
     verdict = dipapprox.verify(program, eps=1, eps_prv=Fraction(1, 8), delta=Fraction(9, 10))
     assert verdict.answer is Answer.DP
-    with pytest.raises(NoCertificate, match="irrational"):
-        dipapprox.certify(program, text, verdict)
+    refuses(NoCertificate, "irrational", dipapprox.certify, program, text, verdict)
 
 
 def test_equal_turns_are_rounded_each() -> None:

@@ -16,7 +16,7 @@ from dipapprox.language.printer import print_program
 from dipapprox.language.services import elaborate_service
 from dipapprox.language.unrolling import read_calls, unroll
 from dipapprox.semantics.execution import execute
-from tests.cases import cases
+from tests.cases import cases, refuses
 from tests.cli.running import run
 from tests.texts import text_of
 
@@ -53,8 +53,7 @@ def test_replies_without_bounds_are_refused() -> None:
     text = TEXT.replace("output reply in 0..9", "output reply in int")
     service = elaborate_service(parse(text), {}, "f")
     calls = read_calls("data 1, near(2, some)", service)
-    with pytest.raises(UserError, match="may be any number"):
-        unroll(parse(text), service, calls)
+    refuses(UserError, "may be any number", unroll, parse(text), service, calls)
 
 
 def test_the_command() -> None:
@@ -75,15 +74,13 @@ def program(text: str) -> core.Program:
 def test_reals_list_nothing() -> None:
     domain = AllReals()
     for look in (len, list, iter, lambda d: 0 in d, lambda d: d[0], bool):
-        with pytest.raises(UserError, match="any real number"):
-            look(domain)
+        refuses(UserError, "any real number", look, domain)
     assert domain == AllReals() != AllReals((Fraction(0), Fraction(1)))
 
 
 @pytest.mark.parametrize("text", [SPARSE, "input q in real 0..1\noutput o in {0}\no <- 0\n"])
 def test_other_commands_name_the_one_to_use(text) -> None:
-    with pytest.raises(UserError, match="dipapprox prove"):
-        finite(program(text))
+    refuses(UserError, "dipapprox prove", finite, program(text))
 
 
 @cases(

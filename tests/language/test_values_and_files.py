@@ -14,7 +14,7 @@ from dipapprox.language.formula import Formula, parse_formula, rational_value
 from dipapprox.language.load import LARGEST_FILE, load
 from dipapprox.language.values import parse_rational, read_domain, read_widening
 from dipapprox.numerics.formula_values import Undefined, eps_jet, evaluate
-from tests.cases import cases
+from tests.cases import cases, refuses
 from tests.formula_strategies import formulas, write
 
 
@@ -24,8 +24,7 @@ from tests.formula_strategies import formulas, write
      "9" * 5000, "1 2", "1e", ".",
 )  # fmt: skip
 def test_what_is_no_number_is_refused_by_name(text) -> None:
-    with pytest.raises(UserError, match=r"^delta "):
-        parse_rational(text, "delta")
+    refuses(UserError, r"^delta ", parse_rational, text, "delta")
 
 
 @cases(
@@ -39,17 +38,13 @@ def test_what_is_no_number_is_refused_by_name(text) -> None:
 def test_files_that_are_no_programs(tmp_path, data, message) -> None:
     path = tmp_path / "bad.dpg"
     path.write_bytes(data)
-    with pytest.raises(UserError, match=message):
-        load(path, {})
+    refuses(UserError, message, load, path, {})
 
 
 def test_missing_files_and_directories(tmp_path) -> None:
-    with pytest.raises(UserError, match="there is no file"):
-        load(tmp_path / "none.dpg", {})
-    with pytest.raises(UserError, match="is a directory"):
-        load(tmp_path, {})
-    with pytest.raises(UserError, match="cannot read"):
-        load(Path("a\0b"), {})
+    refuses(UserError, "there is no file", load, tmp_path / "none.dpg", {})
+    refuses(UserError, "is a directory", load, tmp_path, {})
+    refuses(UserError, "cannot read", load, Path("a\0b"), {})
 
 
 WIDENED = """
@@ -84,17 +79,14 @@ def widened(domain: str) -> str:
     (range(10_001), "more than 10000 values"),
 )
 def test_what_does_not_widen_is_refused(widen, message) -> None:
-    with pytest.raises(UserError, match=message):
-        dipapprox.parse(widened("{0, 1}"), widen=widen)
+    refuses(UserError, message, dipapprox.parse, widened("{0, 1}"), widen=widen)
 
 
 def test_there_must_be_something_to_widen() -> None:
     named = "input a in {x, y}\noutput o in {0, 1}\no <- 0\n"
-    with pytest.raises(UserError, match="no inputs with numbers"):
-        dipapprox.parse(named, widen="0..5")
+    refuses(UserError, "no inputs with numbers", dipapprox.parse, named, widen="0..5")
     listed = "input a in {0, 1}\noutput o in {0, 1}\nadjacent {(0) ~ (1)}\no <- 0\n"
-    with pytest.raises(UserError, match="lists its adjacent pairs"):
-        dipapprox.parse(listed, widen="0..5")
+    refuses(UserError, "lists its adjacent pairs", dipapprox.parse, listed, widen="0..5")
 
 
 def test_the_words_of_a_command_line() -> None:
@@ -102,8 +94,7 @@ def test_the_words_of_a_command_line() -> None:
     assert found.everywhere == (-1, 0, 1)
     assert found.named == {"q": (0, Fraction(1, 2), 1)}
     for twice in (["0..1", "0..2"], ["q=0..1", "q = 0..2"]):
-        with pytest.raises(UserError, match="twice"):
-            read_widening(twice)
+        refuses(UserError, "twice", read_widening, twice)
 
 
 def test_long_domains_are_shortened_for_people_only() -> None:
@@ -191,5 +182,4 @@ def test_exact_values(text, value) -> None:
 
 
 def test_powers_of_powers_are_refused_before_they_are_written_out() -> None:
-    with pytest.raises(SourceError, match="powers of powers"):
-        parse("((2^99)^99)^99")
+    refuses(SourceError, "powers of powers", parse, "((2^99)^99)^99")

@@ -31,6 +31,7 @@ from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.elimination.grid_evaluator import read_star
 from dipapprox.numerics.kinds import Tier
 from tests import thorough
+from tests.cases import refuses
 from tests.event_strategies import less
 from tests.families import REAL_FAMILIES
 from tests.numerics.alone import alone
@@ -97,8 +98,7 @@ def test_grid_refuses_scales_beyond_doubles(scale) -> None:
 
 def test_grid_refuses_a_cut_that_is_not_a_boundary() -> None:
     grid = grid_for(Distribution(GAUSSIAN, Q(0), Q(1)))
-    with pytest.raises(ValueError, match="not a boundary"):
-        grid.index(Q(1, 97))
+    refuses(ValueError, "not a boundary", grid.index, Q(1, 97))
 
 
 @both
@@ -157,19 +157,15 @@ def test_bands_of_two_samples_are_differences_of_distribution_functions(seed) ->
 
 def test_what_the_grid_does_not_fit_is_refused() -> None:
     algebra = algebra_for(UNIT_LAW)
-    with pytest.raises(ValueError, match="multiple"):
-        algebra.moved(algebra.cdf(UNIT_LAW), Q(1, 7))
-    with pytest.raises(ValueError, match="panels"):
-        algebra.panels(algebra.moved(algebra.cdf(UNIT_LAW), Q(1, 60)))
+    refuses(ValueError, "multiple", algebra.moved, algebra.cdf(UNIT_LAW), Q(1, 7))
+    refuses(ValueError, "panels", algebra.panels, algebra.moved(algebra.cdf(UNIT_LAW), Q(1, 60)))
 
 
 def test_an_integral_needs_ends() -> None:
     algebra = algebra_for(UNIT_LAW)
     for side in (True, False):
-        with pytest.raises(BrokenInvariant):
-            algebra.running([(algebra.cdf(UNIT_LAW),)], side)
-    with pytest.raises(BrokenInvariant):
-        algebra.product_totals([(algebra.cdf(UNIT_LAW),)])
+        refuses(BrokenInvariant, None, algebra.running, [(algebra.cdf(UNIT_LAW),)], side)
+    refuses(BrokenInvariant, None, algebra.product_totals, [(algebra.cdf(UNIT_LAW),)])
 
 
 def band(low: int, high: int, *, wide: bool) -> Event:

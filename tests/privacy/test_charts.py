@@ -19,7 +19,7 @@ from dipapprox.privacy.charts import STYLE, WIDTH, Bars, Curve, needs_powers, sv
 from dipapprox.privacy.heights import Heights
 from dipapprox.privacy.profiles.planes import Plane, Planes
 from dipapprox.privacy.published.details import PublishedDetails
-from tests.cases import cases
+from tests.cases import cases, refuses
 from tests.cli.running import run, run_json
 from tests.schemas import check_schema
 from tests.texts import text_of
@@ -144,8 +144,7 @@ def test_a_curve_plots_itself(tmp_path) -> None:
     # Between the points it draws bounds that hold there.
     for place, bounds in curve.chart().points:
         assert curve.envelope.at(place) == bounds
-    with pytest.raises(UserError, match=r"cannot write 'curve\.png'"):
-        picture.save(tmp_path / "curve.png")
+    refuses(UserError, r"cannot write 'curve\.png'", picture.save, tmp_path / "curve.png")
 
 
 @given(orders=st.lists(st.fractions(1, 9, max_denominator=4), min_size=2, max_size=4, unique=True))
@@ -161,8 +160,7 @@ def test_renyi_divergences_between_orders_are_bounded(orders) -> None:
         order = low + share * (high - low)
         assert order / 8 in found.at(order)
     for outside in (low - Fraction(1, 9), high + 1):
-        with pytest.raises(UserError):
-            found.at(outside)
+        refuses(UserError, None, found.at, outside)
     assert "order a" in found.plot().svg()
     assert len(found.charts()) == 1
 
@@ -171,8 +169,7 @@ def test_infinite_divergences_are_not_drawn() -> None:
     program = dipapprox.parse("input q in 0..1\noutput y in 0..1\nadjacent all\ny <- q")
     found = dipapprox.profile(program, eps=1, renyi="2,3,inf")
     assert found.charts() == ()
-    with pytest.raises(UserError, match="nothing to draw"):
-        found.plot()
+    refuses(UserError, "nothing to draw", found.plot)
 
 
 # --- Who gave each end of an answer ---------------------------------------------------------------
@@ -311,5 +308,4 @@ def test_enclosures_meet_as_bounds_do(first, second) -> None:
 def test_rays_that_couplings_contradict_stop_the_run(monkeypatch) -> None:
     monkeypatch.setattr(RealProof, "lower", property(lambda _: Fraction(101, 100)))
     said = r"the least budget: at least 1\.01 by two inputs and at most 1\.0 by couplings"
-    with pytest.raises(Contradiction, match=said):
-        dipapprox.prove(dipapprox.parse(ROUNDED))
+    refuses(Contradiction, said, dipapprox.prove, dipapprox.parse(ROUNDED))

@@ -15,7 +15,7 @@ from dipapprox.pairs.search import Search
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.verifier import check_pairs
-from tests.cases import cases
+from tests.cases import cases, refuses
 from tests.texts import text_of
 
 HALF = Fraction(1, 2)
@@ -48,16 +48,14 @@ def test_floats_and_strangers_are_refused() -> None:
         ) as no:
             claim(0.1, HALF)
         assert no.value.hint == 'write "0.1"'
-        with pytest.raises(UserError, match="eps must be a number, got True"):
-            claim(True, HALF)
+        refuses(UserError, "eps must be a number, got True", claim, True, HALF)
     with pytest.raises(UserError, match="must be an exact number, got the float"):
         dipapprox.probability(program, eps=0.5, input=(1,))  # type: ignore[arg-type]  # a float, refused
     with pytest.raises(UserError, match="2 is not in the domain of 'q'"):
         dipapprox.verify(program, eps=1, delta=HALF, pairs=[((0,), (2,))])
     with pytest.raises(UserError, match="1 input cells, got 2 values"):
         dipapprox.probability(program, eps=1, input=(1, 1))
-    with pytest.raises(UserError, match="precision must be in"):
-        Options(precision=0)
+    refuses(UserError, "precision must be in", Options, precision=0)
 
 
 RUNS = [{"mechanism": "laplace", "scale": 10, "times": 3}]
@@ -77,8 +75,7 @@ def test_messages_of_proofs_pipelines_and_checks_name_the_argument(call, known) 
     first = {dipapprox.prove: (dipapprox.parse(TEXT),), dipapprox.parse: (TEXT,)}.get(call, ())
     for argument in known:
         for stranger in (b"1", 1.5, object(), [2]):
-            with pytest.raises(UserError, match=argument):
-                call(*first, **{**known, argument: stranger})
+            refuses(UserError, argument, call, *first, **{**known, argument: stranger})
 
 
 def test_what_stands_for_several_things_is_neither_bytes_nor_a_mapping() -> None:
@@ -93,12 +90,9 @@ def test_texts_and_names_are_texts() -> None:
     program = dipapprox.parse(TEXT)
     verdict = dipapprox.verify(program, eps=1, delta=HALF)
     for stranger in (2.5, b"x", 1):
-        with pytest.raises(UserError, match="name must be a text"):
-            dipapprox.parse(TEXT, name=stranger)
-        with pytest.raises(UserError, match="text must be"):
-            dipapprox.certify(program, stranger, verdict)
-    with pytest.raises(UserError, match="parameters must have names, got 1"):
-        dipapprox.parse(TEXT, {1: 2})
+        refuses(UserError, "name must be a text", dipapprox.parse, TEXT, name=stranger)
+        refuses(UserError, "text must be", dipapprox.certify, program, stranger, verdict)
+    refuses(UserError, "parameters must have names, got 1", dipapprox.parse, TEXT, {1: 2})
 
 
 def _caused(error: BaseException, cause: BaseException) -> BaseException:
@@ -205,8 +199,7 @@ def test_no_pairs_are_bad_input() -> None:
         lambda none: dipapprox.calibrate(program, eps_prv=1, delta=0, pairs=none),
     ]
     for ask in questions:
-        with pytest.raises(UserError, match="list of pairs is empty"):
-            ask([])
+        refuses(UserError, "list of pairs is empty", ask, [])
 
 
 ROOT = Path(__file__).parent.parent.parent
@@ -224,8 +217,7 @@ def test_an_answer_writes_its_page(tmp_path) -> None:
     assert "the claim is violated" in shown and str(certificate.fields["digest"]) in shown
     assert "rT" in shown and "dipapprox check FILE" in shown and "<figure>" in shown
     before = out.read_bytes()
-    with pytest.raises(UserError, match="exists already"):
-        verdict.report(out)
+    refuses(UserError, "exists already", verdict.report, out)
     assert out.read_bytes() == before
     verdict.report(str(tmp_path / "alone.html"))
     assert "digest" not in (tmp_path / "alone.html").read_text(encoding="utf-8")
@@ -244,10 +236,8 @@ def test_only_its_own_certificate_goes_with_an_answer(tmp_path) -> None:
     ):
         with pytest.raises(UserError, match="certificate of another answer"):
             other.report(tmp_path / "x.html", certificate)
-    with pytest.raises(UserError, match="must be a Certificate"):
-        verdict.report(tmp_path / "x.html", "svt.json")  # type: ignore[arg-type]
-    with pytest.raises(UserError, match=r"cannot write 'x\.pdf'"):
-        verdict.report(tmp_path / "x.pdf")
+    refuses(UserError, "must be a Certificate", verdict.report, tmp_path / "x.html", "svt.json")  # type: ignore[arg-type]
+    refuses(UserError, r"cannot write 'x\.pdf'", verdict.report, tmp_path / "x.pdf")
     assert not list(tmp_path.iterdir())
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import dipapprox
 from dipapprox import LeastDelta, LeastEpsPrv, Limits, Options, Program, UserError
 from dipapprox.privacy.profiles.details import ListedDetails
-from tests.cases import cases
+from tests.cases import cases, refuses
 from tests.texts import text_of
 
 HALF = Fraction(1, 2)
@@ -130,10 +130,8 @@ def test_bad_questions() -> None:
         ({"renyi": ()}, "1 to 1000 Rényi orders"),
         ({"renyi": (HALF,)}, "must be in"),
     ):
-        with pytest.raises(UserError, match=message):
-            dipapprox.profile(SVT, eps=HALF, **question)
-    with pytest.raises(UserError, match="eps must be > 0, got 0"):
-        dipapprox.profile(SVT, eps=0, eps_prv=HALF)
+        refuses(UserError, message, dipapprox.profile, SVT, eps=HALF, **question)
+    refuses(UserError, "eps must be > 0, got 0", dipapprox.profile, SVT, eps=0, eps_prv=HALF)
 
 
 @pytest.mark.parametrize("asked", [{"eps_prv": "1/10"}, {"delta": "1/100"}])

@@ -26,7 +26,7 @@ from dipapprox.rounds.visible import END, Seen, tells_steps
 from tests.automata import examples
 from tests.automata.examples import automaton
 from tests.automata.random_automata import random_automaton
-from tests.cases import cases
+from tests.cases import cases, refuses
 from tests.golden_text import check_answers, complaint
 from tests.schemas import check_schema, validator
 from tests.texts import text_of
@@ -146,8 +146,7 @@ def test_inputs_change_by_no_more_than_their_bounds_allow(domain, noise, upper) 
 
 def test_integer_inputs_need_an_integer_between_their_bounds() -> None:
     text = SPARSE.replace("in real", "in real 1/3..1/2").replace("Lap", "DLap")
-    with pytest.raises(SourceError, match="none lies between the bounds of 'q'"):
-        of_text(text)
+    refuses(SourceError, "none lies between the bounds of 'q'", of_text, text)
 
 
 def changed(text: str, change: str) -> str:
@@ -423,11 +422,8 @@ def test_strangers_are_named() -> None:
         UserError, match=r"program must be a Program or the name of a file, got int"
     ):
         dipapprox.prove(5)  # type: ignore[arg-type]  # on purpose
-    with pytest.raises(UserError, match=r"there is no file 'nowhere.dipa'"):
-        dipapprox.prove("nowhere.dipa")
-    with pytest.raises(UserError, match=r"there is no file 'svt.dpg'"):
-        dipapprox.prove("svt.dpg")
+    refuses(UserError, r"there is no file 'nowhere.dipa'", dipapprox.prove, "nowhere.dipa")
+    refuses(UserError, r"there is no file 'svt.dpg'", dipapprox.prove, "svt.dpg")
     with pytest.raises(UserError, match="stops: unknown value 'seen'"):
         dipapprox.prove(automaton(examples.SVT), stops="seen")  # type: ignore[arg-type]  # on purpose
-    with pytest.raises(UserError, match="is neither true nor false"):
-        bool(dipapprox.prove(automaton(examples.SVT)))
+    refuses(UserError, "is neither true nor false", bool, dipapprox.prove(automaton(examples.SVT)))

@@ -17,7 +17,7 @@ from dipapprox.questions.profile import Profile
 from dipapprox.questions.prove import Prove
 from dipapprox.questions.question import Question, arguments_of
 from dipapprox.questions.verify import Verify
-from tests.cases import cases
+from tests.cases import cases, refuses
 
 QUESTIONS: tuple[type[Question], ...] = (Verify, Probability, Profile, Calibrate, Decide, Prove)
 
@@ -137,12 +137,9 @@ def test_one_thing_is_asked_of_a_profile() -> None:
 
 def test_strangers_are_named() -> None:
     for ask in (dipapprox.verify, dipapprox.profile):
-        with pytest.raises(UserError, match="program must be a Program, got str"):
-            ask("a text", eps=1, delta=0)  # type: ignore[arg-type]  # on purpose
-    with pytest.raises(UserError, match="options must be Options, got dict"):
-        dipapprox.decide(PROGRAM, options={})  # type: ignore[arg-type]  # on purpose
-    with pytest.raises(UserError, match="verdict must be"):
-        dipapprox.certify(PROGRAM, "", "DP")  # type: ignore[arg-type]  # on purpose
+        refuses(UserError, "program must be a Program, got str", ask, "a text", eps=1, delta=0)  # type: ignore[arg-type]  # on purpose
+    refuses(UserError, "options must be Options, got dict", dipapprox.decide, PROGRAM, options={})  # type: ignore[arg-type]  # on purpose
+    refuses(UserError, "verdict must be", dipapprox.certify, PROGRAM, "", "DP")  # type: ignore[arg-type]  # on purpose
 
 
 @cases(
@@ -161,8 +158,7 @@ def test_strangers_are_named() -> None:
     (lambda: dipapprox.verify(PROGRAM, eps=1, delta=0, pairs="\x00"), "pairs is no name of a file"),
 )
 def test_how_to_compute_is_checked_too(make, message) -> None:
-    with pytest.raises(UserError, match=re.escape(message)):
-        make()
+    refuses(UserError, re.escape(message), make)
 
 
 CALLED = dipapprox.parse("input q in {0, 1}\noutput o in {0, 1}\nadjacent linf 1\no <- 0")

@@ -15,7 +15,7 @@ from dipapprox import Claim, Limits, Options, Outcome, UserError
 from dipapprox.errors import NoCertificate
 from dipapprox.proof_steps.machines import number_json
 from dipapprox.replays.digest import digest
-from tests.cases import cases
+from tests.cases import cases, refuses
 from tests.replays.certified import (
     PROGRAMS,
     Fields,
@@ -122,8 +122,7 @@ def test_no_program_is_private_that_means_nothing_at_some_input(body) -> None:
     fields = certified(text, {}, claim)
     assert fields["verdict"] == "DP"
     assert dipapprox.check(fields).outcome is Outcome.CONFIRMED
-    with pytest.raises(UserError):
-        certified(text.replace("0..4", "0..5"), {}, claim)
+    refuses(UserError, None, certified, text.replace("0..4", "0..5"), {}, claim)
     wider = retold(fields, text.replace("0..4", "0..5"))
     wider["scope"] = wider["scope"].replace("0..4", "0..5")
     wider["machine"]["inputs"] = [["q", {"from": 0, "to": 5}]]
@@ -139,8 +138,7 @@ def test_an_unknown_verdict_has_no_certificate() -> None:
     program = dipapprox.parse(SVT.read_text())
     options = Options(limits=Limits(states=1))
     verdict = dipapprox.verify(program, eps=HALF, delta=HALF, options=options)
-    with pytest.raises(UserError, match="Unknown"):
-        dipapprox.certify(program, SVT.read_text(), verdict)
+    refuses(UserError, "Unknown", dipapprox.certify, program, SVT.read_text(), verdict)
 
 
 def test_a_certificate_needs_the_text_of_its_program() -> None:
@@ -157,8 +155,7 @@ def test_what_the_kernel_cannot_show_has_none() -> None:
     program = dipapprox.parse(text)
     verdict = dipapprox.verify(program, eps=1, eps_prv=1300, delta="0.4")
     assert verdict.answer is dipapprox.Answer.DP
-    with pytest.raises(NoCertificate, match=r"below 2\^-500 tell"):
-        dipapprox.certify(program, text, verdict)
+    refuses(NoCertificate, r"below 2\^-500 tell", dipapprox.certify, program, text, verdict)
     proved = Options(proved=True)
     verdict = dipapprox.verify(program, eps=1, eps_prv=1300, delta="0.4", options=proved)
     assert verdict.answer is dipapprox.Answer.UNKNOWN
@@ -248,8 +245,7 @@ def test_a_claim_about_no_pairs_is_none() -> None:
 def test_rules_are_names(rule) -> None:
     content = proof()
     steps = [*content["steps"][:-1], content["steps"][-1] | {"rule": rule}]
-    with pytest.raises(UserError, match="a rule"):
-        judged(content | {"steps": steps})
+    refuses(UserError, "a rule", judged, content | {"steps": steps})
 
 
 # --- compositions, without `proved`: what has none says so ----------------------------------------
@@ -274,5 +270,4 @@ def test_an_end_of_which_no_line_tells_leaves_the_other_one_proved() -> None:
 
 def test_curves_have_none() -> None:
     pipeline = dipapprox.compose(RUNS)
-    with pytest.raises(NoCertificate, match="no rule for curves"):
-        pipeline.certify(pipeline.curve(0, 1, 3))
+    refuses(NoCertificate, "no rule for curves", pipeline.certify, pipeline.curve(0, 1, 3))

@@ -11,6 +11,7 @@ import pytest
 
 import dipapprox
 from dipapprox import Claim, Limits, Outcome, UserError
+from tests.cases import refuses
 from tests.kernel.edits import Path, places_in
 from tests.replays.certified import (
     PROGRAMS,
@@ -95,15 +96,13 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def test_a_field_that_comes_twice_is_found_among_many_at_once() -> None:
     text = "{" + ", ".join(f'"{k}": 0' for k in range(100_000)) + ', "99999": 1}'
-    with pytest.raises(UserError, match="the field '99999' occurs twice"):
-        dipapprox.check(text)
+    refuses(UserError, "the field '99999' occurs twice", dipapprox.check, text)
 
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1.0", "1e2", "1e999"])
 def test_floating_point_numbers_are_refused(number) -> None:
     text = json.dumps(sample("DP")).replace('"version": 1', f'"version": {number}')
-    with pytest.raises(UserError, match=f"{number} is not a number that it may have"):
-        dipapprox.check(text)
+    refuses(UserError, f"{number} is not a number that it may have", dipapprox.check, text)
 
 
 def test_objects_of_python_that_are_no_json_are_refused() -> None:
@@ -111,17 +110,14 @@ def test_objects_of_python_that_are_no_json_are_refused() -> None:
     loop: dict[str, object] = {**fields}
     loop["claim"] = loop
     for bad in ({**fields, "claim": {1, 2}}, loop, {**fields, "claim": float("nan")}):
-        with pytest.raises(UserError):
-            dipapprox.check(bad)
+        refuses(UserError, None, dipapprox.check, bad)
     for none in (3, None, b"{}"):
-        with pytest.raises(UserError, match="a text or an object"):
-            dipapprox.check(none)  # type: ignore[arg-type]  # on purpose
+        refuses(UserError, "a text or an object", dipapprox.check, none)  # type: ignore[arg-type]  # on purpose
 
 
 @pytest.mark.parametrize("place", [("computed", "python"), ("program", "name"), ("scope",)])
 def test_half_a_character_is_no_text(place) -> None:
-    with pytest.raises(UserError):
-        dipapprox.check(json.dumps(replaced(sample("DP"), place, "\ud800")))
+    refuses(UserError, None, dipapprox.check, json.dumps(replaced(sample("DP"), place, "\ud800")))
 
 
 def leaves(fields: Fields) -> list[tuple[Path, Any]]:

@@ -28,7 +28,7 @@ from dipapprox.semantics.run import Execution
 from dipapprox.semantics.splitting import Refused, Split
 from dipapprox.semantics.structure import Structure, measure_structure
 from dipapprox.source import Diagnostic
-from tests.cases import cases
+from tests.cases import cases, refuses
 from tests.semantics.interpreter import Noise, Unassigned, distribution, distribution_of_states, run
 from tests.semantics.strategies import programs
 from tests.thorough import examples
@@ -154,8 +154,7 @@ def test_structure_is_that_of_states_that_are_not_merged() -> None:
     program = load(BUNDLED / "svt_gauss.dpg", {"N": Fraction(2)})
     found = measure_structure(execute(program, False, Limits()))
     assert found == Structure(3, Fraction(5, 3), Fraction(7, 3), 3, Fraction(8, 3), 3)
-    with pytest.raises(ValueError, match="not merged"):
-        measure_structure(execute(program, True, Limits()))
+    refuses(ValueError, "not merged", measure_structure, execute(program, True, Limits()))
 
 
 # --- Programs that go wrong on some path ----------------------------------------------------------
@@ -203,8 +202,7 @@ def test_lost_states_are_noticed(monkeypatch) -> None:
     split = execution.split
     monkeypatch.setattr(execution, "split", lossy)
     body = "r <- Gauss(0, 1/eps)\nif r > 0 then out <- 1 else out <- 0 end"
-    with pytest.raises(BrokenInvariant, match="lost"):
-        execute(program(body), False, Limits())
+    refuses(BrokenInvariant, "lost", execute, program(body), False, Limits())
 
 
 @pytest.mark.parametrize("merge", [False, True])
@@ -272,5 +270,4 @@ def test_paths_outside_the_support_of_one_sided_noise_are_never_taken(family, te
     if silent:
         assert len(execute(example, True, Limits()).states) == 1
     else:
-        with pytest.raises(SourceError, match="never assigned"):
-            execute(example, True, Limits())
+        refuses(SourceError, "never assigned", execute, example, True, Limits())

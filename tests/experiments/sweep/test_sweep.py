@@ -33,6 +33,7 @@ from dipapprox.experiments.sweep.spec import (
 )
 from dipapprox.experiments.sweep.sweep import check_programs
 from dipapprox.semantics.execution import shared_executions
+from tests.cases import refuses
 from tests.cli.running import run
 from tests.texts import text_of
 
@@ -246,10 +247,8 @@ def test_summaries_and_pictures(finished, tmp_path) -> None:
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="has no such device")
 def test_devices_are_no_results_files() -> None:
     # Reading /dev/full never ends.
-    with pytest.raises(UserError, match="no regular file"):
-        Ledger(Path("/dev/full"), "digest", 1)
-    with pytest.raises(UserError, match="no regular file"):
-        next(read_lines(Path("/dev/full")))
+    refuses(UserError, "no regular file", Ledger, Path("/dev/full"), "digest", 1)
+    refuses(UserError, "no regular file", next, read_lines(Path("/dev/full")))
 
 
 def test_a_case_counts_after_its_line_is_synced_and_many_are_synced_at_once(
@@ -267,8 +266,7 @@ def test_a_case_counts_after_its_line_is_synced_and_many_are_synced_at_once(
             raise OSError(errno.EIO, "input/output error")
 
         monkeypatch.setattr(os, "fsync", broken)
-        with pytest.raises(UserError, match="cannot write"):
-            ledger.append([{"case": "d"}])
+        refuses(UserError, "cannot write", ledger.append, [{"case": "d"}])
         assert ledger.finished == {"a", "b", "c"}
 
 
@@ -280,8 +278,7 @@ def test_of_the_lines_that_a_full_disk_cuts_the_whole_ones_are_kept(tmp_path) ->
         ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (room, before[1]))
         try:
-            with pytest.raises(UserError, match="cannot write"):
-                ledger.append([{"case": name} for name in "abc"])
+            refuses(UserError, "cannot write", ledger.append, [{"case": name} for name in "abc"])
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, before)
             signal.signal(signal.SIGXFSZ, ignored)

@@ -14,7 +14,7 @@ from dipapprox.language.elaborate import elaborate
 from dipapprox.language.functions.mechanism import read_mechanism
 from dipapprox.language.load import load
 from dipapprox.language.parser import parse
-from tests.cases import cases
+from tests.cases import cases, refuses
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "mechanisms.py"
 
@@ -146,8 +146,7 @@ def test_what_lasts_is_seen_wherever_it_is(state, tmp_path) -> None:
     if ":=" in state:  # a name of the function's own
         load(tmp_path / "told.py:told", {})
         return
-    with pytest.raises(SourceError, match=r"runs again|a class is not changed"):
-        load(tmp_path / "told.py:told", {})
+    refuses(SourceError, r"runs again|a class is not changed", load, tmp_path / "told.py:told", {})
 
 
 def test_a_module_that_changes_is_read_again(tmp_path) -> None:
@@ -533,8 +532,7 @@ def test_a_running_program_is_read_as_it_is() -> None:
     def f(q: Bit, eps: Weight) -> Bit:
         return later(q)  # type: ignore[no-any-return]  # a number
 
-    with pytest.raises(SourceError, match="'later' is not defined"):
-        f.text()
+    refuses(SourceError, "'later' is not defined", f.text)
 
     def later(x: Any) -> Any:
         return x + sum(places)
@@ -550,13 +548,11 @@ def test_a_running_program_is_read_as_it_is() -> None:
         return table.get(q, q)  # type: ignore[no-any-return]  # what it finds
 
     for asked in (marked, held):
-        with pytest.raises(SourceError, match="which is not followed"):
-            asked.text()
+        refuses(SourceError, "which is not followed", asked.text)
 
 
 def test_the_decorator_is_called() -> None:
-    with pytest.raises(UserError, match="which inputs are neighbours"):
-        dipapprox.mechanism(print)  # type: ignore[arg-type]  # the mistake
+    refuses(UserError, "which inputs are neighbours", dipapprox.mechanism, print)  # type: ignore[arg-type]  # the mistake
     with pytest.raises(SourceError, match="which inputs are neighbours") as error:
         read_mechanism(Path("f.py"), f"{HEAD}@mechanism\ndef f(q: Bit) -> Out: return 0\n", "f")
     assert 'adjacent="linf 1"' in error.value.render()
@@ -618,10 +614,8 @@ def test_noise_outside_a_mechanism_says_so() -> None:
 
 
 def test_files_that_fail_say_where() -> None:
-    with pytest.raises(SourceError, match=r"m.py:1:5: syntax error"):
-        read_mechanism(Path("m.py"), "def :\n", "f")
-    with pytest.raises(UserError, match="defines no mechanism"):
-        read_mechanism(Path("m.py"), "x = 1\n", "f")
+    refuses(SourceError, r"m.py:1:5: syntax error", read_mechanism, Path("m.py"), "def :\n", "f")
+    refuses(UserError, "defines no mechanism", read_mechanism, Path("m.py"), "x = 1\n", "f")
     with pytest.raises(UserError, match="no mechanism 'svd'") as error:
         read_mechanism(EXAMPLES, EXAMPLES.read_text(encoding="utf-8"), "svd")
     assert "did you mean 'svt'" in error.value.hint

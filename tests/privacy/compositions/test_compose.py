@@ -18,7 +18,7 @@ from dipapprox.composition.mechanisms import Adjacency, Atoms, Between
 from dipapprox.privacy.compositions.pipeline import Pipeline, PipelineRun
 from dipapprox.questions.pipelines import CATALOGUE
 from dipapprox.replays.digest import digest
-from tests.cases import cases
+from tests.cases import cases, refuses
 from tests.moved_noise import gaussian
 
 F = Fraction
@@ -76,8 +76,7 @@ def test_curves_hold_between_their_points() -> None:
         found, true = curve.at(F(k, 20)), gaussian(shift, k / 20)
         assert float(found.lower) - 1e-9 <= true <= float(found.upper) + 1e-9
         assert k % 5 or found.width <= F(1, 10**6)
-    with pytest.raises(UserError, match="covers"):
-        curve.at(3)
+    refuses(UserError, "covers", curve.at, 3)
 
 
 def test_another_accountant_goes_on_from_here() -> None:
@@ -123,22 +122,18 @@ def test_every_entry_of_the_catalogue_is_composed(name) -> None:
         ({"program": "nowhere.dpg", "eps": 1}, "nowhere.dpg"),
 )  # fmt: skip
 def test_wrong_runs_are_named(run, message) -> None:
-    with pytest.raises(UserError, match=message):
-        dipapprox.compose([run])
+    refuses(UserError, message, dipapprox.compose, [run])
 
 
 def test_adjacency_is_one_and_said() -> None:
     noise = {"mechanism": "gaussian", "sigma": 3}
-    with pytest.raises(UserError, match="different adjacencies"):
-        dipapprox.compose([noise, RESPONSE])
+    refuses(UserError, "different adjacencies", dipapprox.compose, [noise, RESPONSE])
     both = dipapprox.compose([noise, RESPONSE], adjacency="substitution")
     assert both.epsilon("0.01", "0.1").to_dict()["adjacency"] == "substitution"
     with pytest.raises(UserError, match="for add/remove adjacency"):
         dipapprox.compose([SAMPLED], adjacency="substitution")
-    with pytest.raises(UserError, match="needs a run"):
-        dipapprox.compose([])
-    with pytest.raises(UserError, match="adjacency: unknown value"):
-        dipapprox.compose([noise], adjacency="swap")  # type: ignore[arg-type]
+    refuses(UserError, "needs a run", dipapprox.compose, [])
+    refuses(UserError, "adjacency: unknown value", dipapprox.compose, [noise], adjacency="swap")  # type: ignore[arg-type]
     with pytest.raises(UserError, match="delta must be in"):
         dipapprox.compose([noise]).epsilon(1)
     with pytest.raises(UserError, match="eps_prv must be >= 0"):
@@ -157,8 +152,7 @@ def test_the_kernel_confirms_claims_and_ends() -> None:
     assert kept.replayed.steps == len(kept.proofs[0].steps)
     delta = proved.delta(1).delta_enclosure
     assert 0 < delta.lower < delta.upper < 1
-    with pytest.raises(UserError, match="claim"):
-        proved.curve(0, 1, 3)
+    refuses(UserError, "claim", proved.curve, 0, 1, 3)
 
 
 def test_what_the_kernel_does_not_confirm_is_unknown() -> None:
@@ -295,5 +289,4 @@ MALFORMED: dict[str, Callable[[Json], None]] = {
 @pytest.mark.parametrize("why", MALFORMED)
 def test_what_is_no_proof_is_bad_input(why, content) -> None:
     MALFORMED[why](content)
-    with pytest.raises(UserError, match="malformed"):
-        checked(content)
+    refuses(UserError, "malformed", checked, content)

@@ -15,13 +15,12 @@ from dipapprox.privacy.decisions.closed_form import as_latex, as_text
 from dipapprox.privacy.decisions.delta import as_ratio, read_delta
 from dipapprox.privacy.decisions.question import DecisionQuestion, read_epsilons
 from dipapprox.privacy.decisions.signs import Signs, check_delta
-from tests.cases import cases
+from tests.cases import cases, refuses
 
 
 @cases("text", "", "..", "1..", "..1", "-1..1", "0..0", "2..1", "a..b", "1..2..3")
 def test_intervals_that_are_none(text) -> None:
-    with pytest.raises(UserError):
-        read_epsilons(text)
+    refuses(UserError, None, read_epsilons, text)
 
 
 @cases(
@@ -30,28 +29,22 @@ def test_intervals_that_are_none(text) -> None:
      "eps^(1/2)", "1/(eps - eps)", "1/(eps + exp(-1))", "exp(-1)/(eps - 1)", "eps*exp(10^9)",
 )  # fmt: skip
 def test_deltas_that_are_none(text) -> None:
-    with pytest.raises(UserError):
-        read_delta(text)
+    refuses(UserError, None, read_delta, text)
 
 
 def test_a_delta_must_be_defined_and_nonnegative_on_the_interval() -> None:
     signs = Signs(read_epsilons("0..2"), Limits())
     check_delta(read_delta("2 - eps"), signs)
     check_delta(read_delta("1/(3 - eps)"), signs)
-    with pytest.raises(UserError, match="negative"):
-        check_delta(read_delta("1 - eps"), signs)
-    with pytest.raises(UserError, match="divides by 0"):
-        check_delta(read_delta("1/(1 - eps)^2"), signs)
-    with pytest.raises(UserError, match="divides by 0"):
-        check_delta(read_delta("1/(2 - eps)"), signs)
+    refuses(UserError, "negative", check_delta, read_delta("1 - eps"), signs)
+    refuses(UserError, "divides by 0", check_delta, read_delta("1/(1 - eps)^2"), signs)
+    refuses(UserError, "divides by 0", check_delta, read_delta("1/(2 - eps)"), signs)
 
 
 def test_questions_out_of_range() -> None:
     delta = read_delta("0")
-    with pytest.raises(UserError, match="budget"):
-        DecisionQuestion(Fraction(-1), delta)
-    with pytest.raises(UserError, match="width"):
-        DecisionQuestion(Fraction(1), delta, width=Fraction(0))
+    refuses(UserError, "budget", DecisionQuestion, Fraction(-1), delta)
+    refuses(UserError, "width", DecisionQuestion, Fraction(1), delta, width=Fraction(0))
 
 
 FORMULAS = [
@@ -107,8 +100,7 @@ def test_a_delta_attained_exactly_at_one_epsilon(text, shift, expected) -> None:
 def test_a_varying_delta_that_is_negative_somewhere() -> None:
     signs = Signs(read_epsilons("0..1"), Limits())
     check_delta(read_delta("exp(-2)*eps"), signs)
-    with pytest.raises(UserError, match="negative"):
-        check_delta(read_delta("exp(-2)*eps - eps/7"), signs)
+    refuses(UserError, "negative", check_delta, read_delta("exp(-2)*eps - eps/7"), signs)
     with pytest.raises(LimitReached, match="tight-delta"):
         check_delta(read_delta("eps*(sqrt(2) + sqrt(3) - sqrt(5 + 2*sqrt(6)))"), signs)
 
@@ -124,8 +116,7 @@ def test_a_varying_delta_that_is_negative_somewhere() -> None:
 )
 def test_deltas_that_are_long_when_they_are_multiplied_out_are_refused(text, reason) -> None:
     """Before it is done: nobody would see the end of it."""
-    with pytest.raises(UserError, match=reason):
-        read_delta(text)
+    refuses(UserError, reason, read_delta, text)
 
 
 def test_powers_that_are_no_longer_than_some_are_read() -> None:
