@@ -172,6 +172,8 @@ def test_many_parts_need_no_list_of_inputs() -> None:
 KINDS = [random_rows(random.Random(4), 2), random_rows(random.Random(5), 2)]
 PLAIN = machine(KINDS, {"norm": "linf", "radius": 1})
 BODY = PLAIN["body"]
+SAID = claim("DP", HALF, 0.9)
+STEPS = [dict(each) for each in parts_proof(PLAIN, SAID, None)]
 LEAKS = {
     "a cell is passed on": [*BODY[:3], *BODY[4:6], ["set", ["cell", "out[2]"], ["cell", "x"]]],
     "an input is assigned": [["set", ["cell", "q[2]"], ["cell", "q[1]"]], *BODY],
@@ -188,30 +190,26 @@ LEAKS = {
 @pytest.mark.parametrize("why", LEAKS)
 def test_parts_that_are_not_independent_are_refused(why) -> None:
     """The steps are those of the machine without the leak, for all ways to part the other one."""
-    said = claim("DP", HALF, 0.9)
-    steps = [dict(each) for each in parts_proof(PLAIN, said, None)]
-    assert replay(PLAIN, said, steps)
+    assert replay(PLAIN, SAID, STEPS)
     leaky = {**PLAIN, "body": LEAKS[why]}
     for cut in range(1, len(LEAKS[why])):
         ranges = [[0, cut], [cut, len(LEAKS[why])]]
         changed = []
-        for each in steps:
+        for each in STEPS:
             own = dict(each)
             if "of" in own:
                 own["of"] = {**own["of"], "part": ranges[int(own["of"]["part"][0] > 0)]}
             if "parts" in own:
                 own["parts"] = ranges
             changed.append(own)
-        refuses(NotProved, None, replay, leaky, said, changed)
+        refuses(NotProved, None, replay, leaky, SAID, changed)
 
 
 def test_what_parts_do_has_to_be_known_for_all_inputs() -> None:
-    said = claim("DP", HALF, 0.9)
-    steps = [dict(each) for each in parts_proof(PLAIN, said, None)]
-    place = next(k for k, each in enumerate(steps) if "inputs" in each)
-    fewer = {**steps[place], "inputs": [[0]]}
+    place = next(k for k, each in enumerate(STEPS) if "inputs" in each)
+    fewer = {**STEPS[place], "inputs": [[0]]}
     with pytest.raises(Refuted, match=r"all its inputs|not bound|no distribution"):
-        replay(PLAIN, said, [*steps[:place], fewer, *steps[place + 1 :]])
+        replay(PLAIN, SAID, [*STEPS[:place], fewer, *STEPS[place + 1 :]])
 
 
 def test_ways_in_which_parts_differ_are_bounded(monkeypatch) -> None:
@@ -276,15 +274,13 @@ def test_a_million_joint_outputs_are_proved(eps_prv, verdict) -> None:
 
 def test_losses_on_a_sample_are_not_those_of_parts() -> None:
     """They are smaller: nobody samples what a part reads."""
-    said = claim("DP", HALF, 0.9)
-    steps = [dict(each) for each in parts_proof(PLAIN, said, None)]
-    for place, each in enumerate(steps):
+    for place, each in enumerate(STEPS):
         if each["rule"] != "losses":
             continue
         for added in (False, True):
             sampled = {**each, "sample": ["1/2", added]}
             with pytest.raises(Refuted):
-                replay(PLAIN, said, [*steps[:place], sampled, *steps[place + 1 :]])
+                replay(PLAIN, SAID, [*STEPS[:place], sampled, *STEPS[place + 1 :]])
 
 
 def test_parts_are_known_at_the_eps_that_is_meant() -> None:
@@ -296,43 +292,37 @@ def test_parts_are_known_at_the_eps_that_is_meant() -> None:
 
 
 def test_steps_about_parts_rest_on_what_is_known_of_the_same_ones() -> None:
-    said = claim("DP", HALF, 0.9)
-    steps = [dict(each) for each in parts_proof(PLAIN, said, None)]
-    place = next(k for k, each in enumerate(steps) if each["rule"] == "every pair")
-    whole = {name: part for name, part in steps[place].items() if name != "of"}
-    other = steps[place]["of"]["part"] == [0, len(BODY) // 2]
+    place = next(k for k, each in enumerate(STEPS) if each["rule"] == "every pair")
+    whole = {name: part for name, part in STEPS[place].items() if name != "of"}
+    other = STEPS[place]["of"]["part"] == [0, len(BODY) // 2]
     moved = {"part": [len(BODY) // 2, len(BODY)] if other else [0, len(BODY) // 2]}
     for changed in (
         whole,
-        {**steps[place], "of": {**steps[place]["of"], **moved}},
-        {**steps[place], "of": {"run": 0}},
-        {**steps[place], "of": None},
+        {**STEPS[place], "of": {**STEPS[place]["of"], **moved}},
+        {**STEPS[place], "of": {"run": 0}},
+        {**STEPS[place], "of": None},
     ):
         with pytest.raises(NotProved):
-            replay(PLAIN, said, [*steps[:place], changed, *steps[place + 1 :]])
+            replay(PLAIN, SAID, [*STEPS[:place], changed, *STEPS[place + 1 :]])
 
 
 def test_every_statement_is_in_a_part() -> None:
     """What stands behind the last part may tell all there is."""
-    said = claim("DP", HALF, 0.9)
-    steps = [dict(each) for each in parts_proof(PLAIN, said, None)]
     told = ["set", ["cell", "out[1]"], ["cell", "q[1]"]]
     with pytest.raises(BadProof, match="do not cover the body"):
-        replay({**PLAIN, "body": [*BODY, told]}, said, steps)
+        replay({**PLAIN, "body": [*BODY, told]}, SAID, STEPS)
 
 
 def test_every_part_that_changes_is_known() -> None:
     """Losses of one of two parts cover no pair that changes both."""
-    said = claim("DP", HALF, 0.9)
-    steps = [dict(each) for each in parts_proof(PLAIN, said, None)]
-    last = {**steps[-1], "from": []}
-    known = [k for k, each in enumerate(steps) if "inputs" in each]
-    alone = [k for k, each in enumerate(steps) if each["rule"] == "losses"]
-    kept = [{**each, "from": [k if k >= 0 else -k - 1 for k in each["from"]]} for each in steps]
-    assert replay(PLAIN, said, kept)
+    last = {**STEPS[-1], "from": []}
+    known = [k for k, each in enumerate(STEPS) if "inputs" in each]
+    alone = [k for k, each in enumerate(STEPS) if each["rule"] == "losses"]
+    kept = [{**each, "from": [k if k >= 0 else -k - 1 for k in each["from"]]} for each in STEPS]
+    assert replay(PLAIN, SAID, kept)
     for losses in ([], alone[:1], alone[-1:]):
         with pytest.raises(Refuted, match="nothing is known"):
-            replay(PLAIN, said, [*kept[:-1], {**last, "from": [*known, *losses]}])
+            replay(PLAIN, SAID, [*kept[:-1], {**last, "from": [*known, *losses]}])
 
 
 def test_ways_in_which_parts_change_are_counted() -> None:
