@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Generic, Self, TypeVar, cast
 
 from dipapprox.data_classes import dataclass, field, replace
 from dipapprox.deferred import Deferred
@@ -67,8 +67,9 @@ class Asked(Generic[AnswerT]):
 
     @property
     def is_open(self) -> bool:
-        """Whether methods may still add to the answer."""
-        return self.found is None
+        """Whether methods may still add: a verdict is Unknown, by no wish of the user."""
+        found = cast("Verdict | IntervalVerdict | Decision | None", self.found)
+        return found is None or (found.answer is Answer.UNKNOWN and not found.interrupted)
 
     def answered(self, rows: Sequence[Consultation[Self]]) -> AnswerT:
         """Ask the methods of a table."""
@@ -100,6 +101,11 @@ class Asked(Generic[AnswerT]):
         return self.setting.options.proved
 
     @property
+    def is_rational(self) -> bool:
+        """Whether the program has no irrational scales."""
+        return self.setting.program.rounding is None
+
+    @property
     def is_real(self) -> bool:
         """Whether real inputs are asked about, and no proofs."""
         return self.setting.is_real and not self.proves
@@ -108,11 +114,6 @@ class Asked(Generic[AnswerT]):
     def prefers_budgets(self) -> bool:
         """Whether a budget is found sooner than anything about single pairs."""
         return self.setting.is_real or are_very_many(self.setting.program, self.setting.selection)
-
-
-def _is_open(found: Verdict | IntervalVerdict | Decision | None) -> bool:
-    """Whether an answer is Unknown, by no wish of the user."""
-    return found is None or (found.answer is Answer.UNKNOWN and not found.interrupted)
 
 
 # --- verify: a claim, at one ε or at all of an interval -------------------------------------------
@@ -125,37 +126,22 @@ class AskedClaim(Asked["Verdict | IntervalVerdict"]):
     question: Claimed
 
     @property
-    def is_open(self) -> bool:
-        """See `Asked`."""
-        return _is_open(self.found)
-
-    @property
     def point(self) -> Fraction | None:
         """See `Asked`."""
         return self.question.eps if isinstance(self.question.eps, Fraction) else None
 
     @property
-    def over_interval(self) -> bool:
-        """Whether it is about every ε of an interval."""
-        return not isinstance(self.question.eps, Fraction)
-
-    @property
     def is_soon_kept(self) -> bool:
         """Whether a budget is looked for first: for all ε of an interval it takes milliseconds,
         where single ε take seconds."""
-        if not self.over_interval:
+        if self.point is not None:
             return self.prefers_budgets and self.question.claim is not None
         return self.prefers_budgets or (self.question.delta == 0 and not self.proves)
 
     @property
-    def at_one_eps(self) -> bool:
-        """Whether it is about one ε, and numbers have to be bounded."""
-        return not self.is_plain and not self.over_interval
-
-    @property
     def is_plain(self) -> bool:
         """Whether it is about one ε, in rational numbers throughout."""
-        return self.question.claim is not None and self.setting.program.rounding is None
+        return self.question.claim is not None and self.is_rational
 
 
 def _verify_by_budget(asked: AskedClaim) -> None:
@@ -177,24 +163,17 @@ def _verify_pairs(asked: AskedClaim) -> None:
 
 
 def _verify_formulas(asked: AskedClaim) -> None:
-    eps = asked.question.eps
-    assert isinstance(eps, Fraction)
-    formulas = asked.question.formulas()
-    asked.found = formula_verifier.verify_formula(asked.setting, formulas, eps)
-
-
-def _verify_interval(asked: AskedClaim) -> None:
-    eps = asked.question.eps
-    assert not isinstance(eps, Fraction)
-    formulas = asked.question.formulas()
-    asked.found = interval_verifier.verify_interval(asked.setting, formulas, *eps)
+    eps, formulas = asked.question.eps, asked.question.formulas()
+    if isinstance(eps, Fraction):
+        asked.found = formula_verifier.verify_formula(asked.setting, formulas, eps)
+    else:
+        asked.found = interval_verifier.verify_interval(asked.setting, formulas, *eps)
 
 
 VERIFY: tuple[Consultation[AskedClaim], ...] = (
     Consultation(LEAST_BUDGET, lambda asked: asked.is_soon_kept, _verify_by_budget),
     Consultation("pairs at one ε", lambda asked: asked.is_plain, _verify_pairs),
-    Consultation("rational bounds", lambda asked: asked.at_one_eps, _verify_formulas),
-    Consultation("every ε", lambda asked: asked.over_interval, _verify_interval),
+    Consultation("rational bounds; every ε", lambda asked: not asked.is_plain, _verify_formulas),
     Consultation(LEAST_BUDGET, always, _verify_by_budget),
     Consultation(SOME_BOUNDS, lambda asked: asked.is_plain, _verify_bounds),
 )
@@ -244,11 +223,6 @@ class AskedProfile(Asked["ProfileAnswer"]):
             raise asked.obstacle or BrokenInvariant("no method answered")
         return asked.found
 
-    @property
-    def is_rounded(self) -> bool:
-        """Whether the program has irrational scales."""
-        return self.setting.program.rounding is not None
-
 
 def _profile_pairs(asked: AskedProfile) -> None:
     budget = asked.budget if asked.is_pure and asked.prefers_budgets else None
@@ -290,7 +264,7 @@ def _profile_more(asked: AskedProfile) -> None:
 
 
 PROFILE: tuple[Consultation[AskedProfile], ...] = (
-    Consultation("rational scales", lambda asked: asked.is_rounded, _profile_rounded),
+    Consultation("rational scales", lambda asked: not asked.is_rational, _profile_rounded),
     Consultation(LEAST_BUDGET, lambda asked: asked.prefers_budgets, _profile_nothing),
     Consultation("pairs", lambda asked: asked.found is None, _profile_pairs),
     Consultation(SOME_BOUNDS, lambda asked: not asked.proves, _profile_corners),
@@ -299,7 +273,7 @@ PROFILE: tuple[Consultation[AskedProfile], ...] = (
         lambda asked: asked.is_pure or asked.is_nothing or asked.obstacle is not None,
         _profile_by_budget,
     ),
-    Consultation(SOME_BOUNDS, lambda asked: asked.is_real and not asked.is_rounded, _profile_more),
+    Consultation(SOME_BOUNDS, lambda asked: asked.is_real and asked.is_rational, _profile_more),
 )
 
 
@@ -311,11 +285,6 @@ class AskedDecision(Asked["Decision"]):
     """A claim about every ε, and its decision so far."""
 
     question: DecisionQuestion
-
-    @property
-    def is_open(self) -> bool:
-        """See `Asked`."""
-        return _is_open(self.found)
 
     @property
     def is_plain(self) -> bool:
