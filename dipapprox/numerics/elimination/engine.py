@@ -278,8 +278,10 @@ def without_certain(event: OrderEvent, bits: int) -> tuple[OrderEvent, Fraction]
     left = set(event.bounds)
     for bound in sorted(event.bounds, key=lambda each: -each[2]):
         i, j, w = bound
-        if ranges[i][1] <= ranges[j][0] + w and _connected(len(ranges), left - {bound}):
-            left.remove(bound)
+        if ranges[i][1] <= ranges[j][0] + w:
+            others = [each[:2] for each in left - {bound}]
+            if len(graphs.components(len(ranges), others)) == 1:
+                left.remove(bound)
     if len(left) == len(event.bounds):
         return event, Fraction(0)
     return _shifted(event.samples, left), (len(event.bounds) - len(left)) * Fraction(4, 2**kept)
@@ -305,7 +307,3 @@ def _range(sample: BoundedSample, kept: int) -> tuple[Fraction, Fraction]:
         low if sample.lower is None else max(low, sample.lower),
         high if sample.upper is None else min(high, sample.upper),
     )
-
-
-def _connected(size: int, bounds: set[Bound]) -> bool:
-    return len(graphs.components(size, [(i, j) for i, j, _ in bounds])) == 1

@@ -250,7 +250,10 @@ class Evaluation(Generic[F, V]):
                 function = self._table.functions[number]
                 match function:
                     case RestrictedDensity(sample):
-                        self._known[number] = self._restricted(sample)
+                        found = self._algebra.density(sample.law)
+                        if not (sample.lower is sample.upper is None):
+                            found = self._algebra.restrict(found, sample.lower, sample.upper)
+                        self._known[number] = found
                     case Running(factors, to_right):
                         plain = self._plain_law(factors, to_right)
                         if plain is None:
@@ -275,14 +278,8 @@ class Evaluation(Generic[F, V]):
                 self._raise((factors for _, factors in sides[from_left]), limits)
                 for batch in self._batches(sides[from_left], limits):
                     products = [self._factors(factors) for _, factors in batch]
-                    found = self._algebra.running(products, from_left)
-                    self._known.update(zip((n for n, _ in batch), found, strict=True))
-
-    def _restricted(self, sample: BoundedSample) -> F:
-        density = self._algebra.density(sample.law)
-        if sample.lower is sample.upper is None:
-            return density
-        return self._algebra.restrict(density, sample.lower, sample.upper)
+                    running = self._algebra.running(products, from_left)
+                    self._known.update(zip((n for n, _ in batch), running, strict=True))
 
     def _convolved(self, function: Convolved, limits: Limits) -> F:
         left, right = function.left, function.right

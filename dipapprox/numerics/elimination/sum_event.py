@@ -115,13 +115,11 @@ class _Reduction:
             # Bands fit no order: they are taken at once, plain comparisons if they have to be.
             if self._sum() or self._compare(bands=True):
                 continue
-            if all(self._is_simple(guard) for guard in self._guards):
+            output = self._output
+            if all(len(each.terms) == (1 if each is output else 2) for each in self._guards):
                 return None
             if not self._compare(bands=False):
                 return self._obstacle()
-
-    def _is_simple(self, guard: _Guard) -> bool:
-        return len(guard.terms) == (1 if guard is self._output else 2)
 
     def _obstacle(self) -> str:
         output = self._output

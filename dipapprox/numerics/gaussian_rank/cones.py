@@ -91,7 +91,11 @@ def polyhedron_of(event: Event, most: int) -> Polyhedron | NotEnclosed:
     )
     if found is None:
         return NotEnclosed(f"guards of a rank above {most}")
-    return Polyhedron(found[0], tuple([_bound(guard, means) for guard in event.guards]), found[1])
+    bounds = [
+        -_total((rational(guard.constant), *(rational(c) * means[int(s)] for s, c in guard.terms)))
+        for guard in event.guards
+    ]
+    return Polyhedron(found[0], tuple(bounds), found[1])
 
 
 def orthogonal(
@@ -140,11 +144,6 @@ def _coefficients(guard: LinearForm, size: int) -> Vector:
             raise BrokenInvariant(f"an event's guard mentions the input {sample}")
         found[sample] = rational(coefficient)
     return tuple(found)
-
-
-def _bound(guard: LinearForm, means: Sequence[fmpq]) -> fmpq:
-    shares = [rational(c) * means[int(sample)] for sample, c in guard.terms]
-    return -(rational(guard.constant) + _total(shares))
 
 
 def _product(left: Vector, right: Vector, weights: Sequence[fmpq]) -> fmpq:

@@ -339,7 +339,9 @@ class GaussianRank:
     name = "Gaussian rank"
 
     def __init__(self) -> None:
-        self._known: Cache[Event, Cones | NotEnclosed] = Cache(_REMEMBERED, _size)
+        self._known: Cache[Event, Cones | NotEnclosed] = Cache(
+            _REMEMBERED, lambda each: 1 if isinstance(each, NotEnclosed) else 1 + len(each.cones)
+        )
 
     def enclose(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
         """Enclose Pr[event] one by one; see `Method.enclose`."""
@@ -357,10 +359,6 @@ class GaussianRank:
 @enclosing
 def _cones_of_event(event: Event, limits: Limits) -> Cones:
     return sure(cones_of(sure(polyhedron_of(event, MOST_RANK)), limits))
-
-
-def _size(cones: Cones | NotEnclosed) -> int:
-    return 1 if isinstance(cones, NotEnclosed) else 1 + len(cones.cones)
 
 
 def _enclosed(cones: Cones, bits: int, limits: Limits) -> Enclosure | NotEnclosed:

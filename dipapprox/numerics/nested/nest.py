@@ -107,9 +107,12 @@ def build_node(plan: Plan, event: Event, *, literal: bool = False) -> Node:
 def _build(plan: Plan, event: Event, depths: Mapping[int, int], depth: int, literal: bool) -> Node:
     match plan:
         case Multiply(factors):
-            return _product(_build(f, event, depths, depth, literal) for f in factors)
+            own = (_build(f, event, depths, depth, literal) for f in factors)
+            parts = (f.factors if isinstance(f, NodeProduct) else ((f, 1),) for f in own)
+            return _simplest(_counted(parts))
         case Add(terms):
-            return _group_sum(_build(t, event, depths, depth, literal) for t in terms)
+            own = (_build(t, event, depths, depth, literal) for t in terms)
+            return NodeSum(_counted(t.terms if isinstance(t, NodeSum) else ((t, 1),) for t in own))
         case Integral(level, body):
             if body is None:
                 return Mass(_span(level, event, depths))
@@ -135,16 +138,6 @@ def _nest(span: NestRange, depth: int, body: Node) -> Node:
     outside = tuple(item for item in factors if depth not in variables(item[0]))
     core: Node = Nest(span, depth, _simplest(inside)) if inside else Mass(span)
     return _simplest(((core, 1), *outside))
-
-
-def _product(factors: Iterable[Node]) -> Node:
-    return _simplest(
-        _counted(f.factors if isinstance(f, NodeProduct) else ((f, 1),) for f in factors)
-    )
-
-
-def _group_sum(terms: Iterable[Node]) -> Node:
-    return NodeSum(_counted(t.terms if isinstance(t, NodeSum) else ((t, 1),) for t in terms))
 
 
 def _counted(parts: Iterable[Sequence[tuple[Node, int]]]) -> tuple[tuple[Node, int], ...]:

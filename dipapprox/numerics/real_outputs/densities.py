@@ -162,15 +162,10 @@ def _weighted(
     """Return the functions of a side, each with its factor."""
     products = functions.products([plan.terms for _, plan in side], limits)
     return [
-        (_times(weight, c), function)
+        (weight * Enclosure.exact(c), function)
         for (weight, _), own in zip(side, products, strict=True)
         for c, function in own
     ]
-
-
-def _times(weight: Enclosure, factor: int) -> Enclosure:
-    ends = weight.lower * factor, weight.upper * factor
-    return Enclosure(min(ends), max(ends))
 
 
 Gap = tuple[Fraction, Fraction]

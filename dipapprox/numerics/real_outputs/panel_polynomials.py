@@ -165,15 +165,12 @@ def chebyshev_tables(count: int) -> ChebyshevTables:
     with precision(256):
         nodes, _ = legendre_nodes(count)
         # A node may be exactly 0, where odd polynomials are, too.
-        rows = [[_nearest_or_zero(arb.chebyshev_t(x, k)) for k in range(count)] for x in nodes]
+        values = [[arb.chebyshev_t(x, k) for k in range(count)] for x in nodes]
+        rows = [[0.0 if each.is_zero() else nearest(each) for each in row] for row in values]
     at_nodes = np.array(rows)
     left, right = (_half(count, shift) for shift in (-1, 1))
     columns = np.maximum(np.abs(left).sum(axis=0), np.abs(right).sum(axis=0)) * SAFE
     return ChebyshevTables(at_nodes, np.linalg.inv(at_nodes), left, right, columns)
-
-
-def _nearest_or_zero(value: arb) -> float:
-    return 0.0 if value.is_zero() else nearest(value)
 
 
 def _half(count: int, shift: int) -> Array:
