@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import assert_never
 
 from dipapprox.data_classes import dataclass
 from dipapprox.events.circuits import Circuit
@@ -86,35 +85,25 @@ Connected = Event | Star | Chosen | Mixture
 
 def spelled_out(event: Event | Star) -> Event:
     """Return the event with one sample per leaf; x[0] is the centre."""
-    match event:
-        case Event():
-            return event
-        case Star(centre, below, above):
-            sides = [(Fraction(1), below), (Fraction(-1), above)]
-            samples, guards = [centre], []
-            half = Fraction(centre.family.is_discrete, 2)
-            for sign, leaves in sides:
-                for law, count in leaves:
-                    own = law.affine(Fraction(1), -half) if half else law
-                    for _ in range(count):
-                        # x + half <= c, or c <= y + half
-                        form = LinearForm.of({0: -sign, len(samples): sign}, sign * half)
-                        samples.append(own)
-                        guards.append(form)
-            return Event(tuple(samples), tuple(guards))
-        case _:
-            assert_never(event)
+    if isinstance(event, Event):
+        return event
+    samples, guards = [event.centre], []
+    half = Fraction(event.centre.family.is_discrete, 2)
+    for sign, leaves in ((Fraction(1), event.below), (Fraction(-1), event.above)):
+        for law, count in leaves:
+            own = law.affine(Fraction(1), -half) if half else law
+            for _ in range(count):
+                # x + half <= c, or c <= y + half
+                guards.append(LinearForm.of({0: -sign, len(samples): sign}, sign * half))
+                samples.append(own)
+    return Event(tuple(samples), tuple(guards))
 
 
 def count_samples(event: Event | Star) -> int:
     """Return how many samples an event is about."""
-    match event:
-        case Event(samples):
-            return len(samples)
-        case Star(_, below, above):
-            return 1 + sum(count for _, count in (*below, *above))
-        case _:
-            assert_never(event)
+    if isinstance(event, Event):
+        return len(event.samples)
+    return 1 + sum(count for _, count in (*event.below, *event.above))
 
 
 @dataclass(frozen=True, slots=True)

@@ -122,9 +122,7 @@ class Solver:
     def solve(self, shape: Shape, batch: Batch) -> Row:
         """Return the state's solution for every input of the batch."""
         match shape:
-            case PathStar():
-                return self._star(shape, batch)
-            case GroupStar():
+            case PathStar() | GroupStar():
                 return self._star(shape, batch)
             case Fixed():
                 return self._fixed(shape, batch)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING
 
 from dipapprox.data_classes import dataclass
 
@@ -37,13 +37,9 @@ ChoiceLaw = FiniteLaw | ChainLaw
 
 def weights_of(law: ChoiceLaw) -> tuple[ExponentialRatio, ...]:
     """Return the weights of a law, or of the steps of its chain."""
-    match law:
-        case FiniteLaw(weights):
-            return weights
-        case ChainLaw(transitions):
-            return tuple([weight for row in transitions for _, weight in row])
-        case _:
-            assert_never(law)
+    if isinstance(law, FiniteLaw):
+        return law.weights
+    return tuple([weight for row in law.transitions for _, weight in row])
 
 
 def count_outcomes(law: ChoiceLaw) -> int:

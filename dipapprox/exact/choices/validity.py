@@ -56,13 +56,9 @@ def objection(law: ChoiceLaw, epsilons: EpsilonInterval, limits: Limits) -> Obje
     """
     signs = _Signs(epsilons, limits)
     try:
-        match law:
-            case FiniteLaw(weights):
-                return signs.of_weights(weights, "weight")
-            case ChainLaw():
-                return _of_chain(law, signs)
-            case _:
-                assert_never(law)
+        if isinstance(law, FiniteLaw):
+            return signs.of_weights(law.weights, "weight")
+        return _of_chain(law, signs)
     except LimitReached as out:
         return Objection(out.reason, proved=False)
 
@@ -211,16 +207,11 @@ def _is_limit_case(law: ChainLaw, place: Fraction, limits: Limits) -> bool:
 
 def law_at(law: ChoiceLaw, eps: Fraction) -> ChoiceLaw:
     """Fix ε > 0, to be read at ε' = 1; ZeroDivisionError where a weight is not defined."""
-    match law:
-        case FiniteLaw(weights):
-            return FiniteLaw(tuple(weight.at(eps) for weight in weights))
-        case ChainLaw(transitions, outcomes):
-            fixed = tuple(
-                tuple((target, weight.at(eps)) for target, weight in row) for row in transitions
-            )
-            return ChainLaw(fixed, outcomes)
-        case _:
-            assert_never(law)
+    if isinstance(law, FiniteLaw):
+        return FiniteLaw(tuple(weight.at(eps) for weight in law.weights))
+    rows = law.transitions
+    fixed = tuple(tuple((target, weight.at(eps)) for target, weight in row) for row in rows)
+    return ChainLaw(fixed, law.outcomes)
 
 
 def vanishing_together(

@@ -100,11 +100,6 @@ def exponents(packed: int) -> tuple[int, int, int, int]:
     return (rest - b) >> _RATE_BITS, b, n, m
 
 
-def rate(packed: int) -> int:
-    """The b of a packed monomial."""
-    return (((packed >> _RATE_SHIFT) + _RATE_HALF) & _RATE_MASK) - _RATE_HALF
-
-
 def product(left: Piece, right: Piece) -> Piece:
     """left * right."""
     if len(left) > len(right):
@@ -143,7 +138,7 @@ def antiderivative(piece: Piece) -> Piece:
         m = packed & _POWER_MASK
         grouped.setdefault(packed - m, {})[m] = c
     for base, coefficients in grouped.items():
-        b = rate(base)
+        b = exponents(base)[1]
         if not b:
             for m, c in coefficients.items():
                 total[base + m + 1] = c / (m + 1)
@@ -192,7 +187,7 @@ def moved(piece: Piece, mark: int) -> Piece:
 
 def at_infinity(piece: Piece, sign: int) -> Piece:
     """The limit of an antiderivative of an integrable function: 0, or BrokenInvariant."""
-    if not all(sign * rate(packed) < 0 for packed in piece):
+    if not all(sign * exponents(packed)[1] < 0 for packed in piece):
         raise BrokenInvariant("an integral that must be at most 1 does not converge")
     return {}
 
