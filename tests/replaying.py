@@ -123,9 +123,9 @@ _proved: dict[str, Callable[..., BudgetAnswer]] = {
 
 
 def _with_budget(name: str) -> Callable[..., BudgetAnswer]:
-    def answered(*asked: Any) -> BudgetAnswer:
+    def answered(*asked: Any, **how: Any) -> BudgetAnswer:
         """Find the least budget, and let the kernel confirm that it serves, or refuse."""
-        answer = _proved[name](*asked)
+        answer = _proved[name](*asked, **how)
         # Where time is limited a test looks at that.
         limited = any(isinstance(each, Limits) and each.seconds is not None for each in asked)
         small = answer.answer is Answer.DP and answer.states <= MOST_STATES

@@ -11,17 +11,16 @@ For integer inputs r is rounded down. Where a change may be any number (l0 with 
 
 Between bounds an input changes by no more than their distance w_i, by 0 where nobody reads it: of
 the boxes above what |Δ_i| <= w_i leaves; `all` is the box of all w_i, and l0 k are those of k
-inputs. Of l1 r > w, the largest w_i, the boxes |Δ_i| <= w of k = ⌈r / w⌉ inputs hold all changes,
-and are no more than these if w divides r: then corners of |Δ_i| <= w, Σ |Δ_i| <= r are ± w at k
-inputs. So boxes may hold more than an adjacency allows, which does no harm above; below, `allows`
-says what is adjacent.
+inputs. Corners of |Δ_i| <= w_i, Σ |Δ_i| <= r, for l1, are ± w_i at some inputs, what is left of r
+at one more; where these are too many, the boxes |Δ_i| <= w of ⌈r / w⌉ inputs, w the largest w_i,
+hold more than is allowed, which does no harm above; below, `allows` says what is adjacent.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from itertools import combinations, product
+from itertools import combinations, compress, product
 from math import ceil, comb, floor, gcd, lcm, prod
 from typing import assert_never
 
@@ -44,9 +43,10 @@ class Changes:
     is_bounded: bool = True  # if not, all multiples of the changes are allowed, too
 
     @property
-    def largest(self) -> Fraction:
-        """The largest change of an input."""
-        return self.unit * max((max(map(abs, end)) for box in self.boxes for end in box), default=0)
+    def sizes(self) -> tuple[Fraction, ...]:
+        """How much an input changes at ends of the boxes, ascending."""
+        ends = {abs(end) for box in self.boxes for each in box for end in each}
+        return tuple([self.unit * end for end in sorted(ends)])
 
     def in_corners(self, most: int) -> Changes:
         """Return the same changes with the corners for boxes, if there are at most so many."""
@@ -61,11 +61,14 @@ class Changes:
 MOST_BOXES = 1_000  # of l0 with bounds; where there are more, all inputs may change
 
 
-def changes_of(adjacency: Adjacency, widths: Sequence[Fraction | None], integers: bool) -> Changes:
+def changes_of(
+    adjacency: Adjacency, widths: Sequence[Fraction | None], integers: bool, *, proved: bool = False
+) -> Changes:
     """Return the changes that an adjacency allows to real, or integer, inputs.
 
     Args:
         widths: By input, what it cannot change by more than; None if there is no bound.
+        proved: Whether boxes are wanted as the kernel has them: no radius is shared in these.
     """
     count = len(widths)
     known = [width for width in widths if width is not None]
@@ -90,10 +93,9 @@ def changes_of(adjacency: Adjacency, widths: Sequence[Fraction | None], integers
                 case Norm.DECREASING:
                     return _in_units([_box(most, high=0)])
                 case Norm.L1:
-                    widest = max(most, default=radius)
-                    if 0 < widest < radius:
-                        return _in_units(_of_some([widest] * count, ceil(radius / widest)))
-                    return Changes(_single(count), widest)
+                    if any(0 < each < radius for each in most):
+                        return _in_units(_sharing(most, radius, MOST_BOXES * (not proved)))
+                    return Changes(_single(count), max(most, default=radius))
                 case Norm.L0:
                     return Changes(_single(count), min(radius, Fraction(1)), is_bounded=False)
             assert_never(norm)
@@ -147,6 +149,22 @@ def _of_some(most: Sequence[Fraction], count: int) -> Sequence[_Ends]:
         return [_box(most)]
     chosen = map(frozenset, combinations(range(len(most)), count))
     return [_box([each * (k in own) for k, each in enumerate(most)]) for own in chosen]
+
+
+def _sharing(most: Sequence[Fraction], radius: Fraction, ways: int) -> Sequence[_Ends]:
+    """Changes of all inputs that together are at most a radius; more where ways are too many."""
+    widths, found = {k: each for k, each in enumerate(most) if each}, list[_Ends]()
+    if 2 ** len(widths) > ways:
+        widest = max(most)
+        return _of_some([widest if each else each for each in most], ceil(radius / widest))
+    for chosen in product((False, True), repeat=len(widths)):
+        own = dict(compress(widths.items(), chosen))
+        left = radius - sum(own.values())
+        last = [k for k, width in widths.items() if k not in own and width > left]
+        if left >= 0 and (last or len(own) == len(widths)):
+            boxes = ({**own, k: left} for k in last) if last else (own,)
+            found += [_box([box.get(k, Fraction(0)) for k in range(len(most))]) for box in boxes]
+    return found
 
 
 def _single(count: int) -> tuple[Box, ...]:

@@ -267,7 +267,7 @@ def _points(inputs: RealInputs, turns: Sequence[set[Fraction]]) -> list[Point]:
 
     ends = [sorted({*(each or ())}) for each in inputs.bounds]
     both = [each + sorted(turn) for each, turn in zip(ends, turns, strict=True)]
-    whole = (-radius, _ZERO, radius)
+    whole = [sign * size for size in inputs.sizes for sign in (-1, 1)] + [_ZERO]
     halves = () if inputs.integers else (-radius / 2, radius / 2)
     several = near(ends, whole), near(both, whole), near(both, (*whole, *halves))
     few = [each for each in several if prod(map(len, each)) <= MOST_POINTS]

@@ -58,14 +58,17 @@ from dipapprox.semantics.real_inputs import (
 from dipapprox.semantics.state import FinalStates, Sample
 
 
-def answer_real(program: Program, budget: Fraction | None, limits: Limits) -> RealProof:
+def answer_real(
+    program: Program, budget: Fraction | None, limits: Limits, *, proved: bool = False
+) -> RealProof:
     """Answer for all real inputs, with or without a claim.
 
     Args:
         budget: The claimed one: then the answer is about it. None asks whether there is one.
+        proved: Whether the kernel has to follow.
     """
     begun = time.monotonic()
-    found = prove_real(program, limits)
+    found = prove_real(program, limits, proved=proved)
     return RealProof(found, budget=budget, seconds=time.monotonic() - begun)
 
 
@@ -82,7 +85,9 @@ UNLIKE = "an output's probabilities at adjacent inputs differ by a factor howeve
 SEVERAL_STATES = "an output comes about in several ways, which no shift keeps apart"
 
 
-def prove_real(program: Program, limits: Limits, *, serving: bool = False) -> Proof:
+def prove_real(
+    program: Program, limits: Limits, *, serving: bool = False, proved: bool = False
+) -> Proof:
     """Bound the least budget D for which a program is (D·eps, 0)-DP for every eps and all inputs.
 
     Inputs are real numbers, or integers if there is integer noise, and adjacency is taken of these;
@@ -111,7 +116,7 @@ def prove_real(program: Program, limits: Limits, *, serving: bool = False) -> Pr
                 width_of(cell, integers) if k in read else Fraction(0)
                 for k, cell in enumerate(program.inputs)
             ]
-            changes = changes_of(program.adjacency, widths, integers)
+            changes = changes_of(program.adjacency, widths, integers, proved=proved)
             if share_inputs([part.inputs for part in parts]):
                 changes = changes.in_corners(MOST_CORNERS)
             known = replace(known, changes=changes)
@@ -204,7 +209,7 @@ def _with_more_lost(
 def _inputs_of(known: Proof, changes: Changes) -> RealInputs:
     program, integers = known.program, known.integers
     bounds = tuple([bounds_of(cell.domain, integers) for cell in program.inputs])
-    return RealInputs(program.adjacency, bounds, changes.largest, integers)
+    return RealInputs(program.adjacency, bounds, changes.sizes, integers)
 
 
 def _with_places(

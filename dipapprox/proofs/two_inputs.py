@@ -183,8 +183,13 @@ class RealInputs:
     adjacency: Adjacency  # of the program
     # By input the least and the greatest value; None for no bounds.
     bounds: tuple[tuple[Fraction, Fraction] | None, ...]
-    radius: Fraction  # the largest change of an input
+    sizes: tuple[Fraction, ...]  # of changes of an input, ascending
     integers: bool  # whether they are integers
+
+    @property
+    def radius(self) -> Fraction:
+        """The largest change of an input."""
+        return max(self.sizes, default=Fraction(0))
 
     @property
     def steps(self) -> tuple[Fraction, ...]:

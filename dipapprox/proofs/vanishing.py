@@ -152,9 +152,10 @@ class _Changes:
         """Return a change of adjacent inputs for which Σ slope · change is large: greedily."""
         found = [_ZERO] * self._count
         for k in sorted(range(self._count), key=lambda k: -abs(slopes[k]) * self._reach[k]):
-            most = self._reach[k] * ((slopes[k] > 0) - (slopes[k] < 0))
-            for step in (*self._inputs.steps, _ZERO):
-                found[k] = step * most
+            side, most = (slopes[k] > 0) - (slopes[k] < 0), self._reach[k]
+            sizes = {step * most for step in (*self._inputs.steps, _ZERO)}
+            for size in sorted(sizes.union(self._inputs.sizes), reverse=True):
+                found[k] = side * min(size, most)
                 if allows(self._inputs.adjacency, found):
                     break
         return tuple(found)

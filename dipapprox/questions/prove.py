@@ -91,4 +91,4 @@ class Prove(Question):
         if self.reals:
             program = with_real_inputs(program)
         require_real_inputs(program)
-        return answer_real(program, self.budget, options.limits)
+        return answer_real(program, self.budget, options.limits, proved=options.proved)

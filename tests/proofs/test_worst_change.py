@@ -109,9 +109,11 @@ if r >= 1 then out <- high else out <- low end
 """
 
 
-def test_a_radius_between_multiples_of_the_width_is_bounded_from_both_sides() -> None:
-    proof = dipapprox.prove(dipapprox.parse(SUM.format(inputs="real 0..1", radius="3/2")))
-    assert proof.lower <= Fraction(3, 2) <= proof.upper
+@pytest.mark.parametrize("radius", ["1", "5/4", "3/2", "2"])
+def test_radii_between_multiples_of_the_width_are_used_up(radius) -> None:
+    """By one input as far as it goes, and another one: as eps vanishes all of it is lost."""
+    proof = dipapprox.prove(dipapprox.parse(SUM.format(inputs="real 0..3/4", radius=radius)))
+    assert proof.lower == proof.upper == min(Fraction(radius), Fraction(3, 2))
 
 
 @pytest.mark.parametrize("norm", list(Norm))
@@ -135,6 +137,8 @@ def test_boxes_hold_every_change(norm, radius) -> None:
                     for corner in (*corners, (0, 0))
                 )
                 assert sum(a * b for a, b in zip(normal, change, strict=True)) <= far
+    if norm is Norm.L1:
+        assert all(allows(adjacency, corner) for corner in corners)
 
 
 # --- Claims about real inputs at one ε that a budget for every ε answers --------------------------
