@@ -2,7 +2,8 @@
 
 Three kinds of trouble are never mixed: what a user can mend is a `UserError` (exit status 2);
 a limit that was reached is a `LimitReached` (the verdict Unknown); mathematics that cannot decide
-is a value, not an exception. Everything else is a bug and may propagate.
+is a value wherever a function answers (inside one `arithmetic.enclosure.sure` may end it).
+Everything else is a bug and may propagate.
 """
 
 from __future__ import annotations

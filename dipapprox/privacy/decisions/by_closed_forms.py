@@ -11,7 +11,7 @@ from fractions import Fraction
 from itertools import islice
 
 from dipapprox.data_classes import dataclass, replace
-from dipapprox.errors import LimitReached, SourceError, UserError
+from dipapprox.errors import LimitReached, UserError
 from dipapprox.exact.distributions import ExactDistributions
 from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.exact.signs.nonnegative import Nonnegative
@@ -70,7 +70,7 @@ def settle(
     try:
         check_delta(question.delta, signs)
         search.run(patterns, one_by_one(setting.pairs()))
-    except (Obstacle, UserError, SourceError):
+    except (Obstacle, UserError):
         return None
     except LimitReached:
         limits.check()
@@ -142,7 +142,7 @@ def _of_shifts(states: FinalStates, question: DecisionQuestion, setting: Setting
     try:
         check_delta(delta, signs)
         enough = signs.is_nonnegative(signs.numerator(delta.exact - least))
-    except (UserError, SourceError):
+    except UserError:
         return None
     except LimitReached:
         limits.check()
@@ -157,7 +157,7 @@ def _question(claim: FormulaClaim, epsilons: EpsilonInterval) -> DecisionQuestio
         if budget is None:
             return None
         return DecisionQuestion(budget, read_delta(claim.delta_text), epsilons)
-    except (UserError, SourceError):
+    except UserError:
         return None
 
 

@@ -154,7 +154,6 @@ class PublishedOverInterval:
         eps_prv, claimed = self._claim.at(eps, BITS)
         factor = growth_at(eps_prv)
         source = self._source(eps)
-        coupled = False
         deltas: list[Enclosure] = []
         prices: list[Fraction | None] = []
         obstacle: str | None = None
@@ -167,13 +166,11 @@ class PublishedOverInterval:
             delta: Enclosure | NotEnclosed = Enclosure.exact(0)
             if price is None or price > eps_prv.lower:
                 delta = self._divergence(source, pair, factor, bits)
-            else:
-                coupled = True
             if isinstance(delta, NotEnclosed):
                 obstacle = obstacle or delta.reason
                 delta = UNIT
             deltas.append(delta)
-        if coupled:
+        if any(price is not None and price <= eps_prv.lower for price in prices):
             source.note(COUPLING)
         self.name = source.name
         lower = max((delta.lower for delta in deltas), default=Fraction(0))
