@@ -122,8 +122,8 @@ class StateColumns:
     """Final states with equal conditions over a batch of inputs.
 
     Attributes:
-        outputs: For each state the index of its outputs in `FinalStates.outputs`, ascending.
-        inputs: Positions of the inputs that admit the states, ascending; None for all of them.
+        outputs: For each state its index in `FinalStates.outputs`, ascending.
+        inputs: Positions of those that admit the states, ascending; None for all of them.
         solutions: States × these inputs: indices into `Catalogue.solutions`, or IMPOSSIBLE.
     """
 

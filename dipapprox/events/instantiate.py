@@ -25,11 +25,8 @@ from dipapprox.semantics.state import FinalState, FinalStates, InputCondition, S
 class Outline:
     """What a final state looks like before an input is chosen.
 
-    Attributes:
-        output: Index of the state's outputs in `FinalStates.outputs`.
-        samples: The samples that its guards mention, ascending; local index k is samples[k].
-        guards: Forms over local indices and input cells.
-        varying: Whether some guard mentions an input cell.
+    Its output is an index in `FinalStates.outputs`, its samples those of its guards, ascending;
+    guards are over places among them and input cells, and vary if some mentions one.
     """
 
     output: int

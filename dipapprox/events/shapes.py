@@ -26,11 +26,8 @@ from dipapprox.semantics.state import FinalStates
 class InputFreePart:
     """A connected part of a state whose guards mention no input.
 
-    Attributes:
-        number: Equal for parts with equal guards and roles of equal sizes.
-        roles: Groups of variables that may trade places without changing the guards. The event is
-            over all of them, one group after the other.
-        guards: Over positions in the concatenation of `roles`.
+    A role is a group of variables that may trade places without changing the guards, which are over
+    places among all of them, role by role. Parts with equal guards and sizes have equal numbers.
     """
 
     number: int
