@@ -200,10 +200,11 @@ class Search:
             return Attempt(pair, bits, Enclosure.exact(0), factor)
         known = UNIT if before is None else before.delta
         first, second = self._distributions(pair, bits)
-        if isinstance(first, NotEnclosed):
-            return _obstructed(first, Attempt(pair, bits, known, factor), before)
-        if isinstance(second, NotEnclosed):
-            return _obstructed(second, Attempt(pair, bits, known, factor), before)
+        if isinstance(first, NotEnclosed) or isinstance(second, NotEnclosed):
+            reasons = [each.reason for each in (first, second) if isinstance(each, NotEnclosed)]
+            # The distributions of the one before are still true.
+            true = () if before is None else (before.first, before.second)
+            return replace(Attempt(pair, bits, known, factor, *true), obstacle=reasons[0])
         # One object stands for one distribution: p - e^eps_prv p <= 0 for every output.
         same = first is second
         delta = Enclosure.exact(0) if same else divergence(first, second, factor)
@@ -230,13 +231,6 @@ class Search:
         if bits not in self._factors:
             self._factors[bits] = self.growth.bounds(bits)
         return self._factors[bits]
-
-
-def _obstructed(obstacle: NotEnclosed, attempt: Attempt, before: Attempt | None) -> Attempt:
-    """Note why an attempt failed; the distributions of the one before are still true."""
-    if before is not None:
-        attempt = replace(attempt, first=before.first, second=before.second)
-    return replace(attempt, obstacle=obstacle.reason)
 
 
 def _closeness(attempt: Attempt) -> tuple[Fraction, Fraction]:

@@ -15,16 +15,7 @@ from dipapprox.errors import LimitReached, UserError
 from dipapprox.language.core import Cell, Everyone, Input, Listed, Norm, Program, Value, Within
 from dipapprox.language.domains import AllReals
 from dipapprox.pairs.adjacency import FREE, CellAdjacency, radius_of, reach_of
-from dipapprox.pairs.boxes.polygons import (
-    Point,
-    Polygon,
-    X,
-    Y,
-    clipped,
-    diagonal,
-    extent,
-    rectangle,
-)
+from dipapprox.pairs.boxes.polygons import Point, Polygon, X, Y, clipped, extent, rectangle, tidy
 from dipapprox.pairs.selections import Pair
 
 _MOST_SETS = 20_000
@@ -151,7 +142,7 @@ def _options(cell: Cell, adjacency: Within | Everyone) -> Iterator[_Option]:
     near, price = rectangle(low, high), FREE
     match adjacency:
         case Within(Norm.L0, _):
-            yield (diagonal(low, high),), (None,), (None,), FREE
+            yield (tidy(((low, low), (high, high))),), (None,), (None,), FREE
             price = Fraction(1)
         case Within(norm, radius):
             fall, rise = reach_of(norm, radius)

@@ -32,11 +32,6 @@ def rectangle(low: Fraction, high: Fraction) -> Polygon:
     return tidy(((low, low), (high, low), (high, high), (low, high)))
 
 
-def diagonal(low: Fraction, high: Fraction) -> Polygon:
-    """Return where x = y between two bounds."""
-    return tidy(((low, low), (high, high)))
-
-
 def clipped(polygon: Polygon, a: Fraction | int, b: Fraction | int, most: Fraction) -> Polygon:
     """Return where a x + b y <= most; () if that is nowhere."""
     found: list[Point] = []

@@ -156,14 +156,11 @@ def _shortened(roots: Sequence[PairSet], signs: Sequence[int], moves: bool) -> l
     sets = [part for root in roots for part in _on_faces(root, signs)]
     if not moves:
         return sets
-    if all(_is_diagonal(polygon) for each in sets for polygon in each.polygons):
-        # A move leaves these sets only where an input is at its lower end.
+    every = [polygon for each in sets for polygon in each.polygons]
+    if all(len(own) == 2 and len({x - y for x, y in own}) == 1 for own in every):
+        # A move leaves these sets, which are diagonal, only where an input is at its lower end.
         return lowest(sets)
     return [part for root in lowest(roots) for part in _on_faces(root, signs)]
-
-
-def _is_diagonal(polygon: Polygon) -> bool:
-    return len(polygon) == 2 and len({x - y for x, y in polygon}) == 1
 
 
 def _on_faces(root: PairSet, signs: Sequence[int]) -> Iterator[PairSet]:
