@@ -43,7 +43,7 @@ from flint import arb, ctx, fmpz
 
 from dipapprox.kernel.balls import lower_at, precision, to_ball, upper_at
 from dipapprox.kernel.errors import BadProof, Refused, spend
-from dipapprox.kernel.reading import as_integer, as_list, as_number
+from dipapprox.kernel.reading import as_integer, as_number, as_rows
 
 MOST_PLACES = 2_000
 MOST_BYTES = 1 << 29  # of a product of masses, about
@@ -174,8 +174,7 @@ class Grid:
         # What is lost to differences at neighbouring losses does not matter.
         self.bits = self.places + 3 * self.step.denominator.bit_length() + 64
         self.knots: list[int] = []
-        for each in as_list(step["knots"], "knots"):
-            first, last, stride = (as_integer(n, "a knot") for n in as_list(each, "knots", 3))
+        for first, last, stride in as_rows(step["knots"], "knots", *[as_integer] * 3):
             if stride < 1:
                 raise BadProof("knots do not ascend")
             # For each, numbers of so many bits are kept, and exponentials taken.

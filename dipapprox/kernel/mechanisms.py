@@ -49,7 +49,7 @@ from dipapprox.kernel.balls import lower_at, precision, spend_balls, to_ball
 from dipapprox.kernel.errors import BadProof, Refused, spend
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily, cost_of
 from dipapprox.kernel.losses import Sets
-from dipapprox.kernel.reading import as_list, as_number, as_record, as_word
+from dipapprox.kernel.reading import as_number, as_record, as_rows, as_word
 
 ZERO, ONE = arb(0), arb(1)
 
@@ -367,13 +367,9 @@ def read_mechanism(json: object) -> Mechanism:
     name = as_word(name, "a mechanism", tuple(FIELDS))
     record = as_record(json, "a mechanism", ("mechanism", *FIELDS[name]))
     if name == "rdp":
-        rows = [as_list(each, "an order", 2) for each in as_list(record["orders"], "orders")]
-        found = Mechanism(name, tuple(tuple(map(_number, row)) for row in rows))
+        found = Mechanism(name, tuple(as_rows(record["orders"], "orders", as_number, as_number)))
     else:
-        found = Mechanism(name, tuple(_number(record[each]) for each in FIELDS[name]))
+        found = Mechanism(name, tuple(as_number(record[each], each) for each in FIELDS[name]))
     with precision(64):
         found.pair(())
     return found
-
-
-_number = partial(as_number, what="a parameter")

@@ -65,11 +65,11 @@ from dipapprox.kernel.runs import (
     Pair,
     Parts,
     Runs,
+    as_pairs,
     flat,
     is_whole,
     line,
     read_inputs,
-    read_pair,
     read_parts,
 )
 
@@ -98,7 +98,7 @@ def ray(machine: Rounds, step: Mapping[str, Any]) -> Budgets:
     if others and (large or parts or min(others) < -1 < max(others)):
         raise Refused("a scale that is no multiple of 1 / eps")
     first = flat(run, inputs, integers)
-    noise = [read_pair(each) for each in as_list(step["noise"], "noise", len(first.samples))]
+    noise = as_pairs(as_list(step["noise"], "noise", len(first.samples)), "noise")
     require_possible(first, noise, large, integers)
     near = near_noise(noise)
     held = [{name: over(form, near) for name, form in own.items()} for own in first.cells]

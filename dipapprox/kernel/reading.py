@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -31,6 +31,12 @@ def as_list(json: object, what: str, length: int | None = None) -> list[Any]:
     if not isinstance(json, list) or (length is not None and len(json) != length):
         raise BadProof(f"{what} is no list" + ("" if length is None else f" of {length}"))
     return json
+
+
+def as_rows(json: object, what: str, *kinds: Callable[[object, str], Any]) -> list[Any]:
+    """Take a list of lists, each of what these take."""
+    rows = [as_list(row, what, len(kinds)) for row in as_list(json, what)]
+    return [tuple([take(each, what) for take, each in zip(kinds, r, strict=True)]) for r in rows]
 
 
 def as_integer(json: object, what: str) -> int:

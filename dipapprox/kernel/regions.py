@@ -26,7 +26,7 @@ from dipapprox.kernel.errors import BadProof, spend
 from dipapprox.kernel.forms import Form, size_of
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
 from dipapprox.kernel.paths import Atom, Path, Sample
-from dipapprox.kernel.reading import as_flag, as_integer, as_list, as_number
+from dipapprox.kernel.reading import as_flag, as_integer, as_list, as_number, as_rows
 from dipapprox.kernel.walk import Guard
 
 ZERO = Fraction(0)
@@ -96,11 +96,7 @@ def _ends_of(form: Form) -> tuple[tuple[int, int], Fraction] | None:
 
 def read_guards(json: object, atoms: int) -> list[Guard]:
     """Read [form, whether it is > 0], over the first atoms."""
-    found = []
-    for each in as_list(json, "forms"):
-        form, strict = as_list(each, "a form that is > 0 or >= 0", 2)
-        found.append((read_form(form, atoms), as_flag(strict, "whether a form is > 0")))
-    return found
+    return as_rows(json, "forms", lambda form, _: read_form(form, atoms), as_flag)
 
 
 def read_form(json: object, atoms: int) -> Form:
@@ -108,12 +104,9 @@ def read_form(json: object, atoms: int) -> Form:
     if not isinstance(json, list):
         return Form(as_number(json, "a shift"))
     constant, listed = as_list(json, "a form", 2)
-    terms = []
-    for each in as_list(listed, "terms"):
-        atom, coefficient = as_list(each, "a term", 2)
-        if not 0 <= as_integer(atom, "an atom") < atoms:
-            raise BadProof("a form over atoms that are not there")
-        terms.append((atom, as_number(coefficient, "a coefficient")))
+    terms = as_rows(listed, "terms", as_integer, as_number)
+    if not all(0 <= atom < atoms for atom, _ in terms):
+        raise BadProof("a form over atoms that are not there")
     if any(a >= b for (a, _), (b, _) in pairwise(terms)):
         raise BadProof("terms do not ascend")
     return Form(as_number(constant, "a constant"), tuple([term for term in terms if term[1]]))
@@ -156,11 +149,9 @@ def _region(
 def combined(json: object, known: Sequence[Guard]) -> tuple[Form, bool]:
     """Return the sum of multiples >= 0 of forms, and whether one of them is > 0."""
     total, strict = Form(ZERO), False
-    for each in as_list(json, "multipliers"):
-        number, factor = as_list(each, "a multiplier", 2)
-        if not 0 <= as_integer(number, "a form") < len(known):
+    for number, multiple in as_rows(json, "multipliers", as_integer, as_number):
+        if not 0 <= number < len(known):
             raise BadProof("there is no such form")
-        multiple = as_number(factor, "a multiplier")
         if multiple <= 0:
             raise BadProof("a multiplier is not above 0")
         form, above = known[number]

@@ -12,7 +12,7 @@ from dipapprox.kernel.errors import BadProof, Refused, Refuted, spend
 from dipapprox.kernel.forms import Form, Stored, has_integers, only, over
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
 from dipapprox.kernel.paths import Held, Path, Read, Sample
-from dipapprox.kernel.reading import as_integer, as_list, as_name, as_number
+from dipapprox.kernel.reading import as_integer, as_list, as_name, as_number, as_rows
 from dipapprox.kernel.regions import ZERO, known_forms
 from dipapprox.kernel.rounds import Follower, Rounds
 from dipapprox.kernel.walk import Guard, form_of
@@ -220,11 +220,10 @@ def is_whole(run: Sequence[Path]) -> bool:
 def read_inputs(machine: Rounds, json: object, large: bool) -> Inputs:
     """Read [name, [[first number, what it grows by, once if `large`], …]], adjacent ones."""
     found: dict[str, list[Pair]] = {}
-    for each in as_list(json, "inputs"):
-        name, listed = as_list(each, "an input", 2)
-        if as_name(name, "an input") not in machine.inputs or name in found:
+    for name, pairs in as_rows(json, "inputs", as_name, as_pairs):
+        if name not in machine.inputs or name in found:
             raise BadProof("no input of this name, or it stands there twice")
-        found[name] = [read_pair(pair) for pair in as_list(listed, "numbers")]
+        found[name] = pairs
         if machine.round is None and len(found[name]) != 1:
             raise BadProof("an input has one number")
         domain = machine.inputs[name]
@@ -257,18 +256,16 @@ def line(pair: Pair, atom: int) -> Form:
     return Form(pair[0]).plus(only(atom).scaled(pair[1]))
 
 
-def read_pair(json: object) -> Pair:
-    """Read two numbers."""
-    one, other = as_list(json, "two numbers", 2)
-    return as_number(one, "a number"), as_number(other, "a number")
+def as_pairs(json: object, what: str) -> list[Pair]:
+    """Take a list of pairs of numbers."""
+    return as_rows(json, what, as_number, as_number)
 
 
 def read_parts(json: object, run: Sequence[Path]) -> Parts:
     """Read [first turn, the one behind the last] of every part."""
     found: dict[int, int] = {}
     last = 1
-    for each in as_list(json, "parts"):
-        start, end = (as_integer(k, "a turn") for k in as_list(each, "a part", 2))
+    for start, end in as_rows(json, "parts", as_integer, as_integer):
         if not last <= start < end <= len(run) or run[end - 1].ended:
             raise BadProof("parts follow each other behind the first turn")
         found[end], last = start, end
