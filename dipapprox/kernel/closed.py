@@ -61,10 +61,6 @@ class Sums:
     Theorem: where g_o >= 0 for o in A, g_o <= 0 for o in B, and C are the other outputs, the sum is
     at every eps that over A and some of C. So it is at most delta if delta - (sum of g_o over A and
     D) >= 0 for every D in C. An interval where C is large is halved.
-
-    Args:
-        found: The probabilities.
-        stated: eps_prv and delta, formulas in eps.
     """
 
     def __init__(self, found: ExactDistributions, stated: tuple[Tree, Tree]) -> None:

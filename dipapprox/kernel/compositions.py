@@ -48,11 +48,7 @@ from dipapprox.kernel.reading import as_flag, as_integer, as_list, as_number, as
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """What claims are about; it has no eps, and all pairs are meant.
-
-    Attributes:
-        runs: What is run, as a record is removed, and how many times.
-    """
+    """What is run, as a record is removed, and how many times; without eps, of all pairs."""
 
     runs: tuple[tuple[Change, int], ...]
     eps: None = None
@@ -199,12 +195,7 @@ def _known(first: Private, known: Sequence[Private | Distributions]) -> Pair:
 
 
 class Rows:
-    """Pairs of inputs of a machine, at losses one after the other.
-
-    Args:
-        found: What the machine does for them.
-        sample: As of `Change`.
-    """
+    """Pairs of inputs of a machine, on a sample, at losses one after the other."""
 
     def __init__(self, found: Distributions, sample: tuple[Fraction, bool] | None) -> None:
         self._found, self._sample = found, sample
@@ -259,9 +250,7 @@ def above_parts(about: Proof, step: Step, *premises: LossesOf | Of) -> LossesOf:
     """Losses that are above a change of a machine of independent parts.
 
     Theorem: H of every pair that is meant is at most that of losses above its way, so at most the
-    largest one that some losses have (`Grid.above`).
-
-    Step: grid (`losses`), "parts", "eps"; premises as of `private`.
+    largest one that some losses have (`Grid.above`). Premises as of `private`.
     """
     whole, grid = _whole(about, step, premises), Grid(step)
     pairs = None if about.pairs is None else frozenset(about.pairs)
@@ -277,10 +266,7 @@ def above_parts(about: Proof, step: Step, *premises: LossesOf | Of) -> LossesOf:
 
 
 def below_parts(about: Proof, step: Step, *premises: LossesOf | Of) -> LossesOf:
-    """Losses that are below one: those below what changes for a pair.
-
-    Step: "parts", "eps", "input", "adjacent"; premises as of `violated`.
-    """
+    """Losses that are below one: those below what changes for a pair; premises as of `violated`."""
     whole = _whole(about, step, premises)
     pair, losses = _below(whole, step, premises)
     pairs = None if about.pairs is None or pair is None else frozenset([pair])
@@ -290,8 +276,8 @@ def below_parts(about: Proof, step: Step, *premises: LossesOf | Of) -> LossesOf:
 def private(about: Proof | Pipeline, step: Step, *premises: LossesOf | Of) -> Private:
     """delta <= H(e^eps_prv) of every way in which runs change, or parts of a machine.
 
-    Step: "eps_prv", "delta"; of a machine "parts", "eps", else null; premises: losses above
-    changes, of which some cover every way; for every part what it does for all its inputs.
+    Premises: losses above changes, of which some cover every way; for every part what it does for
+    all its inputs. Of a pipeline "parts" and "eps" are null.
     """
     eps_prv, delta = claimed(step)
     whole = _whole(about, step, premises)
@@ -323,8 +309,7 @@ def violated(about: Proof | Pipeline, step: Step, *premises: LossesOf | Of) -> V
 
     What further runs and parts reveal does not lower it.
 
-    Step: "eps_prv", "delta"; of a machine "parts", "eps", "input", "adjacent", else null; premises:
-    losses below changes of some way; for every part what it does for all its inputs.
+    Premises: losses below changes of some way; for every part what it does for all its inputs.
     """
     eps_prv, delta = claimed(step)
     whole = _whole(about, step, premises)

@@ -118,12 +118,7 @@ class Prices:
 
 
 class Excesses:
-    """The labels of pairs of inputs, for functions of a graph.
-
-    Args:
-        graph, eps, eps_prv: What they are about.
-        above: Whether the integrals are bounded from above.
-    """
+    """Integrals for pairs of inputs, of functions of a graph: from above, or from below."""
 
     def __init__(
         self, graph: Graph, eps: Fraction, eps_prv: Fraction, places: int, above: bool = True
@@ -264,10 +259,7 @@ def positive_part(held: arb_poly) -> arb:
 
 
 def published_pairs(proof: Proof, step: Step) -> Private:
-    """For machines with real outputs every delta_{u,u'} is bounded as above.
-
-    Step: "eps", "eps_prv", "delta", "bits".
-    """
+    """For machines with real outputs every delta_{u,u'} is bounded as above."""
     eps, bits = positive(step["eps"], "eps"), as_integer(step["bits"], "bits")
     (eps_prv, delta), places, graph = claimed(step), bits + 16, Graph()
     run, excesses = Run(proof.machine, Signs.at(eps), graph), Excesses(graph, eps, eps_prv, places)
@@ -287,10 +279,7 @@ def published_pairs(proof: Proof, step: Step) -> Private:
 
 
 def published_violation(proof: Proof, step: Step) -> Violated:
-    """For a machine with real outputs delta_{u,u'} is bounded from below, for a pair that is meant.
-
-    Step: "eps", "eps_prv", "delta", "bits", "input", "adjacent".
-    """
+    """For a machine with real outputs delta_{u,u'} is bounded from below, for a pair that is meant."""
     eps, bits = positive(step["eps"], "eps"), as_integer(step["bits"], "bits")
     (eps_prv, delta), pair, graph = claimed(step), pair_of(proof, step), Graph()
     run = Run(proof.machine, Signs.at(eps), graph)

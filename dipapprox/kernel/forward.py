@@ -341,11 +341,9 @@ class Run(Walk[State]):
 def outcomes(
     machine: Machine, signs: Signs, inputs: Iterable[Input]
 ) -> tuple[Graph, tuple[Output, ...], list[Scalars], dict[Input, list[int]]]:
-    """Run the machine for some inputs.
+    """Run the machine for some inputs: on a graph, all outputs with their probabilities.
 
-    Returns:
-        A graph; all outputs; what probabilities are sums of, each once; and for each input the
-        places of its sums, in the order of outputs.
+    These are sums, each once; and for each input the places of its sums, in the order of outputs.
     """
     run = Run(machine, signs, graph := Graph())
     # Outputs may be long, and have numbers.

@@ -177,12 +177,7 @@ NOTHING = Tail(ZERO, ZERO)
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
-    """A function on the grid of a `Space`.
-
-    Attributes:
-        cells: What is known of it on each: a ball, or a polynomial.
-        left, right: Beyond the grid.
-    """
+    """A function on a grid: what is known of it on each cell, a ball or a polynomial; beyond."""
 
     cells: list[Any]
     left: Tail
@@ -216,12 +211,7 @@ def _product(a: Tail, b: Tail) -> Tail:
 
 
 class Space(ABC):
-    """Functions on one grid.
-
-    Attributes:
-        nothing: What is known of 0 on a cell.
-        size: How many numbers are kept of a function at most.
-    """
+    """Functions on one grid, of `size` numbers each; `nothing` is what is known of 0 on a cell."""
 
     nothing: Any
     size: int

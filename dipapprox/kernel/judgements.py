@@ -24,11 +24,7 @@ if TYPE_CHECKING:
 class Distributions:
     """For some inputs, bounds of the probability of every output; outputs left out have 0.
 
-    Attributes:
-        eps: The machine's eps.
-        places: Bounds are in units of 2 ** -places.
-        outputs: Every output that one of the inputs can have.
-        bounds: For each input the lower and the upper bounds, in the order of `outputs`.
+    `bounds` are for each input the lower and the upper ones, in the order of `outputs`.
     """
 
     eps: Fraction
@@ -41,11 +37,7 @@ class Distributions:
 class ExactDistributions:
     """For some inputs, the probability of every output as a function of eps; others have 0.
 
-    Attributes:
-        epsilons: Where the functions hold.
-        outputs: Every output that one of the inputs can have.
-        forms: The functions, each once.
-        values: For each input the places of probabilities in `forms`, in the order of `outputs`.
+    `values` are for each input the places in `forms`, in the order of `outputs`.
     """
 
     epsilons: Epsilons
@@ -121,8 +113,7 @@ class Change:
     """Something that is run for two data sets which differ so.
 
     Attributes:
-        what: A machine, or a mechanism.
-        eps: The machine's.
+        eps: Of a machine.
         pairs: Its inputs are one of these pairs, or its reverse; None: any two adjacent ones.
         sample: The rate of a Poisson sample, and whether a record is added to what is sampled, or
             removed; None: there is no sample.

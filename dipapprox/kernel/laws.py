@@ -154,9 +154,6 @@ class IntegerFamily(Family):
     w(k / scale) = exp(-rate |k|^p). The sum over j >= k >= 1 is w(k / scale) / (1 - r) at most, r
     the quotient of its first two terms, as quotients fall; it is that for p = 1, where they are all
     the same.
-
-    Attributes:
-        p: Of w.
     """
 
     p: int
@@ -251,12 +248,6 @@ class Law:
     """The law of mean + scale * Z, where scale = coefficient * eps ** power and Z is standard.
 
     On the integers Z is not scaled: its masses are those of the family at this scale.
-
-    Attributes:
-        family: A key of `FAMILIES`.
-        mean: On the integers a whole number.
-        coefficient: > 0.
-        power: Between -8 and 8.
     """
 
     family: str

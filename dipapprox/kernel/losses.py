@@ -205,11 +205,7 @@ class Grid:
         return Losses(self.step, self.offset, first, tuple(masses), infinite, self.places)
 
     def below(self, outcomes: Callable[[Sequence[Fraction]], Sets]) -> Losses:
-        """Return losses below a pair, of which some sets are told (`standing`).
-
-        Args:
-            outcomes: About those of losses between some, which are half a step before the knots.
-        """
+        """Return losses below a pair: of sets of losses between half a step before the knots."""
         half, ends = Fraction(1, 2), (self.knots[0] - 1, self.knots[-1])
         sets = outcomes([(k - half) * self.step + self.offset for k in self.knots])
         return standing(sets, self.step, self.offset, ends, self.places)

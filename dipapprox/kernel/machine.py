@@ -86,13 +86,7 @@ Block = tuple[Tree, ...]
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """A program, as far as its claims are concerned.
-
-    Attributes:
-        inputs: (name, domain) of the input cells; their order is that of inputs.
-        outputs: (name, values) of the output cells with finitely many values.
-        reals: The output cells that hold any real number.
-    """
+    """A program, as far as its claims are concerned; inputs have the order of their cells."""
 
     inputs: tuple[tuple[str, Domain], ...]
     outputs: tuple[tuple[str, tuple[Value, ...]], ...]

@@ -71,10 +71,7 @@ class Motion(Walk[Moved]):
     """How the real inputs of a machine, by their places among all inputs, move its outputs.
 
     That is told by all that one run may do; or two, of which the second has a larger input. Forms
-    are over the inputs, d, and noise.
-
-    Attributes:
-        ends: All that the runs can end with, and perhaps others.
+    are over the inputs, d, and noise. `ends` are all that they can end with, and perhaps others.
     """
 
     def __init__(self, machine: Machine, larger: int | None = None) -> None:

@@ -131,12 +131,7 @@ def _gumbel(z: arb, half: arb, count: int) -> list[arb]:
 
 
 class Panels(Space):
-    """Functions made of some laws at one eps, restricted at some places.
-
-    Attributes:
-        ends: Of neighbouring panels, ascending.
-        halves: Half of the width of each.
-    """
+    """Functions made of some laws at one eps, restricted at some places: ends of panels."""
 
     nothing = arb_poly()
 

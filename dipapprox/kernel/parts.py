@@ -139,13 +139,9 @@ def _uses(tree: Tree, turn: int) -> Iterator[tuple[str, str]]:
 
 
 class Parts:
-    """All parts of a machine, which are independent.
+    """All parts of a machine, ranges of statements, which are independent.
 
-    Args:
-        about: The machine, and which pairs are meant.
-        json: Ranges of statements, which follow each other.
-        eps: At which something is known.
-        known: Inputs for which the machine of a part runs to its end.
+    For the `known` inputs the machine of a part runs to its end.
     """
 
     def __init__(

@@ -54,11 +54,8 @@ Atom = Held | Read | Sample
 class Path:
     """A path under way, or at its end.
 
-    Attributes:
-        store: What cells hold: forms over atoms, by number, and values.
-        said: What was published, in this order.
-        ended: Whether the program has ended.
-        weight: The probability of what was chosen at random.
+    Cells hold values, and forms over atoms by number; `said` was published, in this order; what was
+    chosen at random has the probability `weight`.
     """
 
     store: dict[str, Stored]

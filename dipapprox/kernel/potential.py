@@ -269,8 +269,6 @@ def potential(machine: Rounds, step: Mapping[str, Any]) -> Budgets:
     Theorem (`potential`): V is what the rest of a run may cost at most; a path costs what it costs
     to shift its samples so that the second run takes it, too, and publishes the same. Quiet runs
     have the shift of a quiet pair.
-
-    Step: "nodes", "quiet": pairs.
     """
     places = read_places(step["nodes"])
     quiet = read_quiet(machine, [place.cells for place in places], step["quiet"])

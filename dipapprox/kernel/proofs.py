@@ -21,12 +21,7 @@ Step = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What all steps are about: a machine, and which pairs of its inputs are meant.
-
-    Attributes:
-        machine: The machine.
-        pairs: The listed ordered pairs; None for all adjacent ones.
-    """
+    """What steps are about: a machine, and the ordered pairs that are meant; None: adjacent ones."""
 
     machine: Machine
     pairs: tuple[Inputs, ...] | None

@@ -109,10 +109,7 @@ def read_claim(json: object, machine: Machine) -> tuple[Private | Violated, Proo
 
 
 def least_budget(about: object, step: Step, serves: Budgets, fails: Budgets) -> Budgets:
-    """One budget serves, and none below another one does.
-
-    Step: nothing; premises: a potential, or couplings, and a ray or a trace.
-    """
+    """One budget serves, by a potential or couplings, and none below one of a ray or a trace."""
     if serves.budget is None or fails.budget is not None or fails.below is None:
         raise BadProof("it is not that one budget serves, and none below another one")
     if serves.eps not in (None, fails.eps):
@@ -180,12 +177,9 @@ def conclude(name: str, about: object, step: Step, premises: Sequence[Judgement]
 
 
 def apply(about: object, known: MutableMapping[int, Judgement], json: object) -> Judgement:
-    """Replay one step.
+    """Replay one step; `known` is what those before it concluded, by number.
 
-    Args:
-        about: What it is about: a machine, with the pairs that are meant, or a pipeline.
-        known: What the steps before it concluded, by number.
-        json: The step; with "of" it is about a run or a part (`inside`), and so are its premises.
+    With "of" it is about a run or a part (`inside`), and so are its premises.
     """
     if not isinstance(json, dict):
         raise BadProof("a step is no object")
@@ -218,14 +212,10 @@ def replay(
     steps: Iterable[object],
     told: Callable[[int, Judgement], None] = lambda number, judgement: None,
 ) -> Judgement:
-    """Replay a proof.
+    """Replay a proof, told in JSON, of a machine or a pipeline, step by step.
 
-    Args:
-        machine, claim, steps: As JSON; a machine or a pipeline, and steps one after the other.
-        told: Called with the number of every step and what it concludes.
-
-    Returns:
-        The last judgement: the claim, or more. What does not prove it raises (`errors`).
+    Return the last judgement: the claim, or more. What does not prove it raises (`errors`). `told`
+    is called with the number of every step and what it concludes.
     """
     known: dict[int, Judgement] = {}
     last: Judgement | None = None

@@ -72,8 +72,7 @@ def every_pair(proof: Proof, step: Step, found: Distributions | ExactDistributio
 def violation(proof: Proof, step: Step, found: Distributions | ExactDistributions) -> Violated:
     """A set S of outputs with Pr[S | u] - e^eps_prv Pr[S | u'] > delta, for a pair that is meant.
 
-    Step: "eps_prv", "delta", "input", "adjacent", "outputs";
-    one premise: distributions for both inputs.
+    One premise: distributions for both inputs.
     """
     (eps_prv, delta), machine, pair = claimed(step), proof.machine, pair_of(proof, step)
     known = found.bounds if isinstance(found, Distributions) else found.values

@@ -206,8 +206,6 @@ def every_real_pair(proof: Proof, step: Step) -> Private:
     """delta of all adjacent pairs of real inputs, bounded part by part from vertices (`sets`).
 
     A part that vertices do not bound is halved, across the side that its error comes from most.
-
-    Step: "eps", "eps_prv", "delta", "bits".
     """
     if proof.pairs is not None:
         raise BadProof("listed pairs are no sets")

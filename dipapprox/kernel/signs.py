@@ -92,11 +92,7 @@ def read_epsilons(json: object) -> Epsilons:
 
 
 class Signs:
-    """Signs of functions for some eps.
-
-    Args:
-        epsilons: All that are meant.
-    """
+    """Signs of functions at all eps that are meant."""
 
     def __init__(self, epsilons: Epsilons) -> None:
         self.epsilons = epsilons

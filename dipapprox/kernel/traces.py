@@ -194,10 +194,8 @@ def total_of(belief: Belief) -> Ratio:
 def loses(p: Ratio, q: Ratio, budget: Fraction | None, eps: Fraction | None) -> bool:
     """Whether no budget below one serves, None for none at all, at an eps or a limit of it.
 
-    Args:
-        p, q: The probabilities, there; for limits, at all eps > 0.
-        budget: b.
-        eps: 0 for the limit there, None for the one at infinity.
+    p and q are the probabilities there, for limits at all eps > 0; 0 and None are limits, at 0 and
+    at infinity.
     """
     if not q.numerator.terms:
         return budget is None and eps is not None and eps > 0 < p.numerator.sign(eps)
