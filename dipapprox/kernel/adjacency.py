@@ -16,8 +16,7 @@ Value = Number | str
 Input = tuple[Value, ...]
 Output = tuple[Value, ...]
 
-Inputs = tuple[Input, Input]
-"""Two, in this order."""
+Inputs = tuple[Input, Input]  # two, in this order
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,11 +17,8 @@ from flint import arb, ctx, fmpq
 
 from dipapprox.kernel.errors import NotProved, Refused, spend
 
-MOST_BITS = 4096
-"""Of any precision."""
-
-_MOST_SHIFT = 2**22
-"""Bits that an end may have before its point."""
+MOST_BITS = 4096  # of any precision
+_MOST_SHIFT = 2**22  # bits that an end may have before its point
 
 
 class _Turns:

@@ -20,14 +20,11 @@ from dipapprox.kernel.walk import formula_of
 MOST_FREE = 5
 """Outputs of one pair whose excesses have no known sign on an interval that is not halved."""
 
-MOST_PARTS = 400
-"""Of an interval."""
+MOST_PARTS = 400  # of an interval
 
-CHANCES = "choose", "while"
-"""Statements that mean nothing at some eps, perhaps."""
+CHANCES = "choose", "while"  # statements that mean nothing at some eps, perhaps
 
-PLACES = 256
-"""Of the lower bound of e ** eps_prv where that is no function of the kind."""
+PLACES = 256  # of the lower bound of e ** eps_prv where that is no function of the kind
 
 
 def closed_forms(proof: Proof, signs: Signs, inputs: Iterable[Input]) -> ExactDistributions:

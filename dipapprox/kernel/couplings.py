@@ -59,8 +59,7 @@ ZERO = Fraction(0)
 
 Store = tuple[Value, ...]
 
-Shifts = tuple[Fraction, ...]
-"""Of what is held."""
+Shifts = tuple[Fraction, ...]  # of what is held
 
 Ends = tuple[tuple[Fraction, ...], tuple[Fraction, ...]]
 """Values of arguments that are symbols, in both runs."""
@@ -68,8 +67,7 @@ Ends = tuple[tuple[Fraction, ...], tuple[Fraction, ...]]
 Way = tuple[int, Arguments | None, list[tuple[Fraction, ...]]]
 """A call, its arguments, and the ends of those that are symbols; None is no call."""
 
-Place = tuple[Fraction, Shifts, Ends]
-"""What may be lost, and where."""
+Place = tuple[Fraction, Shifts, Ends]  # what may be lost, and where
 
 Case = tuple[tuple[Store, Way], tuple[Store, Way], list[Place]]
 """The stores of two runs, what is called in them, and the places at which that is looked at."""

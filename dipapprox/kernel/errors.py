@@ -32,9 +32,7 @@ class BadProof(NotProved):
     """What is read is no proof: a field is missing, unknown, or of another type."""
 
 
-MOST_WORK = 60_000_000
-"""Of one step: about a minute."""
-
+MOST_WORK = 60_000_000  # of one step: about a minute
 MOST_UNASKED = 1_000
 
 _ENDLESS = 1 << 80

@@ -23,8 +23,7 @@ from dipapprox.kernel.nodes import Graph, Node
 from dipapprox.kernel.proofs import Proof
 from dipapprox.kernel.signs import Signs
 
-MOST_VALUES = 10**7
-"""Of all functions that are kept at a time: a gigabyte."""
+MOST_VALUES = 10**7  # of all functions that are kept at a time: a gigabyte
 
 
 def most_factors(graph: Graph, scalars: Iterable[Node]) -> int:

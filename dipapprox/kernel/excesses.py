@@ -52,11 +52,9 @@ from dipapprox.kernel.signs import Signs
 
 Sum = tuple[Node, ...]
 
-MOST_DEPTH = 200
-"""Halves of halves of a panel."""
+MOST_DEPTH = 200  # halves of halves of a panel
 
-LINE = 1 << 64
-"""Distances are rounded up to multiples of 1 / `LINE`."""
+LINE = 1 << 64  # distances are rounded up to multiples of 1 / `LINE`
 
 
 class Prices:
@@ -279,7 +277,7 @@ def published_pairs(proof: Proof, step: Step) -> Private:
 
 
 def published_violation(proof: Proof, step: Step) -> Violated:
-    """For a machine with real outputs delta_{u,u'} is bounded from below, for a pair that is meant."""
+    """With real outputs delta_{u,u'} is bounded from below, for a pair that is meant."""
     eps, bits = positive(step["eps"], "eps"), as_integer(step["bits"], "bits")
     (eps_prv, delta), pair, graph = claimed(step), pair_of(proof, step), Graph()
     run = Run(proof.machine, Signs.at(eps), graph)

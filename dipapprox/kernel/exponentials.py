@@ -24,17 +24,12 @@ Ball = Any
 
 Number = Fraction | int
 
-Term = tuple[tuple[Number, int], Number]
-"""((q, n), c): c * eps ** n * e ** (q * eps)."""
+Term = tuple[tuple[Number, int], Number]  # ((q, n), c): c * eps ** n * e ** (q * eps)
 
-Whole = tuple[tuple[int, int], int]
-"""The same in integers."""
+Whole = tuple[tuple[int, int], int]  # the same in integers
 
-MOST_TERMS = 20_000
-"""Most terms of a sum, or of products of two sums."""
-
-MOST_BITS = 1 << 16
-"""Most bits of a coefficient and its rate."""
+MOST_TERMS = 20_000  # most terms of a sum, or of products of two sums
+MOST_BITS = 1 << 16  # most bits of a coefficient and its rate
 
 
 def power(base: Fraction, exponent: int) -> Fraction:

@@ -10,11 +10,9 @@ from operator import eq, ge, gt, le, lt, ne
 from dipapprox.kernel.adjacency import Value
 from dipapprox.kernel.errors import Refused, spend
 
-MOST_DIGITS = 1 << 12
-"""Most bits of a number that is computed with."""
+MOST_DIGITS = 1 << 12  # most bits of a number that is computed with
 
-Atom = int
-"""By number: of a measure a sample, of a path what is not known."""
+Atom = int  # by number: of a measure a sample, of a path what is not known
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +51,7 @@ def has_integers(form: Form) -> bool:
     )
 
 
-Stored = Value | Form
-"""A number, a named value, or a linear form that has samples."""
+Stored = Value | Form  # a number, a named value, or a linear form that has samples
 
 UNTOLD: Stored = Form(Fraction(0), ((-1, Fraction(0)),))
 """Of a cell of which it is not known yet what it holds: no statement makes, and reads, such."""

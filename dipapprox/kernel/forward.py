@@ -47,17 +47,14 @@ from dipapprox.kernel.nodes import Graph, Node
 from dipapprox.kernel.signs import Signs
 from dipapprox.kernel.walk import NEGATED, Noise, Walk, Where, cells_of, name_of, number_of
 
-MOST_HEADS = 2_000
-"""Most heads of one loop."""
+MOST_HEADS = 2_000  # most heads of one loop
 
 TOGETHER, FEW = 64, 4
 """Most inputs that are run together, and of which means are told at once."""
 
-MOST_KNOWN = 20_000
-"""How many measures are remembered with what became of them."""
+MOST_KNOWN = 20_000  # how many measures are remembered with what became of them
 
-Scalars = tuple[Node, ...]
-"""They add up to a probability."""
+Scalars = tuple[Node, ...]  # they add up to a probability
 
 
 @dataclass(slots=True)

@@ -26,8 +26,7 @@ from dipapprox.kernel.balls import between, to_ball
 from dipapprox.kernel.errors import NotProved, Refused, spend
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily, Law, cost_of
 
-MOST_BITS = 500
-"""Of what is aimed at."""
+MOST_BITS = 500  # of what is aimed at
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,8 +170,7 @@ Way = tuple[arb, arb, arb, arb]
 """From a cell to the left end of a grid: the density of a law over the way back, from where on it
 falls, and how likely it goes as far. Then the same at the right end."""
 
-NOTHING = Tail(ZERO, ZERO)
-"""Of a function that is 0 there."""
+NOTHING = Tail(ZERO, ZERO)  # of a function that is 0 there
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,8 +49,7 @@ from dipapprox.kernel.reading import as_list, as_number
 from dipapprox.kernel.signs import Epsilons, Signs, read_epsilons
 from dipapprox.kernel.walk import formula_of
 
-PLACES = 64
-"""Of upper bounds of e ** eps_prv."""
+PLACES = 64  # of upper bounds of e ** eps_prv
 
 
 def _ascending(premises: Iterable[Private], pairs: object) -> list[tuple[Fraction, ...]]:

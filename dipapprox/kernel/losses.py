@@ -50,8 +50,7 @@ MOST_BYTES = 1 << 29  # of a product of masses, about
 Sets = Sequence[tuple[arb, arb]]
 """The masses (p, q) of some that are disjoint; an exact 0 means that there is none."""
 
-LARGEST = 1 << 256
-"""Denominator of a grid."""
+LARGEST = 1 << 256  # denominator of a grid
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,9 +45,7 @@ from dipapprox.kernel.reading import (
     word_of,
 )
 
-DEEPEST = 400
-"""How deep expressions, conditions and statements may stand in each other."""
-
+DEEPEST = 400  # how deep expressions, conditions and statements may stand in each other
 LARGEST_DOMAIN = 20_000
 
 _CELLS = {"cell": ("name",), "moving": ("name", "first"), "element": ("name", "size", "expression")}
@@ -78,8 +76,7 @@ FORMS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 }
 """The words of each kind of tree, with what their parts are."""
 
-Tree = Any
-"""A tuple (word, part, …), or a value."""
+Tree = Any  # a tuple (word, part, …), or a value
 
 Block = tuple[Tree, ...]
 

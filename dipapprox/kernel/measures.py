@@ -38,11 +38,9 @@ from dipapprox.kernel.errors import Refused, spend
 from dipapprox.kernel.forms import HOLDS, Atom, Form
 from dipapprox.kernel.nodes import Graph, Node
 
-Terms = tuple[tuple[Atom, int], ...]
-"""A form without its constant: primitive integers."""
+Terms = tuple[tuple[Atom, int], ...]  # a form without its constant: primitive integers
 
-Inequality = tuple[Terms, Fraction]
-"""Such a form, and what it is at most."""
+Inequality = tuple[Terms, Fraction]  # such a form, and what it is at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,11 +138,9 @@ def forget(graph: Graph, measure: Measure, used: Iterable[Atom]) -> Measure:
 Bound = tuple[Terms, Fraction, int, Atom, int]
 """Of a sample x: the inequality a x + b y <= most that says so; most, a, y, b."""
 
-Sides = tuple[list[Bound], list[Bound]]
-"""Lower and upper bounds."""
+Sides = tuple[list[Bound], list[Bound]]  # lower and upper bounds
 
-Near = dict[Atom, Sides | None]
-"""Of every sample; None if it has inequalities of three."""
+Near = dict[Atom, Sides | None]  # of every sample; None if it has inequalities of three
 
 
 def _sides(component: Component) -> Near:

@@ -41,8 +41,7 @@ from dipapprox.kernel.laws import FAMILIES, RealFamily, cost_of
 from dipapprox.kernel.machine import Machine, Tree
 from dipapprox.kernel.walk import Guard, Noise, Walk, Where, filled, form_of
 
-MOST_STARTS = 20_000
-"""Values of finite inputs."""
+MOST_STARTS = 20_000  # values of finite inputs
 
 NOTHING = Form(Fraction(0))
 

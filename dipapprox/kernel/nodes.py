@@ -38,14 +38,12 @@ from dipapprox.kernel.errors import Refused, spend
 from dipapprox.kernel.forms import Form, size_of
 from dipapprox.kernel.laws import FAMILIES, Law
 
-Node = int
-"""The number of a node in its `Graph`; what a node is made of has smaller numbers."""
+Node = int  # the number of a node in its `Graph`; what a node is made of has smaller numbers
 
 Bounds = tuple[Fraction | None, Fraction | None]
 """Of what lies between them, or is one of them; None is no bound."""
 
-MOST_PARTS = 4_000_000
-"""Of all nodes together, and of inputs that they wait for."""
+MOST_PARTS = 4_000_000  # of all nodes together, and of inputs that they wait for
 
 
 class Made(NamedTuple):

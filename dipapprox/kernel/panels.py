@@ -38,8 +38,7 @@ from dipapprox.kernel.errors import NotProved, Refuted, spend
 from dipapprox.kernel.grid import ZERO, Accuracy, Leaves, Sampled, Space, Tail, Way, ends_of_panels
 from dipapprox.kernel.laws import FAMILIES, Law, RealFamily
 
-Factor = tuple["Panels", Sampled, Sampled]
-"""A grid, and two functions on it."""
+Factor = tuple["Panels", Sampled, Sampled]  # a grid, and two functions on it
 
 PLACES, _LEFT, _RIGHT = arb(0, 1), arb(-1), arb(1)
 

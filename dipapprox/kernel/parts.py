@@ -36,11 +36,9 @@ from dipapprox.kernel.machine import Block, Machine, Tree, mentions
 from dipapprox.kernel.proofs import Proof, Step, pair_of, pairs_of
 from dipapprox.kernel.reading import as_integer, as_list
 
-MOST_WAYS = 20_000
-"""In which parts may differ."""
+MOST_WAYS = 20_000  # in which parts may differ
 
-Way = Mapping[Change, int]
-"""How many runs or parts change how."""
+Way = Mapping[Change, int]  # how many runs or parts change how
 
 Values = Sequence[Value] | Mapping[int, Value]
 Changes = Mapping[tuple[Machine, Inputs], Change]

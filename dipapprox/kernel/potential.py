@@ -95,8 +95,7 @@ from dipapprox.kernel.walk import Guard
 Cells = tuple[tuple[tuple[str, Stored], ...], tuple[str, ...]]
 """Values of cells, and others that are held."""
 
-Last = tuple[Stored, ...] | None
-"""What a run publishes as it ends; None if it goes on."""
+Last = tuple[Stored, ...] | None  # what a run publishes as it ends; None if it goes on
 
 Ends = Mapping[Cells, Mapping[Last, tuple[Fraction, ...]]]
 """For some last words of runs that are quiet from there on, the shifts of what is held."""

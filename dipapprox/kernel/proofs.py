@@ -21,7 +21,7 @@ Step = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What steps are about: a machine, and the ordered pairs that are meant; None: adjacent ones."""
+    """What steps are about: a machine, and the ordered pairs that are meant; None: all adjacent."""
 
     machine: Machine
     pairs: tuple[Inputs, ...] | None

@@ -31,8 +31,7 @@ from dipapprox.kernel.walk import Guard
 
 ZERO = Fraction(0)
 
-NOTHING = -1
-"""Stands for 0 among the numbers of atoms."""
+NOTHING = -1  # stands for 0 among the numbers of atoms
 
 Order = dict[tuple[int, int], tuple[Fraction, bool]]
 """By two atoms, what their difference is at least, or (True) above."""

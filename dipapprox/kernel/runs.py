@@ -18,14 +18,11 @@ from dipapprox.kernel.rounds import Follower, Rounds
 from dipapprox.kernel.walk import Guard, form_of
 
 MOST_ROUNDS = 2_000
-MOST_RUNS = 20_000
-"""That publish the same."""
+MOST_RUNS = 20_000  # that publish the same
 
-END = "the end"
-"""Stands for what is seen when a program ends, in a tuple: no cell holds one."""
+END = "the end"  # stands for what is seen when a program ends, in a tuple: no cell holds one
 
-Word = tuple[Stored | tuple[str], ...]
-"""What is published; random numbers are forms."""
+Word = tuple[Stored | tuple[str], ...]  # what is published; random numbers are forms
 
 Pair = tuple[Fraction, Fraction]
 """A number, and what is added to it: for every step on the ray, or for s."""
@@ -147,11 +144,9 @@ def may_equal(one: Stored | tuple[str], other: Stored | tuple[str]) -> bool:
     return one == other
 
 
-Inputs = Mapping[str, Sequence[Form]]
-"""What is read, by name: those that are not listed are 0."""
+Inputs = Mapping[str, Sequence[Form]]  # what is read, by name: those that are not listed are 0
 
-STEPS = -1
-"""An atom: the number of steps on the ray."""
+STEPS = -1  # an atom: the number of steps on the ray
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,17 +34,13 @@ from dipapprox.kernel.reading import as_flag, as_list, as_name, as_number, as_re
 from dipapprox.kernel.signs import Signs
 from dipapprox.kernel.walk import form_of
 
-MOST_CALLS = 20_000
-"""With their arguments."""
+MOST_CALLS = 20_000  # with their arguments
 
-Arguments = tuple[Value | None, ...]
-"""None stands for any integer of a range."""
+Arguments = tuple[Value | None, ...]  # None stands for any integer of a range
 
-NOTHING = ""
-"""What a cell shows that is not assigned; no value has this name."""
+NOTHING = ""  # what a cell shows that is not assigned; no value has this name
 
-Condition = tuple[str, Value]
-"""A relation, and what something is compared with."""
+Condition = tuple[str, Value]  # a relation, and what something is compared with
 
 
 @dataclass(frozen=True, slots=True)

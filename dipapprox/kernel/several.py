@@ -30,14 +30,11 @@ from dipapprox.kernel.grid import ZERO, Sampled
 from dipapprox.kernel.losses import Losses, standing
 from dipapprox.kernel.panels import PLACES, Factor, Panels, whole
 
-FARTHEST = 64
-"""A loss; those beyond are at infinity, or raised to the least one."""
+FARTHEST = 64  # a loss; those beyond are at infinity, or raised to the least one
 
-MOST_PARTS = 1 << 12
-"""Of a panel."""
+MOST_PARTS = 1 << 12  # of a panel
 
-Part = tuple[arb, arb, arb]
-"""The masses m and n, and a ball around y."""
+Part = tuple[arb, arb, arb]  # the masses m and n, and a ball around y
 
 
 def bounded(factors: Sequence[Factor], p: arb, q: arb, growth: Fraction, above: bool) -> arb:

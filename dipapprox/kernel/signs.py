@@ -29,12 +29,8 @@ from dipapprox.kernel.errors import BadProof, NotProved, spend
 from dipapprox.kernel.exponentials import Ball, Ratio, Sum
 from dipapprox.kernel.reading import as_number, as_record
 
-ORDER = 6
-"""Of Taylor's formula."""
-
-BITS = 64
-"""Of balls, at first; more in boxes of boxes."""
-
+ORDER = 6  # of Taylor's formula
+BITS = 64  # of balls, at first; more in boxes of boxes
 MOST_BOXES = 1_000
 MOST_DEPTH = 60
 MOST_RISES = 64
