@@ -50,6 +50,7 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
+from dipapprox.kernel import runs
 from dipapprox.kernel.errors import Refused, Refuted, spend
 from dipapprox.kernel.forms import Form, over
 from dipapprox.kernel.judgements import Budgets
@@ -58,20 +59,6 @@ from dipapprox.kernel.paths import Path, Sample
 from dipapprox.kernel.reading import as_list, as_word
 from dipapprox.kernel.regions import ZERO, combined
 from dipapprox.kernel.rounds import Rounds
-from dipapprox.kernel.runs import (
-    STEPS,
-    Flat,
-    Inputs,
-    Pair,
-    Parts,
-    Runs,
-    as_pairs,
-    flat,
-    is_whole,
-    line,
-    read_inputs,
-    read_parts,
-)
 
 
 def ray(machine: Rounds, step: Mapping[str, Any]) -> Budgets:
@@ -84,21 +71,21 @@ def ray(machine: Rounds, step: Mapping[str, Any]) -> Budgets:
     "noise" [z, y] at which it is possible, "inputs", "parts" [first turn, the one behind the
     last], "multipliers" of all turns of every run that publishes the same.
     """
-    runs = Runs(machine)
-    run = runs.along(step["paths"])
+    followed = runs.Runs(machine)
+    run = followed.along(step["paths"])
     large = as_word(step["eps"], "eps", ("every", "large")) == "large"
-    parts = read_parts(step["parts"], run)
+    parts = runs.read_parts(step["parts"], run)
     if parts and (large or machine.adjacency.norm not in ("linf", "increasing", "decreasing")):
         raise Refuted("inputs of parts that come again do not change together")
-    inputs = read_inputs(machine, step["inputs"], large)
-    alike = list(runs.alike(run, parts))
+    inputs = runs.read_inputs(machine, step["inputs"], large)
+    alike = list(followed.alike(run, parts))
     turns = {id(turn): turn for each in alike for turn in each}
-    integers = machine.whole and is_whole([*turns.values()])
+    integers = machine.whole and runs.is_whole([*turns.values()])
     others = {a.power for t in turns.values() for a in t.atoms if isinstance(a, Sample)} - {-1}
     if others and (large or parts or min(others) < -1 < max(others)):
         raise Refused("a scale that is no multiple of 1 / eps")
-    first = flat(run, inputs, integers)
-    noise = as_pairs(as_list(step["noise"], "noise", len(first.samples)), "noise")
+    first = runs.flat(run, inputs, integers)
+    noise = runs.as_pairs(as_list(step["noise"], "noise", len(first.samples)), "noise")
     require_possible(first, noise, large, integers)
     near = near_noise(noise)
     held = [{name: over(form, near) for name, form in own.items()} for own in first.cells]
@@ -123,7 +110,9 @@ def ray(machine: Rounds, step: Mapping[str, Any]) -> Budgets:
     return Budgets(None, None if parts or not losses else min(losses), not (large or others))
 
 
-def require_possible(run: Flat, noise: Sequence[Pair], large: bool, integers: bool) -> None:
+def require_possible(
+    run: runs.Flat, noise: Sequence[runs.Pair], large: bool, integers: bool
+) -> None:
     """Make sure that a run is possible at the first inputs, close to this noise."""
     for sample, (value, side) in zip(run.samples, noise, strict=True):
         law = FAMILIES[sample.family]
@@ -140,9 +129,9 @@ def require_possible(run: Flat, noise: Sequence[Pair], large: bool, integers: bo
             raise Refuted("a guard does not hold")
 
 
-def near_noise(noise: Sequence[Pair]) -> list[Form]:
+def near_noise(noise: Sequence[runs.Pair]) -> list[Form]:
     """Return noise as forms over s, and as the last one the number of steps on the ray: 0."""
-    return [*(line(pair, 0) for pair in noise), Form(ZERO)]
+    return [*(runs.line(pair, 0) for pair in noise), Form(ZERO)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,11 +156,11 @@ class Summed:
 class Alike:
     """Runs that publish the same: `said`, in which None stands for a name."""
 
-    runs: Sequence[Sequence[Path]]
-    inputs: Inputs
+    alike: Sequence[Sequence[Path]]
+    inputs: runs.Inputs
     integers: bool
     said: Sequence[Fraction | None]
-    parts: Parts
+    parts: runs.Parts
 
     def lost(self, run: Sequence[Path], rows: Sequence[object]) -> Summed:
         """Add multiples of the guards of a run; with parts, of those that are one of several."""
@@ -186,7 +175,7 @@ class Alike:
                 own = self._summed(run[:number], own_rows, {}, start)
                 begun = run[start - 1].fixed
                 nothing: list[list[object]] = [[]] * len(own_rows)
-                alike = [each[:number] for each in self.runs if each[start - 1].fixed == begun]
+                alike = [each[:number] for each in self.alike if each[start - 1].fixed == begun]
                 for other, known in product(alike, (own.cells, found.cells)):
                     if self._summed(other, nothing, known, start) != Summed(known):
                         raise Refuted("a part changes what lies behind it")
@@ -205,7 +194,7 @@ class Alike:
         self, run: Sequence[Path], rows: Sequence[object], cells: Mapping[str, Fraction], start: int
     ) -> Summed:
         """Add multiples of guards from a turn on, and what later ones say of the cells behind."""
-        turns = flat(run, self.inputs, self.integers, start)
+        turns = runs.flat(run, self.inputs, self.integers, start)
         place = sum(len(turn.said) for turn in run[:start])
         total, strict, close = Form(ZERO), False, False
         for guards, said, json in zip(turns.guards, turns.said, rows, strict=True):
@@ -223,7 +212,7 @@ class Alike:
             total = total.plus(turns.cells[-1][name].scaled(factor))
         before, noise, lost = {}, [], ZERO
         for atom, factor in total.terms:
-            if atom == STEPS:
+            if atom == runs.STEPS:
                 lost = -factor
             elif atom < 0:
                 before[turns.held[atom]] = factor
