@@ -45,16 +45,16 @@ _ONE_RUN = (*_GRID, "sample", "above")
 _PARTS = ("parts", "eps")
 
 RULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
-    "distributions": ("rules.distributions", ("eps", "inputs", "bits")),
+    "distributions": ("proofs.distributions", ("eps", "inputs", "bits")),
     "every published pair": ("excesses.published_pairs", ("eps", *_CLAIM, "bits")),
     "published violation": ("excesses.published_violation", ("eps", *_CLAIM, "bits", *_PAIR)),
-    "every pair": ("rules.every_pair", _CLAIM),
+    "every pair": ("proofs.every_pair", _CLAIM),
     "served": ("served.served", ("eps", *_CLAIM, "whole", "nodes")),
     "between eps": ("intervals.between_eps", ("eps", *_CLAIM)),
     "smaller eps": ("intervals.smaller_eps", ("eps", *_CLAIM, "point")),
     "every real pair": ("sets.every_real_pair", ("eps", *_CLAIM, "bits")),
     "violated somewhere": ("closed.violated_somewhere", ("eps", *_CLAIM)),
-    "violation": ("rules.violation", (*_CLAIM, *_PAIR, "outputs")),
+    "violation": ("proofs.violation", (*_CLAIM, *_PAIR, "outputs")),
     "losses": ("compositions.losses_of", (*_ONE_RUN, "orders", *_PAIR)),
     "losses above parts": ("compositions.above_parts", (*_GRID, *_PARTS)),
     "losses below parts": ("compositions.below_parts", (*_PARTS, *_PAIR)),

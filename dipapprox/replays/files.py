@@ -5,7 +5,7 @@
      "scope": …, "verdict": …, "machine": …, "claim": …, "steps": […], "computed": {…},
      "digest": "sha256:…"}
 
-`kernel.machine`, `kernel.replay` and `kernel.rules` say what machine, claim and steps are. The rest
+`kernel.machine` and `kernel.replay` say what machine, claim and steps are. The rest
 is for people, and for the comparison of text and machine.
 """
 

@@ -19,9 +19,8 @@ from dipapprox.kernel.errors import BadProof, NotProved, Refused, Refuted, askin
 from dipapprox.kernel.judgements import Distributions, Judgement, Private, Violated
 from dipapprox.kernel.losses import Losses
 from dipapprox.kernel.machine import read_machine
-from dipapprox.kernel.proofs import Proof
+from dipapprox.kernel.proofs import Proof, distributions
 from dipapprox.kernel.replay import replay
-from dipapprox.kernel.rules import distributions
 from dipapprox.proof_steps.compositions import ComposedGoal, PipelineProofs
 from dipapprox.proof_steps.machines import number_json
 from kernel.edits import places_in, variants, with_at

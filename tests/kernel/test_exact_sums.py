@@ -15,8 +15,7 @@ from dipapprox.kernel.errors import Refused, Refuted
 from dipapprox.kernel.exponentials import Ratio, Sum
 from dipapprox.kernel.judgements import ExactDistributions, Violated
 from dipapprox.kernel.machine import read_block, read_machine, read_weight
-from dipapprox.kernel.proofs import Proof
-from dipapprox.kernel.rules import every_pair, violation
+from dipapprox.kernel.proofs import Proof, every_pair, violation
 from dipapprox.kernel.signs import ALL, Epsilons, Signs
 from dipapprox.proof_steps.machines import number_json
 from dipapprox.replays.words import words_of

@@ -14,8 +14,7 @@ from dipapprox.kernel.adjacency import Adjacency, Output
 from dipapprox.kernel.errors import NotProved, Refused
 from dipapprox.kernel.machine import Machine, read_machine
 from dipapprox.kernel.motion import Motion
-from dipapprox.kernel.proofs import Proof
-from dipapprox.kernel.rules import distributions
+from dipapprox.kernel.proofs import Proof, distributions
 from dipapprox.kernel.sets import Sets, Zone, all_sets, clipped, extent, representatives
 from dipapprox.proof_steps.liveness import machine_json
 from dipapprox.proof_steps.machines import number_json

@@ -17,9 +17,8 @@ from dipapprox.kernel.errors import BadProof, NotProved, Refused, Refuted
 from dipapprox.kernel.judgements import Change
 from dipapprox.kernel.machine import read_machine
 from dipapprox.kernel.parts import Parts
-from dipapprox.kernel.proofs import Proof
+from dipapprox.kernel.proofs import Proof, distributions
 from dipapprox.kernel.replay import replay
-from dipapprox.kernel.rules import distributions
 from dipapprox.proof_steps.independent_parts import parts_proof
 from dipapprox.proof_steps.liveness import machine_json
 from dipapprox.proof_steps.machines import number_json

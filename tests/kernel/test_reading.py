@@ -16,11 +16,10 @@ from dipapprox.kernel.judgements import Distributions, Judgement, Private
 from dipapprox.kernel.losses import Losses
 from dipapprox.kernel.machine import read_input, read_machine
 from dipapprox.kernel.nodes import Graph
-from dipapprox.kernel.proofs import Proof, growth_bound, largest_of
+from dipapprox.kernel.proofs import Proof, growth_bound, largest_of, violation
 from dipapprox.kernel.reading import as_number
 from dipapprox.kernel.replay import read_claim, replay
 from dipapprox.kernel.rounds import read_rounds
-from dipapprox.kernel.rules import violation
 from dipapprox.kernel.signs import Signs
 from dipapprox.proof_steps.machines import number_json
 from kernel.machines import ONE, RUN, Json, cell, finite, private

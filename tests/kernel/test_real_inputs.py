@@ -17,9 +17,8 @@ from dipapprox.kernel.adjacency import Adjacency, Input, Range, adjacent_pairs, 
 from dipapprox.kernel.errors import BadProof, NotProved, Refused, Refuted, budget
 from dipapprox.kernel.judgements import Private
 from dipapprox.kernel.machine import Machine, read_machine
-from dipapprox.kernel.proofs import Proof, pairs_of
+from dipapprox.kernel.proofs import Proof, distributions, pairs_of
 from dipapprox.kernel.replay import replay
-from dipapprox.kernel.rules import distributions
 from dipapprox.kernel.signs import Epsilons
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.run import Setting

@@ -18,7 +18,7 @@ from dipapprox.kernel.errors import BadProof, Refused, Refuted
 from dipapprox.kernel.forms import Form, over
 from dipapprox.kernel.machine import Machine, read_machine
 from dipapprox.kernel.paths import Held, Path, Sample
-from dipapprox.kernel.proofs import Proof, largest_of
+from dipapprox.kernel.proofs import Proof, distributions, largest_of
 from dipapprox.kernel.regions import (
     NOTHING,
     combined,
@@ -31,7 +31,6 @@ from dipapprox.kernel.regions import (
     renamed_forms,
     same_atoms,
 )
-from dipapprox.kernel.rules import distributions
 from dipapprox.kernel.sets import every_real_pair, representatives
 from dipapprox.kernel.walk import Guard
 from dipapprox.proof_steps.liveness import machine_json
