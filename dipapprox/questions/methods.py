@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Generic, Self, TypeVar, cast
 from dipapprox.data_classes import dataclass, field, replace
 from dipapprox.deferred import Deferred
 from dipapprox.errors import BrokenInvariant, LimitReached
+from dipapprox.language.core import Draw
+from dipapprox.language.traversal import nodes_in
 from dipapprox.pairs.adjacency import are_very_many
 from dipapprox.privacy.methods import Consultation, always, consult
 from dipapprox.privacy.run import Setting
@@ -63,7 +65,7 @@ class Asked(Generic[AnswerT]):
 
     setting: Setting
     found: AnswerT | None = field(default=None, kw_only=True)
-    _budgets: list[Fraction | None] = field(default_factory=list, kw_only=True)
+    _budgets: dict[Fraction | None, Fraction | None] = field(default_factory=dict, kw_only=True)
 
     @property
     def is_open(self) -> bool:
@@ -81,9 +83,10 @@ class Asked(Generic[AnswerT]):
     @property
     def budget(self) -> Fraction | None:
         """A D such that the program is (D ε, 0)-private for every ε that is meant, or None."""
-        if not self._budgets:
-            self._budgets.append(budget_verdict.serving_budget(self.setting, self.point))
-        return self._budgets[0]
+        point = self.point
+        if point not in self._budgets:
+            self._budgets[point] = budget_verdict.serving_budget(self.setting, point)
+        return self._budgets[point]
 
     @property
     def point(self) -> Fraction | None:
@@ -195,6 +198,12 @@ class AskedProfile(Asked["ProfileAnswer"]):
     def is_open(self) -> bool:
         """Whether methods may still add to the answer: it is wider than asked for."""
         return self.found is None or self.found.reason is not None
+
+    @property
+    def point(self) -> Fraction | None:
+        """See `Asked`; not told where all scales are c / ε: budgets are the same everywhere."""
+        draws = (each for each in nodes_in(self.setting.program.body) if isinstance(each, Draw))
+        return self.eps if any(draw.scale.power != -1 for draw in draws) else None
 
     @property
     def is_pure(self) -> bool:

@@ -198,6 +198,7 @@ def test_scales_are_whatever_they_are_at_one_eps() -> None:
     options = dipapprox.Options(proved=True)
     found = dipapprox.verify(program, eps="1/2", eps_prv="1/2", delta=0, options=options)
     assert found.answer is Answer.DP
+    assert dipapprox.profile(program, eps="1/2", eps_prv="1/2").engine == "budget"
 
 
 def test_real_inputs_far_within_a_budget_are_told_by_it_at_once() -> None:
