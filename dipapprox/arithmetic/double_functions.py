@@ -57,22 +57,15 @@ from dipapprox.arithmetic.precision import precision
 from dipapprox.errors import BrokenInvariant
 
 Array = NDArray[np.float64]
-
-RELATIVE = 2.0**-49
-"""Bound on the relative errors of `exponential`, `mills_ratio` and `complement`."""
-
+RELATIVE = 2.0**-49  # bound on the relative errors of `exponential`, `mills_ratio` and `complement`
 EXCESS = 2.0**-20
 """More than `growth` is too large, in proportion: growth(x) (1 - EXCESS) <= exp(x) + 2^-988."""
 
-UNDERFLOW = 2.0**-990
-"""Bound on the further absolute error of `exponential`."""
-
+UNDERFLOW = 2.0**-990  # bound on the further absolute error of `exponential`
 _LOWEST = -690.0
 _HIGHEST = 700.0
 _TAYLOR = [1 / factorial(j) for j in range(14)]  # int / int is correctly rounded
-
 _COMPLEMENT = [1 / factorial(j + 1) for j in range(19)]
-
 _CELL = 0.125
 _CELLS = 320
 _NEAR = 80

@@ -23,7 +23,6 @@ from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.data_classes import dataclass
 
 MOST_BITS = 8192
-
 _LARGEST_PRIME = 100  # squares of smaller numbers are taken out of roots
 
 

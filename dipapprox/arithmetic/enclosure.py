@@ -214,8 +214,7 @@ def _at_most(left: Fraction, right: Fraction) -> bool:
     return left.numerator * right.denominator <= right.numerator * left.denominator
 
 
-UNIT = Enclosure(Fraction(0), Fraction(1))
-"""What is known of any probability."""
+UNIT = Enclosure(Fraction(0), Fraction(1))  # what is known of any probability
 
 
 class Side(Enum):

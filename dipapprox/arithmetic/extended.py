@@ -17,15 +17,11 @@ _PLACES = 20
 
 @dataclass(frozen=True, slots=True)
 class Extended:
-    """lower <= true value <= upper, in [0, ∞].
-
-    Attributes:
-        upper: None if the value is infinite, or no bound is known.
-        least_by, most_by: The methods that gave `lower` and `upper`; "" if nobody says.
-    """
+    """lower <= true value <= upper, in [0, ∞]."""
 
     lower: Fraction | None  # None if the value is infinite, for certain
-    upper: Fraction | None
+    upper: Fraction | None  # none if the value is infinite, or no bound is known
+    # The methods that gave `lower` and `upper`; "" if nobody says.
     least_by: str = field(default="", compare=False)
     most_by: str = field(default="", compare=False)
 
@@ -131,9 +127,7 @@ class Extended:
         return list(outward(Enclosure(self.lower, self.upper)))
 
 
-GivenBy = tuple[str, str]
-"""The methods that gave the lower and the upper end of an enclosure."""
-
+GivenBy = tuple[str, str]  # the methods that gave the lower and the upper end of an enclosure
 BY_ENCLOSURES = ("enclosures", "enclosures")
 CLOSED_FORM, EXACTLY = "closed form", "exact comparison"
 """Words for methods that many use."""

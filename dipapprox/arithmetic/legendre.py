@@ -35,7 +35,6 @@ from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant
 
 Array = NDArray[np.float64]
-
 _BITS = 256
 
 

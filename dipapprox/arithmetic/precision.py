@@ -186,7 +186,6 @@ def _dyadic(mantissa: int, exponent: int) -> Fraction:
 
 
 _LARGEST = 40_000  # e^x has about 1.44 x bits before the point; more would only fill memory
-
 _GUARD_BITS = 8
 
 

@@ -42,19 +42,12 @@ from numpy.typing import NDArray
 from dipapprox.errors import UnsoundArithmetic
 
 Array = NDArray[np.float64]
-
-
 FLOOR = 2.0**-900
 """The smallest positive number that is used: far above 2^-1022, where doubles lose precision."""
 
-UNIT_ROUNDOFF = 2.0**-53
-"""u."""
-
-UP = 1 + 2.0**-40
-"""More than a few roundings of positive numbers lose."""
-
-SAFE = 1 + 2.0**-30
-"""More than 2^20 of them lose."""
+UNIT_ROUNDOFF = 2.0**-53  # u
+UP = 1 + 2.0**-40  # more than a few roundings of positive numbers lose
+SAFE = 1 + 2.0**-30  # more than 2^20 of them lose
 
 _FLOOR, _LARGEST = Fraction(FLOOR), Fraction(float_info.max)
 
@@ -158,7 +151,6 @@ _NORMAL, _SUBNORMAL = 1 << 52, 1 << 51  # 2^-1022, 2^-1023
 _ONE, _HALF, _TWO = 0x3FF << 52, 0x3FE << 52, 0x400 << 52
 _HALF_ULP = (0x3FF - 53) << 52  # half of the distance from 1 to the next double
 _SEVEN_QUARTERS = _ONE | 3 << 50
-
 _Case = tuple[int, int, int]
 
 _SUBNORMALS: tuple[tuple[Callable[[Any, Any], Any], tuple[_Case, ...]], ...] = (

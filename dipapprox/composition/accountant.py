@@ -60,20 +60,13 @@ from dipapprox.errors import INTERRUPTED, EarlyEnd, UserError
 from dipapprox.limits import Limits, Progress, silent
 
 _ZERO = Fraction(0)
-
 _LEAST_GAIN = 0.1
-_MOST_IDLE = 4
-"""Steps in a row that narrow an interval by less than a tenth end the search."""
-
+_MOST_IDLE = 4  # steps in a row that narrow an interval by less than a tenth end the search
 _FINER = Fraction(4)
 """Steps are divided by this where the last division was of no use, or the last one is far off."""
 
-_NEAR = 24.0
-"""Steps are divided by this at most where the division is thought to be the last one."""
-
-_VERY_MANY = 10_000
-"""Runs of which it is looked at how far losses are apart."""
-
+_NEAR = 24.0  # steps are divided by this at most where the division is thought to be the last one
+_VERY_MANY = 10_000  # runs of which it is looked at how far losses are apart
 _CHEAP = Fraction(1, 320)
 """Searches begin with steps of the size that is thought to be fine enough, if it is not less."""
 
@@ -81,9 +74,7 @@ _ROUGHLY = Fraction(1, 64), Fraction(1, 10)
 """Else, and where δ is asked, with steps on which ε would be about so accurate."""
 
 _UNATTAINED = "no pair is known that attains the upper end"
-STUCK = "the interval gets no narrower"
-"""What reasons begin with where finer grids are of no use."""
-
+STUCK = "the interval gets no narrower"  # what reasons begin with where finer grids are of no use
 _NO_PAIR = f"{STUCK}: {_UNATTAINED}"
 _NO_GAIN = f"{STUCK} on finer grids"
 
@@ -91,26 +82,19 @@ COST, GRID, PROFILE = "what the runs cost", "losses on a grid", "profile of one 
 """What is bounded, and by which methods."""
 
 _CLOSED_BITS = 64
-
 _MOST_OF_GRID = 200
 """Of an interval that no grid makes narrower, what one costs is no more than this part."""
 
-_FINE = 3
-"""Grids finer than the resolution of what is run by this tell hardly more of it."""
+_FINE = 3  # grids finer than the resolution of what is run by this tell hardly more of it
 
 
 @dataclass(frozen=True, slots=True)
 class CompositionAnswer:
-    """What was asked of a composition.
-
-    Attributes:
-        grid: The finest grid that was used; None if none was.
-        atoms: How many losses the widest composition on it has.
-    """
+    """What was asked of a composition."""
 
     bounds: tuple[Extended, ...]
-    grid: LossGrid | None
-    atoms: int
+    grid: LossGrid | None  # the finest grid that was used; None if none was
+    atoms: int  # how many losses the widest composition on it has
     reason: str | None
 
     @property
@@ -119,9 +103,7 @@ class CompositionAnswer:
         return None if self.grid is None else self.grid.step
 
 
-_Reading = Callable[[LossRow], Sequence[Fraction | None]]
-"""Of losses on a grid."""
-
+_Reading = Callable[[LossRow], Sequence[Fraction | None]]  # of losses on a grid
 _Direct = Callable[[BallProfile], Sequence[tuple[Fraction | None, Fraction | None]]]
 
 

@@ -60,41 +60,24 @@ from dipapprox.errors import LimitReached
 from dipapprox.limits import Limits
 
 Doubles = NDArray[np.float64]
-
-Masses = Sequence[tuple[arb, arb]]
-"""(P mass, Q mass) of every outcome of a pair."""
-
-MOST_STEPS = 5_000
-"""Runs: more are not gone through one by one."""
-
+Masses = Sequence[tuple[arb, arb]]  # (P mass, Q mass) of every outcome of a pair
+MOST_STEPS = 5_000  # runs: more are not gone through one by one
 _LEAST = 2.0**-900
 _MOST_PLACES = 400_000
-_PATIENCE = 4
-"""Steps without being the best pair anywhere, after which one is left out from below."""
-
-_NEGLIGIBLE = 1e-20
-"""Masses beyond which a grid does not reach, about."""
+_PATIENCE = 4  # steps without being the best pair anywhere, after which one is left out from below
+_NEGLIGIBLE = 1e-20  # masses beyond which a grid does not reach, about
 
 
 @dataclass(frozen=True, slots=True)
 class AdaptiveProfile:
-    """The profile of adaptive runs on a grid, for either direction of a relation.
+    """The profile of adaptive runs on a grid, for either direction of a relation."""
 
-    Attributes:
-        size: h, exactly.
-        reach: Places go from -reach to reach.
-        upper: u, in doubles.
-        first: a, in doubles.
-        second: b, in doubles.
-        doubt: By which factor doubles may err.
-    """
-
-    size: Fraction
-    reach: int
-    upper: Doubles
-    first: Doubles
-    second: Doubles
-    doubt: Fraction
+    size: Fraction  # h, exactly
+    reach: int  # places go from -reach to reach
+    upper: Doubles  # u, in doubles
+    first: Doubles  # a, in doubles
+    second: Doubles  # b, in doubles
+    doubt: Fraction  # by which factor doubles may err
 
     @property
     def ends(self) -> Ends:
@@ -130,15 +113,11 @@ class AdaptiveProfile:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """Runs of one mechanism, one after the other.
+    """Runs of one mechanism, one after the other."""
 
-    Attributes:
-        above: Pairs one of which is above every pair that may be run; by their profiles.
-        below: Pairs that may be run.
-    """
-
+    # Pairs one of which is above every pair that may be run; by their profiles.
     above: Sequence[Masses]
-    below: Sequence[Masses]
+    below: Sequence[Masses]  # pairs that may be run
     times: int
 
 

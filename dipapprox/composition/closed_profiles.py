@@ -16,13 +16,9 @@ from dipapprox.data_classes import dataclass
 
 @dataclass(frozen=True, slots=True)
 class GaussianProfile:
-    """N(m, 1) against N(0, 1): best sets are x > ln(α)/m + m/2.
+    """N(m, 1) against N(0, 1): best sets are x > ln(α)/m + m/2."""
 
-    Attributes:
-        shift: m > 0.
-    """
-
-    shift: arb
+    shift: arb  # m > 0
 
     ends: ClassVar[Ends] = NO_ENDS
 
@@ -41,12 +37,9 @@ class LaplaceProfile:
     Where balls do not tell α from a threshold T, e^m or e^-m, it may lie beyond. Then the set has
     P mass e^x / 2 beyond e^m, and Q mass 1 - e^(m-x) / 2 beyond e^-m, which lie between the
     formula of the range and 1/2, and the balls have both; it is |α - T| / 2 from the best at most.
-
-    Attributes:
-        shift: m > 0.
     """
 
-    shift: arb
+    shift: arb  # m > 0
 
     ends: ClassVar[Ends] = NO_ENDS
 
@@ -71,14 +64,10 @@ class BoundedRangeProfile:
     upper one, T = e^t; so H(α) = max_T (E - T) (T - α) / (T (E - 1)), which is largest where T² is
     E α: H(α) = (√E - √α)² / (E - 1) for 1/E <= α <= E. The pair that is shown to be had is the
     one with t = ε/2, its own reversal; or where it may be chosen by α, the worst one.
-
-    Attributes:
-        range: ε > 0.
-        chosen: Whether it may.
     """
 
-    range: arb
-    chosen: bool = False
+    range: arb  # ε > 0
+    chosen: bool = False  # whether it may
 
     ends: ClassVar[Ends] = NO_ENDS
 

@@ -34,24 +34,15 @@ class DiscreteProfile:
     - if r <= a, and a - r <= u a + v r <= (u + v) a: it loses 1 - (1 - u) / (1 + v) <= u + v of P;
     - if r > a, and r - a <= u a + v r <= (u + 8/7 v (1 + u)) a <= 2 (u + v) a: it loses at most
       (1 + u) / (1 - v) - 1 <= 2 (u + v).
-
-    Attributes:
-        ratios: Balls around the ratios, of ascending middles.
-        places: Their middles.
-        firsts: firsts[k] encloses the P mass of atoms k, k + 1, … and of infinite loss.
-        seconds: Their Q masses; both one longer than the ratios.
-        spread: At least the relative radius of every ratio, <= 1/8.
-        missing: At least the P mass of what is in no set, though not of loss minus infinity.
-        ends: At infinite losses.
     """
 
-    ratios: Sequence[arb]
-    places: Sequence[arb]
-    firsts: Sequence[arb]
-    seconds: Sequence[arb]
-    spread: arb
-    missing: arb
-    ends: Ends
+    ratios: Sequence[arb]  # balls around the ratios, of ascending middles
+    places: Sequence[arb]  # their middles
+    firsts: Sequence[arb]  # firsts[k] encloses the P mass of atoms k, k + 1, … and of infinite loss
+    seconds: Sequence[arb]  # their Q masses; both one longer than the ratios
+    spread: arb  # at least the relative radius of every ratio, <= 1/8
+    missing: arb  # at least the P mass of what is in no set, though not of loss minus infinity
+    ends: Ends  # at infinite losses
 
     def at(self, alpha: arb) -> ProfilePoint:
         """Evaluate at α > 0."""
@@ -71,26 +62,20 @@ class DiscreteProfile:
         return zip(self.firsts, self.seconds, strict=True)
 
 
-_TOLD = arb(2) ** -20
-"""Wider ratios are told from nothing."""
+_TOLD = arb(2) ** -20  # wider ratios are told from nothing
 
 
 @dataclass(frozen=True, slots=True)
 class Outcomes:
-    """A pair by its outcomes.
+    """A pair by its outcomes."""
 
-    Attributes:
-        masses: (P mass, Q mass) of each; an exact 0 means that there is none.
-        missing: At least the P mass, and the Q mass, of all further outcomes.
-        losses: If all masses are those of a lattice, and positive: ln(P / Q) of the first one, and
-            by how much it is greater for each next one.
-        attained: Whether the mechanism has this pair.
-    """
-
+    # (P mass, Q mass) of each; an exact 0 means that there is none.
     masses: Sequence[tuple[arb, arb]]
-    missing: arb = arb(0)
+    missing: arb = arb(0)  # at least the P mass, and the Q mass, of all further outcomes
+    # If all masses are those of a lattice, and positive: ln(P / Q) of the first one, and by how
+    # much it is greater for each next one.
     losses: tuple[arb, arb] | None = None
-    attained: bool = True
+    attained: bool = True  # whether the mechanism has this pair
 
     def sampled(self, rate: arb) -> Outcomes:
         """Return the removal of a record on a Poisson sample."""
@@ -181,8 +166,7 @@ class Outcomes:
         )
 
 
-MOST_LOSSES = 4_096
-"""Of a group."""
+MOST_LOSSES = 4_096  # of a group
 
 
 def group_sizes(outcomes: Outcomes, times: int) -> list[tuple[int, int]]:

@@ -17,19 +17,14 @@ from dipapprox.composition.mechanisms import ConcentratedStatement, RenyiStateme
 from dipapprox.data_classes import dataclass
 
 Statement = RenyiStatement | ConcentratedStatement
-
-_LEAST = 2.0**-40
-"""Of λ - 1; orders that bind at 1 are taken there, which is a part of 2**-40 off."""
+_LEAST = 2.0**-40  # of λ - 1; orders that bind at 1 are taken there, which is a part of 2**-40 off
 
 _DOUBTFUL, _MOST = 2.0**-20, 2.0**30
 """Below the first, doubles do not tell whether a greater order allows less."""
 
 _TURNS, _NEWTON = 100, 8
-_FAR = 700.0
-"""Of logarithms, where exponentials are still numbers."""
-
-_NODES = 16
-"""Places of a factor of e between which the best order is smooth enough for doubles."""
+_FAR = 700.0  # of logarithms, where exponentials are still numbers
+_NODES = 16  # places of a factor of e between which the best order is smooth enough for doubles
 
 _CLOSE, _BEYOND = 1e-10, 50.0
 """What is no more counts as allowed; and how far away orders are thought to change."""
@@ -41,15 +36,11 @@ _ORIGIN: Point = (Fraction(1), Fraction(0))
 
 @dataclass(frozen=True, slots=True)
 class Divergences:
-    """κ(λ) = rho λ (λ-1) and what is straight between points.
+    """κ(λ) = rho λ (λ-1) and what is straight between points."""
 
-    Attributes:
-        rho: Of zCDP, of all runs.
-        points: (λ, κ of lists), ascending from (1, 0) to the last λ that is known of; if there is
-            no other point, all orders are known of.
-    """
-
-    rho: Fraction
+    rho: Fraction  # of zCDP, of all runs
+    # (λ, κ of lists), ascending from (1, 0) to the last λ that is known of; if there is no other
+    # point, all orders are known of.
     points: tuple[Point, ...]
 
     @classmethod
@@ -106,22 +97,15 @@ def _at(points: Sequence[Point], order: Fraction) -> Fraction:
 
 @dataclass(frozen=True, slots=True)
 class Tangent:
-    """(1) at a factor, in doubles, and the two outcomes that it is best for.
+    """(1) at a factor, in doubles, and the two outcomes that it is best for."""
 
-    Attributes:
-        place: ln a >= 0.
-        less: λ - 1.
-        upper, lower: ln y_2 and ln y_1.
-        value: ln c, about.
-        lean: K' - κ' at λ: that a greater order allows less, if it is > 0.
-    """
-
-    place: float
-    less: float
+    place: float  # ln a >= 0
+    less: float  # λ - 1
+    # ln y_2 and ln y_1.
     upper: float
     lower: float
-    value: float = 0.0
-    lean: float = 0.0
+    value: float = 0.0  # ln c, about
+    lean: float = 0.0  # k' - κ' at λ: that a greater order allows less, if it is > 0
 
     @property
     def gap(self) -> float:

@@ -50,25 +50,16 @@ from dipapprox.linear.form import content
 
 _ZERO, _ONE = Fraction(0), Fraction(1)
 _BITS = 64
-
-_MOST_STEPS = 512
-"""Of the greatest loss of noise, in units of u."""
-
-_MOST_STEPS_OF_PIECES = 64
-"""The pieces of a profile are that many polynomials of that degree."""
+_MOST_STEPS = 512  # of the greatest loss of noise, in units of u
+_MOST_STEPS_OF_PIECES = 64  # the pieces of a profile are that many polynomials of that degree
 
 
 @dataclass(frozen=True, slots=True)
 class Powers:
-    """A sum of powers e^(-k unit), with whole coefficients.
+    """A sum of powers e^(-k unit), with whole coefficients."""
 
-    Attributes:
-        unit: > 0.
-        coefficients: Of k = 0, 1, …; the last one is not 0.
-    """
-
-    unit: Fraction
-    coefficients: tuple[int, ...]
+    unit: Fraction  # > 0
+    coefficients: tuple[int, ...]  # of k = 0, 1, …; the last one is not 0
 
     def __str__(self) -> str:
         text = ""
@@ -113,17 +104,11 @@ class LossPlace:
 
 @dataclass(frozen=True, slots=True)
 class ProfileLine:
-    """(constant - factor e^ε) / divisors, exactly.
+    """(constant - factor e^ε) / divisors, exactly."""
 
-    Attributes:
-        constant: A >= 0.
-        factor: B >= 0.
-        divisors: (Sum, how often it is a factor), …
-    """
-
-    constant: Number
-    factor: Number
-    divisors: tuple[tuple[Powers, int], ...] = ()
+    constant: Number  # a >= 0
+    factor: Number  # B >= 0
+    divisors: tuple[tuple[Powers, int], ...] = ()  # (Sum, how often it is a factor), …
 
     def __str__(self) -> str:
         text = _text(self.constant) if self.rational else str(self.constant)
@@ -218,17 +203,12 @@ class ProfilePiece:
 
 @dataclass(frozen=True, slots=True)
 class PositiveLosses:
-    """The losses > 0 of a composition.
+    """The losses > 0 of a composition."""
 
-    Attributes:
-        places: e^loss, descending.
-        line: H up to the next loss if so many, the greatest ones, are greater than ε.
-        few: Whether all lines may be listed.
-    """
-
-    places: tuple[LossPlace, ...]
+    places: tuple[LossPlace, ...]  # e^loss, descending
+    # H up to the next loss if so many, the greatest ones, are greater than ε.
     line: Callable[[int], ProfileLine]
-    few: bool = True
+    few: bool = True  # whether all lines may be listed
 
     def line_at(self, budget: Fraction) -> ProfileLine:
         """Return the line that is H at an ε >= 0."""
@@ -247,13 +227,9 @@ class PositiveLosses:
 
 @dataclass(frozen=True, slots=True)
 class ExactProfile:
-    """The least δ of a composition.
+    """The least δ of a composition."""
 
-    Attributes:
-        directions: The greater H is the profile: of two loss distributions of rational outcomes, or
-            of one.
-    """
-
+    # The greater H is the profile: of two loss distributions of rational outcomes, or of one.
     directions: tuple[PositiveLosses, ...]
 
     def budget(self, delta: Fraction) -> LeastBudget | None:

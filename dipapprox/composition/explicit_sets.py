@@ -31,22 +31,15 @@ from dipapprox.numerics.real_outputs.factors import Factored, Mixed, factored
 from dipapprox.numerics.simplest import shortest
 
 _ZERO = Fraction(0)
-
-_BITS = 30
-"""To which boxes are chosen; what they have is as accurate as is asked for."""
-
-Weights = tuple[tuple[int, Fraction], ...]
-"""A sum of numbers: (which one, from 0; its coefficient)."""
+_BITS = 30  # to which boxes are chosen; what they have is as accurate as is asked for
+Weights = tuple[tuple[int, Fraction], ...]  # A sum of numbers: (which one, from 0; its coefficient)
 
 
 @dataclass(frozen=True, slots=True)
 class ExplicitSet:
-    """A set of vectors.
+    """A set of vectors."""
 
-    Attributes:
-        conditions: Sums, and the disjoint intervals that each lies in; all of them hold.
-    """
-
+    # Sums, and the disjoint intervals that each lies in; all of them hold.
     conditions: tuple[tuple[Weights, tuple[Interval, ...]], ...]
     first: Enclosure
     second: Enclosure

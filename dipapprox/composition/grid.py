@@ -51,15 +51,10 @@ from dipapprox.numerics.simplest import simplest
 
 @dataclass(frozen=True, slots=True)
 class GridStep:
-    """The distance of two losses of a grid: unit * ln(base).
+    """The distance of two losses of a grid: unit * ln(base)."""
 
-    Attributes:
-        unit: > 0.
-        base: > 1; None stands for e.
-    """
-
-    unit: Fraction
-    base: Fraction | None = None
+    unit: Fraction  # > 0
+    base: Fraction | None = None  # > 1; None stands for e
 
     def __str__(self) -> str:
         size = exact_text(self.unit)
@@ -85,26 +80,16 @@ class GridStep:
 
 @dataclass(frozen=True, slots=True)
 class Knot:
-    """What is known of a profile at one loss of the grid.
+    """What is known of a profile at one loss of the grid."""
 
-    Attributes:
-        place: The loss, in steps.
-        alpha: A ball around e to the loss.
-    """
-
-    place: int | Fraction
-    alpha: arb
+    place: int | Fraction  # the loss, in steps
+    alpha: arb  # a ball around e to the loss
     point: ProfilePoint
 
 
-_BLOCK = 0.5
-"""Losses are first looked at about so far apart."""
-
-_STEEPEST = 600.0
-"""Of exponents: more is no double."""
-
-_DOUBLINGS = 40
-"""How often blocks are doubled: nothing is known of where losses lie."""
+_BLOCK = 0.5  # losses are first looked at about so far apart
+_STEEPEST = 600.0  # of exponents: more is no double
+_DOUBLINGS = 40  # how often blocks are doubled: nothing is known of where losses lie
 
 
 class ProfileOnGrid:
@@ -243,16 +228,12 @@ def _is_straight(near: Knot, far: Knot, negligible: float) -> bool:
     return float(chord - far.point.bound) <= negligible
 
 
-_FINEST = 64
-"""A common grid has at most so many steps for one of a mechanism's own."""
-
+_FINEST = 64  # A common grid has at most so many steps for one of a mechanism's own
 _LEAST_MASS = 2.0**-40
-
 _WIDEST = 256
 """A discrete Gaussian of greater deviation has too many losses for all of them to be kept."""
 
-COARSEST = Fraction(1, 64)
-"""Where a search begins that has to refine its grid, at most."""
+COARSEST = Fraction(1, 64)  # where a search begins that has to refine its grid, at most
 
 
 def refined(mechanisms: Sequence[Mechanism], step: GridStep, parts: Fraction) -> GridStep:
@@ -328,9 +309,7 @@ def _atoms_of(mechanism: Mechanism) -> GridStep | None:
 
 _MOST_TRIED = 4_096
 _MOST_ATOMS = 8
-_MUCH = Fraction(1, 2**20)
-"""A mass. Less is perhaps nothing but what is not known of it."""
-
+_MUCH = Fraction(1, 2**20)  # A mass. Less is perhaps nothing but what is not known of it
 _ROUGH = 24
 """Bits of what a grid is chosen by: those of doubles differ from machine to machine at their end,
 with the order in which sums are added, and a grid is not to."""

@@ -47,11 +47,8 @@ from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.limits import Limits
 
 _MOST_TERMS = 2**14
-
 _MOST_BITS = 4_096
-
-_Terms = dict[Fraction, fmpq_poly]
-"""By a the polynomial Σ c J^m."""
+_Terms = dict[Fraction, fmpq_poly]  # by a the polynomial Σ c J^m
 
 
 def laplace_product(

@@ -55,17 +55,11 @@ class BoundSide(Enum):
 
 @dataclass(frozen=True, slots=True)
 class GridRow:
-    """Masses at consecutive losses of a grid, ascending.
+    """Masses at consecutive losses of a grid, ascending."""
 
-    Attributes:
-        start: The lowest loss, in steps.
-        masses: p >= 0, in some unit.
-        others: q >= 0, likewise; from above the same.
-    """
-
-    start: int
-    masses: Sequence[int]
-    others: Sequence[int]
+    start: int  # the lowest loss, in steps
+    masses: Sequence[int]  # p >= 0, in some unit
+    others: Sequence[int]  # q >= 0, likewise; from above the same
 
     def part(self, start: int, end: int) -> GridRow:
         """Those from one place in the row up to another one."""
@@ -76,37 +70,25 @@ class GridRow:
 
 @dataclass(frozen=True, slots=True)
 class RunLosses:
-    """One run, on a grid.
+    """One run, on a grid."""
 
-    Attributes:
-        masses: p >= 0 at losses, in steps and in units of 2^-bits.
-        others: q >= 0 at the same losses; from above the same.
-        infinite: The mass at infinity, >= 0.
-        bits: Of the unit.
-        side: From where it bounds.
-    """
-
-    masses: Mapping[int, int]
-    others: Mapping[int, int]
-    infinite: int
-    bits: int
-    side: BoundSide
+    masses: Mapping[int, int]  # p >= 0 at losses, in steps and in units of 2^-bits
+    others: Mapping[int, int]  # q >= 0 at the same losses; from above the same
+    infinite: int  # the mass at infinity, >= 0
+    bits: int  # of the unit
+    side: BoundSide  # from where it bounds
 
 
 @dataclass(frozen=True, slots=True)
 class LossRow:
-    """Masses on one grid, in units of 2^-bits.
-
-    Attributes:
-        steepness: About -d ln H(e^ε) / dε where it is asked; 0 if there is no telling.
-    """
+    """Masses on one grid, in units of 2^-bits."""
 
     step: GridStep
     row: GridRow
     infinite: int
     bits: int
     side: BoundSide
-    steepness: float = 0.0
+    steepness: float = 0.0  # about -d ln H(e^ε) / dε where it is asked; 0 if there is no telling
 
     @property
     def atoms(self) -> int:
@@ -183,8 +165,7 @@ def rounded(value: int, bits: int, side: BoundSide) -> int:
     return -(-value >> bits) if side is BoundSide.ABOVE else value >> bits
 
 
-LogMasses = dict[int | str, float]
-"""Logarithms of masses by their place on a grid."""
+LogMasses = dict[int | str, float]  # logarithms of masses by their place on a grid
 
 
 def log_masses(losses: LossRow) -> tuple[LogMasses, LogMasses]:

@@ -84,16 +84,12 @@ class DiscreteLaplace:
 
 @dataclass(frozen=True, slots=True)
 class DiscreteGaussian:
-    """A whole number of the given sensitivity plus noise with Pr[x] ~ exp(-x²/(2 sigma²)).
-
-    Attributes:
-        variance: sigma², if sigma is not given.
-    """
+    """A whole number of the given sensitivity plus noise with Pr[x] ~ exp(-x²/(2 sigma²))."""
 
     sensitivity: int
     sigma: Fraction | None = None
     adjacency: Adjacency = Adjacency.ADD_REMOVE
-    variance: Fraction | None = None
+    variance: Fraction | None = None  # sigma², if sigma is not given
 
     def __post_init__(self) -> None:
         _whole(self.sensitivity, "sensitivity", 1)
@@ -155,13 +151,9 @@ class ApproximateStatement:
 
 @dataclass(frozen=True, slots=True)
 class RenyiStatement:
-    """Any mechanism whose Rényi divergences are at most these, either way round.
+    """Any mechanism whose Rényi divergences are at most these, either way round."""
 
-    Attributes:
-        orders: (order > 1, divergence > 0), …, at least one.
-    """
-
-    orders: tuple[tuple[Fraction, Fraction], ...]
+    orders: tuple[tuple[Fraction, Fraction], ...]  # (order > 1, divergence > 0), …, at least one
     adjacency: Adjacency = Adjacency.ADD_REMOVE
 
     def __post_init__(self) -> None:
@@ -194,20 +186,17 @@ def _suits(adjacency: Adjacency, *, symmetric: bool) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Profiled:
-    """A pair (P, Q) that dominates a mechanism and is known by its profile alone.
+    """A pair (P, Q) that dominates a mechanism and is known by its profile alone."""
 
-    Attributes:
-        at_bits: Makes the profile of (P, Q) for a working precision: it is called, and the profile
-            is used, in a block of that precision. Raises LimitReached if it cannot.
-        symmetric: Whether (P, Q) also dominates (Q, P), as for the supremum over all ordered
-            pairs of a symmetric relation. If not, P is the output on the larger data set, and
-            adjacency is add/remove.
-        attained: Whether the lines of the profile are of a pair that the mechanism has; else they
-            are not used, and it is but an upper bound.
-    """
-
+    # Makes the profile of (P, Q) for a working precision: it is called, and the profile is used, in
+    # a block of that precision. Raises LimitReached if it cannot.
     at_bits: Callable[[int], BallProfile]
+    # Whether (P, Q) also dominates (Q, P), as for the supremum over all ordered pairs of a
+    # symmetric relation. If not, P is the output on the larger data set, and adjacency is
+    # add/remove.
     symmetric: bool = False
+    # Whether the lines of the profile are of a pair that the mechanism has; else they are not used,
+    # and it is but an upper bound.
     attained: bool = True
     adjacency: Adjacency = Adjacency.ADD_REMOVE
 
@@ -221,15 +210,11 @@ Masses = tuple[tuple[Enclosure, Enclosure], ...]
 
 @dataclass(frozen=True, slots=True)
 class Atoms:
-    """A pair (P, Q) with finitely many outcomes that dominates a mechanism.
-
-    Attributes:
-        symmetric: As of `Profiled`.
-        attained: Whether two adjacent data sets have this pair; else it is but an upper bound.
-    """
+    """A pair (P, Q) with finitely many outcomes that dominates a mechanism."""
 
     masses: Masses
-    symmetric: bool = False
+    symmetric: bool = False  # as of `Profiled`
+    # Whether two adjacent data sets have this pair; else it is but an upper bound.
     attained: bool = True
     adjacency: Adjacency = Adjacency.ADD_REMOVE
 
@@ -246,24 +231,18 @@ class Atoms:
 class Between:
     """A mechanism that is known by pairs, for a relation that is symmetric.
 
-    Attributes:
-        above: Dominates it, either way round.
-        below: Is that of two adjacent data sets; the other way round it is so, too.
-        worst: Pairs, in either order, one of which is above any two adjacent data sets; none if
-            they are too many.
-        chosen: Pairs of adjacent data sets, in this order.
-        exact: Whether `above` is `below`, but for next to nothing.
-        resolution: Of the losses at which the pairs are known, the distance; None: all are.
-
     Raises:
         UserError: If the pairs are not of this kind, or are stated for different adjacencies.
     """
 
-    above: Atoms
-    below: Atoms
+    above: Atoms  # dominates it, either way round
+    below: Atoms  # is that of two adjacent data sets; the other way round it is so, too
+    # Pairs, in either order, one of which is above any two adjacent data sets; none if they are too
+    # many.
     worst: tuple[Masses, ...] = ()
-    chosen: tuple[Masses, ...] = ()
-    exact: bool = False
+    chosen: tuple[Masses, ...] = ()  # pairs of adjacent data sets, in this order
+    exact: bool = False  # whether `above` is `below`, but for next to nothing
+    # Of the losses at which the pairs are known, the distance; None: all are.
     resolution: float | None = None
 
     def __post_init__(self) -> None:

@@ -62,28 +62,20 @@ _WORKING = 128
 _ACCURATE = 60
 _SPREAD = 1 / 512
 _NEGLIGIBLE = 2.0**-60
-_SHARE = 40
-"""θ is 2**-40."""
-
-_MOST_KEPT = 800
-"""Grids keep all but 2**-800 of a law at most."""
+_SHARE = 40  # θ is 2**-40
+_MOST_KEPT = 800  # grids keep all but 2**-800 of a law at most
 
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """Bounds of a moment.
-
-    Attributes:
-        upper: At least it; None if no bound is known.
-    """
+    """Bounds of a moment."""
 
     lower: Fraction
-    upper: Fraction | None
+    upper: Fraction | None  # at least it; None if no bound is known
     infinite: bool = False
 
 
-_UNKNOWN = arb("inf")
-"""What bounds a moment from above where nothing does."""
+_UNKNOWN = arb("inf")  # what bounds a moment from above where nothing does
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,15 +89,10 @@ class _Bounds:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Moments:
-    """Moments of one order.
+    """Moments of one order."""
 
-    Attributes:
-        measures: Divergences of the same measures, which know their masses.
-        order: a >= 1.
-    """
-
-    measures: ProductMeasures
-    order: Fraction
+    measures: ProductMeasures  # divergences of the same measures, which know their masses
+    order: Fraction  # a >= 1
     limits: Limits
 
     @enclosing

@@ -37,31 +37,22 @@ from dipapprox.numerics.real_outputs.factors import Line
 from dipapprox.numerics.real_outputs.hockey_stick import Split
 from dipapprox.numerics.simplest import shortest
 
-_MOST_TERMS = 12
-"""Laplace samples in a sum."""
-
+_MOST_TERMS = 12  # laplace samples in a sum
 _SHARES = (Fraction(1, 2), Fraction(1, 4), Fraction(3, 4))
 """Of a bracket: where it is cut, the first place where that is told."""
 
-_MOST_STEPS = 400
-"""Of looking for where h is largest."""
-
-_ATTEMPTS = 3
-"""Each with twice the bits."""
+_MOST_STEPS = 400  # of looking for where h is largest
+_ATTEMPTS = 3  # each with twice the bits
 
 
 @dataclass(frozen=True, slots=True)
 class NoiseSum:
-    """The law of a number.
-
-    Attributes:
-        scales: Of Laplace samples, ascending, each with their number.
-        square: The variance of the Gaussian noise; 0 for none.
-    """
+    """The law of a number."""
 
     mean: Fraction
+    # Of Laplace samples, ascending, each with their number.
     scales: tuple[tuple[Fraction, int], ...]
-    square: Fraction
+    square: Fraction  # the variance of the Gaussian noise; 0 for none
 
 
 def noise_sum(line: Line) -> NoiseSum | None:

@@ -68,33 +68,21 @@ from dipapprox.numerics.real_outputs.factors import Line
 from dipapprox.numerics.real_outputs.hockey_stick import Discretised, HockeyStick
 
 Array = NDArray[np.float64]
-
-_UNIT = 60
-"""Bits of the whole numbers that masses become; sums below 8 fit into 64 bits."""
-
-_NEARLY = 2.0**-36
-"""Ratios that differ by no more, relatively, are one."""
-
+_UNIT = 60  # bits of the whole numbers that masses become; sums below 8 fit into 64 bits
+_NEARLY = 2.0**-36  # ratios that differ by no more, relatively, are one
 _TRIFLE = 2.0**-27
 """By how much bounds of ratios may exceed a step: they are not quite as narrow as could be."""
 
-_FARTHEST = 40.0
-"""Losses beyond ± this are not told from infinite ones."""
+_FARTHEST = 40.0  # losses beyond ± this are not told from infinite ones
 
 
 @dataclass(frozen=True, slots=True)
 class CellLosses:
-    """Two measures on a grid of losses.
+    """Two measures on a grid of losses."""
 
-    Attributes:
-        above: Bounds their profile from above.
-        below: From below, if from the second measure a mass `lent` is taken.
-        lent: >= 0.
-    """
-
-    above: RunLosses
-    below: RunLosses
-    lent: Fraction
+    above: RunLosses  # bounds their profile from above
+    below: RunLosses  # from below, if from the second measure a mass `lent` is taken
+    lent: Fraction  # >= 0
 
 
 def losses_of_cells(
@@ -139,15 +127,11 @@ def _range(cells: Cells, size: float, negligible: float) -> tuple[int, int]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Knots:
-    """e to the losses of consecutive whole steps, ascending.
-
-    Attributes:
-        gaps: Lower bounds of 1 - e^(-k h) for k = 0, 1, …, h the step.
-    """
+    """e to the losses of consecutive whole steps, ascending."""
 
     lower: Array
     upper: Array
-    gaps: Array
+    gaps: Array  # lower bounds of 1 - e^(-k h) for k = 0, 1, …, h the step
 
     @classmethod
     def of(cls, step: GridStep, first: int, last: int) -> _Knots:
@@ -191,8 +175,7 @@ def _from_above(cells: Cells, knots: _Knots) -> tuple[NDArray[np.int64], int]:
     return masses, int(infinite)
 
 
-_SAFE_DIVISION = 1 + 2.0**-50
-"""Makes good two roundings."""
+_SAFE_DIVISION = 1 + 2.0**-50  # makes good two roundings
 
 
 def _ceiling(masses: Array) -> NDArray[np.int64]:
@@ -225,57 +208,36 @@ def _from_below(
     return RunLosses(kept, others_kept, rest, bits, BoundSide.BELOW), lent
 
 
-_MOST_LOSSES = 2**15
-"""Most losses of a composition of pairs in closed form: seconds."""
-
+_MOST_LOSSES = 2**15  # most losses of a composition of pairs in closed form: seconds
 _MOST_CELL_LOSSES = 2**12, 2**14
 """The same with cells: as a rule, and for those who want more than `_RULE` bits."""
 
 _RULE = 48
-
-_PARTS = Fraction(4)
-"""By how much a grid of losses gets finer: widths go like its square."""
-
-_ACCURATE = 60
-"""Bits of accuracy beyond which no composition goes."""
-
-_ACCURATE_CELLS = 48
-"""Bits of accuracy of cells, which are cut in doubles."""
-
-_CELLS = 2.0
-"""Cells for each loss."""
+_PARTS = Fraction(4)  # by how much a grid of losses gets finer: widths go like its square
+_ACCURATE = 60  # bits of accuracy beyond which no composition goes
+_ACCURATE_CELLS = 48  # bits of accuracy of cells, which are cut in doubles
+_CELLS = 2.0  # cells for each loss
 
 
 @dataclass(frozen=True, slots=True)
 class LinePair:
-    """A pair of measures on the line.
-
-    Attributes:
-        times: How many independent ones there are.
-    """
+    """A pair of measures on the line."""
 
     first: Line
     second: Line
-    times: int
+    times: int  # how many independent ones there are
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairProducts:
-    """Products of pairs at one factor.
+    """Products of pairs at one factor."""
 
-    Attributes:
-        line: Cuts measures on the line into cells.
-        runs: Pairs in closed form, probability measures.
-        hints: Mechanisms with losses near which atoms of the pairs may lie.
-        bits: Wanted width: 2**-bits.
-    """
-
-    line: HockeyStick
-    runs: Sequence[RepeatedRun]
+    line: HockeyStick  # cuts measures on the line into cells
+    runs: Sequence[RepeatedRun]  # pairs in closed form, probability measures
     lines: Sequence[LinePair]
-    hints: Sequence[Mechanism]
+    hints: Sequence[Mechanism]  # mechanisms with losses near which atoms of the pairs may lie
     factor: Enclosure
-    bits: int
+    bits: int  # wanted width: 2**-bits
     limits: Limits
 
     def enclosure(self) -> Enclosure | NotEnclosed:

@@ -80,15 +80,11 @@ _MOST_RUNS = 10**9
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Runs with one profile.
-
-    Attributes:
-        sides: From where the profile bounds the runs.
-    """
+    """Runs with one profile."""
 
     profile: BallProfile
     times: int
-    sides: tuple[BoundSide, ...] = _BOTH
+    sides: tuple[BoundSide, ...] = _BOTH  # from where the profile bounds the runs
 
 
 _Few = tuple[Outcomes, int, tuple[BoundSide, ...]]

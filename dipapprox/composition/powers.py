@@ -39,46 +39,28 @@ from dipapprox.limits import Limits
 _DOUBLES, _HOPE = 2.0**-38, 7.0
 """About how accurate one of many runs is in doubles; and ln of by how much better it may be."""
 
-_SPARE = 16
-"""Losses that are kept below those that seem to matter."""
-
+_SPARE = 16  # losses that are kept below those that seem to matter
 _PLACES = -7.0, 21.0
-_SECTIONS = 16
-"""ln λ is looked for there, in so many steps."""
-
-_STEEPEST = 700.0
-"""Of exponents: more is no double."""
-
-
-_LEAST = 1e-300
-"""Least accuracy in doubles."""
-
-_RANGE = 8
-"""Of the losses of one run, about; at most that."""
+_SECTIONS = 16  # ln λ is looked for there, in so many steps
+_STEEPEST = 700.0  # of exponents: more is no double
+_LEAST = 1e-300  # least accuracy in doubles
+_RANGE = 8  # of the losses of one run, about; at most that
 
 
 @dataclass(frozen=True, slots=True)
 class LossGrid:
-    """Where losses lie, how accurately masses are kept, and what compositions are multiplied for.
+    """Where losses lie, how accurately masses are kept, and what products are made for."""
 
-    Attributes:
-        step: The distance of losses.
-        share: Mass of one run's share that may be cut off at either end of every product: of the
-            composition of t runs, t times that. In units of 1.
-        accuracy: How accurate H is to be, besides what the grid costs.
-        exact: Whether losses are to stay on the grid.
-        weight: The δ that matters, about.
-        steepness: About -d ln H(e^ε) / dε there; 0 if it is not known.
-    """
-
-    step: GridStep
+    step: GridStep  # the distance of losses
+    # Mass of one run's share that may be cut off at either end of every product: of the composition
+    # of t runs, t times that. In units of 1.
     share: Fraction
     budget: float | None = None
     delta: float | None = None
-    accuracy: Fraction = Fraction(1)
-    exact: bool = False
-    weight: Fraction = Fraction(1)
-    steepness: float = 0.0
+    accuracy: Fraction = Fraction(1)  # how accurate H is to be, besides what the grid costs
+    exact: bool = False  # whether losses are to stay on the grid
+    weight: Fraction = Fraction(1)  # the δ that matters, about
+    steepness: float = 0.0  # about -d ln H(e^ε) / dε there; 0 if it is not known
 
     @property
     def bits(self) -> int:
@@ -124,8 +106,7 @@ def product(factors: Sequence[tuple[RunLosses, int]], grid: LossGrid, limits: Li
     return LossRow(grid.step, *powers.product(factors), powers.bits, powers.side, steepness)
 
 
-_Losses = tuple[GridRow, int]
-"""Of a composition, and its mass at infinity."""
+_Losses = tuple[GridRow, int]  # of a composition, and its mass at infinity
 
 
 class _Powers:

@@ -61,29 +61,15 @@ from dipapprox.numerics.powers import logarithm
 from dipapprox.numerics.real_outputs.factors import Factored, Line, Mixed, factored
 from dipapprox.numerics.real_outputs.hockey_stick import HockeyStick, Split
 
-_ACCURATE = 60
-"""Bits of accuracy beyond which no composition goes."""
-
-_ACCURATE_CELLS = 54
-"""The same where lines are cut into cells."""
-
-_ACCURATE_TERMS = 20
-"""The same for the terms of sums of products: these add up to bounds only."""
-
+_ACCURATE = 60  # bits of accuracy beyond which no composition goes
+_ACCURATE_CELLS = 54  # the same where lines are cut into cells
+_ACCURATE_TERMS = 20  # the same for the terms of sums of products: these add up to bounds only
 _GUARD_BITS = 8
-
-_FAR = 2**64
-"""Panels reach so far; larger factors are left to closed forms alone."""
-
-_BUDGET_BITS = 32
-"""More of a budget than of its divergence, whose slope is at most 1."""
-
+_FAR = 2**64  # panels reach so far; larger factors are left to closed forms alone
+_BUDGET_BITS = 32  # more of a budget than of its divergence, whose slope is at most 1
 _REMEMBERED = 2_000
-
 _CERTAIN = Enclosure.exact(1)
-
 TOO_SMALL = NotEnclosed("a probability of what is published is too small to be told from 0")
-
 _Product = tuple[tuple[tuple[int, Line, Line], ...], Enclosure, int]
 _Sum = tuple[tuple[Part, ...], tuple[Part, ...], Enclosure, int]
 
@@ -345,9 +331,7 @@ def _beside(found: Split, mass: Enclosure) -> Split:
 Divergence = Callable[[Sequence[Part], Sequence[Part]], Split | NotEnclosed]
 """Encloses the divergence of two measures."""
 
-_MOST_TERMS = 5
-"""Terms are matched with each other in all ways; with more, only in their order."""
-
+_MOST_TERMS = 5  # terms are matched with each other in all ways; with more, only in their order
 _NOTHING = Enclosure.exact(0)
 
 

@@ -58,30 +58,19 @@ from dipapprox.data_classes import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ProfilePoint:
-    """A profile at one α.
+    """A profile at one α."""
 
-    Attributes:
-        bound: A ball whose upper end is at least H(α).
-        first: A ball around P(S), for one set S, of a pair (P, Q) that the mechanism has.
-        second: A ball around Q(S): H(x) >= first - x second, at every x.
-    """
-
-    bound: arb
-    first: arb
-    second: arb
+    bound: arb  # a ball whose upper end is at least H(α)
+    first: arb  # a ball around P(S), for one set S, of a pair (P, Q) that the mechanism has
+    second: arb  # a ball around Q(S): H(x) >= first - x second, at every x
 
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """What lies at infinite losses.
+    """What lies at infinite losses."""
 
-    Attributes:
-        infinite: P mass where Q has none.
-        lost: Q mass where P has none.
-    """
-
-    infinite: arb
-    lost: arb
+    infinite: arb  # P mass where Q has none
+    lost: arb  # Q mass where P has none
 
 
 class BallProfile(Protocol):
@@ -95,8 +84,7 @@ class BallProfile(Protocol):
         """Evaluate at all α > 0 of a ball."""
 
 
-NO_ENDS = Ends(arb(0), arb(0))
-"""All losses are finite, or nothing more is known."""
+NO_ENDS = Ends(arb(0), arb(0))  # all losses are finite, or nothing more is known
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,14 +141,10 @@ class ReversedProfile:
 
 @dataclass(frozen=True, slots=True)
 class SubsampledProfile:
-    """The removal of a record before Poisson sampling, by (2).
-
-    Attributes:
-        rate: r, 0 < r <= 1.
-    """
+    """The removal of a record before Poisson sampling, by (2)."""
 
     profile: BallProfile
-    rate: arb
+    rate: arb  # r, 0 < r <= 1
 
     @property
     def ends(self) -> Ends:

@@ -22,11 +22,8 @@ from dipapprox.composition.losses import BoundSide, LossRow
 from dipapprox.composition.profile import BallProfile
 
 _GUARD_BITS = 32
-
 _ZERO = Fraction(0)
 _LARGEST_BUDGET = Fraction(2**14)
-
-
 _Sums = tuple[int, int, int]
 """Over the losses from one on, infinity included:
 

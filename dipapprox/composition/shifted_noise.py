@@ -37,17 +37,12 @@ from dipapprox.numerics.simplest import shortest
 
 @dataclass(frozen=True, slots=True)
 class PublishedNoise:
-    """The law of a number that is published on no condition.
+    """The law of a number that is published on no condition."""
 
-    Attributes:
-        family: Of one sample, or Gaussian.
-        scale: Of one sample; 0 for several, where it need not be rational.
-    """
-
-    family: Family
+    family: Family  # of one sample, or Gaussian
     mean: Fraction
     square: Fraction
-    scale: Fraction
+    scale: Fraction  # of one sample; 0 for several, where it need not be rational
 
 
 def published_noise(line: Line) -> PublishedNoise | None:
@@ -69,25 +64,17 @@ def published_noise(line: Line) -> PublishedNoise | None:
 
 _GUARD_BITS = 32
 _NEAR = 64
-_ATTEMPTS = 6
-"""Each with twice the bits: differences of tails cancel."""
-
-_MOST_STEPS = 2_000
-"""Of a bisection: more than a budget has bits that anybody asks for."""
+_ATTEMPTS = 6  # each with twice the bits: differences of tails cancel
+_MOST_STEPS = 2_000  # of a bisection: more than a budget has bits that anybody asks for
 
 
 @dataclass(frozen=True, slots=True)
 class ShiftedNoise:
-    """A law against itself moved.
-
-    Attributes:
-        square: Of the shift in scales, m² or t², > 0; for Laplace the square of a rational.
-        shift: t; 0 for Gauss, where m need not be rational.
-    """
+    """A law against itself moved."""
 
     family: Family
-    square: Fraction
-    shift: Fraction
+    square: Fraction  # of the shift in scales, m² or t², > 0; for Laplace the square of a rational
+    shift: Fraction  # t; 0 for Gauss, where m need not be rational
 
     def __post_init__(self) -> None:
         if self.family not in (GAUSSIAN, LAPLACE):

@@ -20,9 +20,7 @@ from dipapprox.composition.grid import GridStep
 from dipapprox.composition.losses import BoundSide, RunLosses
 from dipapprox.data_classes import dataclass
 
-MOST_BITS = 900
-"""Of units of masses that are doubles."""
-
+MOST_BITS = 900  # of units of masses that are doubles
 LARGEST = 2.0**900
 
 
@@ -32,23 +30,14 @@ class NoDoubles(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Losses in doubles, in units of 1, from a side: see `losses`.
+    """Losses in doubles, in units of 1, from a side: see `losses`."""
 
-    Attributes:
-        step: Of their grid.
-        side: From where they bound.
-        places: In steps, each once.
-        masses: p.
-        others: q; from above the same.
-        infinite: The mass at infinity.
-    """
-
-    step: GridStep
-    side: BoundSide
-    places: NDArray[np.int64]
-    masses: Array
-    others: Array
-    infinite: float
+    step: GridStep  # of their grid
+    side: BoundSide  # from where they bound
+    places: NDArray[np.int64]  # in steps, each once
+    masses: Array  # p
+    others: Array  # q; from above the same
+    infinite: float  # the mass at infinity
 
     @classmethod
     def of(cls, one: RunLosses, step: GridStep, share: float) -> Spread:

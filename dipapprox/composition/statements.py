@@ -53,8 +53,7 @@ from dipapprox.composition.divergences import Divergences, Statement, Tangent, W
 from dipapprox.composition.mechanisms import ConcentratedStatement, RenyiStatement
 from dipapprox.composition.profile import NO_ENDS, BallProfile, Ends, ProfilePoint, up_to
 
-_INWARD = 2.0**-30
-"""By this part outcomes are moved to what surely is allowed."""
+_INWARD = 2.0**-30  # by this part outcomes are moved to what surely is allowed
 
 
 class StatementProfile:

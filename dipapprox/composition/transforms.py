@@ -62,22 +62,13 @@ _Complex = NDArray[np.complex128]
 _STEEPEST, _COARSEST = 600.0, 4.0
 """Of exponents: more is no double; and of g."""
 
-_FURTHEST = 2**29
-"""Places, in modulus: by doubles of 24 bits they are multiplied exactly."""
-
-_OUTSIDE = 38.0
-"""About -ln of what is tilted and outside the window."""
-
+_FURTHEST = 2**29  # places, in modulus: by doubles of 24 bits they are multiplied exactly
+_OUTSIDE = 38.0  # about -ln of what is tilted and outside the window
 _SECTIONS = 32
 _GOLDEN = (5**0.5 - 1) / 2
-_ABSOLUTE = 2.0**-700
-"""More than all that is below `FLOOR` adds up to."""
-
-_MANY = 2**20
-"""Runs that are multiplied on two grids."""
-
-_BLOCKS = 4096
-"""Of losses, for what is guessed."""
+_ABSOLUTE = 2.0**-700  # more than all that is below `FLOOR` adds up to
+_MANY = 2**20  # runs that are multiplied on two grids
+_BLOCKS = 4096  # of losses, for what is guessed
 
 
 @sound_arithmetic()
@@ -144,19 +135,12 @@ def _multiplied(
 
 @dataclass(frozen=True, slots=True)
 class _Tilted:
-    """Tilted masses of a run.
+    """Tilted masses of a run."""
 
-    Attributes:
-        places: k - k0.
-        masses: t >= 0.
-        scale: s.
-        times: T.
-    """
-
-    places: NDArray[np.int64]
-    masses: Array
-    scale: float
-    times: int
+    places: NDArray[np.int64]  # k - k0
+    masses: Array  # t >= 0
+    scale: float  # s
+    times: int  # T
 
     def moments(self, sign: int) -> Callable[[float], float]:
         """About ln Σ t e^(θ (k - k0)), hardly less, for any θ of a sign."""
@@ -210,19 +194,12 @@ def _tilted(
 
 @dataclass(frozen=True, slots=True)
 class _Window:
-    """Places R of a product, and more than what is tilted and outside of them.
+    """Places R of a product, and more than what is tilted and outside of them."""
 
-    Attributes:
-        start: The first place.
-        size: N, a power of 2.
-        lower: Of the places before them.
-        upper: Of those after them.
-    """
-
-    start: int
-    size: int
-    lower: arb
-    upper: arb
+    start: int  # the first place
+    size: int  # n, a power of 2
+    lower: arb  # of the places before them
+    upper: arb  # of those after them
 
     @property
     def end(self) -> int:

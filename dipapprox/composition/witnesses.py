@@ -23,22 +23,16 @@ from dipapprox.composition.statements import allowed
 from dipapprox.data_classes import replace
 
 _MOST_RUNS = 1_000
-_LIKELY = 1e-5
-"""A δ where nobody asks for one."""
-
+_LIKELY = 1e-5  # A δ where nobody asks for one
 _FAR = 256.0
 _TRIED, _ROUNDS = 12, 3
 """Places that are looked at between two, again and again."""
 
 
-_PLACES = 800
-"""On either side of 0, of a law that tells which outcomes cost most together."""
-
+_PLACES = 800  # on either side of 0, of a law that tells which outcomes cost most together
 Law = NDArray[Any]
 _Told = tuple[Fraction, ...] | None
-
-Asked = tuple[float | None, float | None]
-"""ε, or δ, if one is given."""
+Asked = tuple[float | None, float | None]  # ε, or δ, if one is given
 
 
 def worst_of_all(

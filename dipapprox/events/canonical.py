@@ -159,18 +159,13 @@ def _law(key: LawKey) -> Distribution:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Standardisation:
-    """A substitution x = sign·(unit·y + origin), and what it makes of some laws.
-
-    Attributes:
-        laws: Of y, by the key of the law of x.
-        keys: Of `laws`, likewise.
-    """
+    """A substitution x = sign·(unit·y + origin), and what it makes of some laws."""
 
     sign: int
     unit: Fraction
     origin: Fraction
-    laws: Mapping[LawKey, Distribution]
-    keys: Mapping[LawKey, LawKey]
+    laws: Mapping[LawKey, Distribution]  # of y, by the key of the law of x
+    keys: Mapping[LawKey, LawKey]  # of `laws`, likewise
 
 
 def _substituted(form: LinearForm, by: Standardisation) -> LinearForm:

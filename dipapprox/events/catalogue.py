@@ -40,8 +40,7 @@ if TYPE_CHECKING:
 else:
     mixtures = Deferred("dipapprox.events.mixtures")
 
-_SHOWN = 6
-"""Most variables, and most outputs, in a message."""
+_SHOWN = 6  # most variables, and most outputs, in a message
 
 
 def origin_text(states: FinalStates, number: int, event: Connected) -> str:
@@ -105,31 +104,21 @@ def _draws(label: str, line: int | None, count: int) -> str:
 _REMEMBERED = 300_000
 """About how many combinations are remembered; then all are forgotten before the next batch."""
 
-_VALUES = 2**20
-"""Most values of cells, over all inputs, in a batch that several outputs share."""
-
+_VALUES = 2**20  # most values of cells, over all inputs, in a batch that several outputs share
 Conditions = tuple[InputCondition, ...]
-
-_NONE = 0
-"""The number of no conditions."""
-
+_NONE = 0  # the number of no conditions
 _Group = tuple[Column | None, Batch, list[int], list[Row]]
 """Of states with equal conditions: the inputs that meet them, outputs and solutions so far."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StateColumns:
-    """Final states with equal conditions over a batch of inputs.
+    """Final states with equal conditions over a batch of inputs."""
 
-    Attributes:
-        outputs: For each state its index in `FinalStates.outputs`, ascending.
-        inputs: Positions of those that admit the states, ascending; None for all of them.
-        solutions: States × these inputs: indices into `Catalogue.solutions`, or IMPOSSIBLE.
-    """
-
-    outputs: Column
+    outputs: Column  # for each state its index in `FinalStates.outputs`, ascending
+    # Positions of those that admit the states, ascending; None for all of them.
     inputs: Column | None
-    solutions: Column
+    solutions: Column  # states × these inputs: indices into `Catalogue.solutions`, or IMPOSSIBLE
 
 
 def rounds(columns: StateColumns) -> Iterator[Column]:

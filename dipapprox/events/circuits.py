@@ -39,7 +39,6 @@ class Absorbed:
 
 
 Weight = ExponentialRatio | Absorbed
-
 Products = tuple[tuple[int, int], ...]
 """Terms (number of a weight, number of a node), ascending; a term may occur more than once."""
 
@@ -59,16 +58,12 @@ NO_CHOICES = Circuit((ExponentialRatio.constant(1),), ((), ((0, EVERYTHING),)), 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Chances:
-    """The probabilities of sets of outcomes, at every input.
+    """The probabilities of sets of outcomes, at every input."""
 
-    Attributes:
-        circuit: Its roots are the probabilities.
-        sets: For each set its node in the circuit; if there are diagrams, a diagram of nodes.
-        diagrams: None if no probability depends on the input.
-    """
-
-    circuit: Circuit
+    circuit: Circuit  # its roots are the probabilities
+    # For each set its node in the circuit; if there are diagrams, a diagram of nodes.
     sets: tuple[int, ...]
+    # None if no probability depends on the input.
     diagrams: input_diagrams.InputDiagrams | None = None
 
     def root(self, number: int) -> int | None:
@@ -257,17 +252,12 @@ class _Maker:
         return number
 
 
-_LONG = 64
-"""Polynomials with more terms are not compared."""
-
-_DIGIT = 32
-"""Bits for an exponent: circuits have far fewer than 2^32 nodes."""
-
+_LONG = 64  # polynomials with more terms are not compared
+_DIGIT = 32  # bits for an exponent: circuits have far fewer than 2^32 nodes
 _Polynomial = dict[int, int]
 """Coefficients by monomials, whose digit k is the exponent of weight k; weight 0 is 1."""
 
-_Factor = tuple[int, ...]
-"""Numbers of weights that are added up, ascending."""
+_Factor = tuple[int, ...]  # numbers of weights that are added up, ascending
 
 
 def outcome_weights(law: ChoiceLaw) -> tuple[Weight, ...]:

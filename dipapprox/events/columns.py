@@ -23,21 +23,14 @@ from dipapprox.language.core import Input, Program, Value
 from dipapprox.language.domains import AllReals
 
 Column = NDArray[np.int64]
-
 Key = TypeVar("Key", bound=Hashable)
 Thing = TypeVar("Thing")
-
-FEW = 24
-"""Up to so many inputs, a loop in Python is faster than numpy's set-up."""
-
+FEW = 24  # up to so many inputs, a loop in Python is faster than numpy's set-up
 _DENSE = 2**16
 """Numbers below this are tallied rather than sorted, if there are not much fewer of them."""
 
-_SPARSE = 16
-"""How many times as large as their count numbers may be for that."""
-
-Bag = tuple[tuple[int, int], ...]
-"""A multiset of numbers: (number, how often), ascending."""
+_SPARSE = 16  # how many times as large as their count numbers may be for that
+Bag = tuple[tuple[int, int], ...]  # A multiset of numbers: (number, how often), ascending
 
 
 def mapped(column: Column, image: Callable[[int], int]) -> Column:
@@ -141,27 +134,18 @@ class Tallies:
         return tuple(found)
 
 
-Block = NDArray[np.int64]
-"""Inputs × input cells: the numbers of the values."""
-
-
-Image = Callable[[tuple[Value, ...]], int]
-"""A function of the values of some cells."""
+Block = NDArray[np.int64]  # inputs × input cells: the numbers of the values
+Image = Callable[[tuple[Value, ...]], int]  # A function of the values of some cells
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CellTable:
-    """A function of some cells with small numbers as values, asked once for each combination.
+    """A function of some cells with small numbers as values, asked once for each combination."""
 
-    Attributes:
-        places: Where the cells stand in an input.
-        image: From the cells' values, in their order, to a number >= 0.
-        known: What is known of the function, by the number of the cells' values; grows. Tables of
-            the same function of the values of other cells may share it.
-    """
-
-    places: tuple[int, ...]
-    image: Image
+    places: tuple[int, ...]  # where the cells stand in an input
+    image: Image  # from the cells' values, in their order, to a number >= 0
+    # What is known of the function, by the number of the cells' values; grows. Tables of the same
+    # function of the values of other cells may share it.
     known: dict[int, int] = field(default_factory=dict)
 
 

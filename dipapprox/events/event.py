@@ -27,13 +27,10 @@ class Event:
 
     A guard is about real samples or about integer ones, not both. Guards about integers have no
     integer points on their boundary.
-
-    Attributes:
-        samples: Laws of x[0], x[1], …
-        guards: Forms over the indices of `samples` (int symbols only), each non-constant.
     """
 
-    samples: tuple[Distribution, ...]
+    samples: tuple[Distribution, ...]  # laws of x[0], x[1], …
+    # Forms over the indices of `samples` (int symbols only), each non-constant.
     guards: tuple[LinearForm, ...]
 
 
@@ -59,17 +56,11 @@ class Star:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """Choices have outcomes of some set.
+    """Choices have outcomes of some set."""
 
-    Attributes:
-        circuit: Of the probabilities of all sets of a program, as functions of its eps.
-        root: The set.
-        eps: Where the program runs, exact and > 0.
-    """
-
-    circuit: Circuit
-    root: int
-    eps: Fraction
+    circuit: Circuit  # of the probabilities of all sets of a program, as functions of its eps
+    root: int  # the set
+    eps: Fraction  # where the program runs, exact and > 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,16 +117,12 @@ Reduced = Impossible | Independent
 
 @dataclass(frozen=True, slots=True)
 class Marginal:
-    """S -> Pr[x in event and form(x) in S]: the law of one real output on one group of samples.
+    """S -> Pr[x in event and form(x) in S]: the law of one real output on one group of samples."""
 
-    Attributes:
-        event: Independent samples, all real, and guards: none if there is no condition. Guards and
-            form together connect all samples; the event has a positive probability.
-        form: Over indices of `event.samples`, with at least one of them, plus a constant.
-    """
-
+    # Independent samples, all real, and guards: none if there is no condition. Guards and form
+    # together connect all samples; the event has a positive probability.
     event: Event
-    form: LinearForm
+    form: LinearForm  # over indices of `event.samples`, with at least one of them, plus a constant
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,14 +141,11 @@ class PublishedOutcome:
     """What final states publish, up to the values of coordinates y[0], y[1], … on the line.
 
     Measures of different outcomes are singular to each other: they are summed one by one.
-
-    Attributes:
-        outputs: The finite values, in the order of `Program.outputs`.
-        reals: Each of `Program.real_outputs` as a form over the coordinates (int symbols): a
-            constant is an atom, a bare coordinate a number with a density.
     """
 
-    outputs: tuple[Value, ...]
+    outputs: tuple[Value, ...]  # the finite values, in the order of `Program.outputs`
+    # Each of `Program.real_outputs` as a form over the coordinates (int symbols): a constant is an
+    # atom, a bare coordinate a number with a density.
     reals: tuple[LinearForm, ...]
 
     @property

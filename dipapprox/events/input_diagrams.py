@@ -20,15 +20,9 @@ from dipapprox.limits import ask
 MOST_DIAGRAMS = 2_000_000
 """More are not made: then what is published is different at nearly every input."""
 
-_BETWEEN = 256
-"""Diagrams between two looks at the clock."""
-
-Terms = tuple[tuple[int, int], ...]
-"""(weight, diagram), ascending."""
-
-_VALUE = -1
-"""The cell of what is a value."""
-
+_BETWEEN = 256  # diagrams between two looks at the clock
+Terms = tuple[tuple[int, int], ...]  # (weight, diagram), ascending
+_VALUE = -1  # the cell of what is a value
 K = TypeVar("K", bound=Hashable)
 
 

@@ -13,8 +13,7 @@ from dipapprox.events.event import Connected, Event, Impossible, Marginal
 from dipapprox.events.reduce import reduce
 from dipapprox.linear.form import LinearForm
 
-Interval = tuple[Fraction | None, Fraction | None]
-"""[lower, upper]; None: infinite."""
+Interval = tuple[Fraction | None, Fraction | None]  # [lower, upper]; None: infinite
 
 EVERYWHERE: Interval = (None, None)
 

@@ -195,17 +195,11 @@ class Measuring:
 
 @dataclass(frozen=True, slots=True)
 class _Basis:
-    """How the real outputs of a state are written in terms of coordinates.
+    """How the real outputs of a state are written in terms of coordinates."""
 
-    Attributes:
-        pivots: Places of the outputs that are no combinations of earlier ones.
-        change: The coordinates as combinations of the pivots: an invertible matrix.
-        rows: For every output its coefficients over the coordinates.
-    """
-
-    pivots: tuple[int, ...]
-    change: Matrix
-    rows: Matrix
+    pivots: tuple[int, ...]  # places of the outputs that are no combinations of earlier ones
+    change: Matrix  # the coordinates as combinations of the pivots: an invertible matrix
+    rows: Matrix  # for every output its coefficients over the coordinates
 
     def coordinates(self, state: FinalState) -> list[LinearForm]:
         """Return the coordinates as forms over samples and inputs."""

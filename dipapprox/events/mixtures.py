@@ -31,9 +31,7 @@ from dipapprox.semantics.outcomes import ALWAYS, NEVER, UNION, reachable
 from dipapprox.semantics.state import FinalStates, guards_of
 
 _ENDS = (NEVER, ALWAYS)
-
-_MOST_TALLIES = 200_000
-"""Of all sets at one input: a second of work, and a few hundred megabytes."""
+_MOST_TALLIES = 200_000  # of all sets at one input: a second of work, and a few hundred megabytes
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -28,12 +28,8 @@ from dipapprox.linear.form import LinearForm
 Numbers = tuple[int, ...]
 """Indices of independent events whose conjunction is meant; empty: probability exactly 1."""
 
-IMPOSSIBLE = 0
-"""The solution of probability exactly 0."""
-
-CERTAIN = 1
-"""The solution of probability exactly 1."""
-
+IMPOSSIBLE = 0  # the solution of probability exactly 0
+CERTAIN = 1  # the solution of probability exactly 1
 _Laws = tuple[Distribution, tuple[Distribution, ...], tuple[Distribution, ...]]
 """Of a kind of stars: centre, below, above."""
 

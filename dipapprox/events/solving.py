@@ -100,8 +100,7 @@ class Batch:
         return column
 
 
-_AT_ONCE = 2048
-"""So many numbers are dealt with in about the time that it takes to begin."""
+_AT_ONCE = 2048  # so many numbers are dealt with in about the time that it takes to begin
 
 
 class Solver:

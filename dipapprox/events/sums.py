@@ -21,16 +21,12 @@ from dipapprox.linear.form import LinearForm, Symbol, content
 
 @dataclass(frozen=True, slots=True)
 class LawOfSum:
-    """The law of a sum: independent terms add up.
-
-    Attributes:
-        variance: Of the one Gaussian term; 0: there is none.
-        terms: (factor, law) of the others; factors are 1 but for integer samples, where they are
-            positive integers if the sum's coefficients are integers.
-    """
+    """The law of a sum: independent terms add up."""
 
     mean: Fraction
-    variance: Fraction
+    variance: Fraction  # of the one Gaussian term; 0: there is none
+    # (factor, law) of the others; factors are 1 but for integer samples, where they are positive
+    # integers if the sum's coefficients are integers.
     terms: tuple[tuple[Fraction, Distribution], ...]
 
 

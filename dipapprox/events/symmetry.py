@@ -66,26 +66,18 @@ have in `Chances.sets` (>= 0)."""
 
 @dataclass(frozen=True, slots=True)
 class Swap:
-    """What exchanging two cells does to the outputs.
+    """What exchanging two cells does to the outputs."""
 
-    Attributes:
-        fixed: For every output, whether its probability stays the same function of the input.
-        matched: For every output, whether it has a partner. All outputs with a partner can be
-            paired at once: classes of outputs with equal states are mapped to classes of the
-            same size.
-        partners: For every output, a partner; itself if there is none.
-    """
-
+    # For every output, whether its probability stays the same function of the input.
     fixed: tuple[bool, ...]
+    # For every output, whether it has a partner. All outputs with a partner can be paired at once:
+    # classes of outputs with equal states are mapped to classes of the same size.
     matched: tuple[bool, ...]
-    partners: tuple[int, ...]
+    partners: tuple[int, ...]  # for every output, a partner; itself if there is none
 
 
-_MOST = 500_000
-"""Most final states times cells that symmetries are looked for in."""
-
-_MOST_TOGETHER = 1_000_000
-"""Most final states times pairs of cells that all cells are grouped for."""
+_MOST = 500_000  # most final states times cells that symmetries are looked for in
+_MOST_TOGETHER = 1_000_000  # most final states times pairs of cells that all cells are grouped for
 
 _found: Cache[FinalStates, CellSymmetry] = Cache(4)
 

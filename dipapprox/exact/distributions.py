@@ -40,11 +40,8 @@ InputStates = tuple[tuple[int, Numbers], ...]
 """(index of the output, indices of independent events) of every possible state; cf.
 `Catalogue.row`."""
 
-_MANY = 32
-"""Symmetries are looked for when as many inputs have been solved."""
-
-_ENTRIES = 200_000
-"""About how many states of inputs are remembered."""
+_MANY = 32  # symmetries are looked for when as many inputs have been solved
+_ENTRIES = 200_000  # about how many states of inputs are remembered
 
 
 class SolvedInputs:
@@ -74,8 +71,7 @@ class SolvedInputs:
         return found
 
 
-_REMEMBERED = 100_000
-"""About how many terms of distributions are kept, and of products of events."""
+_REMEMBERED = 100_000  # about how many terms of distributions are kept, and of products of events
 
 
 class ExactDistributions:

@@ -40,8 +40,7 @@ def ratio_sum(ratios: Sequence[ExponentialRatio]) -> ExponentialRatio:
     return ExponentialRatio.constant(0) if total is None else total
 
 
-_REMEMBERED_FORMS = 20_000
-"""Most events whose closed forms are kept."""
+_REMEMBERED_FORMS = 20_000  # most events whose closed forms are kept
 
 
 class EventForms:
@@ -125,14 +124,11 @@ class Exact(_ByForms):
         )
 
 
-_SHALLOW = 3
-"""Quadrature nests of so many samples end within seconds; deeper ones rarely end."""
-
+_SHALLOW = 3  # quadrature nests of so many samples end within seconds; deeper ones rarely end
 _PIECES = 2_000
 """Most pieces of shallow events: a few seconds of work. Deeper ones may have all there may be."""
 
-_REMEMBERED = 10_000
-"""Most events whose closed forms are kept."""
+_REMEMBERED = 10_000  # most events whose closed forms are kept
 
 
 class BoundedIntegration(_ByForms):

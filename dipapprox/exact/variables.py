@@ -34,13 +34,11 @@ from dipapprox.limits import Limits
 from dipapprox.linear.half_spaces import in_integers
 
 Row = tuple[int, ...]
-
 Bounds = tuple[tuple[Row, Fraction | int], ...]
 """(a, b): Σ a_i u_i <= b; rows without common divisor, each once, ascending."""
 
 M = TypeVar("M")
 C = TypeVar("C")
-
 Residues = tuple[tuple[int, int], ...]
 """(A, r) for every variable: what stands for it in the system and the weight is (u - r) / A."""
 

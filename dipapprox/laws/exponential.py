@@ -214,5 +214,4 @@ class ExponentialNoise(RealFamily):
 LAPLACE = ExponentialNoise("Lap", "LAPLACE", "Laplace", *BOTH_SIDES)
 EXPONENTIAL = ExponentialNoise("LapPlus", "EXPONENTIAL", "one-sided", 1)
 REFLECTED_EXPONENTIAL = ExponentialNoise("LapMinus", "REFLECTED_EXPONENTIAL", "one-sided", -1)
-
 _BY_SIDES = {each.sides: each for each in (LAPLACE, EXPONENTIAL, REFLECTED_EXPONENTIAL)}

@@ -34,35 +34,25 @@ if TYPE_CHECKING:
     from dipapprox.laws.panels import Array, OnPanels
 
 Real = TypeVar("Real", float, "arb")
-
-BOTH_SIDES = (-1, 1)
-"""Of the mean."""
+BOTH_SIDES = (-1, 1)  # of the mean
 
 
 class Family(ABC):
-    """All laws of mean + scale * Z.
+    """All laws of mean + scale * Z."""
 
-    Attributes:
-        name: In programs.
-        constant: The name of the instance in its module.
-        title: For people.
-        is_discrete: Whether samples are integers.
-        sides: Of the mean on which samples may lie, -1 and 1.
-        shifts: The signs of d for which f(z - d) <= e^|d| f(z) for all z, f the density, or the
-            masses, and d in scales; for other d no factor serves.
-        is_exponential: Whether f is proportional to e^-|z| on each of its sides, with equal masses:
-            then probabilities of comparisons have closed forms in eps.
-        is_normal: Whether samples are jointly Gaussian: variances add up, and what is uncorrelated
-            is independent.
-    """
-
-    name: str
-    constant: str
-    title: str
-    is_discrete: bool
-    sides: tuple[int, ...]
+    name: str  # in programs
+    constant: str  # the name of the instance in its module
+    title: str  # for people
+    is_discrete: bool  # whether samples are integers
+    sides: tuple[int, ...]  # of the mean on which samples may lie, -1 and 1
+    # The signs of d for which f(z - d) <= e^|d| f(z) for all z, f the density, or the masses, and d
+    # in scales; for other d no factor serves.
     shifts: tuple[int, ...]
+    # Whether f is proportional to e^-|z| on each of its sides, with equal masses: then
+    # probabilities of comparisons have closed forms in eps.
     is_exponential: bool
+    # Whether samples are jointly Gaussian: variances add up, and what is uncorrelated is
+    # independent.
     is_normal: bool
 
     def __repr__(self) -> str:
@@ -88,18 +78,13 @@ class Family(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Speeds:
-    """How fast the probability p of an event moves with the means of its noise; see `RealFamily`.
+    """How fast the probability p of an event moves with means of its noise; see `RealFamily`."""
 
-    Attributes:
-        normal: Σ of squares of speeds of Gaussian noise.
-        score: Σ of speeds of noise with |f'| <= f.
-        bend: Σ of squares of speeds of that noise, each times how much |f''| may exceed f.
-        jumps: Σ of speeds of other noise; there is no second derivative if it is not 0.
-    """
-
-    normal: Fraction = Fraction(0)
-    score: Fraction = Fraction(0)
+    normal: Fraction = Fraction(0)  # Σ of squares of speeds of Gaussian noise
+    score: Fraction = Fraction(0)  # Σ of speeds of noise with |f'| <= f
+    # Σ of squares of speeds of that noise, each times how much |f''| may exceed f.
     bend: Fraction = Fraction(0)
+    # Σ of speeds of other noise; there is no second derivative if it is not 0.
     jumps: Fraction = Fraction(0)
 
     def __add__(self, other: Speeds) -> Speeds:
@@ -112,29 +97,22 @@ class Speeds:
 
 
 class RealFamily(Family):
-    """A family with densities.
-
-    Attributes:
-        has_kink: Whether the density is not analytic at 0: then it has two branches.
-        steep: At least half the variation of f, which is the largest density: no probability moves
-            faster with the mean.
-        curved: At least half the variation of f'; None if f jumps.
-        bend: At least (E s² + E|ds|) / 2, where s = -(1 + z f'(z) / f(z)) is the derivative of ln f
-            by the logarithm of the scale and ds that of s: no probability bends more with that.
-        moments_below: E e^(tZ) is finite for 0 <= t below this; None: for all t >= 0.
-        panel: How wide panels are in scales round 0, and how much wider they get with each scale
-            further away: what serves polynomials of low degree well.
-        even_panel: The same for panels that are all equally wide.
-    """
+    """A family with densities."""
 
     is_discrete = False
-    has_kink: bool
+    has_kink: bool  # whether the density is not analytic at 0: then it has two branches
+    # At least half the variation of f, which is the largest density: no probability moves faster
+    # with the mean.
     steep: Fraction
-    curved: Fraction | None
+    curved: Fraction | None  # at least half the variation of f'; None if f jumps
+    # At least (E s² + E|ds|) / 2, where s = -(1 + z f'(z) / f(z)) is the derivative of ln f by the
+    # logarithm of the scale and ds that of s: no probability bends more with that.
     bend: Fraction
-    moments_below: Fraction | None
+    moments_below: Fraction | None  # E e^(tZ) is finite for 0 <= t below this; None: for all t >= 0
+    # How wide panels are in scales round 0, and how much wider they get with each scale further
+    # away: what serves polynomials of low degree well.
     panel: tuple[float, float]
-    even_panel: Fraction
+    even_panel: Fraction  # the same for panels that are all equally wide
 
     @property
     @abstractmethod

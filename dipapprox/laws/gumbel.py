@@ -63,12 +63,8 @@ if TYPE_CHECKING:
     from dipapprox.laws.panels import Array, OnPanels
 
 _BITS = 32
-
 _PEAK = 0.36787944117144233  # 1/e, within 2^-53
-
-_GREATEST = 2.0**11
-"""Beyond this e^-v is nothing to doubles."""
-
+_GREATEST = 2.0**11  # beyond this e^-v is nothing to doubles
 _RADII = tuple([Fraction(k, 4) for k in (1, 2, 4, 5, 8, 12, 16, 24, 32, 48, 64, 96, 128)])
 """Of circles that are tried round panels."""
 

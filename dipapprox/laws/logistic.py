@@ -39,9 +39,7 @@ _BITS = 32
 # In units of 2^-53: the argument is within 8 T, and counts once; the exponential is within 16, and
 # counts at most once; then come two sums, and two quotients.
 _ERRORS = ((24, 24), (8, 8), (0, 0))
-
-_SLACK = 2.0**-30
-"""More than the roundings of q, whose terms are at most 4, come to."""
+_SLACK = 2.0**-30  # more than the roundings of q, whose terms are at most 4, come to
 
 
 class Logistic(RealFamily):

@@ -34,7 +34,6 @@ from dipapprox.arithmetic.rounding import UNIT_ROUNDOFF
 
 Array = NDArray[np.float64]
 Pair = tuple[float, float]
-
 _ARCS = 8
 _EDGES = np.linspace(-1.0, 1.0, _ARCS + 1)[:, None]
 # Largest |Im w| / b on each arc of the left half: sqrt(1 - e²) at its right end, 1 next to 0.
@@ -42,19 +41,13 @@ _HEIGHTS = np.sqrt(1 - _EDGES[1 : _ARCS // 2 + 1] ** 2) * (1 + 2.0**-17)
 
 
 class OnPanels(NamedTuple):
-    """Functions of a standard law at points t of P panels, n to each, its ends among them.
+    """Functions of a standard law at points t of P panels, n to each, its ends among them."""
 
-    Attributes:
-        density: f(t), shape (n, P).
-        tail: The mass beyond t, as seen from 0, shape (n, P).
-        errors: Bounds of the absolute errors of both on each panel but for 2^-989, shape (2, P).
-        peak: About the largest density.
-    """
-
-    density: Array
-    tail: Array
+    density: Array  # f(t), shape (n, P)
+    tail: Array  # the mass beyond t, as seen from 0, shape (n, P)
+    # Bounds of the absolute errors of both on each panel but for 2^-989, shape (2, P).
     errors: Array
-    peak: float
+    peak: float  # about the largest density
 
 
 def relative_errors(

@@ -19,8 +19,7 @@ from itertools import product
 
 from dipapprox.linear.form import LinearForm
 
-Bound = LinearForm | None
-"""None: there is none."""
+Bound = LinearForm | None  # none: there is none
 
 
 def solved_for(

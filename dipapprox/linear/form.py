@@ -13,7 +13,6 @@ from math import gcd, lcm
 from dipapprox.data_classes import dataclass, field
 
 Symbol = int | str
-
 Difference = tuple[int, int, Fraction]
 """(u, v, w) says x[v] < x[u] + w; the vertex -1 stands for the number 0."""
 

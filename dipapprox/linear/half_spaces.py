@@ -159,9 +159,7 @@ def _without_implied(forms: tuple[LinearForm, ...]) -> tuple[LinearForm, ...]:
 
 
 _MOST_PROGRAMMES = 64
-_MOST_WORK = 4_000
-"""Samples times inequalities: more are not looked at."""
-
+_MOST_WORK = 4_000  # samples times inequalities: more are not looked at
 _REMEMBERED = 2_000
 
 

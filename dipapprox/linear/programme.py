@@ -23,9 +23,7 @@ from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant
 from dipapprox.limits import Limits
 
-Unknown = TypeVar("Unknown", bound=Hashable)
-"""What unknowns are called."""
-
+Unknown = TypeVar("Unknown", bound=Hashable)  # what unknowns are called
 Number = Fraction | int
 
 

@@ -12,7 +12,6 @@ from fractions import Fraction
 from dipapprox.linear.form import LinearForm, Symbol
 
 _ZERO = Fraction(0)
-
 Matrix = tuple[tuple[Fraction, ...], ...]
 
 

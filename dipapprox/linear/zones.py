@@ -32,7 +32,6 @@ from dipapprox.data_classes import dataclass
 from dipapprox.linear.form import Difference, LinearForm, Symbol
 
 Edge = tuple[int, int]
-
 Weight = TypeVar("Weight", int, Fraction)
 
 
@@ -119,8 +118,7 @@ def _distances(
 Bounds = Mapping[Edge, Fraction]
 """{(u, v): w}: x[v] - x[u] < w, closed; the vertex -1 stands for the number 0."""
 
-_MOST_PIECES = 256
-"""Most pieces that a hull is cut into, to see whether zones fill it."""
+_MOST_PIECES = 256  # most pieces that a hull is cut into, to see whether zones fill it
 
 
 @dataclass(frozen=True, slots=True, eq=False)

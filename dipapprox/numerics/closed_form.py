@@ -73,8 +73,7 @@ def enclose_closed_form(event: Connected, bits: int) -> Enclosure | NotEnclosed:
     return _narrowed(lambda: sum((to_ball(c) * to_ball(q).exp() for c, q in terms), arb(0)), bits)
 
 
-Exponentials = list[tuple[Fraction, Fraction]]
-"""(c, q), …: the number Σ c e^q."""
+Exponentials = list[tuple[Fraction, Fraction]]  # (c, q), …: the number Σ c e^q
 
 
 def exponential_comparison(samples: Sequence[Distribution], guard: LinearForm) -> Exponentials:

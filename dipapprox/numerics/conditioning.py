@@ -81,12 +81,10 @@ from dipapprox.numerics.kinds import as_continuous
 from dipapprox.numerics.methods import Answers, Method
 
 _RATIOS = (2, 3, 4, 5, 6, 8, 10, 13, 17, 25, 40)
-
 _WIDTHS = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0)
 """Half-widths of panels that are tried, in lengths on which the integrand changes."""
 
 _MOST_NODES = 64
-
 _LARGEST = 2**200
 
 
@@ -185,11 +183,8 @@ def weighted(separator: Separator, law: Distribution, panels: Panels, bits: int)
 
 _MOST_EVENTS = 10_000  # most events of parts, all together: some milliseconds each
 _MOST_CHOICES = 200_000  # most choices of places: some microseconds each
-
 _REMEMBERED = 1_000
-
 _Choice = tuple[int, ...]  # numbers of places, by separator
-
 _Shape = tuple[tuple[tuple[str, int, int], ...], tuple[LinearForm, ...]]
 
 
@@ -321,9 +316,7 @@ class _Work:
 
 
 MOST_SEPARATORS = 3
-
 _MOST_SETS = 400  # most sets of samples that are looked at
-
 _EASY_RANK = 3
 
 

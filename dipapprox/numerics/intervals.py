@@ -13,11 +13,8 @@ from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.arithmetic.precision import exponential, precision, to_ball, to_enclosure
 
 _MOST_BITS = 4_096  # ends with a longer numerator or denominator are rounded outward
-
 _KEPT_BITS = 2_048
-
 _MOST_EXPONENT = 65_536
-
 _MOST_POWER = 10_000
 
 

@@ -16,7 +16,6 @@ from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 
 Array = NDArray[np.float64]
-
 _GUARD_BITS = 16
 _DOUBLE_BITS = 80  # more than doubles have: the rounding to doubles is what is seen of the result
 

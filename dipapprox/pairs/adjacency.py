@@ -44,18 +44,12 @@ from dipapprox.language.domains import has_real_inputs
 from dipapprox.pairs.selections import OrderedPairs, Pair, PairSelection, in_both_orders
 
 FREE = Fraction(0)
-
-VERY_MANY = 20_000_000
-"""Pairs; going through more is the last thing to do."""
-
+VERY_MANY = 20_000_000  # pairs; going through more is the last thing to do
 FEW_INPUTS = 8
 """A budget for more inputs takes longer than counters, which is a guess about cost alone."""
 
-_REMEMBERED = 100_000
-"""Most changes kept."""
-
-_MOST_DISTANCES = 2_000_000
-"""Distances are not counted when more changes have one."""
+_REMEMBERED = 100_000  # most changes kept
+_MOST_DISTANCES = 2_000_000  # distances are not counted when more changes have one
 
 
 def radius_of(adjacency: Within | Everyone) -> Fraction:

@@ -43,30 +43,22 @@ from dipapprox.pairs.selections import Pair
 from dipapprox.pairs.walk import CellSteps, Integers, Walk
 
 _LARGEST_CODE = 2**52
-
-_MOST_ARGUMENTS = 1_000_000
-"""Most probabilities of all outputs together; some seconds and 200 MB."""
-
+_MOST_ARGUMENTS = 1_000_000  # most probabilities of all outputs together; some seconds and 200 MB
 Weights = dict[int, Integers]
 """For cells by position: what a value, or a pair of values, adds to a code."""
 
 
 @dataclass(frozen=True, slots=True)
 class Completed:
-    """An output whose probability is known after a stage.
-
-    Attributes:
-        classes: Cells by position; how often each value occurs in each class is the *argument*
-            of the probability.
-        weights: Arrays (values of the cell,); their sum over the cells is the code of the input's
-            argument.
-        arguments: How many there are.
-    """
+    """An output whose probability is known after a stage."""
 
     output: int
+    # Cells by position; how often each value occurs in each class is the *argument* of the
+    # probability.
     classes: tuple[tuple[int, ...], ...]
+    # Arrays (values of the cell,); their sum over the cells is the code of the input's argument.
     weights: Weights
-    arguments: int
+    arguments: int  # how many there are
 
     def examples(self, cells: Sequence[Cell]) -> Iterator[tuple[int, Input]]:
         """Yield the code of every argument, with an input that has it.
@@ -92,22 +84,16 @@ class Completed:
 
 @dataclass(frozen=True, slots=True)
 class CounterStage:
-    """The step of one cell.
-
-    Attributes:
-        completed: The outputs of this stage.
-        weights: Arrays (values of u x values of u'), for this cell and those before it; pairs
-            with equal sums over the cells have equal counters after this stage.
-        states: At most this many different counters after this stage.
-        expansions: At most this many pairs of counters before it and steps.
-    """
+    """The step of one cell."""
 
     cell: int
     steps: CellSteps
-    completed: tuple[Completed, ...]
+    completed: tuple[Completed, ...]  # the outputs of this stage
+    # Arrays (values of u x values of u'), for this cell and those before it; pairs with equal sums
+    # over the cells have equal counters after this stage.
     weights: Weights
-    states: int
-    expansions: int
+    states: int  # at most this many different counters after this stage
+    expansions: int  # at most this many pairs of counters before it and steps
 
 
 @dataclass(frozen=True, slots=True)

@@ -151,37 +151,27 @@ def _least(p: Enclosure, q: Enclosure, factor: Factor) -> Fraction | None:
 
 @dataclass(frozen=True, slots=True)
 class ExactSide:
-    """On which side of the claimed delta delta_{u,u'} lies, proved without enclosures.
-
-    Attributes:
-        outputs: If ABOVE: outputs over which the difference exceeds the claimed delta.
-        argument: Why, for people.
-    """
+    """On which side of the claimed delta delta_{u,u'} lies, proved without enclosures."""
 
     side: Side
+    # If ABOVE: outputs over which the difference exceeds the claimed delta.
     outputs: tuple[int, ...]
-    argument: str
+    argument: str  # why, for people
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """What is known of one pair after an attempt at `bits` bits.
-
-    Attributes:
-        delta: Encloses delta_{u,u'}.
-        factor: Bounds of e^eps_prv.
-        first: The distribution of u as last enclosed, empty if it never was; `second` of u'.
-        obstacle: Why a distribution could not be enclosed; None if it could.
-        proof: What is proved of `delta` by more than enclosures; None if nothing is.
-    """
+    """What is known of one pair after an attempt at `bits` bits."""
 
     pair: Pair
     bits: int
-    delta: Enclosure
-    factor: Factor
+    delta: Enclosure  # encloses delta_{u,u'}
+    factor: Factor  # bounds of e^eps_prv
+    # The distribution of u as last enclosed, empty if it never was; `second` of u'.
     first: Probabilities = ()
     second: Probabilities = ()
-    obstacle: str | None = None
+    obstacle: str | None = None  # why a distribution could not be enclosed; None if it could
+    # What is proved of `delta` by more than enclosures; None if nothing is.
     proof: ExactSide | None = None
 
     @property

@@ -40,13 +40,9 @@ from dipapprox.pairs.divergence import Factor
 from dipapprox.pairs.selections import Pair
 from dipapprox.pairs.walk import Block
 
-Numbers = NDArray[Any]
-"""Doubles or Python integers."""
-
+Numbers = NDArray[Any]  # doubles or Python integers
 Places = NDArray[np.integer[Any]]
-
 MOST_ADDITIONS = 2**20
-
 DOUBLE_BITS = 45
 """Widths above 2**-45 are within the reach of doubles: their sums lose a few units of 2**-53."""
 
@@ -59,18 +55,13 @@ class HockeyStickBounds:
     """Probabilities, as they enter terms from the side of u and from the side of u'.
 
     Arrays of one shape (rows x outputs, or a list of cells).
-
-    Attributes:
-        low_scaled: At most e^eps_prv p.
-        high_scaled: At least e^eps_prv p; doubles may be infinite.
-        scale: Numbers are integers in units of 2**-scale; None for doubles.
     """
 
     lower: Numbers
     upper: Numbers
-    low_scaled: Numbers
-    high_scaled: Numbers
-    scale: int | None
+    low_scaled: Numbers  # at most e^eps_prv p
+    high_scaled: Numbers  # at least e^eps_prv p; doubles may be infinite
+    scale: int | None  # numbers are integers in units of 2**-scale; None for doubles
 
     def take(self, places: NDArray[np.intp]) -> HockeyStickBounds:
         """Return the bounds at some places of the first axis."""
@@ -177,13 +168,11 @@ def positive_part(numbers: Numbers) -> Numbers:
 
 
 Array = NDArray[np.float64]
-
 MOST_PAIRS = 2**21
 """Pairs are kept as two numbers each, and sums over all of them are formed in doubles: with this
 many a run stays far below 500 MB."""
 
-_BLOCK = 2**20
-"""Most terms formed at once."""
+_BLOCK = 2**20  # most terms formed at once
 
 
 @dataclass(frozen=True, slots=True, eq=False)

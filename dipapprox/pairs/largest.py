@@ -31,9 +31,7 @@ Ask = Callable[[Sequence[int], Sequence[Input]], HockeyStickBounds]
 MOST_EXPANSIONS = 1_200_000
 """Most expansions of one stage: about ten arrays of this length are alive at a time."""
 
-_MOST_REMEMBERED = 5_000_000
-"""Most states of all stages together, ten bytes each."""
-
+_MOST_REMEMBERED = 5_000_000  # most states of all stages together, ten bytes each
 _Sums = dict[bytes, tuple[frozenset[int], Integers]]
 """By a table: cells, and for every state the sum of what the table says of their codes."""
 
@@ -54,21 +52,15 @@ class _Values:
 
 @dataclass(slots=True)
 class _Layer:
-    """The states after a stage.
+    """The states after a stage."""
 
-    Attributes:
-        trace: Some pair with the counters of each.
-        weights: Of the stage.
-        counters: Codes of the counters.
-        sums: Of codes of the values of u, and of u', as far as they were needed; grow.
-    """
-
-    trace: Trace
-    weights: Weights
-    counters: Integers
+    trace: Trace  # some pair with the counters of each
+    weights: Weights  # of the stage
+    counters: Integers  # codes of the counters
     spent: Integers
     lower: Numbers
     upper: Numbers
+    # Of codes of the values of u, and of u', as far as they were needed; grow.
     sums: tuple[_Sums, ...] = field(default_factory=lambda: ({}, {}))
 
 
@@ -245,15 +237,9 @@ def _best(groups: Integers, sums: Sequence[Numbers]) -> list[tuple[NDArray[np.in
     return found
 
 
-_FEW_CELLS = 4
-"""So many are added up anew."""
-
-_MOST_CARRIED = 8
-"""Most sums that are taken over to the next stage."""
-
-
-_SPARSE = 8
-"""How many times as large as their count codes may be to be looked up in a table."""
+_FEW_CELLS = 4  # so many are added up anew
+_MOST_CARRIED = 8  # most sums that are taken over to the next stage
+_SPARSE = 8  # how many times as large as their count codes may be to be looked up in a table
 
 
 def _sums(

@@ -21,17 +21,10 @@ from dipapprox.language.core import Cell, Everyone, Input, Program, Value, Withi
 from dipapprox.pairs.adjacency import FREE, CellAdjacency, radius_of, rule_of, select_pairs
 from dipapprox.pairs.selections import Pair, PairSelection
 
-FEW_PAIRS = 100
-"""Among so many pairs no order pays."""
-
-_SCATTERED = 4
-"""Inputs without a pattern that are tried, too."""
-
-_GOLDEN = Fraction(618033988749895, 10**15)
-"""Multiples of it modulo 1 leave no large gaps."""
-
-Pattern = Callable[[int, int], int]
-"""Position of a cell and number of cells -> -1, 0 or 1."""
+FEW_PAIRS = 100  # among so many pairs no order pays
+_SCATTERED = 4  # inputs without a pattern that are tried, too
+_GOLDEN = Fraction(618033988749895, 10**15)  # multiples of it modulo 1 leave no large gaps
+Pattern = Callable[[int, int], int]  # position of a cell and number of cells -> -1, 0 or 1
 
 _LEVELS: tuple[Pattern, ...] = (
     lambda _k, _n: -1,
@@ -107,8 +100,7 @@ def likely_pairs(cells: Sequence[Cell], adjacency: Within | Everyone) -> Iterato
                 yield from ((input, other) if each is ahead else (other, input) for each in allowed)
 
 
-_Places = tuple[int, ...]
-"""An input by the places of its values, the domains in ascending order."""
+_Places = tuple[int, ...]  # an input by the places of its values, the domains in ascending order
 
 
 def _inputs(sizes: Sequence[int]) -> Iterator[_Places]:

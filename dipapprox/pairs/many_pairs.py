@@ -70,14 +70,9 @@ class CountedPairs(Together):
         return True
 
 
-_TERMS = 2**18
-"""Most probabilities of a batch, if two pairs do not take more."""
-
-_SHARE = 3
-"""Likely pairs take at most a third of what all pairs take."""
-
-_FEWEST = 4
-"""A look at the pairs of fewer inputs does not pay."""
+_TERMS = 2**18  # most probabilities of a batch, if two pairs do not take more
+_SHARE = 3  # likely pairs take at most a third of what all pairs take
+_FEWEST = 4  # A look at the pairs of fewer inputs does not pay
 
 
 def look_first(search: Search, selected: SelectedPairs, pairs: Iterator[Pair]) -> None:

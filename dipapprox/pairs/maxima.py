@@ -48,9 +48,7 @@ if TYPE_CHECKING:
 MOST_PAIRS = 1_000_000_000
 """More pairs than this are not gone through one by one, not even in blocks."""
 
-MOST_CANDIDATES = 5_000
-"""Pairs that are compared exactly, at most."""
-
+MOST_CANDIDATES = 5_000  # pairs that are compared exactly, at most
 Enough = Callable[[Enclosure], bool]
 
 

@@ -42,30 +42,20 @@ from dipapprox.pairs.selections import Pair
 if TYPE_CHECKING:
     from dipapprox.pairs.products.measures import PairAtoms
 
-FactorAt = Callable[[int], Factor]
-"""Bounds of e^eps_prv at a number of bits."""
-
+FactorAt = Callable[[int], Factor]  # bounds of e^eps_prv at a number of bits
 FACTOR_BITS = 64
 """At least asked of e^eps_prv: more than doubles have, so that it is not what makes bounds wide."""
 
 
 @dataclass(frozen=True, slots=True)
 class Maximum:
-    """What is known of the largest delta of all pairs at one eps_prv.
+    """What is known of the largest delta of all pairs at one eps_prv."""
 
-    Attributes:
-        delta: Encloses it.
-        pair: A pair whose delta is at least `delta.lower`; None if there are no pairs.
-        bits: Asked for to get here.
-        likely: A pair whose upper bound is `delta.upper`, where one is known.
-        by: The methods that gave the ends of `delta`.
-    """
-
-    delta: Enclosure
-    pair: Pair | None
-    bits: int
-    likely: Pair | None = None
-    by: GivenBy = BY_ENCLOSURES
+    delta: Enclosure  # encloses it
+    pair: Pair | None  # a pair whose delta is at least `delta.lower`; None if there are no pairs
+    bits: int  # asked for to get here
+    likely: Pair | None = None  # a pair whose upper bound is `delta.upper`, where one is known
+    by: GivenBy = BY_ENCLOSURES  # the methods that gave the ends of `delta`
 
     @property
     def told(self) -> Extended:
@@ -88,10 +78,9 @@ class Together(ABC):
 
     Attributes:
         obstacle: Why bounds are wide; None if only for want of bits.
-        ended: Which limit ended the last `at` after some pairs; None if none did.
     """
 
-    ended: str | None = None
+    ended: str | None = None  # which limit ended the last `at` after some pairs; None if none did
 
     def __init__(self, total: int | None) -> None:
         self._total = total

@@ -62,37 +62,26 @@ _NOTHING = Extended(Fraction(0), Fraction(0))
 
 @dataclass(slots=True)
 class Search:
-    """One run over many pairs; the fields after `limits` are valid whenever the run ends.
-
-    Attributes:
-        delta: The claimed delta.
-        growth: e^eps_prv, of the claimed eps.
-        ladder: Bits to ask for, ascending; at least one.
-        checked: Pairs done.
-        known: What is known of the largest delta_{u,u'} of the pairs so far, and who says so.
-        bits: The most bits that any pair was attempted with.
-        undecided: Number of pairs given up.
-        closest: Of those the one with the greatest lower, then upper, bound.
-        current: The last attempt at a pair that is neither decided nor given up.
-        violation: The attempt that is certainly above `delta`; the run stops at the first.
-        exact: What decides pairs that enclosures leave undecided; None if nothing does.
-        exactly: Number of pairs that it decided.
-    """
+    """One run over many pairs; the fields after `limits` are valid whenever the run ends."""
 
     source: ProbabilitySource
-    delta: Fraction
-    growth: Growth
-    ladder: tuple[int, ...]
+    delta: Fraction  # the claimed delta
+    growth: Growth  # e^eps_prv, of the claimed eps
+    ladder: tuple[int, ...]  # bits to ask for, ascending; at least one
     limits: Limits
-    checked: int = 0
+    checked: int = 0  # pairs done
+    # What is known of the largest delta_{u,u'} of the pairs so far, and who says so.
     known: Extended = _NOTHING
-    bits: int = 0
-    undecided: int = 0
-    closest: Attempt | None = None
+    bits: int = 0  # the most bits that any pair was attempted with
+    undecided: int = 0  # number of pairs given up
+    closest: Attempt | None = None  # of those the one with the greatest lower, then upper, bound
+    # The last attempt at a pair that is neither decided nor given up.
     current: Attempt | None = None
+    # The attempt that is certainly above `delta`; the run stops at the first.
     violation: Attempt | None = None
+    # What decides pairs that enclosures leave undecided; None if nothing does.
     exact: ExactPairs | None = None
-    exactly: int = 0
+    exactly: int = 0  # number of pairs that it decided
     _factors: dict[int, Factor] = field(default_factory=dict)
     _latest: tuple[Input, int, Probabilities] | None = None
 

@@ -37,9 +37,7 @@ from dipapprox.pairs.selections import Pair, PairSelection, numbered_inputs
 from dipapprox.pairs.walk import Block, InputNumbers, pair_blocks, plan_walk
 from dipapprox.semantics.state import FinalStates
 
-LARGEST_TABLE = 2_000_000
-"""Most probabilities in a table of all inputs; each takes up to 32 bytes."""
-
+LARGEST_TABLE = 2_000_000  # most probabilities in a table of all inputs; each takes up to 32 bytes
 _BLOCK = 2**17
 """Most terms (pairs x outputs) of a block: a few arrays of this size stay in the cache."""
 

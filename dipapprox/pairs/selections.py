@@ -10,9 +10,7 @@ from dipapprox.errors import UserError
 from dipapprox.language.core import ONE_WAY, Everyone, Input, Listed, Program, Value, Within
 
 Pair = tuple[Input, Input]
-
-Orbit = tuple[Pair, int]
-"""A pair, and how many pairs it stands for, itself included; see `orbits`."""
+Orbit = tuple[Pair, int]  # A pair, and how many pairs it stands for, itself included; see `orbits`
 
 
 @dataclass(frozen=True, slots=True)

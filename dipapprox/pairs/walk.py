@@ -29,9 +29,7 @@ from dipapprox.pairs.adjacency import FREE, CellAdjacency, radius_of
 _MOST_STEPS = 10_000
 """Most steps of one cell; a domain that allows more is not worked on cell by cell."""
 
-_LARGEST_COST = 2**40
-"""Largest sum of costs in common units."""
-
+_LARGEST_COST = 2**40  # largest sum of costs in common units
 Integers = NDArray[np.int64]
 
 
@@ -53,14 +51,10 @@ class CellSteps:
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """The steps of every cell. Cells with equal domains share one object.
-
-    Attributes:
-        radius: Most that the costs may add up to; None when all steps are free.
-    """
+    """The steps of every cell. Cells with equal domains share one object."""
 
     steps: tuple[CellSteps, ...]
-    radius: int | None
+    radius: int | None  # most that the costs may add up to; None when all steps are free
 
 
 def plan_walk(cells: tuple[Cell, ...], adjacency: Within | Everyone) -> Walk | None:

@@ -36,8 +36,7 @@ Scale: TypeAlias = Callable[[float], float]
 Points: TypeAlias = tuple[tuple[Fraction, Enclosure], ...]
 """Places, ascending, with bounds of a number there."""
 
-LOGARITHMIC_BELOW = Fraction(1, 100)
-"""δs that are all below this stand on a logarithmic axis."""
+LOGARITHMIC_BELOW = Fraction(1, 100)  # δs that are all below this stand on a logarithmic axis
 
 STYLE = (
     "svg.chart{--ink:#1b1b1b;--faint:#8883;--first:#0072B2;--second:#E69F00;--mark:#D55E00;"
@@ -59,30 +58,21 @@ STYLE = (
 )
 """How charts look, as a style sheet: once in a page, or in every file."""
 
-WIDTH = 420
-"""Of all pictures: on a telephone their texts are still 10 pixels high."""
+WIDTH = 420  # of all pictures: on a telephone their texts are still 10 pixels high
 
 _LEFT, _RIGHT, _BOTTOM = 64, 16, 44
 """Of a curve, around the axes."""
-_HEIGHT = 220
-"""Of its axes."""
+_HEIGHT = 220  # of its axes
 _BAR = 14
 _MOST_GROUPS = 12
-_LABEL = 56
-"""Characters of a line; of a label that is longer the whole is its title."""
-_NOTE = 64
-"""Characters of a line of small print."""
-_NUMBER = 150
-"""What the number at the end of a bar takes."""
-_DECADES = 12
-"""The most a logarithmic axis shows."""
-_NARROW = 10_000
-"""An enclosure so many times narrower than its number is written as one number."""
-_STYLES = 4
-"""Colours of lines; those after them are dashed."""
+_LABEL = 56  # characters of a line; of a label that is longer the whole is its title
+_NOTE = 64  # characters of a line of small print
+_NUMBER = 150  # what the number at the end of a bar takes
+_DECADES = 12  # the most a logarithmic axis shows
+_NARROW = 10_000  # an enclosure so many times narrower than its number is written as one number
+_STYLES = 4  # colours of lines; those after them are dashed
 _STEPS = 4
-_MOST_POINTS = 60
-"""Of a curve that is also drawn between its points."""
+_MOST_POINTS = 60  # of a curve that is also drawn between its points
 
 
 class Chart(ABC):
@@ -107,15 +97,11 @@ class Chart(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Bars(Chart):
-    """Probabilities side by side.
-
-    Attributes:
-        series: What the bars of a group stand for.
-        groups: Their labels, each with one probability for every series.
-    """
+    """Probabilities side by side."""
 
     title: str
-    series: tuple[str, ...]
+    series: tuple[str, ...]  # what the bars of a group stand for
+    # Their labels, each with one probability for every series.
     groups: tuple[tuple[str, tuple[Enclosure, ...]], ...]
     notes: tuple[str, ...] = ()
 
@@ -152,23 +138,16 @@ class Bars(Chart):
 
 @dataclass(frozen=True, slots=True)
 class Curve(Chart):
-    """A number that is enclosed along another, or several.
-
-    Attributes:
-        points: Straight lines between them do not matter at the picture's accuracy.
-        mark: A claimed point and its name, or None.
-        of_delta: Whether it is a δ, which may stand on a logarithmic axis.
-        name: What `points` are, where there are others.
-    """
+    """A number that is enclosed along another, or several."""
 
     title: str
     across: str
     up: str
-    points: Points
-    mark: tuple[Fraction, Fraction, str] | None = None
+    points: Points  # straight lines between them do not matter at the picture's accuracy
+    mark: tuple[Fraction, Fraction, str] | None = None  # a claimed point and its name, or None
     notes: tuple[str, ...] = ()
-    of_delta: bool = False
-    name: str = ""
+    of_delta: bool = False  # whether it is a δ, which may stand on a logarithmic axis
+    name: str = ""  # what `points` are, where there are others
     others: tuple[tuple[str, Points], ...] = ()
 
     @property

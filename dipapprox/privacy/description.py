@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from dipapprox.arithmetic.enclosure import Enclosure
 
 
-Fact = tuple[str, str]
-"""A name and a value."""
+Fact = tuple[str, str]  # A name and a value
 
 
 class Tone(Enum):
@@ -36,33 +35,23 @@ class Tone(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table beneath a panel.
+    """A table beneath a panel."""
 
-    Attributes:
-        title: Above it; "" for none.
-        right: Places of the columns that are set flush right.
-    """
-
-    title: str
+    title: str  # above it; "" for none
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-    right: tuple[int, ...] = ()
+    right: tuple[int, ...] = ()  # places of the columns that are set flush right
 
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What people see of an answer.
+    """What people see of an answer."""
 
-    Attributes:
-        headline: The answer in a sentence; "" for none: then only what is below is shown.
-        label: The answer in a word, or the command that gave it.
-        below: Tables, lines of text and other descriptions that explain it.
-    """
-
-    headline: str
-    label: str
+    headline: str  # the answer in a sentence; "" for none: then only what is below is shown
+    label: str  # the answer in a word, or the command that gave it
     tone: Tone
     facts: tuple[Fact, ...]
+    # Tables, lines of text and other descriptions that explain it.
     below: tuple[Table | str | Description, ...] = ()
 
 

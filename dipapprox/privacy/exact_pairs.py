@@ -130,9 +130,7 @@ class ExactDeltas(ExactPairs):
 
 
 _IMPOSSIBLE = "these outputs are possible, however unlikely, and impossible for the adjacent input"
-_REMEMBERED = 100_000
-"""Most inputs whose possible outputs are kept."""
-
+_REMEMBERED = 100_000  # most inputs whose possible outputs are kept
 _Outputs = tuple[frozenset[int], frozenset[int]]
 
 

@@ -26,39 +26,26 @@ from dipapprox.privacy.charts import (
 )
 from dipapprox.privacy.profiles.planes import Plane, Planes, written
 
-LARGEST_DRAWN = "the largest drawn, as far as told apart"
-"""What the small dots are."""
-
-SHOWN_DECADES = 4
-"""The most that a logarithmic scale of colours tells apart."""
-
-_TOP = 84
-"""Above the planes: what dots and colours stand for."""
+LARGEST_DRAWN = "the largest drawn, as far as told apart"  # what the small dots are
+SHOWN_DECADES = 4  # the most that a logarithmic scale of colours tells apart
+_TOP = 84  # above the planes: what dots and colours stand for
 _SIDE = 146
 _LEFT, _ABOVE, _BELOW = 42, 26, 82
 """Around the axes of a plane."""
 _IN_A_ROW = 2
-_LINE = 30
-"""Characters of what stands beneath a plane."""
-_TICKS = 3
-"""About so many on a side."""
-_SCALE = 240
-"""The length of the scale of colours."""
+_LINE = 30  # characters of what stands beneath a plane
+_TICKS = 3  # about so many on a side
+_SCALE = 240  # the length of the scale of colours
 _LEVELS = 20
 _FAINTEST = 0.06
 
 
 @dataclass(frozen=True, slots=True)
 class Colours:
-    """What the colours of a map stand for.
+    """What the colours of a map stand for."""
 
-    Attributes:
-        logarithmic: Whether they stand for powers of ten.
-        first: The number of the faintest colour; smaller ones have it, too.
-    """
-
-    logarithmic: bool
-    first: float
+    logarithmic: bool  # whether they stand for powers of ten
+    first: float  # the number of the faintest colour; smaller ones have it, too
     last: float
 
     def scale(self, start: float, end: float) -> Scale:

@@ -51,8 +51,7 @@ def growth_of(formula: Formula, values: Mapping[str, Fraction]) -> Growth | None
     return None if found is None else Growth(*found)
 
 
-_Power = tuple[Fraction, Fraction]
-"""(q, r) of r e^q, r > 0."""
+_Power = tuple[Fraction, Fraction]  # (q, r) of r e^q, r > 0
 
 
 def _exponential(formula: Formula, values: Mapping[str, Fraction]) -> _Power | None:

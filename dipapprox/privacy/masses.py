@@ -26,15 +26,11 @@ class Bin:
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """The mean densities of one real output, given nothing, in one outcome.
-
-    Attributes:
-        outputs: The finite outputs of the outcome.
-        bins: Neighbours from left to right; they keep nearly all the mass of the outcome.
-    """
+    """The mean densities of one real output, given nothing, in one outcome."""
 
     name: str
-    outputs: tuple[Published, ...]
+    outputs: tuple[Published, ...]  # the finite outputs of the outcome
+    # Neighbours from left to right; they keep nearly all the mass of the outcome.
     bins: tuple[Bin, ...]
 
 
@@ -52,17 +48,12 @@ class OutputProbability:
 
 @dataclass(slots=True)
 class Masses:
-    """What is known when the search for probabilities ends, early or not.
-
-    Attributes:
-        precision: Bits that were asked for in the last attempt that came to an end.
-        outputs: Finite valuations that the program has.
-    """
+    """What is known when the search for probabilities ends, early or not."""
 
     engine: str
-    precision: int
+    precision: int  # bits that were asked for in the last attempt that came to an end
     rows: tuple[OutputProbability, ...] = ()
-    outputs: int = 0
+    outputs: int = 0  # finite valuations that the program has
     final_states: int = 0
     obstacle: str | None = None
     histograms: tuple[Histogram, ...] = ()

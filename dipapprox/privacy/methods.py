@@ -21,16 +21,11 @@ Asking = TypeVar("Asking", bound=OpenQuestion)
 
 @dataclass(frozen=True, slots=True)
 class Consultation(Generic[Asking]):
-    """A row of a table.
-
-    Attributes:
-        applies: Whether it is asked, from what is known by then.
-        ask: Adds what it finds to what is known.
-    """
+    """A row of a table."""
 
     method: str
-    applies: Callable[[Asking], bool]
-    ask: Callable[[Asking], None]
+    applies: Callable[[Asking], bool]  # whether it is asked, from what is known by then
+    ask: Callable[[Asking], None]  # adds what it finds to what is known
 
 
 def consult(rows: Sequence[Consultation[Asking]], question: Asking) -> None:

@@ -32,20 +32,15 @@ else:
     markup = Deferred("html")
     enclosures = Deferred("dipapprox.arithmetic.enclosure")
 
-_SHORT = 8
-"""Fractions with more digits are shown to people as decimals, where these are exact."""
+_SHORT = 8  # fractions with more digits are shown to people as decimals, where these are exact
 
 
 @dataclass(frozen=True, slots=True)
 class NumberSet:
-    """A union of disjoint intervals, from left to right; None stands for an infinite end.
-
-    Attributes:
-        about: What else there is to say, as "of a ratio above e^ε_prv"; "": nothing.
-    """
+    """A union of disjoint intervals, from left to right; None stands for an infinite end."""
 
     intervals: tuple[Interval, ...]
-    about: str = ""
+    about: str = ""  # what else there is to say, as "of a ratio above e^ε_prv"; "": nothing
 
     def fields(self) -> dict[str, object]:
         """Return it as plain data, with exact ends."""
@@ -87,7 +82,6 @@ def _number(end: Fraction) -> str:
 PlainValue = int | str
 PlainSet = dict[str, object]
 Valuation = dict[str, PlainValue | PlainSet | list[PlainValue | PlainSet]]
-
 Published = Value | NumberSet
 """What a cell holds in an answer: a value or, of a real output, a set of numbers."""
 

@@ -11,17 +11,10 @@ from dipapprox.integrals.integral import Strategy
 from dipapprox.limits import Limits
 from dipapprox.numerics.kinds import Tier
 
-LARGEST_PRECISION = 20_000
-"""In bits. Beyond, even closed forms take minutes."""
-
-FIRST_PRECISION = 40
-"""Bits of the first attempt: about 12 decimal places."""
-
-LAST_PRECISION = 320
-"""Bits of the last attempt: about 96 decimal places."""
-
-MOST_JOBS = 256
-"""Processes; more only take memory."""
+LARGEST_PRECISION = 20_000  # in bits. Beyond, even closed forms take minutes
+FIRST_PRECISION = 40  # bits of the first attempt: about 12 decimal places
+LAST_PRECISION = 320  # bits of the last attempt: about 96 decimal places
+MOST_JOBS = 256  # processes; more only take memory
 
 
 class Engine(Enum):

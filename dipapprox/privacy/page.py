@@ -60,14 +60,10 @@ pre{white-space:pre-wrap;border:1px solid var(--line)}figure,tr{break-inside:avo
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A text that the answer is about.
-
-    Attributes:
-        language: "dpg", or another, which is shown without colours.
-    """
+    """A text that the answer is about."""
 
     name: str
-    language: str
+    language: str  # "dpg", or another, which is shown without colours
     text: str
 
 
@@ -118,7 +114,6 @@ def _title(description: Description) -> str:
 
 
 SUFFIX = ".html"
-
 _WORDS = ("verdict", "params")
 _NUMBERS = ("eps", "eps_prv", "delta", "budget")
 """What a certificate and its answer both say; the latter are in the claim."""

@@ -17,23 +17,16 @@ from dipapprox.privacy.description import Table
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """One end of what an answer says.
+    """One end of what an answer says."""
 
-    Attributes:
-        of: Of which number: "largest δ".
-        value: A decimal, rounded outward, a formula, or "inf".
-        pair: The inputs that show a lower end; None where no pair does alone.
-        outputs: The set that tells them apart, for people; "" if none is known.
-        brief: The value with few digits, rounded outward; "" for the value itself.
-    """
-
-    of: str
+    of: str  # of which number: "largest δ"
     least: bool
-    value: str
+    value: str  # a decimal, rounded outward, a formula, or "inf"
     by: str
+    # The inputs that show a lower end; None where no pair does alone.
     pair: tuple[str, str] | None = None
-    outputs: str = ""
-    brief: str = ""
+    outputs: str = ""  # the set that tells them apart, for people; "" if none is known
+    brief: str = ""  # the value with few digits, rounded outward; "" for the value itself
 
     def fields(self) -> dict[str, object]:
         """Return its fields in JSON."""

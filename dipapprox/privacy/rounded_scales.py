@@ -20,10 +20,7 @@ from dipapprox.pairs.divergence import Growth
 from dipapprox.privacy.run import Witness, WitnessRow
 
 _BITS = 64
-
-_TAIL = 512
-"""Far samples have a share of 4 n e^-this in the slack."""
-
+_TAIL = 512  # far samples have a share of 4 n e^-this in the slack
 _SMALL = Fraction(1, 100)
 
 

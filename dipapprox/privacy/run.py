@@ -44,11 +44,8 @@ else:
     charts = Deferred("dipapprox.privacy.charts")
     provenance = Deferred("dipapprox.privacy.provenance")
 
-_MOST_ROWS = 20
-"""Of a witness, in its table."""
-
-_MOST_OUTPUTS = 8
-"""Of a witness, in a line."""
+_MOST_ROWS = 20  # of a witness, in its table
+_MOST_OUTPUTS = 8  # of a witness, in a line
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,26 +144,18 @@ class Witness:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """The header of an answer.
-
-    Attributes:
-        pairs: Ordered pairs looked at; None if they are too many to count.
-        precision: Most bits that were asked for and needed; 0 where all is exact.
-        seconds: From parsed arguments to the answer.
-        reason: Why the answer is Unknown, or wider than asked for; None otherwise.
-        by: The methods that gave the ends of the δ that is told.
-    """
+    """The header of an answer."""
 
     program: Program = field(repr=False)
     scope: AnswerScope
-    pairs: int | None
+    pairs: int | None  # ordered pairs looked at; None if they are too many to count
     outputs: int
     final_states: int
-    precision: int
+    precision: int  # most bits that were asked for and needed; 0 where all is exact
     engine: str
-    seconds: float
-    reason: str | None
-    by: GivenBy = BY_ENCLOSURES
+    seconds: float  # from parsed arguments to the answer
+    reason: str | None  # why the answer is Unknown, or wider than asked for; None otherwise
+    by: GivenBy = BY_ENCLOSURES  # the methods that gave the ends of the δ that is told
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,15 +164,11 @@ class Setting:
 
     All who answer questions raise `UserError` if the adjacency does not suit the inputs or a choice
     is no probability distribution, and `BrokenInvariant` if two methods contradict each other.
-
-    Attributes:
-        program: Closed.
-        options: How to compute; the clock of their limits runs for the whole answer.
     """
 
-    program: Program
+    program: Program  # closed
     selection: PairSelection
-    options: Options
+    options: Options  # how to compute; the clock of their limits runs for the whole answer
     progress: Progress = silent
 
     @property
@@ -240,9 +225,7 @@ class Setting:
         )
 
 
-BY_BUDGET = "budget"
-"""The engine of verdicts that a budget for every eps proves."""
-
+BY_BUDGET = "budget"  # the engine of verdicts that a budget for every eps proves
 _BEYOND = (BY_BUDGET, "coupling", "exact", "processing")
 """Words in the name of an engine that stand for more than enclosures."""
 

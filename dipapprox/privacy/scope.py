@@ -29,29 +29,20 @@ from dipapprox.pairs.selections import (
 from dipapprox.privacy.description import values_text
 
 _DISCRETISED = "about the labels of 'disc' only: publishing the number itself may need more"
-
 _MOST_VALUES = 12
-_LONGEST_PAIR = 60
-"""Of domains and pairs that are written out."""
+_LONGEST_PAIR = 60  # of domains and pairs that are written out
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerScope:
-    """What an answer is about, in words.
+    """What an answer is about, in words."""
 
-    Attributes:
-        inputs: "q[1..3] in {0, 1}"; "" without inputs.
-        pairs: "adjacent linf 1", "the 3 listed pairs in both orders", "the input q = (0, 1)".
-        listed: Whether pairs, or the input, were selected: then the answer is about them alone.
-        caveat: What the answer does not say, though one might think so; None: nothing known.
-        everywhere: Whether some inputs are any real numbers, between bounds or not.
-    """
-
-    inputs: str
-    pairs: str
-    listed: bool
+    inputs: str  # "q[1..3] in {0, 1}"; "" without inputs
+    pairs: str  # "adjacent linf 1", "the 3 listed pairs in both orders", "the input q = (0, 1)"
+    listed: bool  # whether pairs, or the input, were selected: then the answer is about them alone
+    # What the answer does not say, though one might think so; None: nothing known.
     caveat: str | None
-    everywhere: bool = False
+    everywhere: bool = False  # whether some inputs are any real numbers, between bounds or not
 
     @property
     def text(self) -> str:

@@ -148,11 +148,8 @@ _MOST_STEPS = {
 }
 """Of slow methods for one event: minutes, of steps from thirty microseconds to two milliseconds."""
 
-_LONG = 6
-"""Of more integer samples a sum is found sooner than a closed form."""
-
-_LONG_TIED = 3
-"""The same where guards are about sums of samples, and tables are all that it takes."""
+_LONG = 6  # of more integer samples a sum is found sooner than a closed form
+_LONG_TIED = 3  # the same where guards are about sums of samples, and tables are all that it takes
 
 
 def _is_long_sum(event: Connected) -> bool:

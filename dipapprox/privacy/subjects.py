@@ -75,30 +75,23 @@ Executed: TypeAlias = "FinalStates | ProductProgram"
 
 @dataclass(slots=True)
 class Subject:
-    """A program at one eps, with its selected pairs.
+    """A program at one eps, with its selected pairs."""
 
-    Attributes:
-        source: Distributions of single inputs.
-        pairs: How many there are, infinitely many of a set counted as 1; None if they are too many
-            to count.
-        describe: Says what tells the pair of an attempt apart; for certain, if so asked.
-        engine: What computed, in words; they grow.
-        together: All pairs at once; None where they are gone through (`listed`).
-        listed: Final states, and probabilities in bulk, where pairs are gone through; else None.
-        exact: What decides single pairs of a claim; None if nothing does, or nothing is claimed.
-        published: The pairs of a program with real outputs; else None.
-        boxes: The pairs of a program with real inputs and finite outputs; else None.
-    """
-
-    source: ProbabilitySource
+    source: ProbabilitySource  # distributions of single inputs
+    # How many there are, infinitely many of a set counted as 1; None if they are too many to count.
     pairs: int | None
     details: Callable[[], pair_details.PairDetails]
-    describe: Describe
-    engine: Callable[[], str]
+    describe: Describe  # says what tells the pair of an attempt apart; for certain, if so asked
+    engine: Callable[[], str]  # what computed, in words; they grow
+    # All pairs at once; None where they are gone through (`listed`).
     together: Together | None = None
+    # Final states, and probabilities in bulk, where pairs are gone through; else None.
     listed: tuple[FinalStates, OutputProbabilities] | None = None
+    # What decides single pairs of a claim; None if nothing does, or nothing is claimed.
     exact: ExactPairs | None = None
+    # The pairs of a program with real outputs; else None.
     published: published_search.PublishedPairs | None = None
+    # The pairs of a program with real inputs and finite outputs; else None.
     boxes: boxes.RealPairs | None = None
 
     def claiming(self, delta: Fraction) -> AbstractContextManager[None]:

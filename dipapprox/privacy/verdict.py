@@ -43,15 +43,11 @@ def delta_name(answer: Answer) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """That the kernel has replayed a proof, or several.
-
-    Attributes:
-        bits: How exactly it encloses runs; 0 for closed forms.
-    """
+    """That the kernel has replayed a proof, or several."""
 
     steps: int
     seconds: float
-    bits: int
+    bits: int  # how exactly it encloses runs; 0 for closed forms
     proof: object = field(default=None, repr=False, compare=False)
 
     def __add__(self, other: Replayed) -> Replayed:

@@ -31,8 +31,7 @@ else:
     many_pairs = Deferred("dipapprox.pairs.many_pairs")
     maximum = Deferred("dipapprox.pairs.maximum")
 
-_FEW_OUTPUTS = 200
-"""A pair with more of them is summed in doubles before it is summed exactly."""
+_FEW_OUTPUTS = 200  # A pair with more of them is summed in doubles before it is summed exactly
 
 
 def check_pairs(

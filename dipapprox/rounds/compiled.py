@@ -44,8 +44,7 @@ from dipapprox.rounds.steps import Atom, Shown, Step, refusal
 from dipapprox.rounds.visible import Seen, tells_steps, with_numbers
 from dipapprox.semantics.real_inputs import are_bounded, bounds_of
 
-SILENT = "(nothing)"
-"""What a step shows that publishes nothing; no value of a program has brackets."""
+SILENT = "(nothing)"  # what a step shows that publishes nothing; no value of a program has brackets
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,27 +59,18 @@ class Words:
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """An automaton that a program is.
+    """An automaton that a program is."""
 
-    Attributes:
-        automaton: With radius 1 and inputs as they are drawn.
-        words: For each of its transitions.
-        seen: What each of them publishes.
-        factor: What its budgets are multiplied by: how much a mean may change.
-        losses: Why a lower bound for the automaton is none for the program; empty if it is.
-        numbers: Initial steps that stand for numbers.
-        integers: Whether inputs are integers, as noise is.
-        tells: Whether what is published tells steps; if not, a lower bound of the automaton is one
-            of the program only if its run is told by itself (`visible`).
-    """
-
-    automaton: Automaton
-    words: tuple[Words, ...] = field(repr=False)
-    seen: tuple[Seen, ...] = field(repr=False)
-    factor: Fraction
+    automaton: Automaton  # with radius 1 and inputs as they are drawn
+    words: tuple[Words, ...] = field(repr=False)  # for each of its transitions
+    seen: tuple[Seen, ...] = field(repr=False)  # what each of them publishes
+    factor: Fraction  # what its budgets are multiplied by: how much a mean may change
+    # Why a lower bound for the automaton is none for the program; empty if it is.
     losses: tuple[str, ...]
-    numbers: int
-    integers: bool
+    numbers: int  # initial steps that stand for numbers
+    integers: bool  # whether inputs are integers, as noise is
+    # Whether what is published tells steps; if not, a lower bound of the automaton is one of the
+    # program only if its run is told by itself (`visible`).
     tells: bool
 
     @property

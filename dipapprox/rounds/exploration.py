@@ -37,14 +37,11 @@ from dipapprox.semantics.courses import Frame, Parted, Way, follow, holds, into
 from dipapprox.semantics.evaluation import Forms, PathFault, StoredValue, cell_of, evaluate, form_of
 from dipapprox.source import Span
 
-_FRESH = -1
-"""The symbol of a sample that is published at once."""
-
+_FRESH = -1  # the symbol of a sample that is published at once
 MOST_POINTS = 20_000
 """Of a program: scalars that take more and more values make more and more of them."""
 
-MOST_TURNS = 10_000
-"""Of inner loops, from one draw to the next."""
+MOST_TURNS = 10_000  # of inner loops, from one draw to the next
 
 
 def explore(program: core.Program, limits: Limits) -> Steps:

@@ -19,8 +19,7 @@ from dipapprox.semantics.courses import Parted
 from dipapprox.semantics.evaluation import Forms, StoredValue
 from dipapprox.source import Span
 
-DRAWN = 0
-"""The symbol of the sample that the path began with; stored values have higher numbers."""
+DRAWN = 0  # the symbol of the sample that the path began with; stored values have higher numbers
 
 
 class WantsMean(Exception):
@@ -41,32 +40,19 @@ class Foreseen(Exception):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RoundPath:
-    """A path so far.
+    """A path so far."""
 
-    Attributes:
-        integers: Whether samples are integers.
-        in_rounds: Whether the rounds have begun.
-        values: Of cells that have one.
-        used: Inputs that some sample has read.
-        guard: How comparisons came out.
-        facts: How stored values compare, as far as that is known.
-        cells: How many output cells of the round are published.
-        serial: Numbers inputs that are read.
-        drawn_input: The input in the mean of its draw.
-        turns: Of inner loops that it has taken.
-    """
-
-    integers: bool
-    in_rounds: bool
-    values: dict[str, StoredValue]
-    used: frozenset[str] = frozenset()
-    guard: dict[Atom, bool] = field(default_factory=dict)
-    facts: Facts = field(default_factory=dict)
+    integers: bool  # whether samples are integers
+    in_rounds: bool  # whether the rounds have begun
+    values: dict[str, StoredValue]  # of cells that have one
+    used: frozenset[str] = frozenset()  # inputs that some sample has read
+    guard: dict[Atom, bool] = field(default_factory=dict)  # how comparisons came out
+    facts: Facts = field(default_factory=dict)  # how stored values compare, as far as that is known
     shown: Shown = Shown()
-    cells: int = 0
-    serial: int = 1
-    drawn_input: str | None = None
-    turns: int = 0
+    cells: int = 0  # how many output cells of the round are published
+    serial: int = 1  # numbers inputs that are read
+    drawn_input: str | None = None  # the input in the mean of its draw
+    turns: int = 0  # of inner loops that it has taken
 
     def undecided(self, atom: Atom) -> Parted:
         """Return that the path has to fork at a comparison."""

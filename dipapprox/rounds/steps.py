@@ -38,8 +38,7 @@ def inputs_in(value: StoredValue) -> tuple[str, ...]:
     return value.inputs() if isinstance(value, LinearForm) else ()
 
 
-Facts = dict[tuple[int, Atom], bool]
-"""Whether the value in a place is >= another one, or a number."""
+Facts = dict[tuple[int, Atom], bool]  # whether the value in a place is >= another one, or a number
 
 
 @dataclass(frozen=True, slots=True)

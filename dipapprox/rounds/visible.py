@@ -27,8 +27,7 @@ from dipapprox.language.traversal import reachable
 Seen = tuple[str | None, ...]
 """What one step publishes, in its order; None for a number that noise may be."""
 
-END = "exit"
-"""What is published, last, when the program ends; no name of a program is a keyword."""
+END = "exit"  # what is published, last, when the program ends; no name of a program is a keyword
 
 
 def with_numbers(seen: Sequence[Seen]) -> list[Seen]:

@@ -37,8 +37,7 @@ Edges = Mapping[int, Mapping[int, ExponentialRatio]]
 """A graph: state -> next state -> probability, not identically 0. Nothing follows a last state."""
 
 
-_REMEMBERED = 256
-"""Most chains whose absorption probabilities are kept."""
+_REMEMBERED = 256  # most chains whose absorption probabilities are kept
 
 _known: Cache[ChainLaw, Mapping[int, ExponentialRatio]] = Cache(_REMEMBERED)
 

@@ -29,8 +29,7 @@ from dipapprox.exact.signs.values import START_BITS, ball_at, more_bits, sign_at
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import Limits
 
-_REMEMBERED = 16
-"""Most circuits whose functions are kept."""
+_REMEMBERED = 16  # most circuits whose functions are kept
 
 _known: Cache[Circuit, Mapping[int, ExponentialRatio]] = Cache(_REMEMBERED)
 
@@ -157,8 +156,7 @@ class _Functions:
 
 # --- at one ε -------------------------------------------------------------------------------------
 
-_EXACT_BITS = 4096
-"""Rational values are kept exactly as long as their denominators are no longer."""
+_EXACT_BITS = 4096  # rational values are kept exactly as long as their denominators are no longer
 
 
 def enclose_choices(

@@ -35,9 +35,7 @@ from dipapprox.laws.choices import ChainLaw, ChoiceLaw, FiniteLaw
 from dipapprox.limits import Limits
 from dipapprox.semantics.state import Choice
 
-_NEAR = Fraction(1, 2**10)
-"""How near a zero the number is that stands for it in reports."""
-
+_NEAR = Fraction(1, 2**10)  # how near a zero the number is that stands for it in reports
 Key = TypeVar("Key")
 
 

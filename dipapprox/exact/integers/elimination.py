@@ -60,13 +60,9 @@ from dipapprox.limits import Limits
 from dipapprox.linear.form import content
 from dipapprox.linear.zones import potentials
 
-_MOST_TERMS = 100_000
-"""Of a function."""
-
+_MOST_TERMS = 100_000  # of a function
 Powers = tuple[int, ...]
-Monomial = tuple[Powers, tuple[int, ...]]
-"""(powers m, rates e) of Π k_i^{m_i} · Y^{Σ e_i k_i}."""
-
+Monomial = tuple[Powers, tuple[int, ...]]  # (powers m, rates e) of Π k_i^{m_i} · Y^{Σ e_i k_i}
 Function = Mapping[Monomial, LatticeRatio]
 """Coefficients by monomial, none of them 0; treated as immutable."""
 

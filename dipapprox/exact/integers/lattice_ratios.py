@@ -21,15 +21,11 @@ from dipapprox.data_classes import dataclass
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 
 _CONTEXT = fmpq_mpoly_ctx.get(("Y",), Ordering.lex)
-
-_LONGEST = 100_000
-"""Most terms of an expanded denominator."""
-
+_LONGEST = 100_000  # most terms of an expanded denominator
 _MOST_WORK = 300_000_000
 """Most products of terms in one step: some seconds, in which nothing can stop it."""
 
-Denominator = tuple[tuple[int, int], ...]
-"""(d, e), each d once, ascending, e >= 1: Π (1 - Y^d)^e."""
+Denominator = tuple[tuple[int, int], ...]  # (d, e), each d once, ascending, e >= 1: Π (1 - Y^d)^e
 
 
 class SumTooLong(Exception):

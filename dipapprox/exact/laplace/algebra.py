@@ -18,16 +18,14 @@ from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.laws.distribution import Distribution, exponential_sides
 from dipapprox.numerics.algebras.piecewise import Ends, Marks, Piecewise, PiecewiseAlgebra, union
 
-Function = Piecewise[Piece]
-"""Of u, with marks in η."""
+Function = Piecewise[Piece]  # of u, with marks in η
 
 
 class TooManyTerms(Exception):
     """A product has more terms than there is time and memory for."""
 
 
-_MOST_TERMS = 4_000_000
-"""Most pairs of terms that one product may multiply: a few seconds' work."""
+_MOST_TERMS = 4_000_000  # most pairs of terms that one product may multiply: a few seconds' work
 
 
 class ExactAlgebra(PiecewiseAlgebra[Piece, Piece, ExponentialPolynomial]):

@@ -28,14 +28,12 @@ from dipapprox.numerics.elimination.planning import Order, plan_of
 from dipapprox.numerics.elimination.refinement import GridRequirements
 from dipapprox.numerics.elimination.sum_event import sum_event
 
-_REMEMBERED = 1_000_000
-"""About how many terms of functions are kept for later events."""
+_REMEMBERED = 1_000_000  # about how many terms of functions are kept for later events
 
 _sums: Cache[Event | Star, ExponentialPolynomial] = Cache(300_000, lambda form: len(form.terms) + 1)
 """Closed forms of sums, up to about so many terms: numbers and closed forms ask for the same."""
 
-_LONGEST = 512
-"""Most bits of units that are shared by events; longer ones serve one event only."""
+_LONGEST = 512  # most bits of units that are shared by events; longer ones serve one event only
 
 
 class LaplaceIntegrals:

@@ -68,9 +68,7 @@ def _multiple(numerator: int, denominator: int, unit: int) -> int:
     return numerator * factor
 
 
-Piece = dict[int, fmpq]
-"""Packed monomial -> coefficient != 0; empty for the zero function."""
-
+Piece = dict[int, fmpq]  # packed monomial -> coefficient != 0; empty for the zero function
 _POWER_BITS = 24
 _RATE_BITS = 80
 _POWER_MASK = (1 << _POWER_BITS) - 1
@@ -78,12 +76,10 @@ _RATE_SHIFT = 2 * _POWER_BITS
 _RATE_MASK = (1 << _RATE_BITS) - 1
 _RATE_HALF = 1 << (_RATE_BITS - 1)
 _EXPONENT_SHIFT = _RATE_SHIFT + _RATE_BITS
-
 MOST_SAMPLES = 1 << (_POWER_BITS - 1)
 """Every integration raises a power by one: no event may have more samples."""
 
-LARGEST_RATE = _RATE_HALF
-"""The rates of an event's samples add up to less than this."""
+LARGEST_RATE = _RATE_HALF  # the rates of an event's samples add up to less than this
 
 
 def monomial(q: int, b: int, n: int = 0, m: int = 0) -> int:

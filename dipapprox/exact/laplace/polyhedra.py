@@ -35,12 +35,8 @@ from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.linear.half_spaces import irredundant
 
-Rates = tuple[Fraction, ...]
-"""(b_1, …, b_n, q) of e^{Σ b_i u_i + q ε}."""
-
-Integrand = Mapping[Rates, fmpq_mpoly]
-"""Σ polynomial in (u_1, …, u_n, ε) * exponential."""
-
+Rates = tuple[Fraction, ...]  # (b_1, …, b_n, q) of e^{Σ b_i u_i + q ε}
+Integrand = Mapping[Rates, fmpq_mpoly]  # Σ polynomial in (u_1, …, u_n, ε) * exponential
 _TERMS_A_PIECE = 50
 _STEPS_A_PIECE = 1000
 """What a piece may take on average: terms of polynomials; guards³ · samples, to which the work of

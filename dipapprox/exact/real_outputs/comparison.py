@@ -47,18 +47,10 @@ from dipapprox.numerics.real_outputs.factors import Line, Mixed, factored
 _ONE = Fraction(1)
 _UNIT = ExponentialRatio.constant(1)
 _NOTHING = ExponentialRatio.constant(0)
-
-
-_MOST_HALVINGS = 256
-"""Of all brackets together: some hundred bits."""
-
-_LARGEST = Fraction(2**64)
-"""Of quotients that are bracketed."""
-
+_MOST_HALVINGS = 256  # of all brackets together: some hundred bits
+_LARGEST = Fraction(2**64)  # of quotients that are bracketed
 _REMEMBERED = 1_000
-
-_PIECES = 2_000
-"""Most pieces of an event: seconds. Enclosures are the other way."""
+_PIECES = 2_000  # most pieces of an event: seconds. Enclosures are the other way
 
 
 class ExactComparison:

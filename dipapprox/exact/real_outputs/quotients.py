@@ -44,12 +44,8 @@ Masses = Callable[[Sequence[Part], int], Enclosure | NotEnclosed]
 _FEW_BITS = 64
 _MOST_BITS = 256
 _MOST_PIECES = 4_000
-_ROUNDING = 16
-"""Bits of a quotient that rounding may take."""
-
-_BEYOND = Fraction(2) ** 2**16
-"""Less than what is infinite."""
-
+_ROUNDING = 16  # bits of a quotient that rounding may take
+_BEYOND = Fraction(2) ** 2**16  # less than what is infinite
 _INFINITE = arb("inf")
 
 

@@ -64,8 +64,7 @@ def over_power(function: ExponentialPolynomial, steps: int) -> tuple[fmpz_mpoly,
     return _CONTEXT.from_dict(terms), divisor, shift
 
 
-_HIGHEST = 16_000
-"""Degree in e^{ε/N}: a common divisor takes seconds, without a way to stop."""
+_HIGHEST = 16_000  # degree in e^{ε/N}: a common divisor takes seconds, without a way to stop
 
 
 def vanishes_too(

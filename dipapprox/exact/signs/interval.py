@@ -45,8 +45,7 @@ class EpsilonInterval:
         return self.lower < eps and (self.upper is None or eps < self.upper)
 
 
-ALL_EPSILONS = EpsilonInterval()
-"""All ε > 0."""
+ALL_EPSILONS = EpsilonInterval()  # all ε > 0
 
 
 def simplest_between(lower: Fraction, upper: Fraction | None) -> Fraction:

@@ -35,21 +35,15 @@ from dipapprox.data_classes import dataclass
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.linear.form import content
 
-Group = tuple[int, tuple[int, ...]]
-"""(j, coefficients of P_j from the power 0 up)."""
+Group = tuple[int, tuple[int, ...]]  # (j, coefficients of P_j from the power 0 up)
 
 
 @dataclass(frozen=True, slots=True)
 class NormalForm:
-    """G(ε) = Σ_j P_j(ε) e^(-jρε), P_j with integer coefficients.
+    """G(ε) = Σ_j P_j(ε) e^(-jρε), P_j with integer coefficients."""
 
-    Attributes:
-        rate: ρ > 0; 1 if there is no exponential.
-        groups: (j, coefficients of P_j), j >= 0 ascending, no P_j = 0.
-    """
-
-    rate: Fraction
-    groups: tuple[Group, ...]
+    rate: Fraction  # ρ > 0; 1 if there is no exponential
+    groups: tuple[Group, ...]  # (j, coefficients of P_j), j >= 0 ascending, no P_j = 0
 
     @property
     def size(self) -> int:

@@ -20,15 +20,10 @@ from dipapprox.exact.signs.normal_form import NormalForm
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import Limits
 
-Powers = dict[int, arb]
-"""j -> e^(-jρx)."""
-
+Powers = dict[int, arb]  # j -> e^(-jρx)
 START_BITS = 64
-MOST_BITS = 2**18
-"""Values that need more are given up ("precision-budget")."""
-
-_ACCURATE = 12
-"""Relative bits wanted of the value at the middle of a box, where it is never 0."""
+MOST_BITS = 2**18  # values that need more are given up ("precision-budget")
+_ACCURATE = 12  # relative bits wanted of the value at the middle of a box, where it is never 0
 
 
 class Evaluator:

@@ -13,31 +13,20 @@ from dipapprox.exact.signs.normal_form import NormalForm
 from dipapprox.exact.signs.values import Evaluator
 from dipapprox.limits import Limits
 
-_ROUNDS = 90
-"""Of refinement; round k makes boxes 2^k times smaller: some 4000 bits in all."""
-
-_ROUNDS_UNASKED = 5
-"""Before it is asked whether two zeros are equal."""
-
-_ROUNDS_IN_DOUBT = 24
-"""For two zeros that may be equal, the degrees being too high to see."""
+_ROUNDS = 90  # of refinement; round k makes boxes 2^k times smaller: some 4000 bits in all
+_ROUNDS_UNASKED = 5  # before it is asked whether two zeros are equal
+_ROUNDS_IN_DOUBT = 24  # for two zeros that may be equal, the degrees being too high to see
 
 
 @dataclass(frozen=True, slots=True)
 class Zero:
-    """One zero of a function.
+    """One zero of a function."""
 
-    Attributes:
-        lower: If the zero is rational the zero itself, else a lower bound that is no zero.
-        upper: Likewise; no other zero lies in [lower, upper].
-        multiplicity: >= 1; the function changes its sign if it is odd.
-        form: A function without rational zeros > 0 that has this zero, a simple one, and no other
-            in [lower, upper]; None if the zero is rational.
-    """
-
-    lower: Fraction
-    upper: Fraction
-    multiplicity: int
+    lower: Fraction  # if the zero is rational the zero itself, else a lower bound that is no zero
+    upper: Fraction  # likewise; no other zero lies in [lower, upper]
+    multiplicity: int  # >= 1; the function changes its sign if it is odd
+    # A function without rational zeros > 0 that has this zero, a simple one, and no other in
+    # [lower, upper]; None if the zero is rational.
     form: NormalForm | None
 
     @property
@@ -53,18 +42,13 @@ class Zero:
 
 @dataclass(frozen=True, slots=True)
 class ZeroCluster:
-    """Zeros that are one number, or too near to each other to tell.
+    """Zeros that are one number, or too near to each other to tell."""
 
-    Attributes:
-        zero: One of them, in a box that has them all. The boxes of two clusters have no point in
-            common but ends that are no zeros.
-        members: Their positions in what was ordered, ascending.
-        equal: Whether they are proved to be one number.
-    """
-
+    # One of them, in a box that has them all. The boxes of two clusters have no point in common but
+    # ends that are no zeros.
     zero: Zero
-    members: tuple[int, ...]
-    equal: bool = True
+    members: tuple[int, ...]  # their positions in what was ordered, ascending
+    equal: bool = True  # whether they are proved to be one number
 
     def joined(self, other: ZeroCluster, equal: bool) -> ZeroCluster:
         """Return both as one; what equal zeros have in common is the box of both."""

@@ -50,8 +50,7 @@ class SignBox(NamedTuple):
     crosses: bool = False
 
 
-Cover = tuple[SignBox, ...]
-"""Ascending, at least one, each beginning where the one before ends."""
+Cover = tuple[SignBox, ...]  # ascending, at least one, each beginning where the one before ends
 
 
 class BoxesUsedUp(LimitReached):
@@ -164,9 +163,7 @@ def far_away(form: NormalForm, least: Fraction, limits: Limits) -> tuple[Fractio
         lower *= 2
 
 
-_FIRST_BOXES = 100
-"""Boxes before the function is split into squarefree parts."""
-
+_FIRST_BOXES = 100  # boxes before the function is split into squarefree parts
 _WORK_BUDGET = 500_000_000
 """Largest degree² times number of terms that is decomposed: two seconds, without a way to stop."""
 
@@ -174,26 +171,20 @@ _BOXES_IN_DOUBT = 1000
 """Boxes for a function that may have double zeros, its degree being too high to see."""
 
 _MOST_BOXES = 1_000_000
-
-
 _Parts = list[tuple[NormalForm, Cover, int]]
 """Factors without rational zeros, covered, with their exponents >= 1; none shares a zero > 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class SignChart:
-    """Where a function is positive, zero and negative on an interval.
-
-    Attributes:
-        zeros: Those strictly inside the interval, ascending, their boxes disjoint or touching.
-        signs: The sign between them: one more than zeros; all 0 for the zero function.
-        zero_at_lower: Whether the lower end belongs to the interval and is a zero.
-    """
+    """Where a function is positive, zero and negative on an interval."""
 
     interval: EpsilonInterval
+    # Those strictly inside the interval, ascending, their boxes disjoint or touching.
     zeros: tuple[Zero, ...]
+    # The sign between them: one more than zeros; all 0 for the zero function.
     signs: tuple[int, ...]
-    zero_at_lower: bool
+    zero_at_lower: bool  # whether the lower end belongs to the interval and is a zero
     zero_at_upper: bool
 
 

@@ -152,7 +152,6 @@ def _folded(left: Panels, right: Panels) -> arb_poly:
 
 _ZERO, _ONE, _MINUS_ONE = arb(0), arb(1), arb(-1)
 _NOTHING = arb_poly([])
-
 BallPiece = PanelPiece | None
 """None where the function is 0. Beyond its marks a function is constant, and so are its pieces."""
 

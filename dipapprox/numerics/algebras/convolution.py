@@ -64,7 +64,6 @@ from dipapprox.numerics.algebras.kernels import (
 from dipapprox.numerics.algebras.sampled import Sampled
 
 Array = NDArray[np.float64]
-
 _TINY = 2.0**-930
 
 

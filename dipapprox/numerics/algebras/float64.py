@@ -46,11 +46,9 @@ else:
     kernels = Deferred("dipapprox.numerics.algebras.kernels")
 
 Array = NDArray[np.float64]
-
 NODES = 20
 _BATCH = 2**17  # doubles
 _TOGETHER = 256  # most panels of other laws that are sampled with one; more do not make it faster
-
 RATIOS = (1.5, 2.0, 3.0, 4.5, 7.0, 11.0, 18.0)
 
 

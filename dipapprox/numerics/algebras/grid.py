@@ -221,11 +221,8 @@ def _narrow_enough(
     return True
 
 
-MOST_PANELS = 2048
-"""Convolutions take a time that grows with the square of the number of panels."""
-
+MOST_PANELS = 2048  # convolutions take a time that grows with the square of the number of panels
 _BITS = 64
-
 _LEAST = Fraction(1, 2**24)  # least scale; its inverse is the greatest
 
 

@@ -29,7 +29,6 @@ from dipapprox.numerics.algebras.sampled import Sampled, panel_errors
 from dipapprox.numerics.algebras.sampled_laws import DENSITY, FARTHEST, on_grid, restricted_laws
 
 Array = NDArray[np.float64]
-
 _BITS = 192
 
 

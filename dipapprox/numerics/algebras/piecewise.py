@@ -110,11 +110,8 @@ class SharedProducts(Generic[F]):
 
 P = TypeVar("P")
 C = TypeVar("C")
-
 Marks = tuple[int, ...]
-
-Ends = tuple[int | None, int | None]
-"""Of an interval, in units; None: infinite."""
+Ends = tuple[int | None, int | None]  # of an interval, in units; None: infinite
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -73,7 +73,6 @@ from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant
 
 Array = NDArray[np.float64]
-
 Roundings = int | NDArray[np.int64]
 _TINY = 2.0**-950
 
@@ -227,7 +226,6 @@ def panel_errors(function: Sampled, rule: Rule) -> PanelErrors:
 
 
 Integers = NDArray[np.int64]
-
 _STEP = 256  # s; a power of two, so that powers of its multiples are products of few of these
 _MOST_DOUBLES = 2**18  # in the products of the monomials that are integrated at a time: 2 MB
 _BLOCK = 2**16  # doubles that are multiplied at a time: they stay in the processor's cache

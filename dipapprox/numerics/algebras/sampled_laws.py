@@ -41,7 +41,6 @@ from dipapprox.numerics.algebras.grid import Grid, PanelSpan
 from dipapprox.numerics.algebras.sampled import Sampled
 
 Array = NDArray[np.float64]
-
 FARTHEST = 2**20
 """How many scales a panel may reach from a mean: the relative errors stay below 1 %."""
 
@@ -88,7 +87,6 @@ def sample_law(family: RealFamily, center: Array, half: Array, rule: Rule) -> Sa
 
 
 Integers = NDArray[np.int64]
-
 _RESTRICTED_UP = 1 + 2.0**-45
 
 

@@ -263,7 +263,6 @@ def _cycles(event: Connected) -> int:
 
 
 _GUARD_BITS = 4
-
 _ONE = Fraction(1)
 
 

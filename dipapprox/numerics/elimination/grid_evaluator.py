@@ -55,8 +55,7 @@ class Planned:
     error: Fraction = Fraction(0)  # the terms' distance from the probability
 
 
-MEMORY = 2**28
-"""Bytes that the functions of one evaluator may take, about."""
+MEMORY = 2**28  # bytes that the functions of one evaluator may take, about
 
 
 class GridEvaluator:
@@ -197,7 +196,6 @@ def open_algebra(
 
 _MOST_IN_BALLS = 512  # most panels of one width in balls: a sum takes up to a second for so many
 _SHARED = 256  # most panels of a grid that the process remembers
-
 _Key = tuple[tuple[object, ...], int, RefinementLevel, int]
 
 _shared: Cache[_Key, Algebra | NotEnclosed] = Cache(16)
@@ -213,7 +211,6 @@ def forget_grids() -> None:
 
 
 Array = NDArray[np.float64]
-
 StarBounds = tuple[list[int], Array, Array]
 """Positions of events, and proved bounds of their probabilities as in `rounding`."""
 

@@ -19,8 +19,7 @@ from dipapprox.events.intervals import EVERYWHERE, Interval, common
 from dipapprox.laws.distribution import Distribution
 from dipapprox.linear.form import LinearForm
 
-Edge = tuple[int, int]
-"""(i, j): x[i] is bounded by x[j]."""
+Edge = tuple[int, int]  # (i, j): x[i] is bounded by x[j]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +36,7 @@ class BoundedSample:
         return BoundedSample(self.law.affine(Fraction(1), by), *ends)
 
 
-Bound = tuple[int, int, Fraction]
-"""(i, j, w): x[i] <= x[j] + w."""
+Bound = tuple[int, int, Fraction]  # (i, j, w): x[i] <= x[j] + w
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +82,7 @@ def order_event(event: Event) -> OrderEvent | NotEnclosed:
 
 
 _NOTHING = Fraction(0)
-
-Change = tuple[Fraction, Fraction]
-"""(p, q): x = p z + q."""
+Change = tuple[Fraction, Fraction]  # (p, q): x = p z + q
 
 _SAME: Change = Fraction(1), Fraction(0)
 """Compared by identity: most samples are not changed, and then nothing need be computed."""

@@ -82,8 +82,7 @@ Function = RestrictedDensity | Running | Moved | FunctionDifference | Convolved 
 Factors = tuple[tuple[int, int], ...]
 """A product: (number in a `FunctionTable`, exponent), by ascending number."""
 
-Terms = tuple[tuple[int, Factors], ...]
-"""A plan: Σ coefficient * ∫ product."""
+Terms = tuple[tuple[int, Factors], ...]  # A plan: Σ coefficient * ∫ product
 
 
 def parts(function: Function) -> tuple[int, ...]:

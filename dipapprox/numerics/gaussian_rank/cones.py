@@ -56,7 +56,6 @@ from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 
 Vector = tuple[fmpq, ...]
-
 ZERO = fmpq(0)
 _ONE = fmpq(1)
 
@@ -154,8 +153,7 @@ def _total(values: Iterable[fmpq]) -> fmpq:
     return sum(values, ZERO)
 
 
-MOST_BASES = 10_000
-"""Most sets of guards that are looked at, some ten microseconds each."""
+MOST_BASES = 10_000  # most sets of guards that are looked at, some ten microseconds each
 
 
 @dataclass(frozen=True, slots=True)

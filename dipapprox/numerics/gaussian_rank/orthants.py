@@ -72,7 +72,6 @@ _LEAST_SQUARE = arb(1) / 64
 """Correlations that vanish, but not exactly, are no reason to divide by them."""
 
 Matrix = Sequence[Sequence[arb]]
-
 _HEIGHT = arb(7) / 10  # y, of the strip
 
 
@@ -322,14 +321,10 @@ def rule_for(length: float, height: float, bound: float, bits: int) -> tuple[int
         panels *= 2
 
 
-MOST_RANK = 9
-"""More are refused before anything is looked at."""
-
+MOST_RANK = 9  # more are refused before anything is looked at
 _MOST_EVALUATIONS = 2_000_000  # of densities, for one event: some ten microseconds each
 _LEAST_BITS = 8  # narrower than 2**-this is what is tried at least
-
 _ATTEMPTS = 4
-
 _REMEMBERED = 5_000  # about how many cones are kept, for those who ask for more bits
 
 

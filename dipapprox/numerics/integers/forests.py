@@ -46,9 +46,7 @@ from dipapprox.events.event import Star
 from dipapprox.laws.distribution import Distribution
 from dipapprox.limits import Limits, ask, asking
 
-MOST_VALUES = 2**20
-"""Most integers that one sample, or a sum of samples, is kept on."""
-
+MOST_VALUES = 2**20  # most integers that one sample, or a sum of samples, is kept on
 _GUARD_BITS = 32
 
 
@@ -141,7 +139,6 @@ def _floor(value: arb, unit: int) -> int:
 
 
 _REMEMBERED = 1_000_000  # about how many numbers are kept, some 50 bytes each
-
 Link = tuple[tuple[int, int, int], ...]
 """(a, b, bound), …: a x + b y <= bound for a child x and its parent y."""
 

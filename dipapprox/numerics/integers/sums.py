@@ -35,7 +35,6 @@ from dipapprox.numerics.methods import Answers
 _GUARD_BITS = 32
 _STEP = 32
 _ATTEMPTS = 4
-
 _FORESEEN = 16
 """A sum is refused at once if it takes that many times the parts allowed: bounds may spare some."""
 

@@ -132,7 +132,6 @@ def integrate(
 
 
 _ONE = arb(1)
-
 B = TypeVar("B", arb, arb | acb)
 
 

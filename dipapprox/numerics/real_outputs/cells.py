@@ -35,10 +35,7 @@ from dipapprox.numerics.real_outputs.panel_polynomials import (
 )
 
 Array = NDArray[np.float64]
-
-MOST_CELLS = 2**17
-"""More are not made: what is too wide then stays so."""
-
+MOST_CELLS = 2**17  # more are not made: what is too wide then stays so
 _DEEPEST = 50
 _TINY = 2.0**-900
 

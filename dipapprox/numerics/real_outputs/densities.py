@@ -67,11 +67,8 @@ from dipapprox.numerics.real_outputs.panel_polynomials import (
 )
 
 _LARGEST = Fraction(2) ** 900  # factors above this are left to balls
-
 _ONE = Enclosure.exact(1)
-
-Weighted = Sequence[tuple[Enclosure, DensityPlan]]
-"""Σ weight · density."""
+Weighted = Sequence[tuple[Enclosure, DensityPlan]]  # Σ weight · density
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -168,8 +165,7 @@ def _weighted(
     ]
 
 
-Gap = tuple[Fraction, Fraction]
-"""Two numbers between which a sign changes; equal where it jumps."""
+Gap = tuple[Fraction, Fraction]  # two numbers between which a sign changes; equal where it jumps
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +220,6 @@ def positive_part(first: int, ends: Sequence[Fraction]) -> tuple[Interval, ...]:
 
 _MOST_LEAVES = 2**14
 _DEEPEST = 4000
-
 _ZERO = arb(0)
 
 

@@ -22,8 +22,7 @@ from operator import and_
 from dipapprox.data_classes import dataclass
 from dipapprox.events.event import Marginal, Part
 
-Line = tuple[Part, ...]
-"""Parts with one published number each; their measures add up."""
+Line = tuple[Part, ...]  # parts with one published number each; their measures add up
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,6 @@ from dipapprox.numerics.simplest import shortest
 
 _REMEMBERED = 200  # pairs of measures whose densities are kept
 _DENSITIES = 6  # of a pair that are kept, on several grids: factors take turns with precisions
-
 _GUARD_BITS = 12
 """What the grid may lack: samples times the factor times 2**-12 of the wanted width."""
 

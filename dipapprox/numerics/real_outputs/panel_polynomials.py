@@ -44,9 +44,7 @@ from dipapprox.numerics.algebras.float64 import Float64Algebra
 from dipapprox.numerics.algebras.sampled import Sampled, panel_errors
 
 Array = NDArray[np.float64]
-
 _TINY = 2.0**-900
-
 OVERFLOW = "doubles overflow: the panels are too wide for the functions"
 """Why there are no signs, and no masses."""
 

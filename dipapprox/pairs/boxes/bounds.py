@@ -53,19 +53,13 @@ from dipapprox.pairs.boxes.polygons import (
     tidy,
 )
 
-_LARGEST_FACTOR = 2.0**200
-"""A factor beyond is replaced by it: that makes bounds larger."""
-
+_LARGEST_FACTOR = 2.0**200  # A factor beyond is replaced by it: that makes bounds larger
 _UNIT = 2.0**-51
-
-_MOST_UNDECIDED = 4
-"""Outputs of unknown sign that are taken or left one by one."""
-
+_MOST_UNDECIDED = 4  # outputs of unknown sign that are taken or left one by one
 _SHARP = 2.0
 """Where errors are at most so many times those of probabilities at nodes, bounds are sharp."""
 
-Taken = NDArray[np.bool_]
-"""By output."""
+Taken = NDArray[np.bool_]  # by output
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,24 +82,18 @@ class FactorBounds:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """What is known of a set of pairs.
+    """What is known of a set of pairs."""
 
-    Attributes:
-        upper: At least the largest delta.
-        best: Corners of the polygons at which the upper bound is about attained.
-        parts: Polygons for each real input: a maximum of delta lies in a product of some.
-        sharp: Whether bounds of smaller sets would hardly be better: probabilities at nodes are
-            not known well enough.
-    """
-
-    upper: float
-    best: tuple[Point, ...]
+    upper: float  # at least the largest delta
+    best: tuple[Point, ...]  # corners of the polygons at which the upper bound is about attained
+    # Polygons for each real input: a maximum of delta lies in a product of some.
     parts: tuple[tuple[Polygon, ...], ...]
+    # Whether bounds of smaller sets would hardly be better: probabilities at nodes are not known
+    # well enough.
     sharp: bool = False
 
 
-OF_NO_USE = Bound(-1.0, (), ())
-"""Of a set of pairs that need not be looked at."""
+OF_NO_USE = Bound(-1.0, (), ())  # of a set of pairs that need not be looked at
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -18,27 +18,18 @@ from dipapprox.pairs.adjacency import FREE, CellAdjacency, radius_of, reach_of
 from dipapprox.pairs.boxes.polygons import Point, Polygon, X, Y, clipped, extent, rectangle, tidy
 from dipapprox.pairs.selections import Pair
 
-_MOST_SETS = 20_000
-"""Combinations of the values of finite inputs."""
-
-
-Fixed = tuple[Value | None, ...]
-"""The values of the finite inputs; None for real ones."""
+_MOST_SETS = 20_000  # combinations of the values of finite inputs
+Fixed = tuple[Value | None, ...]  # the values of the finite inputs; None for real ones
 
 
 @dataclass(frozen=True, slots=True)
 class PairSet:
-    """A set of pairs.
+    """A set of pairs."""
 
-    Attributes:
-        polygons: For each real input, in the order of the program.
-        first: Of u; `second` of u'.
-        budget: The most that distances of real inputs may add up to; None for no bound.
-    """
-
-    polygons: tuple[Polygon, ...]
-    first: Fixed
+    polygons: tuple[Polygon, ...]  # for each real input, in the order of the program
+    first: Fixed  # of u; `second` of u'
     second: Fixed
+    # The most that distances of real inputs may add up to; None for no bound.
     budget: Fraction | None
 
     @property

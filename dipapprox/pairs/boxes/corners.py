@@ -54,28 +54,14 @@ from dipapprox.pairs.boxes.thresholds import Thresholds, all_between
 from dipapprox.pairs.divergence import Factor
 from dipapprox.pairs.selections import Pair
 
-CORNERS = "convexity between corners"
-"""The words in reports."""
-
-_MOST_SETS = 400_000
-"""Looked at for one eps_prv."""
-
-LARGEST_FACTOR = 2**16
-"""Of probabilities at u': doubles would tell little of what is left."""
-
+CORNERS = "convexity between corners"  # the words in reports
+_MOST_SETS = 400_000  # looked at for one eps_prv
+LARGEST_FACTOR = 2**16  # of probabilities at u': doubles would tell little of what is left
 _AT_ONCE = 4_096
-
-_HALVINGS = 24
-"""In looking for a price λ."""
-
-_ALIKE = 2.0**-36
-"""What is as near to a lower bound is not cut to be bounded better."""
-
-_MOST_ALONE = 2_000
-"""Sets by which one sample is told."""
-
-_MOST_TRIED = 16
-"""Single pairs that are enclosed at once."""
+_HALVINGS = 24  # in looking for a price λ
+_ALIKE = 2.0**-36  # what is as near to a lower bound is not cut to be bounded better
+_MOST_ALONE = 2_000  # sets by which one sample is told
+_MOST_TRIED = 16  # single pairs that are enclosed at once
 
 
 class CornerSearch(SetSearch):
@@ -348,11 +334,8 @@ def _prices(values: Array, over: Array) -> Array:
     return high
 
 
-_FINEST = 2.0**-36
-"""Units: sets whose corners are no multiples of it are not cut."""
-
-_SIMILAR = 0.25
-"""Inputs that count for at least so much of the largest are cut along with it."""
+_FINEST = 2.0**-36  # units: sets whose corners are no multiples of it are not cut
+_SIMILAR = 0.25  # inputs that count for at least so much of the largest are cut along with it
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -361,16 +344,12 @@ class TriangleSets:
 
     Corners are multiples of a unit times powers of 2, and stay exact doubles: cuts add halves, and
     sets that have no exact ones are not cut.
-
-    Attributes:
-        corners: For each real input an array of sets, corners, and x and y, in units.
-        upper: At least the largest delta, by set.
-        bends: κ and E κ', by set, input, and x and y.
     """
 
+    # For each real input an array of sets, corners, and x and y, in units.
     corners: tuple[Array, ...]
-    upper: Array
-    bends: Array
+    upper: Array  # at least the largest delta, by set
+    bends: Array  # κ and E κ', by set, input, and x and y
 
     def taken(self, places: NDArray[np.intp] | NDArray[np.bool_]) -> TriangleSets:
         """Return some of the sets."""

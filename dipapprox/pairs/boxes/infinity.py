@@ -43,8 +43,7 @@ from dipapprox.numerics.interpolation.polynomial import Interval
 from dipapprox.pairs.boxes.movement import OutOfReach
 from dipapprox.semantics.state import FinalStates
 
-_BITS = 48
-"""τ is about 2^-_BITS: less than what a claimed δ is usually wanted to."""
+_BITS = 48  # τ is about 2^-_BITS: less than what a claimed δ is usually wanted to
 
 
 def with_ends(states: FinalStates, eps: Fraction) -> tuple[FinalStates, Fraction]:
@@ -137,8 +136,7 @@ def _winner(outline: Outline, count: int) -> int | None:
     return upper.pop() if alone else None
 
 
-_NOWHERE = Fraction(0), Fraction(0)
-"""For an input that no guard mentions."""
+_NOWHERE = Fraction(0), Fraction(0)  # for an input that no guard mentions
 
 
 def _rounded(ends: Interval) -> Interval:

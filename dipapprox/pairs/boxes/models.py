@@ -45,41 +45,27 @@ _NODE_BITS = 40
 _MOST_PROBABILITIES = 300_000
 """Of all outputs, for polynomials; as many again for chords: some minutes."""
 
-_PORTION = 20_000
-"""Probabilities in one batch."""
-
+_PORTION = 20_000  # probabilities in one batch
 _REMEMBERED = 20_000
-
 _LARGEST = Fraction(2**200)
 """Of the numbers that are taken into doubles, which hold squares of products of these."""
 
-_MOST_SCALES = 2**40
-"""Ranges of inputs, in scales of noise: far more would be cut as often."""
-
-
-Box = tuple[Interval, ...]
-"""An interval for each real input."""
+_MOST_SCALES = 2**40  # ranges of inputs, in scales of noise: far more would be cut as often
+Box = tuple[Interval, ...]  # an interval for each real input
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Models:
-    """All outputs on one box, by output: see `Model`; gradients by output and real input.
-
-    Attributes:
-        lowest: Lower bounds of the derivatives; `highest` upper ones.
-        bends: By output and two real inputs.
-        rests: What is left beside the bends.
-        noises: What smaller boxes have of that, too.
-    """
+    """All outputs on one box, by output: see `Model`; gradients by output and real input."""
 
     values: Array
     gradients: Array
     spreads: Array
-    lowest: Array
+    lowest: Array  # lower bounds of the derivatives; `highest` upper ones
     highest: Array
-    bends: Array
-    rests: Array
-    noises: Array
+    bends: Array  # by output and two real inputs
+    rests: Array  # what is left beside the bends
+    noises: Array  # what smaller boxes have of that, too
 
 
 class OutputModels:
@@ -291,25 +277,16 @@ at nodes. Single pairs are enclosed without them."""
 _COARSER = (2.0**-40, 2.0**-30, 2.0**-22)
 """About what those of more inputs leave out: tables grow fast."""
 
-_COARSE = 2.0**-22
-"""About what they leave out where finer ones would have too many nodes."""
-
+_COARSE = 2.0**-22  # about what they leave out where finer ones would have too many nodes
 _FEW = 3
-
-_MOST = 8
-"""Inputs that an output with polynomials depends on."""
-
+_MOST = 8  # inputs that an output with polynomials depends on
 _MOST_TERMS = {1: 40, 2: 40, 3: 35, 4: 16}
 _OTHER_TERMS = 10
 """In one input, by how many inputs an output depends on; wider boxes are cut into patches."""
 
 _MOST_PATCHES = 64
-
-_MOST_NODES = 45_000
-"""Of one output in one patch."""
-
-_NO_MATTER = 80_000
-"""So many nodes in all are taken for fine polynomials."""
+_MOST_NODES = 45_000  # of one output in one patch
+_NO_MATTER = 80_000  # so many nodes in all are taken for fine polynomials
 
 
 class _Patches:

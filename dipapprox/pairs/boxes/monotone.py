@@ -30,8 +30,7 @@ from dipapprox.pairs.boxes.polygons import Point, Polygon
 from dipapprox.pairs.selections import Pair
 from dipapprox.semantics.state import FinalStates, guards_of
 
-_Told = LinearForm | Value
-"""What a state publishes: a number, or a label."""
+_Told = LinearForm | Value  # what a state publishes: a number, or a label
 
 
 def dearest_pairs(states: FinalStates) -> list[Pair]:

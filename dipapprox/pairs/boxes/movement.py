@@ -44,21 +44,15 @@ class OutOfReach(LimitReached):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Movement:
-    """How the probability of an output moves.
+    """How the probability of an output moves."""
 
-    Attributes:
-        axes: The real inputs that it depends on.
-        entire: Bounds for complex ones; None if it is not known to be entire.
-        smooth: How steep it is, and how curved, in `axes`.
-        growth: For each axis the sign of its derivative, 0 if it is not known from the guards.
-        still: Whether it stays as it is when all inputs move by the same number.
-    """
-
-    axes: tuple[int, ...]
+    axes: tuple[int, ...]  # the real inputs that it depends on
+    # Bounds for complex ones; None if it is not known to be entire.
     entire: tuple[StateBound, ...] | None
-    smooth: Smoothness
+    smooth: Smoothness  # how steep it is, and how curved, in `axes`
+    # For each axis the sign of its derivative, 0 if it is not known from the guards.
     growth: tuple[int, ...]
-    still: bool
+    still: bool  # whether it stays as it is when all inputs move by the same number
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,22 +87,16 @@ def movements(
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """How a final state moves.
+    """How a final state moves."""
 
-    Attributes:
-        rows: Each sample around real inputs, by number.
-        shifted: Whether guards were freed of inputs by moving samples.
-        growth: For each real input 1 if the noise that leads here can only become more as it
-            rises, -1 if only less, None if neither is said, 0 if both.
-        kept: How it moves where guards keep inputs, in all real inputs; None if none does.
-        still: Whether it stays as it is when all inputs move by the same number.
-    """
-
-    rows: dict[int, Row]
-    shifted: bool
+    rows: dict[int, Row]  # each sample around real inputs, by number
+    shifted: bool  # whether guards were freed of inputs by moving samples
+    # For each real input 1 if the noise that leads here can only become more as it rises, -1 if
+    # only less, None if neither is said, 0 if both.
     growth: list[int | None]
+    # How it moves where guards keep inputs, in all real inputs; None if none does.
     kept: Smoothness | None
-    still: bool
+    still: bool  # whether it stays as it is when all inputs move by the same number
 
 
 def _state(

@@ -40,11 +40,8 @@ from dipapprox.pairs.boxes.polygons import Point, Polygon, X, Y, sides
 from dipapprox.pairs.boxes.thresholds import Thresholds, thresholds_of
 from dipapprox.semantics.state import FinalStates
 
-_MOST_VERTICES = 20_000
-"""Products of corners of a set whose budget binds."""
-
-Vertex = tuple[Point, ...]
-"""Of a set of pairs: a point for every real input."""
+_MOST_VERTICES = 20_000  # products of corners of a set whose budget binds
+Vertex = tuple[Point, ...]  # of a set of pairs: a point for every real input
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,38 +158,25 @@ def _combined(vertices: Sequence[Vertex], shares: Sequence[Fraction]) -> Vertex:
     return tuple((along(points, X), along(points, Y)) for points in zip(*vertices, strict=True))
 
 
-_MOST_FIXED = 64
-"""Values of the finite inputs."""
-
-_MOST_CORNERS = 243
-"""Products of corners of one set."""
-
+_MOST_FIXED = 64  # values of the finite inputs
+_MOST_CORNERS = 243  # products of corners of one set
 _MOST_ROOTS = 5_000
-
-_LARGEST = 2**14
-"""Of corners, in units: halved 36 times they are still exact."""
-
+_LARGEST = 2**14  # of corners, in units: halved 36 times they are still exact
 Kind = tuple[Fixed, Fixed, float | None, tuple[int, ...]]
 """Finite inputs in u and u', the budget in units, and how many corners there are for each input."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OneByOne:
-    """The pairs of such a program.
+    """The pairs of such a program."""
 
-    Attributes:
-        roots: Sets where delta may be largest.
-        unit: All corners are small integers in it.
-        thresholds: At all values of finite inputs, for this unit.
-        images: Where one number stands for real inputs, those of all sets of pairs.
-        samples: For each sample the same pairs, where its cell alone is shown; none if that tells
-            no more than `thresholds` do.
-    """
-
-    roots: list[PairSet]
-    unit: Fraction
-    thresholds: dict[Fixed, Thresholds]
+    roots: list[PairSet]  # sets where delta may be largest
+    unit: Fraction  # all corners are small integers in it
+    thresholds: dict[Fixed, Thresholds]  # at all values of finite inputs, for this unit
+    # Where one number stands for real inputs, those of all sets of pairs.
     images: tuple[Image, ...] = ()
+    # For each sample the same pairs, where its cell alone is shown; none if that tells no more than
+    # `thresholds` do.
     samples: tuple[OneByOne, ...] = ()
 
     def points(self, corner: Sequence[Point]) -> Sequence[Point]:

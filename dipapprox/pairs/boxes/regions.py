@@ -55,9 +55,7 @@ TRANSLATIONS = "translations"
 SYMMETRY = "symmetric inputs"
 MONOTONE = "monotone guards"
 OUTPUTS = "sets of outputs"
-LIMITS = "limits at infinity"
-"""The words in reports."""
-
+LIMITS = "limits at infinity"  # the words in reports
 LEMMAS = frozenset({TRANSLATIONS, SYMMETRY, OUTPUTS})
 """Those that are used where they are asked for."""
 
@@ -121,8 +119,7 @@ def _exchanges(states: FinalStates) -> list[tuple[int, ...]]:
     return found
 
 
-_MOST_REGIONS = 1100
-"""Sets of outputs times sets of pairs."""
+_MOST_REGIONS = 1100  # sets of outputs times sets of pairs
 
 
 def _divided(

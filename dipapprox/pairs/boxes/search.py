@@ -35,34 +35,23 @@ from dipapprox.pairs.divergence import Factor
 from dipapprox.pairs.maximum import simplest_pair
 from dipapprox.pairs.selections import Pair
 
-Exact = Callable[[Pair], Enclosure]
-"""Encloses delta of a pair."""
-
+Exact = Callable[[Pair], Enclosure]  # encloses delta of a pair
 Enough = Callable[[Enclosure, int], bool]
 """Whether an enclosure of the largest delta will do after so many sets."""
 
-_MOST_PARTS = 64
-"""Products of edges and corners that one set is replaced by."""
-
-_MOST_TRIED = 32
-"""Pairs that a search begins with, about."""
+_MOST_PARTS = 64  # products of edges and corners that one set is replaced by
+_MOST_TRIED = 32  # pairs that a search begins with, about
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Open:
-    """A set that may hold the largest delta, which is at most `upper`.
-
-    Attributes:
-        number: Of the set.
-        choice: Which outputs are taken.
-        bound: What is known of it; None before it was looked at.
-    """
+    """A set that may hold the largest delta, which is at most `upper`."""
 
     upper: float
-    number: int
+    number: int  # of the set
     pairs: PairSet
-    choice: SetChoice
-    bound: Bound | None
+    choice: SetChoice  # which outputs are taken
+    bound: Bound | None  # what is known of it; None before it was looked at
 
     def __lt__(self, other: _Open) -> bool:
         return (-self.upper, self.number) < (-other.upper, other.number)
@@ -70,21 +59,13 @@ class _Open:
 
 @dataclass(frozen=True, slots=True)
 class BoxSearchResult:
-    """What a search found.
+    """What a search found."""
 
-    Attributes:
-        delta: Encloses the largest delta.
-        pair: Whose delta is at least `delta.lower`; None if none was looked at.
-        left: A set of pairs with the largest upper bound; None if that is of one pair.
-        sets: How many sets were looked at.
-        ended: What ended the search early; None for nothing.
-    """
-
-    delta: Enclosure
-    pair: Pair | None
-    left: PairSet | None
-    sets: int
-    ended: str | None = None
+    delta: Enclosure  # encloses the largest delta
+    pair: Pair | None  # whose delta is at least `delta.lower`; None if none was looked at
+    left: PairSet | None  # a set of pairs with the largest upper bound; None if that is of one pair
+    sets: int  # how many sets were looked at
+    ended: str | None = None  # what ended the search early; None for nothing
 
 
 class SetSearch(ABC):
@@ -353,14 +334,9 @@ class TriedPairs(SetSearch):
 
 # What is known where bounds of sets are out of reach: single pairs of them are tried.
 
-_MOST_CORNERS = 16
-"""Sets whose corners are looked at."""
-
-_MOST_EDGES = 2
-"""Sets whose longest edges are."""
-
-_MOST_HALVINGS = 16
-"""Of an edge."""
+_MOST_CORNERS = 16  # sets whose corners are looked at
+_MOST_EDGES = 2  # sets whose longest edges are
+_MOST_HALVINGS = 16  # of an edge
 
 
 def _candidates(roots: Sequence[PairSet], exact: Exact) -> Iterator[Pair]:

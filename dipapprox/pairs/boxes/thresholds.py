@@ -42,20 +42,13 @@ from dipapprox.laws.family import RealFamily
 from dipapprox.linear.form import LinearForm, Symbol
 from dipapprox.semantics.state import FinalStates
 
-_MOST_CELLS = 256
-"""Tuples of cells."""
-
-_MOST_OUTPUTS = 8
-"""Of whose sets it is said which samples matter."""
-
-_LARGEST = 2.0**40
-"""Of cuts, anywhere: those are so far out that doubles tell little of them."""
-
+_MOST_CELLS = 256  # tuples of cells
+_MOST_OUTPUTS = 8  # of whose sets it is said which samples matter
+_LARGEST = 2.0**40  # of cuts, anywhere: those are so far out that doubles tell little of them
 _SLACK = 2.0**-40
 """More than extents of cuts are rounded, relative to 1 and the sizes of what they are sums of."""
 
-_MASS = 2.0**-46
-"""At most what values of F are off."""
+_MASS = 2.0**-46  # at most what values of F are off
 
 
 @dataclass(frozen=True, slots=True, eq=False)

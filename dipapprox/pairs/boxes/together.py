@@ -36,31 +36,22 @@ from dipapprox.pairs.search import Search
 from dipapprox.pairs.selections import Pair
 from dipapprox.semantics.state import FinalStates
 
-MOST_SETS = 20_000
-"""Looked at for one eps_prv."""
-
+MOST_SETS = 20_000  # looked at for one eps_prv
 _PATIENCE = ((1_000, 40), (4_000, 30), (MOST_SETS, 20))
 """Up to so many sets a largest delta is wanted to so many bits. Where it lies at corners a few
 hundred sets give all bits; elsewhere each further bit costs as much as all before."""
 
 
-_ENOUGH_SETS = 1_000
-"""Looked at where only a violation could decide a claim."""
-
+_ENOUGH_SETS = 1_000  # looked at where only a violation could decide a claim
 _SHARES = (Fraction(1, 8), Fraction(1, 32))
 """Of the ranges of inputs, where pairs are tried if some are without bounds."""
 
-_MOST_ROOTS = 8
-"""Sets of pairs in which they are."""
-
-_MOST_INSIDE = 32
-"""Tried in each."""
-
+_MOST_ROOTS = 8  # sets of pairs in which they are
+_MOST_INSIDE = 32  # tried in each
 _FARTHER = (Fraction(3, 2), Fraction(3))
 """Times the ends of inputs without bounds, where violations of a small δ are looked for."""
 
-_FAR_BITS = 320
-"""For pairs there."""
+_FAR_BITS = 320  # for pairs there
 
 
 class RealPairs(Together):

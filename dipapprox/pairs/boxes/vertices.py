@@ -60,11 +60,8 @@ from dipapprox.pairs.selections import Pair
 from dipapprox.semantics.state import FinalStates
 
 MOST_VERTICES = 10_000
-
 _ZERO = Fraction(0)
-
-LEMMA = "largest at vertices of the inputs' differences"
-"""The words in reports."""
+LEMMA = "largest at vertices of the inputs' differences"  # the words in reports
 
 
 def vertex_pairs(states: FinalStates) -> list[Pair]:

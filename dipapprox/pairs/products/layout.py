@@ -33,22 +33,14 @@ from dipapprox.pairs.selections import Pair, PairSelection, inputs_of
 from dipapprox.pairs.walk import Walk, plan_walk
 from dipapprox.semantics.parts import ProgramPart
 
-_MOST_STEPS = 100_000
-"""Most pairs of inputs of a cluster."""
-
+_MOST_STEPS = 100_000  # most pairs of inputs of a cluster
 _MOST_MULTISETS = 10_000
-
-_CHECKED = 256
-"""Pairs between two looks at the limits."""
-
-Kind = int
-"""A number >= 0."""
-
+_CHECKED = 256  # pairs between two looks at the limits
+Kind = int  # A number >= 0
 KindOf = Callable[[int, Input, Input], Kind | None]
 """The kind of a pair of inputs of the part with a number; None if their distributions are equal."""
 
-Multiset = tuple[tuple[Kind, int], ...]
-"""Kinds, ascending, with their numbers >= 1."""
+Multiset = tuple[tuple[Kind, int], ...]  # kinds, ascending, with their numbers >= 1
 
 
 class TooManyMultisets(LimitReached):

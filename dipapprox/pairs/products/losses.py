@@ -45,10 +45,7 @@ from dipapprox.pairs.search import Search
 from dipapprox.pairs.selections import Pair, PairSelection
 
 _GUARD_BITS = 32
-
-_CHECKED = 64
-"""Candidates between two looks at the limits."""
-
+_CHECKED = 64  # candidates between two looks at the limits
 _ONE = Fraction(1)
 
 

@@ -49,11 +49,8 @@ from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import LimitReached
 from dipapprox.pairs.divergence import Probabilities
 
-_MOST_ATOMS = 2**17
-"""Most atoms of a power, or of one half of a product."""
-
+_MOST_ATOMS = 2**17  # most atoms of a power, or of one half of a product
 _TOO_MANY = f"loss limit: more than {_MOST_ATOMS} different privacy losses"
-
 Atom = tuple[int, int, int]
 """Weights P and Q in units of 2^-scale, and the number of outputs that they stand for."""
 
@@ -199,8 +196,7 @@ class ProductAtoms:
         return Excess(Fraction(first, unit), Fraction(second, unit), outputs)
 
 
-_Line = tuple[int, int]
-"""P and Q of x -> P - x Q."""
+_Line = tuple[int, int]  # P and Q of x -> P - x Q
 
 
 def envelope(choices: Iterable[PairAtoms]) -> PairAtoms:

@@ -24,27 +24,19 @@ from dipapprox.semantics.parts import ProgramPart, independent_parts, is_seen_wh
 from dipapprox.semantics.state import FinalStates
 from dipapprox.source import Diagnostic
 
-_FEW_STATES = 500
-"""So many final states of the whole are worked with as they are."""
-
-_LITTLE_MORE = 4
-"""So are those that are at most so many times as many as one part has."""
+_FEW_STATES = 500  # so many final states of the whole are worked with as they are
+_LITTLE_MORE = 4  # so are those that are at most so many times as many as one part has
 
 
 @dataclass(frozen=True, slots=True)
 class ProductProgram:
-    """A program whose output distribution is the product of those of its parts.
-
-    Attributes:
-        states: The final states of every part.
-        values: The outputs of every part.
-        places: For every output cell its part, and its place among the part's outputs.
-    """
+    """A program whose output distribution is the product of those of its parts."""
 
     program: Program
     parts: tuple[ProgramPart, ...]
-    states: tuple[FinalStates, ...]
-    values: tuple[tuple[tuple[Value, ...], ...], ...]
+    states: tuple[FinalStates, ...]  # the final states of every part
+    values: tuple[tuple[tuple[Value, ...], ...], ...]  # the outputs of every part
+    # For every output cell its part, and its place among the part's outputs.
     places: tuple[tuple[int, int], ...]
 
     @property
@@ -117,11 +109,8 @@ def execute_parts(
     return ProductProgram(program, parts, tuple(found), values, ordered)
 
 
-MOST_LISTED = 4096
-"""Most outputs of a product that are gone through one by one."""
-
+MOST_LISTED = 4096  # most outputs of a product that are gone through one by one
 _GUARD_BITS = 64
-
 _CERTAIN = Enclosure.exact(1)
 
 

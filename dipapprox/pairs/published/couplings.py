@@ -41,8 +41,6 @@ from dipapprox.pairs.selections import Pair
 from dipapprox.semantics.state import FinalState, FinalStates, Reading, guards_of
 
 _ZERO = Fraction(0)
-
-
 Moves = tuple[Mapping[int, Fraction], ...]
 """For each final state of an input by how much which samples are moved further, beside their means:
 t, in the order of the states."""
@@ -168,8 +166,7 @@ class Couplings:
         return self._named[place]
 
 
-_Forms = tuple[list[LinearForm], list[LinearForm]]
-"""Guards, and real outputs, at one input."""
+_Forms = tuple[list[LinearForm], list[LinearForm]]  # guards, and real outputs, at one input
 
 
 def _share_direction(state: FinalState) -> bool:

@@ -44,15 +44,9 @@ from dipapprox.pairs.selections import Pair
 from dipapprox.semantics.state import FinalStates
 
 _REMEMBERED = 20_000
-
-_ACCURATE = 52
-"""Most bits for pairs that publish several numbers."""
-
+_ACCURATE = 52  # most bits for pairs that publish several numbers
 _ZERO = Fraction(0)
-
-_FEW_BITS = 64
-"""Enough to see that something is possible."""
-
+_FEW_BITS = 64  # enough to see that something is possible
 NOTHING = Enclosure.exact(0)
 
 _EVERYWHERE: Mapping[int, Interval] = MappingProxyType({})
@@ -60,39 +54,28 @@ _EVERYWHERE: Mapping[int, Interval] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """What one outcome adds to a divergence.
+    """What one outcome adds to a divergence."""
 
-    Attributes:
-        value: Encloses sup over S of first(S) - growth second(S).
-        intervals: A set S that comes close: one number of a normal form lies in one of them, the
-            others anywhere; None: S is of another shape.
-        first: Encloses first(S), as `second` second(S); [0, 1] if S is of another shape.
-        number: Which of the numbers.
-    """
-
-    value: Enclosure
+    value: Enclosure  # encloses sup over S of first(S) - growth second(S)
+    # A set S that comes close: one number of a normal form lies in one of them, the others
+    # anywhere; None: S is of another shape.
     intervals: tuple[Interval, ...] | None
-    first: Enclosure
+    first: Enclosure  # encloses first(S), as `second` second(S); [0, 1] if S is of another shape
     second: Enclosure
-    number: int = 0
+    number: int = 0  # which of the numbers
 
 
 @dataclass(frozen=True, slots=True)
 class OutcomeExcess:
-    """The set of one outcome that is more than growth times as likely, or nearly that set.
-
-    Attributes:
-        where: For sums of coordinates of the outcome the intervals that they lie in; what is not
-            named may be any number. None: those of a likelihood ratio above the factor.
-        first: Its probability at u, as `second` at u'; [0, 1] without intervals.
-        value: Encloses what it adds to the divergence.
-    """
+    """The set of one outcome that is more than growth times as likely, or nearly that set."""
 
     outcome: PublishedOutcome
+    # For sums of coordinates of the outcome the intervals that they lie in; what is not named may
+    # be any number. None: those of a likelihood ratio above the factor.
     where: Mapping[LinearForm, tuple[Interval, ...]] | None
-    first: Enclosure
+    first: Enclosure  # its probability at u, as `second` at u'; [0, 1] without intervals
     second: Enclosure
-    value: Enclosure
+    value: Enclosure  # encloses what it adds to the divergence
 
 
 _Outcomes = Mapping[PublishedOutcome, tuple[int, Unmoved]]
@@ -104,8 +87,7 @@ _Apart = tuple[int, int, tuple[tuple[Fraction, ...], ...]]
 constants, and the constants of these parts less those of the first of them."""
 
 _ABSENT = 0
-_NO_PARTS = _ABSENT, Unmoved((), ())
-"""Of an outcome that an input cannot have."""
+_NO_PARTS = _ABSENT, Unmoved((), ())  # of an outcome that an input cannot have
 
 
 class PublishedDivergences:

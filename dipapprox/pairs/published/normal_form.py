@@ -56,15 +56,10 @@ class NormalMeasures:
 
 @dataclass(frozen=True, slots=True)
 class Unmoved:
-    """The parts of one outcome at one input without the constants of their coordinates.
+    """The parts of one outcome at one input without the constants of their coordinates."""
 
-    Attributes:
-        parts: As of a normal form but for their order, all constants 0.
-        constants: For each part those of its coordinates.
-    """
-
-    parts: tuple[Part, ...]
-    constants: tuple[tuple[Fraction, ...], ...]
+    parts: tuple[Part, ...]  # as of a normal form but for their order, all constants 0
+    constants: tuple[tuple[Fraction, ...], ...]  # for each part those of its coordinates
 
 
 def unmoved(parts: Sequence[Part]) -> Unmoved:

@@ -31,14 +31,9 @@ from dipapprox.pairs.published.divergences import OutcomeExcess, PublishedDiverg
 from dipapprox.pairs.selections import Pair
 from dipapprox.semantics.state import FinalState, FinalStates, Reading, guards_of
 
-_FEW = 4
-"""Numbers of which all subsets are tried; of more only single ones, and none."""
-
+_FEW = 4  # numbers of which all subsets are tried; of more only single ones, and none
 _MOST_SAMPLES = 16
-
-COARSE_BITS = 24
-"""Of what bounds others: from two sides, more than that is left between them."""
-
+COARSE_BITS = 24  # of what bounds others: from two sides, more than that is left between them
 _Less = tuple[tuple[int, ...], PublishedDivergences]
 """Which of the numbers are published; and what that tells."""
 

@@ -25,26 +25,15 @@ from dipapprox.pairs.published.processed import COARSE_BITS, Processed
 from dipapprox.pairs.search import Search
 from dipapprox.pairs.selections import Pair
 
-MOST_PAIRS = 200_000
-"""More pairs than this are not gone through."""
-
-PROCESSING = "processing"
-"""The word for what programs prove that publish less, or more."""
-
-COUPLING = "coupling"
-"""The word for what couplings prove, in reports."""
-
-EXACT = "exact"
-"""The word for what comparisons of densities in closed form prove."""
-
+MOST_PAIRS = 200_000  # more pairs than this are not gone through
+PROCESSING = "processing"  # the word for what programs prove that publish less, or more
+COUPLING = "coupling"  # the word for what couplings prove, in reports
+EXACT = "exact"  # the word for what comparisons of densities in closed form prove
 _ARGUMENT = "densities in closed form exceed e^ε_prv times the other on a set of positive mass"
 """Why, for people, a delta that no enclosure separates from 0 is positive."""
 
-_LARGEST = Fraction(1_000)
-"""Larger budgets are not compared."""
-
-_SOME = Fraction(65, 64)
-"""A factor that no quotient is likely to be."""
+_LARGEST = Fraction(1_000)  # larger budgets are not compared
+_SOME = Fraction(65, 64)  # A factor that no quotient is likely to be
 
 
 def shift_of(terms: Terms) -> ShiftedNoise | None:
@@ -61,23 +50,14 @@ _About = tuple[Factor, Growth | None, bool]
 
 @dataclass(frozen=True, slots=True)
 class _Told:
-    """What is known of a pair, and by what.
+    """What is known of a pair, and by what."""
 
-    Attributes:
-        about: What was asked.
-        delta: Encloses its delta, for all factors within the bounds.
-        by: The method.
-        obstacle: Why it is wide; None if only for want of bits.
-        bits: Asked for.
-        final: Whether more bits are hardly of use.
-    """
-
-    about: _About
-    delta: Enclosure
-    by: str
-    obstacle: str | None
-    bits: int
-    final: bool
+    about: _About  # what was asked
+    delta: Enclosure  # encloses its delta, for all factors within the bounds
+    by: str  # the method
+    obstacle: str | None  # why it is wide; None if only for want of bits
+    bits: int  # asked for
+    final: bool  # whether more bits are hardly of use
 
 
 def _has_products(terms: Terms | NoProduct) -> bool:

@@ -55,33 +55,20 @@ from dipapprox.privacy.profiles.question import AtDelta
 from dipapprox.privacy.run import Setting
 from dipapprox.privacy.verdict import Answer
 
-Recorder = Callable[[ComposedAnswer, Options], Certificate]
-"""What writes certificates."""
-
-Number = int | Fraction | Decimal | str
-"""An exact number: "0.1", "1/10", Fraction(1, 10)."""
-
-DEFAULT_WIDTH = Fraction(1, 1000)
-"""Of a least eps_prv; of a least delta, as a share of it."""
-
+Recorder = Callable[[ComposedAnswer, Options], Certificate]  # what writes certificates
+Number = int | Fraction | Decimal | str  # an exact number: "0.1", "1/10", Fraction(1, 10)
+DEFAULT_WIDTH = Fraction(1, 1000)  # of a least eps_prv; of a least delta, as a share of it
 _LEAST_DELTA = Fraction(1, 10**30)
 _PURE_BITS = 128
 _SHARES = (Fraction(1, 4), Fraction(1, 2**8), Fraction(1, 2**16), Fraction(1, 2**26))
 """Of claimed deltas: how narrow the interval is to be, one after the other."""
 
 _WIDTHS = tuple(Fraction(1, 2**k) for k in (4, 10, 16, 22))
-
 _MOST_EXACT_RUNS = 128
-_MOST_RATIOS = 1024
-"""Of exact profiles."""
-
+_MOST_RATIOS = 1024  # of exact profiles
 _EXACT_BITS = 256
-_EXACT_WIDTH = Fraction(1, 2**100)
-"""Of the interval of an exact δ, as a share of it."""
-
-_LEAST_GAIN = 0.1
-"""Pairs of programs get finer as long as intervals get narrower by a tenth."""
-
+_EXACT_WIDTH = Fraction(1, 2**100)  # of the interval of an exact δ, as a share of it
+_LEAST_GAIN = 0.1  # pairs of programs get finer as long as intervals get narrower by a tenth
 _UNKNOWN = Extended(UNIT.lower, UNIT.upper)
 _DELTA, _LOSSES = "the least δ", "greatest losses, added"
 _EXPORT_ACCURACY = Fraction(1, 10**12)

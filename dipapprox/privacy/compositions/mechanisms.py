@@ -34,10 +34,7 @@ from dipapprox.privacy.options import Options
 from dipapprox.privacy.run import Setting
 from dipapprox.privacy.subjects import executed_for, open_subject
 
-_REAL_ACCURACY = Fraction(1, 2**34)
-"""Of deltas of programs with real outputs, at least."""
-
-
+_REAL_ACCURACY = Fraction(1, 2**34)  # of deltas of programs with real outputs, at least
 _MOST_PAIRS = 2_000
 
 

@@ -18,8 +18,7 @@ from dipapprox.language.core import Program
 from dipapprox.privacy.certificate import ProgramText
 from dipapprox.privacy.description import parameter_fields
 
-MOST_RUNS = 10**9
-"""Of one thing."""
+MOST_RUNS = 10**9  # of one thing
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +32,12 @@ class ProgramAt:
 
 @dataclass(frozen=True, slots=True)
 class PipelineRun:
-    """One thing that is run.
+    """One thing that is run."""
 
-    Attributes:
-        what: A program, or a mechanism of the catalogue.
-        rate: Of the Poisson sample that it is run on; None: all records take part.
-    """
-
-    what: ProgramAt | Mechanism
+    what: ProgramAt | Mechanism  # a program, or a mechanism of the catalogue
     name: str
     times: int = 1
+    # Of the Poisson sample that it is run on; None: all records take part.
     rate: Fraction | None = None
 
     @property

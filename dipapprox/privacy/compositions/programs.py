@@ -60,8 +60,7 @@ from dipapprox.privacy.profiles.profile import Profiler
 from dipapprox.privacy.run import Setting
 from dipapprox.privacy.subjects import executed_for
 
-Row = Sequence[tuple[Enclosure, Enclosure]]
-"""(p, q) of every output of a pair."""
+Row = Sequence[tuple[Enclosure, Enclosure]]  # (p, q) of every output of a pair
 
 _ZERO, _ONE = Fraction(0), Fraction(1)
 
@@ -70,17 +69,10 @@ _ROUNDS = 6
 _MOST_PLACES = 600
 _PLACE_BITS = 48
 _VALUE_BITS = 200
-_ROW_BITS = 100
-"""Asked of the probabilities of single pairs."""
-
-_MOST_OUTPUTS = 2**17
-"""Of independent parts together."""
-
+_ROW_BITS = 100  # asked of the probabilities of single pairs
+_MOST_OUTPUTS = 2**17  # of independent parts together
 _CERTAIN = Enclosure.exact(1)
-
-_UNIT = 2**110
-"""Of whole numbers that stand for profiles, in units of 2^-(110 + 48)."""
-
+_UNIT = 2**110  # of whole numbers that stand for profiles, in units of 2^-(110 + 48)
 _MARGIN = Fraction(1, 2**80)
 """How much a profile is raised, so that it is above those that are about the same."""
 
@@ -89,12 +81,8 @@ _MOST_KEPT = 200
 _MOST_CHOSEN = 40
 """Pairs that are compared, that are kept, and that are chosen from for a lower bound."""
 
-_LIKELY_DELTA = 1e-6
-"""For which a pair is chosen."""
-
-_GREATEST = 2.0**1000
-"""Ratios beyond it are not looked at."""
-
+_LIKELY_DELTA = 1e-6  # for which a pair is chosen
+_GREATEST = 2.0**1000  # ratios beyond it are not looked at
 _UNLIKELY = 1e-15
 _SAME_RATIO = 1e-12
 

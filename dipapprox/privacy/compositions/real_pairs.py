@@ -41,36 +41,24 @@ _ZERO, _ONE = Fraction(0), Fraction(1)
 _UNIT = 1 << 160
 _PLACE_BITS = 40
 _FIRST = Fraction(1, 16)
-_FARTHEST = 40
-"""Losses beyond this are not looked at."""
+_FARTHEST = 40  # losses beyond this are not looked at
 
 _FEW_PLACES, _MOST_PLACES = 80, 400
 _MOST_KEPT = 64
-_ALIKE = _UNIT >> 44
-"""Pairs are not told apart by less."""
-
+_ALIKE = _UNIT >> 44  # pairs are not told apart by less
 _FEWEST_BITS = 34
-_LIKELY = _UNIT // 100
-"""A delta where the pair is looked for that is run alone."""
-
-
+_LIKELY = _UNIT // 100  # A delta where the pair is looked for that is run alone
 _T = TypeVar("_T")
 
 
 @dataclass(slots=True)
 class _Class:
-    """Pairs that look alike.
-
-    Attributes:
-        reverse: The number of the class of the reversed pairs.
-        lower: l at all places; None where nothing is known but chords.
-        upper: u, or chords.
-    """
+    """Pairs that look alike."""
 
     pair: Pair
-    reverse: int
-    lower: list[int | None]
-    upper: list[int]
+    reverse: int  # the number of the class of the reversed pairs
+    lower: list[int | None]  # l at all places; None where nothing is known but chords
+    upper: list[int]  # u, or chords
 
 
 class RefinedPairs:

@@ -42,19 +42,11 @@ from dipapprox.privacy.subjects import executed_for
 _ZERO, _ONE = Fraction(0), Fraction(1)
 _PLACE_BITS = 40
 _VALUE_BITS = 160
-_FARTHEST = 40.0
-"""Losses beyond this are not looked at."""
-
-_FIRST = 0.5
-"""Distance of the losses that are looked at first."""
-
+_FARTHEST = 40.0  # losses beyond this are not looked at
+_FIRST = 0.5  # distance of the losses that are looked at first
 _MOST_PLACES = 96
-_LIKELY = 0.01
-"""A delta where the pair is looked for that is run."""
-
-Known = tuple[Fraction, Fraction, Fraction]
-"""x, and what H(x) is between."""
-
+_LIKELY = 0.01  # A delta where the pair is looked for that is run
+Known = tuple[Fraction, Fraction, Fraction]  # x, and what H(x) is between
 _At = Callable[[Sequence[Fraction]], list[Maximum]]
 
 

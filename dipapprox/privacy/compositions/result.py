@@ -27,11 +27,8 @@ from dipapprox.privacy.result import Result
 from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.verdict import TONES, Answer, Replayed, proved_fact, proved_fields
 
-_LONGEST_LINE = 120
-"""Characters of an exact δ that people may want to see."""
-
-Exact = ProfileLine | LeastBudget
-"""A least δ for an ε_prv, or a least ε_prv for a δ."""
+_LONGEST_LINE = 120  # characters of an exact δ that people may want to see
+Exact = ProfileLine | LeastBudget  # A least δ for an ε_prv, or a least ε_prv for a δ
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,18 +55,13 @@ class ComposedCurve(Envelope):
 
 @dataclass(frozen=True, slots=True)
 class ComposedProof:
-    """A proof that the kernel has replayed, as it reads it: JSON.
-
-    Attributes:
-        places: Of masses, in bits.
-        kept: Whether the claim is that it is kept.
-    """
+    """A proof that the kernel has replayed, as it reads it: JSON."""
 
     pipeline: object
     claim: object
     steps: tuple[object, ...]
-    places: int
-    kept: bool
+    places: int  # of masses, in bits
+    kept: bool  # whether the claim is that it is kept
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,9 +34,7 @@ from dipapprox.privacy.sources import open_published
 from dipapprox.semantics.state import FinalStates
 
 _NEARLY = 1 - Fraction(1, 2**20)
-
-_STEPS = 50_000
-"""Most that is given to closed forms, where they are the last resort."""
+_STEPS = 50_000  # most that is given to closed forms, where they are the last resort
 
 
 @dataclass(frozen=True, slots=True)

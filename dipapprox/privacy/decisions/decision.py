@@ -31,7 +31,6 @@ from dipapprox.privacy.run import BY_BUDGET, Run, RunResult, WitnessRow, pair_ta
 from dipapprox.privacy.verdict import SENTENCES, TONES, Answer, Replayed, proved_fact, proved_fields
 
 _PLACES = 9
-
 RangeFields = dict[str, str | bool]
 """{"lower": "2", "upper": "3" or "inf", "lower_closed": false, "upper_closed": true}."""
 
@@ -88,9 +87,7 @@ def _end(end: Enclosure) -> str:
 
 
 _LONGEST_FORMULA = 400
-
-EXACT = "exact"
-"""The engine of decisions that rest on closed forms."""
+EXACT = "exact"  # the engine of decisions that rest on closed forms
 
 
 class Cause(Enum):
@@ -148,15 +145,11 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class LeastUniformDelta:
-    """The least δ that holds for every ε: a supremum.
-
-    Attributes:
-        where: Where it is attained or approached, for people.
-    """
+    """The least δ that holds for every ε: a supremum."""
 
     enclosure: Enclosure
     exact: Fraction | None
-    where: str
+    where: str  # where it is attained or approached, for people
     pair: Pair | None
     outputs: tuple[int, ...]
 

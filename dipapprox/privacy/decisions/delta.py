@@ -48,23 +48,18 @@ _HINT = (
     "delta is a constant, or made of constants, eps and exp(a * eps), a rational, with + - * / ^n"
 )
 _FIRST_BITS = 64
-LAST_BITS = 1024
-"""Of the brackets around a δ."""
+LAST_BITS = 1024  # of the brackets around a δ
 
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """A claimed δ.
-
-    Attributes:
-        exact: The function of ε; None if it has irrational constants.
-        point: The only ε that is asked about; None if there are more. At a rational ε every
-            constant e^r is one of the functions e^{qε}, so that formulas in exp are exact.
-    """
+    """A claimed δ."""
 
     text: str
-    exact: ExponentialRatio | None
+    exact: ExponentialRatio | None  # the function of ε; None if it has irrational constants
     formula: Formula
+    # The only ε that is asked about; None if there are more. At a rational ε every constant e^r is
+    # one of the functions e^{qε}, so that formulas in exp are exact.
     point: Fraction | None = None
 
     @property
@@ -175,15 +170,11 @@ def enclosing_ratios(
 
 
 _LARGEST_POWER = 100
-
-_MOST_PRODUCTS = 5_000
-"""Of terms, in one product of a formula: nobody could use a longer one."""
-
+_MOST_PRODUCTS = 5_000  # of terms, in one product of a formula: nobody could use a longer one
 _MOST_BELOW = 1_000
 """Terms of the factors in a denominator, repeated ones included: sums multiply them out."""
 
-_MOST_BITS = 100_000
-"""Of a coefficient."""
+_MOST_BITS = 100_000  # of a coefficient
 
 _CONSTANT: Exponent = (0, Fraction(0))
 _LINEAR: Exponent = (1, Fraction(0))
@@ -197,15 +188,12 @@ class _TooLong(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Enclosed:
-    """Σ c ε^n e^{qε} over Π factor^exponent; of no c is it known that it is 0.
-
-    Attributes:
-        unsigned: What has been divided by, the sign of which is not seen; None if there is nothing:
-            then all factors are > 0 for every ε > 0.
-    """
+    """Σ c ε^n e^{qε} over Π factor^exponent; of no c is it known that it is 0."""
 
     terms: _Terms
     denominator: Mapping[ExponentialPolynomial, int]
+    # What has been divided by, the sign of which is not seen; None if there is nothing: then all
+    # factors are > 0 for every ε > 0.
     unsigned: Formula | None = None
 
     @property

@@ -23,8 +23,7 @@ from dipapprox.privacy.decisions.divergences import Count, Divergence
 from dipapprox.privacy.decisions.patterns import PatternDivergences
 from dipapprox.privacy.decisions.question import closed_interval
 
-_COARSE = Fraction(1, 1000)
-"""Width of the ends of the ranges in which a supremum is looked for."""
+_COARSE = Fraction(1, 1000)  # width of the ends of the ranges in which a supremum is looked for
 
 
 def find_least_delta(

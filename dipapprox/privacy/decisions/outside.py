@@ -29,32 +29,20 @@ from dipapprox.privacy.run import Setting
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.privacy.verifier import verify
 
-_TRIALS = 6
-"""Powers of two on both sides of 1 that are tried."""
-
-_PROOF_RANGE = Fraction(1, 4), Fraction(4)
-"""Where a proof is tried when the interval is larger."""
-
-_STEPS = 100_000
-"""For the trials, and again for the proof."""
-
+_TRIALS = 6  # powers of two on both sides of 1 that are tried
+_PROOF_RANGE = Fraction(1, 4), Fraction(4)  # where a proof is tried when the interval is larger
+_STEPS = 100_000  # for the trials, and again for the proof
 _BITS = 128
 
 
 @dataclass(frozen=True, slots=True)
 class Partial:
-    """What is known of a claim outside the class.
+    """What is known of a claim outside the class."""
 
-    Attributes:
-        violation: Certified at one ε; None if none was found.
-        tried: The ε at which no violation was found.
-        pairs: Ordered pairs that were looked at, at the ε of the violation or wherever they were
-            most.
-    """
-
-    violation: Violation | None
+    violation: Violation | None  # certified at one ε; None if none was found
     proved: tuple[Fraction, Fraction] | None
-    tried: tuple[Fraction, ...]
+    tried: tuple[Fraction, ...]  # the ε at which no violation was found
+    # Ordered pairs that were looked at, at the ε of the violation or wherever they were most.
     pairs: int
     interrupted: bool = False
 

@@ -24,9 +24,7 @@ from dipapprox.pairs.selections import Orbit
 from dipapprox.privacy.decisions.divergences import Count, Divergence, Functions, Terms
 from dipapprox.privacy.decisions.signs import SignChanges, Signs
 
-_MOST_TOGETHER = 8
-"""Most functions whose sign changes are taken in any order."""
-
+_MOST_TOGETHER = 8  # most functions whose sign changes are taken in any order
 _Term = tuple[int, int]
 
 

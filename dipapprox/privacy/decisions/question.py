@@ -84,20 +84,17 @@ LEAST_WIDTH = Fraction(1, 10**1000)
 class DecisionQuestion:
     """Is the program (tε, δ(ε))-differentially private for every ε of an interval?
 
-    Attributes:
-        budget: t >= 0.
-        width: How narrowly ends of violated ranges and the least δ are enclosed, >= 10^-1000.
-        violations: Whether to find all ε at which some pair violates the claim; else the search
-            ends with the first violation.
-
     Raises:
         UserError: If a number is out of range.
     """
 
-    budget: Fraction
+    budget: Fraction  # t >= 0
     delta: Delta
     epsilons: EpsilonInterval = ALL_EPSILONS
+    # How narrowly ends of violated ranges and the least δ are enclosed, >= 10^-1000.
     width: Fraction = DEFAULT_WIDTH
+    # Whether to find all ε at which some pair violates the claim; else the search ends with the
+    # first violation.
     violations: bool = False
     least_delta: bool = False
 

@@ -34,40 +34,31 @@ from dipapprox.privacy.decisions.patterns import PatternDivergences
 from dipapprox.privacy.decisions.question import DecisionQuestion
 from dipapprox.privacy.decisions.signs import Answer, Signs, cause_of, sign_key
 
-_MOST_OPEN = 100
-"""Undecided inequalities that are listed; more are only counted."""
+_MOST_OPEN = 100  # undecided inequalities that are listed; more are only counted
 
 
 @dataclass(frozen=True, slots=True)
 class Violated:
-    """An inequality that certainly fails.
-
-    Attributes:
-        slack: δ - G times positive factors; of a δ known by brackets with the upper end: where it
-            is negative the claim is violated.
-    """
+    """An inequality that certainly fails."""
 
     divergence: Divergence
+    # δ - G times positive factors; of a δ known by brackets with the upper end: where it is
+    # negative the claim is violated.
     slack: ExponentialPolynomial
     eps: Fraction
 
 
 @dataclass(slots=True)
 class DecisionSearch:
-    """One run; the fields after `signs` are valid whenever it ends.
-
-    Attributes:
-        decided: Distinct functions whose sign is known.
-        violated_on: If every violation is asked for: where the claim is violated.
-        unlocated: Number of violated divergences whose ranges are not known.
-    """
+    """One run; the fields after `signs` are valid whenever it ends."""
 
     question: DecisionQuestion
     signs: Signs
     violation: Violated | None = None
-    decided: int = 0
+    decided: int = 0  # distinct functions whose sign is known
+    # If every violation is asked for: where the claim is violated.
     violated_on: list[NegativeRange] = field(default_factory=list)
-    unlocated: int = 0
+    unlocated: int = 0  # number of violated divergences whose ranges are not known
     undecided: int = 0
     cause: Cause | None = None
     open: list[Open] = field(default_factory=list)

@@ -36,19 +36,14 @@ from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_probabilities
 from dipapprox.semantics.state import FinalStates
 
-_BITS = (64, 128, 256, 512, 1024, 2048)
-"""Of the enclosures, until the two sides are told apart."""
-
-_ENGINE_BITS = (40, 80, 160, 320)
-"""Of the independent engine."""
-
+_BITS = (64, 128, 256, 512, 1024, 2048)  # of the enclosures, until the two sides are told apart
+_ENGINE_BITS = (40, 80, 160, 320)  # of the independent engine
 _STEEPEST = 128
 """Largest wanted exponent q ε of an e^(q ε) in a witness: enclosures end at an absolute precision,
 below which two numbers cannot be told apart, and nobody reads them."""
 
 _STEPS = 100_000
-_FORMS = "closed forms"
-"""For the same: the violation is proved without it."""
+_FORMS = "closed forms"  # for the same: the violation is proved without it
 
 
 def certain_violation(found: Violated, functions: Functions, states: FinalStates) -> Violation:

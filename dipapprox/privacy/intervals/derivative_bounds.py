@@ -76,13 +76,9 @@ from dipapprox.pairs.selections import Pair
 from dipapprox.semantics.state import FinalStates, Guard, Sample, guard_of, newest
 
 _MOST_GUARDS = 20_000
-_MOST_SAMPLES = 300
-"""Elimination beyond these sizes would take longer than it saves."""
-
+_MOST_SAMPLES = 300  # elimination beyond these sizes would take longer than it saves
 _ROUNDING = 10**6
-
-Ranges = Mapping[str, tuple[Fraction, Fraction]]
-"""Middle and half-width of input cells."""
+Ranges = Mapping[str, tuple[Fraction, Fraction]]  # middle and half-width of input cells
 
 
 def velocities(

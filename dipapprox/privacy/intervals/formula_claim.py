@@ -29,11 +29,8 @@ from dipapprox.pairs.divergence import Factor, eps_prv_factor
 from dipapprox.source import Diagnostic
 
 _DEEPEST = 24
-_MOST_PIECES = 4_000
-"""Bisections of the interval in the search for epsilons that make no claim."""
-
-BITS = 128
-"""Relative precision of formulas over intervals."""
+_MOST_PIECES = 4_000  # bisections of the interval in the search for epsilons that make no claim
+BITS = 128  # relative precision of formulas over intervals
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +138,6 @@ def _text(enclosure: Enclosure) -> str:
 
 
 _EIGHTH = Fraction(1, 8)
-
 _LARGEST_FACTOR = Fraction(2**900)
 """Any minorant of e^eps_prv will do; this one scales everything and stays within doubles."""
 

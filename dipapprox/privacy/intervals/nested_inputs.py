@@ -82,8 +82,7 @@ def _vanishing(states: FinalStates, limits: Limits) -> Iterator[LinearForm]:
             yield form - other
 
 
-_LEMMA = "inputs at a smaller ε are smaller inputs"
-"""The words in reports."""
+_LEMMA = "inputs at a smaller ε are smaller inputs"  # the words in reports
 
 
 class _Judged(EpsilonPoint[Answer]):

@@ -71,32 +71,22 @@ from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_method, open_published
 from dipapprox.semantics.state import FinalStates
 
-_MOST_PAIRS = 2_000
-"""More pairs that do not look alike are not followed."""
-
+_MOST_PAIRS = 2_000  # more pairs that do not look alike are not followed
 _RESOLVED = Fraction(1, 2**30)
-
-_LESSER = Fraction(3, 4)
-"""Of the factor: where a divergence bounds how likely the worst sets are."""
-
-_OPEN = 8
-"""Epsilons whose densities are kept."""
+_LESSER = Fraction(3, 4)  # of the factor: where a divergence bounds how likely the worst sets are
+_OPEN = 8  # epsilons whose densities are kept
 
 _ZERO, _ONE = Fraction(0), Fraction(1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KnownAtEps:
-    """What is known of all pairs at one eps.
-
-    Attributes:
-        deltas: Enclose delta_{u,u'}, pair by pair.
-        prices: What couplings cost, pair by pair; None where there is none.
-    """
+    """What is known of all pairs at one eps."""
 
     eps_prv: Enclosure
     bits: int
-    deltas: tuple[Enclosure, ...]
+    deltas: tuple[Enclosure, ...]  # enclose delta_{u,u'}, pair by pair
+    # What couplings cost, pair by pair; None where there is none.
     prices: tuple[Fraction | None, ...]
 
 
@@ -287,16 +277,11 @@ def _is_below(prices: tuple[Fraction | None, Fraction | None], budget: Minorant)
 
 @dataclass(frozen=True, slots=True)
 class SpreadEnd:
-    """What is known at one end of the interval.
+    """What is known at one end of the interval."""
 
-    Attributes:
-        growth: G_e > 0.
-        divergence: At least D_e.
-        lesser: Another factor, α > 0, and at least D(α); None if that is not known.
-    """
-
-    growth: Fraction
-    divergence: Fraction
+    growth: Fraction  # g_e > 0
+    divergence: Fraction  # at least D_e
+    # Another factor, α > 0, and at least D(α); None if that is not known.
     lesser: tuple[Fraction, Fraction] | None = None
 
 

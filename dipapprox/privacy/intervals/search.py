@@ -36,20 +36,16 @@ K = TypeVar("K")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EpsilonPoint(Generic[K]):
-    """One eps.
-
-    Attributes:
-        pair: The pair with the greatest certified delta_{u,u'}; None if there are no pairs.
-        resolved: Whether more bits would not help.
-    """
+    """One eps."""
 
     eps: Fraction
     known: K
     factor: Factor
     delta: Enclosure
     largest: Enclosure
+    # The pair with the greatest certified delta_{u,u'}; None if there are no pairs.
     pair: Pair | None
-    resolved: bool
+    resolved: bool  # whether more bits would not help
     obstacle: str | None
 
     @property
@@ -65,17 +61,14 @@ class EpsilonPoint(Generic[K]):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EpsilonCell(Generic[K]):
-    """All epsilons between two points.
-
-    Attributes:
-        excess: Upper bound of delta_{u,u'} less the claim, over all pairs and the cell; the claim
-            holds on the cell if it is <= 0.
-        largest: Upper bound of delta_{u,u'} at the claimed budgets, over all pairs and the cell.
-    """
+    """All epsilons between two points."""
 
     lower: EpsilonPoint[K]
     upper: EpsilonPoint[K]
+    # Upper bound of delta_{u,u'} less the claim, over all pairs and the cell; the claim holds on
+    # the cell if it is <= 0.
     excess: Fraction
+    # Upper bound of delta_{u,u'} at the claimed budgets, over all pairs and the cell.
     largest: Fraction
 
     @property
@@ -106,46 +99,35 @@ class Subdivided(Protocol[K]):
 
 
 MOST_POINTS = 4_000
-
 _SMALLEST = Fraction(1, 2**24)
 """Cells of a smaller share are given up; what a share is, `_share` says."""
 
 _PATIENT = Fraction(1, 64)
 """Cells of a larger share are subdivided even if the claim is critical at both ends."""
 
-_WIDE = 4
-"""Cells whose ends have a larger ratio are split at about their geometric mean."""
-
+_WIDE = 4  # cells whose ends have a larger ratio are split at about their geometric mean
 _THOUSAND = 1_000
 
 
 @dataclass(slots=True)
 class IntervalSearch(Generic[K]):
-    """One run; the fields after `limits` are valid whenever it ends.
-
-    Attributes:
-        ladder: Bits to ask for, ascending; at least one.
-        left: Cells neither proved nor given up, a heap: (-excess, number, cell).
-        given_up: Cells that will not be proved.
-        proved: Upper bound of the largest delta_{u,u'} on the proved cells.
-        seen: Certified lower bound of the largest delta_{u,u'} anywhere.
-        decided: Length of the proved cells.
-        violation: The point at which the claim is certainly wrong; the run stops there.
-    """
+    """One run; the fields after `limits` are valid whenever it ends."""
 
     lower: Fraction
     upper: Fraction
     claimed: Subdivided[K]
-    ladder: tuple[int, ...]
+    ladder: tuple[int, ...]  # bits to ask for, ascending; at least one
     limits: Limits
+    # Cells neither proved nor given up, a heap: (-excess, number, cell).
     left: list[tuple[Fraction, int, EpsilonCell[K]]] = field(default_factory=list)
-    given_up: list[EpsilonCell[K]] = field(default_factory=list)
-    proved: Fraction = Fraction(0)
-    seen: Fraction = Fraction(0)
-    decided: Fraction = Fraction(0)
+    given_up: list[EpsilonCell[K]] = field(default_factory=list)  # cells that will not be proved
+    proved: Fraction = Fraction(0)  # upper bound of the largest delta_{u,u'} on the proved cells
+    seen: Fraction = Fraction(0)  # certified lower bound of the largest delta_{u,u'} anywhere
+    decided: Fraction = Fraction(0)  # length of the proved cells
     points: int = 0
     sorted: int = 0
     obstacle: str | None = None
+    # The point at which the claim is certainly wrong; the run stops there.
     violation: EpsilonPoint[K] | None = None
     bits: int = 0
     exhausted: bool = False

@@ -81,9 +81,7 @@ from dipapprox.privacy.sources import open_probabilities
 from dipapprox.semantics.state import FinalStates
 
 _RESOLVED = 2.0**-40
-
-_BLOCK = 4_096
-"""Inputs asked for at once."""
+_BLOCK = 4_096  # inputs asked for at once
 
 
 class SubdividedPairs:
@@ -195,23 +193,16 @@ def different_pairs(states: FinalStates, pairs: PairList, limits: Limits) -> Pai
 
 
 Array = NDArray[np.float64]
-
 _RAISED = 1 + 2.0**-40
-_TINY = 2.0**-1000
-"""Covers underflow, whether it leaves subnormal numbers or 0."""
+_TINY = 2.0**-1000  # covers underflow, whether it leaves subnormal numbers or 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TubeEnd:
-    """One end of a tube: what enters Lemma 2's sum there.
+    """One end of a tube: what enters Lemma 2's sum there."""
 
-    Attributes:
-        upper: p_u + r_u, at least.
-        scaled: L p_u' less the corrections, at most; never negative.
-    """
-
-    upper: Array
-    scaled: Array
+    upper: Array  # p_u + r_u, at least
+    scaled: Array  # L p_u' less the corrections, at most; never negative
 
 
 def radii(lower: Bounds, upper: Bounds, width: Fraction, rates: Rates) -> Array:

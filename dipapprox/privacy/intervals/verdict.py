@@ -26,9 +26,7 @@ from dipapprox.privacy.verdict import (
 if TYPE_CHECKING:
     from dipapprox.privacy.provenance import End
 
-_MOST_PARTS = 10
-"""Undecided parts of the interval that are shown."""
-
+_MOST_PARTS = 10  # undecided parts of the interval that are shown
 _PLACES = 9
 
 

@@ -47,17 +47,10 @@ else:
     nested_inputs = Deferred("dipapprox.privacy.intervals.nested_inputs")
     published = Deferred("dipapprox.privacy.intervals.published")
 
-_FEW_PAIRS = 256
-"""So few pairs are evaluated at both ends by the subdivision just as fast."""
-
-_FEW_POINTS = 256
-"""After so many, closed forms are asked before more."""
-
-_MOST_PARTS = 200
-"""Of an interval, where closed forms know stronger claims only."""
-
-_STEPS = 15_000
-"""Most for one eps."""
+_FEW_PAIRS = 256  # so few pairs are evaluated at both ends by the subdivision just as fast
+_FEW_POINTS = 256  # after so many, closed forms are asked before more
+_MOST_PARTS = 200  # of an interval, where closed forms know stronger claims only
+_STEPS = 15_000  # most for one eps
 
 
 def trial_points(lower: Fraction, upper: Fraction, pairs: int | None) -> tuple[Fraction, ...]:
@@ -104,24 +97,20 @@ def verify_interval(
 
 @dataclass(slots=True)
 class _Run:
-    """One verification for every ε of an interval; what is set is valid whenever it ends.
-
-    Attributes:
-        doubtful: Near it the claim cannot be told from none; None if there is no such ε.
-        count: How many pairs there are; None if they are infinitely many, or too many to count.
-        tried: Single ε that were tried, or are to be.
-        search: The subdivision of the interval, if there are bounds between two ε.
-    """
+    """One verification for every ε of an interval; what is set is valid whenever it ends."""
 
     setting: Setting
     claim: FormulaClaim
     lower: Fraction
     upper: Fraction
+    # Near it the claim cannot be told from none; None if there is no such ε.
     doubtful: Fraction | None
+    # How many pairs there are; None if they are infinitely many, or too many to count.
     count: int | None
-    tried: tuple[Fraction, ...]
+    tried: tuple[Fraction, ...]  # single ε that were tried, or are to be
     states: FinalStates | None = None
     listed: PairList | None = None
+    # The subdivision of the interval, if there are bounds between two ε.
     search: IntervalSearch[Any] | None = None
     unbounded: LimitReached | None = None
     violation: Verdict | None = None

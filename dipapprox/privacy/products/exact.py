@@ -35,17 +35,12 @@ from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.exact_pairs import ExactDeltas
 from dipapprox.privacy.options import Options
 
-_MOST_OUTPUTS = 3_000
-"""Most outputs of a pair after counting."""
-
+_MOST_OUTPUTS = 3_000  # most outputs of a pair after counting
 _MOST_PRODUCTS = 10 * _MOST_OUTPUTS
 """Most outputs before those with equal ratios are counted together."""
 
 _TOO_MANY = NotEnclosed(f"more than {_MOST_OUTPUTS} outputs remain to be compared exactly")
-
-Term = tuple[ExponentialRatio, ExponentialRatio]
-"""Two probabilities of one output."""
-
+Term = tuple[ExponentialRatio, ExponentialRatio]  # two probabilities of one output
 _Kind = tuple[tuple[Term, int], ...]
 """The terms of a pair of inputs of a part, each with the number of outputs that have it."""
 

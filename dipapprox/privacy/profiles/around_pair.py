@@ -31,13 +31,10 @@ from dipapprox.semantics.real_inputs import execute_for_declared
 
 _FINE, _COARSE = 24, 8
 """Steps of a side of a plane: where probabilities come cheaply, and where not."""
-_MEDIUM = 16
-"""Steps where two inputs move."""
+_MEDIUM = 16  # steps where two inputs move
 _BITS = 40
-_DIGITS = 16
-"""Binary ones of a δ that its enclosure tells."""
-_RADII = 3
-"""Where the domain is much wider than a pair, so much of it is drawn on either side."""
+_DIGITS = 16  # binary ones of a δ that its enclosure tells
+_RADII = 3  # where the domain is much wider than a pair, so much of it is drawn on either side
 _MOST_ONE, _MOST_TWO = 4, 3
 """Inputs, and pairs of inputs, that have planes."""
 
@@ -48,15 +45,11 @@ Range: TypeAlias = tuple[Fraction, Fraction]
 
 @dataclass(frozen=True, slots=True)
 class _Free:
-    """A real input that can move.
-
-    Attributes:
-        domain: Its bounds; None if it has none.
-    """
+    """A real input that can move."""
 
     place: int
     name: str
-    domain: Range | None
+    domain: Range | None  # its bounds; None if it has none
 
 
 def planes(

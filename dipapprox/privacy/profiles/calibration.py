@@ -29,12 +29,9 @@ from dipapprox.privacy.profiles.question import AtDelta
 from dipapprox.privacy.run import Setting
 
 _SMALLEST = Fraction(1, 2**20)
-_LARGEST = Fraction(2**20)
-"""Epsilons outside are not tried."""
-
+_LARGEST = Fraction(2**20)  # epsilons outside are not tried
 _MOST_QUERIES = 300
 _NUDGES = 8
-
 Ask = Callable[[Fraction, AtDelta], LeastEpsPrv]
 Query = Callable[[Fraction], Certified | Refuted | None]
 

@@ -32,15 +32,11 @@ class Certified:
 
 @dataclass(frozen=True, slots=True)
 class Refuted:
-    """An eps at which the claim fails, with the pair and the outputs that show it.
-
-    Attributes:
-        witness: Its delta, at the claimed eps_prv, exceeds the claimed delta.
-    """
+    """An eps at which the claim fails, with the pair and the outputs that show it."""
 
     eps: Fraction
     needed: Extended
-    witness: Witness | None
+    witness: Witness | None  # its delta, at the claimed eps_prv, exceeds the claimed delta
 
 
 @dataclass(frozen=True, slots=True)

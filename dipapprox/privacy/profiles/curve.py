@@ -29,12 +29,9 @@ from dipapprox.privacy.notation import Published
 from dipapprox.privacy.profiles.details import PairDetails
 
 MOST_POINTS = 100_000
-LARGEST_EPS_PRV = Fraction(1_000)
-"""Points lie at budgets up to this."""
-
+LARGEST_EPS_PRV = Fraction(1_000)  # points lie at budgets up to this
 _DELTA = "δ at one ε_prv"
-_BITS = 44
-"""Of the attaining lines: what the tables have been computed with serves again."""
+_BITS = 44  # of the attaining lines: what the tables have been computed with serves again
 FACTOR_BITS = 96
 _DIGITS = 20
 
@@ -62,23 +59,18 @@ _NOTHING = Line(Fraction(0), Fraction(0))
 
 @dataclass(frozen=True, slots=True)
 class CurvePoint:
-    """The profile at one eps_prv.
-
-    Attributes:
-        line: From the attaining pair; touches the profile at this point, up to `delta.width`. If
-            none is known: 0.
-        pair: The attaining pair; None if there are no pairs, or none is known.
-        outputs: The outputs that tell it apart at this eps_prv, or examples of them.
-        at_least: None if these are all; else how many there are, at least.
-    """
+    """The profile at one eps_prv."""
 
     eps_prv: Fraction
     factor: Factor
     delta: Enclosure
+    # From the attaining pair; touches the profile at this point, up to `delta.width`. It is 0 if
+    # none is known.
     line: Line = _NOTHING
-    pair: Pair | None = None
+    pair: Pair | None = None  # the attaining pair; None if there are no pairs, or none is known
+    # The outputs that tell it apart at this eps_prv, or examples of them.
     outputs: tuple[tuple[Published, ...], ...] = ()
-    at_least: int | None = None
+    at_least: int | None = None  # none if these are all; else how many there are, at least
     by: GivenBy = BY_ENCLOSURES
 
 

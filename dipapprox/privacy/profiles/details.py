@@ -30,23 +30,17 @@ LARGEST_FACTOR = Fraction(2) ** 14_427
 """About e^10000: where factors are searched for, no larger ones are tried."""
 
 
-POSSIBLE = "possible outputs"
-"""The word for what shows that no factor is enough."""
+POSSIBLE = "possible outputs"  # the word for what shows that no factor is enough
 
 
 @dataclass(frozen=True, slots=True)
 class LeastFactor:
-    """Bounds of the least E >= 1 with delta_{u,u'}(E) <= delta.
+    """Bounds of the least E >= 1 with delta_{u,u'}(E) <= delta."""
 
-    Attributes:
-        lower: None if no E is large enough, for certain.
-        upper: None if no bound is known.
-        outputs: Indices of the outputs of the set that demands `lower`; None where that are all
-            outputs that are more than `lower` times as likely, which are not gone through.
-    """
-
-    lower: Fraction | None
-    upper: Fraction | None
+    lower: Fraction | None  # none if no E is large enough, for certain
+    upper: Fraction | None  # none if no bound is known
+    # Indices of the outputs of the set that demands `lower`; None where that are all outputs that
+    # are more than `lower` times as likely, which are not gone through.
     outputs: tuple[int, ...] | None
     by: str = BY_ENCLOSURES[0]
 
@@ -84,20 +78,13 @@ def _solve(
 
 @dataclass(frozen=True, slots=True)
 class ExcessSet:
-    """A set S of outputs that are likely to be more than e^eps_prv times as likely under u.
+    """A set S of outputs that are likely to be more than e^eps_prv times as likely under u."""
 
-    Attributes:
-        first: At most p(S).
-        second: At least q(S).
-        at_least: None if these are all; else how many there are, at least.
-        possible: Whether p(S) may exceed e^eps_prv q(S).
-    """
-
-    first: Fraction
-    second: Fraction
+    first: Fraction  # at most p(S)
+    second: Fraction  # at least q(S)
     outputs: tuple[tuple[Published, ...], ...]
-    at_least: int | None
-    possible: bool
+    at_least: int | None  # none if these are all; else how many there are, at least
+    possible: bool  # whether p(S) may exceed e^eps_prv q(S)
 
 
 class PairDetails(Protocol):

@@ -32,30 +32,22 @@ from dipapprox.privacy.profiles.details import LARGEST_FACTOR, LeastFactor, Pair
 
 _GENEROUS = Fraction(1, 16)
 _LARGEST_SLACK = Fraction(2**64)
-
 LEAST = "the least ε_prv"
 BUDGET = "least budget"
 """What is bounded, and the word for what linear programmes over final states prove."""
 
 
-ANYTHING = Extended(Fraction(0), None)
-"""What is known of a number >= 0."""
+ANYTHING = Extended(Fraction(0), None)  # what is known of a number >= 0
 
 
 @dataclass(frozen=True, slots=True)
 class EpsPrvBounds:
-    """Bounds of the least eps_prv.
+    """Bounds of the least eps_prv."""
 
-    Attributes:
-        eps_prv: Infinite if no eps_prv is large enough.
-        pair: The pair that demands the lower bound; None if eps_prv 0 is enough.
-        outputs: Indices of the outputs that tell it apart; see `LeastFactor`.
-        factor: The factor e^eps_prv that this pair demands at least; None if none is enough.
-    """
-
-    eps_prv: Extended
-    pair: Pair | None
-    outputs: tuple[int, ...] | None
+    eps_prv: Extended  # infinite if no eps_prv is large enough
+    pair: Pair | None  # the pair that demands the lower bound; None if eps_prv 0 is enough
+    outputs: tuple[int, ...] | None  # indices of the outputs that tell it apart; see `LeastFactor`
+    # The factor e^eps_prv that this pair demands at least; None if none is enough.
     factor: Fraction | None
     bits: int
 

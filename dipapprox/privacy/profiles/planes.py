@@ -11,29 +11,21 @@ from fractions import Fraction
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.data_classes import dataclass
 
-Place = tuple[Fraction, Fraction]
-"""A point of a plane: its values along both sides."""
-
+Place = tuple[Fraction, Fraction]  # A point of a plane: its values along both sides
 _FEWEST_OF_A_LINE = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Plane:
-    """δ where two numbers of a pair of inputs move.
+    """δ where two numbers of a pair of inputs move."""
 
-    Attributes:
-        across: The first number, for people: "q[1] of the input".
-        fixed: What holds of the others.
-        columns: Values of the first, ascending; that of the pair is among them.
-        deltas: [column][row]; None where the inputs are not adjacent, or δ is not known.
-    """
-
-    across: str
+    across: str  # the first number, for people: "q[1] of the input"
     up: str
-    fixed: str
-    columns: tuple[Fraction, ...]
+    fixed: str  # what holds of the others
+    columns: tuple[Fraction, ...]  # values of the first, ascending; that of the pair is among them
     rows: tuple[Fraction, ...]
     pair: Place
+    # [column][row]; None where the inputs are not adjacent, or δ is not known.
     deltas: tuple[tuple[Enclosure | None, ...], ...]
 
     def known(self) -> list[tuple[Place, Enclosure]]:
@@ -78,21 +70,15 @@ class Plane:
 
 @dataclass(frozen=True, slots=True)
 class Planes:
-    """Planes through one pair.
-
-    Attributes:
-        pair_name: "worst pair", or what it is else.
-        proved: What is certain of all pairs; "" for nothing.
-        left_out: Why there are no more; "" if there are all.
-    """
+    """Planes through one pair."""
 
     title: str
     about: tuple[str, ...]
-    pair_name: str
+    pair_name: str  # "worst pair", or what it is else
     pair: str
-    proved: str
+    proved: str  # what is certain of all pairs; "" for nothing
     planes: tuple[Plane, ...]
-    left_out: str
+    left_out: str  # why there are no more; "" if there are all
 
     def lines(self) -> tuple[str, ...]:
         """Say in words where δ is large."""

@@ -57,11 +57,8 @@ else:
 _IMPOSSIBLE = Extended(None, None, POSSIBLE)
 _WITNESS_BITS = 80
 _NEARLY = 1 - Fraction(1, 2**20)
-_STEPS = 50_000
-"""For closed forms, the last resort."""
-
-_WIDE = Fraction(1, 10**6)
-"""When a point of a curve is wider than this, the reason is given."""
+_STEPS = 50_000  # for closed forms, the last resort
+_WIDE = Fraction(1, 10**6)  # when a point of a curve is wider than this, the reason is given
 
 
 class Profiler:

@@ -29,9 +29,7 @@ else:
     provenance = Deferred("dipapprox.privacy.provenance")
 
 _PLACES = 20
-
-_MOST_POINTS = 21
-"""Of a curve, that are shown to people."""
+_MOST_POINTS = 21  # of a curve, that are shown to people
 
 
 class PointOfCurve(Protocol):

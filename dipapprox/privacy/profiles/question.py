@@ -12,38 +12,28 @@ from dipapprox.pairs.divergence import Growth
 from dipapprox.privacy.logarithms import read_growth
 from dipapprox.privacy.profiles.curve import evenly
 
-DEFAULT_WIDTH = Fraction(1, 10**9)
-"""Of a least eps_prv, and of Rényi divergences."""
-
+DEFAULT_WIDTH = Fraction(1, 10**9)  # of a least eps_prv, and of Rényi divergences
 _RELATIVE_WIDTH = Fraction(1, 10**12)
-_LEAST_WIDTH = Fraction(1, 10**30)
-"""Of a least delta."""
-
+_LEAST_WIDTH = Fraction(1, 10**30)  # of a least delta
 REAL_WIDTH = Fraction(1, 10**6)
 """Of answers for real inputs, relative, where nothing else is asked for."""
 
 MOST_ORDERS = 1_000
 _LARGEST_ORDER = 100_000
-
-Order = Fraction | Literal["inf"]
-"""Of a Rényi divergence: >= 1, or "inf"."""
+Order = Fraction | Literal["inf"]  # of a Rényi divergence: >= 1, or "inf"
 
 
 @dataclass(frozen=True, slots=True)
 class AtEpsPrv:
-    """The least delta for an eps_prv.
+    """The least delta for an eps_prv."""
 
-    Attributes:
-        eps_prv: A number >= 0; a formula such as "log(3)" if e^eps_prv is obviously a rational
-            number times a rational power of e.
-        width: Wanted of the enclosure; None for a 10^12th of delta (10^-30 if that is less), with
-            real inputs for what can be had, a millionth of delta at least.
-        growth: e^eps_prv.
-    """
-
+    # A number >= 0; a formula such as "log(3)" if e^eps_prv is obviously a rational number times a
+    # rational power of e.
     eps_prv: Fraction | str
+    # Wanted of the enclosure; None for a 10^12th of delta (10^-30 if that is less), with real
+    # inputs for what can be had, a millionth of delta at least.
     width: Fraction | None = None
-    growth: Growth = field(init=False)
+    growth: Growth = field(init=False)  # e^eps_prv
 
     def __post_init__(self) -> None:
         if isinstance(self.eps_prv, str):
@@ -62,18 +52,13 @@ class AtEpsPrv:
 
 @dataclass(frozen=True, slots=True)
 class AtDelta:
-    """The least eps_prv for a delta; delta 0 asks for pure differential privacy.
+    """The least eps_prv for a delta; delta 0 asks for pure differential privacy."""
 
-    Attributes:
-        delta: In [0, 1].
-        width: Wanted of the enclosure; None for `DEFAULT_WIDTH`, with real inputs for what can be
-            had, a millionth (of eps_prv, if that is above 1) at least.
-        claimed: An eps_prv that is claimed: what needs more is shown there.
-    """
-
-    delta: Fraction
+    delta: Fraction  # in [0, 1]
+    # Wanted of the enclosure; None for `DEFAULT_WIDTH`, with real inputs for what can be had, a
+    # millionth (of eps_prv, if that is above 1) at least.
     width: Fraction | None = None
-    claimed: Fraction | None = None
+    claimed: Fraction | None = None  # an eps_prv that is claimed: what needs more is shown there
 
     @property
     def tolerance(self) -> Fraction:

@@ -40,17 +40,13 @@ _IMPOSSIBLE = Extended(None, None, *BY_ENCLOSURES)
 
 @dataclass(frozen=True, slots=True)
 class OrderBounds:
-    """Bounds of the largest divergence of one order over all pairs, in nats.
-
-    Attributes:
-        pair: A pair whose divergence is at least the lower bound; None if there are no pairs.
-        limit: What other than precision kept the bounds wide; None if nothing did.
-    """
+    """Bounds of the largest divergence of one order over all pairs, in nats."""
 
     divergence: Extended
+    # A pair whose divergence is at least the lower bound; None if there are no pairs.
     pair: Pair | None
     bits: int
-    limit: str | None = None
+    limit: str | None = None  # what other than precision kept the bounds wide; None if nothing did
 
 
 def largest_divergence(maxima: Maxima, order: Fraction, width: Fraction) -> OrderBounds:

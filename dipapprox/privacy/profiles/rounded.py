@@ -25,8 +25,7 @@ from dipapprox.privacy.rounded_scales import error_of, slack, widened, widened_w
 from dipapprox.privacy.run import Setting
 from dipapprox.source import Diagnostic
 
-_LARGEST = (Fraction(2**20), Fraction(2**100))
-"""E: the larger it is, the larger is the slack."""
+_LARGEST = (Fraction(2**20), Fraction(2**100))  # E: the larger it is, the larger is the slack
 
 
 def profile_rounded(

@@ -129,19 +129,15 @@ _LARGEST_STEP = 20
 _GUESS_BITS = 53
 _ACCURATE = 48
 _LARGEST = Fraction(2) ** 400
-
 _LARGEST_BUDGET = Fraction(10_000)
 _QUICK_STEPS = 10
 """Of Newton's method, if it suits; then a bracket is halved, down to a factor of 2**_NEAR."""
 
 _NEAR = 8
-
 _NEAR_OPEN = Fraction(1, 2**10)
 """How far from each other, relatively, places may be where one is decided, and one is not."""
 
-_LARGEST_OPEN = 2**24
-"""Places beyond are not tried where those before are not decided."""
-
+_LARGEST_OPEN = 2**24  # places beyond are not tried where those before are not decided
 _NEARLY = 1 - Fraction(1, 2**20)
 """A set that has so much of the largest difference attains it, as far as people see."""
 

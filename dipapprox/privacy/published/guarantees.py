@@ -33,7 +33,6 @@ from dipapprox.privacy.profiles.least_eps_prv import ANYTHING, LEAST, EpsPrvBoun
 from dipapprox.privacy.profiles.renyi import OrderBounds, divergence_of
 
 _BITS = 64
-
 _MOMENTS = "enclosures of moments"
 _NO_BOUND = "no bound of the quotient of densities is known"
 
@@ -157,9 +156,7 @@ def _least_pure(
     return EpsPrvBounds(found, attaining, outputs, lower, bits)
 
 
-_LARGEST_SHOWN = 10_000
-"""Of sets that demand more, probabilities are too small to be shown."""
-
+_LARGEST_SHOWN = 10_000  # of sets that demand more, probabilities are too small to be shown
 _FACTOR_BITS = 80
 
 

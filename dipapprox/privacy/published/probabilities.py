@@ -23,8 +23,7 @@ from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_published
 from dipapprox.semantics.execution import execute
 
-_DEVIATIONS = 6
-"""A picture shows this many scales on both sides of the means."""
+_DEVIATIONS = 6  # A picture shows this many scales on both sides of the means
 
 
 def enclose_masses(
