@@ -90,7 +90,8 @@ def attempts(goal: Goal, pairs: int | None = None) -> Iterator[int]:
     by_budget = [BY_BUDGET] if goal.witness is None else []
     if goal.outputs > MANY_OUTPUTS:
         yield IN_PARTS
-    if attained and (pairs or 0) > MANY_PAIRS:
+    # No enclosure is 0.
+    if attained and ((pairs or 0) > MANY_PAIRS or not (goal.claim.delta or goal.exactly)):
         yield from by_budget
         by_budget = []
     bits = LEAST_BITS
