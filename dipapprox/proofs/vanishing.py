@@ -31,6 +31,7 @@ from dipapprox.exact.distributions import ExactDistributions
 from dipapprox.exact.signs.supremum import LimitAtZero, near_zero, without_common
 from dipapprox.exact.signs.values import ball_at, enclose_at
 from dipapprox.exponentials import ExponentialRatio
+from dipapprox.language.core import Norm, Within
 from dipapprox.limits import Limits
 from dipapprox.numerics.intervals import logarithm
 from dipapprox.proofs.changes import allows
@@ -149,14 +150,19 @@ class _Changes:
                         yield start
 
     def _dearest(self, slopes: Sequence[Fraction]) -> Point:
-        """Return a change of adjacent inputs for which Σ slope · change is large: greedily."""
-        found = [_ZERO] * self._count
-        for k in sorted(range(self._count), key=lambda k: -abs(slopes[k]) * self._reach[k]):
+        """Return a change of adjacent inputs for which Σ slope · change is large: greedily; where
+        inputs share what they change by, what each is worth does not matter, but a unit of it."""
+        adjacency, found = self._inputs.adjacency, [_ZERO] * self._count
+        shared = isinstance(adjacency, Within) and adjacency.norm is Norm.L1
+        worth = [
+            abs(a) * (1 if shared else most) for a, most in zip(slopes, self._reach, strict=True)
+        ]
+        for k in sorted(range(self._count), key=worth.__getitem__, reverse=True):
             side, most = (slopes[k] > 0) - (slopes[k] < 0), self._reach[k]
             sizes = {step * most for step in (*self._inputs.steps, _ZERO)}
             for size in sorted(sizes.union(self._inputs.sizes), reverse=True):
                 found[k] = side * min(size, most)
-                if allows(self._inputs.adjacency, found):
+                if allows(adjacency, found):
                     break
         return tuple(found)
 

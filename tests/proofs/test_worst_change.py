@@ -108,12 +108,27 @@ r <- Lap(q[1] + q[2], 1 / eps)
 if r >= 1 then out <- high else out <- low end
 """
 
+TWICE = """input p in real 0..3/4
+input q[2] in real 0..3/2
+output out in {low, high}
+adjacent l1 9/4
+r <- Lap(p + q[1] + q[2], 1 / eps)
+s <- Lap(p, 2 / eps)
+if r >= 1 and s >= 0 then out <- high else out <- low end
+"""
+
 
 @pytest.mark.parametrize("radius", ["1", "5/4", "3/2", "2"])
 def test_radii_between_multiples_of_the_width_are_used_up(radius) -> None:
     """By one input as far as it goes, and another one: as eps vanishes all of it is lost."""
     proof = dipapprox.prove(dipapprox.parse(SUM.format(inputs="real 0..3/4", radius=radius)))
     assert proof.lower == proof.upper == min(Fraction(radius), Fraction(3, 2))
+
+
+def test_what_inputs_share_goes_where_a_unit_of_it_is_dearest() -> None:
+    """An input that is read twice goes as far as it can, though a wider one is worth more."""
+    proof = dipapprox.prove(dipapprox.parse(TWICE))
+    assert proof.lower == proof.upper == Fraction(3, 4) * Fraction(3, 2) + Fraction(3, 2)
 
 
 @pytest.mark.parametrize("norm", list(Norm))
