@@ -256,9 +256,9 @@ def integrals(
 def _merged(
     graph: Graph, component: Component, told: Mapping[Atom, int]
 ) -> list[tuple[Component, Mapping[Atom, int]]] | None:
-    """Make one sample of two that all is said of in one combination; [] for a null set."""
+    """Make one sample of two, sums first, that all is said of in one way; [] for a null set."""
     known: dict[tuple[int, ...], tuple[Atom, int, Node]] = {}
-    for atom, function in component.functions:
+    for atom, function in sorted(component.functions, key=lambda own: graph.is_law(own[1])):
         column = [dict(terms).get(atom, 0) for terms, _ in component.bounds]
         column += [told.get(atom, 0)]
         # The first coefficient that is not 0 becomes > 0.

@@ -224,6 +224,19 @@ def test_sums_of_samples(
     assert replay(machine, claim | {"verdict": "Not_DP", "delta": less}, [step | pair])
 
 
+def test_sums_of_more_samples_than_two_pairs() -> None:
+    """The density of six is a multiple of z^5 e^-z: f is larger up to z."""
+    text = ONE_SIDED.replace("eps)", "eps)" + 5 * " + LapPlus(0, 1 / eps)")
+    ratio, law = exp(3 / 2 / 5), stats.gamma(6)
+    z = ratio / (ratio - 1)
+    true = Fraction(law.cdf(z) - exp(1 / 2) * law.cdf(z - 1))
+    machine, claim, (step,) = proof_of(text, "1/2", written(true + Fraction(1, 10**6)))
+    assert replay(machine, claim, [step])
+    less = {"delta": written(true - Fraction(1, 10**6))}
+    with pytest.raises(Refuted):
+        replay(machine, claim | less, [step | less])
+
+
 RELATED = """
 input q in {0, 1}
 output y[4] in real
