@@ -31,7 +31,7 @@ one point and impossible at another, what lies between is halved until the two a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import product
 from math import floor, prod
@@ -254,21 +254,30 @@ def turns_of(parts: Sequence[PartProof], inputs: RealInputs) -> list[set[Fractio
 
 def _points(inputs: RealInputs, turns: Sequence[set[Fraction]]) -> list[Point]:
     """Return points to try: ends of the intervals and turns, and what is a change, or half of one,
-    away from them; fewer where these would be too many.
+    away from them; of these whatever does not make them too many.
     """
 
     radius = inputs.radius
 
-    def near(
-        values: Sequence[Sequence[Fraction]], steps: Sequence[Fraction]
-    ) -> list[list[Fraction]]:
+    def near(values: Sequence[Sequence[Fraction]], steps: Iterable[Fraction]) -> Iterator[Point]:
         moved = [{value + step for value in each for step in steps} for each in values]
-        return [sorted(v for v in own if inputs.has(k, v)) for k, own in enumerate(moved)]
+        few = [sorted(v for v in own if inputs.has(k, v)) for k, own in enumerate(moved)]
+        return product(*few) if prod(map(len, few)) <= MOST_POINTS else iter(())
 
     ends = [sorted({*(each or ())}) for each in inputs.bounds]
     both = [each + sorted(turn) for each, turn in zip(ends, turns, strict=True)]
-    whole = [sign * size for size in inputs.sizes for sign in (-1, 1)] + [_ZERO]
+    largest = -radius, _ZERO, radius
+    sizes = {sign * size for size in inputs.sizes for sign in (-1, 1)}.union(largest)
     halves = () if inputs.integers else (-radius / 2, radius / 2)
-    several = near(ends, whole), near(both, whole), near(both, (*whole, *halves))
-    few = [each for each in several if prod(map(len, each)) <= MOST_POINTS]
-    return list(dict.fromkeys(point for each in (ends, *few) for point in product(*each)))
+    found = dict.fromkeys(product(*ends))
+    for values, steps in (
+        (ends, largest),
+        (both, largest),
+        (both, {*largest, *halves}),
+        (ends, sizes),
+        (both, sizes),
+        (both, sizes.union(halves)),
+    ):
+        more = found | dict.fromkeys(near(values, steps))
+        found = more if len(more) <= MOST_POINTS else found
+    return list(found)

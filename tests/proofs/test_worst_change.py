@@ -108,6 +108,16 @@ r <- Lap(q[1] + q[2], 1 / eps)
 if r >= 1 then out <- high else out <- low end
 """
 
+BETWEEN = """input q[2] in real 0..1/2
+input p[2] in real 0..1
+input s in real
+output z in {0, 1}
+adjacent l1 3/2
+a <- Lap(2 * q[2] + q[1] + 2 * s, 1 / eps)
+b <- Lap(s + p[1] + q[2], 1 / eps)
+if a < 1 and a > b and b > 1/2 then z <- 1 else z <- 0 end
+"""
+
 TWICE = """input p in real 0..3/4
 input q[2] in real 0..3/2
 output out in {low, high}
@@ -123,6 +133,12 @@ def test_radii_between_multiples_of_the_width_are_used_up(radius) -> None:
     """By one input as far as it goes, and another one: as eps vanishes all of it is lost."""
     proof = dipapprox.prove(dipapprox.parse(SUM.format(inputs="real 0..3/4", radius=radius)))
     assert proof.lower == proof.upper == min(Fraction(radius), Fraction(3, 2))
+
+
+def test_the_largest_changes_are_tried_where_those_of_all_sizes_are_too_many() -> None:
+    """All of the radius goes to s, which moves both samples, by 3 times as much as is lost."""
+    proof = dipapprox.prove(dipapprox.parse(BETWEEN))
+    assert proof.lower == proof.upper == 3 * Fraction(3, 2)
 
 
 def test_what_inputs_share_goes_where_a_unit_of_it_is_dearest() -> None:
