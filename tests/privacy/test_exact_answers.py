@@ -7,9 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox import Answer, Options, Program, UserError, Verdict, decide, parse, profile, verify
+from dipapprox.errors import LimitReached
 from dipapprox.language.formula import parse_formula
 from dipapprox.numerics.formula_values import eps_jet, evaluate
 from dipapprox.pairs.selections import AllPairs
+from dipapprox.privacy.decisions import violation
 from dipapprox.privacy.intervals.formula_verifier import verify_formula
 from dipapprox.privacy.logarithms import growth_of
 from dipapprox.privacy.run import Setting
@@ -64,6 +66,20 @@ def test_a_violation_below_all_enclosures_stays_one(budget, epsilons) -> None:
     assert fields["lhs_enclosure"] is fields["rhs_enclosure"] is None
     assert decide(TINY, budget=budget, delta=0, interval=(1, 693147)).answer is Answer.DP
     check_schema("decide", decision.to_dict())
+
+
+def test_probabilities_stay_known_where_both_sides_take_too_long(monkeypatch) -> None:
+    enclose = violation.enclose_at
+
+    def limited(form, *how):
+        if not form.numerator:  # of delta, the first that is asked after the probabilities
+            raise LimitReached("no more time")
+        return enclose(form, *how)
+
+    monkeypatch.setattr(violation, "enclose_at", limited)
+    found = decide(TINY, budget=F(1, 2), delta=0).violation
+    assert "no more time" in found.not_enclosed and found.left is found.right is None
+    assert all(row.probability.width < F(1, 1000) for row in found.rows)
 
 
 RESPONSE = two_laws(bit("3/4"), bit("1/4"))

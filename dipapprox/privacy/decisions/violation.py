@@ -170,7 +170,8 @@ def _enclosed(
                 replace(row, probability=p, adjacent_probability=q)
                 for row, (p, q) in zip(violation.rows, known, strict=True)
             )
-            shown, apart = replace(violation, rows=rows), sides(bits)
+            shown = replace(violation, rows=rows)
+            apart = sides(bits)
             if apart is not None:
                 return replace(shown, left=apart[0], right=apart[1]), apart[2]
     except LimitReached as limit:
