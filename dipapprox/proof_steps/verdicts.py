@@ -64,6 +64,7 @@ class Goal:
     gap: Fraction | None
     outputs: int  # how many the program has
     exactly: bool = False  # whether closed forms decided some pair
+    is_pure: bool = False  # whether numbers that are published keep the claim with δ = 0
 
 
 def goal_of(verdict: Verdict) -> Goal:
@@ -72,7 +73,8 @@ def goal_of(verdict: Verdict) -> Goal:
     outputs, exactly = verdict.run.outputs, Engine.EXACT.value in verdict.engine.split(" + ")
     if verdict.answer is Answer.DP:
         gap = None if found is None else claim.delta - found.upper
-        return Goal(claim, None, gap, outputs, exactly)
+        is_pure = bool(verdict.run.program.real_outputs) and gap == claim.delta
+        return Goal(claim, None, gap, outputs, exactly, is_pure)
     witness = verdict.witness
     if witness is None:
         raise NoCertificate("there is no witness")
@@ -90,8 +92,7 @@ def attempts(goal: Goal, pairs: int | None = None) -> Iterator[int]:
     by_budget = [BY_BUDGET] if goal.witness is None else []
     if goal.outputs > MANY_OUTPUTS:
         yield IN_PARTS
-    # No enclosure is 0.
-    if attained and ((pairs or 0) > MANY_PAIRS or not (goal.claim.delta or goal.exactly)):
+    if goal.is_pure or (attained and (pairs or 0) > MANY_PAIRS):
         yield from by_budget
         by_budget = []
     bits = LEAST_BITS
