@@ -145,7 +145,9 @@ class _Prover(Attempts):
         witness: Witness | None = None,
     ) -> Goal:
         """Return that all pairs keep a claim, or that a witness breaks it."""
-        return Goal(Claim(eps, delta, eps_prv), witness, gap, self._run.outputs)
+        is_pure = bool(self._run.program.real_outputs) and not delta and witness is None
+        claim = Claim(eps, delta, eps_prv)
+        return Goal(claim, witness, gap, self._run.outputs, is_pure=is_pure)
 
     def confirmed(self, end: str, goals: Iterable[Goal]) -> Goal | None:
         """Return the first of some goals that the kernel confirms; note the obstacle if none is."""
