@@ -55,7 +55,7 @@ ASKED = {
     ),
     "`verify`, published numbers": (
         *("verify", "numbers/clamped_laplace.dpg"),
-        *("--eps", "1", "--delta", "0.1"),
+        *("--eps", "1", "--eps-prv", "0.5", "--delta", "0.5"),
     ),
     "`decide`": ("decide", "svt_laplace.dpg"),
     "`prove`, programs and streams": ("prove", "streams/sparse_stream.dpg"),
