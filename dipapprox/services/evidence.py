@@ -14,6 +14,7 @@ from itertools import product
 from time import perf_counter
 
 from dipapprox.errors import NoCertificate
+from dipapprox.exponentials import ExponentialRatio
 from dipapprox.kernel.errors import NotProved, asking
 from dipapprox.kernel.exponentials import Ratio
 from dipapprox.kernel.paths import CERTAIN
@@ -32,7 +33,7 @@ from dipapprox.proof_steps.verdicts import WrittenProof
 from dipapprox.services.coupled import CouplingWriter, UnmatchedCall, ratio_of, value_of
 from dipapprox.services.loss import Loss
 from dipapprox.services.model import NOTHING, AskedService, Inexpressible
-from dipapprox.services.ratios import gain_at, gain_of
+from dipapprox.services.ratios import Gain, gain_at, gain_of
 from dipapprox.services.traces import SeenCall
 
 _EPSILONS = tuple(Fraction(10) ** k for k in (0, -6, -3, -2, -1, 1, 2))
@@ -135,14 +136,12 @@ class _Evidence:
         step: dict[str, Json] = {"rule": "trace", "from": [], "events": events}
         p, q = total_of(first), total_of(second)
         found, at = None, self._eps
-        if q.numerator.terms and at is None:
-            found = gain_of(ratio_of(p), ratio_of(q), self._limits)
+        if q.numerator.terms:
+            ratios = ratio_of(p), ratio_of(q)
+            found = gain_of(*ratios, self._limits) if at is None else self._at(*ratios, at)
         ways: list[tuple[Fraction | None, Fraction | None]] = []
         if at is not None:
-            lost = (
-                gain_at(ratio_of(p), ratio_of(q), at, self._limits) if q.numerator.terms else None
-            )
-            ways.append((None if lost is None else lost.lower, at))
+            ways.append((None if found is None else found.lower, at))
         elif found is None or found.is_unbounded:
             ways += [(None, eps) for eps in (Fraction(0), *_EPSILONS)]
         elif found.exact is not None:
@@ -214,11 +213,17 @@ class _Evidence:
         return found, first, second
 
     def _told(self, first: Belief, second: Belief) -> float:
-        """How much likelier the first run is, about, at eps = 1."""
+        """How much likelier the first run is, about, at the eps that is asked about, or 1."""
         p, q = total_of(first), total_of(second)
         if not q.numerator.terms or not p.numerator.terms:
             return float("inf") if p.numerator.terms else float("-inf")
-        return float(gain_at(ratio_of(p), ratio_of(q), Fraction(1), self._limits).lower)
+        return float(self._at(ratio_of(p), ratio_of(q), self._eps or Fraction(1)).lower)
+
+    def _at(self, p: ExponentialRatio, q: ExponentialRatio, eps: Fraction) -> Gain:
+        try:
+            return gain_at(p, q, eps, self._limits)
+        except Inexpressible as reason:
+            raise NoCertificate(str(reason)) from None
 
     def _ways(self, event: SeenCall) -> Iterator[Json]:
         """Yield what may be seen of an event."""
