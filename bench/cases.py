@@ -38,7 +38,7 @@ from dipapprox.privacy.options import FIRST_PRECISION, Engine, Options
 from dipapprox.privacy.run import Setting
 from dipapprox.privacy.verdict import Answer
 from dipapprox.privacy.verifier import verify
-from dipapprox.questions.profiling import profile
+from dipapprox.questions.profile import profile
 from dipapprox.semantics.execution import execute
 
 EPSILON = Fraction(1, 2)

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from dipapprox.privacy.masses import OutputProbability
     from dipapprox.privacy.options import Engine, Options
     from dipapprox.privacy.probabilities import OutputDistribution
-    from dipapprox.privacy.profiles.calibration_result import Calibration
+    from dipapprox.privacy.profiles.calibration import Calibration
     from dipapprox.privacy.profiles.loss import PairDistributions
     from dipapprox.privacy.profiles.profile_result import (
         LeastDelta,
@@ -72,7 +72,7 @@ if TYPE_CHECKING:
         verify,
     )
     from dipapprox.questions.pipelines import compose
-    from dipapprox.questions.profiling import calibrate, profile
+    from dipapprox.questions.profile import calibrate, profile
     from dipapprox.questions.proving import prove
     from dipapprox.replays.any_file import check
     from dipapprox.replays.result import Outcome, Replay
@@ -118,7 +118,7 @@ _HOMES = {
     "dipapprox.privacy.options": ("Engine", "Options"),
     "dipapprox.privacy.masses": ("OutputProbability",),
     "dipapprox.privacy.probabilities": ("OutputDistribution",),
-    "dipapprox.privacy.profiles.calibration_result": ("Calibration",),
+    "dipapprox.privacy.profiles.calibration": ("Calibration",),
     "dipapprox.privacy.profiles.loss": ("PairDistributions",),
     "dipapprox.privacy.profiles.profile_result": (
         "LeastDelta",
@@ -140,7 +140,7 @@ _HOMES = {
         "verify",
     ),
     "dipapprox.questions.pipelines": ("compose",),
-    "dipapprox.questions.profiling": ("calibrate", "profile"),
+    "dipapprox.questions.profile": ("calibrate", "profile"),
     "dipapprox.questions.proving": ("prove",),
     "dipapprox.replays.any_file": ("check",),
     "dipapprox.replays.result": ("Outcome", "Replay"),

@@ -207,8 +207,8 @@ CLAIM = ("verify", "programs/svt_gauss.dpg", "--eps", "0.5", "--delta", "0.01")
     "words, most_files, most_classes",
     # A family of noise is a file, and so are mirror images. Verdicts may be replayed; tiers,
     # progress, flags and selections of pairs stand by themselves, for checks to load less;
-    # so do the table of methods, what they are asked, about what, and who gave an end. Closed
-    # forms and enclosures share pieces of functions, variables of systems, brackets of δ.
+    # so do what is asked, about what, and who gave an end. Closed forms and enclosures share
+    # pieces of functions, variables of systems, brackets of δ.
     (CLAIM, 148, 78),
     (("profile", *CLAIM[1:4], "--eps-prv", "0.5"), 167, 82),
     (("decide", "programs/dipc/svt1.dpg"), 163, 80),

@@ -10,7 +10,7 @@ from dipapprox.cli.command import Status
 from dipapprox.cli.late import review
 from dipapprox.cli.output import show_answer
 from dipapprox.cli.progress import reporting
-from dipapprox.questions.calibrate import Calibrate
+from dipapprox.questions.profile import Calibrate
 
 if TYPE_CHECKING:
     from rich.console import Console

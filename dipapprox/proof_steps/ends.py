@@ -23,7 +23,7 @@ from dipapprox.kernel.proofs import MOST_EPS_PRV
 from dipapprox.numerics.powers import logarithm
 from dipapprox.pairs.divergence import Growth
 from dipapprox.privacy.claim import Claim
-from dipapprox.privacy.profiles.calibration_result import Calibration, Certified, Refuted
+from dipapprox.privacy.profiles.calibration import Calibration, Certified, Refuted
 from dipapprox.privacy.profiles.profile_result import LeastDelta, LeastEpsPrv
 from dipapprox.privacy.profiles.question import AtDelta, AtEpsPrv
 from dipapprox.privacy.run import Run, Setting, Witness

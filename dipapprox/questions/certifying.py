@@ -22,8 +22,7 @@ from dipapprox.proofs.budget_answer import BudgetAnswer
 from dipapprox.proofs.real_proof import RealProof
 from dipapprox.proofs.replayed import proved_subject, with_proof
 from dipapprox.questions import kinds
-from dipapprox.questions.calls import explained
-from dipapprox.questions.interface import AnyProgram, Pairs, known_options, known_program
+from dipapprox.questions.interface import AnyProgram, Pairs, explained, known_options, known_program
 from dipapprox.replays.budgets import meant
 from dipapprox.replays.digest import text_fields
 from dipapprox.replays.files import certify_answer, recorded_proof

@@ -11,6 +11,7 @@ from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError
 from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.language.core import Program
+from dipapprox.language.formula import mentions_epsilon
 from dipapprox.limits import Progress, silent
 from dipapprox.privacy.decisions.decision import Decision
 from dipapprox.privacy.decisions.delta import Delta, read_delta
@@ -21,13 +22,16 @@ from dipapprox.questions import kinds, numbers
 from dipapprox.questions.argument import LIMITS
 from dipapprox.questions.computing import PROVED
 from dipapprox.questions.kinds import Pairs
-from dipapprox.questions.methods import DECIDE, AskedDecision
 from dipapprox.questions.question import Question, argument
-from dipapprox.questions.verify import PAIRS_HELP
+from dipapprox.questions.verify import PAIRS_HELP, budgets_of, is_open
 
 if TYPE_CHECKING:
+    from dipapprox.privacy.decisions import decider
     from dipapprox.proof_steps import decisions as proving
+    from dipapprox.proofs import budget_verdict
 else:
+    budget_verdict = Deferred("dipapprox.proofs.budget_verdict")
+    decider = Deferred("dipapprox.privacy.decisions.decider")
     proving = Deferred("dipapprox.proof_steps.decisions")
 
 
@@ -101,7 +105,17 @@ class Decide(Question):
                 "the kernel has no rules for all violated ranges, nor for the least delta",
             )
         setting = Setting(program, self.pairs.select(program), options, progress)
-        found = AskedDecision(setting, self.asked).answered(DECIDE)
+        plain = not (self.violations or self.least_delta or mentions_epsilon(self.delta.formula))
+        budgets = budgets_of(setting)
+
+        def is_kept() -> bool:
+            """Whether a budget for every ε is at most the claimed one, and no more is asked."""
+            budget = budgets(None) if plain else None
+            return budget is not None and budget <= self.budget
+
+        found = decider.decide(setting, self.asked, is_kept)
+        if is_open(found) and is_kept():
+            found = budget_verdict.decided(found)
         if options.proved:
             return proving.proved_throughout(setting, found)
         return found

@@ -11,11 +11,13 @@ because 0.1 is not 1/10. What is wrong with an argument is a `UserError` that na
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from fractions import Fraction
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack, overload
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias, TypedDict, TypeVar, Unpack, overload
 
 from dipapprox.bundled import bundled_programs
 from dipapprox.data_classes import replace
@@ -40,7 +42,6 @@ from dipapprox.privacy.intervals.verdict import IntervalVerdict
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.questions import kinds, numbers
-from dipapprox.questions.calls import explained
 from dipapprox.questions.kinds import Row
 from dipapprox.questions.question import read_keywords
 from dipapprox.questions.verify import Verify
@@ -77,6 +78,57 @@ Number = int | Fraction | Decimal | str  # an exact number: "0.1", "1/10", Fract
 Pairs = str | Iterable[tuple[Row, Row]]
 """Pairs of inputs: "all" (adjacent ones), "single", "0,0~0,1", the name of a file; or ordered pairs
 of inputs."""
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def explained(example: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Let a public function answer a wrong call with an example of a right one.
+
+    Python's own `TypeError` counts arguments, which tells nobody that numbers need their names.
+
+    Args:
+        example: A right call.
+
+    Returns:
+        A decorator of functions without *args and **kwargs.
+    """
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        @wraps(function)
+        def call(*args: P.args, **kwargs: P.kwargs) -> R:
+            if isinstance(function, FunctionType):
+                _check(function, args, kwargs, example)
+            return function(*args, **kwargs)
+
+        return call
+
+    return decorate
+
+
+def _check(
+    function: FunctionType, given: tuple[object, ...], named: dict[str, object], example: str
+) -> None:
+    code = function.__code__
+    positional = code.co_varnames[: code.co_argcount]
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    called = function.__name__
+    hint = f"for example {example}"
+    if len(given) > len(positional):
+        extra = " and ".join(f"'{value!s:.40}'" for value in given[len(positional) :])
+        raise UserError(f"{called} takes {extra} by name only", hint)
+    filled = positional[: len(given)]
+    for name in named:
+        if name not in names:
+            raise UserError(f"{called} has no argument '{name}'", did_you_mean(name, names, hint))
+        if name in filled:
+            raise UserError(f"{called} was given '{name}' twice", hint)
+    optional = (*positional[len(positional) - len(function.__defaults__ or ()) :],)
+    optional += tuple(function.__kwdefaults__ or ())
+    missing = [name for name in names if name not in {*filled, *named, *optional}]
+    if missing:
+        raise UserError(f"{called} needs {' and '.join(missing)}", hint)
 
 
 def _is_name(text: str) -> bool:

@@ -53,8 +53,7 @@ from dipapprox.privacy.compositions.pipeline import MOST_RUNS, Pipeline, Pipelin
 from dipapprox.privacy.compositions.result import ComposedAnswer
 from dipapprox.privacy.options import Options
 from dipapprox.questions import kinds, numbers
-from dipapprox.questions.calls import explained
-from dipapprox.questions.interface import known_options, program_made
+from dipapprox.questions.interface import explained, known_options, program_made
 
 if TYPE_CHECKING:
     from dipapprox.proof_steps import composed_ends as proving

@@ -1,20 +1,31 @@
-"""What is the tightest guarantee of a program at one eps?"""
+"""What is the tightest guarantee of a program at one eps, and at which eps does a claim hold?
+
+`profile` and `calibrate` ask from Python; their answers depend on what is given.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from fractions import Fraction
-from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from functools import cache, partial
+from typing import TYPE_CHECKING, ClassVar, Literal, TypedDict, Unpack, overload
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import dataclass, replace
 from dipapprox.deferred import Deferred
 from dipapprox.digits import exact_text
-from dipapprox.errors import BrokenInvariant, UserError, shorten
-from dipapprox.language.core import Program
+from dipapprox.errors import BrokenInvariant, LimitReached, UserError, shorten
+from dipapprox.language.core import Draw, Program
+from dipapprox.language.traversal import nodes_in
 from dipapprox.limits import Progress, silent
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.profiles.profile_result import LeastDelta, LeastEpsPrv, ProfileAnswer
+from dipapprox.privacy.profiles.profile import profile as profile_of_pairs
+from dipapprox.privacy.profiles.profile_result import (
+    LeastDelta,
+    LeastEpsPrv,
+    PrivacyCurve,
+    ProfileAnswer,
+    RenyiProfile,
+)
 from dipapprox.privacy.profiles.question import (
     DEFAULT_WIDTH,
     AtDelta,
@@ -22,20 +33,46 @@ from dipapprox.privacy.profiles.question import (
     AtOrders,
     OnCurve,
     Order,
+    in_parts,
+    is_pure,
 )
+from dipapprox.privacy.profiles.question import Question as ProfileQuestion
 from dipapprox.privacy.run import Setting
+from dipapprox.privacy.subjects import executed_for
 from dipapprox.questions import kinds, numbers
 from dipapprox.questions.argument import Spelled
 from dipapprox.questions.computing import PROVED, WHOLE
+from dipapprox.questions.interface import (
+    AnyProgram,
+    Number,
+    explained,
+    known_options,
+    known_program,
+)
+from dipapprox.questions.interface import Pairs as GivenPairs
 from dipapprox.questions.kinds import Pairs, is_formula
-from dipapprox.questions.methods import AskedProfile
-from dipapprox.questions.question import Question, argument
-from dipapprox.questions.verify import PAIRS_HELP
+from dipapprox.questions.question import Question, argument, read_keywords
+from dipapprox.questions.verify import PAIRS_HELP, budgets_of, prefers_budgets
 
 if TYPE_CHECKING:
+    from dipapprox.privacy.profiles import calibration, rounded
+    from dipapprox.privacy.profiles.calibration import Calibration
     from dipapprox.proof_steps import ends as proving
+    from dipapprox.proofs import budget_verdict, real_bounds
+
+    class _About(TypedDict, total=False):
+        pairs: GivenPairs
+        options: Options | None
+
+    class _ToWidth(_About, total=False):
+        width: Number | None
+
 else:
+    calibration = Deferred("dipapprox.privacy.profiles.calibration")
+    budget_verdict = Deferred("dipapprox.proofs.budget_verdict")
     proving = Deferred("dipapprox.proof_steps.ends")
+    real_bounds = Deferred("dipapprox.proofs.real_bounds")
+    rounded = Deferred("dipapprox.privacy.profiles.rounded")
 
 _one_of = partial(argument, default=None, group="question (one of these; default: --eps-prv EPS)")
 _CHOICES = ("eps_prv", "delta", "curve", "renyi")
@@ -155,7 +192,7 @@ class Profile(Question):
                 "'proved' asks for the least delta, or the least eps_prv",
                 "the kernel has no rules for curves, divergences and irrational scales",
             )
-        found = AskedProfile(setting, self.eps, asked).at(self.eps, asked)
+        found = _Profiling(setting, asked).at(self.eps, asked)
         if not options.proved:
             return found
         match asked, found:
@@ -165,3 +202,200 @@ class Profile(Question):
                 return proving.proved_eps_prv(setting, asked, found)
             case _:
                 raise BrokenInvariant("another answer than was asked for")
+
+
+@dataclass(frozen=True, slots=True)
+class Calibrate(Question):
+    """A certified eps of the program, and a slightly larger, refuted one."""
+
+    name: ClassVar[str] = "calibrate"
+    computing: ClassVar[tuple[str, ...]] = (*WHOLE, PROVED)
+
+    eps_prv: Fraction = argument(numbers.nonnegative, "P", "the claimed ε_prv")
+    delta: Fraction = argument(numbers.probability, "D", "the claimed δ in [0, 1]")
+    width: Fraction = argument(
+        numbers.share,
+        "W",
+        "wanted distance of the two ε, relative to the larger (default: 1e-6)",
+        default="1e-6",
+    )
+    pairs: Pairs = argument(kinds.pairs, "PAIRS", PAIRS_HELP, default="all")
+
+    def answer(
+        self, program: Program, options: Options, progress: Progress = silent
+    ) -> Calibration:
+        """Calibrate the program; see `Question.answer`."""
+        setting = Setting(program, self.pairs.select(program), options, progress)
+        if options.proved and program.rounding is not None:
+            raise UserError("'proved': the kernel has no rules for irrational scales")
+        question = AtDelta(self.delta)
+        profiling = _Profiling(replace(setting, progress=silent), question)
+        near = not (self.delta or options.proved or setting.is_real)
+        if near:
+            near = prefers_budgets(setting) and profiling.budget(Fraction(1)) is not None
+
+        def least(eps: Fraction, question: AtDelta) -> LeastEpsPrv:
+            found = profiling.at(eps, question)
+            assert isinstance(found, LeastEpsPrv)
+            return found
+
+        found = calibration.calibrate(
+            setting, least, self.eps_prv, self.delta, self.width, near_budget=near
+        )
+        if options.proved:
+            return proving.proved_calibration(setting, found)
+        return found
+
+
+class _Profiling:
+    """The profile of a program at one ε after the other: what is the same at all is found once."""
+
+    def __init__(self, setting: Setting, question: ProfileQuestion) -> None:
+        self._setting = setting
+        self._executed = cache(partial(executed_for, setting, parts=in_parts(question)))
+        self._budgets = budgets_of(setting)
+
+    def budget(self, eps: Fraction) -> Fraction | None:
+        """A D such that the program is (D ε, 0)-private; where all scales are c / ε at every ε."""
+        draws = (each for each in nodes_in(self._setting.program.body) if isinstance(each, Draw))
+        return self._budgets(eps if any(draw.scale.power != -1 for draw in draws) else None)
+
+    def at(self, eps: Fraction, question: ProfileQuestion) -> ProfileAnswer:
+        """Ask who may answer while the answer is wider than asked for: pairs, budgets, some
+        bounds."""
+        setting, program, proves = (
+            self._setting,
+            self._setting.program,
+            self._setting.options.proved,
+        )
+        if program.rounding is not None:
+            return rounded.profile_rounded(setting, eps, question)
+        prefers, pure = prefers_budgets(setting), is_pure(question) and not proves
+        if prefers and isinstance(question, AtEpsPrv) and isinstance(question.eps_prv, Fraction):
+            budget = self.budget(eps)
+            if budget is not None and budget * eps <= question.eps_prv:
+                # Bounds of all pairs take far longer.
+                return budget_verdict.nothing_left(setting, eps, question.eps_prv)
+        found: ProfileAnswer | None = None
+        obstacle: LimitReached | None = None
+        try:
+            budget = self.budget(eps) if pure and prefers else None
+            found = profile_of_pairs(setting, eps, question, budget, self._executed())
+        except LimitReached as reached:
+            setting.limits.check()
+            obstacle = reached
+            if not proves:
+                bounds = real_bounds.RealBounds(setting)
+                found = bounds.from_below(eps, question, reached.reason)
+        if found is None:
+            raise obstacle or BrokenInvariant("no method answered")
+        nothing = isinstance(found, LeastDelta) and not found.delta_enclosure.lower and not proves
+        if found.reason is not None and (pure or nothing or obstacle is not None):
+            budget = self.budget(eps)
+            if budget is not None:
+                found = budget_verdict.within_budget(found, question, budget, program)
+        if found.reason is not None and setting.is_real and not proves:
+            found = real_bounds.RealBounds(setting).from_above(found, question)
+        return found
+
+
+@overload
+def profile(
+    program: AnyProgram, *, eps: Number, eps_prv: Number | None = None, **more: Unpack[_ToWidth]
+) -> LeastDelta: ...
+
+
+@overload
+def profile(
+    program: AnyProgram, *, eps: Number, delta: Number, **more: Unpack[_ToWidth]
+) -> LeastEpsPrv: ...
+
+
+@overload
+def profile(
+    program: AnyProgram,
+    *,
+    eps: Number,
+    curve: str | tuple[Number, Number, int],
+    **more: Unpack[_About],
+) -> PrivacyCurve: ...
+
+
+@overload
+def profile(
+    program: AnyProgram,
+    *,
+    eps: Number,
+    renyi: str | Iterable[Number | Literal["inf"]],
+    **more: Unpack[_ToWidth],
+) -> RenyiProfile: ...
+
+
+@explained('profile(program, eps=1, delta="1e-5")')
+def profile(
+    program: AnyProgram,
+    *,
+    eps: Number,
+    eps_prv: Number | None = None,
+    delta: Number | None = None,
+    curve: str | tuple[Number, Number, int] | None = None,
+    renyi: str | Iterable[Number | Literal["inf"]] | None = None,
+    width: Number | None = None,
+    pairs: GivenPairs = "all",
+    options: Options | None = None,
+) -> ProfileAnswer:
+    """Find the tightest guarantee at one eps.
+
+        profile(program, eps=1, eps_prv="1/2")         the least delta
+        profile(program, eps=1, delta="0.01")          the least eps_prv; 0 asks for pure privacy
+        profile(program, eps=1, curve=(0, 1, 200))     delta for every eps_prv in [0, 1]
+        profile(program, eps=1, renyi=(1, 2, "inf"))   Rényi divergences
+
+    Args:
+        program: From `parse`.
+        eps: The program's privacy parameter, > 0.
+        eps_prv: A number >= 0, or made of logarithms; if nothing else is asked, eps by default.
+        delta: In [0, 1].
+        curve: The first and the last eps_prv, and how many points are certified.
+        renyi: Orders >= 1, or "inf".
+        width: Wanted of enclosures, > 0.
+        pairs: As in `verify`.
+        options: How to compute.
+
+    Raises:
+        UserError: If an argument is wrong, or the adjacency does not suit the inputs.
+        LimitReached: If a limit of `options` is reached.
+    """
+    question = read_keywords(Profile, locals())
+    known = known_program(program, reals=True, delta=question.delta)
+    return question.answer(known, known_options(options))
+
+
+@explained('calibrate(program, eps_prv=1, delta="1e-5")')
+def calibrate(
+    program: AnyProgram,
+    *,
+    eps_prv: Number,
+    delta: Number,
+    width: Number = "1e-6",
+    pairs: GivenPairs = "all",
+    options: Options | None = None,
+) -> Calibration:
+    """Find a program's eps at which (eps_prv, delta) is certified, and a slightly larger one at
+    which it is refuted.
+
+    Args:
+        program: From `parse`.
+        eps_prv: The claimed one, >= 0.
+        delta: The claimed one, in [0, 1].
+        width: Wanted distance of the two, relative to the larger one, in (0, 1).
+        pairs: As in `verify`.
+        options: How to compute.
+
+    Raises:
+        UserError: If an argument is wrong, or the adjacency does not suit the inputs.
+        LimitReached: If a limit of `options` is reached.
+    """
+    question = read_keywords(Calibrate, locals())
+    known = known_program(program, reals=True, delta=question.delta)
+    return question.answer(known, known_options(options))

@@ -17,8 +17,7 @@ from dipapprox.proofs.automaton_proof import AutomatonProof, Stops, StreamProof
 from dipapprox.proofs.prove_automaton import NamedAutomaton
 from dipapprox.proofs.real_proof import RealProof
 from dipapprox.proofs.subject import Subject, load_subject
-from dipapprox.questions.calls import explained
-from dipapprox.questions.interface import AnyProgram, Number, known_options, program_made
+from dipapprox.questions.interface import AnyProgram, Number, explained, known_options, program_made
 from dipapprox.questions.prove import Proof, Prove
 from dipapprox.questions.question import read_keywords
 from dipapprox.services.service_proof import ServiceProof

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
+from functools import cache
 from typing import TYPE_CHECKING, ClassVar
 
 from dipapprox.data_classes import dataclass
@@ -10,27 +12,36 @@ from dipapprox.deferred import Deferred
 from dipapprox.language.ast import Name, Number
 from dipapprox.language.core import Program
 from dipapprox.limits import Progress, silent
+from dipapprox.pairs.adjacency import are_very_many
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.run import Setting
-from dipapprox.privacy.verdict import Verdict
+from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.questions import kinds
 from dipapprox.questions.computing import PROVED, WHOLE
 from dipapprox.questions.kinds import Pairs, Written
-from dipapprox.questions.methods import VERIFY, AskedClaim
 from dipapprox.questions.question import Question, argument
 
 if TYPE_CHECKING:
     from dipapprox.language import formula as formulas
-    from dipapprox.privacy.intervals import formula_claim
+    from dipapprox.privacy import verifier
+    from dipapprox.privacy.decisions.decision import Decision
+    from dipapprox.privacy.intervals import formula_claim, formula_verifier
+    from dipapprox.privacy.intervals import verifier as interval_verifier
     from dipapprox.privacy.intervals.verdict import IntervalVerdict
     from dipapprox.proof_steps import decisions as proving_throughout
     from dipapprox.proof_steps import proved as proving
+    from dipapprox.proofs import budget_verdict, real_bounds
 else:
+    budget_verdict = Deferred("dipapprox.proofs.budget_verdict")
     formulas = Deferred("dipapprox.language.formula")
     formula_claim = Deferred("dipapprox.privacy.intervals.formula_claim")
+    formula_verifier = Deferred("dipapprox.privacy.intervals.formula_verifier")
+    interval_verifier = Deferred("dipapprox.privacy.intervals.verifier")
     proving = Deferred("dipapprox.proof_steps.proved")
     proving_throughout = Deferred("dipapprox.proof_steps.decisions")
+    real_bounds = Deferred("dipapprox.proofs.real_bounds")
+    verifier = Deferred("dipapprox.privacy.verifier")
 
 PAIRS_HELP = (
     'all (default), single (the pair 0…0, 0…01), "0,0~0,1;…" (both orders), '
@@ -84,12 +95,43 @@ class Verify(Question):
     ) -> Verdict | IntervalVerdict:
         """Verify the claim; see `Question.answer`."""
         setting = Setting(program, self.pairs.select(program), options, progress)
-        found = AskedClaim(setting, self).answered(VERIFY)
+        found = self._found(setting)
         if not options.proved:
             return found
         if isinstance(found, Verdict):
             return proving.proved(setting, found)
         return proving_throughout.proved_throughout(setting, found)
+
+    def _found(self, setting: Setting) -> Verdict | IntervalVerdict:
+        """Ask who may decide it while it is open: a budget, pairs or parts, a budget, some bounds.
+
+        A budget comes first where it is found sooner: for all ε of an interval it takes
+        milliseconds, where single ε take seconds.
+        """
+        point = self.eps if isinstance(self.eps, Fraction) else None
+        budgets, found = budgets_of(setting), None
+        soon = prefers_budgets(setting)
+        if point is None:
+            soon = soon or (self.delta == 0 and not setting.options.proved)
+        elif self.claim is None:
+            soon = False
+        if soon and (budget := budgets(point)) is not None:
+            found = budget_verdict.by_budget(None, budget, self, setting)
+        plain = self.claim if setting.program.rounding is None else None
+        if is_open(found):
+            if plain is not None:
+                found = verifier.verify(setting, plain)
+            elif point is not None:
+                found = formula_verifier.verify_formula(setting, self.formulas(), point)
+            else:
+                assert isinstance(self.eps, tuple)
+                found = interval_verifier.verify_interval(setting, self.formulas(), *self.eps)
+        if is_open(found) and (budget := budgets(point)) is not None:
+            found = budget_verdict.by_budget(found, budget, self, setting)
+        if is_open(found) and plain is not None and isinstance(found, Verdict):
+            found = real_bounds.RealBounds(setting).decided(found, plain)
+        assert found is not None
+        return found
 
     def formulas(self) -> formula_claim.FormulaClaim:
         """Return the claim, made of formulas."""
@@ -99,3 +141,18 @@ class Verify(Question):
             for each in (self.eps_prv, self.delta)
         )
         return formula_claim.FormulaClaim(eps_prv.formula, delta.formula, eps_prv.text, delta.text)
+
+
+def is_open(found: Verdict | IntervalVerdict | Decision | None) -> bool:
+    """Whether methods may still add to an answer: it is Unknown, by no wish of the user."""
+    return found is None or (found.answer is Answer.UNKNOWN and not found.interrupted)
+
+
+def prefers_budgets(setting: Setting) -> bool:
+    """Whether a budget is found sooner than anything about single pairs."""
+    return setting.is_real or are_very_many(setting.program, setting.selection)
+
+
+def budgets_of(setting: Setting) -> Callable[[Fraction | None], Fraction | None]:
+    """Return who knows a D such that the program is (D ε, 0)-private at an ε; None: at every ε."""
+    return cache(lambda eps: budget_verdict.serving_budget(setting, eps))

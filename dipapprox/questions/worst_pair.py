@@ -22,7 +22,7 @@ from dipapprox.privacy.description import known_to_be
 from dipapprox.privacy.intervals.verdict import IntervalVerdict
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles.around_pair import planes
-from dipapprox.privacy.profiles.calibration_result import Calibration, Refuted
+from dipapprox.privacy.profiles.calibration import Calibration, Refuted
 from dipapprox.privacy.profiles.planes import Planes, short_number
 from dipapprox.privacy.profiles.profile_result import LeastDelta, LeastEpsPrv
 from dipapprox.privacy.run import RunResult, Witness

@@ -11,7 +11,7 @@ from dipapprox.data_classes import replace
 from dipapprox.kernel.errors import NotProved
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.claim import Claim
-from dipapprox.privacy.profiles.calibration_result import Calibration
+from dipapprox.privacy.profiles.calibration import Calibration
 from dipapprox.privacy.profiles.profile_result import LeastDelta, LeastEpsPrv
 from dipapprox.privacy.profiles.question import AtDelta, AtEpsPrv
 from dipapprox.privacy.run import Setting, Witness

@@ -10,10 +10,9 @@ import pytest
 
 import dipapprox
 from dipapprox import Limits, Options, UserError
-from dipapprox.questions.calibrate import Calibrate
 from dipapprox.questions.decide import Decide
 from dipapprox.questions.probability import Probability
-from dipapprox.questions.profile import Profile
+from dipapprox.questions.profile import Calibrate, Profile
 from dipapprox.questions.prove import Prove
 from dipapprox.questions.question import Question, arguments_of
 from dipapprox.questions.verify import Verify

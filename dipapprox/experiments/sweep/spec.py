@@ -45,11 +45,10 @@ from dipapprox.language.values import parse_rational, read_domain
 from dipapprox.limits import Limits
 from dipapprox.questions import kinds
 from dipapprox.questions.argument import Argument
-from dipapprox.questions.calibrate import Calibrate
 from dipapprox.questions.compose import Compose
 from dipapprox.questions.computing import computing_arguments, read_options
 from dipapprox.questions.decide import Decide
-from dipapprox.questions.profile import Profile
+from dipapprox.questions.profile import Calibrate, Profile
 from dipapprox.questions.question import Question, arguments_of, read
 from dipapprox.questions.verify import Verify
 

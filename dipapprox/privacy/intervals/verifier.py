@@ -9,6 +9,7 @@ eps: they know all eps at once, as `decide` does.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +30,6 @@ from dipapprox.privacy.intervals.formula_verifier import verify_formula
 from dipapprox.privacy.intervals.search import MOST_POINTS, IntervalSearch, Subdivided, between
 from dipapprox.privacy.intervals.tables import SubdividedPairs
 from dipapprox.privacy.intervals.verdict import IntervalVerdict
-from dipapprox.privacy.methods import Consultation, always, consult
 from dipapprox.privacy.options import Engine
 from dipapprox.privacy.run import Setting
 from dipapprox.privacy.scope import scope_of
@@ -89,7 +89,9 @@ def verify_interval(
     run = _Run(setting, claim, lower, upper, doubtful, count, tried)
     with EarlyEnd() as end, limited(setting.limits):
         run.open()
-        consult(_METHODS, run)
+        for applies, ask in _METHODS:
+            if run.is_open and applies(run):
+                ask(run)
         if run.is_open and run.unbounded is not None:
             raise run.unbounded
     return run.verdict(end)
@@ -307,13 +309,13 @@ class _Run:
         )
 
 
-_METHODS: tuple[Consultation[_Run], ...] = (
-    Consultation("single ε", lambda run: bool(run.tried), _Run.refute),
-    Consultation("parts of the interval", always, lambda run: run.subdivide(_FEW_POINTS)),
-    Consultation("single ε", lambda run: run.unbounded is not None, _Run.refute),
-    Consultation("closed forms", lambda run: run.is_stuck, _Run.ask_closed_forms),
-    Consultation("smaller parts", lambda run: not run.setting.is_real, _Run.subdivide),
-    Consultation("single ε", lambda run: run.is_critical, _Run.refute),
-    Consultation("closed forms", lambda run: not run.asked, _Run.ask_closed_forms),
+_METHODS: tuple[tuple[Callable[[_Run], bool], Callable[[_Run], None]], ...] = (
+    (lambda run: bool(run.tried), _Run.refute),
+    (lambda _: True, lambda run: run.subdivide(_FEW_POINTS)),
+    (lambda run: run.unbounded is not None, _Run.refute),
+    (lambda run: run.is_stuck, _Run.ask_closed_forms),
+    (lambda run: not run.setting.is_real, _Run.subdivide),
+    (lambda run: run.is_critical, _Run.refute),
+    (lambda run: not run.asked, _Run.ask_closed_forms),
 )
-"""In their order: refuting is cheap, and closed forms may take long."""
+"""Who is asked, and when, while the claim is open: refuting is cheap, closed forms take long."""
