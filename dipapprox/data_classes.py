@@ -1,32 +1,42 @@
-"""Data classes as in the standard library, at the price of the methods that a run uses.
+"""Records: data classes as in the standard library, at the price of the methods that a run uses.
 
-    from dipapprox.data_classes import dataclass, field, replace
+    from dipapprox.data_classes import Record, field, replace
 
-`dataclasses.dataclass` compiles up to eight methods when a class is defined, 0.35 ms for a frozen
-one: for two hundred classes that is as long as loading numpy takes, and a run calls few of them.
-Here a method is compiled when it is first looked up, and a frozen object is filled through the
-descriptors of its slots, which takes two thirds of the time of `object.__setattr__`.
+    class Point(Record):
+        x: int
+        y: int = 0
 
-What a class means is the same, with these options alone: `slots=True` always, `frozen` and `eq`;
-fields with `default`, `default_factory`, `init`, `repr`, `hash`, `compare`, `kw_only` and
-`metadata`. Type checkers see the standard library's, and its `fields`, `asdict` and `replace` work.
+`dataclasses.dataclass` makes a class a second time and compiles up to eight methods when it is
+defined: for two hundred classes that is as long as loading numpy takes, and a run calls few of
+them. Here a class is made once, a method is compiled when it is first looked up, and a frozen
+object is filled through the descriptors of its slots, which takes two thirds of the time of
+`object.__setattr__`.
+
+What a class means is the same, with these options alone: slots always, unless it names its own;
+`frozen=False` and `eq=False` after the bases; fields with `default`, `default_factory`, `init`,
+`repr`, `hash`, `compare`, `kw_only` and `metadata`. The standard library's `fields`, `asdict` and
+`replace` work.
 """
 
 from __future__ import annotations
 
+from abc import ABCMeta
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from reprlib import recursive_repr
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from types import MemberDescriptorType
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar, dataclass_transform
 
 if TYPE_CHECKING:
-    from dataclasses import dataclass, field, replace
+    from dataclasses import dataclass, field
 
-__all__ = ["dataclass", "field", "metadata_of", "replace"]
+__all__ = ["Record", "dataclass", "field", "metadata_of", "replace"]
 
 _MISSING: Any = type("_Missing", (), {"__repr__": lambda _: "<factory>"})()
 
 _FIELDS = "__data_fields__"
+
+R = TypeVar("R")
 
 
 class _Field(NamedTuple):
@@ -63,48 +73,81 @@ class _Late:
         return made.__get__(instance, owner) if callable(made) else made
 
 
-def _dataclass(
-    *, slots: bool, frozen: bool = False, eq: bool = True
-) -> Callable[[type[Any]], type[Any]]:
-    if not slots:
-        raise TypeError("data classes have slots")
+if not TYPE_CHECKING:
+    field = _Field
 
-    def decorate(cls: type[Any]) -> type[Any]:
-        given = {name: each for name, each in vars(cls).items() if name not in _OF_ANY_CLASS}
+
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+class _RecordType(ABCMeta):
+    """Makes classes of what is annotated in their bodies."""
+
+    __instancecheck__ = type.__instancecheck__  # nobody registers records: what bases say is all
+    __subclasscheck__ = type.__subclasscheck__
+
+    def __new__(
+        metaclass, name: str, bases: tuple[type, ...], given: dict[str, Any],
+        *, frozen: bool = True, eq: bool = True,
+    ) -> Any:  # fmt: skip
+        inherited: dict[str, _Field] = {}
+        for base in reversed(bases):
+            inherited |= getattr(base, _FIELDS, {})
         own: dict[str, _Field] = {}
-        for name in _annotations(cls):
-            said = given.pop(name, _MISSING)
-            own[name] = said if isinstance(said, _Field) else _Field(said)
-            if type(own[name].default).__hash__ is None:
-                raise ValueError(f"objects would share '{name}': use default_factory")
-        fields = _fields(cls) | own
-        namespace: dict[str, Any] = {
+        for attribute in _annotated(given):
+            said = given.pop(attribute, _MISSING)
+            own[attribute] = said if isinstance(said, _Field) else _Field(said)
+            if type(own[attribute].default).__hash__ is None:
+                raise ValueError(f"objects would share '{attribute}': use default_factory")
+        fields = inherited | own
+        made: dict[str, Any] = {
             "__init__": _Late(_make_init),
             "__repr__": _repr,
-            "__match_args__": tuple(
-                n for n, each in fields.items() if each.init and not each.kw_only
-            ),
+            "__match_args__": tuple(n for n, f in fields.items() if f.init and not f.kw_only),
             "__dataclass_fields__": _Late(_make_standard_fields),
+            "__slots__": tuple(attribute for attribute in own if attribute not in inherited),
+            _FIELDS: fields,
         }
         if eq:
-            namespace["__eq__"] = _Late(_make_eq)
-            if "__eq__" in given and given["__hash__"] is None:
-                del given["__hash__"]  # Python's, which saw no other
+            made["__eq__"] = _Late(_make_eq)
             if frozen:
-                namespace["__hash__"] = _Late(_make_hash)
+                made["__hash__"] = _Late(_make_hash)
         if frozen:
-            namespace |= _FROZEN
-        slots = tuple(name for name in own if name not in _fields(cls))
-        namespace |= given | {"__slots__": slots, _FIELDS: fields}
-        metaclass: Any = type(cls)
-        made: type[Any] = metaclass(cls.__name__, cls.__bases__, namespace)
-        made.__qualname__ = cls.__qualname__
-        return made
+            made |= {"__setattr__": _refuse, "__delattr__": _refuse}
+        return super().__new__(metaclass, name, bases, made | given)
 
-    return decorate
+    def __init__(cls, name: str, bases: tuple[type, ...], given: dict[str, Any], **_: bool) -> None:
+        super().__init__(name, bases, given)
 
 
-_OF_ANY_CLASS = ("__dict__", "__weakref__")
+if not TYPE_CHECKING:
+
+    def dataclass(*, slots: bool, frozen: bool = False, eq: bool = True) -> Any:
+        """Make a record of a class that does not name `Record` among its bases."""
+
+        def decorate(cls: Any) -> Any:
+            if isinstance(cls, _RecordType) and frozen and eq:
+                return cls
+            made = _OF_ANY_CLASS, _Late, MemberDescriptorType
+            given = {
+                n: v for n, v in vars(cls).items()
+                if n not in made[0] and not isinstance(v, made[1:]) and v not in (_refuse, _repr)
+            }  # fmt: skip
+            if given.get("__hash__", 0) is None:
+                del given["__hash__"]  # Python's, which saw no other
+            annotated = _annotated(given)
+            given |= {n: each for n, each in _fields(cls).items() if n in annotated}
+            bases = tuple(base for base in cls.__bases__ if base is not object)
+            if not issubclass(cls, Record):
+                bases = (Record, *bases)
+            given["__qualname__"] = cls.__qualname__
+            return _RecordType(cls.__name__, bases, given, frozen=frozen, eq=eq)
+
+        return decorate
+
+
+_OF_ANY_CLASS = (
+    "__dict__", "__weakref__", "__slots__", "__match_args__", "__abstractmethods__", "_abc_impl",
+    _FIELDS,
+)  # fmt: skip
 
 
 def _fields(cls: type) -> dict[str, _Field]:
@@ -125,11 +168,11 @@ def metadata_of(cls: type) -> Iterator[tuple[str, Mapping[str, Any]]]:
             yield name, each.metadata
 
 
-def _annotations(cls: type) -> dict[str, Any]:
-    """What a class itself says of the types of its fields."""
+def _annotated(namespace: Mapping[str, Any]) -> dict[str, Any]:
+    """What the body of a class says of the types of its fields."""
     return {
         name: hint
-        for name, hint in cls.__annotations__.items()
+        for name, hint in namespace.get("__annotations__", {}).items()
         if not str(hint).removeprefix("typing.").startswith("ClassVar")
     }
 
@@ -178,7 +221,7 @@ def _make_init(cls: type) -> Any:
 def _hints(cls: type) -> dict[str, Any]:
     hints: dict[str, Any] = {}
     for base in reversed(cls.__mro__[:-1]):
-        hints |= _annotations(base)
+        hints |= _annotated(vars(base))
     return hints
 
 
@@ -237,31 +280,24 @@ def _refuse(self: object, name: str, *_: object) -> NoReturn:
     raise AttributeError(f"a {type(self).__name__} is frozen: '{name}' cannot change")
 
 
-def _getstate(self: Any) -> list[Any]:
-    return [getattr(self, name) for name in _fields(type(self))]
+class Record(metaclass=_RecordType, frozen=False, eq=False):
+    """What data are: frozen and equal by their fields, unless a class says otherwise."""
+
+    __slots__ = ()
+
+    def __getstate__(self) -> Any:
+        return [getattr(self, name) for name in _fields(type(self))]
+
+    def __setstate__(self, state: Sequence[Any]) -> None:
+        for name, value in zip(_fields(type(self)), state, strict=True):
+            object.__setattr__(self, name, value)
 
 
-def _setstate(self: Any, state: Sequence[Any]) -> None:
-    for name, value in zip(_fields(type(self)), state, strict=True):
-        object.__setattr__(self, name, value)
-
-
-_FROZEN = {
-    "__setattr__": _refuse,
-    "__delattr__": _refuse,
-    "__getstate__": _getstate,
-    "__setstate__": _setstate,
-}
-
-
-def _replace(record: Any, /, **changes: Any) -> Any:
+def replace(record: R, /, **changes: Any) -> R:
+    """Return a record with some fields changed, as `dataclasses.replace` does."""
     for name, each in _fields(type(record)).items():
         if each.init:
             changes.setdefault(name, getattr(record, name))
         elif name in changes:
             raise ValueError(f"'{name}' is computed, not given")
     return type(record)(**changes)
-
-
-if not TYPE_CHECKING:
-    dataclass, field, replace = _dataclass, _Field, _replace

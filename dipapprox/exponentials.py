@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.digits import exact_repr
 from dipapprox.limits import ask, asking, check_bits
 
@@ -21,8 +21,7 @@ Exponent = tuple[int, Fraction]
 """(n, q) of ε^n e^{qε}."""
 
 
-@dataclass(frozen=True, slots=True)
-class ExponentialPolynomial:
+class ExponentialPolynomial(Record):
     """Σ c ε^n e^{qε}. Build with `of`, `constant` or `monomial`.
 
     Attributes:
@@ -163,8 +162,7 @@ ZERO = ExponentialPolynomial(())
 ONE = ExponentialPolynomial.constant(1)
 
 
-@dataclass(frozen=True, slots=True)
-class ExponentialRatio:
+class ExponentialRatio(Record):
     """numerator / Π factor^exponent.
 
     Discrete Laplace noise, exponential mechanisms and finite distributions need denominators.

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 
 Arc = tuple[int, int, int | None]
 """Tail, head and capacity of an arc; None for no bound."""
 
 
-@dataclass(frozen=True, slots=True)
-class Flow:
+class Flow(Record):
     """A flow of greatest value, and a cut that shows that it is.
 
     Attributes:

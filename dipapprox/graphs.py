@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 
 Edge = tuple[int, int]
 
@@ -269,8 +269,7 @@ def canonical_order(
     return [vertex for _, cell in sorted(cells.items()) for vertex in cell]
 
 
-@dataclass(frozen=True, slots=True)
-class EliminationForest:
+class EliminationForest(Record):
     """A rooted forest on the vertices; the ends of every edge are ancestor and descendant.
 
     Attributes:

@@ -18,7 +18,7 @@ from math import inf
 from threading import RLock
 from typing import Any, TypeVar
 
-from dipapprox.data_classes import dataclass, field, replace
+from dipapprox.data_classes import Record, field, replace
 from dipapprox.errors import LimitReached, UserError
 
 resource: Any = None
@@ -45,8 +45,7 @@ _BETWEEN_ITEMS = 64
 """Items of a long loop, each quickly done, between two looks at the clock."""
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Record):
     """What a run may use. Immutable; the clock starts when the object is made.
 
     Raises:

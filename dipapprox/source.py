@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from dipapprox.data_classes import dataclass, field
+from dipapprox.data_classes import Record, field
 
 BLANKS = " \t\r\n\f\v"
 """What may stand around numbers and names: no other blank is one."""
@@ -59,8 +59,7 @@ not in comments either, or they would not be what they look like. A carriage ret
 line for some readers, and a comment goes on behind it for others."""
 
 
-@dataclass(frozen=True, slots=True)
-class SourceFile:
+class SourceFile(Record):
     """A named text. `name` is what messages show: a path, or "<text>" for the Python API."""
 
     name: str
@@ -77,8 +76,7 @@ class SourceFile:
         return lines[number - 1].rstrip("\r") if 1 <= number <= len(lines) else ""
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(Record):
     """The characters `start <= offset < end` of a source file."""
 
     source: SourceFile
@@ -96,15 +94,13 @@ class Span:
         return self.source.text[self.start : self.end]
 
 
-@dataclass(frozen=True, slots=True)
-class Located:
+class Located(Record):
     """What may have been written somewhere; two things are equal wherever they are."""
 
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnostic:
+class Diagnostic(Record):
     """One message about a place: what is wrong there, and a hint saying what is allowed.
 
     Attributes:

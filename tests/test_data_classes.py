@@ -4,6 +4,7 @@ import copy
 import dataclasses
 import inspect
 import pickle
+import types
 from itertools import product
 from pathlib import Path
 from typing import Any, ClassVar
@@ -44,6 +45,7 @@ OWN_METHODS: dict[str, Any] = {
 
 def define(library: Any, said: dict[str, Any]) -> type[Any]:
     """Define a class with one of the two libraries; with a subclass if `more` fields are said."""
+    options = {"frozen": said["frozen"], "eq": said["eq"]}
 
     def body(fields: list[dict[str, Any]], first: int) -> dict[str, Any]:
         space: dict[str, Any] = {"__annotations__": {}, "__module__": __name__}
@@ -58,14 +60,21 @@ def define(library: Any, said: dict[str, Any]) -> type[Any]:
             space[name] = library.field(**words)
         return space
 
-    decorate = library.dataclass(frozen=said["frozen"], slots=True, eq=said["eq"])
+    def make(name: str, base: type[Any] | None, space: dict[str, Any]) -> type[Any]:
+        if library is dataclasses:
+            made = type(name, () if base is None else (base,), space)
+            return dataclasses.dataclass(slots=True, **options)(made)
+        return types.new_class(
+            name, (base or data_classes.Record,), options, lambda s: s.update(space)
+        )
+
     space = body(said["fields"], 0)
     space["__annotations__"]["shared"] = "ClassVar[str]"
     space["shared"] = "of the class"
     space |= {name: OWN_METHODS[name] for name in said["own"]}
-    cls: type[Any] = decorate(type("Example", (), space))
+    cls = make("Example", None, space)
     if said["more"] is not None:
-        cls = decorate(type("More", (cls,), body(said["more"], len(said["fields"]))))
+        cls = make("More", cls, body(said["more"], len(said["fields"])))
     return cls
 
 
@@ -128,8 +137,7 @@ def test_a_class_means_the_same(said) -> None:
     assert behaviour(found, dataclasses.replace) == expected
 
 
-@data_classes.dataclass(frozen=True, slots=True)
-class Point:
+class Point(data_classes.Record):
     """A place."""
 
     x: int
@@ -163,8 +171,7 @@ def test_an_object_checks_itself_and_matches() -> None:
             assert (x, y, Point.unit, Point.__doc__) == (5, 2, "m", "A place.")
     with pytest.raises(ValueError, match="default_factory"):
 
-        @data_classes.dataclass(slots=True)
-        class Shared:
+        class Shared(data_classes.Record, frozen=False):
             items: list[int] = data_classes.field(default=[])
 
 

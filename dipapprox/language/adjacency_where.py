@@ -12,7 +12,7 @@ from itertools import product
 from math import prod
 from typing import TYPE_CHECKING, NoReturn, assert_never
 
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import Record, replace
 from dipapprox.deferred import Deferred
 from dipapprox.language import ast, core
 from dipapprox.language.constants import Wrong, evaluate_integer
@@ -30,8 +30,7 @@ else:
 MOST_PAIRS = 500_000  # pairs that are tried
 
 
-@dataclass(frozen=True, slots=True)
-class Euclidean:
+class Euclidean(Record):
     """Adjacent when the squares of the differences add up to at most radius², radius >= 0."""
 
     radius: Fraction

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.language import ast
 from dipapprox.language.constants import Wrong, evaluate
 
 
-@dataclass(frozen=True, slots=True)
-class Affine:
+class Affine(Record):
     """slope · variable + start."""
 
     slope: Fraction

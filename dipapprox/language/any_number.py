@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
-from dipapprox.data_classes import dataclass, field
+from dipapprox.data_classes import Record, field
 from dipapprox.errors import Diagnosis, UserError, did_you_mean
 from dipapprox.language import ast
 from dipapprox.language.affine import Affine, affine
@@ -63,8 +63,7 @@ def with_any_number(
         raise
 
 
-@dataclass(slots=True)
-class _Entries:
+class _Entries(Record, frozen=False):
     """The entries of one array that the rounds have to do with."""
 
     # How far the entries of a round are from those of the round before; 0 for none yet.

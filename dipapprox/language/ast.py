@@ -12,11 +12,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dipapprox.data_classes import dataclass
 from dipapprox.source import Located
 
 
-@dataclass(frozen=True, slots=True)
 class Node(Located):
     """Anything in a program."""
 
@@ -24,28 +22,24 @@ class Node(Located):
 # --- expressions ---------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
 class Number(Node):
     """An unsigned decimal, exact; its denominator has no prime factors but 2 and 5."""
 
     value: Fraction
 
 
-@dataclass(frozen=True, slots=True)
 class Truth(Node):
     """`true` or `false`."""
 
     value: bool
 
 
-@dataclass(frozen=True, slots=True)
 class Name(Node):
     """A parameter, loop variable, variable, named value, or `eps`."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
 class Index(Node):
     """name[index], 1-based."""
 
@@ -53,7 +47,6 @@ class Index(Node):
     index: Expression
 
 
-@dataclass(frozen=True, slots=True)
 class Call(Node):
     """name(arguments): a distribution, argmax, argmin, max, min, Exp, or exp in weights."""
 
@@ -61,7 +54,6 @@ class Call(Node):
     arguments: tuple[Expression, ...]
 
 
-@dataclass(frozen=True, slots=True)
 class Range(Node):
     """The integers first..last."""
 
@@ -69,7 +61,6 @@ class Range(Node):
     last: Expression
 
 
-@dataclass(frozen=True, slots=True)
 class Turns(Node):
     """for variable in first..last, after an option: one for each number."""
 
@@ -78,7 +69,6 @@ class Turns(Node):
     last: Expression
 
 
-@dataclass(frozen=True, slots=True)
 class Option(Node):
     """value : weight for variable in first..last."""
 
@@ -88,14 +78,12 @@ class Option(Node):
     turns: Turns | None = None  # for several options that differ in one number
 
 
-@dataclass(frozen=True, slots=True)
 class Choose(Node):
     """choose { options }: one of the values, each with the probability `weight`, or all alike."""
 
     options: tuple[Option, ...]
 
 
-@dataclass(frozen=True, slots=True)
 class Disc(Node):
     """disc(value; points): the first point that is at least `value`, else the last one.
 
@@ -106,14 +94,12 @@ class Disc(Node):
     points: tuple[Expression, ...]
 
 
-@dataclass(frozen=True, slots=True)
 class Negative(Node):
     """-operand."""
 
     operand: Expression
 
 
-@dataclass(frozen=True, slots=True)
 class Sum(Node):
     """operands[0] op[0] operands[1] op[1] …; the operators are "+" or "-"."""
 
@@ -121,7 +107,6 @@ class Sum(Node):
     operators: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
 class Product(Node):
     """operands[0] op[0] operands[1] op[1] …; the operators are "*" or "/"."""
 
@@ -129,7 +114,6 @@ class Product(Node):
     operators: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
 class Power(Node):
     """base ^ exponent; powers of powers need brackets."""
 
@@ -137,7 +121,6 @@ class Power(Node):
     exponent: Expression
 
 
-@dataclass(frozen=True, slots=True)
 class Comparison(Node):
     """A chain such as low <= r < high; the operators are spelled as in `core.Relation`."""
 
@@ -145,21 +128,18 @@ class Comparison(Node):
     operators: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
 class Not(Node):
     """not operand."""
 
     operand: Expression
 
 
-@dataclass(frozen=True, slots=True)
 class And(Node):
     """At least two operands."""
 
     operands: tuple[Expression, ...]
 
 
-@dataclass(frozen=True, slots=True)
 class Or(Node):
     """At least two operands."""
 
@@ -189,7 +169,6 @@ Target = Name | Index
 # --- statements ---------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
 class Assign(Node):
     """targets <- value: one value, given to every target."""
 
@@ -197,7 +176,6 @@ class Assign(Node):
     value: Expression
 
 
-@dataclass(frozen=True, slots=True)
 class Branch(Node):
     """The condition and block of one `if` or `elif`."""
 
@@ -205,7 +183,6 @@ class Branch(Node):
     body: Block
 
 
-@dataclass(frozen=True, slots=True)
 class If(Node):
     """if … then … elif … else … end; at least one branch."""
 
@@ -213,7 +190,6 @@ class If(Node):
     otherwise: Block
 
 
-@dataclass(frozen=True, slots=True)
 class For(Node):
     """for variable in first..last do body end; no turn when last < first."""
 
@@ -223,7 +199,6 @@ class For(Node):
     body: Block
 
 
-@dataclass(frozen=True, slots=True)
 class While(Node):
     """while condition do body end."""
 
@@ -231,31 +206,26 @@ class While(Node):
     body: Block
 
 
-@dataclass(frozen=True, slots=True)
 class Skip(Node):
     """Do nothing."""
 
 
-@dataclass(frozen=True, slots=True)
 class Exit(Node):
     """End the program."""
 
 
-@dataclass(frozen=True, slots=True)
 class Read(Node):
     """read name: the variable becomes the next value of the stream of that name."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
 class Publish(Node):
     """publish value: one more thing that everybody sees."""
 
     value: Expression
 
 
-@dataclass(frozen=True, slots=True)
 class Forever(Node):
     """forever do body end: round after round, until the program exits."""
 
@@ -268,7 +238,6 @@ Block = tuple[Statement, ...]
 # --- declarations -------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
 class Parameter(Node):
     """param name = default; without a default the value must come from outside."""
 
@@ -276,7 +245,6 @@ class Parameter(Node):
     default: Expression | None
 
 
-@dataclass(frozen=True, slots=True)
 class Declared(Node):
     """A declared variable; `size` is None for a scalar."""
 
@@ -284,14 +252,12 @@ class Declared(Node):
     size: Expression | None
 
 
-@dataclass(frozen=True, slots=True)
 class Reals(Node):
     """real, or real first..last: all real numbers, or those between two bounds."""
 
     bounds: Range | None
 
 
-@dataclass(frozen=True, slots=True)
 class Integers(Node):
     """int: all integers."""
 
@@ -302,7 +268,6 @@ Element = Expression | Range | Reals | Integers
 Domain = tuple[Element, ...]
 
 
-@dataclass(frozen=True, slots=True)
 class Input(Node):
     """input names in { domain }; the elements of the domain are values and ranges."""
 
@@ -310,7 +275,6 @@ class Input(Node):
     domain: Domain
 
 
-@dataclass(frozen=True, slots=True)
 class Output(Node):
     """output names in { domain }."""
 
@@ -318,7 +282,6 @@ class Output(Node):
     domain: Domain
 
 
-@dataclass(frozen=True, slots=True)
 class Stream(Node):
     """stream name in { domain }: inputs without end, read one after the other."""
 
@@ -326,7 +289,6 @@ class Stream(Node):
     domain: Domain
 
 
-@dataclass(frozen=True, slots=True)
 class Publishes(Node):
     """publishes { domain }: what a program with a stream may publish besides real numbers."""
 
@@ -334,7 +296,6 @@ class Publishes(Node):
     variables: tuple[Declared, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
 class AdjacentRule(Node):
     """adjacent all, or adjacent linf/l1/l0 radius."""
 
@@ -342,7 +303,6 @@ class AdjacentRule(Node):
     radius: Expression | None
 
 
-@dataclass(frozen=True, slots=True)
 class AdjacentWhere(Node):
     """adjacent rule where condition for variable in first..last."""
 
@@ -351,7 +311,6 @@ class AdjacentWhere(Node):
     turns: Turns | None  # it holds for each of these numbers; None for no variable
 
 
-@dataclass(frozen=True, slots=True)
 class Pair(Node):
     """left ~ right, two input rows."""
 
@@ -359,14 +318,12 @@ class Pair(Node):
     right: tuple[Expression, ...]
 
 
-@dataclass(frozen=True, slots=True)
 class AdjacentPairs(Node):
     """adjacent { row ~ row; … }, at least one pair."""
 
     pairs: tuple[Pair, ...]
 
 
-@dataclass(frozen=True, slots=True)
 class State(Node):
     """state names in domain <- initial: cells that last from call to call, all begin alike."""
 
@@ -383,7 +340,6 @@ Declaration = Parameter | Variables | AdjacentRule | AdjacentWhere | AdjacentPai
 # --- services ------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
 class Handler(Node):
     """on data argument do …: a data point arrives; on query name(arguments) do …: somebody asks."""
 
@@ -396,7 +352,6 @@ class Handler(Node):
 # --- programs ------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
 class Program(Node):
     """Declarations, then statements; of a service handlers instead."""
 

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dipapprox.data_classes import dataclass, field
+from dipapprox.data_classes import Record, field
 from dipapprox.source import Located, Span
 
 INSAMPLE = "insample"  # the sample that guards compare and variables store
 INSAMPLE_PRIME = "insampleprime"  # the second, independent sample, which can only be an output
 
 
-@dataclass(frozen=True, slots=True)
 class ThresholdTest(Located):
     """A comparison of insample with a variable: `at_least` for >= (or >), else < (or <=)."""
 
@@ -22,7 +21,6 @@ class ThresholdTest(Located):
     at_least: bool
 
 
-@dataclass(frozen=True, slots=True)
 class StatedTransition(Located):
     """One transition: a conjunction of atoms (empty: true), variables set, output, next state."""
 
@@ -33,15 +31,13 @@ class StatedTransition(Located):
     target_span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
-class AutomatonNoise:
+class AutomatonNoise(Record):
     """Laplace noise: its rate (the scale is 1 / (rate · ε)) and its mean."""
 
     rate: Fraction
     mean: Fraction
 
 
-@dataclass(frozen=True, slots=True)
 class Location(Located):
     """A state: whether it reads an input, the noise of its samples, its transitions."""
 
@@ -52,8 +48,7 @@ class Location(Located):
     steps: tuple[StatedTransition, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class AutomatonText:
+class AutomatonText(Record):
     """An automaton as it is written; the first state is the initial one."""
 
     locations: tuple[Location, ...]

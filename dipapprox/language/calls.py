@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from typing import assert_never
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.language import ast, core
 from dipapprox.language.constants import (
     Wrong,
@@ -56,8 +56,7 @@ _FRESH = "#"
 """In the names of fresh variables, and no others."""
 
 
-@dataclass(frozen=True, slots=True)
-class Clamp:
+class Clamp(Record):
     """place <- the number in low..high that is nearest to something: if `is_finite` to a finite
     number, else to a whole one."""
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import assert_never
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.language import core
 from dipapprox.language.traversal import nodes_in, reachable
 
@@ -109,8 +109,7 @@ Definitions = dict[str, frozenset[int]]
 """For cells the statements whose assignments may have given them their values."""
 
 
-@dataclass(frozen=True, slots=True)
-class Use:
+class Use(Record):
     """What a statement does with cells."""
 
     reads: frozenset[str]  # cells whose values before the statement may matter

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from enum import Enum
 from fractions import Fraction
 
-from dipapprox.data_classes import dataclass, field, replace
+from dipapprox.data_classes import Record, field, replace
 from dipapprox.errors import SourceError
 from dipapprox.laws.distribution import Scale
 from dipapprox.laws.family import Family
@@ -61,21 +61,18 @@ _HOLDS: dict[Relation, Callable[..., bool]] = {
 # --- expressions: one tree for finite and real values; at most one real factor per product ------
 
 
-@dataclass(frozen=True, slots=True)
 class Constant(Located):
     """A rational or a named value."""
 
     value: Value
 
 
-@dataclass(frozen=True, slots=True)
 class Variable(Located):
     """The current value of a cell: input, output, finite or real variable."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
 class Element(Located):
     """An array element whose index is only known during execution, e.g. `q[best]`."""
 
@@ -84,7 +81,6 @@ class Element(Located):
     index: Expression
 
 
-@dataclass(frozen=True, slots=True)
 class Sum(Located):
     """left + right."""
 
@@ -92,7 +88,6 @@ class Sum(Located):
     right: Expression
 
 
-@dataclass(frozen=True, slots=True)
 class Product(Located):
     """left * right; the checker guarantees that at most one side is real."""
 
@@ -105,7 +100,6 @@ Expression = Constant | Variable | Element | Sum | Product
 # --- conditions ---------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
 class Comparison(Located):
     """left ~ right, over finite or real expressions."""
 
@@ -114,14 +108,12 @@ class Comparison(Located):
     right: Expression
 
 
-@dataclass(frozen=True, slots=True)
 class All(Located):
     """Conjunction; the empty one is true."""
 
     parts: tuple[Condition, ...]
 
 
-@dataclass(frozen=True, slots=True)
 class Any(Located):
     """Disjunction; the empty one is false."""
 
@@ -133,19 +125,16 @@ Condition = Comparison | All | Any  # negations are pushed into the comparisons 
 # --- weights: expressions in eps, which occur in choices only ------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
 class Epsilon(Located):
     """The program's eps."""
 
 
-@dataclass(frozen=True, slots=True)
 class Inverse(Located):
     """1 / operand."""
 
     operand: Weight
 
 
-@dataclass(frozen=True, slots=True)
 class Exponential(Located):
     """e ^ exponent; the exponent must come down to a rational multiple of eps."""
 
@@ -159,7 +148,6 @@ Sums and products in it are of weights."""
 # --- statements ---------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
 class Assign(Located):
     """x <- e: a finite or real expression; copies the symbolic value.
 
@@ -170,7 +158,6 @@ class Assign(Located):
     value: Expression
 
 
-@dataclass(frozen=True, slots=True)
 class Draw(Located):
     """r <- Gauss(mean, scale), Lap(mean, scale), …: a fresh independent sample.
 
@@ -184,7 +171,6 @@ class Draw(Located):
     site: int
 
 
-@dataclass(frozen=True, slots=True)
 class If(Located):
     """if condition then … else … end."""
 
@@ -193,12 +179,10 @@ class If(Located):
     otherwise: Block
 
 
-@dataclass(frozen=True, slots=True)
 class Exit(Located):
     """End the program."""
 
 
-@dataclass(frozen=True, slots=True)
 class Choose(Located):
     """x <- one of finitely many values, at random."""
 
@@ -209,7 +193,6 @@ class Choose(Located):
     site: int  # numbers draws and choices of the unrolled program
 
 
-@dataclass(frozen=True, slots=True)
 class While(Located):
     """while condition do … end."""
 
@@ -221,7 +204,6 @@ Statement = Assign | Draw | Choose | If | While | Exit
 Block = tuple[Statement, ...]
 
 
-@dataclass(frozen=True, slots=True)
 class Repeat(Located):
     """Turns of a loop that are equal but for indices; in the body of a program only.
 
@@ -267,21 +249,18 @@ ONE_WAY = (Norm.INCREASING, Norm.DECREASING)
 """The norms in which the distance there is not the distance back."""
 
 
-@dataclass(frozen=True, slots=True)
-class Within:
+class Within(Record):
     """Adjacent when the norm of the difference is at most `radius` (>= 0)."""
 
     norm: Norm
     radius: Fraction
 
 
-@dataclass(frozen=True, slots=True)
-class Everyone:
+class Everyone(Record):
     """Any two different inputs are adjacent."""
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
+class Listed(Record):
     """Explicit pairs."""
 
     pairs: tuple[tuple[Input, Input], ...]  # all different
@@ -295,7 +274,6 @@ Adjacency = Within | Everyone | Listed
 # --- programs -----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
 class Cell(Located):
     """One input or output cell. `domain` has no duplicates and keeps the order of the program.
 
@@ -316,8 +294,7 @@ PUBLISHED = "published "
 """The cell whose values are published, whenever one is assigned. No name has a blank."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rounds:
+class Rounds(Record):
     """What a program does after its body, for ever or any number of times.
 
     `read q` is the assignment q <- next q, `publish x` assigns x to PUBLISHED, or is a draw of it.
@@ -335,7 +312,6 @@ class Rounds:
     parameter: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
 class Rounding(Located):
     """How far a program is from what is written: irrational scales were made rational.
 
@@ -349,8 +325,7 @@ class Rounding(Located):
     samples: int  # at most so many samples of a run have such a scale
 
 
-@dataclass(frozen=True, slots=True)
-class Program:
+class Program(Record):
     """A closed core program.
 
     Attributes:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
 from itertools import islice
 
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import Record, replace
 from dipapprox.errors import BrokenInvariant, Diagnosis, UserError, did_you_mean
 from dipapprox.language import ast
 from dipapprox.language.adjacency_where import Euclidean, Rule, listed_pairs
@@ -38,7 +38,6 @@ from dipapprox.source import Located, Span
 LARGEST_DOMAIN = 10_000
 
 
-@dataclass(frozen=True, slots=True)
 class DeclaredVariable(Located):
     """A declared input, output or state; `size` is None for a scalar."""
 
@@ -56,8 +55,7 @@ def cells_of(variables: Iterable[DeclaredVariable]) -> tuple[Cell, ...]:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Declarations:
+class Declarations(Record):
     """What the declarations of a program amount to.
 
     `declared` are the domains of inputs that have wider ones, `published` is what a program with a

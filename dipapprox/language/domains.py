@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from fractions import Fraction
 from typing import Any, NoReturn
 
-from dipapprox.data_classes import dataclass, field
+from dipapprox.data_classes import Record, field
 from dipapprox.errors import UserError, did_you_mean
 from dipapprox.language.core import Program, Value
 
@@ -122,8 +122,7 @@ def domain_text(domain: Domain, most: int | None = None) -> str:
     return f"{{{shown}, …, {last}}} ({len(domain)} values)"
 
 
-@dataclass(frozen=True, slots=True)
-class Widening:
+class Widening(Record):
     """Domains in place of those that a program declares; each contains the declared one."""
 
     # Of every input with numbers that `named` does not name; None: as declared.
@@ -135,8 +134,7 @@ AS_DECLARED = Widening()
 MOST_ROUNDS = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class FiniteRounds:
+class FiniteRounds(Record):
     """How many rounds there are of a program with streams, and what inputs may be."""
 
     rounds: int

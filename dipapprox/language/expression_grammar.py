@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.language import ast
 from dipapprox.language.symbols import DISCRETISATION
 from dipapprox.source import Span
@@ -25,8 +25,7 @@ precedence = (
 )
 
 
-@dataclass(slots=True)
-class _Chain:
+class _Chain(Record, frozen=False):
     """Operands of one precedence level, still growing."""
 
     level: type[Any]

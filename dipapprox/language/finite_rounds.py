@@ -21,7 +21,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import assert_never
 
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import Record, replace
 from dipapprox.errors import Diagnosis, UserError
 from dipapprox.language import core
 from dipapprox.language.cells import assigned, read, statements_in, tainted
@@ -56,8 +56,7 @@ def some_rounds(program: core.Program, turns: int, values: Domain | None = None)
     return _Writer(program, rounds, turns).written(values)
 
 
-@dataclass(slots=True, eq=False)
-class _Entries:
+class _Entries(Record, frozen=False, eq=False):
     """The cells of an array that rounds take one after the other."""
 
     array: str

@@ -28,7 +28,7 @@ from enum import Enum
 from fractions import Fraction
 from typing import assert_never
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.errors import SourceError, did_you_mean, shorten
 from dipapprox.language.ast import Name, Number
 from dipapprox.language.lexer import read_decimal
@@ -54,14 +54,12 @@ class Operator(Enum):
     POWER = "^"
 
 
-@dataclass(frozen=True, slots=True)
 class Negation(Located):
     """-operand."""
 
     operand: Formula
 
 
-@dataclass(frozen=True, slots=True)
 class Operation(Located):
     """left operator right."""
 
@@ -70,7 +68,6 @@ class Operation(Located):
     right: Formula
 
 
-@dataclass(frozen=True, slots=True)
 class FormulaCall(Located):
     """function(argument)."""
 
@@ -183,8 +180,7 @@ def parse_formula(text: str, source: str, names: Sequence[str]) -> Formula:
     return _Parser(SourceFile(source, text), names).parse()
 
 
-@dataclass(frozen=True, slots=True)
-class _Token:
+class _Token(Record):
     kind: str  # "number", "name", a mark, or "end"
     text: str
     span: Span

@@ -17,13 +17,12 @@ from typing import Any
 
 from ply import yacc
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 
 TABLES = Path(__file__).parent / "tables"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Grammar:
+class Grammar(Record, eq=False):
     """What PLY makes a parser of."""
 
     name: str  # of the file with the tables

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dipapprox.bundled import BUNDLED, bundled_programs, shown_name
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import Record, replace
 from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError, did_you_mean
 from dipapprox.language import ast, core
@@ -37,8 +37,7 @@ LARGEST_FILE = 5 * 2**20  # bytes
 STANDARD_INPUT = Path("-")  # what is read once, and is a program of the language DPG
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Record):
     """A program as it is written."""
 
     name: str  # what its results call it
@@ -48,8 +47,7 @@ class Source:
     parameters: Mapping[str, Fraction]  # values that are still to be bound
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class OpenProgram:
+class OpenProgram(Record, eq=False):
     """A program in which `delta` is that of the claim: a `Program` once a question says which.
 
     Attributes:

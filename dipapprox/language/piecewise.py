@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import ceil, floor, lcm
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.language import core
 from dipapprox.language.folding import terms_of
 from dipapprox.source import Span
@@ -27,8 +27,7 @@ Range = tuple[Fraction, Fraction]  # the least and the greatest value something 
 _HALF = Fraction(1, 2)
 
 
-@dataclass(frozen=True, slots=True)
-class ValueStep:
+class ValueStep(Record):
     """A value of a step function, and where the next one begins."""
 
     value: Fraction

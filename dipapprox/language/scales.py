@@ -56,7 +56,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.deferred import Deferred
 from dipapprox.language import ast
 from dipapprox.language.constants import Wrong, hint_of_delta, monomial
@@ -70,8 +70,7 @@ else:
 ACCURACY = 256  # bits of rational numbers in the place of irrational ones
 
 
-@dataclass(frozen=True, slots=True)
-class ScaleInUse:
+class ScaleInUse(Record):
     """A rational scale, and at most |log| of its quotient with what is written; 0 if it is that."""
 
     scale: Scale

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping
 from enum import Enum
 from fractions import Fraction
 
-from dipapprox.data_classes import dataclass, field
+from dipapprox.data_classes import Record, field
 from dipapprox.errors import Diagnosis, check_visible, did_you_mean
 from dipapprox.language import ast, core
 from dipapprox.language.additive import check_additive_cells
@@ -44,8 +44,7 @@ class Change(Enum):
     REPLACE = "replace"
 
 
-@dataclass(frozen=True, slots=True)
-class StateCell:
+class StateCell(Record):
     """A cell that lasts from call to call, with its first value; additive ones hold any integer."""
 
     cell: core.Cell
@@ -62,7 +61,6 @@ class StateCell:
         return isinstance(self.cell.domain, AllIntegers)
 
 
-@dataclass(frozen=True, slots=True)
 class Handler(Located):
     """What is done at one kind of call."""
 
@@ -85,8 +83,7 @@ class Handler(Located):
         return seen and not self.is_data
 
 
-@dataclass(frozen=True, slots=True)
-class Service:
+class Service(Record):
     """A system that answers calls for ever."""
 
     name: str

@@ -12,7 +12,7 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import Record, replace
 from dipapprox.errors import Diagnosis
 from dipapprox.language import ast
 from dipapprox.language.traversal import nodes_in, statements_of, targets_in
@@ -93,8 +93,7 @@ class Kind(IntFlag):
         return "condition" if self == Kind.TRUTH else "number"
 
 
-@dataclass(slots=True)
-class Symbol:
+class Symbol(Record, frozen=False):
     """A name."""
 
     name: str
@@ -106,8 +105,7 @@ class Symbol:
     is_real_output: bool = False  # whether it is an output of such a domain
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(Record):
     """What is known where something is checked."""
 
     # What names stand for; variables of the loops around it are among them.

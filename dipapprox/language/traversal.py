@@ -24,12 +24,14 @@ def nodes_in(tree: Any) -> Iterator[Any]:
         part = waiting.pop()
         if isinstance(part, Located):
             yield part
-            for name in reversed(part.__slots__):
-                inner = getattr(part, name)
-                if isinstance(inner, Located | tuple):
-                    waiting.append(inner)
+            waiting += [p for p in _parts_of(part) if isinstance(p, Located | tuple)]
         elif isinstance(part, tuple):
             waiting += reversed(part)
+
+
+def _parts_of(node: Any) -> Iterator[Any]:
+    """Yield what a node itself says, besides its place, last things first."""
+    return (getattr(node, name) for name in reversed(node.__slots__))
 
 
 def statements_of(block: ast.Block) -> Iterator[ast.Statement]:
@@ -80,13 +82,13 @@ _HELD = (ast.Branch, ast.Option, ast.Range, ast.Turns)
 def operands_of(node: ast.Expression | ast.Statement) -> tuple[ast.Expression, ...]:
     """Return the direct parts of an expression, or those of a statement outside its blocks."""
     found: list[ast.Expression] = []
-    waiting: list[Any] = [getattr(node, name) for name in reversed(node.__slots__)]
+    waiting = list(_parts_of(node))
     while waiting:
         part = waiting.pop()
         if isinstance(part, tuple):
             waiting += reversed(part)
         elif isinstance(part, _HELD):
-            waiting += [getattr(part, name) for name in reversed(part.__slots__)]
+            waiting += _parts_of(part)
         elif isinstance(part, ast.Node) and not isinstance(part, ast.Statement):
             found.append(part)  # type: ignore[arg-type]  # nothing else is left
     return tuple(found)
@@ -110,13 +112,14 @@ def rewrite(tree: Tree, change: Change) -> Tree:
     found = change(tree)
     if found is not None:
         return found  # type: ignore[no-any-return]  # the caller's
-    changed = {}
-    for name in tree.__slots__:
-        old = getattr(tree, name)
+    node: Any = tree
+    changed: dict[str, Any] = {}
+    for name in node.__slots__:
+        old = getattr(node, name)
         new = rewrite(old, change)
         if new is not old:
             changed[name] = new
-    return replace(tree, **changed) if changed else tree
+    return replace(node, **changed) if changed else tree
 
 
 def with_names(tree: Tree, values: Mapping[str, ast.Expression]) -> Tree:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import Record, replace
 from dipapprox.errors import UserError, did_you_mean, shorten
 from dipapprox.language import ast, core
 from dipapprox.language.constants import literal
@@ -30,8 +30,7 @@ from dipapprox.language.values import parse_rational
 _CALL = re.compile(r"\s*(\+?)\s*([A-Za-z_]\w*)\s*(?:\(([^()]*)\)|([^(),]*))\s*", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedCall:
+class PlannedCall(Record):
     """One call of a sequence."""
 
     name: str  # "data", or of the query

@@ -15,7 +15,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.errors import Diagnosis
 from dipapprox.language import core
 from dipapprox.language.cells import statements_in
@@ -50,8 +50,7 @@ def check_whole_numbers(
         checks.statement(statement)
 
 
-@dataclass(frozen=True, slots=True)
-class _Checks:
+class _Checks(Record):
     integers: set[str]
     fractions: set[str]
     domains: Mapping[str, tuple[core.Value, ...]]

@@ -34,7 +34,7 @@ from math import floor, lcm
 
 from dipapprox.automata.model import Automaton, ControlState, LaplaceNoise, OutputSample, Transition
 from dipapprox.automata.validity import check
-from dipapprox.data_classes import dataclass, field, replace
+from dipapprox.data_classes import Record, field, replace
 from dipapprox.language import core
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
@@ -47,8 +47,7 @@ from dipapprox.semantics.real_inputs import are_bounded, bounds_of
 SILENT = "(nothing)"  # what a step shows that publishes nothing; no value of a program has brackets
 
 
-@dataclass(frozen=True, slots=True)
-class Words:
+class Words(Record):
     """What a transition is in the program: a draw, how it compared, what was published, if any."""
 
     line: int | None = None
@@ -57,8 +56,7 @@ class Words:
     shown: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Compiled:
+class Compiled(Record):
     """An automaton that a program is."""
 
     automaton: Automaton  # with radius 1 and inputs as they are drawn

@@ -22,7 +22,7 @@ from fractions import Fraction
 from typing import assert_never
 
 from dipapprox.automata.model import LaplaceNoise
-from dipapprox.data_classes import dataclass, field, replace
+from dipapprox.data_classes import Record, field, replace
 from dipapprox.errors import BrokenInvariant, LimitReached, SourceError
 from dipapprox.language import core
 from dipapprox.language.cells import statements_in
@@ -58,8 +58,7 @@ def explore(program: core.Program, limits: Limits) -> Steps:
             raise SourceError([fault.diagnostic()]) from None
 
 
-@dataclass(slots=True)
-class _Demands:
+class _Demands(Record, frozen=False):
     """What earlier explorations have found to be needed.
 
     Draws are taken as around an input, a variable times a factor; of places some comparisons of

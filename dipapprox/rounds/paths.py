@@ -9,7 +9,7 @@ from __future__ import annotations
 from fractions import Fraction
 from math import ceil, floor
 
-from dipapprox.data_classes import dataclass, field, replace
+from dipapprox.data_classes import Record, field, replace
 from dipapprox.errors import SourceError
 from dipapprox.language import core
 from dipapprox.language.core import Relation
@@ -38,8 +38,7 @@ class Foreseen(Exception):
         self.facts, self.refused = facts, refused
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RoundPath:
+class RoundPath(Record, eq=False):
     """A path so far."""
 
     integers: bool  # whether samples are integers

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from functools import partial
 
-from dipapprox.data_classes import dataclass, field
+from dipapprox.data_classes import Record, field
 from dipapprox.language import core
 from dipapprox.language.cells import assigned
 from dipapprox.linear.form import LinearForm, Symbol
@@ -56,8 +56,7 @@ class RoundLiveness:
         return found
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Point:
+class Point(Record, eq=False):
     """A program just before it draws, with live values and what is known of them.
 
     `here` is the place of the draw, or where a step that draws nothing begins; None at the end.
@@ -75,8 +74,7 @@ class Point:
         return place, path.in_rounds, self.draws, values, path.used, path.cells, facts
 
 
-@dataclass(slots=True)
-class Steps:
+class Steps(Record, frozen=False):
     """A program with rounds as a graph, in the order in which it is reached.
 
     Places for stored values have names; a draw shares if it reads an input a second time.
@@ -89,8 +87,7 @@ class Steps:
     shares: core.Draw | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class PointMaker:
+class PointMaker(Record):
     """Makes points of paths, with what is live, and wanted comparisons of stored values."""
 
     rounds: core.Rounds

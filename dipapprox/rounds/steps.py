@@ -8,7 +8,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dipapprox.automata.model import LaplaceNoise
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.errors import SourceError
 from dipapprox.language import core
 from dipapprox.laws.family import BOTH_SIDES
@@ -17,8 +17,7 @@ from dipapprox.semantics.evaluation import StoredValue
 from dipapprox.source import Diagnostic, Span
 
 
-@dataclass(frozen=True, slots=True)
-class Atom:
+class Atom(Record):
     """Is a sample, mostly the one that is drawn, >= a stored value plus a number?
 
     The stored value is told by the number of its place; None for the number alone.
@@ -41,8 +40,7 @@ def inputs_in(value: StoredValue) -> tuple[str, ...]:
 Facts = dict[tuple[int, Atom], bool]  # whether the value in a place is >= another one, or a number
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(Record):
     """What one step publishes: symbols, the drawn sample, or fresh noise on the same input."""
 
     symbols: tuple[str, ...] = ()
@@ -50,8 +48,7 @@ class Shown:
     fresh: LaplaceNoise | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Record):
     """One way on from a point to the next, None for the end; some places store the sample."""
 
     source: int
@@ -61,8 +58,7 @@ class Step:
     stored: frozenset[int]
 
 
-@dataclass(frozen=True, slots=True)
-class Noise:
+class Noise(Record):
     """What is drawn at a point, if anything: its rate, in multiples of eps, and its mean.
 
     The mean is a number, plus an input, told by its symbol there, times a factor.

@@ -177,8 +177,10 @@ def _import_all(machine: Machine, name: str, module: NameScope | None, scope: Na
 # --- functions of running programs ----------------------------------------------------------------
 
 
-class LiveScope(NameScope):
+class LiveScope(NameScope, frozen=False, eq=False):
     """What a function of a running program finds around it."""
+
+    __slots__ = ("__dict__",)
 
     def __init__(self, function: FunctionType, seen: dict[int, Any] | None = None) -> None:
         """Find the text of a function, and all that it names.

@@ -31,7 +31,7 @@ from inspect import Signature, getattr_static
 from types import MethodType
 from typing import Any
 
-from dipapprox.data_classes import dataclass, field
+from dipapprox.data_classes import Record, field
 from dipapprox.errors import SourceError
 from dipapprox.language.functions import places
 from dipapprox.language.functions.symbols import Symbolic, Uncopied, refusal, running
@@ -52,8 +52,7 @@ ERRORS = {
 """The exceptions of Python, by name."""
 
 
-@dataclass(eq=False, slots=True)
-class NameScope(Uncopied):
+class NameScope(Record, Uncopied, frozen=False, eq=False):
     """The variables of a function call, comprehension, class or file: as a value, a module."""
 
     local: Set[str]  # the names that belong to it, as the text says
@@ -76,8 +75,7 @@ class NameScope(Uncopied):
         return None if self.outer is None else self.outer.holder(name, inside=False)
 
 
-@dataclass(eq=False, slots=True)
-class Function(Uncopied):
+class Function(Record, Uncopied, frozen=False, eq=False):
     """A function of a file or of the prelude, with its defaults computed where it was defined."""
 
     name: str
@@ -99,8 +97,7 @@ class Function(Uncopied):
         return self if receiver is None else MethodType(self, receiver)
 
 
-@dataclass(frozen=True, slots=True)
-class ImportedName(Uncopied):
+class ImportedName(Record, Uncopied):
     """What is imported, by its whole name: "math", "numpy.random.normal", "|" of a
     union; `arguments` are what stands in the brackets of a type."""
 
@@ -108,8 +105,7 @@ class ImportedName(Uncopied):
     arguments: tuple[Any, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Unread:
+class Unread(Record):
     """A name of a file whose statement is not followed, perhaps a mechanism: whoever uses it hears
     why."""
 
@@ -117,8 +113,7 @@ class Unread:
     mechanism: bool = False
 
 
-@dataclass(eq=False, slots=True)
-class Stream:
+class Stream(Record, frozen=False, eq=False):
     """Values that are read once; `age`: see `Machine`."""
 
     values: Iterator[Any]
@@ -128,8 +123,7 @@ class Stream:
         return Stream(copy(self.values), self.age)
 
 
-@dataclass(frozen=True, slots=True)
-class Array:
+class Array(Record):
     """What functions of numpy return: its cells are read; of operators, which go by cells there,
     it has none."""
 
@@ -139,8 +133,7 @@ class Array:
         return len(self.cells)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Text(Uncopied):
+class Text(Record, Uncopied, eq=False):
     """A text that is for messages alone: with inputs or samples in it, or one of Python's own."""
 
     said: Any = "…"

@@ -27,7 +27,7 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any, Generic, Never, ParamSpec, TypeVar
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.errors import UserError, did_you_mean, shorten
 from dipapprox.language import ast, core
 from dipapprox.language.checker import check_declarations
@@ -57,8 +57,7 @@ Arguments = ParamSpec("Arguments")
 Returned = TypeVar("Returned")
 
 
-@dataclass(frozen=True, slots=True)
-class Executed:
+class Executed(Record):
     """What a function is for some values of its parameters, named with these: "svt(N=2, T=0)".
 
     The program is without parameters; its spans are in the Python file.

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from itertools import accumulate
 from typing import Any
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.errors import SourceError, UserError
 from dipapprox.source import Diagnostic, SourceFile, Span
 
@@ -86,8 +86,7 @@ def span_of(node: Any) -> Span | None:
 # --- which names it binds -------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(Record):
     """What the text of a function says of its names: those that it binds, and the first `yield` or
     `global`: wherever it stands, the function is another one."""
 

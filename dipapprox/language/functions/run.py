@@ -14,7 +14,7 @@ from fractions import Fraction
 from math import prod
 from typing import Any
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.language import ast
 from dipapprox.language.core import Relation, Value
 from dipapprox.language.functions.knowledge import MOST_VALUATIONS, PathKnowledge
@@ -55,8 +55,7 @@ _RESERVED = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Fork:
+class Fork(Record):
     """A condition was decided; `other` is what happens if it is decided the other way, where that
     is known: nothing, if no input of the domains leads there."""
 
@@ -68,8 +67,7 @@ class Fork:
 Event = ast.Statement | Fork
 
 
-@dataclass(frozen=True, slots=True)
-class SavedRun:
+class SavedRun(Record):
     """What a run is at some place of its path, to go on there again; `events`: how many."""
 
     events: int

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import Record, replace
 from dipapprox.language import ast
 from dipapprox.language.functions.symbols import negated
 from dipapprox.language.traversal import nodes_in
@@ -33,16 +33,14 @@ def _assigned(place: ast.Target, value: ast.Expression) -> ast.Assign:
     return ast.Assign((replace(place, span=value.span),), value, span=value.span)
 
 
-@dataclass(frozen=True, slots=True)
-class BranchSide:
+class BranchSide(Record):
     """if condition then course; exit end."""
 
     condition: ast.Expression
     course: Course
 
 
-@dataclass(slots=True)
-class Course:
+class Course(Record, frozen=False):
     """What happens from some point on: steps, the last one first; the size counts statements."""
 
     steps: list[ast.Statement | BranchSide]
