@@ -8,6 +8,10 @@ which is called with known values; the annotation of an argument says how it is 
 call.
 """
 
+from __future__ import annotations
+
+missing: object = ...  # an argument that is not given
+
 
 class builtins:
     def abs(value, /):
