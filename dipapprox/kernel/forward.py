@@ -28,6 +28,7 @@ but for a null set (there are finitely many heads). A loop that ends for certain
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -296,11 +297,13 @@ class Run(Walk[State]):
         if len(states) < 2:
             return states
         near: dict[object, list[State]] = {}
+        counts = Counter(state.inputs for state in states)
         for state in states:
             if state.measure.scalar != self.graph.zero:
-                values = [item for item in state.store.items() if item[0] not in state.forms]
+                items = state.store.items() if counts[state.inputs] > 1 else ()
+                values = [item for item in items if item[0] not in state.forms]
                 # Fractions are hashed slowly.
-                spend(4 * sum([isinstance(value, Fraction) for _, value in values]))
+                spend(4 * sum([type(value) is Fraction for _, value in values]))
                 near.setdefault((state.inputs, frozenset(values)), []).append(state)
         found = [own if len(own) < 2 else self._merged(own) for own in near.values()]
         return [state for own in found for state in own]
