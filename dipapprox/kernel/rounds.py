@@ -35,15 +35,7 @@ from dipapprox.kernel.walk import Noise, Where
 
 @dataclass(frozen=True, slots=True)
 class Rounds:
-    """Such a machine.
-
-    Attributes:
-        inputs: By name, what they may be.
-        round: None if there are no rounds.
-        whenever, first, each: The cells that are published.
-        ends: Whether runs that `exit` are seen.
-        padding: What is published after an `exit`; None if that is seen.
-    """
+    """Such a machine; its inputs by name."""
 
     inputs: dict[str, Range]
     whole: bool
