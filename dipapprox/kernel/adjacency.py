@@ -15,7 +15,6 @@ Number = int | Fraction
 Value = Number | str
 Input = tuple[Value, ...]
 Output = tuple[Value, ...]
-
 Inputs = tuple[Input, Input]  # two, in this order
 
 
@@ -33,7 +32,6 @@ class Range:
 
 
 Domain = tuple[Value, ...] | Range
-
 NORMS = ("linf", "l1", "l0", "increasing", "decreasing")
 
 

@@ -21,9 +21,7 @@ MOST_FREE = 5
 """Outputs of one pair whose excesses have no known sign on an interval that is not halved."""
 
 MOST_PARTS = 400  # of an interval
-
 CHANCES = "choose", "while"  # statements that mean nothing at some eps, perhaps
-
 PLACES = 256  # of the lower bound of e ** eps_prv where that is no function of the kind
 
 

@@ -56,9 +56,7 @@ from dipapprox.kernel.services import Arguments, Calls, Service
 from dipapprox.kernel.signs import Signs
 
 ZERO = Fraction(0)
-
 Store = tuple[Value, ...]
-
 Shifts = tuple[Fraction, ...]  # of what is held
 
 Ends = tuple[tuple[Fraction, ...], tuple[Fraction, ...]]

@@ -34,9 +34,7 @@ class BadProof(NotProved):
 
 MOST_WORK = 60_000_000  # of one step: about a minute
 MOST_UNASKED = 1_000
-
 _ENDLESS = 1 << 80
-
 _Account = tuple[list[int], Callable[[], None]]
 
 _account: ContextVar[_Account | None] = ContextVar("account", default=None)

@@ -51,9 +51,7 @@ from dipapprox.kernel.reading import as_integer
 from dipapprox.kernel.signs import Signs
 
 Sum = tuple[Node, ...]
-
 MOST_DEPTH = 200  # halves of halves of a panel
-
 LINE = 1 << 64  # distances are rounded up to multiples of 1 / `LINE`
 
 

@@ -21,13 +21,9 @@ from dipapprox.kernel.balls import precision, spend_balls, to_ball
 from dipapprox.kernel.errors import Refused, spend
 
 Ball = Any
-
 Number = Fraction | int
-
 Term = tuple[tuple[Number, int], Number]  # ((q, n), c): c * eps ** n * e ** (q * eps)
-
 Whole = tuple[tuple[int, int], int]  # the same in integers
-
 MOST_TERMS = 20_000  # most terms of a sum, or of products of two sums
 MOST_BITS = 1 << 16  # most bits of a coefficient and its rate
 

@@ -11,7 +11,6 @@ from dipapprox.kernel.adjacency import Value
 from dipapprox.kernel.errors import Refused, spend
 
 MOST_DIGITS = 1 << 12  # most bits of a number that is computed with
-
 Atom = int  # by number: of a measure a sample, of a path what is not known
 
 
@@ -57,7 +56,6 @@ UNTOLD: Stored = Form(Fraction(0), ((-1, Fraction(0)),))
 """Of a cell of which it is not known yet what it holds: no statement makes, and reads, such."""
 
 Store = Mapping[str, Stored]
-
 HOLDS = {"<": lt, "<=": le, ">": gt, ">=": ge, "=": eq, "!=": ne}
 
 

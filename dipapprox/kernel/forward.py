@@ -54,7 +54,6 @@ TOGETHER, FEW = 64, 4
 """Most inputs that are run together, and of which means are told at once."""
 
 MOST_KNOWN = 20_000  # how many measures are remembered with what became of them
-
 Scalars = tuple[Node, ...]  # they add up to a probability
 
 

@@ -34,9 +34,7 @@ from dipapprox.kernel.balls import between, spend_balls, to_ball
 from dipapprox.kernel.errors import Refused, Refuted, spend
 
 MOST_TERMS = 200_000  # of a sum over integers
-
 _TOGETHER = 64  # sums from so many integers on are enclosed at once
-
 BOTH = (1, -1)
 
 

@@ -47,7 +47,6 @@ from dipapprox.kernel.reading import (
 
 DEEPEST = 400  # how deep expressions, conditions and statements may stand in each other
 LARGEST_DOMAIN = 20_000
-
 _CELLS = {"cell": ("name",), "moving": ("name", "first"), "element": ("name", "size", "expression")}
 
 FORMS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
@@ -77,7 +76,6 @@ FORMS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 """The words of each kind of tree, with what their parts are."""
 
 Tree = Any  # a tuple (word, part, …), or a value
-
 Block = tuple[Tree, ...]
 
 

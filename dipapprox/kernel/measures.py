@@ -39,7 +39,6 @@ from dipapprox.kernel.forms import HOLDS, Atom, Form
 from dipapprox.kernel.nodes import Graph, Node
 
 Terms = tuple[tuple[Atom, int], ...]  # a form without its constant: primitive integers
-
 Inequality = tuple[Terms, Fraction]  # such a form, and what it is at most
 
 
@@ -139,7 +138,6 @@ Bound = tuple[Terms, Fraction, int, Atom, int]
 """Of a sample x: the inequality a x + b y <= most that says so; most, a, y, b."""
 
 Sides = tuple[list[Bound], list[Bound]]  # lower and upper bounds
-
 Near = dict[Atom, Sides | None]  # of every sample; None if it has inequalities of three
 
 

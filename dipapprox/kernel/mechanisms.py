@@ -52,7 +52,6 @@ from dipapprox.kernel.losses import Sets
 from dipapprox.kernel.reading import as_number, as_record, as_rows, as_word
 
 ZERO, ONE = arb(0), arb(1)
-
 PLACES = 512  # losses that are no rational numbers are rounded to multiples of 2^-PLACES
 
 Statement = tuple[str, tuple[Any, ...], int]

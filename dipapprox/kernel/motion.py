@@ -42,7 +42,6 @@ from dipapprox.kernel.machine import Machine, Tree
 from dipapprox.kernel.walk import Guard, Noise, Walk, Where, filled, form_of
 
 MOST_STARTS = 20_000  # values of finite inputs
-
 NOTHING = Form(Fraction(0))
 
 

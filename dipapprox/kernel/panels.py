@@ -39,7 +39,6 @@ from dipapprox.kernel.grid import ZERO, Accuracy, Leaves, Sampled, Space, Tail, 
 from dipapprox.kernel.laws import FAMILIES, Law, RealFamily
 
 Factor = tuple["Panels", Sampled, Sampled]  # a grid, and two functions on it
-
 PLACES, _LEFT, _RIGHT = arb(0, 1), arb(-1), arb(1)
 
 

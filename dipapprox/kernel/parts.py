@@ -37,9 +37,7 @@ from dipapprox.kernel.proofs import Proof, Step, pair_of, pairs_of
 from dipapprox.kernel.reading import as_integer, as_list
 
 MOST_WAYS = 20_000  # in which parts may differ
-
 Way = Mapping[Change, int]  # how many runs or parts change how
-
 Values = Sequence[Value] | Mapping[int, Value]
 Changes = Mapping[tuple[Machine, Inputs], Change]
 

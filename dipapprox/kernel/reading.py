@@ -13,9 +13,7 @@ LONGEST_NUMBER = 4_000
 """Most digits of an integer, and characters of a quotient: Python reads no longer ones."""
 
 LONGEST_NAME = 200
-
 _TOO_LARGE = 10**LONGEST_NUMBER
-
 _RATIONAL = re.compile(r"-?[0-9]+/[0-9]+", re.ASCII)
 
 

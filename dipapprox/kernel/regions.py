@@ -30,7 +30,6 @@ from dipapprox.kernel.reading import as_flag, as_integer, as_list, as_number, as
 from dipapprox.kernel.walk import Guard
 
 ZERO = Fraction(0)
-
 NOTHING = -1  # stands for 0 among the numbers of atoms
 
 Order = dict[tuple[int, int], tuple[Fraction, bool]]

@@ -19,9 +19,7 @@ from dipapprox.kernel.walk import Guard, form_of
 
 MOST_ROUNDS = 2_000
 MOST_RUNS = 20_000  # that publish the same
-
 END = "the end"  # stands for what is seen when a program ends, in a tuple: no cell holds one
-
 Word = tuple[Stored | tuple[str], ...]  # what is published; random numbers are forms
 
 Pair = tuple[Fraction, Fraction]
@@ -145,7 +143,6 @@ def may_equal(one: Stored | tuple[str], other: Stored | tuple[str]) -> bool:
 
 
 Inputs = Mapping[str, Sequence[Form]]  # what is read, by name: those that are not listed are 0
-
 STEPS = -1  # an atom: the number of steps on the ray
 
 

@@ -35,11 +35,8 @@ from dipapprox.kernel.signs import Signs
 from dipapprox.kernel.walk import form_of
 
 MOST_CALLS = 20_000  # with their arguments
-
 Arguments = tuple[Value | None, ...]  # None stands for any integer of a range
-
 NOTHING = ""  # what a cell shows that is not assigned; no value has this name
-
 Condition = tuple[str, Value]  # a relation, and what something is compared with
 
 

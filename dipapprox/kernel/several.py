@@ -31,9 +31,7 @@ from dipapprox.kernel.losses import Losses, standing
 from dipapprox.kernel.panels import PLACES, Factor, Panels, whole
 
 FARTHEST = 64  # a loss; those beyond are at infinity, or raised to the least one
-
 MOST_PARTS = 1 << 12  # of a panel
-
 Part = tuple[arb, arb, arb]  # the masses m and n, and a ball around y
 
 

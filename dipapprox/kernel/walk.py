@@ -132,13 +132,9 @@ def probabilities(formulas: Sequence[Tree], proportional: bool, signs: Signs) ->
 
 MOST_STATES = 50_000  # most states at a time
 MOST_CELLS = 5_000_000  # most cells of all states at a time
-
 NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "=": "!=", "!=": "="}
-
 Where = tuple[int, ...]  # a statement, by its places in blocks; turns of a `repeat` are told apart
-
 Noise = tuple[str, Fraction, int]  # the family, and coefficient and power of the scale
-
 Guard = tuple[Form, bool]  # a form that is > 0 (True), or >= 0
 
 

@@ -16,7 +16,6 @@ STATE = "state"
 """The cell that holds an automaton's state; values that it stores are in cells of other names."""
 
 INPUT = "next input"  # what automata read
-
 _SAMPLE, _FRESH, _SHOWN = "insample", "insampleprime", "shown"
 
 

@@ -16,7 +16,6 @@ from dipapprox.language.core import Program
 from dipapprox.proof_steps.machines import Json, program_json
 
 Names = frozenset[str]
-
 _NONE: Names = frozenset()
 
 
