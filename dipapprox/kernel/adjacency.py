@@ -37,16 +37,11 @@ NORMS = ("linf", "l1", "l0", "increasing", "decreasing")
 
 @dataclass(frozen=True, slots=True)
 class Adjacency:
-    """Which ordered pairs of different inputs are adjacent.
+    """Which ordered pairs of different inputs are adjacent."""
 
-    Attributes:
-        norm: One of `NORMS`, "all", or "pairs".
-        radius: Of the norm.
-        pairs: Those that are listed, in both orders unless they are meant one way.
-    """
-
-    norm: str
-    radius: Number = 0
+    norm: str  # one of `NORMS`, "all", or "pairs"
+    radius: Number = 0  # of the norm
+    # Those that are listed, in both orders unless they are meant one way.
     pairs: frozenset[tuple[Input, Input]] = frozenset()
 
     @property

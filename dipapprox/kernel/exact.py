@@ -37,14 +37,10 @@ _ZERO, _ONE, _HALF = Ratio.constant(0), Ratio.constant(1), Fraction(1, 2)
 
 @dataclass(frozen=True, slots=True)
 class Pieces:
-    """A function of one real variable, or of an integer.
+    """A function of one real variable, or of an integer."""
 
-    Attributes:
-        points: Ascending; halves of odd integers if it is one of an integer.
-        pieces: One more: up to the first point, between two points, from the last one on.
-    """
-
-    points: tuple[Fraction, ...]
+    points: tuple[Fraction, ...]  # ascending; halves of odd integers if it is one of an integer
+    # One more: up to the first point, between two points, from the last one on.
     pieces: tuple[Piece, ...]
 
     @classmethod

@@ -38,17 +38,11 @@ def power(base: Fraction, exponent: int) -> Fraction:
 
 @dataclass(frozen=True, slots=True)
 class Sum:
-    """A sum of c * eps ** n * e ** (q * eps), kept in integers: they are added and multiplied fast.
+    """A sum of c * eps ** n * e ** (q * eps), kept in integers, which are added fast."""
 
-    Attributes:
-        whole: ((q * unit, n), c * below), ascending, c != 0.
-        unit: The least integer > 0 of which all q are multiples of the inverse.
-        below: That of all c.
-    """
-
-    whole: tuple[Whole, ...]
-    unit: int = 1
-    below: int = 1
+    whole: tuple[Whole, ...]  # ((q * unit, n), c * below), ascending, c != 0
+    unit: int = 1  # the least integer > 0 of which all q are multiples of the inverse
+    below: int = 1  # that of all c
 
     def __post_init__(self) -> None:
         bits = [q.bit_length() + c.bit_length() for (q, _), c in self.whole]

@@ -31,26 +31,17 @@ MOST_BITS = 500  # of what is aimed at
 
 @dataclass(frozen=True, slots=True)
 class Accuracy:
-    """What one evaluation asks for.
+    """What one evaluation asks for."""
 
-    Attributes:
-        bits: Laws are followed to where about 2^-bits of their mass is left.
-        terms: Of polynomials on panels, >= 1.
-        smooth: How wide panels are at most at the means of laws with analytic densities, as a part
-            of their scale, > 0.
-        kinked: Those around other laws.
-        growth: How much more for each unit of their distance from there, in [0, 1].
-        panels: How many there may be.
-        integers: How many may be between the first and the last.
-    """
-
-    bits: int
-    terms: int
+    bits: int  # laws are followed to where about 2^-bits of their mass is left
+    terms: int  # of polynomials on panels, >= 1
+    # How wide panels are at most at the means of laws with analytic densities, as a part of their
+    # scale, > 0.
     smooth: Fraction
-    kinked: Fraction
-    growth: Fraction
-    panels: int = 2000
-    integers: int = 50_000
+    kinked: Fraction  # those around other laws
+    growth: Fraction  # how much more for each unit of their distance from there, in [0, 1]
+    panels: int = 2000  # how many there may be
+    integers: int = 50_000  # how many may be between the first and the last
 
     @property
     def precision(self) -> int:
@@ -77,19 +68,12 @@ def accuracy(bits: int, factors: int = 1) -> Accuracy:
 
 @dataclass(slots=True)
 class Leaves:
-    """What the functions on one grid are made of.
+    """What the functions on one grid are made of."""
 
-    Attributes:
-        laws: Of densities, at least one.
-        bounds: Of restrictions.
-        added: Those of samples, with the mean 0, that are added to others.
-        samples: How many are added to one at most.
-    """
-
-    laws: set[Law]
-    bounds: set[Fraction]
-    added: set[Law]
-    samples: int = 0
+    laws: set[Law]  # of densities, at least one
+    bounds: set[Fraction]  # of restrictions
+    added: set[Law]  # those of samples, with the mean 0, that are added to others
+    samples: int = 0  # how many are added to one at most
 
     def span(self, eps: Fraction, bits: int) -> tuple[Fraction, Fraction]:
         """Return from where to where laws, and about sums, have all but 2^-bits of their mass.
@@ -156,14 +140,10 @@ class Tail(NamedTuple):
     """A function beyond the grid, on one side: balls whose upper ends are not below what they are.
 
     So what is known of f holds of its restrictions, and of f - g, too.
-
-    Attributes:
-        values: Bounds f there.
-        whole: Bounds its integral there, or the sum; not finite where that is not known.
     """
 
-    values: arb
-    whole: arb
+    values: arb  # bounds f there
+    whole: arb  # bounds its integral there, or the sum; not finite where that is not known
 
 
 Way = tuple[arb, arb, arb, arb]

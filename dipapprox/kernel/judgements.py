@@ -48,55 +48,41 @@ class ExactDistributions:
 
 @dataclass(frozen=True, slots=True)
 class Private:
-    """For all pairs that are meant, delta_{u,u'} <= delta at eps_prv.
+    """For all pairs that are meant, delta_{u,u'} <= delta at eps_prv."""
 
-    Attributes:
-        eps: The machine's: one, or an interval. Then eps_prv and delta are formulas in eps. None
-            of a pipeline, which has none of its own.
-        pairs: The listed pairs; None for all adjacent ones.
-        count: How many they are; or how many sets have all of them, if they are `in_sets`; 0 if
-            nobody went through them.
-    """
-
+    # The machine's: one, or an interval. Then eps_prv and delta are formulas in eps. None of a
+    # pipeline, which has none of its own.
     eps: Fraction | Epsilons | None
     eps_prv: Tree
     delta: Tree
-    pairs: tuple[Inputs, ...] | None
+    pairs: tuple[Inputs, ...] | None  # the listed pairs; None for all adjacent ones
+    # How many they are; or how many sets have all of them, if they are `in_sets`; 0 if nobody went
+    # through them.
     count: int = field(default=0, compare=False)
     in_sets: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Violated:
-    """For some pair that is meant, Pr[S | u] - e^eps_prv Pr[S | u'] > delta for some set S.
+    """For some pair that is meant, Pr[S | u] - e^eps_prv Pr[S | u'] > delta for some set S."""
 
-    Attributes:
-        eps: As of `Private`; on an interval it is so at one of them.
-        pair: The pair, if the machine has inputs.
-        outputs: S; None if it is not told.
-    """
-
-    eps: Fraction | Epsilons | None
+    eps: Fraction | Epsilons | None  # as of `Private`; on an interval it is so at one of them
     eps_prv: Tree
     delta: Tree
-    pair: Inputs | None = field(default=None, compare=False)
+    pair: Inputs | None = field(default=None, compare=False)  # if the machine has inputs
+    # The set S; None if it is not told.
     outputs: tuple[Output, ...] | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Budgets:
-    """Which B serve: the machine is (B eps, 0)-differentially private for every eps > 0, or at one.
+    """Which B serve: the machine is (B eps, 0)-differentially private at every eps > 0, or one."""
 
-    Attributes:
-        budget: One that does; None: none is known.
-        below: No B below this one serves; None: none is known to fail, or if none serves, all do.
-        at_any: Whether those that do not serve fail at every eps > 0, not only at some.
-        eps: The only one that is meant; None: every eps > 0. What fails at one does not serve all.
-    """
-
-    budget: Fraction | None
+    budget: Fraction | None  # one that does; None: none is known
+    # No B below this one serves; None: none is known to fail, or if none serves, all do.
     below: Fraction | None = None
-    at_any: bool = True
+    at_any: bool = True  # whether those that do not serve fail at every eps > 0, not only at some
+    # The only one that is meant; None: every eps > 0. What fails at one does not serve all.
     eps: Fraction | None = None
 
 
@@ -110,18 +96,14 @@ class Of:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Something that is run for two data sets which differ so.
-
-    Attributes:
-        eps: Of a machine.
-        pairs: Its inputs are one of these pairs, or its reverse; None: any two adjacent ones.
-        sample: The rate of a Poisson sample, and whether a record is added to what is sampled, or
-            removed; None: there is no sample.
-    """
+    """Something that is run for two data sets which differ so."""
 
     what: Machine | Mechanism
-    eps: Fraction | None
+    eps: Fraction | None  # of a machine
+    # Its inputs are one of these pairs, or its reverse; None: any two adjacent ones.
     pairs: frozenset[Inputs] | None
+    # The rate of a Poisson sample, and whether a record is added to what is sampled, or removed;
+    # None: there is no sample.
     sample: tuple[Fraction, bool] | None
 
 

@@ -40,23 +40,16 @@ BOTH = (1, -1)
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """What laws of real numbers and of integers have in common.
+    """What laws of real numbers and of integers have in common."""
 
-    Attributes:
-        mirror: The family of -Z.
-        sides: Of 0, those where samples may be; f > 0 there.
-        shifts: The signs of d for which f(z - d) <= e^|d| f(z) for all z, f the density or mass; d
-            is in units of the scale. Where there are such, E exp(s Z) < inf for all s for which
-            s * sign < 1 for each of them, and f(z) >= c e^-|z| on these sides of 0 for a c > 0.
-        is_light: Whether E exp(s |Z|) < inf for every s, and f > 0 everywhere.
-        is_exponential: Whether f is a multiple of e^-|z| on every side.
-    """
-
-    mirror: str
-    sides: tuple[int, ...]
+    mirror: str  # the family of -Z
+    sides: tuple[int, ...]  # of 0, those where samples may be; f > 0 there
+    # The signs of d for which f(z - d) <= e^|d| f(z) for all z, f the density or mass; d is in
+    # units of the scale. Where there are such, E exp(s Z) < inf for all s for which s * sign < 1
+    # for each of them, and f(z) >= c e^-|z| on these sides of 0 for a c > 0.
     shifts: tuple[int, ...]
-    is_light: bool
-    is_exponential: bool
+    is_light: bool  # whether E exp(s |Z|) < inf for every s, and f > 0 everywhere
+    is_exponential: bool  # whether f is a multiple of e^-|z| on every side
 
     def reach(self, bits: int) -> tuple[Fraction | int, Fraction | int]:
         """Return how far from 0, left and right, all but 2^-bits of Z is, at most 2 w(z)."""
@@ -71,15 +64,11 @@ class Family:
 
 @dataclass(frozen=True, slots=True)
 class RealFamily(Family):
-    """Laws with a density (`panels`), entire or, if `is_exponential`, in two branches.
+    """Laws with a density (`panels`), entire or, if `is_exponential`, in two branches."""
 
-    Attributes:
-        norms: What the integral of |f'| and the variation of f' are at most; None if f jumps.
-        information: What E (1 + Z f'(Z) / f(Z))^2 is at most: that of a scale.
-    """
-
+    # What the integral of |f'| and the variation of f' are at most; None if f jumps.
     norms: tuple[Fraction, Fraction] | None
-    information: Fraction
+    information: Fraction  # what E (1 + Z f'(Z) / f(Z))^2 is at most: that of a scale
 
     def above(self, z: arb) -> arb:
         """Enclose Pr[Z >= z], with a small relative error where it is small."""

@@ -55,19 +55,15 @@ LARGEST = 1 << 256  # denominator of a grid
 
 @dataclass(frozen=True, slots=True)
 class Losses:
-    """masses[k] * 2^-places at the loss (start + k) * step + offset, infinite * 2^-places beyond.
+    """masses[k] * 2^-places at the loss (start + k) step + offset, infinite * 2^-places beyond."""
 
-    Attributes:
-        step: > 0.
-        others: From below n, in the unit of masses; from above None: the masses.
-    """
-
-    step: Fraction
+    step: Fraction  # > 0
     offset: Fraction
     start: int
     masses: tuple[int, ...]
     infinite: int
     places: int
+    # From below n, in the unit of masses; from above None: the masses.
     others: tuple[int, ...] | None = None
 
     @property

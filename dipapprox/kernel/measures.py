@@ -44,15 +44,10 @@ Inequality = tuple[Terms, Fraction]  # such a form, and what it is at most
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """Samples that inequalities connect.
+    """Samples that inequalities connect."""
 
-    Attributes:
-        functions: (sample, its function), ascending.
-        bounds: Of forms of two samples or more, each once, ascending.
-    """
-
-    functions: tuple[tuple[Atom, Node], ...]
-    bounds: tuple[Inequality, ...] = ()
+    functions: tuple[tuple[Atom, Node], ...]  # (sample, its function), ascending
+    bounds: tuple[Inequality, ...] = ()  # of forms of two samples or more, each once, ascending
 
 
 @dataclass(frozen=True, slots=True)

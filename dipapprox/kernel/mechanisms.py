@@ -60,15 +60,11 @@ Statement = tuple[str, tuple[Any, ...], int]
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """What is known of a pair (P, Q).
+    """What is known of a pair (P, Q)."""
 
-    Attributes:
-        most: Returns a ball whose upper end is at least H(e^loss).
-        outcomes: Returns the masses of disjoint sets, of a pair that is had: about those of losses
-            between some that ascend, or finer ones.
-    """
-
-    most: Callable[[Fraction], arb]
+    most: Callable[[Fraction], arb]  # returns a ball whose upper end is at least H(e^loss)
+    # Returns the masses of disjoint sets, of a pair that is had: about those of losses between some
+    # that ascend, or finer ones.
     outcomes: Callable[[Sequence[Fraction]], Sets]
 
 

@@ -44,16 +44,11 @@ Changes = Mapping[tuple[Machine, Inputs], Change]
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part, its cells renamed in the order in which they are mentioned.
-
-    Attributes:
-        inputs: The numbers of the machine's inputs, in the order of the part's.
-        outputs: The names of the machine's outputs that it mentions.
-    """
+    """A part, its cells renamed in the order in which they are mentioned."""
 
     machine: Machine
-    inputs: tuple[int, ...]
-    outputs: tuple[str, ...]
+    inputs: tuple[int, ...]  # the numbers of the machine's inputs, in the order of the part's
+    outputs: tuple[str, ...]  # the names of the machine's outputs that it mentions
 
 
 def parts_of(machine: Machine, json: object) -> Iterator[Part]:

@@ -111,18 +111,13 @@ def between(form: Form, changes: Changes) -> tuple[Fraction, Fraction]:
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """Paths of two runs, beside each other.
+    """Paths of two runs, beside each other."""
 
-    Attributes:
-        paths: Of the first run, and of the second.
-        atoms: What their atoms are, as forms over what is not known; where the path is one and the
-            same, how much more than in the first run is enough.
-        changes: What tells the runs apart.
-    """
-
-    paths: tuple[Path, Path]
+    paths: tuple[Path, Path]  # of the first run, and of the second
+    # What their atoms are, as forms over what is not known; where the path is one and the same, how
+    # much more than in the first run is enough.
     atoms: tuple[Sequence[Form], Sequence[Form]]
-    changes: Changes
+    changes: Changes  # what tells the runs apart
 
     def apart(self, ours: Stored | None, theirs: Stored | None) -> Form:
         """Return how much more a number is in the second run."""

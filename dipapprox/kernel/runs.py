@@ -148,21 +148,13 @@ STEPS = -1  # an atom: the number of steps on the ray
 
 @dataclass(frozen=True, slots=True)
 class Flat:
-    """Turns of a run, as forms over the noise of their samples, `STEPS`, and `held` cells before.
+    """Turns of a run, as forms over the noise of their samples, `STEPS`, and what is `held`."""
 
-    Attributes:
-        samples: Atom k is the noise of the k-th.
-        held: By atom, < -1.
-        guards: Of each turn.
-        said: Likewise what is published; None stands for a name.
-        cells: Likewise what cells hold behind it that hold something random.
-    """
-
-    samples: list[Sample]
-    held: Mapping[int, str]
-    guards: list[list[Guard]]
-    said: list[list[Form | None]]
-    cells: list[dict[str, Form]]
+    samples: list[Sample]  # atom k is the noise of the k-th
+    held: Mapping[int, str]  # by atom, < -1
+    guards: list[list[Guard]]  # of each turn
+    said: list[list[Form | None]]  # likewise what is published; None stands for a name
+    cells: list[dict[str, Form]]  # likewise what cells hold behind it, if that is random
 
 
 def flat(run: Sequence[Path], inputs: Inputs, integers: bool, start: int = 0) -> Flat:
