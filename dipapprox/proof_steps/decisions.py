@@ -147,24 +147,14 @@ def formula_json(formula: Formula) -> Json:
             raise NoCertificate(f"the kernel has no rule for '{function.value}'")
         case Operation(left, Operator.POWER, right):
             return _power(left, right)
+        case Operation(left, Operator.SUBTRACT, right):
+            return ["+", formula_json(left), ["*", -1, formula_json(right)]]
+        case Operation(left, Operator.DIVIDE, right):
+            return ["*", formula_json(left), ["inverse", formula_json(right)]]
         case Operation(left, operator, right):
-            return _operation(formula_json(left), operator, formula_json(right))
+            return [operator.value, formula_json(left), formula_json(right)]
         case _:
             assert_never(formula)
-
-
-def _operation(left: Json, operator: Operator, right: Json) -> Json:
-    match operator:
-        case Operator.ADD | Operator.MULTIPLY:
-            return [operator.value, left, right]
-        case Operator.SUBTRACT:
-            return ["+", left, ["*", -1, right]]
-        case Operator.DIVIDE:
-            return ["*", left, ["inverse", right]]
-        case Operator.POWER:
-            raise NoCertificate("a power of a power")
-        case _:
-            assert_never(operator)
 
 
 def _power(base: Formula, power: Formula) -> Json:

@@ -69,7 +69,7 @@ def large_step(
         limits.check()
         if sum(len(turn.said) for turn in run) < said:
             continue
-        bound = whole_run(run, _at(first), _are_whole(machine, run), numbers)
+        bound = whole_run(run, _at(first), machine.whole and is_whole(run), numbers)
         found = solved(bound, limits)
         if found.cost is not None:
             known.append((found.cost, len(known), paths, run, found))
@@ -156,10 +156,6 @@ def runs_of(
                 raise NoCertificate("too many runs")
             if is_meant([*run, turn]):
                 waiting.append(([*numbers, number], [*run, turn]))
-
-
-def _are_whole(machine: Rounds, run: Sequence[Path]) -> bool:
-    return machine.whole and is_whole(run)
 
 
 def _at(numbers: Numbers) -> Inputs:
