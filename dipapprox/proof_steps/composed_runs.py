@@ -46,7 +46,7 @@ from dipapprox.proof_steps.composed_steps import ComposedSteps
 from dipapprox.proof_steps.independent_parts import IndependentParts
 from dipapprox.proof_steps.knots import bends_of_worst, knots
 from dipapprox.proof_steps.liveness import machine_json
-from dipapprox.proof_steps.machines import Json, input_json, number_json
+from dipapprox.proof_steps.machines import Json, input_json, number_json, numbers_json, pair_json
 
 _MOST_BENDING = 40  # pairs whose bends are looked at, if many are needed
 _FINEST = 1 << 40
@@ -148,8 +148,7 @@ class ComposedProgram:
     def known(self, steps: ComposedSteps, kept: bool, fields: dict[str, Json]) -> list[int]:
         """Return the premises of losses of all pairs, or the dearest one, and tell them of it."""
         if not kept:
-            first, second = map(input_json, self.dearest)
-            fields |= {"input": first, "adjacent": second}
+            fields |= pair_json(self.dearest)
         return [self.distributions(steps, *(() if kept else self.dearest))]
 
     def distributions(self, steps: ComposedSteps, *inputs: Input) -> int:
@@ -221,10 +220,7 @@ class ComposedParts:
         step, offset = (Fraction(str(grid[name])) for name in ("step", "offset"))
         differing, top = self._parts.differing(self._dearest), offset + step if self._pure else None
         end = self._parts.below(steps, differing, step, cast("int", grid["places"]), top)
-        first, second = map(input_json, self._dearest)
-        return self._parts.add(
-            steps, "losses below parts", [end], {"input": first, "adjacent": second}
-        )
+        return self._parts.add(steps, "losses below parts", [end], pair_json(self._dearest))
 
 
 def _aligned(step: Fraction, rows: Sequence[Row]) -> Fraction:
@@ -257,31 +253,29 @@ def run_json(run: PipelineRun) -> Json:
 
 
 def _mechanism_json(mechanism: Mechanism) -> Json:
-    def noise(name: str, sensitivity: Fraction | int, **size: Fraction) -> Json:
-        numbers = {"sensitivity": Fraction(sensitivity), **size}
-        return {"mechanism": name} | {key: number_json(each) for key, each in numbers.items()}
+    def said(name: str, **numbers: Fraction | int) -> Json:
+        return {"mechanism": name, **numbers_json(**numbers)}
 
     match mechanism:
-        case catalogue.Gaussian(sensitivity, sigma):
-            return noise("Gauss", sensitivity, variance=sigma**2)
-        case catalogue.Laplace(sensitivity, scale):
-            return noise("Lap", sensitivity, scale=scale)
-        case catalogue.DiscreteLaplace(sensitivity, scale):
-            return noise("DLap", sensitivity, scale=scale)
-        case catalogue.DiscreteGaussian(sensitivity):
-            return noise("DGauss", sensitivity, variance=mechanism.square)
+        case catalogue.Gaussian(distance, sigma):
+            return said("Gauss", sensitivity=distance, variance=sigma**2)
+        case catalogue.Laplace(distance, scale):
+            return said("Lap", sensitivity=distance, scale=scale)
+        case catalogue.DiscreteLaplace(distance, scale):
+            return said("DLap", sensitivity=distance, scale=scale)
+        case catalogue.DiscreteGaussian(distance):
+            return said("DGauss", sensitivity=distance, variance=mechanism.square)
         case catalogue.RandomisedResponse(probability, values):
-            said: dict[str, Json] = {"probability": number_json(probability), "values": values}
-            return {"mechanism": "randomised_response", **said}
+            return said("randomised_response", probability=probability, values=values)
         case catalogue.ExponentialMechanism(eps):
-            return {"mechanism": "exponential_mechanism", "eps": number_json(eps)}
+            return said("exponential_mechanism", eps=eps)
         case catalogue.ApproximateStatement(eps, delta):
-            return {"mechanism": "approx_dp", "eps": number_json(eps), "delta": number_json(delta)}
+            return said("approx_dp", eps=eps, delta=delta)
         case catalogue.RenyiStatement(orders):
             listed: list[Json] = [[number_json(a), number_json(b)] for a, b in orders]
             return {"mechanism": "rdp", "orders": listed}
         case catalogue.ConcentratedStatement(rho):
-            return {"mechanism": "zcdp", "rho": number_json(rho)}
+            return said("zcdp", rho=rho)
         case _:
             raise NoCertificate("the kernel does not know what is run")
 
@@ -352,15 +346,13 @@ class ComposedNumbers:
     def known(self, steps: ComposedSteps, kept: bool, fields: dict[str, Json]) -> list[int]:
         """Return the premises of losses of all pairs, or the dearest one, and tell them of it."""
         if not kept:
-            first, second = map(input_json, self.dearest)
-            fields |= {"input": first, "adjacent": second, "orders": [number_json(self._eps)]}
+            fields |= pair_json(self.dearest) | {"orders": [number_json(self._eps)]}
             return []
         named: dict[str, Json] = {"of": {"run": self._number}, "eps": number_json(self._eps)}
         found = []
         for loss, delta in self._deltas.items():
-            ends: dict[str, Json] = {"eps_prv": number_json(loss), "delta": number_json(delta)}
-            fields = named | ends | {"bits": self._bits}
-            found.append(steps.add("every published pair", [], fields, self._concluded))
+            ends = numbers_json(eps_prv=loss, delta=delta) | {"bits": self._bits}
+            found.append(steps.add("every published pair", [], named | ends, self._concluded))
         return found
 
     def _far(self, tiny: Fraction) -> Fraction:

@@ -27,7 +27,7 @@ from dipapprox.kernel.replay import read_claim
 from dipapprox.numerics.simplest import simplest
 from dipapprox.proof_steps.composed_steps import ReplayedSteps, grid_json
 from dipapprox.proof_steps.liveness import live_before
-from dipapprox.proof_steps.machines import Json, input_json, number_json
+from dipapprox.proof_steps.machines import Json, input_json, number_json, numbers_json, pair_json
 
 _BITS = 150  # of distributions of parts
 _POINT_BITS = 40
@@ -214,9 +214,7 @@ class IndependentParts:
     def _points(self, steps: ReplayedSteps, part: Machine, own: _Class) -> list[int]:
         run, named = self._run(steps, part), self._named(part, own.json)
         return [
-            steps.add(
-                "every pair", [run], {**named, "eps_prv": number_json(t), "delta": number_json(d)}
-            )
+            steps.add("every pair", [run], {**named, **numbers_json(eps_prv=t, delta=d)})
             for t, d in own.deltas.items()
         ]
 
@@ -325,7 +323,7 @@ class IndependentParts:
                 # They are told apart from others: those of one part alone lie a step before.
                 lowered = (total - top) / number
                 grid = grid_json(step, own[0] - lowered - step, places, [[1, 1, 1]])
-            named: _Fields = {"input": input_json(first), "adjacent": input_json(second)}
+            named = pair_json((first, second))
             of = self._named(part, [[named["input"], named["adjacent"]]])
             fields = {**of, **grid, **_ABOVE, "above": False, **named}
             place = steps.add("losses", [self._run(steps, part)], fields)
@@ -379,7 +377,7 @@ class _Prover:
         """Losses below the parts that differ; for δ = 0 the greatest ones, lowered a little."""
         differing = self._parts.differing(pair)
         tops, number = self._parts.tops(self._all, differing), sum(differing.values())
-        fields = {**self._stated, "input": input_json(pair[0]), "adjacent": input_json(pair[1])}
+        fields = {**self._stated, **pair_json(pair)}
         total = sum(own[0] * n for own, n in zip(tops, differing.values(), strict=True))
         spare, top = total - self._eps_prv, None if self._delta else self._eps_prv
         for step, places in self._grids(max(own[0] for own in tops), number):
