@@ -26,8 +26,7 @@ from dipapprox.privacy.options import Options
 from dipapprox.privacy.run import Setting
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.privacy.verifier import verify
-from dipapprox.proof_steps.proved import proved
-from dipapprox.proof_steps.verdicts import goal_of
+from dipapprox.proof_steps.verdicts import goal_of, proved
 from dipapprox.proof_steps.verdicts import written as written_proof
 from dipapprox.replays.files import certify_answer
 

@@ -23,7 +23,7 @@ from dipapprox.privacy.decisions.decision import EXACT
 from dipapprox.privacy.decisions.question import DecisionQuestion
 from dipapprox.privacy.run import Setting
 from dipapprox.proof_steps import decisions as throughout
-from dipapprox.proof_steps import proved
+from dipapprox.proof_steps import verdicts
 from dipapprox.proof_steps.verdicts import goal_of
 from dipapprox.proofs.budget_answer import BudgetAnswer
 from dipapprox.proofs.replayed import serving
@@ -68,7 +68,7 @@ def _replay(program: Program, verdict: Verdict, selection: PairSelection) -> str
     with EarlyEnd() as end, pytest.MonkeyPatch.context() as patch:
         patch.setattr(sets, "MOST_PARTS", MOST_PARTS)
         try:
-            proved.replayed(Setting(program, selection, Options()), goal_of(verdict))
+            verdicts.replayed(Setting(program, selection, Options()), goal_of(verdict))
         except (NoCertificate, Refused) as outside:
             return str(outside)
         except Refuted:

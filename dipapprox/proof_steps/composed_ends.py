@@ -20,7 +20,7 @@ from dipapprox.privacy.options import Options
 from dipapprox.privacy.verdict import Answer, Replayed
 from dipapprox.proof_steps.composed_steps import ComposedGoal
 from dipapprox.proof_steps.compositions import PipelineProofs
-from dipapprox.proof_steps.proved import Attempts
+from dipapprox.proof_steps.verdicts import Attempts
 
 _WIDER = (Fraction(1, 64), Fraction(1, 4))
 """Of the width of an interval: how far its ends are moved outward, the least that serves."""

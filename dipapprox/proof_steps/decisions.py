@@ -31,8 +31,8 @@ from dipapprox.privacy.intervals.verdict import IntervalVerdict
 from dipapprox.privacy.run import Setting, Witness
 from dipapprox.privacy.verdict import Answer, Replayed
 from dipapprox.proof_steps.machines import Json, number_json
-from dipapprox.proof_steps.proved import NoProof, attempted
 from dipapprox.proof_steps.throughout import Broken, GoalThroughout, written_throughout
+from dipapprox.proof_steps.verdicts import NoProof, attempted
 
 Found = TypeVar("Found", bound=Decision | IntervalVerdict)
 

@@ -27,8 +27,7 @@ from dipapprox.privacy.profiles.calibration import Calibration, Certified, Refut
 from dipapprox.privacy.profiles.profile_result import LeastDelta, LeastEpsPrv
 from dipapprox.privacy.profiles.question import AtDelta, AtEpsPrv
 from dipapprox.privacy.run import Run, Setting, Witness
-from dipapprox.proof_steps.proved import Attempts, replayed
-from dipapprox.proof_steps.verdicts import Goal
+from dipapprox.proof_steps.verdicts import Attempts, Goal, replayed
 
 _HAIR = Fraction(1, 2**10)  # of the width that was asked for
 _UNKNOWN_MASS = Fraction(1, 2**10)

@@ -39,7 +39,6 @@ from dipapprox.privacy.run import Setting
 from dipapprox.proof_steps.composed_steps import premises_of
 from dipapprox.proof_steps.liveness import machine_json
 from dipapprox.proof_steps.machines import Json, input_json, number_json, numbers_json
-from dipapprox.proof_steps.proved import replayed
 from dipapprox.proof_steps.serving import served_step
 from dipapprox.proof_steps.verdicts import (
     IN_CLOSED_FORM,
@@ -49,6 +48,7 @@ from dipapprox.proof_steps.verdicts import (
     kept,
     listed,
     published_violation,
+    replayed,
     run_step,
     stated_in,
     violation,

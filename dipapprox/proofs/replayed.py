@@ -22,8 +22,7 @@ from dipapprox.limits import Limits
 from dipapprox.privacy.verdict import Answer, Replayed
 from dipapprox.proof_steps import budgets
 from dipapprox.proof_steps.automata import INPUT
-from dipapprox.proof_steps.proved import NoProof, attempted
-from dipapprox.proof_steps.verdicts import WrittenProof
+from dipapprox.proof_steps.verdicts import NoProof, WrittenProof, attempted
 from dipapprox.proofs.automaton_proof import AutomatonProof, Stops, StreamProof
 from dipapprox.proofs.budget_answer import BudgetAnswer
 from dipapprox.proofs.endless_proof import EndlessProof

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from dipapprox.privacy.intervals import verifier as interval_verifier
     from dipapprox.privacy.intervals.verdict import IntervalVerdict
     from dipapprox.proof_steps import decisions as proving_throughout
-    from dipapprox.proof_steps import proved as proving
+    from dipapprox.proof_steps import verdicts as proving
     from dipapprox.proofs import budget_verdict, real_bounds
 else:
     budget_verdict = Deferred("dipapprox.proofs.budget_verdict")
@@ -38,7 +38,7 @@ else:
     formula_claim = Deferred("dipapprox.privacy.intervals.formula_claim")
     formula_verifier = Deferred("dipapprox.privacy.intervals.formula_verifier")
     interval_verifier = Deferred("dipapprox.privacy.intervals.verifier")
-    proving = Deferred("dipapprox.proof_steps.proved")
+    proving = Deferred("dipapprox.proof_steps.verdicts")
     proving_throughout = Deferred("dipapprox.proof_steps.decisions")
     real_bounds = Deferred("dipapprox.proofs.real_bounds")
     verifier = Deferred("dipapprox.privacy.verifier")

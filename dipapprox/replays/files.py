@@ -31,8 +31,7 @@ from dipapprox.privacy.options import Options
 from dipapprox.privacy.run import Setting
 from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.verdict import Answer, Verdict
-from dipapprox.proof_steps.proved import replayed
-from dipapprox.proof_steps.verdicts import WrittenProof, goal_of
+from dipapprox.proof_steps.verdicts import WrittenProof, goal_of, replayed
 from dipapprox.replays.digest import digest, text_fields
 from dipapprox.replays.result import FORMAT, PIPELINE_FORMAT, PIPELINE_VERSION, VERSION
 

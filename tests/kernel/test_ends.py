@@ -16,8 +16,7 @@ from dipapprox.privacy.profiles.profile_result import LeastDelta, LeastEpsPrv
 from dipapprox.privacy.profiles.question import AtDelta, AtEpsPrv
 from dipapprox.privacy.run import Setting, Witness
 from dipapprox.proof_steps.ends import proved_calibration, proved_delta, proved_eps_prv
-from dipapprox.proof_steps.proved import replayed
-from dipapprox.proof_steps.verdicts import Goal
+from dipapprox.proof_steps.verdicts import Goal, replayed
 from tests.cases import cases
 from tests.cli.running import run, run_json
 from tests.schemas import check_schema

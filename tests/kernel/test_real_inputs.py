@@ -23,8 +23,7 @@ from dipapprox.kernel.signs import Epsilons
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.run import Setting
 from dipapprox.proof_steps.machines import number_json
-from dipapprox.proof_steps.proved import replayed
-from dipapprox.proof_steps.verdicts import Goal, written
+from dipapprox.proof_steps.verdicts import Goal, replayed, written
 from dipapprox.replays.words import interval_text, words_of
 from kernel.edits import places_in, variants, with_at
 from kernel.forgeries import names_of
