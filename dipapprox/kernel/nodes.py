@@ -55,21 +55,15 @@ class Made(NamedTuple):
 
 
 class Graph:
-    """All nodes of a proof, each once.
-
-    Attributes:
-        nodes: By number.
-        via: Of a product or a sum: two nodes of which it is the product or the sum. An evaluator
-            that computes them first needs one operation.
-        discrete: Of a function, whether it is one on the integers; None for scalars.
-        untold: The inputs that are not told of which a node is made, ascending.
-    """
+    """All nodes of a proof, each once."""
 
     def __init__(self) -> None:
-        self.nodes: list[Made] = []
+        self.nodes: list[Made] = []  # by number
+        # Of a product or a sum: two nodes of which it is one. Who computes them first needs one
+        # operation.
         self.via: dict[Node, tuple[Node, Node]] = {}
-        self.discrete: list[bool | None] = []
-        self.untold: list[tuple[int, ...]] = []
+        self.discrete: list[bool | None] = []  # whether functions are on the integers, or scalars
+        self.untold: list[tuple[int, ...]] = []  # the inputs that a node waits for, ascending
         self._told: dict[tuple[Node, tuple[Any, ...]], Node] = {}
         self._parts = 0
         self._numbers: dict[Made, Node] = {}

@@ -136,20 +136,13 @@ def near_noise(noise: Sequence[runs.Pair]) -> list[Form]:
 
 @dataclass(frozen=True, slots=True)
 class Summed:
-    """A sum of multiples of guards, of some turns and of those after them.
+    """A sum of multiples of guards, of some turns and of those after them."""
 
-    Attributes:
-        cells: The coefficients, not 0, of what cells held before the turns.
-        lost, rest: What inputs add for every step on the ray, with a minus, and else.
-        noise: The coefficients, not 0, of the noise of samples.
-        strict: Whether the sum is > 0, up to a set of probability 0.
-    """
-
-    cells: Mapping[str, Fraction]
-    lost: Fraction = ZERO
-    rest: Fraction = ZERO
-    noise: tuple[tuple[Sample, Fraction], ...] = ()
-    strict: bool = False
+    cells: Mapping[str, Fraction]  # the coefficients, not 0, of what cells held before the turns
+    lost: Fraction = ZERO  # what inputs add for every step on the ray, with a minus
+    rest: Fraction = ZERO  # what is added else
+    noise: tuple[tuple[Sample, Fraction], ...] = ()  # coefficients, not 0, of that of samples
+    strict: bool = False  # whether the sum is > 0, up to a set of probability 0
 
 
 @dataclass(frozen=True, slots=True)

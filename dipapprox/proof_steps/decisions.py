@@ -25,10 +25,10 @@ from dipapprox.language.formula import (
     Operator,
     rational_value,
 )
-from dipapprox.privacy.decisions.decision import Cause, Decision, Violation
+from dipapprox.privacy.decisions.decision import Cause, Decision
 from dipapprox.privacy.decisions.delta import Delta, read_delta
 from dipapprox.privacy.intervals.verdict import IntervalVerdict
-from dipapprox.privacy.run import Setting, Witness
+from dipapprox.privacy.run import Setting
 from dipapprox.privacy.verdict import Answer, Replayed
 from dipapprox.proof_steps.machines import Json, number_json
 from dipapprox.proof_steps.throughout import Broken, GoalThroughout, written_throughout
@@ -96,15 +96,10 @@ def _broken(found: Decision | IntervalVerdict) -> Broken | None:
     if isinstance(found, Decision):
         if found.violation is None:
             raise NoCertificate("there is no violation")
-        return _at(found.violation.eps, found.violation)
+        return found.violation.eps, found.violation
     if found.violation is None or found.witness is None or found.witness.at_least is not None:
         raise NoCertificate("the violating outputs are too many to be recorded")
-    return _at(found.violation.claim.eps, found.witness)
-
-
-def _at(eps: Fraction, found: Violation | Witness) -> Broken:
-    rows = tuple([tuple(row.output) for row in found.rows])
-    return Broken(eps, found.input, found.adjacent, rows)
+    return found.violation.claim.eps, found.witness
 
 
 def _deltas(delta: Delta, on: Epsilons, below: bool) -> Iterator[Json]:

@@ -25,17 +25,18 @@ from dipapprox.kernel.machine import Tree, mentions, read_machine, read_weight
 from dipapprox.kernel.proofs import Proof
 from dipapprox.kernel.signs import Epsilons, Signs
 from dipapprox.kernel.walk import formula_of
-from dipapprox.language.core import Input, Program
+from dipapprox.language.core import Program
 from dipapprox.language.domains import has_real_inputs
 from dipapprox.privacy.claim import Claim
+from dipapprox.privacy.decisions.decision import Violation
 from dipapprox.privacy.intervals.nested_inputs import inputs_at_ties
 from dipapprox.privacy.intervals.search import between
-from dipapprox.privacy.notation import Published, finite
+from dipapprox.privacy.notation import finite
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles.profile import profile
 from dipapprox.privacy.profiles.profile_result import LeastDelta
 from dipapprox.privacy.profiles.question import AtEpsPrv
-from dipapprox.privacy.run import Setting
+from dipapprox.privacy.run import Setting, Witness
 from dipapprox.proof_steps.composed_steps import premises_of
 from dipapprox.proof_steps.liveness import machine_json
 from dipapprox.proof_steps.machines import Json, input_json, number_json, numbers_json
@@ -176,14 +177,8 @@ _PLACES = (32, 64, 128, 256, 512)
 """Of delta at the eps of a violation, rounded up, where it is no rational number."""
 
 
-@dataclass(frozen=True, slots=True)
-class Broken:
-    """Where a claim is violated: the pair, and the set of outputs."""
-
-    eps: Fraction
-    input: Input
-    adjacent: Input
-    outputs: tuple[tuple[Published, ...], ...]
+Broken = tuple[Fraction, Violation | Witness]
+"""At which eps a claim is violated, and by what: the pair, and the set of outputs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,13 +273,14 @@ def _epsilons_json(on: Epsilons) -> Json:
 def _violations(
     program: Program, broken: Broken, stated: dict[str, Json]
 ) -> Iterator[Sequence[Json]]:
-    if not (program.real_outputs or broken.outputs):
+    eps, found = broken
+    if not (program.real_outputs or found.rows):
         raise NoCertificate("no outputs of the violation are named")
-    pair = broken.input, broken.adjacent
-    rows = [] if program.real_outputs else [input_json(finite(row)) for row in broken.outputs]
-    (eps_prv, *_), deltas = (_bounds(read_weight(each), broken.eps) for each in stated.values())
+    pair = found.input, found.adjacent
+    rows = [] if program.real_outputs else [input_json(finite(row.output)) for row in found.rows]
+    (eps_prv, *_), deltas = (_bounds(read_weight(each), eps) for each in stated.values())
     for delta in deltas:
-        said = numbers_json(eps=broken.eps, eps_prv=eps_prv, delta=delta)
+        said = numbers_json(eps=eps, eps_prv=eps_prv, delta=delta)
         for bits in (IN_CLOSED_FORM, *_BITS):
             if not program.real_outputs:
                 yield violation(said, pair, rows, bits)
