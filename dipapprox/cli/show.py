@@ -21,13 +21,13 @@ from dipapprox.language.services import elaborate_service, is_service
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from dipapprox.proof_steps import liveness, machines, services
+    from dipapprox.proof_steps import liveness, rounds, services
     from dipapprox.proof_steps.machines import Json
     from dipapprox.replays import core_text
 else:
     core_text = Deferred("dipapprox.replays.core_text")
     liveness = Deferred("dipapprox.proof_steps.liveness")
-    machines = Deferred("dipapprox.proof_steps.machines")
+    rounds = Deferred("dipapprox.proof_steps.rounds")
     services = Deferred("dipapprox.proof_steps.services")
 
 DESCRIPTION = "Print a program as .dpg text: a mechanism in Python, a .dip or a .dpg file."
@@ -76,7 +76,7 @@ def _machine(source: Source) -> dict[str, Json]:
     program = elaborate(source.program, source.parameters, source.name, irrational=True)
     if program.rounds is None:
         return liveness.machine_json(program)
-    return machines.rounds_json(program)
+    return rounds.rounds_json(program)
 
 
 def _show_machine(source: Source, json: bool, console: Console) -> int:

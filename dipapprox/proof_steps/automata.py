@@ -9,7 +9,8 @@ from dipapprox.automata.model import Automaton, LaplaceNoise, OutputSample, Tran
 from dipapprox.automata.orders import steps_before_stops
 from dipapprox.errors import NoCertificate
 from dipapprox.language import core
-from dipapprox.proof_steps.machines import Json, number_json, readable, rounds_json
+from dipapprox.proof_steps.machines import Json, number_json
+from dipapprox.proof_steps.rounds import readable, rounds_json
 
 STATE = "state"
 """The cell that holds an automaton's state; values that it stores are in cells of other names."""

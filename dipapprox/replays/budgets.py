@@ -31,12 +31,11 @@ from dipapprox.language.services import Service, elaborate_service
 if TYPE_CHECKING:
     from dipapprox.automata import description as descriptions
     from dipapprox.automata.model import Automaton
-    from dipapprox.proof_steps import automata, services
-    from dipapprox.proof_steps import machines as written
+    from dipapprox.proof_steps import automata, rounds, services
 else:
     descriptions = Deferred("dipapprox.automata.description")
     automata = Deferred("dipapprox.proof_steps.automata")
-    written = Deferred("dipapprox.proof_steps.machines")
+    rounds = Deferred("dipapprox.proof_steps.rounds")
     services = Deferred("dipapprox.proof_steps.services")
 
 
@@ -87,7 +86,7 @@ def meant(
         return automaton, machines, _scope(machines[0])
     parsed = parse_program(text, language, name)
     subject = elaborate(parsed, parameters, name, for_all=parameter)
-    machine = written.rounds_json(subject)
+    machine = rounds.rounds_json(subject)
     return subject, [machine], _scope(machine)
 
 

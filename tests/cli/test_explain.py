@@ -21,7 +21,7 @@ from dipapprox.language.load import load, read_source
 from dipapprox.language.parser import parse
 from dipapprox.numerics.nested.engine import enclose_plan
 from dipapprox.proof_steps.liveness import machine_json
-from dipapprox.proof_steps.machines import rounds_json
+from dipapprox.proof_steps.rounds import rounds_json
 from dipapprox.replays.core_text import machine_text
 from dipapprox.semantics.execution import execute
 from tests.cli.conftest import SIGNED, SVT
