@@ -6,7 +6,7 @@ from itertools import combinations
 from math import asin, pi, sqrt
 
 import pytest
-from flint import arb, fmpq
+from flint import arb, fmpq, fmpq_mat
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -95,7 +95,8 @@ def test_signed_cones_cover_every_point_as_often_as_the_polyhedron(seed) -> None
     normals = [normal for normal in normals if any(x != 0 for x in normal)]
     chance.shuffle(normals)
     bounds = tuple(fmpq(chance.randint(-1, 2)) for _ in normals)
-    whole = Polyhedron(tuple(normals), bounds, (fmpq(1),) * rank)
+    forms = fmpq_mat([list(normal) for normal in normals])
+    whole = Polyhedron(forms * forms.transpose(), bounds, rank)
     cones = cones_of(whole, Limits())
     for _ in range(20):
         point = [fmpq(chance.randint(-3000, 3000), 997) for _ in range(rank)]

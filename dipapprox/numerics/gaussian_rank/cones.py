@@ -20,137 +20,67 @@ facets only; which sets of facets have one is decided by the signs of the lowest
 Dantzig). As η -> 0 the measures of K and of the cones converge. So K needs no interior and guards
 may be implied by others.
 
+Polyhedron. A Gaussian event in as many dimensions as its guards' rank.
+
+    samples x_i ~ N(μ_i, σ_i²), guards Σ c_ki x_i + w_k <= 0, Y_k = Σ c_ki (x_i - μ_i)
+
+are Y_k <= b_k = -(w_k + Σ c_ki μ_i). Let a_k be the vector of the c_ki σ_i: the a_k span a space of
+the dimension r, the rank, and a_k · a_l is the covariance of Y_k and Y_l. All that is asked of the
+a_k is told by that matrix C, exactly, as C is rational: the guards of a set B of r are a basis if
+C_BB is invertible, and then a_k = Σ_{i in B} s_i a_i with s = C_kB C_BB^-1.
+
 References:
     J. Lawrence, Polytope volume computation, Math. Comp. 57 (1991).
     A. N. Varchenko, Combinatorics and topology of the disposition of affine hyperplanes (1987).
-
-Polyhedron. A Gaussian event as a polyhedron in as many independent normal variables as its guards'
-rank.
-
-    samples x_i ~ N(μ_i, σ_i²), guards Σ c_ki x_i + w_k <= 0, Y_k = Σ c_ki (x_i - μ_i)
-    Gram-Schmidt, not normalised:  Y_k = Σ_j a_kj z_j,  z_j ~ N(0, v_j) independent,  j < rank
-
-Means and deviations are rational, so are all a_kj, v_j and bounds b_k = -(w_k + Σ c_ki μ_i): which
-guards bound the polyhedron { z : a_k · z <= b_k } and where its faces meet is decided exactly.
-
-The length of a point is its number of deviations from the origin, |z|² = Σ z_j² / v_j; a_k as a
-random variable has the variance Σ a_kj² v_j. Lengths are roots of rationals; a *signed square* is
-a length's sign times its square.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import combinations, count
 from math import comb
-from operator import mul
 
 from flint import arb, fmpq, fmpq_mat
 
 from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.data_classes import dataclass
-from dipapprox.errors import BrokenInvariant
 from dipapprox.events.event import Event
 from dipapprox.limits import Limits
-from dipapprox.linear.form import LinearForm
 
 Vector = tuple[fmpq, ...]
-ZERO = fmpq(0)
-_ONE = fmpq(1)
+_ZERO = fmpq(0)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Polyhedron:
-    """{ z : Σ_j normals[k][j] z_j <= bounds[k], all k }, z_j ~ N(0, variances[j]) independent."""
+    """{ Y_k <= bounds[k], all k }, the Y_k jointly normal, of mean 0; no variance is 0."""
 
-    # by guard, each of the rank's length, none of them 0; they span the space
-    normals: tuple[Vector, ...]
-    bounds: Vector  # by guard
-    variances: Vector  # > 0
-
-    @property
-    def rank(self) -> int:
-        """The dimension of the space, at least 1."""
-        return len(self.variances)
-
-    def covariance(self, first: int, second: int) -> fmpq:
-        """The covariance of two guards' forms."""
-        pairs = zip(self.normals[first], self.normals[second], self.variances, strict=True)
-        return _total(a * b * v for a, b, v in pairs)
+    covariance: fmpq_mat  # of the Y
+    bounds: Vector
+    rank: int  # of the covariance, at least 1
 
 
 def polyhedron_of(event: Event, most: int) -> Polyhedron | NotEnclosed:
     """Write an event of Gaussian samples as a polyhedron, unless its rank is above `most`."""
-    means = [rational(law.mean) for law in event.samples]
-    found = orthogonal(
-        [_coefficients(guard, len(means)) for guard in event.guards],
-        [rational(law.scale) ** 2 for law in event.samples],
-        most,
-    )
-    if found is None:
+    means = [law.mean for law in event.samples]
+    forms = fmpq_mat(len(event.guards), len(event.samples))
+    bounds = []
+    for k, guard in enumerate(event.guards):
+        bound = -guard.constant
+        for i, c in guard.terms:
+            sample = int(i)
+            forms[k, sample] = _rational(c * event.samples[sample].scale)
+            bound -= c * means[sample]
+        bounds.append(_rational(bound))
+    rank = forms.rank()
+    if rank > most:
         return NotEnclosed(f"guards of a rank above {most}")
-    bounds = [
-        -_total((rational(guard.constant), *(rational(c) * means[int(s)] for s, c in guard.terms)))
-        for guard in event.guards
-    ]
-    return Polyhedron(found[0], tuple(bounds), found[1])
+    return Polyhedron(forms * forms.transpose(), tuple(bounds), rank)
 
 
-def orthogonal(
-    vectors: Iterable[Vector], variances: Sequence[fmpq], most: int
-) -> tuple[tuple[Vector, ...], Vector] | None:
-    """Write forms over independent variables by at most so many such (Gram and Schmidt).
-
-    Returns:
-        The coefficients over the new variables, and their variances; None if more are needed.
-    """
-    basis: list[tuple[Vector, fmpq]] = []
-    coordinates: list[list[fmpq]] = []
-    for vector in vectors:
-        rest, own = vector, []
-        for each, variance in basis:
-            share = _product(rest, each, variances) / variance
-            own.append(share)
-            if share != ZERO:
-                rest = tuple([a - share * b for a, b in zip(rest, each, strict=True)])
-        variance = _product(rest, rest, variances)
-        if variance != ZERO:
-            if len(basis) == most:
-                return None
-            basis.append((rest, variance))
-            own.append(_ONE)
-        coordinates.append(own)
-    rank = len(basis)
-    normals = tuple([(*own, *[ZERO] * (rank - len(own))) for own in coordinates])
-    return normals, tuple([variance for _, variance in basis])
-
-
-def rational(value: Fraction) -> fmpq:
-    """Return the same number as flint has it."""
+def _rational(value: Fraction) -> fmpq:
     return fmpq(value.numerator, value.denominator)
-
-
-def sign(value: fmpq) -> int:
-    """Return -1, 0 or 1."""
-    return (value > ZERO) - (value < ZERO)
-
-
-def _coefficients(guard: LinearForm, size: int) -> Vector:
-    found = [ZERO] * size
-    for sample, coefficient in guard.terms:
-        if not isinstance(sample, int):
-            raise BrokenInvariant(f"an event's guard mentions the input {sample}")
-        found[sample] = rational(coefficient)
-    return tuple(found)
-
-
-def _product(left: Vector, right: Vector, weights: Sequence[fmpq]) -> fmpq:
-    return _total(a * b * w for a, b, w in zip(left, right, weights, strict=True) if a and b)
-
-
-def _total(values: Iterable[fmpq]) -> fmpq:
-    return sum(values, ZERO)
 
 
 MOST_BASES = 10_000  # most sets of guards that are looked at, some ten microseconds each
@@ -187,65 +117,57 @@ def cones_of(polyhedron: Polyhedron, limits: Limits) -> Cones | NotEnclosed:
             f"{size} guards of rank {rank} have more than {MOST_BASES} possible vertices"
         )
     vertices = list(_vertices(polyhedron, limits))
-    covariances = [[polyhedron.covariance(f, g) for g in range(size)] for f in range(size)]
     for seed in count(1):
         # As functions of the seed the μ are not 0: only λ_i has the pole -i of μ_i.
-        weights = [fmpq(1, seed + k) for k in range(size)]
-        signs = [_signs(vertex, weights) for vertex in vertices]
+        weights = fmpq_mat(1, size, [fmpq(1, seed + k) for k in range(size)])
+        signs = [[_sign(mu) for mu in (weights * shares).entries()] for _, shares in vertices]
         if all(map(all, signs)):
             break
     cones = []
-    for vertex, own in zip(vertices, signs, strict=True):
-        guards = list(zip(vertex.guards, own, strict=True))
-        rows = tuple([tuple([s * t * covariances[f][g] for g, t in guards]) for f, s in guards])
+    for (chosen, _), own in zip(vertices, signs, strict=True):
+        guards, covariance = list(zip(chosen, own, strict=True)), polyhedron.covariance
+        rows = tuple([tuple([s * t * covariance[f, g] for g, t in guards]) for f, s in guards])
         bounds = tuple([s * polyhedron.bounds[f] for f, s in guards])
         turned = tuple([s < 0 for s in own])
-        cones.append(
-            SimplicialCone(-1 if sum(turned) % 2 else 1, vertex.guards, turned, rows, bounds)
-        )
+        cones.append(SimplicialCone(-1 if sum(turned) % 2 else 1, chosen, turned, rows, bounds))
     return Cones(rank, tuple(cones))
 
 
-@dataclass(frozen=True, slots=True)
-class _Vertex:
-    """A vertex of the polyhedron with the bounds b_k + η^(k+1)."""
+_Vertex = tuple[tuple[int, ...], fmpq_mat]
+"""Its facets B, ascending, and by guard k, a row, numbers c with a_k = Σ_{i in B} c_i a_i."""
 
-    guards: tuple[int, ...]  # B, ascending
-    shares: tuple[Vector, ...]  # by guard k, numbers c with a_k = Σ_{i in B} c_i a_i
+
+def _sign(value: fmpq) -> int:
+    return (value > _ZERO) - (value < _ZERO)
 
 
 def _vertices(polyhedron: Polyhedron, limits: Limits) -> Iterator[_Vertex]:
-    rank, bounds = polyhedron.rank, polyhedron.bounds
-    rows = fmpq_mat(len(bounds), rank, [a for normal in polyhedron.normals for a in normal])
+    """Yield the vertices of the polyhedron with the bounds b_k + η^(k+1)."""
+    rank, bounds, whole = polyhedron.rank, polyhedron.bounds, polyhedron.covariance.tolist()
     for guards in combinations(range(len(bounds)), rank):
         limits.check()
-        basis = fmpq_mat(rank, rank, [a for k in guards for a in polyhedron.normals[k]])
+        columns = fmpq_mat([[row[g] for g in guards] for row in whole])
         try:
-            product = rows * basis.inv()
+            basis = fmpq_mat([[whole[f][g] for g in guards] for f in guards]).inv()
         except ZeroDivisionError:
             continue
-        shares = tuple([tuple(row) for row in product.tolist()])
-        if all(_holds(k, shares[k], guards, bounds) for k in range(len(bounds))):
-            yield _Vertex(guards, shares)
+        shares = columns * basis
+        if all(_holds(k, own, guards, bounds) for k, own in enumerate(shares.tolist())):
+            yield guards, shares
 
 
-def _holds(k: int, shares: Vector, guards: Sequence[int], bounds: Vector) -> bool:
+def _holds(k: int, shares: Sequence[fmpq], guards: Sequence[int], bounds: Vector) -> bool:
     """Whether the vertex of some guards meets the guard k, for all small η."""
     if k in guards:
         return True
-    slack = bounds[k] - _total(c * bounds[i] for i, c in zip(guards, shares, strict=True))
-    if slack != ZERO:
-        return slack > ZERO
+    implied = (c * bounds[i] for i, c in zip(guards, shares, strict=True))
+    slack = bounds[k] - sum(implied, _ZERO)
+    if slack != _ZERO:
+        return slack > _ZERO
     # η^(k+1) - Σ c_i η^(i+1): the first term counts.
     for i, c in zip(guards, shares, strict=True):
         if i > k:
             break
-        if c != ZERO:
-            return c < ZERO
+        if c != _ZERO:
+            return c < _ZERO
     return True
-
-
-def _signs(vertex: _Vertex, weights: Sequence[fmpq]) -> tuple[int, ...]:
-    """The signs of μ."""
-    columns = zip(*vertex.shares, strict=True)
-    return tuple([sign(_total(map(mul, weights, column))) for column in columns])
