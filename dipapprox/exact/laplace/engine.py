@@ -21,10 +21,9 @@ from dipapprox.exact.laplace.pieces import LARGEST_RATE, MOST_SAMPLES, Units
 from dipapprox.exact.laplace.polyhedra import integrate
 from dipapprox.exponentials import ExponentialPolynomial, exponential_sum
 from dipapprox.limits import Limits
-from dipapprox.numerics.elimination.elements import SumEvent
-from dipapprox.numerics.elimination.order_event import order_event
+from dipapprox.numerics.elimination.order_event import OrderEvent, order_event
 from dipapprox.numerics.elimination.plan import Evaluation, FunctionTable
-from dipapprox.numerics.elimination.planning import Order, plan_of
+from dipapprox.numerics.elimination.planning import Order, eliminate
 from dipapprox.numerics.elimination.refinement import GridRequirements
 from dipapprox.numerics.elimination.sum_event import sum_event
 
@@ -70,12 +69,12 @@ class LaplaceIntegrals:
         if isinstance(order, NotEnclosed):
             return order if sums_only else integrate(spelled_out(event), limits)
         found = self._eliminated(order, limits)
-        if isinstance(order, SumEvent) and isinstance(found, ExponentialPolynomial):
+        if _has_sums(order) and isinstance(found, ExponentialPolynomial):
             _sums.put(event, found)
         return found
 
     def _eliminated(self, order: Order, limits: Limits) -> ExponentialPolynomial | NotEnclosed:
-        terms = plan_of(order, limits, self._table)
+        terms = eliminate(order, limits, self._table)
         if isinstance(terms, NotEnclosed):
             return NotEnclosed(f"integration-budget: {terms.reason}")
         try:
@@ -115,6 +114,10 @@ def _order(event: Event | Star, sums_only: bool) -> Order | NotEnclosed:
         return event
     order = NotEnclosed("sums only") if sums_only else order_event(event)
     return sum_event(event, 0) if isinstance(order, NotEnclosed) else order
+
+
+def _has_sums(order: Order) -> bool:
+    return isinstance(order, OrderEvent) and len(order.roots) < len(order.elements)
 
 
 def _is_short(units: Units) -> bool:

@@ -18,31 +18,29 @@ So v[a] <- v[a] - 1000, which takes a value out of the race, costs nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
 
 from dipapprox import graphs
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed, better
-from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.events.event import Connected, Event
+from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.tails import cutoff_interval
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.algebras.grid import MAX_PANELS
-from dipapprox.numerics.elimination.elements import SumEvent
 from dipapprox.numerics.elimination.grid_evaluator import (
     GridEvaluator,
-    Planned,
     new_evaluator,
     read_star,
     share_grids,
 )
-from dipapprox.numerics.elimination.order_event import Bound, BoundedSample, OrderEvent, order_event
+from dipapprox.numerics.elimination.order_event import BoundedElement, OrderEvent, order_event
 from dipapprox.numerics.elimination.plan import FunctionTable
-from dipapprox.numerics.elimination.planning import Order, plan_of
+from dipapprox.numerics.elimination.planning import Order, eliminate
 from dipapprox.numerics.elimination.refinement import (
     GridEvent,
     GridRequirements,
@@ -68,16 +66,6 @@ _TOGETHER = 128  # most events in a batch
 _MANY = 16  # stars that are worth a way of their own
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Batch:
-    """Events for one grid, by position, to one width."""
-
-    grid_events: Mapping[int, GridEvent]
-    required: GridRequirements
-    bits: int
-    limits: Limits
-
-
 class Eliminated:
     """The method `elimination`. It remembers grids and functions: similar events share them."""
 
@@ -98,37 +86,36 @@ class Eliminated:
     def enclose(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
         """Enclose Pr[event] for every event; see `Method.enclose`."""
         found = Answers(len(events))
-        grid_events: dict[int, GridEvent] = {}
-        excess: dict[int, Fraction] = {}
+        grid_events: list[GridEvent] = []
         self._enclose_stars(events, bits, limits, found)
         for place in found.unanswered():
             plain = as_continuous(events[place])
             order = _order(plain, bits) if isinstance(plain, Event) else plain
+            dropped = Fraction(0)
             if isinstance(order, OrderEvent) and order.has_offsets:
-                order, excess[place] = without_certain(order, bits + 1)
+                order, dropped = without_certain(order, bits + 1)
             if isinstance(order, NotEnclosed):
                 found[place] = order
             else:
-                grid_events[place] = GridEvent(order, requirements(order, limits))
-        for group in grouped(grid_events):
-            for start in range(0, len(group.places), _TOGETHER):
-                places = group.places[start : start + _TOGETHER]
+                grid_events.append(GridEvent(place, order, requirements(order, limits), dropped))
+        for required, group in grouped(grid_events):
+            for start in range(0, len(group), _TOGETHER):
+                batch = group[start : start + _TOGETHER]
                 # Bounds that were dropped take half of the wanted width.
-                wanted = bits + any(place in excess for place in places)
+                wanted = bits + any(event.dropped for event in batch)
                 try:
-                    batch = _Batch(
-                        {k: grid_events[k] for k in places}, group.required, wanted, limits
-                    )
-                    for place, answer in self._enclose_batch(batch).items():
-                        if isinstance(answer, Enclosure) and place in excess:
-                            least = max(answer.lower - excess[place], Fraction(0))
-                            answer = Enclosure(least, answer.upper)
-                        found[place] = answer
+                    self._enclose_batch(batch, required, wanted, limits)
                 except LimitReached as reached:
-                    widest = max((events[k] for k in places), key=_cycles)
+                    widest = max((events[event.place] for event in batch), key=_cycles)
                     if not isinstance(widest, Event) or _cycles(widest) < 2:
                         raise
                     raise LimitReached(reached.reason, widest) from reached
+                for event in batch:
+                    answer = event.found or NotEnclosed("not tried")
+                    if isinstance(answer, Enclosure) and event.dropped:
+                        least = max(answer.lower - event.dropped, Fraction(0))
+                        answer = Enclosure(least, answer.upper)
+                    found[event.place] = answer
         return found
 
     def _enclose_stars(
@@ -149,74 +136,68 @@ class Eliminated:
                 found.bound(np.array(places)[narrow], lower[narrow], upper[narrow])
             self._furthest = self._furthest or level
 
-    def _enclose_batch(self, batch: _Batch) -> dict[int, Enclosure | NotEnclosed]:
+    def _enclose_batch(
+        self, batch: Sequence[GridEvent], required: GridRequirements, bits: int, limits: Limits
+    ) -> None:
+        """Enclose events for one grid, to one width, as far as that is possible."""
         if len(self._table) > _TABLE:
             self._table = FunctionTable()
             self._evaluators = {}
-        found: dict[int, Enclosure | NotEnclosed] = {}
-        pending: dict[int, Planned] = {}
-        for place, each in batch.grid_events.items():
-            batch.limits.check()
-            terms = plan_of(each.order, batch.limits, self._table)
+        pending: list[GridEvent] = []
+        for event in batch:
+            limits.check()
+            terms = eliminate(event.order, limits, self._table)
             if isinstance(terms, NotEnclosed):
-                found[place] = terms
+                event.found = terms
             else:
-                error = each.order.error if isinstance(each.order, SumEvent) else Fraction(0)
-                pending[place] = Planned(terms, each.required.samples, error)
-        tier = Tier.BALLS if batch.required.shifts else self._tier
-        hopeful = pending
-        before: dict[int, Enclosure | NotEnclosed] = {}
-        for level in double_levels(tier):
-            for place in self._climb(batch, level, hopeful, found):
-                del pending[place]
-            hopeful = {
-                place: plan
-                for place, plan in pending.items()
-                if place in hopeful and doubles_may_do(before.get(place), found[place], batch.bits)
-            }
-            before = {place: found[place] for place in hopeful}
-        # The balls' errors are relative: what is known to be tiny needs fewer bits.
-        spared = leading_zeros(pending, found, batch.bits)
-        for level in ball_levels(batch.bits - spared, tier):
-            for place in self._climb(batch, level, pending, found):
-                del pending[place]
-        return found
+                event.terms = terms
+                pending.append(event)
 
-    def _climb(
-        self,
-        batch: _Batch,
-        level: RefinementLevel,
-        pending: Mapping[int, Planned],
-        found: dict[int, Enclosure | NotEnclosed],
-    ) -> list[int]:
-        """Try once more to enclose what is `pending`; return what is narrow enough now."""
-        if not pending:
-            return []
-        answers = self._answers(batch, level, pending)
-        wanted = Fraction(1, 2**batch.bits)
-        done = []
-        for place, answer in zip(pending, answers, strict=True):
-            best = found[place] = better(found.get(place), answer, "elimination")
-            if isinstance(best, Enclosure) and best.width <= wanted:
-                done.append(place)
-        self._forget_others(level)
-        if any(isinstance(answer, Enclosure) for answer in answers):
-            self._furthest = max(self._furthest or level, level, key=lambda each: each.bits)
-        return done
+        def climb(level: RefinementLevel, events: list[GridEvent]) -> None:
+            """Try once more; what is narrow enough then is pending no more."""
+            if not events:
+                return
+            answers = self._answers(events, required, level, bits, limits)
+            wanted = Fraction(1, 2**bits)
+            for event, answer in zip(events, answers, strict=True):
+                best = event.found = better(event.found, answer, "elimination")
+                if isinstance(best, Enclosure) and best.width <= wanted:
+                    pending.remove(event)
+            self._forget_others(level)
+            if any(isinstance(answer, Enclosure) for answer in answers):
+                self._furthest = max(self._furthest or level, level, key=lambda each: each.bits)
+
+        tier = Tier.BALLS if required.shifts else self._tier
+        hopeful = list(pending)
+        for level in double_levels(tier):
+            before = [event.found for event in hopeful]
+            climb(level, hopeful)
+            hopeful = [
+                event
+                for event, known in zip(hopeful, before, strict=True)
+                if event in pending and doubles_may_do(known, event.found, bits)
+            ]
+        # The balls' errors are relative: what is known to be tiny needs fewer bits.
+        spared = leading_zeros([event.found for event in pending], bits)
+        for level in ball_levels(bits - spared, tier):
+            climb(level, list(pending))
 
     def _answers(
-        self, batch: _Batch, level: RefinementLevel, pending: Mapping[int, Planned]
+        self,
+        events: Sequence[GridEvent],
+        required: GridRequirements,
+        level: RefinementLevel,
+        bits: int,
+        limits: Limits,
     ) -> list[Enclosure | NotEnclosed]:
-        plans = list(pending.values())
-        evaluator = self._evaluator(batch.required, level, batch.bits, events=len(plans))
+        evaluator = self._evaluator(required, level, bits, events=len(events))
         if isinstance(evaluator, GridEvaluator):
-            return evaluator.enclose(plans, batch.limits)
+            return evaluator.enclose(events, limits)
         answers: list[Enclosure | NotEnclosed] = []
-        for place, plan in pending.items():
-            required = batch.grid_events[place].required
-            alone = self._evaluator(required, level, batch.bits, events=1)
+        for event in events:
+            alone = self._evaluator(event.required, level, bits, events=1)
             answers += (
-                (alone,) if isinstance(alone, NotEnclosed) else alone.enclose((plan,), batch.limits)
+                (alone,) if isinstance(alone, NotEnclosed) else alone.enclose((event,), limits)
             )
         return answers
 
@@ -273,7 +254,8 @@ def without_certain(event: OrderEvent, bits: int) -> tuple[OrderEvent, Fraction]
         What is left, and by how much, at most 2**-bits, its probability may exceed the event's.
     """
     kept = bits + _GUARD_BITS + len(event.bounds).bit_length()
-    ranges = [_range(sample, kept) for sample in event.samples]
+    laws = [each.source for each in event.elements if isinstance(each.source, Distribution)]
+    ranges = [_range(law, each, kept) for law, each in zip(laws, event.elements, strict=True)]
     left = set(event.bounds)
     for bound in sorted(event.bounds, key=lambda each: -each[2]):
         i, j, w = bound
@@ -283,25 +265,21 @@ def without_certain(event: OrderEvent, bits: int) -> tuple[OrderEvent, Fraction]
                 left.remove(bound)
     if len(left) == len(event.bounds):
         return event, Fraction(0)
-    return _shifted(event.samples, left), (len(event.bounds) - len(left)) * Fraction(4, 2**kept)
-
-
-def _shifted(samples: Sequence[BoundedSample], bounds: Iterable[Bound]) -> OrderEvent:
-    """Shift samples again: fewer bounds may make an order."""
-    guards = [LinearForm.of({i: _ONE, j: -_ONE}, -w) for i, j, w in sorted(bounds)]
-    for k, sample in enumerate(samples):
+    # Shift samples again: fewer bounds may make an order.
+    guards = [LinearForm.of({i: _ONE, j: -_ONE}, -w) for i, j, w in sorted(left)]
+    for k, sample in enumerate(event.elements):
         if sample.lower is not None:
             guards.append(LinearForm.of({k: -_ONE}, sample.lower))
         if sample.upper is not None:
             guards.append(LinearForm.of({k: _ONE}, -sample.upper))
-    order = order_event(Event(tuple([sample.law for sample in samples]), tuple(guards)))
+    order = order_event(Event(tuple(laws), tuple(guards)))
     if isinstance(order, NotEnclosed):
         raise BrokenInvariant("differences are no differences any more")
-    return order
+    return order, (len(event.bounds) - len(left)) * Fraction(4, 2**kept)
 
 
-def _range(sample: BoundedSample, kept: int) -> tuple[Fraction, Fraction]:
-    low, high = cutoff_interval(sample.law, kept)
+def _range(law: Distribution, sample: BoundedElement, kept: int) -> tuple[Fraction, Fraction]:
+    low, high = cutoff_interval(law, kept)
     return (
         low if sample.lower is None else max(low, sample.lower),
         high if sample.upper is None else min(high, sample.upper),

@@ -13,7 +13,6 @@ enough goes the way of all other events (`engine`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,6 +32,7 @@ from dipapprox.numerics.algebras.grid import build_grid, build_lattice
 from dipapprox.numerics.elimination.order_event import is_plain
 from dipapprox.numerics.elimination.plan import Evaluation, FunctionTable, Terms, enclosed_sum
 from dipapprox.numerics.elimination.refinement import (
+    GridEvent,
     GridRequirements,
     RefinementLevel,
     bytes_per_panel,
@@ -44,15 +44,6 @@ if TYPE_CHECKING:
     from dipapprox.numerics.algebras import balls
 else:
     balls = Deferred("dipapprox.numerics.algebras.balls")
-
-
-@dataclass(frozen=True, slots=True)
-class Planned:
-    """The plan of an event."""
-
-    terms: Terms  # the probability, but for `error`
-    samples: int  # how many samples and sums the event has
-    error: Fraction = Fraction(0)  # the terms' distance from the probability
 
 
 MEMORY = 2**28  # bytes that the functions of one evaluator may take, about
@@ -96,19 +87,19 @@ class GridEvaluator:
             self._algebra, self._table
         )
 
-    def enclose(self, plans: Sequence[Planned], limits: Limits) -> list[Enclosure | NotEnclosed]:
-        """Enclose the probabilities of events whose requirements this evaluator meets."""
+    def enclose(self, events: Sequence[GridEvent], limits: Limits) -> list[Enclosure | NotEnclosed]:
+        """Enclose the probabilities of events with plans whose requirements this one meets."""
         if not isinstance(self._algebra, Float64Algebra):
             self._algebra.limits = limits
-        terms = [plan.terms for plan in plans]
+        terms = [event.terms for event in events]
         values = self._values(terms, limits) or [self._alone(each, limits) for each in terms]
         # The mass that the restricted laws of the samples lack, for every number of samples.
-        lost = {count: self._lost * count for count in {plan.samples for plan in plans}}
+        lost = {n: self._lost * n for n in {event.required.samples for event in events}}
         found: list[Enclosure | NotEnclosed] = []
-        for value, plan in zip(values, plans, strict=True):
+        for value, event in zip(values, events, strict=True):
             if isinstance(value, Enclosure):
-                most = value.upper + lost[plan.samples] + plan.error
-                value = Enclosure(value.lower - plan.error, most).intersect(UNIT, "elimination")
+                most = value.upper + lost[event.required.samples] + event.error
+                value = Enclosure(value.lower - event.error, most).intersect(UNIT, "elimination")
             found.append(value)
         return found
 

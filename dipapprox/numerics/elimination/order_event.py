@@ -5,6 +5,9 @@ one. In each connected component pick a sample as it is, z = x. A guard a x + b 
 a known x = p z + q and a new sample y becomes a p (z - w) <= 0 for y = -(a p / b) w - (a q + c) /
 b. On a tree this always works; every further guard must fit. Where only its constant does not, as
 with x - 1 <= y <= x + 3, comparisons with offsets are left.
+
+Elements of an order are samples, bounded; or, as `sum_event` makes them, sums of others, compared
+with others that are in no other comparison.
 """
 
 from __future__ import annotations
@@ -16,24 +19,30 @@ from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.data_classes import dataclass
 from dipapprox.events.event import Event
 from dipapprox.events.intervals import EVERYWHERE, Interval, common
-from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.distribution import Distribution, law_order
 from dipapprox.linear.form import LinearForm
 
 Edge = tuple[int, int]  # (i, j): x[i] is bounded by x[j]
 
 
 @dataclass(frozen=True, slots=True)
-class BoundedSample:
-    """A random variable and the constants that it lies between; None: none."""
+class BoundedElement:
+    """A random variable between two constants (None: none), and what it is compared with."""
 
-    law: Distribution
-    lower: Fraction | None
-    upper: Fraction | None
+    source: Distribution | tuple[int, ...]  # its law, or the elements whose sum it is
+    lower: Fraction | None  # least value
+    upper: Fraction | None  # greatest value
+    below: tuple[int, ...] = ()  # elements that are at most it, in no other comparison
+    above: tuple[int, ...] = ()  # elements that are at least it, likewise
+    # (element, offset) for elements between it and it + offset, likewise
+    bands: tuple[tuple[int, Fraction], ...] = ()
 
-    def shifted(self, by: Fraction) -> BoundedSample:
-        """The sample of x + by."""
-        ends = (None if end is None else end + by for end in (self.lower, self.upper))
-        return BoundedSample(self.law.affine(Fraction(1), by), *ends)
+    @property
+    def law(self) -> Distribution | None:
+        """The law of a sample that is bounded and compared nowhere."""
+        if self.below or self.above or self.bands or not (self.lower is self.upper is None):
+            return None
+        return self.source if isinstance(self.source, Distribution) else None
 
 
 Bound = tuple[int, int, Fraction]  # (i, j, w): x[i] <= x[j] + w
@@ -41,18 +50,55 @@ Bound = tuple[int, int, Fraction]  # (i, j, w): x[i] <= x[j] + w
 
 @dataclass(frozen=True, slots=True)
 class OrderEvent:
-    """{ x : lower_i <= x_i <= upper_i, x_i <= x_j + w for every bound }, x_i independent.
+    """Elements within their bounds and comparisons, and comparisons x_i <= x_j + w of roots."""
 
-    A pair may have two bounds, one in each direction.
-    """
-
-    samples: tuple[BoundedSample, ...]
+    # all independent but for sums; each after those that it is made of
+    elements: tuple[BoundedElement, ...]
+    roots: tuple[int, ...]  # elements that are part of no other
+    # (i, j, w) for the roots i and j; a pair may have two, one in each direction
     bounds: frozenset[Bound]
+    # the probability differs from the event's by at most this: deviations are rounded
+    error: Fraction = Fraction(0)
 
     @property
     def has_offsets(self) -> bool:
         """Whether it is more than an order: some w is not 0."""
         return any(w for _, _, w in self.bounds)
+
+    def order_of(self, parts: Sequence[int]) -> list[int]:
+        """Return the parts of a sum in the order in which they are added up.
+
+        What is smooth and known everywhere comes last.
+        """
+
+        def ease(part: int) -> int:
+            law = self.elements[part].law
+            return 0 if law is None else 2 if law.family.is_normal else 1
+
+        return sorted(parts, key=lambda part: (ease(part), part))
+
+    def partial_sums(self) -> list[tuple[Distribution, ...]]:
+        """The laws of the samples in each sum on the way to each sum, sorted.
+
+        Every one of them is a function on the grid: what it has beyond is lost.
+        """
+        sources = {e.source for e in self.elements if isinstance(e.source, Distribution)}
+        ranked = sorted(sources, key=law_order)
+        # By rank: laws take long to compare.
+        rank = {law: k for k, law in enumerate(ranked)}
+        ranks: list[list[int]] = []
+        found: list[tuple[Distribution, ...]] = []
+        for element in self.elements:
+            if isinstance(element.source, Distribution):
+                ranks.append([rank[element.source]])
+                continue
+            first, *others = self.order_of(element.source)
+            reached = ranks[first]
+            for part in others:
+                reached = sorted([*reached, *ranks[part]])
+                found.append(tuple([ranked[k] for k in reached]))
+            ranks.append(reached)
+        return found
 
 
 def order_event(event: Event) -> OrderEvent | NotEnclosed:
@@ -76,9 +122,13 @@ def order_event(event: Event) -> OrderEvent | NotEnclosed:
         slope, shift = change[i]
         bound = -(guard.constant + a * shift) / (a * slope)
         ranges[i] = common(ranges[i], (None, bound) if a * slope > 0 else (bound, None))
-    laws = map(_changed, event.samples, change)
-    samples = [BoundedSample(law, *ends) for law, ends in zip(laws, ranges, strict=True)]
-    return OrderEvent(tuple(samples), frozenset((i, j, w) for (i, j), w in bounds.items()))
+    laws = [
+        law if each is _SAME else law.affine(1 / each[0], -each[1] / each[0])  # of (x - q) / p
+        for law, each in zip(event.samples, change, strict=True)
+    ]
+    samples = [BoundedElement(law, *ends) for law, ends in zip(laws, ranges, strict=True)]
+    offsets = frozenset((i, j, w) for (i, j), w in bounds.items())
+    return OrderEvent(tuple(samples), tuple(range(size)), offsets)
 
 
 _NOTHING = Fraction(0)
@@ -144,11 +194,3 @@ def _across(known: int, change: Change, guard: LinearForm) -> tuple[int, Change]
         return j, _SAME
     slope, shift = change
     return j, (-a * slope / b, -(a * shift + guard.constant) / b)
-
-
-def _changed(law: Distribution, change: Change) -> Distribution:
-    """The law of z = (x - q) / p."""
-    if change is _SAME:
-        return law
-    slope, shift = change
-    return law.affine(1 / slope, -shift / slope)

@@ -25,14 +25,25 @@ from dipapprox.data_classes import dataclass
 from dipapprox.laws.distribution import Distribution
 from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.piecewise import FunctionAlgebra
-from dipapprox.numerics.elimination.order_event import BoundedSample
 
 
 @dataclass(frozen=True, slots=True)
 class RestrictedDensity:
-    """The density of a sample between its constants."""
+    """The density of a sample between two constants (None: no bound), else 0."""
 
-    sample: BoundedSample
+    law: Distribution
+    lower: Fraction | None
+    upper: Fraction | None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether there are no constants."""
+        return self.lower is self.upper is None
+
+    def shifted(self, by: Fraction) -> RestrictedDensity:
+        """That of x + by."""
+        ends = (None if end is None else end + by for end in (self.lower, self.upper))
+        return RestrictedDensity(self.law.affine(Fraction(1), by), *ends)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +137,7 @@ class FunctionTable:
         self.depths: list[int] = []
         self._numbers: dict[Function, int] = {}
         # Laws hash slowly; like samples mostly share their parts. Kept, so that ids stay theirs.
-        self._leaves: Cache[tuple[int, int, int], tuple[BoundedSample, int]] = Cache(_LEAVES)
+        self._leaves: Cache[tuple[int, int, int], tuple[RestrictedDensity, int]] = Cache(_LEAVES)
         self._laws: Cache[tuple[int, bool | None], tuple[Distribution, int]] = Cache(_LEAVES)
 
     def __len__(self) -> int:
@@ -140,19 +151,22 @@ class FunctionTable:
             self.depths.append(1 + max([self.depths[n] for n in parts(function)], default=-1))
         return number
 
-    def leaf(self, sample: BoundedSample) -> int:
+    def leaf(
+        self, law: Distribution, lower: Fraction | None = None, upper: Fraction | None = None
+    ) -> int:
         """Return the number of a sample's restricted density."""
-        key = id(sample.law), id(sample.lower), id(sample.upper)
+        key = id(law), id(lower), id(upper)
         known = self._leaves.get(key)
         if known is None:
-            known = self._leaves.put(key, (sample, self.number(RestrictedDensity(sample))))
+            density = RestrictedDensity(law, lower, upper)
+            known = self._leaves.put(key, (density, self.number(density)))
         return known[1]
 
     def law(self, law: Distribution, from_left: bool | None) -> int:
         """Return the number of a law's density (None) or of its integral from an end."""
         known = self._laws.get((id(law), from_left))
         if known is None:
-            number = self.leaf(BoundedSample(law, None, None))
+            number = self.leaf(law)
             if from_left is not None:
                 number = self.number(Running(((number, 1),), from_left))
             known = self._laws.put((id(law), from_left), (law, number))
@@ -248,10 +262,10 @@ class Evaluation(Generic[F, V]):
             for number in level:
                 function = self._table.functions[number]
                 match function:
-                    case RestrictedDensity(sample):
-                        found = self._algebra.density(sample.law)
-                        if not (sample.lower is sample.upper is None):
-                            found = self._algebra.restrict(found, sample.lower, sample.upper)
+                    case RestrictedDensity(law, lower, upper):
+                        found = self._algebra.density(law)
+                        if not function.is_whole:
+                            found = self._algebra.restrict(found, lower, upper)
                         self._known[number] = found
                     case Running(factors, to_right):
                         plain = self._plain_law(factors, to_right)
@@ -259,8 +273,8 @@ class Evaluation(Generic[F, V]):
                             sides[to_right].append((number, factors))
                         else:
                             self._known[number] = plain
-                    case FunctionDifference(upper, lower):
-                        ends = self._known[upper], self._known[lower]
+                    case FunctionDifference(above, below):
+                        ends = self._known[above], self._known[below]
                         self._known[number] = self._algebra.difference(*ends)
                     case Moved(whole, offset):
                         self._known[number] = self._algebra.moved(self._known[whole], offset)
@@ -294,10 +308,9 @@ class Evaluation(Generic[F, V]):
         first = self._table.functions[factors[0][0]]
         if len(factors) > 1 or factors[0][1] > 1 or not isinstance(first, RestrictedDensity):
             return None
-        sample = first.sample
-        if not (sample.lower is sample.upper is None):
+        if not first.is_whole:
             return None
-        return self._algebra.cdf(sample.law) if from_left else self._algebra.survival(sample.law)
+        return self._algebra.cdf(first.law) if from_left else self._algebra.survival(first.law)
 
     def _batches(self, items: Sequence[T], limits: Limits) -> Iterator[Sequence[T]]:
         size = self._algebra.together

@@ -1,6 +1,6 @@
 """Order events in, their probabilities as integrals of univariate functions out: elimination.
 
-In: an `OrderEvent`, x_i <= x_j + w. Out: `Terms`, Σ coefficient * ∫ product of functions, each
+In: an `Order`, x_i <= x_j + w. Out: `Terms`, Σ coefficient * ∫ product of functions, each
 function a restricted density or the running integral of such a product, maybe at a shifted place.
 Nothing numerical happens here.
 
@@ -28,7 +28,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import product
 from math import lcm
-from typing import assert_never
 
 from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.data_classes import dataclass, replace
@@ -36,8 +35,7 @@ from dipapprox.events.event import Star
 from dipapprox.laws.distribution import Distribution
 from dipapprox.limits import Limits
 from dipapprox.linear.zones import tight
-from dipapprox.numerics.elimination.elements import BoundedElement, SumEvent
-from dipapprox.numerics.elimination.order_event import BoundedSample, Edge, OrderEvent
+from dipapprox.numerics.elimination.order_event import BoundedElement, Edge, OrderEvent
 from dipapprox.numerics.elimination.plan import (
     BetweenConstants,
     Convolved,
@@ -51,20 +49,7 @@ from dipapprox.numerics.elimination.plan import (
     times,
 )
 
-Order = OrderEvent | SumEvent | Star
-
-
-def plan_of(order: Order, limits: Limits, table: FunctionTable) -> Terms | NotEnclosed:
-    """Integrate out all samples of an event; see `eliminate`."""
-    match order:
-        case Star():
-            return eliminate_star(order, table)
-        case OrderEvent():
-            return eliminate(order, limits, table)
-        case SumEvent():
-            return eliminate_sums(order, limits, table)
-        case _:
-            assert_never(order)
+Order = OrderEvent | Star
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,34 +60,29 @@ class _State:
     bounds: frozenset[tuple[Edge, int]]  # ((i, j), w): x_i <= x_j + w units; tight
 
 
-def eliminate(event: OrderEvent, limits: Limits, table: FunctionTable) -> Terms | NotEnclosed:
-    """Integrate out all samples of a connected order event; new functions are added to the table.
-
-    Returns:
-        Terms, collected; none for an event of probability 0. Or why there are too many.
-    """
-    unit = lcm(*{w.denominator for _, _, w in event.bounds})
-    bounds = {(i, j): w.numerator * (unit // w.denominator) for i, j, w in event.bounds}
-    densities = [((table.leaf(sample), 1),) for sample in event.samples]
-    return _integrated(densities, bounds, limits, _Elimination(table, unit, None))
-
-
-def eliminate_sums(
-    event: SumEvent, limits: Limits, table: FunctionTable, kept: int | None = None
+def eliminate(
+    event: Order, limits: Limits, table: FunctionTable, kept: int | None = None
 ) -> Terms | NotEnclosed:
-    """The same for a connected event of sums; every element's density is a function.
+    """Integrate out all samples of a connected event; new functions are added to the table.
 
     Args:
         kept: A root, by its place in `event.roots`, that is not integrated out: the products are
             then functions of it, and the terms add up to its density.
+
+    Returns:
+        Terms, collected; none for an event of probability 0. Or why there are too many.
     """
+    if isinstance(event, Star):  # its leaves, then its centre: one term
+        numbers = [(table.law(event.centre, None), 1)]
+        for leaves, from_left in ((event.below, True), (event.above, False)):
+            numbers += [(table.law(law, from_left), count) for law, count in leaves]
+        return ((1, tuple(sorted(numbers))),)
     densities: list[Factors] = []
     for element in event.elements:
-        limits.check()
         if isinstance(element.source, Distribution):
-            leaf = table.leaf(BoundedSample(element.source, element.lower, element.upper))
-            factors: Factors = ((leaf, 1),)
+            factors: Factors = ((table.leaf(element.source, element.lower, element.upper), 1),)
         else:
+            limits.check()
             factors = _density_of_sum(element, element.source, event, densities, table)
         for sides, from_left in ((element.below, True), (element.above, False)):
             for other in sides:
@@ -110,8 +90,30 @@ def eliminate_sums(
         for other, offset in element.bands:
             factors = times(factors, _band(densities[other], offset, table))
         densities.append(factors)
-    roots, bounds = [densities[root] for root in event.roots], dict.fromkeys(event.edges, 0)
-    return _integrated(roots, bounds, limits, _Elimination(table, 1, kept))
+    roots = [densities[root] for root in event.roots]
+    unit = lcm(*{w.denominator for _, _, w in event.bounds})
+    bounds = {(i, j): w.numerator * (unit // w.denominator) for i, j, w in event.bounds}
+    # A tree of comparisons has nothing to leave out.
+    tied = bounds if len(bounds) == len(roots) - 1 else tight(bounds)
+    if tied is None:
+        return ()
+    elimination = _Elimination(table, unit, kept)
+    start = _State(tuple(enumerate(roots)), frozenset(tied.items()))
+    pending: dict[int, dict[_State, int]] = defaultdict(lambda: defaultdict(int))
+    pending[len(roots)][start] = 1
+    created = 0
+    for count in range(len(roots), 1, -1):
+        for state, coefficient in pending.pop(count, {}).items():
+            limits.check()
+            for after, sign in elimination.step(state):
+                created += 1
+                pending[len(after.factors)][after] += sign * coefficient
+            if created > limits.pieces:
+                return NotEnclosed(
+                    f"its {len(roots)} samples and {len(tied)} comparisons split into "
+                    f"more than {limits.pieces} pieces"
+                )
+    return tuple((c, state.factors[0][1]) for state, c in pending[1].items() if c)
 
 
 def _band(density: Factors, offset: Fraction, table: FunctionTable) -> int:
@@ -126,7 +128,7 @@ def _band(density: Factors, offset: Fraction, table: FunctionTable) -> int:
 def _density_of_sum(
     element: BoundedElement,
     parts: Sequence[int],
-    event: SumEvent,
+    event: OrderEvent,
     densities: Sequence[Factors],
     table: FunctionTable,
 ) -> Factors:
@@ -141,43 +143,6 @@ def _density_of_sum(
             number = table.number(BetweenConstants(number, element.lower, element.upper))
         factors = ((number, 1),)
     return factors
-
-
-def _integrated(
-    densities: Sequence[Factors],
-    bounds: Mapping[Edge, int],
-    limits: Limits,
-    elimination: _Elimination,
-) -> Terms | NotEnclosed:
-    """Integrate out all samples of an order."""
-    # A tree of comparisons has nothing to leave out.
-    kept = bounds if len(bounds) == len(densities) - 1 else tight(bounds)
-    if kept is None:
-        return ()
-    start = _State(tuple(enumerate(densities)), frozenset(kept.items()))
-    pending: dict[int, dict[_State, int]] = defaultdict(lambda: defaultdict(int))
-    pending[len(densities)][start] = 1
-    created = 0
-    for count in range(len(densities), 1, -1):
-        for state, coefficient in pending.pop(count, {}).items():
-            limits.check()
-            for after, sign in elimination.step(state):
-                created += 1
-                pending[len(after.factors)][after] += sign * coefficient
-            if created > limits.pieces:
-                return NotEnclosed(
-                    f"its {len(densities)} samples and {len(kept)} comparisons split into "
-                    f"more than {limits.pieces} pieces"
-                )
-    return tuple((c, state.factors[0][1]) for state, c in pending[1].items() if c)
-
-
-def eliminate_star(star: Star, table: FunctionTable) -> Terms:
-    """Integrate out the leaves of a star, then its centre: one term."""
-    factors = [(table.law(star.centre, None), 1)]
-    for leaves, from_left in ((star.below, True), (star.above, False)):
-        factors += [(table.law(law, from_left), count) for law, count in leaves]
-    return ((1, tuple(sorted(factors))),)
 
 
 _Sides = dict[int, dict[int, int]]
@@ -290,7 +255,7 @@ class _Elimination:
             ((leaf, exponent),) = integral.factors
             density = table.functions[leaf]
             if isinstance(density, RestrictedDensity) and exponent == 1:
-                own = table.number(RestrictedDensity(density.sample.shifted(-by)))
+                own = table.number(density.shifted(-by))
                 return table.number(replace(integral, factors=((own, 1),)))
         return table.number(Moved(function, by))
 

@@ -6,19 +6,18 @@ in, the levels of refinement out: grids and algebras, coarse to fine.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from operator import le, or_
 from typing import Any, assert_never
 
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import dataclass
 from dipapprox.events.event import Star
 from dipapprox.laws.distribution import Distribution
 from dipapprox.limits import Limits
-from dipapprox.numerics.elimination.elements import BoundedElement, SumEvent
-from dipapprox.numerics.elimination.order_event import BoundedSample, OrderEvent
-from dipapprox.numerics.elimination.plan import FunctionTable, Moved, RestrictedDensity
+from dipapprox.numerics.elimination.order_event import BoundedElement, OrderEvent
+from dipapprox.numerics.elimination.plan import FunctionTable, Moved, RestrictedDensity, Terms
 from dipapprox.numerics.elimination.planning import Order, eliminate
 from dipapprox.numerics.kinds import Tier
 
@@ -49,7 +48,7 @@ def double_levels(tier: Tier) -> list[RefinementLevel]:
 
 
 def doubles_may_do(
-    before: Enclosure | NotEnclosed | None, known: Enclosure | NotEnclosed, bits: int
+    before: Enclosure | NotEnclosed | None, known: Enclosure | NotEnclosed | None, bits: int
 ) -> bool:
     """Whether finer panels may bring an enclosure in doubles to the width 2**-bits.
 
@@ -58,7 +57,7 @@ def doubles_may_do(
     narrower than it was `before`, what is left are errors of rounding, and they only grow with the
     number of panels.
     """
-    if isinstance(known, NotEnclosed):
+    if not isinstance(known, Enclosure):
         return True
     if isinstance(before, Enclosure) and before.width < 8 * known.width < known.upper / 2**_NARROW:
         return False
@@ -88,12 +87,10 @@ def ball_levels(bits: int, tier: Tier) -> list[RefinementLevel]:
             assert_never(tier)
 
 
-def leading_zeros(
-    pending: Collection[int], found: Mapping[int, Enclosure | NotEnclosed], bits: int
-) -> int:
-    """Return k such that all pending probabilities are at most 2**-k, k <= bits."""
-    uppers = [each.upper for each in map(found.get, pending) if isinstance(each, Enclosure)]
-    if len(uppers) < len(pending) or not uppers:
+def leading_zeros(found: Sequence[Enclosure | NotEnclosed | None], bits: int) -> int:
+    """Return k such that all these probabilities are at most 2**-k, k <= bits."""
+    uppers = [each.upper for each in found if isinstance(each, Enclosure)]
+    if len(uppers) < len(found) or not uppers:
         return 0
     largest = max(uppers)
     zeros = largest.denominator.bit_length() - largest.numerator.bit_length() - 1
@@ -129,14 +126,11 @@ class GridRequirements:
                 leaves = (*below, *above)
                 laws = frozenset((centre, *(law for law, _ in leaves)))
                 return cls(laws, frozenset(), 1 + sum(count for _, count in leaves))
-            case OrderEvent(samples, offsets):
-                shared = {id(sample.law): sample.law for sample in samples}  # laws hash slowly
-                points = _ends(samples) | {offset for _, _, offset in offsets if offset}
-                return cls(frozenset(shared.values()), points, len(samples))
-            case SumEvent(elements):
-                sources = (element.source for element in elements)
-                laws = frozenset(source for source in sources if isinstance(source, Distribution))
+            case OrderEvent(elements, _, bounds):
+                sources = {id(each.source): each.source for each in elements}  # laws hash slowly
+                laws = frozenset(s for s in sources.values() if isinstance(s, Distribution))
                 points = _ends(elements) | {by for each in elements for _, by in each.bands}
+                points |= {offset for _, _, offset in bounds if offset}
                 sums = order.partial_sums()
                 if any(element.bands for element in elements):
                     # Moved by whole panels: these have one width.
@@ -159,7 +153,7 @@ class GridRequirements:
         return self.samples <= other.samples and all(map(le, self.scope(), other.scope()))
 
 
-def _ends(parts: Sequence[BoundedSample | BoundedElement]) -> frozenset[Fraction]:
+def _ends(parts: Iterable[BoundedElement | RestrictedDensity]) -> frozenset[Fraction]:
     """The constants that some variables lie between."""
     ends = (end for each in parts for end in (each.lower, each.upper))
     return frozenset(end for end in ends if end is not None)
@@ -175,18 +169,27 @@ def requirements(order: Order, limits: Limits) -> GridRequirements:
         return GridRequirements.of(order)
     if isinstance(eliminate(order, limits, table), NotEnclosed):
         return GridRequirements.of(order)  # it will not be asked for
-    leaves = (f.sample for f in table.functions if isinstance(f, RestrictedDensity))
-    required = GridRequirements.of(OrderEvent(tuple(leaves), frozenset()))
+    leaves = [f for f in table.functions if isinstance(f, RestrictedDensity)]
+    laws = frozenset(leaf.law for leaf in leaves)
     shifts = frozenset(f.offset for f in table.functions if isinstance(f, Moved))
-    return replace(required, samples=len(order.samples), moved=True, shifts=shifts)
+    return GridRequirements(laws, _ends(leaves), len(order.elements), moved=True, shifts=shifts)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class GridEvent:
-    """An event in an order, and what it requires of a grid."""
+    """An event in an order, what it requires of a grid, and what is known of it so far."""
 
+    place: int  # in its batch
     order: Order
     required: GridRequirements
+    dropped: Fraction  # by how much the order's probability may exceed the event's
+    terms: Terms = ()  # its plan
+    found: Enclosure | NotEnclosed | None = None  # of the order's probability
+
+    @property
+    def error(self) -> Fraction:
+        """The terms' distance from the order's probability, but for what a grid lacks."""
+        return self.order.error if isinstance(self.order, OrderEvent) else Fraction(0)
 
 
 _SHARED_LAWS = 12  # most laws, and most constants, that one grid serves for the sake of sharing
@@ -195,28 +198,22 @@ _CLOSE_LAWS, _CLOSE = 64, 8
 """Most laws with means that are at most so many scales apart: they want panels in one place."""
 
 
-@dataclass(slots=True)
-class GridGroup:
-    """Events that may share a grid, by position, and what they require together."""
+def grouped(events: Iterable[GridEvent]) -> list[tuple[GridRequirements, list[GridEvent]]]:
+    """Collect events with few laws and constants between them, those with the most first.
 
-    places: list[int]
-    required: GridRequirements
-
-
-def grouped(grid_events: Mapping[int, GridEvent]) -> list[GridGroup]:
-    """Collect events with few laws and constants between them, those with the most first."""
-    groups: list[GridGroup] = []
-    wanted = [(place, event.required) for place, event in grid_events.items()]
-    wanted.sort(key=lambda each: (not each[1].shifts, -len(each[1].laws)))
-    for place, required in wanted:
-        last = groups[-1] if groups else None
-        if last is not None and bool(last.required.shifts) == bool(required.shifts):
-            together = last.required | required
-            if together is last.required or is_small(together):
-                last.places.append(place)
-                last.required = together
+    Returns:
+        Events that may share a grid, and what they require together.
+    """
+    groups: list[tuple[GridRequirements, list[GridEvent]]] = []
+    for event in sorted(events, key=lambda e: (not e.required.shifts, -len(e.required.laws))):
+        if groups and bool(groups[-1][0].shifts) == bool(event.required.shifts):
+            last, members = groups[-1]
+            together = last | event.required
+            if together is last or is_small(together):
+                members.append(event)
+                groups[-1] = together, members
                 continue
-        groups.append(GridGroup([place], required))
+        groups.append((event.required, [event]))
     return groups
 
 

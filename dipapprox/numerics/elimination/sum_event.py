@@ -1,7 +1,7 @@
 """Sums of samples: events whose guards reduce to comparisons of sums, one after the other.
 
-In: an `Event`, any linear guards. Out: a `SumEvent`, if four rules make one. A *part* is a random
-variable of its own, at first a sample; parts are independent.
+In: an `Event`, any linear guards. Out: an `OrderEvent`, if four rules make one. A *part* is a
+random variable of its own, at first a sample; parts are independent.
 
     bound       a guard about one part bounds it
     sum         parts that all guards meet in one proportion become one part, their sum
@@ -13,29 +13,32 @@ Partial sums, trees of counters and comparisons of sums with what else is compar
 of Gaussian samples without bounds is one Gaussian sample: its variance is rational, its deviation s
 may not be. A rational t <= s < t (1 + 2^-k) stands in: in ln s the density changes by |z² - 1|
 times itself, whose integral is below 1, so no probability changes by more than ln(s / t) < 2^-k.
+
+Coordinates. Parts are rescaled so that sums are z = z_1 + z_2 + … and comparisons z <= z', and
+shifted so that as many means and constants as possible are 0: panels of one width serve all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import reduce
 from math import gcd, isqrt
 from operator import add
 
 from dipapprox.arithmetic.enclosure import NotEnclosed
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import dataclass, field
 from dipapprox.events.event import Event
 from dipapprox.events.intervals import Interval, common
 from dipapprox.laws.distribution import Distribution
 from dipapprox.linear.form import LinearForm
-from dipapprox.numerics.elimination.elements import (
-    PartLayout,
-    RuleVariable,
-    SumComparison,
-    SumEvent,
+from dipapprox.numerics.elimination.order_event import (
+    Bound,
+    BoundedElement,
+    OrderEvent,
+    compared,
+    coordinates,
 )
-from dipapprox.numerics.elimination.order_event import Edge, compared, coordinates
 
 
 def sums_in(event: Event) -> tuple[LinearForm, ...]:
@@ -45,12 +48,12 @@ def sums_in(event: Event) -> tuple[LinearForm, ...]:
     return tuple(sums)
 
 
-def sum_event(event: Event, bits: int) -> SumEvent | NotEnclosed:
+def sum_event(event: Event, bits: int) -> OrderEvent | NotEnclosed:
     """Reduce a connected, irredundant event of continuous samples; the error is below 2**-bits."""
     return _Reduction(event, bits).reduced()
 
 
-def output_event(event: Event, form: LinearForm, bits: int) -> tuple[SumEvent, int] | NotEnclosed:
+def output_event(event: Event, form: LinearForm, bits: int) -> tuple[OrderEvent, int] | NotEnclosed:
     """Reduce an event so that a form over at least one of its samples is one of the roots.
 
     Returns:
@@ -62,7 +65,146 @@ def output_event(event: Event, form: LinearForm, bits: int) -> tuple[SumEvent, i
     return found if isinstance(found, NotEnclosed) else (found, work.place_of_output())
 
 
-_ONE = Fraction(1)
+_ZERO, _ONE = Fraction(0), Fraction(1)
+
+
+@dataclass(slots=True, eq=False)
+class _Part:
+    """A random variable while rules are applied."""
+
+    law: Distribution | None  # of a sample; None for a sum
+    terms: tuple[tuple[Fraction, _Part], ...] = ()  # of a sum: (coefficient, part)
+    lower: Fraction | None = None
+    upper: Fraction | None = None
+    compared: list[_Comparison] = field(default_factory=list)
+
+    @property
+    def is_free(self) -> bool:
+        """Whether it is bounded and compared nowhere."""
+        return self.lower is None and self.upper is None and not self.compared
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Comparison:
+    """a · part + c · another one + k <= 0; and >= -width, if there is one."""
+
+    part: _Part
+    a: Fraction
+    c: Fraction
+    k: Fraction
+    width: Fraction | None
+
+
+@dataclass(slots=True, eq=False)
+class _Placed:
+    """A part in the coordinate z, part = slope · z + shift."""
+
+    part: _Part
+    slope: Fraction
+    shift: Fraction
+    # numbers of a sum's terms; their z add up to this one's
+    parts: list[int] = field(default_factory=list)
+    # numbers of what is compared with it, and at most it
+    below: list[int] = field(default_factory=list)
+    above: list[int] = field(default_factory=list)  # likewise, at least it
+    # (number, offset) of what is compared with it, and lies from it to it + offset
+    bands: list[tuple[int, Fraction]] = field(default_factory=list)
+    # a number that its means and constants differ from by few steps; None: any
+    origin: Fraction | None = None
+
+    def compared(self) -> Iterable[int]:
+        """The numbers of what is compared with it."""
+        return (*self.below, *self.above, *(number for number, _ in self.bands))
+
+    def cuts(self) -> Iterable[Fraction]:
+        """The kink of a law, and the bounds, in the coordinate."""
+        part = self.part
+        kinked = part.law is not None and part.law.real.has_kink
+        points = [part.law.mean] if kinked and part.law is not None else []
+        points += [bound for bound in (part.lower, part.upper) if bound is not None]
+        return [(point - self.shift) / self.slope for point in points]
+
+
+class _Layout:
+    """Parts with their coordinates, each before those that it is made of."""
+
+    def __init__(self) -> None:
+        self._placed: list[_Placed] = []
+
+    def add(self, part: _Part, slope: Fraction, shift: Fraction) -> int:
+        """Place a part and everything that it is made of; return its number."""
+        number = self._put(_Placed(part, slope, shift))
+        waiting = [number]
+        while waiting:
+            place = self._placed[waiting.pop()]
+            p, q = place.slope, place.shift
+            start = len(self._placed)
+            for k, (c, term) in enumerate(place.part.terms):
+                # Nearly all coefficients are 1, and fractions divide slowly.
+                slope, shift = (p, q) if c == 1 else (p / c, q / c)
+                place.parts.append(self._put(_Placed(term, slope, _ZERO if k else shift)))
+            for each in place.part.compared:
+                # a y + c (p z + q) + k is a multiple c p of z - z'.
+                rate, shift = each.c * p, -(each.c * q + each.k) / each.a
+                other = self._put(_Placed(each.part, -rate / each.a, shift))
+                if each.width is not None:  # -width <= c p (z - z') <= 0
+                    place.bands.append((other, each.width / rate))
+                else:
+                    (place.above if rate > 0 else place.below).append(other)
+            waiting += range(start, len(self._placed))
+        return number
+
+    def _put(self, place: _Placed) -> int:
+        self._placed.append(place)
+        return len(self._placed) - 1
+
+    def elements(self, roots: Sequence[int], shifted: bool) -> tuple[BoundedElement, ...]:
+        """List the elements, the last first; `shifted`: whether coordinates of roots may be."""
+        for place in reversed(self._placed):
+            place.origin = self._origin(place)
+        fixed = [o for r in roots if shifted and (o := self._placed[r].origin) is not None]
+        origins = [fixed[0] if fixed else _ZERO] * len(self._placed)
+        last = len(self._placed) - 1
+        found: list[BoundedElement] = []
+        for number, place in enumerate(self._placed):
+            origin = origins[number]
+            for other in place.compared():
+                origins[other] = origin
+            own = [self._placed[k].origin for k in place.parts]
+            taken = [o for o in own if o]  # nearly all are 0
+            rest = origin - sum(taken, _ZERO) if taken else origin
+            for k, o in zip(place.parts, own, strict=True):
+                origins[k] = o or _ZERO
+            if place.parts and rest:
+                # Whatever has no kinks takes the rest; else the first, which then has them there.
+                origins[place.parts[own.index(None) if None in own else 0]] += rest
+            found.append(self._element(place, origin, last))
+        return tuple(reversed(found))
+
+    def _origin(self, place: _Placed) -> Fraction | None:
+        own = [self._placed[k].origin for k in place.parts]
+        fixed = [o for o in own if o is not None]
+        if place.parts and len(fixed) == len(own):
+            return sum(fixed, Fraction(0))
+        compared = (self._placed[k].origin for k in place.compared())
+        candidates = (*place.cuts(), *(o for o in compared if o is not None))
+        return candidates[0] if candidates else None
+
+    def _element(self, place: _Placed, origin: Fraction, last: int) -> BoundedElement:
+        slope, shift = place.slope, place.shift
+        if origin.numerator:
+            shift += slope * origin
+        part, law = place.part, place.part.law
+        lower, upper = part.lower, part.upper
+        if slope != 1 or shift.numerator:
+            lower, upper = (None if b is None else (b - shift) / slope for b in (lower, upper))
+            law = None if law is None else law.affine(1 / slope, -shift / slope)
+        if slope.numerator < 0:
+            lower, upper = upper, lower
+        source = law or tuple([last - k for k in place.parts])
+        below, above = ([last - k for k in side] for side in (place.below, place.above))
+        bands = tuple((last - k, offset) for k, offset in place.bands)
+        return BoundedElement(source, lower, upper, tuple(below), tuple(above), bands)
 
 
 @dataclass(slots=True, eq=False)
@@ -95,7 +237,7 @@ class _Reduction:
     ) -> None:
         self._told = told
         self._forms = dict(enumerate(map(LinearForm.symbol, range(len(event.samples)))))
-        self._parts = {k: RuleVariable(law) for k, law in enumerate(event.samples)}
+        self._parts = {k: _Part(law) for k, law in enumerate(event.samples)}
         self._guards = list(map(_Guard.of, event.guards))
         self._output = None if output is None else _Guard.of(output)
         if self._output is not None:
@@ -103,7 +245,7 @@ class _Reduction:
         self._digits = -(-(bits + 64) // 64) * 64
         self._errors = 0
 
-    def reduced(self) -> SumEvent | NotEnclosed:
+    def reduced(self) -> OrderEvent | NotEnclosed:
         """Apply the rules, and choose coordinates."""
         obstacle = self.run()
         return self._settled() if obstacle is None else NotEnclosed(obstacle)
@@ -173,24 +315,24 @@ class _Reduction:
                     del self._guards[place].terms[other]
         return found
 
-    def _total(self, weighted: Sequence[tuple[Fraction, RuleVariable]]) -> RuleVariable:
+    def _total(self, weighted: Sequence[tuple[Fraction, _Part]]) -> _Part:
         """The sum of parts, Gaussian samples first made one."""
-        flat: list[tuple[Fraction, RuleVariable]] = []
+        flat: list[tuple[Fraction, _Part]] = []
         for c, part in weighted:
             if part.is_free and part.law is None:
                 flat += [(c * inner, each) for inner, each in part.terms]
             else:
                 flat.append((c, part))
         gaussian: list[tuple[Fraction, Distribution]] = []
-        terms: list[tuple[Fraction, RuleVariable]] = []
+        terms: list[tuple[Fraction, _Part]] = []
         for c, part in flat:
             if part.is_free and part.law is not None and part.law.family.is_normal:
                 gaussian.append((c, part.law))
             else:
                 terms.append((c, part))
         if gaussian:
-            terms.append((_ONE, RuleVariable(self._gaussian(gaussian))))
-        return RuleVariable(None, tuple(terms)) if len(terms) > 1 else terms[0][1]
+            terms.append((_ONE, _Part(self._gaussian(gaussian))))
+        return _Part(None, tuple(terms)) if len(terms) > 1 else terms[0][1]
 
     def _gaussian(self, weighted: Sequence[tuple[Fraction, Distribution]]) -> Distribution:
         mean = sum((c * law.mean for c, law in weighted), Fraction(0))
@@ -227,7 +369,7 @@ class _Reduction:
         self._guards = [guard for guard in self._guards if id(guard) not in done]
         return bool(done)
 
-    def _settled(self) -> SumEvent | NotEnclosed:
+    def _settled(self) -> OrderEvent | NotEnclosed:
         """Choose coordinates and list the elements."""
         roots = sorted(self._parts)
         place = {number: k for k, number in enumerate(roots)}
@@ -241,21 +383,21 @@ class _Reduction:
             ((number, c),) = self._output.terms.items()
             first.append((place[number], (1 / c, -self._output.constant / c)))
         changes = coordinates(len(roots), guards, first)
-        edges: set[Edge] = set()
+        bounds: set[Bound] = set()
         for guard in guards:
             found = compared(guard, changes)
             if found is None or found[1]:
                 return NotEnclosed(
                     "guards between the same sums, or round a cycle of them, do not fit one order"
                 )
-            edges.add(found[0])
-        layout = PartLayout()
+            bounds.add((*found[0], found[1]))
+        layout = _Layout()
         numbers = [layout.add(self._parts[number], *changes[place[number]]) for number in roots]
         elements = layout.elements(numbers, shifted=self._output is None)
         last = len(elements) - 1
         roots = [last - number for number in numbers]
         error = Fraction(self._errors, 2**self._digits)
-        return SumEvent(elements, tuple(roots), frozenset(edges), error)
+        return OrderEvent(elements, tuple(roots), frozenset(bounds), error)
 
     def place_of_output(self) -> int:
         """Return the place of the output's part among the roots."""
@@ -278,20 +420,18 @@ def _direction(column: dict[int, Fraction]) -> tuple[int, ...]:
     return tuple(found)
 
 
-def _comparison(
-    part: RuleVariable, leaf: int, other: int, guards: Sequence[_Guard]
-) -> SumComparison | None:
+def _comparison(part: _Part, leaf: int, other: int, guards: Sequence[_Guard]) -> _Comparison | None:
     """Read one guard between two parts, or two that say opposite things of one difference."""
     first, *more = guards
     a, c, k = first.terms[leaf], first.terms[other], first.constant
     if not more:
-        return SumComparison(part, a, c, k, None)
+        return _Comparison(part, a, c, k, None)
     second = more[0]
     ratio = -second.terms[leaf] / a
     if len(more) > 1 or ratio <= 0 or second.terms[other] != -ratio * c:
         return None
     # -(a y + c x) + k' <= 0, so that a y + c x + k lies between k + k' and 0.
-    return SumComparison(part, a, c, k, -(k + second.constant / ratio))
+    return _Comparison(part, a, c, k, -(k + second.constant / ratio))
 
 
 def root_below(square: Fraction, digits: int) -> Fraction:

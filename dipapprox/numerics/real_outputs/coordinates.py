@@ -1,7 +1,7 @@
 """Marginals in, plans of their densities out, as functions of the published number.
 
 The published form y of the samples becomes one of the variables of an event: a root of a
-`SumEvent`, by the rules that make sums of samples parts (`sum_event.output_event`). All other
+`OrderEvent`, by the rules that make sums of samples parts (`sum_event.output_event`). All other
 variables are integrated out, and what is left is Σ coefficient · product of functions of y: its
 density on the event. So y may be a sample (with guards), a sum or a difference (by convolution),
 a difference of which a guard bounds the sign (the gap of a noisy max), or a Gaussian of several.
@@ -19,7 +19,7 @@ from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm, Symbol
 from dipapprox.linear.half_spaces import irredundant
 from dipapprox.numerics.elimination.plan import FunctionTable, Terms
-from dipapprox.numerics.elimination.planning import eliminate_sums
+from dipapprox.numerics.elimination.planning import eliminate
 from dipapprox.numerics.elimination.refinement import GridRequirements
 from dipapprox.numerics.elimination.sum_event import output_event
 
@@ -74,7 +74,7 @@ def density_plan(
         name = _named(marginal.form)
         return NotEnclosed(f"no density of the published {name} is known: {found.reason}")
     order, place = found
-    terms = eliminate_sums(order, limits, table, place)
+    terms = eliminate(order, limits, table, place)
     if isinstance(terms, NotEnclosed):
         return terms
     return DensityPlan(terms, GridRequirements.of(order), order.error)
