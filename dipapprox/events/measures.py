@@ -150,15 +150,12 @@ class Measuring:
         forms = [form.at(numbers) for form in self._coordinates[number]]
         mentioned = {sample for form in (*guards, *forms) for sample in form.samples()}
         samples = sorted(mentioned)
-        local: dict[Symbol, Symbol] = {sample: k for k, sample in enumerate(samples)}
-        event = Event(
-            tuple(laws[sample] for sample in samples),
-            tuple(guard.renamed(local.__getitem__) for guard in guards),
-        )
+        whole = restricted(Event(tuple(laws), ()), samples, (*guards, *forms))
+        event = Event(whole.samples, whole.guards[: len(guards)])
+        published = whole.guards[len(guards) :]
         parts = connected_parts(event)
         if parts is None or not all(is_possible(part) for _, part in parts):
             return None
-        published = [form.renamed(local.__getitem__) for form in forms]
         groups = _groups(len(samples), [own for own, _ in parts], published)
         events: list[Connected] = []
         marginals: dict[int, Marginal] = {}

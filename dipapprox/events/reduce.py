@@ -34,7 +34,6 @@ from dipapprox.laws.family import Family
 from dipapprox.linear.form import LinearForm, Symbol
 from dipapprox.linear.half_spaces import irredundant
 
-_IDENTITY = (Fraction(1), Fraction(0))  # x = 1·y + 0
 _LARGEST_SQUARE_SEARCH = 10_000  # candidates tried for one square of a sum of squares
 
 
@@ -95,11 +94,8 @@ def _adds_up(family: Family) -> bool:
 def _compact(samples: list[Distribution], guards: list[LinearForm]) -> Event:
     """Drop the samples that no guard mentions."""
     used = sorted({sample for guard in guards for sample in guard.samples()})
-    local: dict[Symbol, Symbol] = {sample: k for k, sample in enumerate(used)}
-    return Event(
-        tuple(samples[sample] for sample in used),
-        tuple(guard.renamed(local.__getitem__).normalised() for guard in guards),
-    )
+    found = restricted(Event(tuple(samples), ()), used, guards)
+    return Event(found.samples, tuple(guard.normalised() for guard in found.guards))
 
 
 def _fewer(form: LinearForm, laws: Sequence[Distribution]) -> list[Distribution]:
@@ -151,43 +147,68 @@ def _integer_squares(number: int, count: int) -> list[int] | None:
 # --- rescaling and shifting -----------------------------------------------------------------------
 
 
+Change = tuple[Fraction, Fraction]  # (p, q): x = p z + q
+
+SAME: Change = Fraction(1), Fraction(0)
+"""Compared by identity: most samples are not changed, and then nothing need be computed."""
+
+
+def is_plain(guard: LinearForm) -> bool:
+    """Whether the guard says a (x - y) <= 0."""
+    if len(guard.terms) != 2 or guard.constant:
+        return False
+    (_, a), (_, b) = guard.terms
+    return a.numerator == -b.numerator and a.denominator == b.denominator
+
+
+def coordinates(
+    size: int, guards: Sequence[LinearForm], first: Iterable[tuple[int, Change]] = ()
+) -> list[Change]:
+    """For every sample (p, q) with x = p z + q, along a spanning forest of the comparisons.
+
+    One sample of each component is as it is. A guard a x + b y + c <= 0 between a known x = p z + q
+    and a new sample y becomes a p (z - w) <= 0 for y = -(a p / b) w - (a q + c) / b. Guards that
+    are plain already come first, and stay so. `first` are changes that are wanted.
+    """
+    linked: list[list[LinearForm]] = [[] for _ in range(size)]
+    for guard in guards:
+        if len(guard.terms) == 2:
+            for sample in guard.samples():
+                linked[sample].append(guard)
+    change: list[Change | None] = [None] * size
+    for start in (*first, *((root, SAME) for root in range(size))):
+        waiting: list[tuple[int, Change]] = [start]
+        later: list[tuple[int, Change]] = []
+        while waiting or later:
+            known, found = (waiting or later).pop()
+            if change[known] is not None:
+                continue
+            change[known] = found
+            slope, shift = found
+            for guard in linked[known]:
+                (i, a), (j, b) = [(int(s), c) for s, c in guard.terms]
+                if j == known:
+                    a, j, b = b, i, a
+                if not is_plain(guard):
+                    its = -a * slope / b, -(a * shift + guard.constant) / b
+                    later.append((j, its))
+                else:
+                    waiting.append((j, found))
+    return [pair for pair in change if pair is not None]
+
+
 def _rescaled(event: Event) -> Event:
-    """Substitute x = a·y + b so that the two-sample guards of a spanning forest become plain."""
-    links = [guard for guard in event.guards if len(guard.terms) == 2]
-    if not links or any(len(guard.terms) > 2 for guard in event.guards):
+    """Substitute so that the two-sample guards of a spanning forest become plain."""
+    lengths = {len(guard.terms) for guard in event.guards}
+    if lengths - {1, 2} or 2 not in lengths:
         return event  # sums are no comparisons of samples, in whatever units
-    # Guards that are plain already come first: they fix equal scales, then equal shifts.
-    links.sort(key=lambda g: (g.terms[0][1] != -g.terms[1][1], g.constant != 0))
-    group = list(range(len(event.samples)))
-    members = {sample: [sample] for sample in group}
-    change = [_IDENTITY for _ in group]
-    for guard in links:
-        (i, alpha), (j, beta) = guard.terms
-        assert isinstance(i, int)
-        assert isinstance(j, int)
-        if group[i] == group[j]:
-            continue
-        constant = guard.constant
-        if len(members[group[i]]) < len(members[group[j]]):
-            i, alpha, j, beta = j, beta, i, alpha
-        # α·(a_i·y_i + b_i) + β·(a_j·y_j + b_j) + c becomes α·a_i·(y_i - y') by y_j = factor·y' +
-        # shift. All of j's group is moved alike, which keeps its guards plain.
-        a_i, b_i = change[i]
-        a_j, b_j = change[j]
-        factor = -alpha * a_i / (beta * a_j)
-        shift = (-(constant + alpha * b_i) / beta - b_j) / a_j
-        moved = members.pop(group[j])
-        for k in moved:
-            a_k, b_k = change[k]
-            change[k] = (a_k * factor, a_k * shift + b_k)
-            group[k] = group[i]
-        members[group[i]] += moved
+    change = coordinates(len(event.samples), event.guards)
     laws = [
-        law if (a, b) == _IDENTITY else law.affine(1 / a, -b / a)
-        for law, (a, b) in zip(event.samples, change, strict=True)
+        law if each == SAME else law.affine(1 / each[0], -each[1] / each[0])
+        for law, each in zip(event.samples, change, strict=True)
     ]
     values: dict[Symbol, LinearForm] = {
-        k: LinearForm.of({k: a}, b) for k, (a, b) in enumerate(change) if (a, b) != _IDENTITY
+        k: LinearForm.of({k: a}, b) for k, (a, b) in enumerate(change) if (a, b) != SAME
     }
     guards = (guard.substitute(values).normalised() for guard in event.guards)
     return Event(tuple(laws), tuple(guards))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dipapprox.laws.discrete_gaussian import DISCRETE_GAUSSIAN
-from dipapprox.laws.discrete_laplace import DISCRETE_LAPLACE
+from dipapprox.laws.discrete import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE
 from dipapprox.laws.exponential import EXPONENTIAL, LAPLACE, REFLECTED_EXPONENTIAL
 from dipapprox.laws.family import Family
 from dipapprox.laws.gaussian import GAUSSIAN

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import flint
     import numpy as np
 
-    from dipapprox.arithmetic import boxes, double_functions, precision, progressions, rounding
+    from dipapprox.arithmetic import boxes, double_functions, precision, rounding
     from dipapprox.laws import panels
 else:
     flint = Deferred("flint")
@@ -18,17 +18,7 @@ else:
     boxes = Deferred("dipapprox.arithmetic.boxes")
     double_functions = Deferred("dipapprox.arithmetic.double_functions")
     precision = Deferred("dipapprox.arithmetic.precision")
-    progressions = Deferred("dipapprox.arithmetic.progressions")
     rounding = Deferred("dipapprox.arithmetic.rounding")
     panels = Deferred("dipapprox.laws.panels")
 
-__all__ = [
-    "boxes",
-    "double_functions",
-    "flint",
-    "np",
-    "panels",
-    "precision",
-    "progressions",
-    "rounding",
-]
+__all__ = ["boxes", "double_functions", "flint", "np", "panels", "precision", "rounding"]

@@ -43,8 +43,9 @@ from flint import arb
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.events.event import Connected, Event
+from dipapprox.events.reduce import restricted
 from dipapprox.laws.distribution import Distribution
-from dipapprox.linear.form import LinearForm, Symbol
+from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.methods import EventByEvent
 
 _ATTEMPTS = 4
@@ -142,10 +143,7 @@ def has_half_spaces(event: Connected) -> bool:
 
 
 def _alone(event: Event, guard: LinearForm) -> Event:
-    samples = guard.samples()
-    place: dict[Symbol, Symbol] = {sample: k for k, sample in enumerate(samples)}
-    laws = tuple(event.samples[sample] for sample in samples)
-    return Event(laws, (guard.renamed(place.__getitem__),))
+    return restricted(event, guard.samples(), (guard,))
 
 
 def enclose_guard_by_guard(event: Connected, bits: int) -> Enclosure | NotEnclosed:

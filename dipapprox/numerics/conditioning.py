@@ -249,7 +249,7 @@ class _Work:
         moved = [{k for k, _ in separator.shift} for separator in self._separators]
         # Each part with the separators that move its means, by position.
         self._left = [
-            (part, tuple([d for d, own in enumerate(moved) if own & set(part.samples)]))
+            (part, tuple([d for d, own in enumerate(moved) if own & set(part[0])]))
             for part in separation.parts
         ]
 
@@ -285,12 +285,12 @@ class _Work:
         for d, place in zip(movers, choice, strict=True):
             for k, by in self._separators[d].shift:
                 moved[k] = moved.get(k, Fraction(0)) + by * rules[d].places[place]
-        laws = [self._event.samples[k] for k in part.samples]
+        places, left = part
         samples = [
             replace(law, mean=law.mean + moved[k]) if k in moved else law
-            for k, law in zip(part.samples, laws, strict=True)
+            for k, law in zip(places, left.samples, strict=True)
         ]
-        return Event(tuple(samples), part.guards)
+        return Event(tuple(samples), left.guards)
 
     def _total(
         self, rules: Sequence[Weighted], tables: Sequence[dict[_Choice, Enclosure]], limits: Limits
@@ -332,12 +332,8 @@ class Separator:
     strength: Fraction  # Σ a² / σ² over `shift`
 
 
-@dataclass(frozen=True, slots=True)
-class RemainingPart:
-    """A part of what is left: guards over positions in `samples`."""
-
-    samples: tuple[int, ...]
-    guards: tuple[LinearForm, ...]
+RemainingPart = tuple[tuple[int, ...], Event]
+"""A part of what is left: which samples it has, and it, over these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -390,8 +386,12 @@ def separation_by(event: Event, chosen: Sequence[int]) -> Separation | None:
     if solutions is None:
         return None
     # Last, as it takes a linear programme for each guard.
-    parts = _parts(event, ties, set(chosen))
-    if parts is None:
+    rest = tuple(
+        LinearForm(tuple([(s, c) for s, c in guard.terms if s not in bounds]), guard.constant)
+        for guard in ties
+    )
+    parts = connected_parts(Event(event.samples, rest))
+    if parts is None or not all(_is_easy(part) for _, part in parts):
         return None
     separators = []
     for sample, column, weights in zip(chosen, columns, solutions, strict=True):
@@ -407,20 +407,6 @@ def separation_by(event: Event, chosen: Sequence[int]) -> Separation | None:
 
 
 _ZERO = Fraction(0)
-
-
-def _parts(
-    event: Event, ties: Sequence[LinearForm], chosen: set[int]
-) -> tuple[RemainingPart, ...] | None:
-    """The parts that are left; None if one of them is not easy."""
-    rest = tuple(
-        LinearForm(tuple([(s, c) for s, c in guard.terms if s not in chosen]), guard.constant)
-        for guard in ties
-    )
-    found = connected_parts(Event(event.samples, rest))
-    if found is None or not all(_is_easy(part) for _, part in found):
-        return None
-    return tuple(RemainingPart(samples, part.guards) for samples, part in found)
 
 
 def _is_easy(part: Event) -> bool:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
-from dipapprox.arithmetic.precision import exponential, precision, to_ball, to_enclosure
+from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox.arithmetic.precision import enclosure_of, exponential, precision, to_ball
+from dipapprox.numerics import powers
 
 _MOST_BITS = 4_096  # ends with a longer numerator or denominator are rounded outward
 _KEPT_BITS = 2_048
@@ -60,7 +61,7 @@ def logarithm(x: Enclosure, bits: int) -> Enclosure:
     """Return log(x), x > 0; else a ValueError."""
     if x.lower <= 0:
         raise ValueError("the interval has a number <= 0")
-    return Enclosure(_log(x.lower, bits).lower, _log(x.upper, bits).upper)
+    return Enclosure(powers.logarithm(x.lower, bits).lower, powers.logarithm(x.upper, bits).upper)
 
 
 def exponentiate(x: Enclosure, bits: int) -> Enclosure:
@@ -81,22 +82,12 @@ def _root(end: Fraction, bits: int) -> Enclosure:
     if end == 0:
         return Enclosure.exact(0)
     with precision(bits + 8):
-        root = to_enclosure(to_ball(end).sqrt())
-    assert not isinstance(root, NotEnclosed), "a square root is finite"
+        root = enclosure_of(to_ball(end).sqrt())
     middle = (root.lower + root.upper) / 2
     guess = middle.limit_denominator(2 ** (bits // 2))
     if guess * guess == end:
         return Enclosure.exact(guess)
     return Enclosure(max(root.lower, Fraction(0)), root.upper)
-
-
-def _log(end: Fraction, bits: int) -> Enclosure:
-    if end == 1:
-        return Enclosure.exact(0)
-    with precision(bits + 8):
-        found = to_enclosure(to_ball(end).log())
-    assert not isinstance(found, NotEnclosed), "the logarithm of a number > 0 is finite"
-    return found
 
 
 def _bounded(lower: Fraction, upper: Fraction) -> Enclosure:

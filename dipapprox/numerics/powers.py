@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dipapprox.arithmetic import rounding
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
-from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
+from dipapprox.arithmetic.precision import enclosure_of, precision, to_ball, to_enclosure
 
 Array = NDArray[np.float64]
 _GUARD_BITS = 16
@@ -28,9 +28,7 @@ def logarithm(x: Fraction, bits: int) -> Enclosure:
         return Enclosure.exact(0)
     with precision(bits + _GUARD_BITS):
         near = abs(x - 1) < Fraction(1, 2)
-        found = to_enclosure(to_ball(x - 1).log1p() if near else to_ball(x).log())
-    assert not isinstance(found, NotEnclosed), "the logarithm of a positive number is finite"
-    return found
+        return enclosure_of(to_ball(x - 1).log1p() if near else to_ball(x).log())
 
 
 def power(x: Fraction, exponent: Fraction, bits: int) -> Enclosure | NotEnclosed:

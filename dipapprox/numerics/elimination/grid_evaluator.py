@@ -24,12 +24,12 @@ from dipapprox.cache import Cache
 from dipapprox.data_classes import dataclass, field
 from dipapprox.deferred import Deferred
 from dipapprox.events.event import Connected, Event, Star
+from dipapprox.events.reduce import is_plain
 from dipapprox.laws.distribution import Distribution, law_order
 from dipapprox.laws.tails import cutoff_interval
 from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.float64 import Float64Algebra
 from dipapprox.numerics.algebras.grid import build_grid, build_lattice
-from dipapprox.numerics.elimination.order_event import is_plain
 from dipapprox.numerics.elimination.plan import Evaluation, FunctionTable, Terms, enclosed_sum
 from dipapprox.numerics.elimination.refinement import (
     GridEvent,

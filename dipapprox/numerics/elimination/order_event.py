@@ -1,10 +1,8 @@
 """Order events: comparisons of independent samples with each other and with constants.
 
 In: an `Event`, any linear guards. Out: an `OrderEvent`, if an affine change of the samples makes
-one. In each connected component pick a sample as it is, z = x. A guard a x + b y + c <= 0 between
-a known x = p z + q and a new sample y becomes a p (z - w) <= 0 for y = -(a p / b) w - (a q + c) /
-b. On a tree this always works; every further guard must fit. Where only its constant does not, as
-with x - 1 <= y <= x + 3, comparisons with offsets are left.
+one (`reduce.coordinates`). On a tree that always works; every further guard must fit. Where only
+its constant does not, as with x - 1 <= y <= x + 3, comparisons with offsets are left.
 
 Elements of an order are samples, bounded; or, as `sum_event` makes them, sums of others, compared
 with others that are in no other comparison.
@@ -12,13 +10,14 @@ with others that are in no other comparison.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 
 from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.data_classes import dataclass
 from dipapprox.events.event import Event
 from dipapprox.events.intervals import EVERYWHERE, Interval, common
+from dipapprox.events.reduce import SAME, Change, coordinates, is_plain
 from dipapprox.laws.distribution import Distribution, law_order
 from dipapprox.linear.form import LinearForm
 
@@ -107,7 +106,7 @@ def order_event(event: Event) -> OrderEvent | NotEnclosed:
         if len(guard.terms) > 2:
             return NotEnclosed(f"a guard compares {len(guard.terms)} samples at once")
     size = len(event.samples)
-    change = [_SAME] * size if all(map(is_plain, event.guards)) else coordinates(size, event.guards)
+    change = [SAME] * size if all(map(is_plain, event.guards)) else coordinates(size, event.guards)
     ranges: list[Interval] = [EVERYWHERE] * size
     bounds: dict[Edge, Fraction] = {}
     for guard in event.guards:
@@ -123,7 +122,7 @@ def order_event(event: Event) -> OrderEvent | NotEnclosed:
         bound = -(guard.constant + a * shift) / (a * slope)
         ranges[i] = common(ranges[i], (None, bound) if a * slope > 0 else (bound, None))
     laws = [
-        law if each is _SAME else law.affine(1 / each[0], -each[1] / each[0])  # of (x - q) / p
+        law if each is SAME else law.affine(1 / each[0], -each[1] / each[0])  # of (x - q) / p
         for law, each in zip(event.samples, change, strict=True)
     ]
     samples = [BoundedElement(law, *ends) for law, ends in zip(laws, ranges, strict=True)]
@@ -132,65 +131,15 @@ def order_event(event: Event) -> OrderEvent | NotEnclosed:
 
 
 _NOTHING = Fraction(0)
-Change = tuple[Fraction, Fraction]  # (p, q): x = p z + q
-
-_SAME: Change = Fraction(1), Fraction(0)
-"""Compared by identity: most samples are not changed, and then nothing need be computed."""
-
-
-def is_plain(guard: LinearForm) -> bool:
-    """Whether the guard says a (x - y) <= 0."""
-    if len(guard.terms) != 2 or guard.constant:
-        return False
-    (_, a), (_, b) = guard.terms
-    return a.numerator == -b.numerator and a.denominator == b.denominator
-
-
-def coordinates(
-    size: int, guards: Sequence[LinearForm], first: Iterable[tuple[int, Change]] = ()
-) -> list[Change]:
-    """For every sample (p, q) with x = p z + q, along a spanning forest of the comparisons.
-
-    Guards that are plain already come first, and stay so. `first` are changes that are wanted.
-    """
-    linked: list[list[LinearForm]] = [[] for _ in range(size)]
-    for guard in guards:
-        if len(guard.terms) == 2:
-            for sample in guard.samples():
-                linked[sample].append(guard)
-    change: list[Change | None] = [None] * size
-    for start in (*first, *((root, _SAME) for root in range(size))):
-        waiting: list[tuple[int, Change]] = [start]
-        later: list[tuple[int, Change]] = []
-        while waiting or later:
-            known, found = (waiting or later).pop()
-            if change[known] is not None:
-                continue
-            change[known] = found
-            for guard in linked[known]:
-                new, its = _across(known, found, guard)
-                (waiting if is_plain(guard) else later).append((new, its))
-    return [pair for pair in change if pair is not None]
 
 
 def compared(guard: LinearForm, change: Sequence[Change]) -> tuple[Edge, Fraction] | None:
     """Read a guard about two samples as z_i <= z_j + w; None if it compares multiples."""
     (i, a), (j, b) = [(int(s), c) for s, c in guard.terms]
-    if change[i] is _SAME and change[j] is _SAME and is_plain(guard):
+    if change[i] is SAME and change[j] is SAME and is_plain(guard):
         return ((i, j) if a > 0 else (j, i)), _NOTHING
     (p, q), (r, s) = change[i], change[j]
     if a * p + b * r:
         return None
     offset = -(guard.constant + a * q + b * s) / (a * p)
     return ((i, j), offset) if a * p > 0 else ((j, i), -offset)
-
-
-def _across(known: int, change: Change, guard: LinearForm) -> tuple[int, Change]:
-    """The other sample of a guard, and its change."""
-    (i, a), (j, b) = [(int(s), c) for s, c in guard.terms]
-    if j == known:
-        (i, a), (j, b) = (j, b), (i, a)
-    if change is _SAME and is_plain(guard):
-        return j, _SAME
-    slope, shift = change
-    return j, (-a * slope / b, -(a * shift + guard.constant) / b)

@@ -30,15 +30,10 @@ from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.data_classes import dataclass, field
 from dipapprox.events.event import Event
 from dipapprox.events.intervals import Interval, common
+from dipapprox.events.reduce import coordinates
 from dipapprox.laws.distribution import Distribution
 from dipapprox.linear.form import LinearForm
-from dipapprox.numerics.elimination.order_event import (
-    Bound,
-    BoundedElement,
-    OrderEvent,
-    compared,
-    coordinates,
-)
+from dipapprox.numerics.elimination.order_event import Bound, BoundedElement, OrderEvent, compared
 
 
 def sums_in(event: Event) -> tuple[LinearForm, ...]:

@@ -111,9 +111,9 @@ def restriction(count: int, centre: Fraction, half: Fraction) -> Restriction:
     return _restrictions.find((count, centre, half), lambda: _restriction(count, centre, half))
 
 
-def _restriction(count: int, centre: Fraction, half: Fraction) -> Restriction:
-    # T_(k+1)(c + h z) = 2 (c + h z) T_k - T_(k-1) and 2 z T_m = T_(m+1) + T_|m-1|, in integers:
-    # row k is a multiple of 1 / unit^k.
+def restricted_rows(count: int, centre: Fraction, half: Fraction) -> tuple[list[list[int]], int]:
+    """Return integers R and a unit: T_k(centre + half z) = Σ_m R[k][m] T_m(z) / unit^k, m <= k."""
+    # T_(k+1)(c + h z) = 2 (c + h z) T_k - T_(k-1) and 2 z T_m = T_(m+1) + T_|m-1|.
     unit = lcm(centre.denominator, half.denominator)
     c, h = int(centre * unit), int(half * unit)
     rows = [[1], [c, h]][:count]
@@ -126,6 +126,11 @@ def _restriction(count: int, centre: Fraction, half: Fraction) -> Restriction:
         for m, value in enumerate(rows[k - 1]):
             new[m] -= unit * unit * value
         rows.append(new)
+    return rows, unit
+
+
+def _restriction(count: int, centre: Fraction, half: Fraction) -> Restriction:
+    rows, unit = restricted_rows(count, centre, half)
     matrix = np.zeros((count, count))
     sums = np.zeros((count, count))
     norm = Fraction(0)

@@ -14,9 +14,9 @@ from fractions import Fraction
 from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.events.event import Event, Marginal
-from dipapprox.events.reduce import connected_samples
+from dipapprox.events.reduce import connected_samples, restricted
 from dipapprox.limits import Limits
-from dipapprox.linear.form import LinearForm, Symbol
+from dipapprox.linear.form import LinearForm
 from dipapprox.linear.half_spaces import irredundant
 from dipapprox.numerics.elimination.plan import FunctionTable, Terms
 from dipapprox.numerics.elimination.planning import eliminate
@@ -48,14 +48,11 @@ def simplified(marginal: Marginal) -> tuple[tuple[Event, ...], Marginal] | None:
     published = replace(marginal.form)  # an object of its own, told from guards that are equal
     forms = (*guards, published)
     for samples, own in connected_samples(len(marginal.event.samples), forms):
-        local: dict[Symbol, Symbol] = {sample: k for k, sample in enumerate(samples)}
-        laws = tuple(marginal.event.samples[sample] for sample in samples)
-        mine = [form.renamed(local.__getitem__) for form in own if form is not published]
-        if len(mine) == len(own):
-            others.append(Event(laws, tuple(mine)))
+        part = restricted(marginal.event, samples, own)
+        if own[-1] is published:
+            found = Marginal(replace(part, guards=part.guards[:-1]), part.guards[-1])
         else:
-            form = published.renamed(local.__getitem__)
-            found = Marginal(Event(laws, tuple(mine)), form)
+            others.append(part)
     assert found is not None
     return tuple(others), found
 

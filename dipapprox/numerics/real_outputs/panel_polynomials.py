@@ -32,7 +32,7 @@ from fractions import Fraction
 from functools import cache
 
 import numpy as np
-from flint import arb, fmpq, fmpq_poly
+from flint import arb
 from numpy.typing import NDArray
 
 from dipapprox.arithmetic.enclosure import Enclosure
@@ -42,6 +42,7 @@ from dipapprox.arithmetic.rounding import SAFE, UNIT_ROUNDOFF, above
 from dipapprox.data_classes import dataclass
 from dipapprox.numerics.algebras.float64 import Float64Algebra
 from dipapprox.numerics.algebras.sampled import Sampled, panel_errors
+from dipapprox.numerics.interpolation.polynomial import restricted_rows
 
 Array = NDArray[np.float64]
 _TINY = 2.0**-900
@@ -173,20 +174,8 @@ def chebyshev_tables(count: int) -> ChebyshevTables:
 
 def _half(count: int, shift: int) -> Array:
     """L, exact but for the rounding of its entries."""
-    line = fmpq_poly([fmpq(shift, 2), fmpq(1, 2)])
-    powers = _chebyshev(count, fmpq_poly([0, 1]))
+    rows, unit = restricted_rows(count, Fraction(shift, 2), Fraction(1, 2))
     table = np.zeros((count, count))
-    for k, polynomial in enumerate(_chebyshev(count, line)):
-        for j in range(k, -1, -1):
-            entry = polynomial[j] / powers[j][j]
-            polynomial -= powers[j] * entry
-            table[j, k] = int(entry.p) / int(entry.q)
+    for k, row in enumerate(rows):
+        table[: k + 1, k] = [value / unit**k for value in row]
     return table
-
-
-def _chebyshev(count: int, argument: fmpq_poly) -> list[fmpq_poly]:
-    """T_0, …, T_{n-1} of a polynomial."""
-    found = [fmpq_poly([1]), argument]
-    while len(found) < count:
-        found.append(2 * argument * found[-1] - found[-2])
-    return found[:count]
