@@ -30,6 +30,7 @@ from dipapprox.laws.tails import cutoff_interval
 from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.float64 import Float64Algebra
 from dipapprox.numerics.algebras.grid import build_grid, build_lattice
+from dipapprox.numerics.elimination.order_event import OrderEvent
 from dipapprox.numerics.elimination.plan import Evaluation, FunctionTable, Terms, enclosed_sum
 from dipapprox.numerics.elimination.refinement import (
     GridEvent,
@@ -98,8 +99,9 @@ class GridEvaluator:
         found: list[Enclosure | NotEnclosed] = []
         for value, event in zip(values, events, strict=True):
             if isinstance(value, Enclosure):
-                most = value.upper + lost[event.required.samples] + event.error
-                value = Enclosure(value.lower - event.error, most).intersect(UNIT, "elimination")
+                error = event.order.error if isinstance(event.order, OrderEvent) else 0
+                most = value.upper + lost[event.required.samples] + error
+                value = Enclosure(value.lower - error, most).intersect(UNIT, "elimination")
             found.append(value)
         return found
 

@@ -35,11 +35,6 @@ class RestrictedDensity:
     lower: Fraction | None
     upper: Fraction | None
 
-    @property
-    def is_whole(self) -> bool:
-        """Whether there are no constants."""
-        return self.lower is self.upper is None
-
     def shifted(self, by: Fraction) -> RestrictedDensity:
         """That of x + by."""
         ends = (None if end is None else end + by for end in (self.lower, self.upper))
@@ -264,7 +259,7 @@ class Evaluation(Generic[F, V]):
                 match function:
                     case RestrictedDensity(law, lower, upper):
                         found = self._algebra.density(law)
-                        if not function.is_whole:
+                        if not (lower is upper is None):
                             found = self._algebra.restrict(found, lower, upper)
                         self._known[number] = found
                     case Running(factors, to_right):
@@ -308,7 +303,7 @@ class Evaluation(Generic[F, V]):
         first = self._table.functions[factors[0][0]]
         if len(factors) > 1 or factors[0][1] > 1 or not isinstance(first, RestrictedDensity):
             return None
-        if not first.is_whole:
+        if not (first.lower is first.upper is None):
             return None
         return self._algebra.cdf(first.law) if from_left else self._algebra.survival(first.law)
 

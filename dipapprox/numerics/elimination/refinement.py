@@ -131,7 +131,7 @@ class GridRequirements:
                 laws = frozenset(s for s in sources.values() if isinstance(s, Distribution))
                 points = _ends(elements) | {by for each in elements for _, by in each.bands}
                 points |= {offset for _, _, offset in bounds if offset}
-                sums = order.partial_sums()
+                sums = order.partial_sums() if len(order.roots) < len(elements) else []
                 if any(element.bands for element in elements):
                     # Moved by whole panels: these have one width.
                     sums += [(law,) for law in laws]
@@ -185,11 +185,6 @@ class GridEvent:
     dropped: Fraction  # by how much the order's probability may exceed the event's
     terms: Terms = ()  # its plan
     found: Enclosure | NotEnclosed | None = None  # of the order's probability
-
-    @property
-    def error(self) -> Fraction:
-        """The terms' distance from the order's probability, but for what a grid lacks."""
-        return self.order.error if isinstance(self.order, OrderEvent) else Fraction(0)
 
 
 _SHARED_LAWS = 12  # most laws, and most constants, that one grid serves for the sake of sharing
