@@ -16,7 +16,7 @@ from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.events.event import Chosen, Connected, Leaves, Mixture, Star
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import GAUSSIAN
-from dipapprox.numerics.elimination.order_event import OrderEvent, order_event
+from dipapprox.numerics.elimination.planning import OrderEvent, order_event
 
 
 @dataclass(slots=True)

@@ -22,7 +22,7 @@ from dipapprox.cli.output import show_json, write
 from dipapprox.errors import EarlyEnd, UserError
 from dipapprox.exact.distributions import ExactDistributions
 from dipapprox.exponentials import ExponentialRatio
-from dipapprox.integrals import plan as plans
+from dipapprox.integrals import integral as plans
 from dipapprox.integrals.integral import Plan
 from dipapprox.language.core import Input, Program
 from dipapprox.language.domains import AllReals

@@ -12,11 +12,9 @@ from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.events.event import Event
 from dipapprox.events.instantiate import Instantiator
-from dipapprox.events.reduce import connected_parts
-from dipapprox.events.sums import law_of, leading, primitive, used_together
-from dipapprox.integrals.integral import Add, Integral, Multiply, Plan, Strategy, nesting
+from dipapprox.events.reduce import connected_parts, law_of, leading, primitive, used_together
+from dipapprox.integrals.integral import Add, Integral, Multiply, Plan, Strategy, form_text, nesting
 from dipapprox.integrals.optimizer import order_edges, plan
-from dipapprox.integrals.plan import form_text
 from dipapprox.language.core import Input, Value
 from dipapprox.laws.choices import count_outcomes
 from dipapprox.laws.distribution import Distribution, Scale

@@ -53,10 +53,10 @@ from dipapprox.composition.shifted_noise import shifted_noise
 from dipapprox.data_classes import dataclass
 from dipapprox.events.event import Part
 from dipapprox.events.intervals import Interval
-from dipapprox.events.supports import range_of
+from dipapprox.events.reduce import range_of
 from dipapprox.limits import Limits
-from dipapprox.numerics.real_outputs.cells import Cells
 from dipapprox.numerics.real_outputs.factors import Line, Mixed, factored
+from dipapprox.numerics.real_outputs.panel_polynomials import Cells
 
 _WORKING = 128
 _ACCURATE = 60

@@ -63,9 +63,9 @@ from dipapprox.composition.reading import deltas
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.limits import Limits
-from dipapprox.numerics.real_outputs.cells import Cells
 from dipapprox.numerics.real_outputs.factors import Line
 from dipapprox.numerics.real_outputs.hockey_stick import Discretised, HockeyStick
+from dipapprox.numerics.real_outputs.panel_polynomials import Cells
 
 Array = NDArray[np.float64]
 _UNIT = 60  # bits of the whole numbers that masses become; sums below 8 fit into 64 bits

@@ -27,9 +27,8 @@ from dipapprox.events.columns import CellTable, Column, Inputs, combined, mapped
 from dipapprox.events.event import Chosen, Connected, Mixture, count_samples
 from dipapprox.events.instantiate import Instantiator, holds
 from dipapprox.events.reduce import connected_samples
-from dipapprox.events.shapes import Shapes
 from dipapprox.events.solutions import CERTAIN, IMPOSSIBLE, Numbers, Solutions
-from dipapprox.events.solving import Batch, Row, Solver
+from dipapprox.events.solving import Batch, Row, Shapes, Solver
 from dipapprox.language.core import Input, Value
 from dipapprox.linear.form import Symbol
 from dipapprox.semantics.outcomes import ALWAYS

@@ -43,8 +43,7 @@ from dipapprox.errors import BrokenInvariant
 from dipapprox.events.canonical import canonical
 from dipapprox.events.event import Connected, Event, Marginal, Part, PublishedOutcome
 from dipapprox.events.instantiate import Instantiator
-from dipapprox.events.reduce import as_comparisons, connected_parts, restricted
-from dipapprox.events.supports import is_possible
+from dipapprox.events.reduce import as_comparisons, connected_parts, is_possible, restricted
 from dipapprox.language.core import Input
 from dipapprox.laws.distribution import Distribution
 from dipapprox.linear.form import LinearForm, Symbol

@@ -10,9 +10,13 @@ probability:
     sums      λ1·x1 + … + λm·xm that occurs in this proportion in every guard, and nowhere else:
               Gaussians in it are one Gaussian if its variance is a rational square, and in any
               case a sum of at most four (Lagrange's theorem on sums of squares); one-sided
-              exponential samples of opposite directions and equal scale are one Laplace sample
+              exponential samples X and X' of opposite directions and equal scale are one sample
+              of the `difference` (`laws`): LapPlus + LapMinus is Lap
     rescaling x = a·y + b with a != 0 turns α·x_i + β·x_j + c <= 0 into y_i <= y_j (or >=);
               a < 0 is allowed: mirror images of laws are laws
+
+An event is also impossible if its laws make it so: outside the support of one-sided noise, or
+between integers.
 
 Distributions have rational scales, so a sum with an irrational deviation stays a sum: nothing is
 ever rounded. Events of integers stay as they are: a multiple of a discrete law is none, and shifts
@@ -21,18 +25,172 @@ by halves would take the samples off the integers.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
-from math import isqrt
+from math import floor, isqrt
 
 from dipapprox import graphs
-from dipapprox.events.event import Event, Impossible, Independent, Reduced
-from dipapprox.events.sums import law_of, used_together
-from dipapprox.events.supports import is_possible
+from dipapprox.data_classes import dataclass
+from dipapprox.events.event import Event, Impossible, Independent, Reduced, Star
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.family import Family
-from dipapprox.linear.form import LinearForm, Symbol
-from dipapprox.linear.half_spaces import irredundant
+from dipapprox.laws.family import BOTH_SIDES, Family
+from dipapprox.linear.form import LinearForm, Symbol, content, difference
+from dipapprox.linear.half_spaces import (
+    has_interior,
+    have_integer_point,
+    integer_inequality,
+    irredundant,
+)
+from dipapprox.linear.zones import potentials
+
+
+def is_possible(event: Event | Star) -> bool:
+    """Whether samples of the laws meet guards that leave an open set with positive probability.
+
+    Of integers, bounds of single samples and of differences of two are decided, and others almost
+    always (`half_spaces`); what is not counts as possible.
+    """
+    if isinstance(event, Star):
+        return _star_is_possible(event)
+    families = {law.family for law in event.samples}
+    if any(family.is_discrete for family in families):
+        return _have_integer_points(event) is not False
+    if all(family.sides == BOTH_SIDES for family in families):
+        return True
+    supports = [form for k, law in enumerate(event.samples) for form in _support(k, law)]
+    return not supports or has_interior([*event.guards, *supports])
+
+
+def is_surely_possible(event: Event | Star) -> bool:
+    """Whether an event of `reduce` is possible for certain: guards of integers may be in doubt."""
+    if isinstance(event, Star) or not any(law.family.is_discrete for law in event.samples):
+        return True
+    return _have_integer_points(event) is True
+
+
+def _support(sample: int, law: Distribution) -> Iterator[LinearForm]:
+    """Yield the bound of a one-sided law."""
+    if -1 not in law.family.sides:
+        yield LinearForm(((sample, Fraction(-1)),), law.mean)
+    if 1 not in law.family.sides:
+        yield LinearForm(((sample, Fraction(1)),), -law.mean)
+
+
+def range_of(
+    form: LinearForm, samples: Sequence[Distribution]
+) -> tuple[Fraction | None, Fraction | None]:
+    """Return between what ends, None for infinite ones, a sum of samples surely lies."""
+    ends: list[Fraction | None] = [form.constant, form.constant]
+    for sample in form.samples():
+        law, factor = samples[sample], form.coefficient(sample)
+        for side, end in enumerate(ends):
+            own = (-1, 1)[side if factor > 0 else 1 - side]
+            known = end is not None and own not in law.family.sides
+            ends[side] = end + factor * law.mean if known and end is not None else None
+    return ends[0], ends[1]
+
+
+def _star_is_possible(star: Star) -> bool:
+    """Every x <= c <= every y: the greatest lower bound has to be below the least upper one.
+
+    Only bounds that a chain of comparisons connects count: of an x and c, of c and a y, of both.
+    """
+    lowest = [law.mean for law, _ in star.below if -1 not in law.family.sides]
+    highest = [law.mean for law, _ in star.above if 1 not in law.family.sides]
+    centre = star.centre
+    if -1 not in centre.family.sides:
+        lowest.append(centre.mean)
+    if 1 not in centre.family.sides:
+        highest.append(centre.mean)
+    return not lowest or not highest or max(lowest) < min(highest)
+
+
+def _have_integer_points(event: Event) -> bool | None:
+    """Whether guards of integers hold together at integers; None if that is not known.
+
+    x[v] - x[u] <= w means x[v] - x[u] <= ⌊w⌋. Other guards are left to linear programmes.
+    """
+    found = [each for each in map(difference, event.guards) if each is not None]
+    if len(found) < len(event.guards):
+        if not all(law.family.is_discrete for law in event.samples):
+            return None
+        return have_integer_point(map(integer_inequality, event.guards))
+    return potentials([(u, v, floor(w)) for u, v, w in found], 0) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class LawOfSum:
+    """The law of a sum: independent terms add up."""
+
+    mean: Fraction
+    variance: Fraction  # of the one Gaussian term; 0: there is none
+    # (factor, law) of the others; factors are 1 but for integer samples, where they are positive
+    # integers if the sum's coefficients are integers.
+    terms: tuple[tuple[Fraction, Distribution], ...]
+
+
+def used_together(forms: Iterable[LinearForm]) -> tuple[LinearForm, ...]:
+    """Return the sums of two samples and more that forms depend on, not on the single samples.
+
+    They have no constants, and come in the order of their first samples, up to factors.
+    """
+    columns: dict[int, dict[int, Fraction]] = {}
+    for place, form in enumerate(forms):
+        for sample in form.samples():
+            columns.setdefault(sample, {})[place] = form.coefficient(sample)
+    groups: dict[tuple[tuple[int, Fraction], ...], dict[Symbol, Fraction]] = {}
+    for sample, column in sorted(columns.items()):
+        unit = next(iter(column.values()))
+        direction = tuple((place, c / unit) for place, c in column.items())
+        groups.setdefault(direction, {})[sample] = unit
+    return tuple(LinearForm.of(group) for group in groups.values() if len(group) > 1)
+
+
+def leading(form: LinearForm) -> LinearForm:
+    """Return the multiple of a form that is not constant whose first coefficient is 1."""
+    return form.scaled(1 / form.terms[0][1])
+
+
+def primitive(form: LinearForm) -> LinearForm:
+    """Return the multiple with coprime integer coefficients, the first of them positive."""
+    unit = content(c for _, c in form.terms)
+    return form.scaled(1 / (unit if form.terms[0][1] > 0 else -unit))
+
+
+def law_of(form: LinearForm, laws: Sequence[Distribution]) -> LawOfSum:
+    """Return the law of a sum without constant, in as few terms as closed forms make it."""
+    mean = variance = Fraction(0)
+    others: list[tuple[Fraction, Distribution]] = []
+    for symbol, c in form.terms:
+        law = laws[int(symbol)]
+        if law.family.is_normal:
+            mean += c * law.mean
+            variance += (c * law.scale) ** 2
+        elif law.family.is_discrete:
+            sign = Fraction(1 if c > 0 else -1)
+            others.append((abs(c), law.affine(sign, Fraction(0))))
+        else:
+            others.append((Fraction(1), law.affine(c, Fraction(0))))
+    return LawOfSum(mean, variance, tuple(_two_sided(others)))
+
+
+def _two_sided(
+    terms: Iterable[tuple[Fraction, Distribution]],
+) -> list[tuple[Fraction, Distribution]]:
+    """Make one law of two of equal scale that are mirror images, if their sum has a name."""
+    found: list[tuple[Fraction, Distribution]] = []
+    for factor, law in terms:
+        difference = law.family.difference
+        for place, (_, other) in enumerate(found):
+            if difference is None or other.family is not law.family.mirror:
+                continue
+            if other.scale == law.scale:
+                found[place] = factor, Distribution(difference, other.mean + law.mean, law.scale)
+                break
+        else:
+            found.append((factor, law))
+    return found
+
 
 _LARGEST_SQUARE_SEARCH = 10_000  # candidates tried for one square of a sum of squares
 

@@ -20,8 +20,7 @@ from dipapprox.events.canonical import (
 )
 from dipapprox.events.columns import Bag
 from dipapprox.events.event import Chosen, Connected, Event, Impossible, Mixture, Star
-from dipapprox.events.reduce import reduce
-from dipapprox.events.supports import is_possible
+from dipapprox.events.reduce import is_possible, reduce
 from dipapprox.laws.distribution import Distribution
 from dipapprox.linear.form import LinearForm
 

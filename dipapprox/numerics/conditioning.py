@@ -74,7 +74,7 @@ from dipapprox.laws.tails import cutoff_interval
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.linear.span import solved
-from dipapprox.numerics.elimination.order_event import order_event
+from dipapprox.numerics.elimination.planning import order_event
 from dipapprox.numerics.elimination.sum_event import sum_event
 from dipapprox.numerics.gaussian_rank.cones import polyhedron_of
 from dipapprox.numerics.kinds import as_continuous

@@ -23,7 +23,7 @@ from dipapprox.data_classes import replace
 from dipapprox.errors import LimitReached
 from dipapprox.events.catalogue import Catalogue
 from dipapprox.events.event import Chosen, Connected, Event, Mixture, Star
-from dipapprox.events.supports import is_surely_possible
+from dipapprox.events.reduce import is_surely_possible
 from dipapprox.exact.choices.circuits import is_possible_choice
 from dipapprox.exact.distributions import SolvedInputs
 from dipapprox.exact.signs.values import compare_at, enclose_at, sign_at

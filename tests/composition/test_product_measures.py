@@ -27,8 +27,8 @@ from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import EXPONENTIAL, GAUSSIAN, LAPLACE, REFLECTED_EXPONENTIAL
 from dipapprox.laws.family import Family
 from dipapprox.linear.form import LinearForm
-from dipapprox.numerics.real_outputs.cells import Cells
 from dipapprox.numerics.real_outputs.hockey_stick import Discretised, HockeyStick, Split
+from dipapprox.numerics.real_outputs.panel_polynomials import Cells
 from dipapprox.privacy.sources import open_method
 from tests import moved_noise
 from tests.cases import cases

@@ -33,12 +33,12 @@ from dipapprox.events.reduce import (
     as_comparisons,
     connected_parts,
     irredundant,
+    is_possible,
+    law_of,
     reduce,
     sum_of_squares,
 )
 from dipapprox.events.solutions import IMPOSSIBLE, Solutions
-from dipapprox.events.sums import law_of
-from dipapprox.events.supports import is_possible
 from dipapprox.events.symmetry import CellSymmetry
 from dipapprox.exact.methods import Exact
 from dipapprox.language.core import Input, Listed, Program

@@ -26,7 +26,6 @@ from dipapprox.numerics.algebras.float64 import Float64Algebra
 from dipapprox.numerics.algebras.grid import Grid, build_grid
 from dipapprox.numerics.algebras.sampled import Sampled
 from dipapprox.numerics.kinds import Tier
-from dipapprox.numerics.real_outputs.cells import _ratios
 from dipapprox.numerics.real_outputs.densities import (
     Leaf,
     combination_in_balls,
@@ -37,6 +36,7 @@ from dipapprox.numerics.real_outputs.hockey_stick import HockeyStick, Split
 from dipapprox.numerics.real_outputs.panel_polynomials import (
     Combination,
     PanelPolynomials,
+    _ratios,
     combination,
 )
 from dipapprox.privacy.sources import open_method

@@ -21,9 +21,8 @@ from dipapprox.exact.laplace.pieces import LARGEST_RATE, MOST_SAMPLES, Units
 from dipapprox.exact.laplace.polyhedra import integrate
 from dipapprox.exponentials import ExponentialPolynomial, exponential_sum
 from dipapprox.limits import Limits
-from dipapprox.numerics.elimination.order_event import OrderEvent, order_event
 from dipapprox.numerics.elimination.plan import Evaluation, FunctionTable
-from dipapprox.numerics.elimination.planning import Order, eliminate
+from dipapprox.numerics.elimination.planning import Order, OrderEvent, eliminate, order_event
 from dipapprox.numerics.elimination.refinement import GridRequirements
 from dipapprox.numerics.elimination.sum_event import sum_event
 

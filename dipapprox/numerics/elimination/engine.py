@@ -38,9 +38,14 @@ from dipapprox.numerics.elimination.grid_evaluator import (
     read_star,
     share_grids,
 )
-from dipapprox.numerics.elimination.order_event import BoundedElement, OrderEvent, order_event
 from dipapprox.numerics.elimination.plan import FunctionTable
-from dipapprox.numerics.elimination.planning import Order, eliminate
+from dipapprox.numerics.elimination.planning import (
+    BoundedElement,
+    Order,
+    OrderEvent,
+    eliminate,
+    order_event,
+)
 from dipapprox.numerics.elimination.refinement import (
     GridEvent,
     GridRequirements,

@@ -30,8 +30,8 @@ from dipapprox.laws.tails import cutoff_interval
 from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.float64 import Float64Algebra
 from dipapprox.numerics.algebras.grid import build_grid, build_lattice
-from dipapprox.numerics.elimination.order_event import OrderEvent
 from dipapprox.numerics.elimination.plan import Evaluation, FunctionTable, Terms, enclosed_sum
+from dipapprox.numerics.elimination.planning import OrderEvent
 from dipapprox.numerics.elimination.refinement import (
     GridEvent,
     GridRequirements,

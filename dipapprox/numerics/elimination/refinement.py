@@ -16,9 +16,8 @@ from dipapprox.data_classes import dataclass
 from dipapprox.events.event import Star
 from dipapprox.laws.distribution import Distribution
 from dipapprox.limits import Limits
-from dipapprox.numerics.elimination.order_event import BoundedElement, OrderEvent
 from dipapprox.numerics.elimination.plan import FunctionTable, Moved, RestrictedDensity, Terms
-from dipapprox.numerics.elimination.planning import Order, eliminate
+from dipapprox.numerics.elimination.planning import BoundedElement, Order, OrderEvent, eliminate
 from dipapprox.numerics.kinds import Tier
 
 

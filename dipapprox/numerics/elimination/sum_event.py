@@ -33,7 +33,7 @@ from dipapprox.events.intervals import Interval, common
 from dipapprox.events.reduce import coordinates
 from dipapprox.laws.distribution import Distribution
 from dipapprox.linear.form import LinearForm
-from dipapprox.numerics.elimination.order_event import Bound, BoundedElement, OrderEvent, compared
+from dipapprox.numerics.elimination.planning import Bound, BoundedElement, OrderEvent, compared
 
 
 def sums_in(event: Event) -> tuple[LinearForm, ...]:

@@ -57,12 +57,13 @@ from dipapprox.numerics.algebras.piecewise import Piecewise
 from dipapprox.numerics.elimination.grid_evaluator import open_algebra
 from dipapprox.numerics.elimination.plan import Evaluation, FunctionTable
 from dipapprox.numerics.elimination.refinement import RefinementLevel
-from dipapprox.numerics.real_outputs.cells import Cells, cells_of
 from dipapprox.numerics.real_outputs.coordinates import DensityPlan
 from dipapprox.numerics.real_outputs.panel_polynomials import (
     OVERFLOW,
+    Cells,
     Combination,
     PanelPolynomials,
+    cells_of,
     combination,
 )
 

@@ -41,7 +41,6 @@ from dipapprox.numerics.elimination.plan import FunctionTable
 from dipapprox.numerics.elimination.refinement import RefinementLevel, ball_levels, double_levels
 from dipapprox.numerics.kinds import Tier
 from dipapprox.numerics.methods import Method
-from dipapprox.numerics.real_outputs.cells import Cells
 from dipapprox.numerics.real_outputs.coordinates import DensityPlan, density_plan, simplified
 from dipapprox.numerics.real_outputs.densities import (
     Densities,
@@ -49,6 +48,7 @@ from dipapprox.numerics.real_outputs.densities import (
     open_densities,
     positive_part,
 )
+from dipapprox.numerics.real_outputs.panel_polynomials import Cells
 from dipapprox.numerics.simplest import shortest
 
 _REMEMBERED = 200  # pairs of measures whose densities are kept

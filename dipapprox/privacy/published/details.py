@@ -30,7 +30,7 @@ from dipapprox.digits import exact_text
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.events.intervals import EVERYWHERE
 from dipapprox.events.measures import NoProduct
-from dipapprox.events.sums import primitive
+from dipapprox.events.reduce import primitive
 from dipapprox.linear.form import LinearForm
 from dipapprox.linear.span import FormSpan
 from dipapprox.numerics.powers import logarithm

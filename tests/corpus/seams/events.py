@@ -8,8 +8,7 @@ from typing import Any
 from dipapprox import Enclosure, Options
 from dipapprox.events.canonical import canonical
 from dipapprox.events.event import Event
-from dipapprox.events.reduce import connected_parts
-from dipapprox.events.supports import is_possible
+from dipapprox.events.reduce import connected_parts, is_possible
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import FAMILIES
 from dipapprox.linear.form import LinearForm
