@@ -41,9 +41,8 @@ from typing import NamedTuple
 from flint import arb
 
 from dipapprox.arithmetic.enclosure import NotEnclosed
-from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
+from dipapprox.arithmetic.precision import enclosure_of, precision, to_ball
 from dipapprox.data_classes import dataclass
-from dipapprox.errors import BrokenInvariant
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.family import BOTH_SIDES
 from dipapprox.laws.tails import cutoff_interval
@@ -244,7 +243,7 @@ def build_lattice(
     if not _LEAST <= min(scales) <= max(scales) <= 1 / _LEAST:
         return NotEnclosed("the samples' scales are beyond the range of sums in doubles")
     cuts = [*points, *(law.mean for law in laws if law.real.has_kink)]
-    width = min(_widest(law) for law in laws) / fineness
+    width = min(law.scale * law.real.even_panel for law in laws) / fineness
     common = content(cuts)
     # Without cuts any width will do: short fractions are quicker.
     width = common / ceil(common / width) if common else width.limit_denominator(64) or width
@@ -265,10 +264,6 @@ def build_lattice(
     return Grid(width.denominator, marks, spans)
 
 
-def _widest(law: Distribution) -> Fraction:
-    return law.scale * law.real.even_panel
-
-
 def _interval_of_sum(laws: Sequence[Distribution], bits: int) -> tuple[Fraction, Fraction]:
     """An interval outside which a sum lies with a probability of at most 2**(1 - bits)."""
     mean = sum((law.mean for law in laws), Fraction(0))
@@ -283,21 +278,14 @@ def _reach(laws: Sequence[Distribution], bits: int) -> Fraction:
     ends = [e / law.scale for law in laws if (e := law.real.moments_below) is not None]
     if ends:
         tries = [k * min(ends) / 16 for k in range(1, 16)]
-    return _reach_by(laws, min(tries, key=lambda rate: _guess(laws, rate, bits)), bits)
 
+    def guess(rate: Fraction) -> float:  # what comes out below, about
+        moments = [float(law.real.log_moment(arb(float(rate * law.scale))).mid()) for law in laws]
+        return (0.7 * bits + sum(moments)) / float(rate)
 
-def _guess(laws: Sequence[Distribution], rate: Fraction, bits: int) -> float:
-    """About what `_reach_by` gives, without any promise."""
-    moments = [float(law.real.log_moment(arb(float(rate * law.scale))).mid()) for law in laws]
-    return (0.7 * bits + sum(moments)) / float(rate)
-
-
-def _reach_by(laws: Sequence[Distribution], rate: Fraction, bits: int) -> Fraction:
+    rate = min(tries, key=guess)
     with precision(_BITS):
         exponent = arb.const_log2() * bits
         for law, count in asking(Counter(laws).items()):
             exponent += count * law.real.log_moment(to_ball(law.scale * rate))
-        found = to_enclosure(exponent / to_ball(rate))
-    if isinstance(found, NotEnclosed):
-        raise BrokenInvariant("a sum has no exponential moment where it must have one")
-    return max(found.upper, Fraction(0))
+        return max(enclosure_of(exponent / to_ball(rate)).upper, Fraction(0))

@@ -1,5 +1,5 @@
 """The engine for comparisons of samples, sums and numbers: sample after sample is integrated out.
 
 In: events. Out: enclosures, from plans that are evaluated in a function algebra. Read `engine`
-first, then `order_event` and `plan`.
+first, then `planning` and `plan`.
 """

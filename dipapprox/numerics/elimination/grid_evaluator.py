@@ -240,66 +240,40 @@ class _Round:
     samples: list[int] = field(default_factory=list)  # how many samples each star has
     # of the functions: distribution functions of laws, and (True) 1 minus these
     columns: dict[tuple[Distribution, bool], int] = field(default_factory=dict)
-    # columns of the distribution functions, by the identity of the law: laws hash slowly
-    below: dict[int, int] = field(default_factory=dict)
-    above: dict[int, int] = field(default_factory=dict)  # columns of 1 minus these, likewise
     entries: list[int] = field(default_factory=list)  # row, column, exponent, one after the other
-
-    def learn(self, star: Star) -> None:
-        """Give the functions of a star columns."""
-        sides = (star.below, self.below, False), (star.above, self.above, True)
-        for leaves, known, above in sides:
-            for law, _ in leaves:
-                known[id(law)] = self.columns.setdefault((law, above), len(self.columns))
 
 
 class Stars:
     """Stars that share a grid, as exponents of distribution functions."""
 
     def __init__(self) -> None:
-        self._laws: set[Distribution] = set()
+        self._laws: frozenset[Distribution] = frozenset()
         self._rounds: dict[Distribution, _Round] = {}
-        self._around: dict[int, _Round] = {}  # by the identity of the centre
-        self._learnt: list[Star] = []  # kept alive: the identities of their laws are keys
 
     def add(self, place: int, star: Star) -> bool:
         """Add a star, unless one of its laws has no density or there are too many laws then."""
-        samples = 1
-        try:
-            around = self._around[id(star.centre)]
-            row = len(around.places)
-            entries: list[int] = []
-            for leaves, known in ((star.below, around.below), (star.above, around.above)):
-                for law, count in leaves:
-                    entries += row, known[id(law)], count
-                    samples += count
-        except KeyError:
-            return self._learn(star) and self.add(place, star)
-        around.entries += entries
+        laws = self._laws.union((star.centre, *(law for law, _ in (*star.below, *star.above))))
+        if len(laws) > len(self._laws):
+            if any(law.family.is_discrete for law in laws):
+                return False
+            if not is_small(GridRequirements(laws, frozenset(), 1)):
+                return False
+            self._laws = laws
+        around = self._rounds.setdefault(star.centre, _Round())
+        samples, row, columns = 1, len(around.places), around.columns
+        for leaves, above in ((star.below, False), (star.above, True)):
+            for law, count in leaves:
+                around.entries += row, columns.setdefault((law, above), len(columns)), count
+                samples += count
         around.places.append(place)
         around.samples.append(samples)
-        return True
-
-    def _learn(self, star: Star) -> bool:
-        """Get to know the laws of a star, if all have densities and one grid serves them all."""
-        laws = {star.centre, *(law for law, _ in (*star.below, *star.above))}
-        fresh = laws - self._laws
-        if any(law.family.is_discrete for law in fresh):
-            return False
-        if fresh and not is_small(GridRequirements(frozenset(fresh | self._laws), frozenset(), 1)):
-            return False
-        self._laws |= fresh
-        around = self._rounds.setdefault(star.centre, _Round())
-        self._around[id(star.centre)] = around
-        self._learnt.append(star)
-        around.learn(star)
         return True
 
     @property
     def required(self) -> GridRequirements:
         """What one grid for all of them must offer."""
         most = max(max(each.samples) for each in self._rounds.values())
-        return GridRequirements(frozenset(self._laws), frozenset(), most)
+        return GridRequirements(self._laws, frozenset(), most)
 
     def bounds(self, algebra: Float64Algebra, lost: float, limits: Limits) -> Iterator[StarBounds]:
         """Bound the probabilities; `lost` bounds the mass that any law loses on the grid."""

@@ -20,7 +20,6 @@ from fractions import Fraction
 from typing import Generic, TypeVar, assert_never
 
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed, enclosing, sure
-from dipapprox.cache import Cache
 from dipapprox.data_classes import dataclass
 from dipapprox.laws.distribution import Distribution
 from dipapprox.limits import Limits
@@ -125,15 +124,12 @@ class FunctionTable:
         depths: Of each, one more than the greatest of its factors'.
     """
 
-    __slots__ = ("_laws", "_leaves", "_numbers", "depths", "functions")
+    __slots__ = ("_numbers", "depths", "functions")
 
     def __init__(self) -> None:
         self.functions: list[Function] = []
         self.depths: list[int] = []
         self._numbers: dict[Function, int] = {}
-        # Laws hash slowly; like samples mostly share their parts. Kept, so that ids stay theirs.
-        self._leaves: Cache[tuple[int, int, int], tuple[RestrictedDensity, int]] = Cache(_LEAVES)
-        self._laws: Cache[tuple[int, bool | None], tuple[Distribution, int]] = Cache(_LEAVES)
 
     def __len__(self) -> int:
         return len(self.functions)
@@ -150,25 +146,11 @@ class FunctionTable:
         self, law: Distribution, lower: Fraction | None = None, upper: Fraction | None = None
     ) -> int:
         """Return the number of a sample's restricted density."""
-        key = id(law), id(lower), id(upper)
-        known = self._leaves.get(key)
-        if known is None:
-            density = RestrictedDensity(law, lower, upper)
-            known = self._leaves.put(key, (density, self.number(density)))
-        return known[1]
+        return self.number(RestrictedDensity(law, lower, upper))
 
-    def law(self, law: Distribution, from_left: bool | None) -> int:
-        """Return the number of a law's density (None) or of its integral from an end."""
-        known = self._laws.get((id(law), from_left))
-        if known is None:
-            number = self.leaf(law)
-            if from_left is not None:
-                number = self.number(Running(((number, 1),), from_left))
-            known = self._laws.put((id(law), from_left), (law, number))
-        return known[1]
-
-
-_LEAVES = 4096
+    def law(self, law: Distribution, from_left: bool) -> int:
+        """Return the number of the integral of a law's density from an end."""
+        return self.number(Running(((self.leaf(law), 1),), from_left))
 
 
 def times(factors: Factors, number: int) -> Factors:

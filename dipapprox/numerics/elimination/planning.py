@@ -205,7 +205,7 @@ def eliminate(
         Terms, collected; none for an event of probability 0. Or why there are too many.
     """
     if isinstance(event, Star):  # its leaves, then its centre: one term
-        numbers = [(table.law(event.centre, None), 1)]
+        numbers = [(table.leaf(event.centre), 1)]
         for leaves, from_left in ((event.below, True), (event.above, False)):
             numbers += [(table.law(law, from_left), count) for law, count in leaves]
         return ((1, tuple(sorted(numbers))),)
