@@ -28,7 +28,7 @@ from dipapprox.events.event import Chosen, Connected, Mixture, count_samples
 from dipapprox.events.instantiate import Instantiator, holds
 from dipapprox.events.reduce import connected_samples
 from dipapprox.events.solutions import CERTAIN, IMPOSSIBLE, Numbers, Solutions
-from dipapprox.events.solving import Batch, Row, Shapes, Solver
+from dipapprox.events.solving import Batch, Row, Solver
 from dipapprox.language.core import Input, Value
 from dipapprox.linear.form import Symbol
 from dipapprox.semantics.outcomes import ALWAYS
@@ -176,8 +176,7 @@ class Catalogue:
     def _begin(self) -> None:
         self._solutions = Solutions()
         self._inputs = Inputs(self._states.program)
-        self._shapes = Shapes(self._states, self._instantiator, self._inputs, self._solutions)
-        self._solver = Solver(self._solutions, self._shapes.forms, len(self._states.samples))
+        self._solver = Solver(self._states, self._instantiator, self._inputs, self._solutions)
         self._mixtures: mixtures.Mixtures | None = None
         self._conditions: dict[int, CellTable] = {}
         self._origins: list[int] = []
@@ -231,12 +230,11 @@ class Catalogue:
                 start += len(own)
 
     def _batch(self, inputs: Sequence[Input]) -> Batch:
-        return Batch(self._inputs, self._inputs.block(inputs), self._shapes.laws)
+        return Batch(self._inputs, self._inputs.block(inputs), self._solver.laws)
 
     def _solved(self, all_inputs: Batch, outputs: Iterable[int]) -> list[StateColumns]:
         states, has_choices = self._states.states, bool(self._states.choices)
-        shape, solve, events = self._shapes.shape, self._solver.solve, self._solutions.events
-        origins = self._origins
+        solve, events, origins = self._solver.solve, self._solutions.events, self._origins
         whole: _Group = (None, all_inputs, [], [])
         groups: dict[int, _Group] = {_NONE: whole}
         for output in outputs:
@@ -251,7 +249,7 @@ class Catalogue:
                 if not batch.size:
                     continue
                 if states[number].compared == ALWAYS:
-                    row = solve(shape(number), batch)
+                    row = solve(number, batch)
                 else:
                     row = self._mixed(number, batch)
                 factor = self._chosen(number, batch) if has_choices else None

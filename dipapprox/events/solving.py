@@ -70,83 +70,6 @@ class Varying:
 Shape = AnyStar | Fixed | Varying
 
 
-class Shapes:
-    """The shapes of final states, each made when it is first asked for.
-
-    Like `Variables` it refers to nothing that refers to it. It keeps the tables of laws, and
-    numbers the guards that mention inputs, at inputs.
-    """
-
-    def __init__(
-        self, states: FinalStates, instantiator: Instantiator, inputs: Inputs, solutions: Solutions
-    ) -> None:
-        self._states = states
-        self._instantiator = instantiator
-        self._inputs = inputs
-        self._variables = Variables(states.samples, instantiator.scales, inputs, solutions)
-        self._found: list[Shape | None] = [None] * len(states.states)
-        self._parts_alike: Numbered[object, None] = Numbered()
-        self.laws = self._variables.tables
-        self.forms: Numbered[LinearForm, LinearForm] = Numbered()
-
-    def shape(self, number: int) -> Shape:
-        """Return the shape of a state: do what need not be done for every input."""
-        found = self._found[number]
-        if found is None:
-            found = self._variables.star(self._states.states[number].path)
-            if found is None:
-                found = self._prepared(self._instantiator.outline(number))
-            self._found[number] = found
-        return found
-
-    def _prepared(self, outline: Outline) -> Fixed | Varying:
-        freed = without_inputs(len(outline.samples), outline.guards)
-        if (
-            freed is not None
-            and freed[0]
-            and not self._variables.integers.isdisjoint(outline.samples)
-        ):
-            freed = None  # an integer sample can only take integers, at every input
-        shifts, guards = ({}, outline.guards) if freed is None else freed
-        nothing = LinearForm.constant_form(0)
-        variables = tuple(
-            self._variables.number(SampleChange(sample, Fraction(1), shifts.get(k, nothing)))
-            for k, sample in enumerate(outline.samples)
-        )
-        if freed is None:
-            return Varying(variables, tuple(self._guard_table(guard) for guard in guards))
-        return Fixed(self._parts(variables, guards))
-
-    def _guard_table(self, guard: LinearForm) -> CellTable:
-        names, forms = guard.inputs(), self.forms
-
-        def image(values: tuple[Value, ...]) -> int:
-            form = guard.at(dict(zip(names, numeric(values), strict=True))).normalised()
-            return forms.number(form, form)
-
-        return self._inputs.table(names, image)
-
-    def _parts(
-        self, variables: Sequence[int], forms: Sequence[LinearForm]
-    ) -> tuple[InputFreePart, ...] | None:
-        """Take a state apart; None if its guards cannot hold together."""
-        guards = irredundant(forms)
-        if guards is None:
-            return None
-        parts = []
-        for samples, own in connected_samples(len(variables), guards):
-            roles = _roles(samples, own)
-            place: dict[Symbol, Symbol] = {
-                sample: k for k, sample in enumerate(s for role in roles for s in role)
-            }
-            here = tuple(guard.renamed(place.__getitem__) for guard in own)
-            shape = (tuple(map(len, roles)), frozenset(here))
-            number = self._parts_alike.number(shape, None)
-            globally = tuple(tuple(variables[s] for s in role) for role in roles)
-            parts.append(InputFreePart(number, globally, here))
-        return tuple(parts)
-
-
 def _roles(samples: Sequence[int], guards: Sequence[LinearForm]) -> tuple[tuple[int, ...], ...]:
     """Group the samples that occur in the same guards up to their own name.
 
@@ -259,22 +182,39 @@ _AT_ONCE = 2048  # so many numbers are dealt with in about the time that it take
 
 
 class Solver:
-    """Solves shapes; `forms` are the guards of those that vary."""
+    """Solves states for all inputs of a batch; each has a shape, made when it is first asked for.
+
+    Like `Variables` it refers to nothing that refers to it. `laws` are the tables of these.
+    """
 
     def __init__(
-        self, solutions: Solutions, forms: Numbered[LinearForm, LinearForm], samples: int
+        self, states: FinalStates, instantiator: Instantiator, inputs: Inputs, solutions: Solutions
     ) -> None:
+        self._states = states
+        self._instantiator = instantiator
+        self._inputs = inputs
         self._solutions = solutions
-        self._forms = forms
-        self._tallies = Tallies(samples)
+        self._variables = Variables(states.samples, instantiator.scales, inputs, solutions)
+        self.laws = self._variables.tables
+        self._shapes: list[Shape | None] = [None] * len(states.states)
+        self._parts_alike: Numbered[object, None] = Numbered()
+        # Guards that mention inputs, at inputs.
+        self._forms: Numbered[LinearForm, LinearForm] = Numbered()
+        self._tallies = Tallies(len(states.samples))
         self._sequences: Pairs = Numbered()
         self._known: dict[tuple[int, int], int] = {}
 
     def __len__(self) -> int:
         return len(self._sequences.things) + len(self._known)
 
-    def solve(self, shape: Shape, batch: Batch) -> Row:
-        """Return the state's solution for every input of the batch."""
+    def solve(self, number: int, batch: Batch) -> Row:
+        """Return the solution of a state for every input of the batch."""
+        shape = self._shapes[number]
+        if shape is None:
+            shape = self._variables.star(self._states.states[number].path)
+            if shape is None:
+                shape = self._prepared(self._instantiator.outline(number))
+            self._shapes[number] = shape
         match shape:
             case PathStar() | GroupStar():
                 return self._star(shape, batch)
@@ -282,6 +222,57 @@ class Solver:
                 return self._fixed(shape, batch)
             case Varying():
                 return self._varying(shape, batch)
+
+    # --- shapes ---------------------------------------------------------------------------------
+
+    def _prepared(self, outline: Outline) -> Fixed | Varying:
+        freed = without_inputs(len(outline.samples), outline.guards)
+        if (
+            freed is not None
+            and freed[0]
+            and not self._variables.integers.isdisjoint(outline.samples)
+        ):
+            freed = None  # an integer sample can only take integers, at every input
+        shifts, guards = ({}, outline.guards) if freed is None else freed
+        nothing = LinearForm.constant_form(0)
+        variables = tuple(
+            self._variables.number(SampleChange(sample, Fraction(1), shifts.get(k, nothing)))
+            for k, sample in enumerate(outline.samples)
+        )
+        if freed is None:
+            return Varying(variables, tuple(self._guard_table(guard) for guard in guards))
+        return Fixed(self._parts(variables, guards))
+
+    def _guard_table(self, guard: LinearForm) -> CellTable:
+        names, forms = guard.inputs(), self._forms
+
+        def image(values: tuple[Value, ...]) -> int:
+            form = guard.at(dict(zip(names, numeric(values), strict=True))).normalised()
+            return forms.number(form, form)
+
+        return self._inputs.table(names, image)
+
+    def _parts(
+        self, variables: Sequence[int], forms: Sequence[LinearForm]
+    ) -> tuple[InputFreePart, ...] | None:
+        """Take a state apart; None if its guards cannot hold together."""
+        guards = irredundant(forms)
+        if guards is None:
+            return None
+        parts = []
+        for samples, own in connected_samples(len(variables), guards):
+            roles = _roles(samples, own)
+            place: dict[Symbol, Symbol] = {
+                sample: k for k, sample in enumerate(s for role in roles for s in role)
+            }
+            here = tuple(guard.renamed(place.__getitem__) for guard in own)
+            shape = (tuple(map(len, roles)), frozenset(here))
+            number = self._parts_alike.number(shape, None)
+            globally = tuple(tuple(variables[s] for s in role) for role in roles)
+            parts.append(InputFreePart(number, globally, here))
+        return tuple(parts)
+
+    # --- solutions ------------------------------------------------------------------------------
 
     def _star(self, star: AnyStar, batch: Batch) -> Row:
         if batch.is_small:

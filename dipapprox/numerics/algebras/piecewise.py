@@ -84,30 +84,6 @@ class FunctionAlgebra(Protocol[F, V]):
         """∫ over the line of every product, as for `running`."""
 
 
-# --- long products from short ones, in any algebra ------------------------------------------------
-
-
-class SharedProducts(Generic[F]):
-    """Multiplies the factors of many products; neighbours that begin alike share that part."""
-
-    def __init__(self, product: Callable[[F, F], F]) -> None:
-        self._product = product
-        self._before: list[tuple[F, F]] = []  # the latest factors, and the products up to each
-
-    def of(self, products: Sequence[Sequence[F]]) -> Iterator[F]:
-        """Yield the product of each, of at least one factor."""
-        before = self._before
-        for factors in products:
-            alike = 0
-            while alike < min(len(before), len(factors)) and before[alike][0] is factors[alike]:
-                alike += 1
-            del before[alike:]
-            for factor in factors[alike:]:
-                so_far = self._product(before[-1][1], factor) if before else factor
-                before.append((factor, so_far))
-            yield before[-1][1]
-
-
 P = TypeVar("P")
 C = TypeVar("C")
 Marks = tuple[int, ...]
@@ -141,11 +117,11 @@ class PiecewiseAlgebra(ABC, Generic[P, C, V]):
     `nothing` and the integral `zero`.
     """
 
-    __slots__ = ("_leaves", "_nothing", "_products", "_zero")
+    __slots__ = ("_before", "_leaves", "_nothing", "_zero")
 
     def __init__(self, nothing: P, zero: C) -> None:
         self._nothing, self._zero = nothing, zero
-        self._products = SharedProducts(self.product)
+        self._before: list[tuple[Piecewise[P], Piecewise[P]]] = []
         self._leaves: dict[tuple[str, Distribution], Piecewise[P]] = {}
 
     # --- what a piece is ----------------------------------------------------------------------
@@ -236,15 +212,27 @@ class PiecewiseAlgebra(ABC, Generic[P, C, V]):
         return self._made(marks, [self._minus(*pair) for pair in pairs])
 
     def products(self, products: Sequence[Sequence[Piecewise[P]]]) -> list[Piecewise[P]]:
-        return list(self._products.of(products))
+        return list(self._multiplied(products))
 
     def product_totals(self, products: Sequence[Sequence[Piecewise[P]]]) -> list[V]:
-        return [self._total(function) for function in self._products.of(products)]
+        return [self._total(function) for function in self._multiplied(products)]
 
     def running(
         self, products: Sequence[Sequence[Piecewise[P]]], from_left: bool
     ) -> list[Piecewise[P]]:
-        return [self._integrate(function, from_left) for function in self._products.of(products)]
+        return [self._integrate(function, from_left) for function in self._multiplied(products)]
+
+    def _multiplied(self, products: Sequence[Sequence[Piecewise[P]]]) -> Iterator[Piecewise[P]]:
+        """Multiply factors; neighbours that begin alike share that part."""
+        before = self._before  # the latest factors, and the products up to each
+        for factors in products:
+            alike = 0
+            while alike < min(len(before), len(factors)) and before[alike][0] is factors[alike]:
+                alike += 1
+            del before[alike:]
+            for factor in factors[alike:]:
+                before.append((factor, self.product(before[-1][1], factor) if before else factor))
+            yield before[-1][1]
 
     # --- on marks -----------------------------------------------------------------------------
 
