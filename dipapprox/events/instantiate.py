@@ -18,7 +18,7 @@ from dipapprox.language.core import Input, Value
 from dipapprox.language.domains import AllReals
 from dipapprox.laws.distribution import Distribution
 from dipapprox.linear.form import LinearForm, Symbol
-from dipapprox.semantics.state import FinalState, FinalStates, InputCondition, Sample, guards_of
+from dipapprox.semantics.state import FinalStates, InputCondition, Sample, guards_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +57,15 @@ class Instantiator:
         found = self._outlines[state]
         if found is None:
             final = self._states[state]
-            found = _outline(final, self._positions[id(final.outputs)])
-            self._outlines[state] = found
+            forms = tuple(guard.form for guard in guards_of(final.path))
+            samples = sorted({sample for form in forms for sample in form.samples()})
+            local: dict[Symbol, Symbol] = {sample: k for k, sample in enumerate(samples)}
+            found = self._outlines[state] = Outline(
+                self._positions[id(final.outputs)],
+                tuple(samples),
+                tuple(form.renamed(lambda symbol: local.get(symbol, symbol)) for form in forms),
+                any(form.inputs() for form in forms),
+            )
         return found
 
     def chosen(self, state: int) -> Chosen | None:
@@ -121,22 +128,6 @@ def _scales(samples: Iterable[Sample], eps: Fraction) -> tuple[Fraction, ...]:
             known[key] = scale.at(eps)
         found.append(known[key])
     return tuple(found)
-
-
-def _outline(state: FinalState, output: int) -> Outline:
-    forms = tuple(guard.form for guard in guards_of(state.path))
-    samples = sorted({sample for form in forms for sample in form.samples()})
-    local = {sample: k for k, sample in enumerate(samples)}
-
-    def name(symbol: Symbol) -> Symbol:
-        return local[symbol] if isinstance(symbol, int) else symbol
-
-    return Outline(
-        output,
-        tuple(samples),
-        tuple(form.renamed(name) for form in forms),
-        any(form.inputs() for form in forms),
-    )
 
 
 def without_inputs(

@@ -33,7 +33,7 @@ from dipapprox import graphs
 from dipapprox.data_classes import dataclass
 from dipapprox.events.event import Event, Impossible, Independent, Reduced, Star
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.family import BOTH_SIDES, Family
+from dipapprox.laws.family import BOTH_SIDES
 from dipapprox.linear.form import LinearForm, Symbol, content, difference
 from dipapprox.linear.half_spaces import (
     has_interior,
@@ -224,8 +224,9 @@ def _is_plain(form: LinearForm) -> bool:
 
 def _with_merged_sums(event: Event) -> Event:
     """Merge samples whose coefficients are proportional over all guards, where fewer will do."""
-    if sum([_adds_up(law.family) for law in event.samples]) < 2:
-        return event
+    families = [law.family for law in event.samples]
+    if sum([f.is_normal or f.difference is not None for f in families]) < 2:
+        return event  # no two may be one
     samples = list(event.samples)
     replaced: dict[Symbol, LinearForm] = {}
     for form in used_together(event.guards):
@@ -241,16 +242,7 @@ def _with_merged_sums(event: Event) -> Event:
         replaced |= {member: LinearForm.constant_form(0) for member, _ in others}
     if not replaced:
         return event
-    return _compact(samples, [guard.substitute(replaced) for guard in event.guards])
-
-
-def _adds_up(family: Family) -> bool:
-    """Whether two samples of it, or of its mirror image, may be one."""
-    return family.is_normal or family.difference is not None
-
-
-def _compact(samples: list[Distribution], guards: list[LinearForm]) -> Event:
-    """Drop the samples that no guard mentions."""
+    guards = [guard.substitute(replaced) for guard in event.guards]
     used = sorted({sample for guard in guards for sample in guard.samples()})
     found = restricted(Event(tuple(samples), ()), used, guards)
     return Event(found.samples, tuple(guard.normalised() for guard in found.guards))

@@ -41,7 +41,6 @@ from dipapprox.numerics.elimination.grid_evaluator import (
 from dipapprox.numerics.elimination.plan import FunctionTable
 from dipapprox.numerics.elimination.planning import (
     BoundedElement,
-    Order,
     OrderEvent,
     eliminate,
     order_event,
@@ -95,7 +94,9 @@ class Eliminated:
         self._enclose_stars(events, bits, limits, found)
         for place in found.unanswered():
             plain = as_continuous(events[place])
-            order = _order(plain, bits) if isinstance(plain, Event) else plain
+            order = order_event(plain) if isinstance(plain, Event) else plain
+            if isinstance(plain, Event) and isinstance(order, NotEnclosed):
+                order = sum_event(plain, bits)
             dropped = Fraction(0)
             if isinstance(order, OrderEvent) and order.has_offsets:
                 order, dropped = without_certain(order, bits + 1)
@@ -235,12 +236,6 @@ class Eliminated:
         if isinstance(made, GridEvaluator):
             self._evaluators[level] = made
         return made
-
-
-def _order(event: Event, bits: int) -> Order | NotEnclosed:
-    """Read an event as comparisons of samples, or else of sums."""
-    order = order_event(event)
-    return sum_event(event, bits) if isinstance(order, NotEnclosed) else order
 
 
 def _cycles(event: Connected) -> int:

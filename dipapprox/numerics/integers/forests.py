@@ -90,7 +90,14 @@ def law_masses(law: Distribution, unit: int) -> IntegerMasses:
         raise Untabled(f"integer-sums: {wide}")
     with precision(unit + _GUARD_BITS + 2 * radius.bit_length()):
         half = [_floor(value, unit) for value in asking(law.integers.masses(law.scale, radius))]
-    return _of_law(int(law.mean) - radius, [*half[:0:-1], *half], unit)
+    values = [*half[:0:-1], *half]
+    # What a whole law lacks is what its values do not sum up to; zeros at the ends are dropped.
+    missing = (1 << unit) - sum(values)
+    if missing < 0:
+        raise BrokenInvariant("lower bounds of probabilities sum to more than 1")
+    kept = [place for place, value in enumerate(values) if value]
+    start, stop = (kept[0], kept[-1] + 1) if kept else (0, 0)
+    return IntegerMasses(int(law.mean) - radius + start, values[start:stop], missing)
 
 
 def combined(parts: Sequence[tuple[int, IntegerMasses]], unit: int) -> IntegerMasses:
@@ -116,16 +123,6 @@ def _multiplied(factor: int, masses: IntegerMasses) -> IntegerMasses:
     if between:
         values = list(chain.from_iterable([value, *between] for value in values))
     return IntegerMasses(first, values, masses.missing)
-
-
-def _of_law(first: int, values: list[int], unit: int) -> IntegerMasses:
-    """What a whole law lacks is what its values do not sum up to; zeros at the ends are dropped."""
-    missing = (1 << unit) - sum(values)
-    if missing < 0:
-        raise BrokenInvariant("lower bounds of probabilities sum to more than 1")
-    kept = [place for place, value in enumerate(values) if value]
-    start, stop = (kept[0], kept[-1] + 1) if kept else (0, 0)
-    return IntegerMasses(first + start, values[start:stop], missing)
 
 
 def _floor(value: arb, unit: int) -> int:

@@ -180,7 +180,8 @@ def near(
     moved = float(np.dot(np.abs(gradient), [float(h) for h in halves]))
     if smoothness.rates is not None and curves is not None:
         # The centre's value, and all that the form itself changes.
-        change = _exponential_minus_one(_dot(smoothness.rates, halves))
+        exponent = _dot(smoothness.rates, halves)
+        change = above(exponential(exponent, 24).upper - 1) if exponent < 1 else inf
         most = float(upper[0]) * change + abs(value - float(values[0])) + moved + unknown
         spread, noise = min(spread, most * (1 + 2.0**-44)), min(noise, unknown)
     spread *= 1 + 2.0**-48
@@ -197,11 +198,6 @@ def _curves(smoothness: Smoothness, box: Sequence[Interval]) -> list[Fraction] |
     halves = [(high - low) / 2 for low, high in box]
     found = [_dot(row, halves) for row in smoothness.curved or ()]
     return found if found and _dot(found, halves) < 2 * _dot(smoothness.steep, halves) else None
-
-
-def _exponential_minus_one(exponent: Fraction) -> float:
-    """An upper bound of e^x - 1, x >= 0; infinite where that is of no use."""
-    return above(exponential(exponent, 24).upper - 1) if exponent < 1 else inf
 
 
 def _sums(first: Sequence[Fraction], second: Sequence[Fraction]) -> tuple[Fraction, ...]:
