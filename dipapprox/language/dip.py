@@ -8,7 +8,6 @@ Line breaks mean nothing.
 
 from __future__ import annotations
 
-import sys
 from copy import copy
 from fractions import Fraction
 from functools import cache
@@ -20,7 +19,7 @@ from dipapprox.language.constants import literal
 from dipapprox.language.domains import MOST_CELLS
 from dipapprox.language.expression_grammar import collect
 from dipapprox.language.grammar import Grammar, rules_in
-from dipapprox.language.lexer import check_name, read_number
+from dipapprox.language.lexer import Spelling, marks
 from dipapprox.language.tokens import PlainTokens
 from dipapprox.source import SourceFile, Span, unlike_ascii
 
@@ -29,60 +28,29 @@ _UNUSED = frozenset(["TRUE", "FALSE", "AND", "OR", "NOT"])
 """Reserved words that no rule of the format uses."""
 _KEYWORDS = _USED | _UNUSED
 
-TOKENS = (
-    "NUMBER", "NAME", "FAMILY", "EPS", "LT", "LE", "GT", "GE", "EQ", "PLUS", "MINUS", "DIVIDE",
-    "LPAREN", "RPAREN", "LBRACK", "RBRACK", "LBRACE", "RBRACE", "COMMA", "SEMICOLON",
-    *sorted(_USED),
-)  # fmt: skip
 
-# The token rules, in the form PLY wants them.
-
-tokens = (*TOKENS, *sorted(_UNUSED))
-
-t_ignore = " \t\r\n\f"
-t_FAMILY = "gauss|lap"
-t_EPS = "eps"
-t_LE = "<="
-t_GE = ">="
-t_LT = "<"
-t_GT = ">"
-t_EQ = "="
-t_PLUS = r"\+"
-t_MINUS = "-"
-t_DIVIDE = "/"
-t_LPAREN = r"\("
-t_RPAREN = r"\)"
-t_LBRACK = r"\["
-t_RBRACK = r"\]"
-t_LBRACE = r"\{"
-t_RBRACE = r"\}"
-t_COMMA = ","
-t_SEMICOLON = ";"
+def _unexpected(text: str, start: int) -> tuple[int, str, str]:
+    rest = text[start : start + 200]
+    word = len(rest) - len(rest.lstrip("abcdefghijklmnopqrstuvwxyz_0123456789"))
+    bad = rest[: max(1, word)]
+    hint = "names and keywords are upper case"
+    if not word:
+        hint = unlike_ascii(bad) or "'.dip' files have no comments"
+    return start + len(bad), f"unexpected '{shorten(bad)}'", hint
 
 
-def t_NUMBER(t: Any) -> Any:
-    r"""\d+(\.\d*)?([eE][+-]?\d+)?"""
-    read_number(t, t.value)
-    return t
-
-
-def t_NAME(t: Any) -> Any:
-    r"""[A-Z][A-Z0-9]*"""
-    if t.value in _KEYWORDS:
-        t.type = t.value
-    check_name(t)
-    return t
-
-
-def t_error(t: Any) -> None:
-    start = t.lexer.lexpos
-    word = len(t.value) - len(t.value.lstrip("abcdefghijklmnopqrstuvwxyz_0123456789"))
-    t.lexer.skip(max(1, min(word, 200)))
-    span = Span(t.lexer.source, start, t.lexer.lexpos)
-    foreign = unlike_ascii(span.text) or "'.dip' files have no comments"
-    hint = "names and keywords are upper case" if word else foreign
-    t.lexer.problems.report("syntax error", f"unexpected '{shorten(span.text)}'", span, hint)
-
+_SPELLING = Spelling(
+    {
+        "BLANK": r"[ \t\r\n\f]+",
+        "NUMBER": r"\d+(?:\.\d*)?(?:[eE][+-]?\d+)?",
+        "NAME": "[A-Z][A-Z0-9]*",
+        "FAMILY": "gauss|lap",
+        "EPS": "eps",
+    },
+    _KEYWORDS,
+    marks(("<", "<=", ">", ">=", "=", *"+-/()[]{},"), SEMICOLON=";"),
+    _unexpected,
+)
 
 INPUTS = "q"
 OUTPUTS = "out"
@@ -100,7 +68,7 @@ class _File(PlainTokens):
     """
 
     def __init__(self, source: SourceFile) -> None:
-        super().__init__(source, sys.modules[__name__], "program")
+        super().__init__(source, _SPELLING, "program")
         self.inputs: int | None = None
         self.outputs: int | None = None
         self.values: set[Fraction] = set()
@@ -298,7 +266,7 @@ def p_error(token: Any) -> None:
 GRAMMAR = Grammar(
     name="dip",
     start="items",
-    tokens=TOKENS,
+    tokens=tuple(each for each in _SPELLING.tokens() if each not in _UNUSED),
     precedence=(),
     rules=rules_in(globals()),
     error=p_error,

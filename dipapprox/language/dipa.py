@@ -24,8 +24,9 @@ from functools import cache
 from typing import Any
 
 from dipapprox.errors import shorten
-from dipapprox.language import dipa_lexer
 from dipapprox.language.automata import (
+    INSAMPLE,
+    INSAMPLE_PRIME,
     AutomatonNoise,
     AutomatonText,
     Location,
@@ -34,8 +35,34 @@ from dipapprox.language.automata import (
 )
 from dipapprox.language.expression_grammar import collect
 from dipapprox.language.grammar import Grammar, rules_in
+from dipapprox.language.lexer import Spelling, marks
 from dipapprox.language.tokens import PlainTokens
-from dipapprox.source import SourceFile
+from dipapprox.source import SourceFile, unlike_ascii
+
+
+def _unexpected(text: str, start: int) -> tuple[int, str, str]:
+    bad = text[start : start + (2 if text.startswith("||", start) else 1)]
+    hints = {
+        "'": f"the second sample is written '{INSAMPLE_PRIME}'",
+        "&": "conjunctions are written '&&'",
+        "|": "a guard is a conjunction; write two branches",
+    }
+    hint = hints.get(bad[0], unlike_ascii(bad[0]))
+    return start + len(bad), f"unexpected '{shorten(bad)}'", hint
+
+
+_SPELLING = Spelling(
+    {
+        "BLANK": r"[ \t\r\n\f]+|#[^\n]*",
+        "NUMBER": r"\d+(?:\.\d+)?",
+        "NONINPUT": r"non-input\b",
+        "PARAMETER": r"(?:d|mu)'?(?=\s*=)",
+        "NAME": "[a-zA-Z_][a-zA-Z0-9_]*",
+    },
+    frozenset(["if", "then", "elseif", "output", "goto", INSAMPLE, INSAMPLE_PRIME]),
+    marks(("<", "<=", ">", ">=", "=", *"-/():,"), ASSIGN=":=", AND="&&", SEMICOLON=";"),
+    _unexpected,
+)
 
 _EXAMPLE = "a state is e.g. '(q1:non-input, 1/4, 0): x := insample; output oread; goto q2'"
 
@@ -47,7 +74,7 @@ def parse_dipa(text: str, name: str = "<text>") -> AutomatonText:
         SourceError: With every error of spelling and grammar, in source order. Undefined names
             and the conditions on automata are not looked at here.
     """
-    file = PlainTokens(SourceFile(name, text), dipa_lexer, "automaton")
+    file = PlainTokens(SourceFile(name, text), _SPELLING, "automaton")
     locations = copy(_parser()).parse(lexer=file, tracking=True)
     if not locations and not file.problems:
         what = "unexpected end of the text" if locations is None else "the file declares no states"
@@ -282,7 +309,7 @@ def p_error(token: Any) -> None:
 GRAMMAR = Grammar(
     name="dipa",
     start="blocks",
-    tokens=dipa_lexer.TOKENS,
+    tokens=_SPELLING.tokens(),
     precedence=(),
     rules=rules_in(globals()),
     error=p_error,

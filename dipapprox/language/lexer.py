@@ -1,4 +1,4 @@
-"""Text to raw tokens: spelling only. `tokens.py` makes separators and checks the structure.
+"""Texts to raw tokens: spelling only. `tokens.py` makes separators and checks the structure.
 
 Operators of other languages are recognised, reported with their spelling here, and read as
 what was meant, so that the parser can find the other mistakes.
@@ -7,14 +7,11 @@ what was meant, so that the parser can find the other mistakes.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from fractions import Fraction
-from functools import cache
-from types import ModuleType, SimpleNamespace
 from typing import Any
 
-from ply import lex
-
+from dipapprox.data_classes import Record, field
 from dipapprox.digits import read_digits
 from dipapprox.errors import Diagnosis, shorten
 from dipapprox.source import HIDDEN, SourceFile, Span, named, unlike_ascii, visible
@@ -54,88 +51,73 @@ _FOREIGN = {
 LONGEST_NAME = 100
 _MOST_DIGITS = 1000
 
-# The token rules, in the form PLY wants them.
 
-tokens = (
-    "NUMBER", "NAME", "ARROW", "LE", "GE", "NE", "LT", "GT", "EQ", "PLUS", "MINUS", "TIMES",
-    "DIVIDE", "CARET", "LPAREN", "RPAREN", "LBRACK", "RBRACK", "LBRACE", "RBRACE", "COMMA",
-    "COLON", "TILDE", "RANGE", "SEP", "SEMICOLON", "NEWLINE", "FOREIGN", "EACH",
-    *sorted(word.upper() for word in KEYWORDS | SOFT_WORDS),
-)  # fmt: skip
+class Token(Record, frozen=False, eq=False):
+    """A word of a text, in the form that PLY's parser wants."""
 
-t_ignore = " \t\r\f"
-t_ignore_COMMENT = r"\#[^\n]*"
-t_ARROW = "<-"
-t_LT = "<"
-t_GT = ">"
-t_EQ = "="
-t_LE = "<="
-t_GE = ">="
-t_NE = "!="
-t_PLUS = r"\+"
-t_MINUS = "-"
-t_TIMES = r"\*"
-t_DIVIDE = "/"
-t_CARET = r"\^"
-t_LPAREN = r"\("
-t_RPAREN = r"\)"
-t_LBRACK = r"\["
-t_RBRACK = r"\]"
-t_LBRACE = r"\{"
-t_RBRACE = r"\}"
-t_COMMA = ","
-t_COLON = ":"
-t_TILDE = "~"
-t_RANGE = r"\.\."
-t_SEP = ";"
-t_NEWLINE = r"\n"
+    type: str
+    value: Any
+    lexpos: int  # its offset
+    endlexpos: int  # the offset just after it
+    lexer: Any = None  # the stream that it is read from
+    lineno: int = 1
 
 
-def t_NUMBER(t: Any) -> Any:
-    r"""\d+(\.\d+)?([eE][+-]?\d+)?"""
-    hint = f"at most {_MOST_DIGITS} digits before and after the point are allowed"
-    read_number(t, t.value, hint)
-    return t
+class Spelling(Record, eq=False):
+    """How the tokens of a language are spelled.
+
+    Attributes:
+        patterns: Of tokens by their types, the first one that fits counts. What is BLANK is passed
+            over, FOREIGN ones are reported; all but NUMBER and NAME may be left out.
+        keywords: Names that are tokens of their own types: themselves in upper case.
+        marks: The types of all other tokens by their spelling.
+        unexpected: Of a text and a place where none of them is: where to go on, a message, a hint.
+        long_number: A hint at numbers that are too long.
+    """
+
+    patterns: Mapping[str, str]
+    keywords: Collection[str]
+    marks: Mapping[str, str]
+    unexpected: Callable[[str, int], tuple[int, str, str]]
+    long_number: str = ""
+    pattern: re.Pattern[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        marks = "|".join(map(re.escape, sorted(self.marks, key=len, reverse=True)))
+        groups = (f"(?P<{kind}>{each})" for kind, each in {**self.patterns, "MARK": marks}.items())
+        # In ASCII: \d would be every digit of Unicode, ৪ among them.
+        object.__setattr__(self, "pattern", re.compile("|".join(groups), re.ASCII))
+
+    def tokens(self, *others: str) -> tuple[str, ...]:
+        """Return the types of all tokens, and some others, but those that no grammar sees."""
+        unseen = ("BLANK", "FOREIGN", "FOREIGN_COMMENT", "NEWLINE")
+        found = (*self.patterns, *self.marks.values(), *others)
+        seen = dict.fromkeys(each for each in found if each not in unseen)
+        return (*seen, *sorted(word.upper() for word in self.keywords))
 
 
-def t_NAME(t: Any) -> Any:
-    r"""[A-Za-z_][A-Za-z_0-9]*'?"""
-    if t.value in KEYWORDS:
-        t.type = t.value.upper()
-    check_name(t)
-    return t
+_MARKS = {
+    "<": "LT", ">": "GT", "=": "EQ", "<=": "LE", ">=": "GE", "!=": "NE", "+": "PLUS", "-": "MINUS",
+    "*": "TIMES", "/": "DIVIDE", "^": "CARET", "(": "LPAREN", ")": "RPAREN", "[": "LBRACK",
+    "]": "RBRACK", "{": "LBRACE", "}": "RBRACE", ",": "COMMA", ":": "COLON", "~": "TILDE",
+}  # fmt: skip
 
 
-def t_ignore_FOREIGN_COMMENT(t: Any) -> None:
-    r"""//[^\n]*"""
-    t.lexer.problems.report(
-        "syntax error",
-        "unexpected '//'",
-        Span(t.lexer.source, t.lexpos, t.lexpos + 2),
-        "comments start with '#'",
-    )
-
-
-def t_FOREIGN(t: Any) -> Any:
-    r"""==|<>|=<|=>|:=|&&?|\|\|?|!(?!=)|[≠≤≥¬←×·−–]"""
-    t.type, ours = _FOREIGN[t.value]
-    report(t, f"unknown operator '{t.value}'", f"write '{ours}'")
-    return t
+def marks(spelled: Iterable[str], **others: str) -> dict[str, str]:
+    """Return the types of marks by their spelling; others by their types."""
+    return {mark: _MARKS[mark] for mark in spelled} | {mark: kind for kind, mark in others.items()}
 
 
 REMAINDER = "there is no remainder: b divides a if a = b * floor(a / b)"
 _GREEK = {"ε": "eps", "ϵ": "eps", "δ": "delta", "Δ": "Delta", "σ": "sigma", "λ": "lambda"}
 
 
-def t_error(t: Any) -> None:
-    text: str = t.value
-    start = t.lexer.lexpos
-    t.lexer.skip(_foreign_length(text))
-    bad = text[: t.lexer.lexpos - start]
+def _unexpected(text: str, start: int) -> tuple[int, str, str]:
+    end = start + _foreign_length(text[start : start + 200])
+    bad = text[start:end]
     hint = ""
     if bad.startswith("%"):
-        line = t.lexer.source.text.rfind("\n", 0, start) + 1
-        alone = not t.lexer.source.text[line:start].strip()
+        alone = not text[text.rfind("\n", 0, start) + 1 : start].strip()
         hint = "comments start with '#'" if alone else REMAINDER
     elif bad[0] in _GREEK:
         hint = f"write '{_GREEK[bad[0]]}'"
@@ -146,20 +128,14 @@ def t_error(t: Any) -> None:
         hint = "named values are written without quotes"
     elif bad[0] in "⊤⊥":
         hint = "declare named values and use their names, e.g. {bot, top}"
-    hint = hint or unlike_ascii(bad)
-    quoted = shorten(visible(bad))
-    t.lexer.problems.report(
-        "syntax error",
-        f"unexpected character{'s' if len(bad) > 1 else ''} '{quoted}'",
-        Span(t.lexer.source, start, t.lexer.lexpos),
-        hint,
-    )
+    message = f"unexpected character{'s' if len(bad) > 1 else ''} '{shorten(visible(bad))}'"
+    return end, message, hint or unlike_ascii(bad)
 
 
 def _foreign_length(text: str) -> int:
     """Return how many characters at the start of `text` no token can start with."""
     length = 1
-    while length < min(len(text), 200) and not (
+    while length < len(text) and not (
         text[length].isascii()
         and (text[length].isalnum() or text[length] in " \t\r\n_#<>=!+-*/^()[]{},~;.&|:")
     ):
@@ -167,56 +143,63 @@ def _foreign_length(text: str) -> int:
     return length
 
 
-def raw_tokens(rules: ModuleType, source: SourceFile, problems: Diagnosis) -> Iterator[Any]:
-    """Yield the tokens of a text as they are spelled, each with the offset just after it.
-
-    Args:
-        rules: The module with the token rules.
-        problems: Where the rules report to.
-    """
-    lexer = _blank_lexer(rules).clone()
-    lexer.source = source
-    lexer.problems = problems
-    for found in HIDDEN.finditer(source.text):
-        what = f"the character {named(found[0])} is not seen"
-        problems.report("syntax error", what, Span(source, *found.span()), "take it out")
-    lexer.input(source.text)
-    while (token := lexer.token()) is not None:
-        token.endlexpos = lexer.lexpos
-        yield token
+DPG = Spelling(
+    {
+        "BLANK": r"[ \t\r\f]+|#[^\n]*",
+        "NUMBER": r"\d+(?:\.\d+)?(?:[eE][+-]?\d+)?",
+        "NAME": r"[A-Za-z_][A-Za-z_0-9]*'?",
+        "FOREIGN_COMMENT": r"//[^\n]*",
+        "FOREIGN": r"==|<>|=<|=>|:=|&&?|\|\|?|!(?!=)|[≠≤≥¬←×·−–]",
+    },
+    KEYWORDS,
+    marks(_MARKS, ARROW="<-", RANGE="..", SEP=";", NEWLINE="\n"),
+    _unexpected,
+    f"at most {_MOST_DIGITS} digits before and after the point are allowed",
+)
+TOKENS = DPG.tokens("SEMICOLON", "EACH", *sorted(word.upper() for word in SOFT_WORDS))
 
 
-@cache
-def _blank_lexer(rules: ModuleType) -> Any:
-    # Without the validation pass of PLY, which reads the file again (the tests validate), and
-    # without a package, where PLY would look for tables.
-    namespace = SimpleNamespace(**{**vars(rules), "__package__": None})
-    # In ASCII: \d would be every digit of Unicode, ৪ among them.
-    flags = int(re.VERBOSE | re.ASCII)
-    return lex.lex(
-        module=namespace, optimize=True, lextab="", errorlog=lex.NullLogger(), reflags=flags
-    )
+def raw_tokens(spelling: Spelling, source: SourceFile, problems: Diagnosis) -> Iterator[Token]:
+    """Yield the tokens of a text as they are spelled."""
+    text = source.text
 
+    def report(start: int, end: int, message: str, hint: str, kind: str = "syntax error") -> None:
+        problems.report(kind, message, Span(source, start, end), hint)
 
-def report(t: Any, message: str, hint: str = "", kind: str = "syntax error") -> None:
-    """Note a mistake in a token that was just read."""
-    span = Span(t.lexer.source, t.lexpos, t.lexer.lexpos)
-    t.lexer.problems.report(kind, message, span, hint)
-
-
-def read_number(t: Any, text: str, hint: str = "") -> None:
-    """Give a token the number that `text` says; report one that is absurdly large."""
-    value = read_decimal(text)
-    if value is None:
-        report(t, f"number '{shorten(t.value)}' is too long or too extreme", hint, "value error")
-    t.value = Fraction(0) if value is None else value
-
-
-def check_name(t: Any) -> None:
-    """Report a name that would make every message unreadable."""
-    if len(t.value) > LONGEST_NAME:
-        hint = f"at most {LONGEST_NAME} characters are allowed"
-        report(t, f"the name '{shorten(t.value)}' is too long", hint, "limit")
+    for hidden in HIDDEN.finditer(text):
+        report(*hidden.span(), f"the character {named(hidden[0])} is not seen", "take it out")
+    end = 0
+    while (start := end) < len(text):
+        found = spelling.pattern.match(text, start)
+        if found is None:
+            end, message, hint = spelling.unexpected(text, start)
+            report(start, end, message, hint)
+            continue
+        kind, word, end = str(found.lastgroup), found[0], found.end()
+        value: str | Fraction = word
+        match kind:
+            case "BLANK":
+                continue
+            case "FOREIGN_COMMENT":
+                report(start, start + 2, "unexpected '//'", "comments start with '#'")
+                continue
+            case "FOREIGN":
+                kind, ours = _FOREIGN[word]
+                report(start, end, f"unknown operator '{word}'", f"write '{ours}'")
+            case "NUMBER":
+                number = read_decimal(word)
+                if number is None:
+                    message = f"number '{shorten(word)}' is too long or too extreme"
+                    report(start, end, message, spelling.long_number, "value error")
+                value = Fraction(0) if number is None else number
+            case "NAME":
+                kind = word.upper() if word in spelling.keywords else kind
+                if len(word) > LONGEST_NAME:
+                    hint = f"at most {LONGEST_NAME} characters are allowed"
+                    report(start, end, f"the name '{shorten(word)}' is too long", hint, "limit")
+            case "MARK":
+                kind = spelling.marks[word]
+        yield Token(kind, value, start, end)
 
 
 def read_decimal(text: str) -> Fraction | None:
@@ -237,6 +220,3 @@ def read_decimal(text: str) -> Fraction | None:
     if value >= 10**_MOST_DIGITS or (value * 10**_MOST_DIGITS).denominator != 1:
         return None
     return value
-
-
-TOKENS = tuple(token for token in tokens if token not in ("NEWLINE", "FOREIGN"))

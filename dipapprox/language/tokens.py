@@ -8,12 +8,10 @@ are enforced here, before any tree exists: what passes is shallow enough for rec
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from types import ModuleType
 from typing import Any
 
 from dipapprox.errors import Diagnosis, did_you_mean
-from dipapprox.language import lexer
-from dipapprox.language.lexer import raw_tokens
+from dipapprox.language.lexer import DPG, Spelling, raw_tokens
 from dipapprox.source import SourceFile, Span
 
 _BEFORE_STATEMENTS = frozenset(["NEWLINE", "SEP", "THEN", "DO", "ELSE"])
@@ -166,17 +164,17 @@ class PlainTokens(TokenStream):
     """The tokens of a text whose line breaks mean nothing, all read.
 
     Args:
-        rules: The module with the token rules.
+        spelling: How its tokens are spelled.
 
     Raises:
         SourceError: With all that is misspelled, or if the text is too long or too deep.
     """
 
-    def __init__(self, source: SourceFile, rules: ModuleType, what: str) -> None:
+    def __init__(self, source: SourceFile, spelling: Spelling, what: str) -> None:
         problems = Diagnosis()
         tokens: list[Any] = []
         depth = 0
-        for token in raw_tokens(rules, source, problems):
+        for token in raw_tokens(spelling, source, problems):
             tokens.append(token)
             depth += (token.type == "LBRACE") - (token.type == "RBRACE")
             if len(tokens) > MOST_TOKENS or depth > DEEPEST_BLOCKS:
@@ -208,7 +206,7 @@ class _Structure:
     def read(self) -> list[Any]:
         """Return the tokens; what is wrong with the structure goes to `problems`."""
         separator: Any = None
-        for token in with_keywords(raw_tokens(lexer, self.source, self.problems)):
+        for token in with_keywords(raw_tokens(DPG, self.source, self.problems)):
             if token.type in ("SEP", "NEWLINE"):
                 # A written ';' wins over the line breaks round it.
                 if separator is None or token.type == "SEP":
