@@ -73,7 +73,7 @@ if TYPE_CHECKING:
     )
     from dipapprox.questions.pipelines import compose
     from dipapprox.questions.profile import calibrate, profile
-    from dipapprox.questions.proving import prove
+    from dipapprox.questions.prove import prove
     from dipapprox.replays.any_file import check
     from dipapprox.replays.result import Outcome, Replay
     from dipapprox.services.service_proof import ServiceProof
@@ -141,7 +141,7 @@ _HOMES = {
     ),
     "dipapprox.questions.pipelines": ("compose",),
     "dipapprox.questions.profile": ("calibrate", "profile"),
-    "dipapprox.questions.proving": ("prove",),
+    "dipapprox.questions.prove": ("prove",),
     "dipapprox.replays.any_file": ("check",),
     "dipapprox.replays.result": ("Outcome", "Replay"),
     "dipapprox.services.service_proof": ("ServiceProof",),

@@ -36,9 +36,15 @@ from dipapprox.privacy.run import Setting
 from dipapprox.privacy.selection import widening_by_pairs
 from dipapprox.privacy.verdict import Answer
 from dipapprox.questions.argument import spelled_as_flag
-from dipapprox.questions.computing import computing_arguments, read_options
 from dipapprox.questions.kinds import Pairs
-from dipapprox.questions.question import AnyQuestion, Question, arguments_of, read
+from dipapprox.questions.question import (
+    AnyQuestion,
+    Question,
+    arguments_of,
+    computing_arguments,
+    read,
+    read_options,
+)
 
 if TYPE_CHECKING:
     from dipapprox.privacy.charts import Chart

@@ -33,7 +33,7 @@ from dipapprox.privacy.description import parameter_fields, parameters_text
 from dipapprox.privacy.notation import plain_factors, plain_terms, valuation, valuation_text
 from dipapprox.questions import numbers
 from dipapprox.questions.argument import LIMITS
-from dipapprox.questions.computing import STRUCTURE
+from dipapprox.questions.question import STRUCTURE
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.real_inputs import with_values
 from dipapprox.semantics.state import FinalStates

@@ -19,9 +19,8 @@ from dipapprox.privacy.compositions.result import ComposedAnswer
 from dipapprox.privacy.options import Options
 from dipapprox.questions import kinds, numbers, pipelines
 from dipapprox.questions.argument import Spelled
-from dipapprox.questions.computing import PROVED, WHOLE
 from dipapprox.questions.profile import Range, range_of
-from dipapprox.questions.question import Question, argument
+from dipapprox.questions.question import PROVED, WHOLE, Question, argument
 
 _optional = partial(argument, default=None)
 _asked = partial(_optional, group="question (--delta and --eps-prv together are a claim)")

@@ -20,9 +20,8 @@ from dipapprox.privacy.options import Options
 from dipapprox.privacy.run import Setting
 from dipapprox.questions import kinds, numbers
 from dipapprox.questions.argument import LIMITS
-from dipapprox.questions.computing import PROVED
 from dipapprox.questions.kinds import Pairs
-from dipapprox.questions.question import Question, argument
+from dipapprox.questions.question import PROVED, Question, argument
 from dipapprox.questions.verify import PAIRS_HELP, budgets_of, is_open
 
 if TYPE_CHECKING:

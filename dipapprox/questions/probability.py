@@ -14,9 +14,8 @@ from dipapprox.privacy.options import Options
 from dipapprox.privacy.probabilities import OutputDistribution, output_distribution
 from dipapprox.privacy.rounded_scales import error_of
 from dipapprox.questions import kinds, numbers
-from dipapprox.questions.computing import WHOLE
 from dipapprox.questions.kinds import GivenInput
-from dipapprox.questions.question import Question, argument
+from dipapprox.questions.question import WHOLE, Question, argument
 from dipapprox.semantics.real_inputs import with_values
 
 

@@ -41,7 +41,6 @@ from dipapprox.privacy.run import Setting
 from dipapprox.privacy.subjects import executed_for
 from dipapprox.questions import kinds, numbers
 from dipapprox.questions.argument import Spelled
-from dipapprox.questions.computing import PROVED, WHOLE
 from dipapprox.questions.interface import (
     AnyProgram,
     Number,
@@ -51,7 +50,7 @@ from dipapprox.questions.interface import (
 )
 from dipapprox.questions.interface import Pairs as GivenPairs
 from dipapprox.questions.kinds import Pairs, is_formula
-from dipapprox.questions.question import Question, argument, read_keywords
+from dipapprox.questions.question import PROVED, WHOLE, Question, argument, read_keywords
 from dipapprox.questions.verify import PAIRS_HELP, budgets_of, prefers_budgets
 
 if TYPE_CHECKING:

@@ -18,9 +18,8 @@ from dipapprox.privacy.options import Options
 from dipapprox.privacy.run import Setting
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.questions import kinds
-from dipapprox.questions.computing import PROVED, WHOLE
 from dipapprox.questions.kinds import Pairs, Written
-from dipapprox.questions.question import Question, argument
+from dipapprox.questions.question import PROVED, WHOLE, Question, argument
 
 if TYPE_CHECKING:
     from dipapprox.language import formula as formulas

@@ -46,10 +46,15 @@ from dipapprox.limits import Limits
 from dipapprox.questions import kinds
 from dipapprox.questions.argument import Argument
 from dipapprox.questions.compose import Compose
-from dipapprox.questions.computing import computing_arguments, read_options
 from dipapprox.questions.decide import Decide
 from dipapprox.questions.profile import Calibrate, Profile
-from dipapprox.questions.question import Question, arguments_of, read
+from dipapprox.questions.question import (
+    Question,
+    arguments_of,
+    computing_arguments,
+    read,
+    read_options,
+)
 from dipapprox.questions.verify import Verify
 
 Fields = Mapping[str, str]  # the fields of a case, as texts
