@@ -73,7 +73,7 @@ def test_a_verification_loads_what_it_needs_only() -> None:
         "dipapprox.privacy.decisions",
         "dipapprox.privacy.exact_pairs",
         "dipapprox.privacy.intervals.verifier",
-        "dipapprox.privacy.products.witness",
+        "dipapprox.privacy.products",
         "dipapprox.privacy.profiles.question",
         "dataclasses",
         "difflib",

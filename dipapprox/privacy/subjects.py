@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from fractions import Fraction
-from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from dipapprox.data_classes import dataclass
@@ -24,12 +23,11 @@ from dipapprox.language.domains import has_real_inputs
 from dipapprox.numerics.bulk import ProbabilitySource
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.pairs.adjacency import count_selected, select_pairs
-from dipapprox.pairs.divergence import Attempt
 from dipapprox.pairs.search import ExactPairs
 from dipapprox.pairs.selections import AllPairs, Pair, inputs_of
 from dipapprox.privacy.claim import Claim
-from dipapprox.privacy.conclusion import Describe, witness_over
-from dipapprox.privacy.run import Setting, Witness
+from dipapprox.privacy.details import ListedDetails, PairDetails
+from dipapprox.privacy.run import Setting
 from dipapprox.privacy.sources import (
     open_exact_pairs,
     open_probabilities,
@@ -50,9 +48,7 @@ if TYPE_CHECKING:
     from dipapprox.pairs.products.source import ProductProgram
     from dipapprox.pairs.published import couplings
     from dipapprox.pairs.published import together as published_search
-    from dipapprox.privacy.products import exact as exact_products
-    from dipapprox.privacy.products import witness as product_witnesses
-    from dipapprox.privacy.profiles import details as pair_details
+    from dipapprox.privacy import products
     from dipapprox.privacy.published import details as published_details
     from dipapprox.semantics import real_inputs
 else:
@@ -63,9 +59,7 @@ else:
     product_losses = Deferred("dipapprox.pairs.products.losses")
     couplings = Deferred("dipapprox.pairs.published.couplings")
     published_search = Deferred("dipapprox.pairs.published.together")
-    exact_products = Deferred("dipapprox.privacy.products.exact")
-    product_witnesses = Deferred("dipapprox.privacy.products.witness")
-    pair_details = Deferred("dipapprox.privacy.profiles.details")
+    products = Deferred("dipapprox.privacy.products")
     published_details = Deferred("dipapprox.privacy.published.details")
     real_inputs = Deferred("dipapprox.semantics.real_inputs")
 
@@ -80,8 +74,7 @@ class Subject:
     source: ProbabilitySource  # distributions of single inputs
     # How many there are, infinitely many of a set counted as 1; None if they are too many to count.
     pairs: int | None
-    details: Callable[[], pair_details.PairDetails]
-    describe: Describe  # says what tells the pair of an attempt apart; for certain, if so asked
+    details: PairDetails
     engine: Callable[[], str]  # what computed, in words; they grow
     # All pairs at once; None where they are gone through (`listed`).
     together: Together | None = None
@@ -148,21 +141,15 @@ def open_subject(
     options = setting.options
     source = open_probabilities(executed, eps, options)
 
-    def details() -> pair_details.PairDetails:
-        return pair_details.ListedDetails(source, executed.outputs)
-
-    describe = partial(
-        witness_over, executed.outputs, Fraction(0) if claim is None else claim.delta
-    )
+    details = ListedDetails(source, executed.outputs)
     if has_real_inputs(executed.program):
         patient = claim is None
         real = boxes.RealPairs(executed, eps, source, options.limits, patient=patient)
-        return Subject(source, 1, details, describe, lambda: real.name, together=real, boxes=real)
+        return Subject(source, 1, details, lambda: real.name, together=real, boxes=real)
     return Subject(
         source,
         count_selected(executed.program, setting.selection),
         details,
-        describe,
         lambda: source.name,
         listed=(executed, source),
         exact=None if claim is None else open_exact_pairs(executed, claim, options),
@@ -178,19 +165,15 @@ def _open_product(
     losses = product_losses.Losses(source, selection, limits)
     exact = pairs = None
     if claim is not None:
-        exact = exact_products.open_exact_product(product, eps, options)
+        exact = products.open_exact_product(product, eps, options)
     if claim is not None and exact is not None:
-        pairs = exact_products.ExactProductPairs(exact, claim, limits)
+        pairs = products.ExactProductPairs(exact, claim, limits)
     harmless = Fraction(1) if claim is None else claim.delta
-
-    def describe(attempt: Attempt, certain: bool) -> Witness | None:
-        return product_witnesses.product_witness(losses, attempt, harmless if certain else None)
 
     return Subject(
         source,
         total,
-        lambda: product_witnesses.ProductDetails(losses),
-        describe,
+        products.ProductDetails(losses),
         lambda: source.name,
         together=product_losses.ProductPairs(losses, exact, total, harmless),
         exact=pairs,
@@ -225,11 +208,5 @@ def _open_published(
     delta = None if claim is None else claim.delta
     details = published_details.PublishedDetails(divergences, together, delta)
     return Subject(
-        divergences,
-        total,
-        lambda: details,
-        details.describe,
-        lambda: divergences.name,
-        together=together,
-        published=together,
+        divergences, total, details, lambda: divergences.name, together=together, published=together
     )

@@ -6,21 +6,26 @@ many pairs                 whatever is quickest (`pairs.many_pairs`)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from fractions import Fraction
+from typing import TYPE_CHECKING, NamedTuple
 
+from dipapprox.arithmetic.enclosure import Enclosure, rational, short
+from dipapprox.arithmetic.extended import BY_ENCLOSURES, GivenBy
 from dipapprox.arithmetic.rounding import sound_arithmetic
 from dipapprox.deferred import Deferred
-from dipapprox.errors import BrokenInvariant, EarlyEnd
+from dipapprox.errors import BrokenInvariant, EarlyEnd, LimitReached
 from dipapprox.language.domains import has_real_inputs
 from dipapprox.limits import limited, rare_collections
 from dipapprox.numerics.bulk import BulkSource
+from dipapprox.pairs.divergence import Attempt
 from dipapprox.pairs.likely import FEW_PAIRS, likely_first
 from dipapprox.pairs.search import Search, precisions
 from dipapprox.pairs.selections import one_by_one
 from dipapprox.privacy.claim import Claim
-from dipapprox.privacy.conclusion import Conclusion, conclude
-from dipapprox.privacy.options import Engine
-from dipapprox.privacy.run import Setting
+from dipapprox.privacy.description import values_text
+from dipapprox.privacy.options import LARGEST_PRECISION, Engine
+from dipapprox.privacy.run import Setting, Witness
 from dipapprox.privacy.subjects import Executed, Subject, executed_for, open_subject, sizes_of
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.semantics.state import FinalStates
@@ -30,6 +35,88 @@ if TYPE_CHECKING:
 else:
     many_pairs = Deferred("dipapprox.pairs.many_pairs")
     maximum = Deferred("dipapprox.pairs.maximum")
+
+
+class Conclusion(NamedTuple):
+    """What a search established."""
+
+    answer: Answer
+    reason: str | None
+    delta_enclosure: Enclosure | None
+    witness: Witness | None
+    by: GivenBy = BY_ENCLOSURES
+
+
+Describe = Callable[[Attempt, Fraction | None], Witness | None]
+"""Says what tells a pair apart, None if that is not known; by more than a δ, if one is given."""
+
+
+def conclude(
+    search: Search, total: int | None, stopped: str | None, describe: Describe
+) -> Conclusion:
+    """Turn the state of a search, whatever ended it, into an answer; `stopped` says what did
+    early."""
+    told = search.told()
+    by = BY_ENCLOSURES if told is None else told.by
+    if search.violation is not None:
+        witness = _described(describe, search.violation, search.delta)
+        return Conclusion(Answer.NOT_DP, None, search.delta_enclosure(), witness, by)
+    if stopped is None and search.undecided == 0:
+        # The largest of no deltas is 0: without pairs there is nothing to tell apart.
+        delta = search.delta_enclosure() or Enclosure.exact(0)
+        return Conclusion(Answer.DP, None, delta, None, by)
+    nearest = search.nearest()
+    reasons = []
+    if stopped is not None:
+        reasons.append(f"{stopped}; {_progress(search.checked, total)}")
+    if nearest is not None:
+        reasons.append(_undecided(nearest, search.delta, search.undecided))
+    witness = None if nearest is None else _described(describe, nearest, None)
+    return Conclusion(Answer.UNKNOWN, "; ".join(reasons), search.delta_enclosure(), witness, by)
+
+
+def _described(describe: Describe, attempt: Attempt, delta: Fraction | None) -> Witness | None:
+    """Describe a pair if the limits allow: what is proved stays so without a set that shows it."""
+    try:
+        return describe(attempt, delta)
+    except LimitReached:
+        return None
+
+
+def _progress(checked: int, total: int | None) -> str:
+    of = "" if total is None else f" of {total}"
+    return f"{checked}{of} pairs checked"
+
+
+def _undecided(attempt: Attempt, delta: Fraction, undecided: int) -> str:
+    where = f"for input {values_text(attempt.pair[0])} and adjacent {values_text(attempt.pair[1])}"
+    others = f" (and {undecided - 1} other undecided pairs)" if undecided > 1 else ""
+    if attempt.obstacle is not None:
+        return f"no enclosure {where}: {attempt.obstacle}{others}"
+    lower, upper = short(attempt.delta)
+    inside = (
+        f"delta = {rational(delta)} lies inside the enclosure [{lower}, {upper}] of delta_(u,u')"
+    )
+    if undecided == 0:  # a limit came first
+        return f"at {attempt.bits} bits {inside} {where}"
+    if attempt.delta.width * 2 ** (attempt.bits // 2) > 1:
+        return (
+            f"precision limit: at {attempt.bits} bits {inside} {where}{others}; "
+            f"{_more_bits(attempt.bits)}"
+        )
+    return (
+        f"critical delta, as far as {attempt.bits} bits tell: {inside} {where}{others}; "
+        f"{_more_bits(attempt.bits)}"
+    )
+
+
+def _more_bits(bits: int) -> str:
+    """Say what more bits could do. Deltas may differ from the claimed one by e^-100000."""
+    if bits >= LARGEST_PRECISION:
+        return "no larger precision is allowed"
+    may = f"a larger maximal precision, up to {LARGEST_PRECISION} bits, may decide"
+    return f"{may}, unless delta is critical"
+
 
 _FEW_OUTPUTS = 200  # A pair with more of them is summed in doubles before it is summed exactly
 
@@ -124,7 +211,7 @@ class _Run:
         real = subject.boxes
         if real is not None:
             real.cover(search)
-        found = conclude(search, self.total, stopped, subject.describe)
+        found = conclude(search, self.total, stopped, subject.details.describe)
         if real is None or found.answer is not Answer.UNKNOWN:
             return found
         reasons = dict.fromkeys(filter(None, (stopped, real.undecided())))

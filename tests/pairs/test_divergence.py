@@ -28,7 +28,7 @@ from dipapprox.pairs.hockey_stick import (
     positive_part,
     rounding_factor,
 )
-from dipapprox.privacy.profiles.details import least_factor
+from dipapprox.privacy.details import least_factor
 from tests.cases import refuses
 
 BUDGETS = st.fractions(0, 5, max_denominator=100)

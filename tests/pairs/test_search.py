@@ -34,9 +34,9 @@ from dipapprox.pairs.search import Search, precisions
 from dipapprox.pairs.selected import SelectedPairs
 from dipapprox.pairs.selections import AllPairs, OrderedPairs, Pair, one_by_one
 from dipapprox.pairs.walk import plan_walk
-from dipapprox.privacy.conclusion import Conclusion, conclude, witness_over
+from dipapprox.privacy.details import witness_over
 from dipapprox.privacy.run import Setting
-from dipapprox.privacy.verifier import check_pairs, verify
+from dipapprox.privacy.verifier import Conclusion, check_pairs, conclude, verify
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
 from tests.thorough import part
@@ -82,7 +82,7 @@ def run(
     search = Search(source, delta, Growth(budget), LADDER, Limits())
     search.run(one_by_one(pairs), len(pairs))
     outputs = tuple((Fraction(i),) for i in range(len(source.laws[ZERO])))
-    return search, conclude(search, len(pairs), None, partial(witness_over, outputs, delta))
+    return search, conclude(search, len(pairs), None, partial(witness_over, outputs))
 
 
 def true_delta(source: Fake, pair: Pair, budget: Fraction) -> Enclosure:
@@ -318,7 +318,7 @@ def test_strategies_decide_on_either_side(name, strategy) -> None:
     outputs = of.states.outputs
     search = of.search(min(largest.upper + near, Fraction(1)), budget)
     strategy(of, search)
-    conclusion = conclude(search, None, None, partial(witness_over, outputs, search.delta))
+    conclusion = conclude(search, None, None, partial(witness_over, outputs))
     assert conclusion.answer is Answer.DP
     assert search.checked == len(of.pairs())
     assert conclusion.delta_enclosure.meets(largest)
@@ -326,7 +326,7 @@ def test_strategies_decide_on_either_side(name, strategy) -> None:
     if largest.lower > near:
         search = of.search(largest.lower - near, budget)
         strategy(of, search)
-        conclusion = conclude(search, None, None, partial(witness_over, outputs, search.delta))
+        conclusion = conclude(search, None, None, partial(witness_over, outputs))
         assert conclusion.answer is Answer.NOT_DP
         assert conclusion.witness.delta_enclosure.lower > search.delta
         assert (conclusion.witness.input, conclusion.witness.adjacent) in of.pairs()
@@ -372,9 +372,7 @@ def test_what_cannot_be_enclosed_is_never_a_proof(name) -> None:
     search = Search(source, Fraction(99, 100), Growth(Fraction(1)), precisions(40, 160), Limits())
     total = count_pairs(program.inputs, program.adjacency)
     check_pairs(search, of.states, Setting(program, AllPairs(), Options()), total, source)
-    conclusion = conclude(
-        search, total, None, partial(witness_over, of.states.outputs, search.delta)
-    )
+    conclusion = conclude(search, total, None, partial(witness_over, of.states.outputs))
     assert conclusion.answer is Answer.UNKNOWN
     assert "did not converge" in conclusion.reason
 

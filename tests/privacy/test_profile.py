@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import dipapprox
 from dipapprox import LeastDelta, LeastEpsPrv, Limits, Options, Program, UserError
-from dipapprox.privacy.profiles.details import ListedDetails
+from dipapprox.privacy.details import ListedDetails
 from tests.cases import cases, refuses
 from tests.texts import text_of
 

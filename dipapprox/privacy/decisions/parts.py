@@ -1,7 +1,7 @@
 """Independent parts: decided by the inequalities of outputs that are counted together.
 
 The pairs of a product are few kinds (`products.layout`), and the outputs of each kind that have
-equal probabilities are one output (`products.exact`). What is decided about these is decided about
+equal probabilities are one output (`products`). What is decided about these is decided about
 the program: for δ = 0 an inequality of n equal outputs is n times that of one, and for δ > 0 some
 worst set of outputs holds all of n equal ones or none.
 """
@@ -20,7 +20,7 @@ from dipapprox.privacy.decisions.outside import violation_at
 from dipapprox.privacy.decisions.question import DecisionQuestion
 from dipapprox.privacy.decisions.search import Violated
 from dipapprox.privacy.decisions.signs import check_program
-from dipapprox.privacy.products.exact import ExactProduct
+from dipapprox.privacy.products import ExactProduct
 from dipapprox.privacy.run import Setting
 
 

@@ -25,8 +25,8 @@ from dipapprox.language.values import exact_rational
 from dipapprox.pairs.divergence import Factor, eps_prv_factor
 from dipapprox.pairs.maxima import Maxima
 from dipapprox.pairs.selections import Pair
+from dipapprox.privacy.details import PairDetails
 from dipapprox.privacy.notation import Published
-from dipapprox.privacy.profiles.details import PairDetails
 
 MOST_POINTS = 100_000
 LARGEST_EPS_PRV = Fraction(1_000)  # points lie at budgets up to this

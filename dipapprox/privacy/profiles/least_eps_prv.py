@@ -28,7 +28,7 @@ from dipapprox.pairs.maxima import Maxima
 from dipapprox.pairs.maximum import FactorAt, Maximum
 from dipapprox.pairs.search import refined
 from dipapprox.pairs.selections import Pair
-from dipapprox.privacy.profiles.details import LARGEST_FACTOR, LeastFactor, PairDetails
+from dipapprox.privacy.details import LARGEST_FACTOR, LeastFactor, PairDetails
 
 _GENEROUS = Fraction(1, 16)
 _LARGEST_SLACK = Fraction(2**64)

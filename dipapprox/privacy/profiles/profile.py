@@ -18,8 +18,8 @@ from dipapprox.pairs.maxima import Maxima
 from dipapprox.pairs.maximum import FACTOR_BITS
 from dipapprox.pairs.search import precisions
 from dipapprox.pairs.selections import Pair, is_symmetric
+from dipapprox.privacy.details import POSSIBLE
 from dipapprox.privacy.options import Engine
-from dipapprox.privacy.profiles.details import POSSIBLE
 from dipapprox.privacy.profiles.least_eps_prv import BUDGET, EpsPrvBounds, least_eps_prv
 from dipapprox.privacy.profiles.profile_result import (
     LeastDelta,
@@ -80,7 +80,7 @@ class Profiler:
         options = setting.options
         ladder = precisions(options.precision, options.max_precision)
         subject = self._subject = open_subject(setting, executed, eps)
-        self.details = subject.details()
+        self.details = subject.details
         pairs = None if subject.boxes is not None else subject.pairs
         self._pairs = None if setting.is_real else subject.pairs
         told = setting.limits, setting.progress

@@ -40,8 +40,8 @@ from dipapprox.pairs.published.divergences import OutcomeExcess, PublishedDiverg
 from dipapprox.pairs.published.processed import COARSE_BITS
 from dipapprox.pairs.published.together import PublishedPairs
 from dipapprox.pairs.selections import Pair
+from dipapprox.privacy.details import LARGEST_FACTOR, POSSIBLE, ExcessSet, LeastFactor
 from dipapprox.privacy.notation import ANY_NUMBER, NumberSet, Published
-from dipapprox.privacy.profiles.details import LARGEST_FACTOR, POSSIBLE, ExcessSet, LeastFactor
 from dipapprox.privacy.run import Witness, WitnessRow
 
 LIKELIER = NumberSet(((None, None),), "of a likelihood ratio above e^ε_prv")
@@ -351,9 +351,9 @@ class PublishedDetails:
         witness = self._explicit(pair, described, factor)
         return witness if witness.delta_enclosure.lower > enough else None
 
-    def describe(self, attempt: Attempt, certain: bool) -> Witness | None:
-        """Say what tells the pair of an attempt apart."""
-        if certain and attempt.proof is not None:
+    def describe(self, attempt: Attempt, delta: Fraction | None) -> Witness | None:
+        """See `PairDetails`."""
+        if delta is not None and attempt.proof is not None:
             return self._proved(attempt, attempt.proof)
         return self.witness(attempt.pair, attempt.factor, None, attempt.bits)
 

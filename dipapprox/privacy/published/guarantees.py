@@ -28,7 +28,7 @@ from dipapprox.pairs.maxima import Maxima
 from dipapprox.pairs.published.divergences import Terms
 from dipapprox.pairs.published.together import COUPLING, PublishedPairs, shift_of
 from dipapprox.pairs.selections import Pair
-from dipapprox.privacy.profiles.details import PairDetails
+from dipapprox.privacy.details import PairDetails
 from dipapprox.privacy.profiles.least_eps_prv import ANYTHING, LEAST, EpsPrvBounds, least_eps_prv
 from dipapprox.privacy.profiles.renyi import OrderBounds, divergence_of
 

@@ -28,12 +28,12 @@ from dipapprox.pairs.maximum import FactorAt, Maximum
 from dipapprox.pairs.published.divergences import PublishedDivergences
 from dipapprox.pairs.published.normal_form import MeasureSides, normal_form
 from dipapprox.pairs.selections import AllPairs
+from dipapprox.privacy.details import LeastFactor, PairDetails
 from dipapprox.privacy.intervals import published
 from dipapprox.privacy.intervals.derivative_bounds import DerivativeBounds
 from dipapprox.privacy.intervals.formula_claim import Minorant
 from dipapprox.privacy.intervals.published import SpreadEnd, highest
 from dipapprox.privacy.notation import NumberSet
-from dipapprox.privacy.profiles.details import LeastFactor, PairDetails
 from dipapprox.privacy.profiles.least_eps_prv import EpsPrvBounds, least_eps_prv
 from dipapprox.privacy.sources import open_published
 from dipapprox.replays.digest import digest

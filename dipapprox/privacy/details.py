@@ -16,12 +16,19 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Protocol
 
-from dipapprox.arithmetic.enclosure import NotEnclosed, enclosing, if_enclosed, sure
+from dipapprox.arithmetic.enclosure import UNIT, NotEnclosed, enclosing, if_enclosed, sure
 from dipapprox.arithmetic.extended import BY_ENCLOSURES
 from dipapprox.data_classes import dataclass
 from dipapprox.language.core import Value
 from dipapprox.numerics.bulk import ProbabilitySource
-from dipapprox.pairs.divergence import Factor, Probabilities, difference_over, likely_outputs
+from dipapprox.pairs.divergence import (
+    Attempt,
+    Factor,
+    Probabilities,
+    certain_outputs,
+    difference_over,
+    likely_outputs,
+)
 from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.notation import Published
 from dipapprox.privacy.run import Witness, WitnessRow
@@ -101,6 +108,9 @@ class PairDetails(Protocol):
     ) -> Witness | None:
         """Say what tells a pair apart at a budget; by the given outputs, if any are."""
 
+    def describe(self, attempt: Attempt, delta: Fraction | None) -> Witness | None:
+        """Say what tells the pair of an attempt apart, by more than a `delta` if one is given."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ListedDetails:
@@ -140,3 +150,30 @@ class ListedDetails:
         chosen = likely_outputs(first, second, factor) if outputs is None else tuple(outputs)
         rows = (WitnessRow(tuple(self.outputs[k]), first[k], second[k]) for k in chosen)
         return Witness.of(pair, rows, factor)
+
+    def describe(self, attempt: Attempt, delta: Fraction | None) -> Witness | None:
+        return witness_over(self.outputs, attempt, delta)
+
+
+def witness_over(
+    outputs: Sequence[Sequence[Value]], attempt: Attempt, delta: Fraction | None = None
+) -> Witness | None:
+    """Return outputs that tell a pair apart, by more than a `delta` if one is given; or None."""
+    first, second, factor = attempt.first, attempt.second, attempt.factor
+    proof = None if delta is None else attempt.proof
+    if proof is not None:
+        first, second = (each or (UNIT,) * len(outputs) for each in (first, second))
+        chosen = proof.outputs
+    elif not first:
+        return None
+    else:
+        chosen = (likely_outputs if delta is None else certain_outputs)(first, second, factor)
+    if not chosen:
+        return None
+    rows = tuple(WitnessRow(tuple(outputs[i]), first[i], second[i]) for i in chosen)
+    if proof is None or delta is None:
+        return Witness.of(attempt.pair, rows, factor)
+    # Over these outputs the difference is at least that of all, or exceeds the claim as that does.
+    shown = attempt.delta.lower > delta
+    argument = None if shown else proof.argument
+    return Witness(*attempt.pair, rows, attempt.delta, argument)
