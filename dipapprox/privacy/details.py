@@ -17,7 +17,7 @@ from fractions import Fraction
 from typing import Protocol
 
 from dipapprox.arithmetic.enclosure import UNIT, NotEnclosed, enclosing, if_enclosed, sure
-from dipapprox.arithmetic.extended import BY_ENCLOSURES
+from dipapprox.arithmetic.extended import BY_ENCLOSURES, Extended
 from dipapprox.data_classes import dataclass
 from dipapprox.language.core import Value
 from dipapprox.numerics.bulk import ProbabilitySource
@@ -92,6 +92,20 @@ class ExcessSet:
     outputs: tuple[tuple[Published, ...], ...]
     at_least: int | None  # none if these are all; else how many there are, at least
     possible: bool  # whether p(S) may exceed e^eps_prv q(S)
+
+
+@dataclass(frozen=True, slots=True)
+class PairsBounds:
+    """Bounds of a number that is the largest over all pairs: a least eps_prv, a divergence."""
+
+    told: Extended
+    pair: Pair | None  # one that has the lower bound; None if there are no pairs, or none needs it
+    bits: int
+    # Of a least eps_prv: the outputs that tell the pair apart (see `LeastFactor`), and the factor
+    # e^eps_prv that it demands at least, None if none is enough.
+    outputs: tuple[int, ...] | None = None
+    factor: Fraction | None = None
+    limit: str | None = None  # what other than precision kept bounds wide; None if nothing did
 
 
 class PairDetails(Protocol):

@@ -1,12 +1,29 @@
-"""What is known of the outputs of a program for one input."""
+"""What is known of the outputs of a program for one input.
+
+Of real outputs these are masses of outcomes, and densities. An outcome is one valuation of the
+finite outputs together with which of the numbers are constants; its probability is the mass of all
+its numbers, or of those in intervals that are asked for.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from itertools import pairwise
 
-from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.data_classes import dataclass
-from dipapprox.privacy.notation import Published
+from dipapprox.errors import UserError
+from dipapprox.events.event import Marginal, Part, PublishedOutcome
+from dipapprox.events.intervals import EVERYWHERE, Interval, common, mapped
+from dipapprox.events.measures import NoProduct
+from dipapprox.language.core import Cell, Input, Program
+from dipapprox.linear.form import LinearForm
+from dipapprox.pairs.published.divergences import PublishedDivergences
+from dipapprox.privacy.notation import ANY_NUMBER, NumberSet, Published
+from dipapprox.privacy.options import Options
+from dipapprox.privacy.sources import open_published
+from dipapprox.semantics.execution import execute
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,3 +74,136 @@ class Masses:
     final_states: int = 0
     obstacle: str | None = None
     histograms: tuple[Histogram, ...] = ()
+
+
+_DEVIATIONS = 6  # A picture shows this many scales on both sides of the means
+
+
+def enclose_masses(
+    found: Masses,
+    program: Program,
+    eps: Fraction,
+    input: Input,
+    options: Options,
+    where: Mapping[str, Interval],
+    bins: int = 0,
+) -> None:
+    """Enclose the masses of all outcomes of one input.
+
+    Args:
+        found: Filled with what is known whenever this ends.
+        options: How to compute; `precision` is the wanted width.
+        where: Intervals that real output cells shall lie in, by name.
+        bins: In how many the range of a density is cut; 0: none is computed.
+
+    Raises:
+        UserError: If `where` names no real output, or one that depends on several numbers.
+    """
+    names = [cell.name for cell in program.real_outputs]
+    for name in where:
+        if name not in names:
+            raise UserError(f"no real output is called '{name}'", f"there are {', '.join(names)}")
+    states = execute(program, options.merge, options.limits, real_outputs=True)
+    found.outputs, found.final_states = len(states.outputs), len(states.states)
+    divergences = open_published(states, eps, options)
+    measures = divergences.measures(input)
+    if isinstance(measures, NoProduct):
+        found.obstacle = measures.reason
+        return
+    for outcome, parts in measures.items():
+        asked = _asked(outcome, program.real_outputs, where)
+        if asked is None:
+            continue
+        mass = divergences.mass(parts, options.precision, asked)
+        if isinstance(mass, NotEnclosed):
+            found.obstacle, mass = mass.reason, UNIT
+        row = (*outcome.outputs, *_numbers(outcome, asked))
+        found.rows += (OutputProbability(row, mass.intersect(UNIT), len(parts)),)
+        found.engine = divergences.name
+    if bins:
+        found.histograms = tuple(
+            histogram
+            for outcome, parts in measures.items()
+            for histogram in _histograms(divergences, program, outcome, parts, bins)
+        )
+
+
+def _asked(
+    outcome: PublishedOutcome, cells: Sequence[Cell], where: Mapping[str, Interval]
+) -> dict[int, Interval] | None:
+    """Return the intervals of coordinates; None if a constant lies outside its interval."""
+    found: dict[int, Interval] = {}
+    for cell, form in zip(cells, outcome.reals, strict=True):
+        interval = where.get(cell.name)
+        if interval is None:
+            continue
+        if form.is_constant:
+            low, high = interval
+            if (low is not None and form.constant < low) or (
+                high is not None and form.constant > high
+            ):
+                return None
+            continue
+        if len(form.terms) > 1:
+            raise UserError(
+                f"'{cell.name}' is a sum of numbers that other outputs show, too", "ask about those"
+            )
+        coordinate, factor = _multiple(form)
+        own = mapped(interval, 1 / factor, -form.constant / factor)
+        found[coordinate] = common(found.get(coordinate, EVERYWHERE), own)
+    return found
+
+
+def _numbers(outcome: PublishedOutcome, asked: Mapping[int, Interval]) -> Iterator[Published]:
+    for form in outcome.reals:
+        if form.is_constant:
+            yield form.constant
+        elif len(form.terms) > 1:
+            yield ANY_NUMBER
+        else:
+            coordinate, factor = _multiple(form)
+            known = NumberSet((asked.get(coordinate, EVERYWHERE),))
+            yield known.mapped(factor, form.constant)
+
+
+def _multiple(form: LinearForm) -> tuple[int, Fraction]:
+    """Return the one coordinate that a form is about, and its factor."""
+    ((coordinate, factor),) = form.terms
+    assert isinstance(coordinate, int)
+    return coordinate, factor
+
+
+def _histograms(
+    divergences: PublishedDivergences,
+    program: Program,
+    outcome: PublishedOutcome,
+    parts: Sequence[Part],
+    bins: int,
+) -> Iterator[Histogram]:
+    """Cut the range of every output that is one coordinate into bins."""
+    for cell, form in zip(program.real_outputs, outcome.reals, strict=True):
+        if len(form.terms) != 1:
+            continue
+        coordinate, factor = _multiple(form)
+        ranges = [_range(part.marginals[coordinate]) for part in parts]
+        low, high = min(low for low, _ in ranges), max(high for _, high in ranges)
+        ends = [low + (high - low) * k / bins for k in range(bins + 1)]
+        found = []
+        for start, stop in pairwise(ends):
+            mass = divergences.mass(parts, 20, {coordinate: (start, stop)})
+            if isinstance(mass, NotEnclosed):
+                break
+            left, right = sorted((factor * start + form.constant, factor * stop + form.constant))
+            found.append(Bin(left, right, mass))
+        else:
+            bars = tuple(found if factor > 0 else found[::-1])
+            yield Histogram(cell.name, outcome.outputs, bars)
+
+
+def _range(marginal: Marginal) -> tuple[Fraction, Fraction]:
+    """Where a published number mostly is, guards aside."""
+    laws = marginal.event.samples
+    terms = [(laws[sample], c) for sample, c in marginal.form.terms if isinstance(sample, int)]
+    mean = marginal.form.constant + sum((c * law.mean for law, c in terms), Fraction(0))
+    spread = _DEVIATIONS * max(abs(c) * law.scale for law, c in terms)
+    return mean - spread, mean + spread

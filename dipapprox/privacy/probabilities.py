@@ -25,7 +25,7 @@ from dipapprox.numerics.probability import OutputProbabilities, tightened
 from dipapprox.pairs.divergence import Probabilities
 from dipapprox.pairs.products.source import MOST_LISTED, ProductProgram, execute_parts
 from dipapprox.privacy.description import Description, Table, Tone
-from dipapprox.privacy.masses import Histogram, Masses, OutputProbability
+from dipapprox.privacy.masses import Histogram, Masses, OutputProbability, enclose_masses
 from dipapprox.privacy.notation import ends, valuation, valuation_text
 from dipapprox.privacy.options import FIRST_PRECISION, Options
 from dipapprox.privacy.rounded_scales import widened
@@ -38,10 +38,8 @@ from dipapprox.semantics.state import FinalStates
 if TYPE_CHECKING:
     from dipapprox.privacy import charts
     from dipapprox.privacy.charts import Chart, Curve
-    from dipapprox.privacy.published import probabilities as published
 else:
     charts = Deferred("dipapprox.privacy.charts")
-    published = Deferred("dipapprox.privacy.published.probabilities")
 
 _ANYWHERE: Mapping[str, Interval] = MappingProxyType({})
 
@@ -184,7 +182,7 @@ def output_distribution(
     with EarlyEnd() as end, limited(options.limits):
         product = None
         if program.real_outputs:
-            published.enclose_masses(found, program, eps, input, options, where, bins)
+            enclose_masses(found, program, eps, input, options, where, bins)
         elif relative_width is None:
             product = execute_parts(program, options.merge, options.limits)
         if product is not None:

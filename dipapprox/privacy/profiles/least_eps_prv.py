@@ -20,7 +20,6 @@ from fractions import Fraction
 
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.arithmetic.extended import Extended
-from dipapprox.data_classes import dataclass
 from dipapprox.errors import LimitReached
 from dipapprox.numerics.powers import logarithm
 from dipapprox.pairs.divergence import Factor, eps_prv_factor
@@ -28,7 +27,7 @@ from dipapprox.pairs.maxima import Maxima
 from dipapprox.pairs.maximum import FactorAt, Maximum
 from dipapprox.pairs.search import refined
 from dipapprox.pairs.selections import Pair
-from dipapprox.privacy.details import LARGEST_FACTOR, LeastFactor, PairDetails
+from dipapprox.privacy.details import LARGEST_FACTOR, LeastFactor, PairDetails, PairsBounds
 
 _GENEROUS = Fraction(1, 16)
 _LARGEST_SLACK = Fraction(2**64)
@@ -40,18 +39,6 @@ BUDGET = "least budget"
 ANYTHING = Extended(Fraction(0), None)  # what is known of a number >= 0
 
 
-@dataclass(frozen=True, slots=True)
-class EpsPrvBounds:
-    """Bounds of the least eps_prv."""
-
-    eps_prv: Extended  # infinite if no eps_prv is large enough
-    pair: Pair | None  # the pair that demands the lower bound; None if eps_prv 0 is enough
-    outputs: tuple[int, ...] | None  # indices of the outputs that tell it apart; see `LeastFactor`
-    # The factor e^eps_prv that this pair demands at least; None if none is enough.
-    factor: Fraction | None
-    bits: int
-
-
 def least_eps_prv(
     maxima: Maxima,
     details: PairDetails,
@@ -59,7 +46,7 @@ def least_eps_prv(
     width: Fraction,
     known: Extended = ANYTHING,
     claimed: Fraction | None = None,
-) -> EpsPrvBounds:
+) -> PairsBounds:
     """Bound the least eps_prv >= 0 at which the largest delta is at most `delta`.
 
     Args:
@@ -119,7 +106,7 @@ def least_eps_prv(
             used = max(used, own_bits)
             if own.lower is None:
                 infinite = Extended(None, None, own.by).meet(known, LEAST)
-                return EpsPrvBounds(infinite, pair, own.outputs, None, used)
+                return PairsBounds(infinite, pair, used, own.outputs)
             if own.upper is None and own.lower >= LARGEST_FACTOR:
                 maxima.ended = "eps_prv above 10000 is not searched for"
             assert demand.lower is not None
@@ -147,7 +134,7 @@ def least_eps_prv(
     lower = max(logarithm(demand.lower, bits).lower, Fraction(0))
     upper = logarithm(trial, bits).upper if trial else None
     told = Extended(lower, upper, demand.by, enough_by).meet(known, LEAST)
-    return EpsPrvBounds(told, attaining, demand.outputs, demand.lower, used)
+    return PairsBounds(told, attaining, used, demand.outputs, demand.lower)
 
 
 def _most_demanding(

@@ -18,9 +18,9 @@ from dipapprox.pairs.maxima import Maxima
 from dipapprox.pairs.maximum import FACTOR_BITS
 from dipapprox.pairs.search import precisions
 from dipapprox.pairs.selections import Pair, is_symmetric
-from dipapprox.privacy.details import POSSIBLE
+from dipapprox.privacy.details import POSSIBLE, PairsBounds
 from dipapprox.privacy.options import Engine
-from dipapprox.privacy.profiles.least_eps_prv import BUDGET, EpsPrvBounds, least_eps_prv
+from dipapprox.privacy.profiles.least_eps_prv import BUDGET, least_eps_prv
 from dipapprox.privacy.profiles.profile_result import (
     LeastDelta,
     LeastEpsPrv,
@@ -119,7 +119,7 @@ class Profiler:
             # Pairs are very many: likely ones next to the budget will do.
             wanted = max(wanted, REAL_WIDTH * max(enough, Fraction(1)))
         found = self._least_eps_prv(question.delta, wanted, question.claimed)
-        upper = found.eps_prv.upper
+        upper = found.told.upper
         if question.width is None and real and upper is not None:
             wanted = REAL_WIDTH * max(upper, Fraction(1))
         witness = None
@@ -132,16 +132,16 @@ class Profiler:
                 factors = [Factor(place, place) for place in places]
             shown = (self._witness(found.pair, each, found.outputs) for each in factors)
             witness = next(filter(None, shown), None)
-        lower, claimed = found.eps_prv.lower, question.claimed
+        lower, claimed = found.told.lower, question.claimed
         if witness is not None and claimed is not None and (lower is None or lower > claimed):
             witness = self._shown_at(witness, eps_prv_factor(claimed, _WITNESS_BITS))
-        reached = found.eps_prv.is_within(wanted)
-        run = self._finished(found.bits, reached, asked=wanted, by=found.eps_prv.by)
-        return LeastEpsPrv(run, self._eps, question.delta, found.eps_prv, witness)
+        reached = found.told.is_within(wanted)
+        run = self._finished(found.bits, reached, asked=wanted, by=found.told.by)
+        return LeastEpsPrv(run, self._eps, question.delta, found.told, witness)
 
     def _least_eps_prv(
         self, delta: Fraction, width: Fraction, claimed: Fraction | None = None
-    ) -> EpsPrvBounds:
+    ) -> PairsBounds:
         """Bound the least eps_prv; where numbers are too small to tell, by what is possible."""
         published, listed = self._subject.published, self._subject.listed
         if published is not None:
@@ -156,7 +156,7 @@ class Profiler:
         known = Extended.at_most(None if delta else self._enough, BUDGET)
         with self._subject.claiming(delta):
             found = least_eps_prv(self.maxima, self.details, delta, width, known, claimed)
-        if found.eps_prv.infinite or found.eps_prv.upper is not None or listed is None:
+        if found.told.infinite or found.told.upper is not None or listed is None:
             return found
         states, _ = listed
         if not delta:
@@ -164,12 +164,10 @@ class Profiler:
             for pair in self._setting.pairs():
                 outputs = possible.only_first(pair)
                 if outputs:
-                    return EpsPrvBounds(_IMPOSSIBLE, pair, outputs, None, found.bits)
+                    return PairsBounds(_IMPOSSIBLE, pair, found.bits, outputs)
         return self._exactly(states, delta, width) or found
 
-    def _exactly(
-        self, states: FinalStates, delta: Fraction, width: Fraction
-    ) -> EpsPrvBounds | None:
+    def _exactly(self, states: FinalStates, delta: Fraction, width: Fraction) -> PairsBounds | None:
         """Bound the least eps_prv by closed forms, if these tell more: δ may be attained."""
         options = self._setting.options
         closed = all(sample.family.is_exponential for sample in states.samples)
@@ -183,7 +181,7 @@ class Profiler:
         except LimitReached:
             options.limits.check()
             return None
-        if found.eps_prv.upper is None:
+        if found.told.upper is None:
             return None
         self._subject, self.maxima, self.details = exact._subject, exact.maxima, exact.details
         return found
@@ -218,8 +216,7 @@ class Profiler:
     def _order(self, order: Order, width: Fraction) -> tuple[OrderResult, int, str | None]:
         """Search one order; also return the most bits that were asked for, and what limited it."""
         if isinstance(order, str):
-            pure = self._least_eps_prv(Fraction(0), width)
-            found = renyi.OrderBounds(pure.eps_prv, pure.pair, pure.bits)
+            found = self._least_eps_prv(Fraction(0), width)
         elif self._subject.boxes is not None:
             raise UserError(
                 "Rényi divergences of finite orders are not known for real inputs",
@@ -233,7 +230,7 @@ class Profiler:
         witness, one = None, Factor(Fraction(1), Fraction(1))
         if found.pair is not None:
             witness = self._witness(found.pair, one)
-        return OrderResult(order, found.divergence, witness), found.bits, found.limit
+        return OrderResult(order, found.told, witness), found.bits, found.limit
 
     def _witness(
         self,

@@ -33,23 +33,13 @@ from dipapprox.pairs.search import refined
 from dipapprox.pairs.selected import TabledPairs
 from dipapprox.pairs.selections import Pair
 from dipapprox.pairs.walk import Block
+from dipapprox.privacy.details import PairsBounds
 from dipapprox.privacy.profiles.profile_result import OrderResult
 
 _IMPOSSIBLE = Extended(None, None, *BY_ENCLOSURES)
 
 
-@dataclass(frozen=True, slots=True)
-class OrderBounds:
-    """Bounds of the largest divergence of one order over all pairs, in nats."""
-
-    divergence: Extended
-    # A pair whose divergence is at least the lower bound; None if there are no pairs.
-    pair: Pair | None
-    bits: int
-    limit: str | None = None  # what other than precision kept the bounds wide; None if nothing did
-
-
-def largest_divergence(maxima: Maxima, order: Fraction, width: Fraction) -> OrderBounds:
+def largest_divergence(maxima: Maxima, order: Fraction, width: Fraction) -> PairsBounds:
     """Bound the largest Rényi divergence of a finite order >= 1 over all pairs, if possible to
     `width`.
     """
@@ -72,7 +62,7 @@ def largest_divergence(maxima: Maxima, order: Fraction, width: Fraction) -> Orde
                 places = places[[int(np.argmax(high[places]))]]
             candidates += ((float(high[k]), tabled.pair(block, k)) for k in places.tolist())
     if attaining is None:
-        return OrderBounds(
+        return PairsBounds(
             Extended(Fraction(0), Fraction(0), *BY_ENCLOSURES), None, maxima.ladder[0]
         )
     if overflow:
@@ -81,33 +71,33 @@ def largest_divergence(maxima: Maxima, order: Fraction, width: Fraction) -> Orde
         least = divergence_of(Fraction(lower), order)[0]
         divergence = Extended(least, upper, *BY_ENCLOSURES)
         limit = f"more than {MOST_CANDIDATES} pairs may be the largest of order {order}"
-        return OrderBounds(divergence, attaining, maxima.ladder[0], limit)
+        return PairsBounds(divergence, attaining, maxima.ladder[0], limit=limit)
     return _sharpened(maxima, [pair for _, pair in candidates], order, width)
 
 
 def _sharpened(
     maxima: Maxima, candidates: Sequence[Pair], order: Fraction, width: Fraction
-) -> OrderBounds:
+) -> PairsBounds:
     remaining = candidates
 
-    def again(bits: int, _before: OrderBounds) -> OrderBounds:
+    def again(bits: int, _before: PairsBounds) -> PairsBounds:
         nonlocal remaining
         known = [(pair, *_pair_divergence(maxima, pair, order, bits)) for pair in remaining]
         for pair, low, _ in known:
             if low is None:
-                return OrderBounds(_IMPOSSIBLE, pair, bits)
+                return PairsBounds(_IMPOSSIBLE, pair, bits)
         pair, best, _ = max(known, key=lambda each: each[1] or Fraction(0))
         assert best is not None
         tops = [high for _, _, high in known]
         upper = None if None in tops else max(high for high in tops if high is not None)
         remaining = [each for each, _, high in known if high is None or high >= best]
-        return OrderBounds(Extended(best, upper, *BY_ENCLOSURES), pair, bits)
+        return PairsBounds(Extended(best, upper, *BY_ENCLOSURES), pair, bits)
 
-    def narrow(found: OrderBounds) -> bool:
-        own = found.divergence.width
+    def narrow(found: PairsBounds) -> bool:
+        own = found.told.width
         return own is not None and own <= width
 
-    start = OrderBounds(Extended(Fraction(0), None), candidates[0], maxima.ladder[0])
+    start = PairsBounds(Extended(Fraction(0), None), candidates[0], maxima.ladder[0])
     return refined(maxima.ladder, again, narrow, start)
 
 

@@ -28,16 +28,16 @@ from dipapprox.pairs.maxima import Maxima
 from dipapprox.pairs.published.divergences import Terms
 from dipapprox.pairs.published.together import COUPLING, PublishedPairs, shift_of
 from dipapprox.pairs.selections import Pair
-from dipapprox.privacy.details import PairDetails
-from dipapprox.privacy.profiles.least_eps_prv import ANYTHING, LEAST, EpsPrvBounds, least_eps_prv
-from dipapprox.privacy.profiles.renyi import OrderBounds, divergence_of
+from dipapprox.privacy.details import PairDetails, PairsBounds
+from dipapprox.privacy.profiles.least_eps_prv import ANYTHING, LEAST, least_eps_prv
+from dipapprox.privacy.profiles.renyi import divergence_of
 
 _BITS = 64
 _MOMENTS = "enclosures of moments"
 _NO_BOUND = "no bound of the quotient of densities is known"
 
 
-def largest_published_divergence(pairs: PublishedPairs, order: Fraction) -> OrderBounds:
+def largest_published_divergence(pairs: PublishedPairs, order: Fraction) -> PairsBounds:
     """Bound the largest Rényi divergence of a finite order >= 1 over all pairs.
 
     Args:
@@ -52,14 +52,14 @@ def largest_published_divergence(pairs: PublishedPairs, order: Fraction) -> Orde
             limit = limit or own.reason
             continue
         if own.lower is None:
-            return OrderBounds(own, pair, _BITS)
+            return PairsBounds(own, pair, _BITS)
         if own.upper is None:
             limit = limit or _NO_BOUND
         if told is None or told.lower is None or own.lower > told.lower:
             attaining = pair
         told = own if told is None else told.greater(own)
     told = told or Extended(Fraction(0), Fraction(0), CLOSED_FORM, CLOSED_FORM)
-    return OrderBounds(replace(told, upper=None) if limit else told, attaining, _BITS, limit)
+    return PairsBounds(replace(told, upper=None) if limit else told, attaining, _BITS, limit=limit)
 
 
 def _divergence(
@@ -87,7 +87,7 @@ def least_published(
     width: Fraction,
     *,
     in_closed_form: bool,
-) -> EpsPrvBounds:
+) -> PairsBounds:
     """Bound the least eps_prv >= 0 at which the largest delta is at most `delta`.
 
     Budgets of couplings come first: they bound it from above, whatever ends the search.
@@ -116,15 +116,15 @@ def least_published(
     if found is None:
         with pairs.asking(delta):
             found = least_eps_prv(maxima, details, delta, width, known)
-    found = replace(found, eps_prv=found.eps_prv.meet(known, LEAST))
-    if found.eps_prv.most_by == COUPLING:
+    found = replace(found, told=found.told.meet(known, LEAST))
+    if found.told.most_by == COUPLING:
         pairs.divergences.note(COUPLING)
     return found
 
 
 def _least_pure(
     pairs: PublishedPairs, details: PairDetails, bits: int, budgets: Mapping[Pair, Fraction | None]
-) -> EpsPrvBounds | None:
+) -> PairsBounds | None:
     """Bound the least eps_prv for δ = 0 where closed forms compare densities.
 
     Pairs of which nothing is left at what the pairs before need are not looked at any further;
@@ -153,7 +153,7 @@ def _least_pure(
     ends = [logarithm(end, bits + _BITS) for end in (lower, upper)]
     found = Extended(max(ends[0].lower, Fraction(0)), ends[1].upper, EXACTLY, EXACTLY)
     outputs = None if attaining is not None and lower > 1 else ()
-    return EpsPrvBounds(found, attaining, outputs, lower, bits)
+    return PairsBounds(found, attaining, bits, outputs, lower)
 
 
 _LARGEST_SHOWN = 10_000  # of sets that demand more, probabilities are too small to be shown
@@ -162,7 +162,7 @@ _FACTOR_BITS = 80
 
 def least_of_shifts(
     shifts: Sequence[tuple[ShiftedNoise, Pair]], delta: Fraction, width: Fraction
-) -> EpsPrvBounds:
+) -> PairsBounds:
     """Bound the least eps_prv >= 0 at which the largest delta is at most `delta`."""
     bits = (width.denominator // width.numerator).bit_length() + 1
     lower = upper = Fraction(0)
@@ -175,7 +175,7 @@ def least_of_shifts(
     for shift, pair in largest.values():
         found = shift.least_budget(delta, bits)
         if found is None:
-            return EpsPrvBounds(INFINITE, pair, (), None, bits)
+            return PairsBounds(INFINITE, pair, bits, ())
         if found.lower > lower:
             lower, attaining = found.lower, pair
         upper = max(upper, found.upper)
@@ -185,4 +185,4 @@ def least_of_shifts(
         factor = exponential(lower, _FACTOR_BITS).lower
     outputs = () if attaining is None or factor is None else None
     least = Extended(lower, upper, CLOSED_FORM, CLOSED_FORM)
-    return EpsPrvBounds(least, attaining, outputs, factor, bits)
+    return PairsBounds(least, attaining, bits, outputs, factor)

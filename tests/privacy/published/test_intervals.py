@@ -28,13 +28,13 @@ from dipapprox.pairs.maximum import FactorAt, Maximum
 from dipapprox.pairs.published.divergences import PublishedDivergences
 from dipapprox.pairs.published.normal_form import MeasureSides, normal_form
 from dipapprox.pairs.selections import AllPairs
-from dipapprox.privacy.details import LeastFactor, PairDetails
+from dipapprox.privacy.details import LeastFactor, PairDetails, PairsBounds
 from dipapprox.privacy.intervals import published
 from dipapprox.privacy.intervals.derivative_bounds import DerivativeBounds
 from dipapprox.privacy.intervals.formula_claim import Minorant
 from dipapprox.privacy.intervals.published import SpreadEnd, highest
 from dipapprox.privacy.notation import NumberSet
-from dipapprox.privacy.profiles.least_eps_prv import EpsPrvBounds, least_eps_prv
+from dipapprox.privacy.profiles.least_eps_prv import least_eps_prv
 from dipapprox.privacy.sources import open_published
 from dipapprox.replays.digest import digest
 from dipapprox.semantics.execution import execute
@@ -277,7 +277,7 @@ class _Demanding:
         return LeastFactor(F(2), F(2) + F(1, 2**40), None)
 
 
-def interrupted(calls: int) -> tuple[EpsPrvBounds, _Interrupted]:
+def interrupted(calls: int) -> tuple[PairsBounds, _Interrupted]:
     maxima, details = _Interrupted(calls), _Demanding()
     found = least_eps_prv(cast(Maxima, maxima), cast(PairDetails, details), F(1, 10), F(1, 100))
     return found, maxima
@@ -285,11 +285,11 @@ def interrupted(calls: int) -> tuple[EpsPrvBounds, _Interrupted]:
 
 def test_what_was_demanded_before_a_limit_stays() -> None:
     found, maxima = interrupted(1)
-    assert 0.693 < found.eps_prv.lower < 0.694
-    assert found.eps_prv.upper is None and found.pair == PAIR
+    assert 0.693 < found.told.lower < 0.694
+    assert found.told.upper is None and found.pair == PAIR
     assert maxima.ended == "time limit: 1 s"
     found, maxima = interrupted(0)
-    assert found.eps_prv == Extended(F(0), None) and maxima.ended == "time limit: 1 s"
+    assert found.told == Extended(F(0), None) and maxima.ended == "time limit: 1 s"
 
 
 # --- Certificates of violations that a number shows -----------------------------------------------
