@@ -24,9 +24,8 @@ from dipapprox.pairs.published import together as published_search
 from dipapprox.pairs.selections import Pair, one_by_one
 from dipapprox.privacy.decisions.delta import as_ratio, read_delta
 from dipapprox.privacy.decisions.divergences import Functions, Obstacle, exponential_factor
-from dipapprox.privacy.decisions.patterns import PatternDivergences
 from dipapprox.privacy.decisions.question import DecisionQuestion
-from dipapprox.privacy.decisions.search import DecisionSearch
+from dipapprox.privacy.decisions.search import DecisionSearch, PatternDivergences
 from dipapprox.privacy.decisions.signs import Signs, check_delta
 from dipapprox.privacy.intervals.formula_claim import BITS, FormulaClaim
 from dipapprox.privacy.run import Setting

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from dipapprox.arithmetic.rounding import sound_arithmetic
-from dipapprox.data_classes import dataclass, field
+from dipapprox.data_classes import dataclass, field, replace
 from dipapprox.deferred import Deferred
 from dipapprox.errors import NO_MEMORY, EarlyEnd, LimitReached
 from dipapprox.exact.distributions import ExactDistributions
 from dipapprox.exact.signs.nonnegative import NegativeRange
-from dipapprox.limits import limited
+from dipapprox.limits import limited, silent
 from dipapprox.pairs.likely import FEW_PAIRS, likely_first
 from dipapprox.pairs.products.source import ProductProgram
 from dipapprox.pairs.selections import Orbit, inputs_of, one_by_one
@@ -23,13 +23,13 @@ from dipapprox.privacy.decisions.decision import (
     Violation,
 )
 from dipapprox.privacy.decisions.divergences import Count, Functions, Obstacle, exponential_factor
-from dipapprox.privacy.decisions.patterns import PatternDivergences
 from dipapprox.privacy.decisions.question import DecisionQuestion
-from dipapprox.privacy.decisions.search import DecisionSearch
+from dipapprox.privacy.decisions.search import DecisionSearch, PatternDivergences, find_least_delta
 from dipapprox.privacy.decisions.signs import Signs, cause_of, check_delta, check_program, merged
 from dipapprox.privacy.description import values_text
 from dipapprox.privacy.options import Engine
 from dipapprox.privacy.run import BY_BUDGET, Setting
+from dipapprox.privacy.subjects import Executed, sizes_of
 from dipapprox.privacy.verdict import Answer
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.parts import is_seen_whole
@@ -38,15 +38,16 @@ from dipapprox.semantics.state import FinalStates
 if TYPE_CHECKING:
     from dipapprox.pairs import orbits as pair_orbits
     from dipapprox.pairs.products import layout as product_layout
-    from dipapprox.privacy.decisions import least_delta, outside, violation
-    from dipapprox.privacy.decisions import parts as part_decisions
+    from dipapprox.privacy import products
+    from dipapprox.privacy.decisions import violation
 else:
-    least_delta = Deferred("dipapprox.privacy.decisions.least_delta")
-    outside = Deferred("dipapprox.privacy.decisions.outside")
-    part_decisions = Deferred("dipapprox.privacy.decisions.parts")
+    products = Deferred("dipapprox.privacy.products")
     violation = Deferred("dipapprox.privacy.decisions.violation")
     pair_orbits = Deferred("dipapprox.pairs.orbits")
     product_layout = Deferred("dipapprox.pairs.products.layout")
+
+
+_COUNTED = "by the sign of an exact form; of the outputs only the number of equal ones is known"
 
 
 @dataclass(slots=True)
@@ -57,8 +58,7 @@ class _Run:
     question: DecisionQuestion
     total: int | None
     kept: Callable[[], bool]
-    states: FinalStates | None = None
-    product: ProductProgram | None = None
+    executed: Executed | None = None
     search: DecisionSearch | None = None
     count: Count = field(default_factory=Count)
     answer: Answer = Answer.UNKNOWN
@@ -116,21 +116,17 @@ class _Run:
 
     def decision(self) -> Decision:
         """Return what was found, whatever ended it."""
-        search, states, sizes = self.search, self.states, (0, 0)
-        if self.product is not None:
-            sizes = self.product.outputs, self.product.final_states
-        elif states is not None:
-            sizes = len(states.outputs), len(states.states)
+        search, executed = self.search, self.executed
         unknown = self.cause is not None
         return Decision(
             run=self.setting.header(
                 pairs=self.count.pairs,
-                sizes=sizes,
+                sizes=(0, 0) if executed is None else sizes_of(executed),
                 precision=0,
                 engine=self.engine,
                 reason=self.detail if unknown else None,
             ),
-            listed=() if states is None else tuple(map(tuple, states.outputs)),
+            listed=tuple(map(tuple, executed.outputs)) if isinstance(executed, FinalStates) else (),
             epsilons=self.question.epsilons,
             budget=self.question.budget,
             delta=self.question.delta,
@@ -186,7 +182,7 @@ def _decide(run: _Run) -> None:
         if product is not None and _decide_parts(run, product, signs):
             return
     inputs = inputs_of(selection)
-    states = run.states = execute(program, merge, limits, compared=True, inputs=inputs)
+    states = run.executed = execute(program, merge, limits, compared=True, inputs=inputs)
     check_program(states, question.epsilons, limits)
     source = ExactDistributions(states, None, limits)
     functions = Functions(source, exponential_factor(question.budget))
@@ -219,31 +215,54 @@ def _decide(run: _Run) -> None:
     else:
         run.conclude(search)
     if question.least_delta:
-        run.least = least_delta.find_least_delta(patterns, run.pairs(states), question.width)
+        run.least = find_least_delta(patterns, run.pairs(states), question.width)
 
 
 def _decide_parts(run: _Run, product: ProductProgram, signs: Signs) -> bool:
-    """Decide a product; False if its parts have no closed forms, or too many pairs or outputs."""
+    """Decide independent parts by the inequalities of outputs that are counted together.
+
+    The pairs of a product are few kinds (`products.layout`), and the outputs of each kind that have
+    equal probabilities are one output (`products`). What is decided about these is decided about
+    the program: for δ = 0 an inequality of n equal outputs is n times that of one, and for δ > 0
+    some worst set of outputs holds all of n equal ones or none.
+
+    Returns:
+        False if the parts have no closed forms, or too many pairs or outputs.
+    """
     setting, question, limits = run.setting, run.question, run.setting.limits
     search, count = DecisionSearch(question, signs), Count()
     try:
-        parts = part_decisions.CountedParts(product, question, setting.selection, limits)
-        patterns = PatternDivergences(parts.functions, signs, limits)
-        search.run(patterns, parts.names, count)
+        for states in product.states:
+            check_program(states, question.epsilons, limits)
+        exact = products.ExactProduct(product, None, limits)
+        kinds = product_layout.Layout(product, setting.selection, limits)
+        candidates = kinds.candidates(exact.kind_of)
+        if exact.obstacle is not None:
+            return False
+        # Names, which are no inputs, stand for all selected pairs, whose numbers are not told.
+        names = [exact.name(each.pair) for each in candidates]
+        functions = Functions(exact, exponential_factor(question.budget))
+        search.run(PatternDivergences(functions, signs, limits), one_by_one(names), count)
     except Obstacle:
         return False
     except LimitReached:
         limits.check()
         return False
     if search.violation is not None:
-        run.answer = Answer.NOT_DP
-        run.violation = parts.certified(search.violation, setting)
+        run.answer, eps = Answer.NOT_DP, search.violation.eps
+        run.violation = violation.violation_at(replace(setting, progress=silent), question, eps)
+        if run.violation is None:
+            pair = exact.pair(search.violation.divergence.pair)
+            run.violation = Violation(*pair, (), eps, not_enclosed=_COUNTED)
         if question.violations:
             run.violated_on = merged(search.violated_on)
     else:
-        search.open[:] = [parts.opened(each) for each in search.open]
+        # The outputs are too many to be named.
+        search.open[:] = [
+            replace(each, pair=exact.pair(each.pair), outputs=()) for each in search.open
+        ]
         run.conclude(search)
-    run.search, run.product = search, product
+    run.search, run.executed = search, product
     run.count.pairs, run.count.inequalities = run.total or 0, count.inequalities
     return True
 
@@ -251,7 +270,7 @@ def _decide_parts(run: _Run, product: ProductProgram, signs: Signs) -> bool:
 def _decide_outside(run: _Run, obstacle: Obstacle) -> None:
     """Answer as far as the engines for single ε and compact ranges go."""
     engine = run.setting.options.engine
-    partial = outside.decide_partially(run.setting, run.question)
+    partial = violation.decide_partially(run.setting, run.question)
     # What rests on enclosures must not be taken for closed forms, whoever computed them.
     run.engine = "enclosures" if engine is Engine.EXACT else engine.value
     run.count = Count(partial.pairs)

@@ -13,26 +13,164 @@ It is no search over ε or precisions: `exact.signs` knows all ε at once.
 Ranges of ε that violate the claim have ends that hold for the true δ. A δ that is known by brackets
 only gives two sets of ranges: with the bracket's upper end those that are violated for certain,
 with its lower end those that may be. Brackets are narrowed until the two correspond to each other.
+
+Which sets of outputs matter when δ > 0: one for each sign pattern, not one for each subset.
+
+At a given ε the worst set holds the outputs o with g_o = Pr[P(u) = o] - e^{tε} Pr[P(u') = o] > 0.
+It stays the same between two sign changes of the g_o, so there are at most as many sets as sign
+changes, plus one. Sign changes are put in order exactly, equal ones together. Where that cannot be
+done, all sets that some order could give are taken: more sets than needed are never wrong, because
+the claim is about every set.
+
+Differences that agree up to a positive factor, or a negative one, change their signs together: they
+count as one function there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import assert_never
 
-from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed, short
 from dipapprox.data_classes import dataclass, field
+from dipapprox.digits import exact_text
+from dipapprox.errors import LimitReached
+from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.exact.signs.nonnegative import Negative, NegativeRange, Nonnegative, Undecided
-from dipapprox.exact.signs.normal_form import NormalForm
-from dipapprox.exponentials import ExponentialPolynomial
+from dipapprox.exact.signs.normal_form import NormalForm, normal_form
+from dipapprox.exact.signs.supremum import Supremum, enclose_supremum
+from dipapprox.exact.signs.zero import ZeroCluster, in_order
+from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
+from dipapprox.limits import Limits
 from dipapprox.pairs.selections import Orbit
-from dipapprox.privacy.decisions.decision import Cause, Open
+from dipapprox.privacy.decisions.decision import Cause, LeastUniformDelta, Open
 from dipapprox.privacy.decisions.delta import LAST_BITS
-from dipapprox.privacy.decisions.divergences import Count, Divergence, single_divergences
-from dipapprox.privacy.decisions.patterns import PatternDivergences
-from dipapprox.privacy.decisions.question import DecisionQuestion
-from dipapprox.privacy.decisions.signs import Answer, Signs, cause_of, sign_key
+from dipapprox.privacy.decisions.divergences import (
+    Count,
+    Divergence,
+    Functions,
+    Terms,
+    single_divergences,
+)
+from dipapprox.privacy.decisions.question import DecisionQuestion, closed_interval
+from dipapprox.privacy.decisions.signs import Answer, SignChanges, Signs, cause_of, sign_key
+
+_MOST_TOGETHER = 8  # most functions whose sign changes are taken in any order
+_Term = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Mirror:
+    """A difference up to positive factors, and its negative."""
+
+    form: NormalForm
+    negative: NormalForm
+    changes: SignChanges
+
+
+@dataclass(slots=True)
+class PatternDivergences:
+    """Makes divergences over sets of outputs; equal sets of functions once, whatever the pairs."""
+
+    functions: Functions
+    signs: Signs
+    limits: Limits
+    _mirrors: dict[_Term, _Mirror | None] = field(default_factory=dict)
+    _changes: dict[NormalForm, SignChanges] = field(default_factory=dict)
+    _patterns: dict[Terms, tuple[frozenset[_Term], ...]] = field(default_factory=dict)
+
+    def divergences(self, pairs: Iterable[Orbit], count: Count) -> Iterator[Divergence]:
+        """Yield the divergences of all sets that are the worst at some ε."""
+        met: set[Terms] = set()
+        for pair, number in pairs:
+            self.limits.check()
+            first, second = self.functions.for_input(pair[0]), self.functions.for_input(pair[1])
+            terms = tuple(zip(first, second, strict=True))
+            patterns = self._patterns_of(tuple(sorted(set(terms))))
+            count.pairs += number
+            count.inequalities += number * len(patterns)
+            for pattern in patterns:
+                outputs = tuple(o for o, term in enumerate(terms) if term in pattern)
+                key = tuple(sorted(terms[o] for o in outputs))
+                if key not in met:
+                    met.add(key)
+                    yield Divergence(pair, outputs, self.functions.divergence(key))
+
+    def _patterns_of(self, terms: Terms) -> tuple[frozenset[_Term], ...]:
+        if terms in self._patterns:
+            return self._patterns[terms]
+        numbers: dict[NormalForm, int] = {}
+        signs: dict[int, SignChanges] = {}
+        owners: list[tuple[_Term, int, bool]] = []
+        for term in terms:
+            mirror = self._mirror(term)
+            if mirror is None:  # the zero function is never positive
+                continue
+            opposite = mirror.negative in numbers
+            number = numbers.setdefault(mirror.negative if opposite else mirror.form, len(numbers))
+            signs.setdefault(number, mirror.changes)
+            owners.append((term, number, not opposite))
+        sets = (
+            frozenset(term for term, number, same in owners if (number in positive) is same)
+            for positive in sign_patterns(signs, self.limits)
+        )
+        # Nothing is to be shown of the empty set.
+        self._patterns[terms] = tuple(each for each in sets if each)
+        return self._patterns[terms]
+
+    def _mirror(self, term: _Term) -> _Mirror | None:
+        if term not in self._mirrors:
+            found = None
+            numerator = self.signs.numerator(self.functions.difference(*term))
+            if numerator:
+                form = normal_form(numerator)
+                if form not in self._changes:
+                    self._changes[form] = self.signs.changes(numerator)
+                found = _Mirror(form, normal_form(-numerator), self._changes[form])
+            self._mirrors[term] = found
+        return self._mirrors[term]
+
+
+def sign_patterns(signs: Mapping[int, SignChanges], limits: Limits) -> Iterator[frozenset[int]]:
+    """Yield the sets of functions, by their numbers, that may be positive together, each once."""
+    owners = [f for f, sign in signs.items() for _ in sign.changes]
+    places = in_order([zero for sign in signs.values() for zero in sign.changes], limits)
+    current = frozenset(f for f, sign in signs.items() if sign.positive)
+    found: set[frozenset[int]] = set()
+    for each in [current, *_later(places, owners, current)]:
+        if each not in found:
+            found.add(each)
+            yield each
+
+
+def _later(
+    places: tuple[ZeroCluster, ...], owners: list[int], current: frozenset[int]
+) -> Iterator[frozenset[int]]:
+    """Yield the sets from the first sign change on."""
+    for place in places:
+        changing = [owners[k] for k in place.members]
+        if not place.equal:
+            yield from _all_orders(place, frozenset(changing), current)
+        for f in changing:
+            current = current ^ {f}
+        yield current
+
+
+def _all_orders(
+    place: ZeroCluster, changing: frozenset[int], current: frozenset[int]
+) -> Iterator[frozenset[int]]:
+    """Yield the sets that some order of the sign changes gives."""
+    if len(changing) > _MOST_TOGETHER:
+        near, _ = short(Enclosure.exact(place.zero.lower))
+        raise LimitReached(
+            f"degree-budget: {len(changing)} sign changes cannot be told apart at {near}"
+        )
+    sets = {current}
+    for f in changing:
+        sets |= {each ^ {f} for each in sets}
+    yield from sets
+
 
 _MOST_OPEN = 100  # undecided inequalities that are listed; more are only counted
 
@@ -174,3 +312,72 @@ def _joined(
 
 def _is_narrow(each: NegativeRange, width: Fraction) -> bool:
     return each.lower.width <= width and (each.upper is None or each.upper.width <= width)
+
+
+_COARSE = Fraction(1, 1000)  # width of the ends of the ranges in which a supremum is looked for
+
+
+def find_least_delta(
+    patterns: PatternDivergences, pairs: Iterable[Orbit], width: Fraction
+) -> LeastUniformDelta:
+    """Enclose the least δ to `width`, exactly where it is a rational limit."""
+    lower = upper = Fraction(0)
+    best: tuple[Divergence, Supremum] | None = None
+    met: set[ExponentialPolynomial | ExponentialRatio] = set()
+    for divergence in patterns.divergences(pairs, Count()):
+        key = (
+            divergence.function
+            if divergence.function.denominator
+            else divergence.function.numerator
+        )
+        if key in met:
+            continue
+        met.add(key)
+        if _is_dominated(divergence, lower, patterns):
+            continue
+        for part in _positive_parts(divergence, patterns):
+            found = enclose_supremum(divergence.function, part, width, patterns.limits)
+            if isinstance(found, NotEnclosed):
+                raise LimitReached(
+                    f"precision-budget: the least δ has no enclosure: {found.reason}"
+                )
+            upper = max(upper, found.value.upper)
+            if best is None or found.value.lower > lower:
+                lower, best = max(lower, found.value.lower), (divergence, found)
+    enclosure = Enclosure(lower, min(max(lower, upper), Fraction(1)))
+    exact = lower if enclosure.width == 0 else None
+    if best is None:
+        return LeastUniformDelta(enclosure, exact, "attained everywhere", None, ())
+    divergence, supremum = best
+    return LeastUniformDelta(
+        enclosure, exact, _where(supremum), divergence.pair, divergence.outputs
+    )
+
+
+def _is_dominated(divergence: Divergence, attained: Fraction, patterns: PatternDivergences) -> bool:
+    slack = patterns.signs.numerator(ExponentialRatio.constant(attained) - divergence.function)
+    return isinstance(patterns.signs.is_nonnegative(slack), Nonnegative)
+
+
+def _positive_parts(
+    divergence: Divergence, patterns: PatternDivergences
+) -> tuple[EpsilonInterval, ...]:
+    """Return intervals with all ε at which a divergence is positive; elsewhere it may be -∞."""
+    signs = patterns.signs
+    ranges = signs.negative(-signs.numerator(divergence.function), _COARSE)
+    return tuple(
+        closed_interval(each.lower.lower, None if each.upper is None else each.upper.upper)
+        for each in ranges
+    )
+
+
+def _where(supremum: Supremum) -> str:
+    place = supremum.place
+    if place is None:
+        return "approached as ε → ∞"
+    if place.upper == 0:
+        return "approached as ε → 0"
+    if place.width == 0:
+        return f"attained at ε = {exact_text(place.lower)}"
+    low, high = short(place)
+    return f"attained at ε in [{low}, {high}]"

@@ -19,8 +19,8 @@ from dipapprox.language.parser import parse
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.decisions.decider import decide
 from dipapprox.privacy.decisions.delta import read_delta
-from dipapprox.privacy.decisions.patterns import sign_patterns
 from dipapprox.privacy.decisions.question import DecisionQuestion
+from dipapprox.privacy.decisions.search import sign_patterns
 from dipapprox.privacy.decisions.signs import SignChanges
 from dipapprox.privacy.run import Setting
 from dipapprox.privacy.verifier import verify
