@@ -25,7 +25,7 @@ from dipapprox.events.catalogue import Catalogue
 from dipapprox.events.event import Chosen, Connected, Event, Mixture, Star
 from dipapprox.events.reduce import is_surely_possible
 from dipapprox.exact.choices.circuits import is_possible_choice
-from dipapprox.exact.distributions import SolvedInputs
+from dipapprox.exact.distributions import ExactDistributions, SolvedInputs
 from dipapprox.exact.signs.values import compare_at, enclose_at, sign_at
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.core import Input
@@ -33,6 +33,7 @@ from dipapprox.limits import Limits
 from dipapprox.pairs.divergence import Attempt, ExactSide, Growth, Probabilities, divergence
 from dipapprox.pairs.search import ExactPairs, precisions
 from dipapprox.pairs.selections import Pair
+from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.decisions.divergences import Distributions, Functions, Obstacle, probability
 from dipapprox.semantics.state import FinalStates
 
@@ -189,36 +190,26 @@ class PossibleOutputs:
                 assert_never(event)
 
 
-class PureViolations(ExactPairs):
-    """Decides pairs that violate delta 0 whatever the budget."""
+class ExactClaim(ExactPairs):
+    """Decides the pairs of a claim: by outputs that are possible for one input only, whatever the
+    budget, if δ is 0; by exact forms, if there are some."""
 
-    has_forms = False
-
-    def __init__(self, possible: PossibleOutputs, growth: Growth) -> None:
-        self._possible = possible
-        self._growth = growth
+    def __init__(
+        self, states: FinalStates, claim: Claim, limits: Limits, *, has_forms: bool
+    ) -> None:
+        self.has_forms, self._growth = has_forms, claim.growth
+        self._possible = None if claim.delta else PossibleOutputs(states, claim.eps, limits)
+        self._deltas: ExactDeltas | None = None
+        if has_forms:
+            source = ExactDistributions(states, claim.eps, limits)
+            self._deltas = ExactDeltas(source, claim.growth, claim.delta, limits)
 
     def decide(self, pair: Pair, bits: int) -> Attempt | NotEnclosed:
-        """See `ExactPairs`; no probability is enclosed."""
-        outputs = self._possible.only_first(pair)
-        if not outputs:
+        """See `ExactPairs`."""
+        outputs = () if self._possible is None else self._possible.only_first(pair)
+        if outputs:  # no probability is enclosed
+            proof = ExactSide(Side.ABOVE, outputs, _IMPOSSIBLE)
+            return Attempt(pair, bits, UNIT, self._growth.bounds(bits), proof=proof)
+        if self._deltas is None:
             return NotEnclosed("no output is possible for one input only")
-        proof = ExactSide(Side.ABOVE, outputs, _IMPOSSIBLE)
-        return Attempt(pair, bits, UNIT, self._growth.bounds(bits), proof=proof)
-
-
-class FirstThat(ExactPairs):
-    """Asks several deciders of pairs, one after the other."""
-
-    def __init__(self, *deciders: ExactPairs) -> None:
-        self._deciders = deciders
-        self.has_forms = any(each.has_forms for each in deciders)
-
-    def decide(self, pair: Pair, bits: int) -> Attempt | NotEnclosed:
-        """Return the first decision, or why the last one made none."""
-        found: Attempt | NotEnclosed = NotEnclosed("nothing decides pairs exactly")
-        for each in self._deciders:
-            found = each.decide(pair, bits)
-            if isinstance(found, Attempt):
-                break
-        return found
+        return self._deltas.decide(pair, bits)

@@ -54,10 +54,22 @@ _Kind = tuple[tuple[Term, int], ...]
 _ONE = ExponentialRatio.constant(1)
 
 
-class ExactProduct:
-    """Pairs of distributions of a product, by their names; at one eps, or for all with None."""
+class ExactProduct(ExactPairs):
+    """Pairs of distributions of a product, by their names; at one eps, or for all with None.
 
-    def __init__(self, product: ProductProgram, eps: Fraction | None, limits: Limits) -> None:
+    It decides pairs, if something is claimed.
+    """
+
+    def __init__(
+        self,
+        product: ProductProgram,
+        eps: Fraction | None,
+        limits: Limits,
+        claim: Claim | None = None,
+    ) -> None:
+        self._deltas = None
+        if claim is not None:
+            self._deltas = ExactDeltas(self, claim.growth, claim.delta, limits)
         self._program = product
         self._limits = limits
         self._eps = eps
@@ -114,6 +126,23 @@ class ExactProduct:
         _, terms = self._named[int(number)]
         return terms if isinstance(terms, NotEnclosed) else tuple(t[int(side)] for t in terms)
 
+    def decide(self, pair: Pair, bits: int) -> Attempt | NotEnclosed:
+        """Compare delta_{u,u'} with the claimed delta."""
+        assert self._deltas is not None
+        try:
+            names = self.name(pair)
+        except LimitReached as limit:
+            self._limits.check()
+            return NotEnclosed(limit.reason)
+        if self.obstacle is not None:
+            return self.obstacle
+        found = self._deltas.decide(names, bits)
+        if isinstance(found, NotEnclosed):
+            return found
+        # The outputs of a proof are numbered as the closed forms are, not as the program's.
+        proof = None if found.proof is None else replace(found.proof, outputs=())
+        return replace(found, pair=pair, first=(), second=(), proof=proof)
+
     def _terms(self, kinds: tuple[tuple[Kind, int], ...]) -> list[Term] | NotEnclosed:
         found = [(_ONE, _ONE)]
         for kind, number in kinds:
@@ -142,31 +171,6 @@ class ExactProduct:
         return [terms for _, terms in shared]
 
 
-class ExactProductPairs(ExactPairs):
-    """Decides pairs of a product by their closed forms; see `search.ExactPairs`."""
-
-    def __init__(self, source: ExactProduct, claim: Claim, limits: Limits) -> None:
-        self._source = source
-        self._deltas = ExactDeltas(source, claim.growth, claim.delta, limits)
-        self._limits = limits
-
-    def decide(self, pair: Pair, bits: int) -> Attempt | NotEnclosed:
-        """Compare delta_{u,u'} with the claimed delta."""
-        try:
-            names = self._source.name(pair)
-        except LimitReached as limit:
-            self._limits.check()
-            return NotEnclosed(limit.reason)
-        if self._source.obstacle is not None:
-            return self._source.obstacle
-        found = self._deltas.decide(names, bits)
-        if isinstance(found, NotEnclosed):
-            return found
-        # The outputs of a proof are numbered as the closed forms are, not as the program's.
-        proof = None if found.proof is None else replace(found.proof, outputs=())
-        return replace(found, pair=pair, first=(), second=(), proof=proof)
-
-
 def _merged(terms: Sequence[Term]) -> list[Term]:
     """Add up the terms whose two probabilities are numbers with the same ratio."""
     found: dict[object, Term] = {}
@@ -189,14 +193,14 @@ def _scaled(term: Term, factor: int) -> Term:
 
 
 def open_exact_product(
-    product: ProductProgram, eps: Fraction, options: Options
+    product: ProductProgram, claim: Claim, options: Options
 ) -> ExactProduct | None:
     """Open the closed forms of a product; None if the options forbid it or none can exist."""
     samples = (sample for states in product.states for sample in states.samples)
     closed = all(sample.family.is_exponential for sample in samples)
     if not closed or not options.compares_exactly:
         return None
-    return ExactProduct(product, eps, options.limits)
+    return ExactProduct(product, claim.eps, options.limits, claim)
 
 
 def product_witness(

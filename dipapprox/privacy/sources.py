@@ -52,7 +52,6 @@ from dipapprox.semantics.state import FinalStates
 
 if TYPE_CHECKING:
     from dipapprox.events import measures
-    from dipapprox.exact import distributions
     from dipapprox.exact import methods as exact
     from dipapprox.exact.choices import validity
     from dipapprox.exact.signs import interval as epsilons
@@ -68,7 +67,6 @@ else:
     measures = Deferred("dipapprox.events.measures")
     published = Deferred("dipapprox.pairs.published.divergences")
     product_sources = Deferred("dipapprox.pairs.products.source")
-    distributions = Deferred("dipapprox.exact.distributions")
     exact_pairs = Deferred("dipapprox.privacy.exact_pairs")
     epsilons = Deferred("dipapprox.exact.signs.interval")
     validity = Deferred("dipapprox.exact.choices.validity")
@@ -234,11 +232,7 @@ def open_exact_pairs(states: FinalStates, claim: Claim, options: Options) -> Exa
     """Open what decides pairs exactly; None if the options forbid it or nothing can."""
     if not options.compares_exactly:
         return None
-    deciders: list[ExactPairs] = []
-    if not claim.delta:
-        outputs = exact_pairs.PossibleOutputs(states, claim.eps, options.limits)
-        deciders.append(exact_pairs.PureViolations(outputs, claim.growth))
-    if all(sample.family.is_exponential for sample in states.samples):
-        source = distributions.ExactDistributions(states, claim.eps, options.limits)
-        deciders.append(exact_pairs.ExactDeltas(source, claim.growth, claim.delta, options.limits))
-    return exact_pairs.FirstThat(*deciders) if deciders else None
+    closed = all(sample.family.is_exponential for sample in states.samples)
+    if claim.delta and not closed:
+        return None
+    return exact_pairs.ExactClaim(states, claim, options.limits, has_forms=closed)

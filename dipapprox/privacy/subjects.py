@@ -163,11 +163,7 @@ def _open_product(
     limits, total = options.limits, count_selected(product.program, selection)
     source = open_product_source(product, eps, options)
     losses = product_losses.Losses(source, selection, limits)
-    exact = pairs = None
-    if claim is not None:
-        exact = products.open_exact_product(product, eps, options)
-    if claim is not None and exact is not None:
-        pairs = products.ExactProductPairs(exact, claim, limits)
+    exact = None if claim is None else products.open_exact_product(product, claim, options)
     harmless = Fraction(1) if claim is None else claim.delta
 
     return Subject(
@@ -176,7 +172,7 @@ def _open_product(
         products.ProductDetails(losses),
         lambda: source.name,
         together=product_losses.ProductPairs(losses, exact, total, harmless),
-        exact=pairs,
+        exact=exact,
     )
 
 
