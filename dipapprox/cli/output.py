@@ -19,18 +19,17 @@ from dipapprox.cli.alarm import stop_watching
 from dipapprox.data_classes import replace
 from dipapprox.deferred import Deferred
 from dipapprox.errors import EarlyEnd, NoCertificate, UserError
+from dipapprox.privacy.description import why_table
 from dipapprox.source import HIDDEN, visible
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
     from dipapprox.cli import report as reports
-    from dipapprox.privacy import provenance
     from dipapprox.privacy.certificate import Certificate
     from dipapprox.privacy.result import Result
 else:
     reports = Deferred("dipapprox.cli.report")
-    provenance = Deferred("dipapprox.privacy.provenance")
 
 CERTIFICATE = "--certificate"
 Answered = TypeVar("Answered")
@@ -53,7 +52,7 @@ def show_answer(console: Console, answer: Result, *, json: bool, why: bool = Fal
         said = {"why": [each.fields() for each in answer.why()]} if why else {}
         show_json(console, answer.to_dict() | said)
     else:
-        below = (provenance.why_table(answer.why()),) if why and answer.why() else ()
+        below = (why_table(answer.why()),) if why and answer.why() else ()
         shown = answer.describe()
         show(console, reports.report(replace(shown, below=(*shown.below, *below))))
 

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 
 from dipapprox.data_classes import dataclass
 from dipapprox.language.load import Source
-from dipapprox.privacy.description import Description, Tone
-from dipapprox.privacy.layouts import html
+from dipapprox.privacy.description import Description, Tone, html
 
 
 @dataclass(frozen=True, slots=True)

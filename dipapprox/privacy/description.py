@@ -1,25 +1,32 @@
 """How people see answers: one description, from which everything is drawn.
 
-answer.describe()  →  Description  →  a panel and tables (`cli.report`), HTML and text (`layouts`)
+answer.describe()  →  Description  →  a panel and tables (`cli.report`), HTML and text (here)
 
-And how parameters of programs and values of cells are written in all of them.
+And how parameters of programs and values of cells are written in all of them; and who gave each end
+of an answer: the method, and the pair and the outputs that show it. Ends come with the words of
+their methods from where they are found (`arithmetic.extended`). An end that says nothing (δ >= 0,
+no upper one) has no method.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from fractions import Fraction
 from typing import TYPE_CHECKING, NoReturn
 
+from dipapprox.arithmetic.enclosure import Enclosure, short
+from dipapprox.arithmetic.extended import BY_ENCLOSURES, Extended
 from dipapprox.data_classes import dataclass
+from dipapprox.deferred import Deferred
 from dipapprox.digits import brief_text, exact_text
 from dipapprox.errors import NoTruth
 from dipapprox.language.core import Value
 
 if TYPE_CHECKING:
-    from dipapprox.arithmetic.enclosure import Enclosure
-
+    import html as markup
+else:
+    markup = Deferred("html")
 
 Fact = tuple[str, str]  # A name and a value
 
@@ -98,3 +105,139 @@ def parameters_text(parameters: Mapping[str, Fraction]) -> str:
 def values_text(values: Sequence[Value]) -> str:
     """Write values for people: "(0, 1)"."""
     return f"({', '.join(map(brief_text, values))})"
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """One end of what an answer says."""
+
+    of: str  # of which number: "largest δ"
+    least: bool
+    value: str  # a decimal, rounded outward, a formula, or "inf"
+    by: str
+    # The inputs that show a lower end; None where no pair does alone.
+    pair: tuple[str, str] | None = None
+    outputs: str = ""  # the set that tells them apart, for people; "" if none is known
+    brief: str = ""  # the value with few digits, rounded outward; "" for the value itself
+
+    def fields(self) -> dict[str, object]:
+        """Return its fields in JSON."""
+        return {
+            "of": self.of,
+            "end": "least" if self.least else "most",
+            "value": self.value,
+            "by": self.by,
+            "pair": None if self.pair is None else list(self.pair),
+            "outputs": self.outputs or None,
+        }
+
+    def row(self) -> tuple[str, ...]:
+        """Return its row in a table."""
+        pair = "" if self.pair is None else " against ".join(self.pair)
+        sign = "≥" if self.least else "≤"
+        return f"{self.of} {sign} {self.brief or self.value}", self.by, pair, self.outputs
+
+
+def why_table(ends: Sequence[End]) -> Table:
+    """Lay out the ends of an answer for people."""
+    return Table("Why", ("end", "by", "pair", "outputs"), tuple(each.row() for each in ends))
+
+
+def ends_of(
+    of: str,
+    told: Extended | None,
+    engine: str = "",
+    pair: tuple[str, str] | None = None,
+    outputs: str = "",
+    trivial: Fraction | None = None,
+) -> tuple[End, ...]:
+    """Return the ends of bounds that say something.
+
+    Args:
+        engine: What encloses probabilities: said where enclosures gave an end.
+        trivial: An upper end that says nothing.
+    """
+    if told is None:
+        return ()
+    lower, upper = told.ends()
+    brief = lower, upper
+    if told.lower is not None and told.upper is not None:
+        brief = short(Enclosure(told.lower, told.upper))
+
+    def word(by: str) -> str:
+        return f"{by}: {engine}" if by == BY_ENCLOSURES[0] and engine else by
+
+    found = []
+    if told.lower is None or told.lower > 0:
+        found.append(End(of, True, lower, word(told.least_by), pair, outputs, brief[0]))
+    if told.upper is not None and told.upper != trivial:
+        found.append(End(of, False, upper, word(told.most_by), brief=brief[1]))
+    return tuple(found)
+
+
+def html(description: Description) -> str:
+    """Lay a description out for a notebook."""
+    return f"<div>{''.join(_html(description))}</div>"
+
+
+def text(description: Description) -> str:
+    """Lay a description out as lines of plain text, for `print` and for reports of tests."""
+    return "\n".join(_text(description))
+
+
+def _html(description: Description) -> Iterator[str]:
+    if description.headline:
+        label, headline = markup.escape(description.label), markup.escape(description.headline)
+        yield f"<p><b>{label}</b> {headline}</p>"
+    if description.facts:
+        rows = (
+            f"<th>{markup.escape(name)}</th><td>{markup.escape(each)}</td>"
+            for name, each in description.facts
+        )
+        yield _html_table(rows)
+    for each in description.below:
+        match each:
+            case str():
+                yield f"<p>{markup.escape(each)}</p>"
+            case Table():
+                caption = f"<caption>{markup.escape(each.title)}</caption>" if each.title else ""
+                heading = _html_cells("th", each.columns)
+                lines = (heading, *(_html_cells("td", row) for row in each.rows))
+                yield _html_table(lines, caption)
+            case Description():
+                yield from _html(each)
+
+
+def _html_table(rows: Iterable[str], caption: str = "") -> str:
+    return f"<table>{caption}{''.join(f'<tr>{row}</tr>' for row in rows)}</table>"
+
+
+def _html_cells(tag: str, values: Sequence[str]) -> str:
+    return "".join(f"<{tag}>{markup.escape(value)}</{tag}>" for value in values)
+
+
+def _text(description: Description) -> Iterator[str]:
+    if description.headline:
+        yield f"{description.label}: {description.headline}"
+    yield from _aligned(description.facts, ())
+    for each in description.below:
+        match each:
+            case str():
+                yield each
+            case Table():
+                if each.title:
+                    yield each.title
+                yield from _aligned((each.columns, *each.rows), each.right)
+            case Description():
+                yield from _text(each)
+
+
+def _aligned(rows: Sequence[Sequence[str]], right: Sequence[int]) -> Iterator[str]:
+    """Yield rows with their columns under each other."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = (
+            cell.rjust(width) if place in right else cell.ljust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        yield f"  {'  '.join(cells)}".rstrip()

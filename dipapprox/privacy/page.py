@@ -24,8 +24,7 @@ from dipapprox.highlighting import highlighted
 from dipapprox.language.load import DPG
 from dipapprox.privacy.certificate import Certificate
 from dipapprox.privacy.charts import STYLE, Chart, figure
-from dipapprox.privacy.description import Description, Table
-from dipapprox.privacy.layouts import html
+from dipapprox.privacy.description import Description, Table, html
 from dipapprox.version import VERSION
 
 _STYLE = """

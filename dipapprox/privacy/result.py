@@ -12,15 +12,13 @@ from typing import TYPE_CHECKING, ClassVar, NoReturn
 
 from dipapprox.deferred import Deferred
 from dipapprox.errors import NoTruth
-from dipapprox.privacy.description import Description
+from dipapprox.privacy.description import Description, End, html, text
 
 if TYPE_CHECKING:
-    from dipapprox.privacy import layouts, page
+    from dipapprox.privacy import page
     from dipapprox.privacy.certificate import Certificate
     from dipapprox.privacy.charts import Chart
-    from dipapprox.privacy.provenance import End
 else:
-    layouts = Deferred("dipapprox.privacy.layouts")
     page = Deferred("dipapprox.privacy.page")
 
 
@@ -69,10 +67,10 @@ class Result(ABC):
 
     def __str__(self) -> str:
         """Return what people see of it, as lines of text."""
-        return layouts.text(self.describe())
+        return text(self.describe())
 
     def _repr_html_(self) -> str:
-        return layouts.html(self.describe())
+        return html(self.describe())
 
     def __bool__(self) -> NoReturn:
         """Refuse: `assert verify(…)` would pass for Not_DP."""

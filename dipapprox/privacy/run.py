@@ -23,9 +23,11 @@ from dipapprox.pairs.divergence import Factor, difference_over
 from dipapprox.pairs.selections import OrderedPairs, Pair, PairSelection
 from dipapprox.privacy.description import (
     Description,
+    End,
     Fact,
     Table,
     Tone,
+    ends_of,
     known,
     parameter_fields,
     parameters_text,
@@ -37,12 +39,10 @@ from dipapprox.privacy.result import Result
 from dipapprox.privacy.scope import AnswerScope, scope_of
 
 if TYPE_CHECKING:
-    from dipapprox.privacy import charts, provenance
+    from dipapprox.privacy import charts
     from dipapprox.privacy.charts import Chart
-    from dipapprox.privacy.provenance import End
 else:
     charts = Deferred("dipapprox.privacy.charts")
-    provenance = Deferred("dipapprox.privacy.provenance")
 
 _MOST_ROWS = 20  # of a witness, in its table
 _MOST_OUTPUTS = 8  # of a witness, in a line
@@ -396,4 +396,4 @@ class RunResult(Result):
         if isinstance(told, Enclosure):
             told = Extended(told.lower, told.upper, *self.run.by)
         words = [word for word in self.engine.split(" + ") if word not in _BEYOND]
-        return provenance.ends_of(of, told, " + ".join(words), pair, outputs, trivial)
+        return ends_of(of, told, " + ".join(words), pair, outputs, trivial)

@@ -8,13 +8,12 @@ from dipapprox.arithmetic.enclosure import UNIT, Enclosure
 from dipapprox.data_classes import dataclass, field
 from dipapprox.digits import brief_text, exact_text
 from dipapprox.privacy.claim import Claim, Stated
-from dipapprox.privacy.description import Description, Table, Tone, Word, count, seconds_text
+from dipapprox.privacy.description import Description, End, Table, Tone, Word, count, seconds_text
 from dipapprox.privacy.notation import ends
 from dipapprox.privacy.run import Run, RunResult, Witness, pair_table
 
 if TYPE_CHECKING:
     from dipapprox.privacy.charts import Chart
-    from dipapprox.privacy.provenance import End
 
 
 class Answer(Word):

@@ -18,8 +18,15 @@ from dipapprox.digits import decimal_text, exact_text
 from dipapprox.errors import INTERRUPTED
 from dipapprox.language.core import Value
 from dipapprox.limits import Limits
-from dipapprox.privacy.description import Description, Table, known, parameter_fields, seconds_text
-from dipapprox.privacy.provenance import End, ends_of
+from dipapprox.privacy.description import (
+    Description,
+    End,
+    Table,
+    ends_of,
+    known,
+    parameter_fields,
+    seconds_text,
+)
 from dipapprox.privacy.result import Result
 from dipapprox.privacy.verdict import TONES, Answer, Replayed, proved_fact, proved_fields
 from dipapprox.proof_steps.verdicts import WrittenProof

@@ -18,11 +18,18 @@ from dipapprox.pairs.divergence import eps_prv_factor
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.charts import Curve, between
 from dipapprox.privacy.compositions.pipeline import Pipeline, PipelineRun, ProgramAt
-from dipapprox.privacy.description import Description, Tone, count, known, seconds_text
+from dipapprox.privacy.description import (
+    Description,
+    End,
+    Tone,
+    count,
+    ends_of,
+    known,
+    seconds_text,
+)
 from dipapprox.privacy.notation import ends
 from dipapprox.privacy.profiles.curve import FACTOR_BITS, CurvePoint, Envelope, monotone
 from dipapprox.privacy.profiles.profile_result import curve_table
-from dipapprox.privacy.provenance import End, ends_of
 from dipapprox.privacy.result import Result
 from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.verdict import TONES, Answer, Replayed, proved_fact, proved_fields

@@ -19,14 +19,12 @@ from dipapprox.exact.signs.nonnegative import NegativeRange
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.core import Input, Value
 from dipapprox.pairs.selections import Pair
-from dipapprox.privacy import provenance
 from dipapprox.privacy.charts import Chart
 from dipapprox.privacy.decisions.closed_form import as_text
 from dipapprox.privacy.decisions.delta import Delta
 from dipapprox.privacy.decisions.question import claim_words, interval_words
-from dipapprox.privacy.description import Description, Table, count, known_to_be
+from dipapprox.privacy.description import Description, End, Table, count, ends_of, known_to_be
 from dipapprox.privacy.notation import ends, valuation, valuation_text
-from dipapprox.privacy.provenance import End
 from dipapprox.privacy.run import BY_BUDGET, Run, RunResult, WitnessRow, pair_table
 from dipapprox.privacy.verdict import SENTENCES, TONES, Answer, Replayed, proved_fact, proved_fields
 
@@ -279,13 +277,13 @@ class Decision(RunResult):
         if self.violation is not None:
             of, pair = f"δ at ε = {exact_text(self.violation.eps)}", self._pair(self.violation)
             shown = [valuation_text(self.output_cells, row.output) for row in self.violation.rows]
-            found = (provenance.End(of, True, self.delta.text, by, pair, "; ".join(shown)),)
+            found = (End(of, True, self.delta.text, by, pair, "; ".join(shown)),)
         elif self.answer is Answer.DP:
             of = f"δ for {interval_words(self.epsilons)}"
-            found = (provenance.End(of, False, self.delta.text, by),)
+            found = (End(of, False, self.delta.text, by),)
         if self.least_delta is not None:
             told = Extended.of(self.least_delta.enclosure, by)
-            found += provenance.ends_of("least δ", told)
+            found += ends_of("least δ", told)
         return found
 
     def _pair(self, violation: Violation) -> tuple[str, str]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from dipapprox.arithmetic.enclosure import Enclosure, rounded_down, rounded_up
 from dipapprox.data_classes import dataclass
 from dipapprox.privacy.charts import Chart
-from dipapprox.privacy.description import Description, count
+from dipapprox.privacy.description import Description, End, count
 from dipapprox.privacy.intervals.formula_claim import FormulaClaim
 from dipapprox.privacy.notation import ends
 from dipapprox.privacy.run import Run, RunResult, Witness
@@ -22,9 +22,6 @@ from dipapprox.privacy.verdict import (
     proved_fact,
     proved_fields,
 )
-
-if TYPE_CHECKING:
-    from dipapprox.privacy.provenance import End
 
 _MOST_PARTS = 10  # undecided parts of the interval that are shown
 _PLACES = 9

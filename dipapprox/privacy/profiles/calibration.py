@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from dipapprox.arithmetic.enclosure import Enclosure, exact_decimal, short
 from dipapprox.arithmetic.extended import Extended
@@ -27,14 +26,11 @@ from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import LimitReached
 from dipapprox.limits import Progress
 from dipapprox.privacy.charts import Chart
-from dipapprox.privacy.description import Description, Fact
+from dipapprox.privacy.description import Description, End, Fact
 from dipapprox.privacy.profiles.profile_result import LeastEpsPrv
 from dipapprox.privacy.profiles.question import AtDelta
 from dipapprox.privacy.run import Run, RunResult, Setting, Witness
 from dipapprox.privacy.verdict import Replayed, proved_fact, proved_fields
-
-if TYPE_CHECKING:
-    from dipapprox.privacy.provenance import End
 
 _SMALLEST = Fraction(1, 2**20)
 _LARGEST = Fraction(2**20)  # epsilons outside are not tried

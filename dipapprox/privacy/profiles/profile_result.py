@@ -6,27 +6,20 @@ from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import pairwise
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from dipapprox.arithmetic.enclosure import Enclosure, rounded_up, short
 from dipapprox.arithmetic.extended import Extended
 from dipapprox.data_classes import dataclass
-from dipapprox.deferred import Deferred
 from dipapprox.digits import brief_text
 from dipapprox.errors import UserError
 from dipapprox.privacy.charts import Chart, Curve, Picture, between
-from dipapprox.privacy.description import Description, Fact, Table, count
+from dipapprox.privacy.description import Description, End, Fact, Table, count
 from dipapprox.privacy.notation import ends, valuation
 from dipapprox.privacy.profiles.curve import CurvePoint, Envelope
 from dipapprox.privacy.profiles.question import Order
 from dipapprox.privacy.run import Run, RunResult, Witness
 from dipapprox.privacy.verdict import Replayed, proved_fact, proved_fields
-
-if TYPE_CHECKING:
-    from dipapprox.privacy import provenance
-    from dipapprox.privacy.provenance import End
-else:
-    provenance = Deferred("dipapprox.privacy.provenance")
 
 _PLACES = 20
 _MOST_POINTS = 21  # of a curve, that are shown to people
@@ -222,7 +215,7 @@ class PrivacyCurve(_AtOneEps):
         ends = self._ends(at, told, self.witness, Fraction(1))
         between = f"distance of the ends of δ up to ε_prv = {last.eps_prv}"
         gap = rounded_up(self.largest_gap, _PLACES)
-        return (*ends, provenance.End(between, False, gap, "concave hull in e^ε_prv"))
+        return (*ends, End(between, False, gap, "concave hull in e^ε_prv"))
 
     def describe(self) -> Description:
         """Return what people see of it: the profile at some of its points."""
