@@ -106,7 +106,6 @@ class Bars(Chart):
     notes: tuple[str, ...] = ()
 
     def drawn(self) -> tuple[float, Iterator[str]]:
-        """Draw it."""
         shown = self.groups[:_MOST_GROUPS]
         more = len(self.groups) - len(shown)
         size = 24 + len(self.series) * (_BAR + 2)
@@ -152,18 +151,15 @@ class Curve(Chart):
 
     @property
     def lines(self) -> tuple[tuple[str, Points], ...]:
-        """All numbers, by their names."""
         return ((self.name, self.points), *self.others)
 
     @property
     def logarithmic(self) -> bool:
-        """Whether its axis is."""
         claimed = () if self.mark is None else (self.mark[1],)
         drawn = [y.upper for _, points in self.lines for _, y in points]
         return self.of_delta and needs_powers(drawn, claimed)
 
     def drawn(self) -> tuple[float, Iterator[str]]:
-        """Draw it."""
         lines = [
             (name, [(float(x), float(y.lower), float(y.upper)) for x, y in points])
             for name, points in self.lines

@@ -121,7 +121,6 @@ class End:
     brief: str = ""  # the value with few digits, rounded outward; "" for the value itself
 
     def fields(self) -> dict[str, object]:
-        """Return its fields in JSON."""
         return {
             "of": self.of,
             "end": "least" if self.least else "most",
@@ -132,7 +131,6 @@ class End:
         }
 
     def row(self) -> tuple[str, ...]:
-        """Return its row in a table."""
         pair = "" if self.pair is None else " against ".join(self.pair)
         sign = "≥" if self.least else "≤"
         return f"{self.of} {sign} {self.brief or self.value}", self.by, pair, self.outputs
@@ -233,7 +231,6 @@ def _text(description: Description) -> Iterator[str]:
 
 
 def _aligned(rows: Sequence[Sequence[str]], right: Sequence[int]) -> Iterator[str]:
-    """Yield rows with their columns under each other."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = (

@@ -139,12 +139,10 @@ class ListedDetails:
 
     @enclosing
     def least_factor(self, pair: Pair, delta: Fraction, bits: int) -> LeastFactor:
-        """See `PairDetails`."""
         return least_factor(*self._both(pair, bits), delta)
 
     @if_enclosed
     def excess(self, pair: Pair, factor: Factor, bits: int) -> ExcessSet:
-        """See `PairDetails`."""
         first, second = self._both(pair, bits)
         chosen = likely_outputs(first, second, factor)
         return ExcessSet(
@@ -159,7 +157,6 @@ class ListedDetails:
     def witness(
         self, pair: Pair, factor: Factor, outputs: Sequence[int] | None, bits: int
     ) -> Witness:
-        """See `PairDetails`."""
         first, second = self._both(pair, bits)
         chosen = likely_outputs(first, second, factor) if outputs is None else tuple(outputs)
         rows = (WitnessRow(tuple(self.outputs[k]), first[k], second[k]) for k in chosen)

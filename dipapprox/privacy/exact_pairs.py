@@ -97,7 +97,6 @@ class ExactDeltas(ExactPairs):
     def _enclosed(
         self, found: Attempt, first: tuple[int, ...], second: tuple[int, ...], bits: int
     ) -> Attempt:
-        """Enclose the distributions of a decided pair."""
         factor = self._growth.bounds(bits)
         ours, theirs = self._enclosures(first, bits), self._enclosures(second, bits)
         # delta_{u,u'} is on its side of the claimed one, and so is an end of its enclosure.
@@ -112,7 +111,6 @@ class ExactDeltas(ExactPairs):
         return self._signs[term]
 
     def _side(self, terms: tuple[tuple[int, int], ...]) -> int:
-        """Return the sign of delta_{u,u'} - delta."""
         if terms not in self._sides:
             parts = [self._functions.difference(*term) for term in terms]
             total = reduce(add, parts, ExponentialRatio.constant(0)).at(_ONE)
@@ -168,7 +166,6 @@ class PossibleOutputs:
         return frozenset(sure), frozenset(possible)
 
     def _event(self, number: int) -> bool | None:
-        """Whether an event has positive probability; None if that is not seen."""
         if number not in self._events:
             self._events[number] = self._is_possible(self._catalogue.events[number])
         return self._events[number]
@@ -205,7 +202,6 @@ class ExactClaim(ExactPairs):
             self._deltas = ExactDeltas(source, claim.growth, claim.delta, limits)
 
     def decide(self, pair: Pair, bits: int) -> Attempt | NotEnclosed:
-        """See `ExactPairs`."""
         outputs = () if self._possible is None else self._possible.only_first(pair)
         if outputs:  # no probability is enclosed
             proof = ExactSide(Side.ABOVE, outputs, _IMPOSSIBLE)

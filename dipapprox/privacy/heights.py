@@ -49,7 +49,6 @@ class Colours:
     last: float
 
     def scale(self, start: float, end: float) -> Scale:
-        """Return the scale that begins with the faintest colour."""
         if not self.logarithmic:
             return linear(self.first, self.last, start, end)
         scale = linear(log10(self.first), log10(self.last), start, end)
@@ -85,16 +84,13 @@ class Heights(Chart):
 
     @property
     def title(self) -> str:
-        """What it shows."""
         return self.planes.title
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What it is about, what is proved and what is drawn."""
         return self.planes.notes()
 
     def drawn(self) -> tuple[float, Iterator[str]]:
-        """Draw it."""
         rows = ceil(len(self.planes.planes) / _IN_A_ROW)
         return _TOP + rows * (_ABOVE + _SIDE + _BELOW), self._parts()
 

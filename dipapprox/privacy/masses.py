@@ -36,7 +36,6 @@ class Bin:
 
     @property
     def density(self) -> Enclosure:
-        """The mean density there."""
         width = self.upper - self.lower
         return Enclosure(self.mass.lower / width, self.mass.upper / width)
 
@@ -180,7 +179,6 @@ def _histograms(
     parts: Sequence[Part],
     bins: int,
 ) -> Iterator[Histogram]:
-    """Cut the range of every output that is one coordinate into bins."""
     for cell, form in zip(program.real_outputs, outcome.reals, strict=True):
         if len(form.terms) != 1:
             continue
@@ -201,7 +199,6 @@ def _histograms(
 
 
 def _range(marginal: Marginal) -> tuple[Fraction, Fraction]:
-    """Where a published number mostly is, guards aside."""
     laws = marginal.event.samples
     terms = [(laws[sample], c) for sample, c in marginal.form.terms if isinstance(sample, int)]
     mean = marginal.form.constant + sum((c * law.mean for law, c in terms), Fraction(0))

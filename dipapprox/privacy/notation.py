@@ -43,7 +43,6 @@ class NumberSet:
     about: str = ""  # what else there is to say, as "of a ratio above e^ε_prv"; "": nothing
 
     def fields(self) -> dict[str, object]:
-        """Return it as plain data, with exact ends."""
         ends = [
             [None if end is None else exact_text(end) for end in interval]
             for interval in self.intervals
@@ -51,7 +50,6 @@ class NumberSet:
         return {"in": ends, **({"about": self.about} if self.about else {})}
 
     def text(self, name: str) -> str:
-        """Say for people that a number is in it."""
         if self.about:
             return f"{name} {self.about}"
         return " or ".join(_text(name, interval) for interval in self.intervals) or f"no {name}"

@@ -147,7 +147,6 @@ def write_report(
 def _of_certificate(
     said: Mapping[str, object], certificate: Certificate | None
 ) -> tuple[tuple[Listing, ...], WrittenCertificate | None]:
-    """Return the program in a certificate, and its digest."""
     if certificate is None:
         return (), None
     if not isinstance(getattr(certificate, "fields", None), Mapping):

@@ -77,7 +77,6 @@ class OutputDistribution(RunResult):
         return replace(self, outputs=outputs, histograms=())
 
     def to_dict(self) -> dict[str, object]:
-        """Return the fields of `probability --json`, a contract with other tools."""
         return {
             **self.header(),
             "eps": exact_text(self.eps),
@@ -95,7 +94,6 @@ class OutputDistribution(RunResult):
         }
 
     def charts(self) -> tuple[Chart, ...]:
-        """Return the probabilities of the outputs, drawn, and densities, where they are known."""
         if not self.outputs:
             return ()
         groups = tuple(
@@ -130,7 +128,6 @@ class OutputDistribution(RunResult):
         return (curve,)
 
     def describe(self) -> Description:
-        """Return what people see of it: a table, and what it leaves out."""
         input = valuation_text(self.inputs, self.input)
         where = f" for {input}" if input else ""
         lines = tuple(

@@ -120,14 +120,12 @@ class ExactProduct(ExactPairs):
         return self._named[int(number)][0]
 
     def distribution(self, input: Input) -> tuple[ExponentialRatio, ...] | NotEnclosed:
-        """Return the distribution with a name."""
         number, side = input
         assert isinstance(number, Fraction) and isinstance(side, Fraction)
         _, terms = self._named[int(number)]
         return terms if isinstance(terms, NotEnclosed) else tuple(t[int(side)] for t in terms)
 
     def decide(self, pair: Pair, bits: int) -> Attempt | NotEnclosed:
-        """Compare delta_{u,u'} with the claimed delta."""
         assert self._deltas is not None
         try:
             names = self.name(pair)
@@ -265,14 +263,12 @@ class ProductDetails:
 
     @enclosing
     def least_factor(self, pair: Pair, delta: Fraction, bits: int) -> LeastFactor:
-        """See `PairDetails`."""
         loss = sure(self.losses.of(pair, bits))
         lower = _solved(loss.below, delta)
         return LeastFactor(lower, _solved(loss.above, delta), None if lower != 1 else ())
 
     @if_enclosed
     def excess(self, pair: Pair, factor: Factor, bits: int) -> ExcessSet:
-        """See `PairDetails`."""
         found = sure(self.losses.of(pair, bits)).certain(factor)
         examples = islice(exceeding(self.losses, pair, factor, bits), 1)
         outputs = tuple(row.output for row in examples)

@@ -32,7 +32,7 @@ class Result(ABC):
 
     @abstractmethod
     def to_dict(self) -> dict[str, object]:
-        """Return the fields of the JSON object."""
+        """Return the fields of what its command prints with --json: a contract with other tools."""
 
     def to_json(self) -> str:
         """Return `to_dict` as one line of JSON text."""

@@ -173,7 +173,6 @@ class Setting:
 
     @property
     def limits(self) -> Limits:
-        """The limits of the options."""
         return self.options.limits
 
     @property
@@ -190,7 +189,6 @@ class Setting:
         return count_selected(self.program, self.selection)
 
     def pairs(self) -> Iterator[Pair]:
-        """Yield the pairs."""
         return select_pairs(self.program, self.selection)
 
     def about(self, *pairs: Pair) -> Setting:
@@ -245,27 +243,22 @@ class RunResult(Result):
 
     @property
     def program(self) -> str:
-        """The name of the program."""
         return self.run.program.name
 
     @property
     def parameters(self) -> Mapping[str, Fraction]:
-        """The program's parameters."""
         return self.run.program.parameters
 
     @property
     def inputs(self) -> tuple[Cell, ...]:
-        """The program's input cells."""
         return self.run.program.inputs
 
     @property
     def output_cells(self) -> tuple[Cell, ...]:
-        """The program's output cells."""
         return self.run.program.published
 
     @property
     def scope(self) -> AnswerScope:
-        """The domains and pairs that the answer is about."""
         return self.run.scope
 
     @property
@@ -275,12 +268,10 @@ class RunResult(Result):
 
     @property
     def engine(self) -> str:
-        """What computed."""
         return self.run.engine
 
     @property
     def seconds(self) -> float:
-        """From parsed arguments to the answer."""
         return self.run.seconds
 
     @property
@@ -295,7 +286,6 @@ class RunResult(Result):
 
     @property
     def final_states(self) -> int:
-        """How many final states there are."""
         return self.run.final_states
 
     def header(self) -> dict[str, object]:
@@ -367,13 +357,11 @@ class RunResult(Result):
         return (charts.Bars(title, series, groups),) if groups else ()
 
     def _witness_charts(self, title: str, witness: Witness | None) -> tuple[Chart, ...]:
-        """Draw the outputs of a witness, if there is one."""
         if witness is None:
             return ()
         return self._drawn(title, witness.pair_text(self.inputs), witness.rows)
 
     def _witness_fields(self, witness: Witness | None) -> dict[str, object] | None:
-        """Return the field "witness" of `to_dict`."""
         return None if witness is None else witness.fields(self.inputs, self.output_cells)
 
     def _ends(

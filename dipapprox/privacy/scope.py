@@ -69,7 +69,6 @@ class AnswerScope:
         }
 
     def rows(self) -> list[tuple[str, str]]:
-        """Return the same for panels and tables, as names and values."""
         caveat = [] if self.caveat is None else [("caveat", self.caveat)]
         return [("scope", self.text), *caveat]
 

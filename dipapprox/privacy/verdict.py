@@ -55,11 +55,9 @@ class Replayed:
         return Replayed(self.steps + other.steps, self.seconds + other.seconds, bits)
 
     def fields(self) -> dict[str, object]:
-        """Return the field "proved" of `to_dict`."""
         return {"steps": self.steps, "seconds": round(self.seconds, 6)}
 
     def text(self) -> str:
-        """Say so for people."""
         return f"replayed by the kernel: {count(self.steps, 'step')}, {seconds_text(self.seconds)}"
 
 
@@ -111,7 +109,6 @@ class Verdict(RunResult):
         return exact_text(self.claim.delta) if self.stated_delta is None else self.stated_delta.text
 
     def to_dict(self) -> dict[str, object]:
-        """Return the fields of `verify --json`, a contract with other tools."""
         stated = {
             "eps_prv_enclosure": self.stated_eps_prv,
             "delta_claim_enclosure": self.stated_delta,
@@ -135,7 +132,6 @@ class Verdict(RunResult):
         return self._witness_fields(self.witness)
 
     def describe(self) -> Description:
-        """Return what people see of it: the verdict, then its witness."""
         told = (self.stated_eps_prv, self.claim.eps_prv), (self.stated_delta, self.claim.delta)
         each = (brief_text(value) if stated is None else stated.text for stated, value in told)
         claimed = f"(ε_prv, δ) = ({', '.join(each)})"
@@ -155,12 +151,10 @@ class Verdict(RunResult):
         )
 
     def why(self) -> tuple[End, ...]:
-        """Return who gave the ends of δ."""
         of = delta_name(self.answer)
         return self._ends(of, self.delta_enclosure, self.witness, UNIT.upper)
 
     def charts(self) -> tuple[Chart, ...]:
-        """Return its witness, drawn."""
         return self._witness_charts(self._witness_title, self.witness)
 
     @property

@@ -188,7 +188,6 @@ class _Run:
         self.search: Search | None = None
 
     def check(self) -> None:
-        """Execute the program, in parts or as a whole, and check its pairs."""
         claim, setting, options = self.claim, self.setting, self.setting.options
         executed = self.executed = executed_for(setting)
         subject = self.subject = open_subject(setting, executed, claim.eps, claim)
@@ -204,7 +203,6 @@ class _Run:
                 maximum.search_together(search, subject.together, subject.pairs or 0)
 
     def conclude(self, stopped: str | None) -> Conclusion:
-        """Turn what was found into an answer."""
         search, subject = self.search, self.subject
         if search is None or subject is None:
             return Conclusion(Answer.UNKNOWN, stopped, None, None)

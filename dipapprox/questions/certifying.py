@@ -55,7 +55,6 @@ def certify_proof(proof: BudgetAnswer, text: str, limits: Limits) -> Certificate
 
 
 def _about(answer: BudgetAnswer) -> dict[str, Any]:
-    """Return what a proof is about, as files have it."""
     if isinstance(answer, ServiceProof):
         return {"seen by": sorted(answer.subject.users)}
     subject, seen = proved_subject(answer)

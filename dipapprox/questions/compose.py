@@ -85,7 +85,6 @@ class Compose(Question):
 
     @classmethod
     def check(cls, given: Collection[str], spelled: Spelled) -> None:
-        """Check that something is asked."""
         if "curve" in given:
             others = [spelled(name) for name in ("delta", "eps_prv") if name in given]
             if others:
@@ -102,12 +101,10 @@ class Compose(Question):
     def answer(
         self, program: Program | Pipeline, options: Options, progress: Progress = silent
     ) -> ComposedAnswer:
-        """Find the cost, or decide the claim; see `Question.answer`."""
         pipeline = self.pipeline([program]) if isinstance(program, Program) else program
         return self.ask(pipelines.composed(pipeline, options, progress))
 
     def ask(self, composed: Composed) -> ComposedAnswer:
-        """Ask a pipeline."""
         width = {} if self.width is None else {"width": self.width}
         if self.curve is not None:
             low, high, count = self.curve

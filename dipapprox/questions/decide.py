@@ -35,7 +35,6 @@ else:
 
 
 def _delta(given: object, name: str) -> Delta:
-    """Read delta for all eps: a number, a constant such as exp(-2), a formula in eps."""
     return read_delta(given if isinstance(given, str) else str(numbers.number(given, name)), name)
 
 
@@ -86,7 +85,6 @@ class Decide(Question):
 
     @property
     def asked(self) -> DecisionQuestion:
-        """The same, as decisions know it."""
         return DecisionQuestion(
             budget=self.budget,
             delta=self.delta,
@@ -97,7 +95,6 @@ class Decide(Question):
         )
 
     def answer(self, program: Program, options: Options, progress: Progress = silent) -> Decision:
-        """Decide it; see `Question.answer`."""
         if options.proved and (self.violations or self.least_delta):
             raise UserError(
                 "'proved' asks whether the claim holds, and for nothing else",

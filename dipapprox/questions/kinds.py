@@ -181,7 +181,6 @@ class GivenInput:
     name: str
 
     def of(self, program: Program) -> Input:
-        """Return the input of a program."""
         return input_of(self.given, self.name, program)
 
 
@@ -231,7 +230,6 @@ class Pairs:
         return self.given if isinstance(self.given, str) else "all"
 
     def select(self, program: Program) -> PairSelection:
-        """Return the pairs of a program."""
         if isinstance(self.given, str):
             return selection.select(self.given, program, self.name)
         pairs = []

@@ -79,7 +79,6 @@ read_adjacency = kinds.word(Adjacency)  # reads which data sets are adjacent
 
 
 def _orders(given: object, name: str) -> tuple[tuple[Fraction, Fraction], ...]:
-    """Read Rényi divergences: [[order, divergence], …]."""
     found = []
     for each in given if isinstance(given, list | tuple) else [None]:
         match each:

@@ -52,7 +52,6 @@ class Probability(Question):
     def answer(
         self, program: Program, options: Options, progress: Progress = silent
     ) -> OutputDistribution:
-        """Enclose the distribution; see `Question.answer`."""
         return self.with_densities(program, options, 0)
 
     def with_densities(self, program: Program, options: Options, bins: int) -> OutputDistribution:

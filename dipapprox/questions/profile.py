@@ -78,7 +78,6 @@ _CHOICES = ("eps_prv", "delta", "curve", "renyi")
 
 
 def _eps_prv(given: object, name: str) -> Fraction | str:
-    """Read eps_prv: a number >= 0, or a formula such as log(3)."""
     if isinstance(given, str) and is_formula(given):
         return given
     return numbers.nonnegative(given, name)
@@ -158,7 +157,6 @@ class Profile(Question):
 
     @classmethod
     def check(cls, given: Collection[str], spelled: Spelled) -> None:
-        """Check that one thing is asked."""
         asked = [spelled(name) for name in _CHOICES if name in given]
         if len(asked) > 1:
             raise UserError(f"one question at a time, got {' and '.join(asked)}")
@@ -182,7 +180,6 @@ class Profile(Question):
     def answer(
         self, program: Program, options: Options, progress: Progress = silent
     ) -> ProfileAnswer:
-        """Find the guarantee; see `Question.answer`."""
         setting = Setting(program, self.pairs.select(program), options, progress)
         asked = self.asked
         at_one = isinstance(asked, AtEpsPrv | AtDelta) and program.rounding is None
@@ -223,7 +220,6 @@ class Calibrate(Question):
     def answer(
         self, program: Program, options: Options, progress: Progress = silent
     ) -> Calibration:
-        """Calibrate the program; see `Question.answer`."""
         setting = Setting(program, self.pairs.select(program), options, progress)
         if options.proved and program.rounding is not None:
             raise UserError("'proved': the kernel has no rules for irrational scales")

@@ -83,7 +83,6 @@ class Prove(Question):
     )
 
     def answer(self, program: Subject, options: Options, progress: Progress = silent) -> Proof:
-        """Prove it; see `Question.answer`."""
         found = self._found(program, options)
         found.told()  # a contradiction of its ends stops the run
         return proved(found, options.limits) if options.proved else found

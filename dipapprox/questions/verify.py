@@ -73,7 +73,6 @@ class Verify(Question):
 
     @property
     def claim(self) -> Claim | None:
-        """The claim, if it is made of numbers."""
         match self.eps, self.eps_prv, self.delta:
             case Fraction() as eps, (None | Fraction()) as eps_prv, Fraction() as delta:
                 return Claim(eps, delta, eps_prv)
@@ -92,7 +91,6 @@ class Verify(Question):
     def answer(
         self, program: Program, options: Options, progress: Progress = silent
     ) -> Verdict | IntervalVerdict:
-        """Verify the claim; see `Question.answer`."""
         setting = Setting(program, self.pairs.select(program), options, progress)
         found = self._found(setting)
         if not options.proved:
@@ -133,7 +131,6 @@ class Verify(Question):
         return found
 
     def formulas(self) -> formula_claim.FormulaClaim:
-        """Return the claim, made of formulas."""
         own = Written(Name("eps"), "eps")
         eps_prv, delta = (
             Written(Number(each), str(each)) if isinstance(each, Fraction) else each or own

@@ -36,8 +36,6 @@ _LONGEST = len("1/1000")
 
 @dataclass(frozen=True, slots=True)
 class _Subject:
-    """What is drawn."""
-
     eps: Fraction  # where the program runs
     eps_prv: Fraction  # at which δ is drawn
     witness: Witness  # whose pair the planes go through

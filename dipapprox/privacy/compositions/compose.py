@@ -245,7 +245,6 @@ class Composed:
         return self._record(answer, self._options)
 
     def _verify_pure(self, begun: float, eps_prv: Fraction) -> ComposedAnswer:
-        """Decide a claim with delta 0 by the least eps_prv."""
         pure = self._pure(begun, DEFAULT_WIDTH)
         found = pure.eps_prv_enclosure
         verdict = Answer.UNKNOWN
@@ -329,12 +328,10 @@ class Composed:
         return known, end.reason
 
     def _line(self, eps_prv: Fraction) -> ProfileLine | None:
-        """The exact least delta, if few numbers tell it."""
         exact = self._exact_profile()
         return None if exact is None else exact.line(eps_prv)
 
     def _exact_profile(self) -> ExactProfile | None:
-        """The exact profile, if few numbers tell it."""
         if self._exact is None:
             self._exact = (None,)
             programs = any(isinstance(run.what, ProgramAt) for run in self.pipeline.runs)
@@ -390,5 +387,4 @@ def _exactly(line: ProfileLine, eps_prv: Fraction, claimed: Fraction | None) -> 
 
 
 def _unit(found: Found | None) -> Extended:
-    """What is known of one least delta."""
     return _UNKNOWN if found is None else _UNKNOWN.meet(found.bounds[0], _DELTA)

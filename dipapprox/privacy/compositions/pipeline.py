@@ -50,7 +50,6 @@ class PipelineRun:
                 return dict(_parameters(self.what))
 
     def fields(self) -> dict[str, object]:
-        """Return it as JSON has it."""
         program = isinstance(self.what, ProgramAt)
         return {
             "kind": "program" if program else "mechanism",
@@ -100,12 +99,10 @@ class Pipeline:
 
     @property
     def times(self) -> int:
-        """How many runs there are."""
         return sum(run.times for run in self.runs)
 
 
 def _parameters(mechanism: Mechanism) -> Iterator[tuple[str, str]]:
-    """Yield the parameters of a mechanism of the catalogue."""
     for name in fields_of(mechanism):
         value = getattr(mechanism, name)
         match value:

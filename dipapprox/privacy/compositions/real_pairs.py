@@ -53,8 +53,6 @@ _T = TypeVar("_T")
 
 @dataclass(slots=True)
 class _Class:
-    """Pairs that look alike."""
-
     pair: Pair
     reverse: int  # the number of the class of the reversed pairs
     lower: list[int | None]  # l at all places; None where nothing is known but chords
@@ -119,7 +117,6 @@ class RefinedPairs:
                     del each.lower[1::2], each.upper[1::2]
 
     def _values(self, numbers: Sequence[int], place: Fraction) -> list[tuple[int, int]]:
-        """Enclose H at a place, of some classes."""
         wanted = [self._classes[k].pair for k in numbers]
         together = PublishedPairs(
             self._divergences, wanted, len(wanted), self._limits, self._couplings
@@ -179,7 +176,6 @@ class RefinedPairs:
         return True
 
     def _chords(self, number: int, new: Sequence[Fraction]) -> list[int]:
-        """Bound H at places between the known ones."""
         upper, old = self._classes[number].upper, self._places
         found = []
         for k, place in enumerate(new):
@@ -231,7 +227,6 @@ class RefinedPairs:
         return atoms_of_chain(lower_hull([(_ZERO, _ONE), *reversed_pair(back), *ahead]))
 
     def _below(self, number: int) -> Masses:
-        """Atoms below a class."""
         return inner_hull_of(self._known(number), self._known(self._classes[number].reverse))
 
     def _known(self, number: int) -> list[Known]:

@@ -145,7 +145,6 @@ def _at_least(chain: Sequence[Point], line: tuple[Fraction, Fraction]) -> list[P
 
 
 def _opened(setting: Setting, eps: Fraction) -> _At:
-    """Return what bounds the largest deltas of some pairs at places."""
     maxima = Profiler(setting, eps, executed_for(setting)).maxima
     return lambda places: maxima.largest([Factor(x, x) for x in places])
 

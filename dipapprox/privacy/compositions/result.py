@@ -116,7 +116,6 @@ class ComposedAnswer(Result):
         return self.reason == INTERRUPTED
 
     def to_dict(self) -> dict[str, object]:
-        """Return the fields of `compose --json`, a contract with other tools."""
         found, curve = self.eps_prv_enclosure, self.curve
         return {
             "runs": [run.fields() for run in self.pipeline.runs],
@@ -149,7 +148,6 @@ class ComposedAnswer(Result):
         }
 
     def why(self) -> tuple[End, ...]:
-        """Return who gave the ends of ε_prv or δ."""
         told = None
         if self.delta_enclosure is not None:
             told = Extended(self.delta_enclosure.lower, self.delta_enclosure.upper, *self.by)
@@ -157,7 +155,6 @@ class ComposedAnswer(Result):
         return (*budget, *ends_of("least δ", told, trivial=Fraction(1)))
 
     def charts(self) -> tuple[Curve, ...]:
-        """Return the profile, drawn, if it was asked."""
         if self.curve is None:
             return ()
         budgets = [point.eps_prv for point in self.curve.points]
@@ -168,7 +165,6 @@ class ComposedAnswer(Result):
         return (Curve(title, across, up, drawn, notes=runs, of_delta=True),)
 
     def describe(self) -> Description:
-        """Return what people see of it."""
         runs = self.pipeline.runs
         grid = "without a grid" if self.step is None else f"grid of step {self.step}"
         atoms = f"{self.atoms} losses" if self.atoms else ""

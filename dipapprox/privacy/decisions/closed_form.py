@@ -45,7 +45,6 @@ class _Text:
     """Whether fractions are written with bars, so that a factor needs no parentheses."""
 
     def fraction(self, value: Fraction) -> str:
-        """A positive rational."""
         return exact_text(value)
 
     def quotient(self, top: str, bottom: str, several: bool) -> str:
@@ -54,7 +53,6 @@ class _Text:
         return f"{top} / ({bottom})" if " (" in bottom else f"{top} / {bottom}"
 
     def ratio(self, function: ExponentialRatio) -> str:
-        """A whole function."""
         function = without_exponential_factors(function)
         numerator = self.polynomial(function.numerator)
         if not function.denominator:
@@ -68,7 +66,6 @@ class _Text:
         return self.quotient(numerator, " ".join(factors), len(function.numerator.terms) > 1)
 
     def polynomial(self, function: ExponentialPolynomial) -> str:
-        """The terms, the slowest to vanish first."""
         text = ""
         for exponent, coefficient in sorted(function.terms, key=_decay):
             if text:
@@ -79,7 +76,6 @@ class _Text:
         return text or "0"
 
     def term(self, exponent: Exponent, coefficient: Fraction) -> str:
-        """A term, without its sign."""
         power, rate = exponent
         parts = [self.fraction(coefficient)] if coefficient != 1 or not (power or rate) else []
         if power:

@@ -11,6 +11,7 @@ from dipapprox.deferred import Deferred
 from dipapprox.errors import NO_MEMORY, EarlyEnd, LimitReached
 from dipapprox.exact.distributions import ExactDistributions
 from dipapprox.exact.signs.nonnegative import NegativeRange
+from dipapprox.language.core import Value
 from dipapprox.limits import limited, silent
 from dipapprox.pairs.likely import FEW_PAIRS, likely_first
 from dipapprox.pairs.products.source import ProductProgram
@@ -29,7 +30,6 @@ from dipapprox.privacy.decisions.signs import Signs, cause_of, check_delta, chec
 from dipapprox.privacy.description import values_text
 from dipapprox.privacy.options import Engine
 from dipapprox.privacy.run import BY_BUDGET, Setting
-from dipapprox.privacy.subjects import Executed, sizes_of
 from dipapprox.privacy.verdict import Answer
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.parts import is_seen_whole
@@ -58,7 +58,7 @@ class _Run:
     question: DecisionQuestion
     total: int | None
     kept: Callable[[], bool]
-    executed: Executed | None = None
+    executed: FinalStates | ProductProgram | None = None
     search: DecisionSearch | None = None
     count: Count = field(default_factory=Count)
     answer: Answer = Answer.UNKNOWN
@@ -78,7 +78,6 @@ class _Run:
             self.detail = "; ".join(part for part in (self.detail, detail) if part)
 
     def stop_at(self, reason: str) -> None:
-        """End at a limit."""
         detail, cause = reason, Cause.MEMORY_LIMIT
         if reason != NO_MEMORY:
             cause = cause_of(reason, Cause.TIME_LIMIT)
@@ -87,7 +86,6 @@ class _Run:
         self.stop(cause, detail)
 
     def looked_at(self) -> str:
-        """Say how far it went."""
         of = "" if self.total is None else f" of {self.total}"
         return f"{self.count.pairs}{of} pairs looked at"
 
@@ -115,18 +113,23 @@ class _Run:
             self.violated_on = () if self.question.violations else None
 
     def decision(self) -> Decision:
-        """Return what was found, whatever ended it."""
-        search, executed = self.search, self.executed
+        search, executed, sizes = self.search, self.executed, (0, 0)
+        listed: tuple[tuple[Value, ...], ...] = ()
+        if isinstance(executed, FinalStates):
+            sizes = len(executed.outputs), len(executed.states)
+            listed = tuple(map(tuple, executed.outputs))
+        elif executed is not None:
+            sizes = executed.outputs, executed.final_states
         unknown = self.cause is not None
         return Decision(
             run=self.setting.header(
                 pairs=self.count.pairs,
-                sizes=(0, 0) if executed is None else sizes_of(executed),
+                sizes=sizes,
                 precision=0,
                 engine=self.engine,
                 reason=self.detail if unknown else None,
             ),
-            listed=tuple(map(tuple, executed.outputs)) if isinstance(executed, FinalStates) else (),
+            listed=listed,
             epsilons=self.question.epsilons,
             budget=self.question.budget,
             delta=self.question.delta,

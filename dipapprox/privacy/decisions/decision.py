@@ -198,7 +198,6 @@ class Decision(RunResult):
         return self.cause is Cause.INTERRUPTED
 
     def to_dict(self) -> dict[str, object]:
-        """Return the fields of `decide --json`, a contract with other tools."""
         upper = self.epsilons.upper
         return {
             **self.header(),
@@ -270,7 +269,6 @@ class Decision(RunResult):
         }
 
     def why(self) -> tuple[End, ...]:
-        """Return who gave the end of δ that decides, and those of the least one."""
         known = {EXACT: "closed forms", BY_BUDGET: "least budget"}
         by = known.get(self.engine, f"enclosures: {self.engine}")
         found: tuple[End, ...] = ()
@@ -293,7 +291,6 @@ class Decision(RunResult):
         )
 
     def charts(self) -> tuple[Chart, ...]:
-        """Return the outputs of the violation, drawn at its ε."""
         found = self.violation
         if found is None:
             return ()
@@ -301,7 +298,6 @@ class Decision(RunResult):
         return self._drawn(title, self._pair(found), found.rows)
 
     def describe(self) -> Description:
-        """Return what people see of it: the decision, then the violation."""
         words = SENTENCES[self.answer]
         if self.answer is Answer.DP:
             words += f" for {interval_words(self.epsilons)}"

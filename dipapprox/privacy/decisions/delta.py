@@ -74,7 +74,6 @@ class Delta:
         return varies and self.exact is None
 
     def at_point(self, eps: Fraction) -> Delta:
-        """Return the same for a question about one ε > 0."""
         try:
             exact: ExponentialRatio | None = as_ratio(self.formula, eps)
         except SourceError:
@@ -99,7 +98,6 @@ class Delta:
                 break
 
     def enclosure(self, bits: int) -> Enclosure:
-        """Enclose a constant δ."""
         constant = None if self.exact is None else self.exact.numerator.as_constant()
         return self._value(bits) if constant is None else Enclosure.exact(constant)
 
@@ -246,7 +244,6 @@ def _enclosed(formula: Formula, bits: int, point: Fraction | None) -> _Enclosed:
 
 
 def _composed(formula: Formula, bits: int, point: Fraction | None) -> _Enclosed:
-    """Enclose it by what its parts are."""
     match formula:
         case Number(value):
             return _number(Enclosure.exact(value))

@@ -89,7 +89,6 @@ class Functions:
         return number
 
     def difference(self, first: int, second: int) -> ExponentialRatio:
-        """Return p - e^{tε} p' for two probabilities."""
         key = first, second
         if key not in self._differences:
             p, q = self.known[first], self.known[second]
@@ -97,7 +96,6 @@ class Functions:
         return self._differences[key]
 
     def divergence(self, terms: Terms) -> ExponentialRatio:
-        """Add up the differences of a set of outputs."""
         parts = [self.difference(*term) for term in terms]
         return reduce(add, parts) if parts else ExponentialRatio.constant(0)
 

@@ -147,7 +147,6 @@ def sign_patterns(signs: Mapping[int, SignChanges], limits: Limits) -> Iterator[
 def _later(
     places: tuple[ZeroCluster, ...], owners: list[int], current: frozenset[int]
 ) -> Iterator[frozenset[int]]:
-    """Yield the sets from the first sign change on."""
     for place in places:
         changing = [owners[k] for k in place.members]
         if not place.equal:
@@ -160,7 +159,6 @@ def _later(
 def _all_orders(
     place: ZeroCluster, changing: frozenset[int], current: frozenset[int]
 ) -> Iterator[frozenset[int]]:
-    """Yield the sets that some order of the sign changes gives."""
     if len(changing) > _MOST_TOGETHER:
         near, _ = short(Enclosure.exact(place.zero.lower))
         raise LimitReached(

@@ -125,14 +125,12 @@ class Signs:
                 raise UserError(f"{what} divides by 0 for some eps of the interval")
 
     def is_nonnegative(self, function: ExponentialPolynomial) -> Answer:
-        """Decide whether a function is >= 0 on the interval."""
         found = is_nonnegative(function, self.interval, self.limits)
         if isinstance(found, Undecided) and not found.reason.startswith(_OWN):
             raise LimitReached(found.reason)
         return found
 
     def sign_at(self, function: ExponentialPolynomial, eps: Fraction) -> int:
-        """Return the sign at one ε."""
         return sign_at(function, eps, self.limits)
 
     def negative(
@@ -147,7 +145,6 @@ class Signs:
         return (NegativeRange(point, point, lower_included=True, upper_included=True),)
 
     def changes(self, function: ExponentialPolynomial) -> SignChanges:
-        """Return the sign changes of a function, isolated."""
         chart = zeros(function, self.interval, self.limits)
         places = tuple(zero for zero in chart.zeros if zero.changes_sign)
         return SignChanges(chart.signs[0] > 0, places)

@@ -251,7 +251,6 @@ class Partial:
     interrupted: bool = False
 
     def proves(self, epsilons: EpsilonInterval) -> bool:
-        """Whether the proved range is the whole interval."""
         if epsilons.is_point and self.proved is not None:
             return self.proved[0] == epsilons.lower == self.proved[1]
         return self.proved == (epsilons.lower, epsilons.upper)

@@ -167,7 +167,6 @@ def _distance(index: int, pivots: Mapping[Symbol, LinearForm], sample: Sample) -
 
 
 def _ranges(states: FinalStates, pair: Pair | None) -> Ranges:
-    """Return middle and half-width of every numeric input cell."""
     ranges: dict[str, tuple[Fraction, Fraction]] = {}
     for place, cell in enumerate(states.program.inputs):
         values = cell.domain if pair is None else [input[place] for input in pair]
@@ -217,7 +216,6 @@ def _closest(
 
 
 def _largest(form: LinearForm, ranges: Ranges) -> Fraction:
-    """Return the largest |form| over all inputs in their ranges."""
     if form.samples():
         raise BrokenInvariant("a free centre was not chosen")
     centre, radius = form.constant, Fraction(0)
@@ -321,7 +319,6 @@ def _used(states: FinalStates) -> list[tuple[int, Sample]]:
 
 
 def _scaling(samples: Iterable[tuple[int, Sample]]) -> Rates:
-    """Return bounds of dp/dtheta and d²p/dtheta²."""
     speeds: dict[RealFamily, Fraction] = {}
     level = square = Fraction(0)
     for _, sample in samples:

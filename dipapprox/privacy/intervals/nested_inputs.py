@@ -111,7 +111,6 @@ class NestedClaims:
 
     @property
     def name(self) -> str:
-        """The words in reports."""
         proved = any(largest is not None for largest in self._known.values())
         return f"{self._engine} + {_LEMMA}" if proved else self._engine
 
@@ -134,7 +133,6 @@ class NestedClaims:
         return _Judged(eps, found.answer, factor, delta, largest, None, True, obstacle)
 
     def cell(self, lower: EpsilonPoint[Answer], upper: EpsilonPoint[Answer]) -> EpsilonCell[Answer]:
-        """See `Subdivided`."""
         largest = self._largest(lower.eps, upper.eps)
         if largest is None:
             return EpsilonCell(lower, upper, Fraction(1), Fraction(1))

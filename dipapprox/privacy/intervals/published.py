@@ -116,7 +116,6 @@ class PublishedOverInterval:
         self._bounds = [DerivativeBounds(states, pair) for pair in self.pairs]
 
     def __len__(self) -> int:
-        """How many pairs are followed."""
         return len(self.pairs)
 
     def _different(self, pairs: PairList, eps: Fraction) -> Sequence[Pair]:
@@ -140,7 +139,6 @@ class PublishedOverInterval:
         )
 
     def point(self, eps: Fraction, bits: int) -> EpsilonPoint[KnownAtEps]:
-        """See `Subdivided`."""
         eps_prv, claimed = self._claim.at(eps, BITS)
         factor = growth_at(eps_prv)
         source = self._source(eps)
@@ -184,7 +182,6 @@ class PublishedOverInterval:
     def cell(
         self, lower: EpsilonPoint[KnownAtEps], upper: EpsilonPoint[KnownAtEps]
     ) -> EpsilonCell[KnownAtEps]:
-        """See `Subdivided`."""
         width = upper.eps - lower.eps
         try:
             eps_prv, delta = self._claim.over(lower.eps, upper.eps)
@@ -244,7 +241,6 @@ class PublishedOverInterval:
     def _at_lesser_factor(
         self, point: EpsilonPoint[KnownAtEps], number: int
     ) -> tuple[Fraction, Fraction]:
-        """Return a lesser factor, and at least the divergence there."""
         key = point.eps, number
         if key not in self._lesser:
             factor = max(point.factor.lower * _LESSER, Fraction(1))
@@ -256,7 +252,6 @@ class PublishedOverInterval:
 
 
 def _are_equal(terms: Terms | NoProduct) -> bool:
-    """Whether both inputs of a pair publish the same."""
     if isinstance(terms, NoProduct):
         return False
     return all(sides.first == sides.second for sides, _ in terms)
@@ -316,13 +311,11 @@ class _Lines:
         return len(self._lines)
 
     def least(self, p: Fraction) -> Fraction:
-        """Return about the least of the functions at p."""
         value = float(p)
         line = self.best(lambda slope, constant: slope * value + constant)
         return line.slope * p + line.constant
 
     def best(self, cost: Callable[[float, float], float]) -> SlopeBound:
-        """Return the line whose slope and constant cost the least."""
         costs = [cost(slope, constant) for slope, constant in self._guesses]
         return self._lines[costs.index(min(costs))]
 

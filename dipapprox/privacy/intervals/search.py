@@ -50,12 +50,10 @@ class EpsilonPoint(Generic[K]):
 
     @property
     def violated(self) -> bool:
-        """Whether the claim is certainly wrong at this eps."""
         return self.largest.lower > self.delta.upper
 
     @property
     def holds(self) -> bool:
-        """Whether the claim is certainly right at this eps."""
         return self.largest.upper <= self.delta.lower
 
 
@@ -73,7 +71,6 @@ class EpsilonCell(Generic[K]):
 
     @property
     def width(self) -> Fraction:
-        """Length of the cell."""
         return self.upper.eps - self.lower.eps
 
 
@@ -164,7 +161,6 @@ class IntervalSearch(Generic[K]):
         progress(_THOUSAND, _THOUSAND)
 
     def nothing_to_do(self) -> None:
-        """Without pairs every delta is 0."""
         self.sorted, self.decided = 1, self.upper - self.lower
 
     def remaining(self) -> tuple[tuple[Fraction, Fraction], ...]:
@@ -213,7 +209,6 @@ class IntervalSearch(Generic[K]):
         return cell.width / cell.upper.eps / whole
 
     def _sort(self, cells: Sequence[EpsilonCell[K]]) -> None:
-        """Put new cells where they belong: proved, given up or left."""
         for cell in cells:
             self.sorted += 1
             if cell.excess <= 0:

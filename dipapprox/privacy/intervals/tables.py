@@ -100,11 +100,9 @@ class SubdividedPairs:
         self.name = options.engine.value
 
     def __len__(self) -> int:
-        """How many pairs may have different distributions."""
         return len(self._pairs)
 
     def point(self, eps: Fraction, bits: int) -> EpsilonPoint[Bounds]:
-        """See `Subdivided`."""
         table = self._table(eps, bits)
         eps_prv, delta = self._claim.at(eps, BITS)
         factor = growth_at(eps_prv)
@@ -126,7 +124,6 @@ class SubdividedPairs:
         return EpsilonPoint(eps, table, factor, delta, largest, pair, resolved, table.obstacle)
 
     def cell(self, lower: EpsilonPoint[Bounds], upper: EpsilonPoint[Bounds]) -> EpsilonCell[Bounds]:
-        """See `Subdivided`."""
         width = upper.eps - lower.eps
         best = EpsilonCell(lower, upper, Fraction(2), Fraction(1))
         if not len(self._pairs):

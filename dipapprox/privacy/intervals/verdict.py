@@ -59,7 +59,6 @@ class IntervalVerdict(RunResult):
         return f"{self.lower}..{self.upper}"
 
     def to_dict(self) -> dict[str, object]:
-        """Return the fields of `verify --json`: those of one eps, and what an interval adds."""
         witness = eps = None
         if self.violation is not None:
             eps = str(self.violation.claim.eps)
@@ -86,18 +85,15 @@ class IntervalVerdict(RunResult):
         return None if self.violation is None else self.violation.witness
 
     def why(self) -> tuple[End, ...]:
-        """Return who gave the ends of δ: of a violation at its ε."""
         if self.violation is not None:
             return self.violation.why()
         of = delta_name(self.answer)
         return self._ends(of, self.delta_enclosure, None, Fraction(1))
 
     def charts(self) -> tuple[Chart, ...]:
-        """Return the violation's witness, drawn."""
         return () if self.violation is None else self.violation.charts()
 
     def describe(self) -> Description:
-        """Return what people see of it: the verdict, then that at the eps of the witness."""
         claimed = f"(ε_prv, δ) = ({self.claim.eps_prv_text}, {self.claim.delta_text})"
         violated = delta = None
         if self.violation is not None:

@@ -121,14 +121,12 @@ class _Run:
 
     @property
     def is_open(self) -> bool:
-        """Whether the claim is neither proved nor refuted."""
         if self.violation is not None or self.settled is not None:
             return False
         search = self.search
         return search is None or (search.violation is None and bool(search.remaining()))
 
     def open(self) -> None:
-        """Execute the program."""
         setting, limits = self.setting, self.setting.limits
         program, merge = setting.program, setting.options.merge
         if setting.is_real:
@@ -183,7 +181,6 @@ class _Run:
             self.search.nothing_to_do()
 
     def _bounds(self) -> Subdivided[Any]:
-        """Open the pairs for a search."""
         states, claim, options = self.states, self.claim, self.setting.options
         assert states is not None
         if self.setting.is_real:
@@ -246,7 +243,6 @@ class _Run:
         return verify_formula(self.setting.about(pair), self.claim, eps)
 
     def verdict(self, end: EarlyEnd) -> IntervalVerdict:
-        """Return what was found, whatever ended it."""
         search, violation, settled = self.search, self.violation, self.settled
         answer, reason = Answer.UNKNOWN, end.reason
         remaining: tuple[tuple[Fraction, Fraction], ...] = ((self.lower, self.upper),)

@@ -45,8 +45,6 @@ Range: TypeAlias = tuple[Fraction, Fraction]
 
 @dataclass(frozen=True, slots=True)
 class _Free:
-    """A real input that can move."""
-
     place: int
     name: str
     domain: Range | None  # its bounds; None if it has none
@@ -95,8 +93,6 @@ _Axis = tuple[tuple[int, int, Fraction], ...]
 
 
 class _Drawing:
-    """Computes the planes through one pair."""
-
     def __init__(
         self, program: Program, eps: Fraction, growth: Growth, pair: Pair, options: Options
     ) -> None:
@@ -138,7 +134,6 @@ class _Drawing:
         return self._of_two(0, moving, "the adjacent input differs as in the pair", rooms, changes)
 
     def which_change(self, one: _Free, other: _Free) -> Plane:
-        """Move two inputs of u' only."""
         return self._of_two(1, (one, other), "the input as in the pair")
 
     def _of_two(

@@ -92,7 +92,6 @@ class Calibration(RunResult):
         return f"{found}; {_UNCLAIMED}"
 
     def to_dict(self) -> dict[str, object]:
-        """Return the fields of `calibrate --json`; the ends are exact decimals, or null."""
         certified, refuted = self.certified, self.refuted
         witness = None if refuted is None else refuted.witness
         return {
@@ -129,14 +128,12 @@ class Calibration(RunResult):
         return tuple(found)
 
     def charts(self) -> tuple[Chart, ...]:
-        """Return the witness at the refuted ε, drawn."""
         if self.refuted is None:
             return ()
         title = f"Refuted at ε = {self.refuted.eps}: these outputs are too likely"
         return self._witness_charts(title, self.refuted.witness)
 
     def describe(self) -> Description:
-        """Return what people see of it."""
         facts = list[Fact]()
         for name, end in (("certified", self.certified), ("refuted", self.refuted)):
             text = "none found"
@@ -240,7 +237,6 @@ class _Search:
     queries: int = 0
 
     def run(self) -> None:
-        """Search until the bracket is narrow."""
         self._enclose()
         stalled, certified_last = False, True
         while True:

@@ -44,7 +44,6 @@ class Line:
     slope: Fraction
 
     def at(self, x: Fraction) -> Fraction:
-        """Return the bound at x = e^eps_prv."""
         return self.intercept - self.slope * x
 
     def ends(self) -> tuple[str, str]:

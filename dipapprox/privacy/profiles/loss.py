@@ -56,7 +56,6 @@ class PairDistributions(Result):
         return self._logarithms(self.adjacent_probabilities), self._logarithms(self.probabilities)
 
     def to_dict(self) -> dict[str, object]:
-        """Return the two distributions as plain data."""
         rows = zip(self.outputs, self.probabilities, self.adjacent_probabilities, strict=True)
         return {
             "program": self.program,
@@ -74,7 +73,6 @@ class PairDistributions(Result):
         }
 
     def describe(self) -> Description:
-        """Return what people see of it: a table."""
         rows = [
             WitnessRow(output, p, q)
             for output, p, q in zip(

@@ -29,7 +29,6 @@ class Plane:
     deltas: tuple[tuple[Enclosure | None, ...], ...]
 
     def known(self) -> list[tuple[Place, Enclosure]]:
-        """Return the drawn points, column by column."""
         return [
             ((x, y), delta)
             for x, column in zip(self.columns, self.deltas, strict=True)
@@ -81,7 +80,6 @@ class Planes:
     left_out: str  # why there are no more; "" if there are all
 
     def lines(self) -> tuple[str, ...]:
-        """Say in words where δ is large."""
         more = (f"  not drawn: {self.left_out}",) if self.left_out else ()
         planes = (f"  {each.text()}" for each in self.planes)
         return (f"{self.pair_name}: {self.pair}", *planes, *more)

@@ -91,7 +91,6 @@ class Profiler:
             self.maxima = Maxima(pairs, ladder, together, None, source, *told)
 
     def least_delta(self, question: AtEpsPrv) -> LeastDelta:
-        """Enclose the least delta for an eps_prv."""
         published = self._subject.published
         with nullcontext() if published is None else published.claiming(question.growth):
             found = self.maxima.sharpened(
@@ -112,7 +111,6 @@ class Profiler:
         return LeastDelta(run, self._eps, question.eps_prv, found.delta, witness)
 
     def least_eps_prv(self, question: AtDelta) -> LeastEpsPrv:
-        """Enclose the least eps_prv for a delta."""
         wanted = question.tolerance
         enough, real = self._enough, self._subject.boxes is not None
         if question.width is None and not real and enough is not None and not question.delta:
@@ -187,7 +185,6 @@ class Profiler:
         return found
 
     def curve(self, question: OnCurve) -> PrivacyCurve:
-        """Certify the profile at points and between them."""
         envelope = curves.trace(
             self.maxima, self.details, curves.evenly(question.low, question.high, question.count)
         )
@@ -199,7 +196,6 @@ class Profiler:
         return PrivacyCurve(self._finished(0, widest <= _WIDE), self._eps, envelope, witness)
 
     def renyi(self, question: AtOrders) -> RenyiProfile:
-        """Enclose the largest Rényi divergences, and rho."""
         searched = [self._order(order, question.width) for order in question.orders]
         if "inf" not in question.orders and any(_unbounded(each) for each, _, _ in searched):
             # No order's divergence is larger than that of order infinity.

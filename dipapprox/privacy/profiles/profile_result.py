@@ -50,14 +50,11 @@ def curve_table(points: Sequence[PointOfCurve]) -> Table:
 
 
 class _AtOneEps(RunResult):
-    """What the answers of `profile` share."""
-
     __slots__ = ()
 
     eps: Fraction
 
     def to_dict(self) -> dict[str, object]:
-        """Return the fields of `profile --json`, a contract with other tools."""
         return {
             **self.header(),
             "eps": str(self.eps),
@@ -120,17 +117,14 @@ class _Least(_AtOneEps):
         return {**fields, "witness": witness, **proved_fields(self.replayed)}
 
     def why(self) -> tuple[End, ...]:
-        """Return who gave its ends."""
         name, _, _, told = self._told()
         trivial = Fraction(1) if isinstance(told, Enclosure) else None
         return self._ends(f"least {name}", told, self.witness, trivial)
 
     def charts(self) -> tuple[Chart, ...]:
-        """Return the attaining pair, drawn."""
         return self._witness_charts("Attained by these outputs", self.witness)
 
     def describe(self) -> Description:
-        """Return what people see of it."""
         name, asked, _, told = self._told()
         enough = isinstance(told, Enclosure) or not told.infinite
         none = "" if enough else " (no ε_prv is enough)"
@@ -208,7 +202,6 @@ class PrivacyCurve(_AtOneEps):
         }
 
     def why(self) -> tuple[End, ...]:
-        """Return who gave the ends of δ: at its first point, and between all of them."""
         first, last = self.envelope.points[0], self.envelope.points[-1]
         at = f"δ at ε_prv = {first.eps_prv}"
         told = Extended(first.delta.lower, first.delta.upper, *first.by)
@@ -218,7 +211,6 @@ class PrivacyCurve(_AtOneEps):
         return (*ends, End(between, False, gap, "concave hull in e^ε_prv"))
 
     def describe(self) -> Description:
-        """Return what people see of it: the profile at some of its points."""
         points = self.envelope.points
         gap = short(Enclosure(self.largest_gap, self.largest_gap), 3)[1]
         facts = (
@@ -249,7 +241,6 @@ class PrivacyCurve(_AtOneEps):
         )
 
     def charts(self) -> tuple[Chart, ...]:
-        """Return the profile, drawn."""
         return (self.chart(),)
 
     def plot(self) -> Picture:
@@ -336,7 +327,6 @@ class RenyiProfile(_AtOneEps):
         return Enclosure(low.lower, max(low.lower, min(high.upper, chord / (order - 1))))
 
     def _bounded(self) -> list[tuple[Fraction, Enclosure]]:
-        """Return the finite orders that are bounded, ascending."""
         return [
             (each.order, Enclosure(each.divergence.lower, each.divergence.upper))
             for each in self.orders
@@ -366,7 +356,6 @@ class RenyiProfile(_AtOneEps):
         )
 
     def charts(self) -> tuple[Chart, ...]:
-        """Return the divergences by order, drawn, if there are two with bounds."""
         return (self.chart(),) if len(self._bounded()) > 1 else ()
 
     def plot(self) -> Picture:
@@ -374,7 +363,6 @@ class RenyiProfile(_AtOneEps):
         return Picture(self.chart())
 
     def why(self) -> tuple[End, ...]:
-        """Return who gave the ends of each divergence."""
         return tuple(
             end
             for each in self.orders
@@ -382,7 +370,6 @@ class RenyiProfile(_AtOneEps):
         )
 
     def describe(self) -> Description:
-        """Return what people see of it."""
         facts = [(f"D_{each.order}", str(each.divergence)) for each in self.orders]
         facts.append(("zCDP ρ", f"{self.rho} for all orders > 1"))
         return self._described("largest Rényi divergences, in nats", facts)

@@ -46,7 +46,6 @@ class AtEpsPrv:
         object.__setattr__(self, "growth", growth)
 
     def tolerance(self, delta: Enclosure) -> Fraction:
-        """Return the width that is wanted where the least delta is as found."""
         return self.width or max(delta.upper * _RELATIVE_WIDTH, _LEAST_WIDTH)
 
 
@@ -62,7 +61,6 @@ class AtDelta:
 
     @property
     def tolerance(self) -> Fraction:
-        """The width that is wanted."""
         return self.width or DEFAULT_WIDTH
 
 

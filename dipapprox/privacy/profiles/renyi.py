@@ -200,7 +200,6 @@ class _Terms:
         return cls(*own, *other, zero, zero)
 
     def sums(self, block: Block) -> tuple[Array, Array]:
-        """Bound the sums of all pairs of a block."""
         u, v = block.first, block.second
         # An output that cannot occur under u contributes 0, whatever it does under u'.
         low = rounding.product_below(self.own_lower[u], self.other_lower[v])

@@ -162,7 +162,6 @@ class PublishedDetails:
         self._brackets: dict[tuple[Pair, Fraction], tuple[Fraction, Fraction | None]] = {}
 
     def least_factor(self, pair: Pair, delta: Fraction, bits: int) -> LeastFactor | NotEnclosed:
-        """See `PairDetails`."""
         terms = self._divergences.terms(pair)
         if isinstance(terms, NoProduct):
             return self._bracketed(pair, delta, bits, Fraction(1))
@@ -284,7 +283,6 @@ class PublishedDetails:
 
     @if_enclosed
     def excess(self, pair: Pair, factor: Factor, bits: int) -> ExcessSet:
-        """See `PairDetails`."""
         found = sure(self._exceeding(pair, factor, bits))
         outputs = tuple(map(self._values, found))
         if any(each.where is None for each in found):
@@ -325,7 +323,6 @@ class PublishedDetails:
         return tuple(WitnessRow(self._values(e), e.first, e.second) for e in found)
 
     def _explicit(self, pair: Pair, found: Sequence[OutcomeExcess], factor: Factor) -> Witness:
-        """A witness of sets with masses."""
         if factor.upper is None and any(each.second.upper for each in found):
             factor = Factor(factor.lower, factor.lower)
         return Witness.of(pair, self._rows(found), factor)
@@ -352,7 +349,6 @@ class PublishedDetails:
         return witness if witness.delta_enclosure.lower > enough else None
 
     def describe(self, attempt: Attempt, delta: Fraction | None) -> Witness | None:
-        """See `PairDetails`."""
         if delta is not None and attempt.proof is not None:
             return self._proved(attempt, attempt.proof)
         return self.witness(attempt.pair, attempt.factor, None, attempt.bits)

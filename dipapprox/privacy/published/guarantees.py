@@ -65,7 +65,6 @@ def largest_published_divergence(pairs: PublishedPairs, order: Fraction) -> Pair
 def _divergence(
     pairs: PublishedPairs, terms: Terms, pair: Pair, order: Fraction
 ) -> Extended | NotEnclosed:
-    """Bound the divergence of pairs that look alike."""
     shift = shift_of(terms)
     if shift is not None:
         return Extended.of(shift.renyi(order, _BITS), CLOSED_FORM)
