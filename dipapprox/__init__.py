@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from dipapprox.privacy.certificate import Certificate, ProgramText
     from dipapprox.privacy.claim import Claim
     from dipapprox.privacy.compositions.compose import Composed
-    from dipapprox.privacy.compositions.result import ComposedAnswer, ComposedCurve
+    from dipapprox.privacy.compositions.pipeline import ComposedAnswer, ComposedCurve
     from dipapprox.privacy.decisions.decision import Decision, Violation
     from dipapprox.privacy.intervals.verdict import IntervalVerdict
     from dipapprox.privacy.masses import OutputProbability
@@ -112,7 +112,7 @@ _HOMES = {
     "dipapprox.privacy.certificate": ("Certificate", "ProgramText"),
     "dipapprox.privacy.claim": ("Claim",),
     "dipapprox.privacy.compositions.compose": ("Composed",),
-    "dipapprox.privacy.compositions.result": ("ComposedAnswer", "ComposedCurve"),
+    "dipapprox.privacy.compositions.pipeline": ("ComposedAnswer", "ComposedCurve"),
     "dipapprox.privacy.decisions.decision": ("Decision", "Violation"),
     "dipapprox.privacy.intervals.verdict": ("IntervalVerdict",),
     "dipapprox.privacy.options": ("Engine", "Options"),

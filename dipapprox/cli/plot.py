@@ -17,8 +17,7 @@ from dipapprox.experiments.pictures import (
     set_legend,
 )
 from dipapprox.privacy.charts import Curve, Picture
-from dipapprox.privacy.heights import LARGEST_DRAWN, Heights, colours_of
-from dipapprox.privacy.profiles.planes import Place, Planes
+from dipapprox.privacy.profiles.planes import LARGEST_DRAWN, Heights, Place, Planes, colours_of
 
 _IN_A_ROW = 3  # planes
 

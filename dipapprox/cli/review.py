@@ -15,9 +15,9 @@ from dipapprox.language.core import Program
 from dipapprox.pairs.adjacency import count_selected
 from dipapprox.privacy.charts import Chart
 from dipapprox.privacy.description import known_to_be
-from dipapprox.privacy.heights import Heights
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.page import Listing, WrittenCertificate, page
+from dipapprox.privacy.profiles.planes import Heights
 from dipapprox.privacy.profiles.profile_result import LeastEpsPrv, PrivacyCurve
 from dipapprox.privacy.result import Result
 from dipapprox.privacy.run import RunResult

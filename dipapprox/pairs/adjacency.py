@@ -30,6 +30,7 @@ from math import lcm
 from dipapprox.cache import Cache
 from dipapprox.errors import UserError
 from dipapprox.language.core import (
+    ONE_WAY,
     Adjacency,
     Cell,
     Everyone,
@@ -67,6 +68,23 @@ def reach_of(norm: Norm, radius: Fraction) -> tuple[Fraction, Fraction]:
         FREE if norm is Norm.INCREASING else radius,
         FREE if norm is Norm.DECREASING else radius,
     )
+
+
+def allows(adjacency: Adjacency, change: Sequence[Fraction]) -> bool:
+    """Whether inputs that differ by a change are adjacent; no where they are listed."""
+    if not isinstance(adjacency, Within):
+        return isinstance(adjacency, Everyone)
+    norm, sizes = adjacency.norm, [abs(each) for each in change]
+    if norm in ONE_WAY and any(d < 0 if norm is Norm.INCREASING else d > 0 for d in change):
+        return False
+    match norm:
+        case Norm.L1:
+            size = sum(sizes, Fraction(0))
+        case Norm.L0:
+            size = Fraction(sum(map(bool, sizes)))
+        case _:
+            size = max(sizes, default=Fraction(0))
+    return size <= adjacency.radius
 
 
 class CellAdjacency:

@@ -15,7 +15,7 @@ from dipapprox.data_classes import replace
 from dipapprox.errors import NoCertificate, UserError
 from dipapprox.kernel.errors import asking
 from dipapprox.privacy.compositions.compose import DEFAULT_WIDTH, Composed, Number
-from dipapprox.privacy.compositions.result import ComposedAnswer, ComposedProof
+from dipapprox.privacy.compositions.pipeline import ComposedAnswer, ComposedProof
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.verdict import Answer, Replayed
 from dipapprox.proof_steps.composed_steps import ComposedGoal

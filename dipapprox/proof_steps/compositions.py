@@ -27,8 +27,7 @@ from dipapprox.kernel.mechanisms import Mechanism, Pair, sampled
 from dipapprox.kernel.proofs import MOST_EPS_PRV
 from dipapprox.numerics.simplest import simplest
 from dipapprox.privacy.compositions import pipeline as composed
-from dipapprox.privacy.compositions.pipeline import PipelineRun, ProgramAt
-from dipapprox.privacy.compositions.result import ComposedProof
+from dipapprox.privacy.compositions.pipeline import ComposedProof, PipelineRun, ProgramAt
 from dipapprox.privacy.options import Options
 from dipapprox.proof_steps.composed_runs import (
     Composed,

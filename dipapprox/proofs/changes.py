@@ -102,30 +102,6 @@ def changes_of(
     assert_never(adjacency)
 
 
-def allows(adjacency: Adjacency, change: Sequence[Fraction]) -> bool:
-    """Whether inputs that differ by a change are adjacent; no where they are listed."""
-    match adjacency:
-        case Everyone():
-            return True
-        case Listed():
-            return False
-        case Within(norm=norm, radius=radius):
-            largest = max(map(abs, change), default=Fraction(0))
-            match norm:
-                case Norm.LINF:
-                    return largest <= radius
-                case Norm.INCREASING:
-                    return largest <= radius and all(d >= 0 for d in change)
-                case Norm.DECREASING:
-                    return largest <= radius and all(d <= 0 for d in change)
-                case Norm.L1:
-                    return sum(map(abs, change), Fraction(0)) <= radius
-                case Norm.L0:
-                    return sum(d != 0 for d in change) <= radius
-            assert_never(norm)
-    assert_never(adjacency)
-
-
 _Ends = Sequence[tuple[Fraction, Fraction]]  # of every input the least and the greatest change
 
 

@@ -20,7 +20,7 @@ from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm, Symbol, content
 from dipapprox.linear.half_spaces import has_interior
 from dipapprox.linear.programme import LinearProgramme, Optimum, UnknownSide
-from dipapprox.proofs.changes import allows
+from dipapprox.pairs.adjacency import allows
 from dipapprox.proofs.cones import Cone
 from dipapprox.proofs.rays import dearness, total_loss
 

@@ -34,7 +34,7 @@ from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.core import Norm, Within
 from dipapprox.limits import Limits
 from dipapprox.numerics.intervals import logarithm
-from dipapprox.proofs.changes import allows
+from dipapprox.pairs.adjacency import allows
 from dipapprox.proofs.two_inputs import LostOutput, Point, RealInputs, TwoInputs, climbed, most_lost
 from dipapprox.semantics.parts import ProgramPart
 from dipapprox.semantics.real_inputs import with_values

@@ -14,8 +14,7 @@ from dipapprox.language.core import Program
 from dipapprox.limits import Progress, silent
 from dipapprox.privacy.certificate import ProgramText
 from dipapprox.privacy.compositions.compose import Composed
-from dipapprox.privacy.compositions.pipeline import Pipeline, PipelineRun, ProgramAt
-from dipapprox.privacy.compositions.result import ComposedAnswer
+from dipapprox.privacy.compositions.pipeline import ComposedAnswer, Pipeline, PipelineRun, ProgramAt
 from dipapprox.privacy.options import Options
 from dipapprox.questions import kinds, numbers, pipelines
 from dipapprox.questions.argument import Spelled

@@ -49,8 +49,13 @@ from dipapprox.language.values import widening_of
 from dipapprox.limits import Progress, silent
 from dipapprox.privacy.certificate import Certificate, ProgramText, text_of
 from dipapprox.privacy.compositions.compose import Composed
-from dipapprox.privacy.compositions.pipeline import MOST_RUNS, Pipeline, PipelineRun, ProgramAt
-from dipapprox.privacy.compositions.result import ComposedAnswer
+from dipapprox.privacy.compositions.pipeline import (
+    MOST_RUNS,
+    ComposedAnswer,
+    Pipeline,
+    PipelineRun,
+    ProgramAt,
+)
 from dipapprox.privacy.options import Options
 from dipapprox.questions import kinds, numbers
 from dipapprox.questions.interface import explained, known_options, program_made

@@ -19,6 +19,7 @@ from dipapprox.language.traversal import nodes_in
 from dipapprox.limits import Progress, silent
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles.profile import profile as profile_of_pairs
+from dipapprox.privacy.profiles.profile import profile_rounded
 from dipapprox.privacy.profiles.profile_result import (
     LeastDelta,
     LeastEpsPrv,
@@ -54,7 +55,7 @@ from dipapprox.questions.question import PROVED, WHOLE, Question, argument, read
 from dipapprox.questions.verify import PAIRS_HELP, budgets_of, prefers_budgets
 
 if TYPE_CHECKING:
-    from dipapprox.privacy.profiles import calibration, rounded
+    from dipapprox.privacy.profiles import calibration
     from dipapprox.privacy.profiles.calibration import Calibration
     from dipapprox.proof_steps import ends as proving
     from dipapprox.proofs import budget_verdict, real_bounds
@@ -71,7 +72,6 @@ else:
     budget_verdict = Deferred("dipapprox.proofs.budget_verdict")
     proving = Deferred("dipapprox.proof_steps.ends")
     real_bounds = Deferred("dipapprox.proofs.real_bounds")
-    rounded = Deferred("dipapprox.privacy.profiles.rounded")
 
 _one_of = partial(argument, default=None, group="question (one of these; default: --eps-prv EPS)")
 _CHOICES = ("eps_prv", "delta", "curve", "renyi")
@@ -264,7 +264,7 @@ class _Profiling:
             self._setting.options.proved,
         )
         if program.rounding is not None:
-            return rounded.profile_rounded(setting, eps, question)
+            return profile_rounded(setting, eps, question)
         prefers, pure = prefers_budgets(setting), is_pure(question) and not proves
         if prefers and isinstance(question, AtEpsPrv) and isinstance(question.eps_prv, Fraction):
             budget = self.budget(eps)

@@ -36,7 +36,7 @@ from dipapprox.replays.digest import digest, text_fields
 from dipapprox.replays.result import FORMAT, PIPELINE_FORMAT, PIPELINE_VERSION, VERSION
 
 if TYPE_CHECKING:
-    from dipapprox.privacy.compositions.result import ComposedAnswer
+    from dipapprox.privacy.compositions.pipeline import ComposedAnswer
     from dipapprox.privacy.decisions.decision import Decision
     from dipapprox.privacy.intervals.verdict import IntervalVerdict
     from dipapprox.proof_steps import composed_ends, decisions

@@ -14,7 +14,7 @@ from dipapprox import Options
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.errors import BadProof, NotProved, Refuted
 from dipapprox.kernel.replay import replay
-from dipapprox.privacy.compositions.result import ComposedProof
+from dipapprox.privacy.compositions.pipeline import ComposedProof
 from dipapprox.proof_steps import composed_runs
 from dipapprox.proof_steps.compositions import ComposedGoal, PipelineProofs
 from kernel.edits import places_in, variants, with_at

@@ -16,8 +16,7 @@ from dipapprox.arithmetic.extended import Extended
 from dipapprox.errors import Contradiction
 from dipapprox.pairs.published.together import PublishedPairs
 from dipapprox.privacy.charts import STYLE, WIDTH, Bars, Curve, needs_powers, svg
-from dipapprox.privacy.heights import Heights
-from dipapprox.privacy.profiles.planes import Plane, Planes
+from dipapprox.privacy.profiles.planes import Heights, Plane, Planes
 from dipapprox.privacy.published.details import PublishedDetails
 from tests.cases import cases, refuses
 from tests.cli.running import run, run_json

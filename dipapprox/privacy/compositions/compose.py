@@ -44,9 +44,14 @@ from dipapprox.limits import Progress, limited, silent
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.certificate import Certificate
 from dipapprox.privacy.compositions.mechanisms import Mechanisms
-from dipapprox.privacy.compositions.pipeline import Pipeline, PipelineRun, ProgramAt
+from dipapprox.privacy.compositions.pipeline import (
+    ComposedAnswer,
+    ComposedCurve,
+    Pipeline,
+    PipelineRun,
+    ProgramAt,
+)
 from dipapprox.privacy.compositions.programs import require_symmetric
-from dipapprox.privacy.compositions.result import ComposedAnswer, ComposedCurve
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles.curve import evenly
 from dipapprox.privacy.profiles.profile import profile

@@ -13,13 +13,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import combinations, product
-from typing import TypeAlias, assert_never
+from typing import TypeAlias
 
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import LimitReached, UserError
-from dipapprox.language.core import Adjacency, Everyone, Input, Listed, Norm, Program, Within
+from dipapprox.language.core import Adjacency, Input, Listed, Norm, Program, Within
 from dipapprox.language.domains import AllReals
+from dipapprox.pairs.adjacency import allows
 from dipapprox.pairs.divergence import Growth, divergence
 from dipapprox.pairs.maximum import FACTOR_BITS
 from dipapprox.pairs.selections import Pair
@@ -243,27 +244,10 @@ def _radius(adjacency: Adjacency) -> Fraction | None:
 
 def are_adjacent(adjacency: Adjacency, u: Sequence[object], v: Sequence[object]) -> bool:
     """Whether two inputs are adjacent in this order, or equal."""
+    if isinstance(adjacency, Listed):
+        return (tuple(u), tuple(v)) in adjacency.pairs or (tuple(v), tuple(u)) in adjacency.pairs
     changes = [
         y - x if isinstance(x, Fraction) and isinstance(y, Fraction) else Fraction(x != y)
         for x, y in zip(u, v, strict=True)
     ]
-    if isinstance(adjacency, Everyone):
-        return True
-    if isinstance(adjacency, Listed):
-        return (tuple(u), tuple(v)) in adjacency.pairs or (tuple(v), tuple(u)) in adjacency.pairs
-    sizes = [abs(change) for change in changes]
-    match adjacency.norm:
-        case Norm.LINF:
-            size = max(sizes, default=Fraction(0))
-        case Norm.L1:
-            size = sum(sizes, Fraction(0))
-        case Norm.L0:
-            size = Fraction(sum(map(bool, sizes)))
-        case Norm.INCREASING | Norm.DECREASING:
-            sign = 1 if adjacency.norm is Norm.INCREASING else -1
-            if any(sign * change < 0 for change in changes):
-                return False
-            size = max(sizes, default=Fraction(0))
-        case _:
-            assert_never(adjacency.norm)
-    return size <= adjacency.radius
+    return allows(adjacency, changes)

@@ -16,9 +16,8 @@ from dipapprox.composition.pieces import RepeatedRun
 from dipapprox.pairs.hockey_stick import DOUBLE_BITS
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.compositions import real_programs
-from dipapprox.privacy.compositions.mechanisms import worst_noise
+from dipapprox.privacy.compositions.mechanisms import RefinedPairs, worst_noise
 from dipapprox.privacy.compositions.programs import bounds_of_program, hull, merged, undominated
-from dipapprox.privacy.compositions.real_pairs import RefinedPairs
 from dipapprox.privacy.compositions.real_programs import Known, bounds_of_real_program, inner_hull
 from dipapprox.privacy.run import Setting
 from tests.cases import cases
