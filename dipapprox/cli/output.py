@@ -19,16 +19,17 @@ from dipapprox.cli.alarm import stop_watching
 from dipapprox.data_classes import replace
 from dipapprox.deferred import Deferred
 from dipapprox.errors import EarlyEnd, NoCertificate, UserError
-from dipapprox.privacy.description import why_table
 from dipapprox.source import HIDDEN, visible
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
     from dipapprox.cli import report as reports
+    from dipapprox.privacy import description as descriptions
     from dipapprox.privacy.certificate import Certificate
     from dipapprox.privacy.result import Result
 else:
+    descriptions = Deferred("dipapprox.privacy.description")
     reports = Deferred("dipapprox.cli.report")
 
 CERTIFICATE = "--certificate"
@@ -52,7 +53,7 @@ def show_answer(console: Console, answer: Result, *, json: bool, why: bool = Fal
         said = {"why": [each.fields() for each in answer.why()]} if why else {}
         show_json(console, answer.to_dict() | said)
     else:
-        below = (why_table(answer.why()),) if why and answer.why() else ()
+        below = (descriptions.why_table(answer.why()),) if why and answer.why() else ()
         shown = answer.describe()
         show(console, reports.report(replace(shown, below=(*shown.below, *below))))
 

@@ -15,8 +15,6 @@ from enum import Enum
 from fractions import Fraction
 from typing import TYPE_CHECKING, NoReturn
 
-from dipapprox.arithmetic.enclosure import Enclosure, short
-from dipapprox.arithmetic.extended import BY_ENCLOSURES, Extended
 from dipapprox.data_classes import dataclass
 from dipapprox.deferred import Deferred
 from dipapprox.digits import brief_text, exact_text
@@ -25,7 +23,14 @@ from dipapprox.language.core import Value
 
 if TYPE_CHECKING:
     import html as markup
+
+    from dipapprox.arithmetic import enclosure as enclosures
+    from dipapprox.arithmetic import extended
+    from dipapprox.arithmetic.enclosure import Enclosure
+    from dipapprox.arithmetic.extended import Extended
 else:
+    enclosures = Deferred("dipapprox.arithmetic.enclosure")
+    extended = Deferred("dipapprox.arithmetic.extended")
     markup = Deferred("html")
 
 Fact = tuple[str, str]  # A name and a value
@@ -160,10 +165,10 @@ def ends_of(
     lower, upper = told.ends()
     brief = lower, upper
     if told.lower is not None and told.upper is not None:
-        brief = short(Enclosure(told.lower, told.upper))
+        brief = enclosures.short(enclosures.Enclosure(told.lower, told.upper))
 
     def word(by: str) -> str:
-        return f"{by}: {engine}" if by == BY_ENCLOSURES[0] and engine else by
+        return f"{by}: {engine}" if by == extended.BY_ENCLOSURES[0] and engine else by
 
     found = []
     if told.lower is None or told.lower > 0:
