@@ -9,11 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import assert_never
 
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.errors import UserError, shorten
-from dipapprox.language.ast import Name, Number
 from dipapprox.language.formula import (
     Formula,
     FormulaCall,
@@ -47,28 +45,31 @@ def read_growth(text: str) -> Growth:
 
 def growth_of(formula: Formula, values: Mapping[str, Fraction]) -> Growth | None:
     """Return e^formula, at least 1, if it is a rational times a rational power of e, obviously."""
-    found = _exponential(formula, values)
-    return None if found is None else Growth(*found)
+    try:
+        return Growth(*_exponential(formula, values))
+    except _OtherNumber:
+        return None
+
+
+class _OtherNumber(Exception):
+    """Not obviously of the kind."""
 
 
 _Power = tuple[Fraction, Fraction]  # (q, r) of r e^q, r > 0
 
 
-def _exponential(formula: Formula, values: Mapping[str, Fraction]) -> _Power | None:
+def _exponential(formula: Formula, values: Mapping[str, Fraction]) -> _Power:
     """e^formula."""
     number = _rational(formula, values)
     if number is not None:
         return number, Fraction(1)
     match formula:
-        case Number() | Name():
-            return None
         case Negation(operand):
             return _raised(_exponential(operand, values), Fraction(-1))
-        case Operation(left, Operator.ADD, right):
-            return _times(_exponential(left, values), _exponential(right, values))
-        case Operation(left, Operator.SUBTRACT, right):
-            below = _raised(_exponential(right, values), Fraction(-1))
-            return _times(_exponential(left, values), below)
+        case Operation(left, Operator.ADD | Operator.SUBTRACT as operator, right):
+            sign = Fraction(1 if operator is Operator.ADD else -1)
+            second = _raised(_exponential(right, values), sign)
+            return _times(_exponential(left, values), second)
         case Operation(left, Operator.MULTIPLY, right):
             factor = _rational(left, values)
             if factor is not None:
@@ -77,35 +78,31 @@ def _exponential(formula: Formula, values: Mapping[str, Fraction]) -> _Power | N
         case Operation(left, Operator.DIVIDE, right):
             divisor = _rational(right, values)
             return _raised(_exponential(left, values), 1 / divisor if divisor else None)
-        case Operation():
-            return None
         case FormulaCall(FormulaFunction.LOG, argument):
             return _positive(argument, values)
-        case FormulaCall():
-            return None
         case _:
-            assert_never(formula)
+            raise _OtherNumber
 
 
-def _positive(formula: Formula, values: Mapping[str, Fraction]) -> _Power | None:
+def _positive(formula: Formula, values: Mapping[str, Fraction]) -> _Power:
     """A formula itself, if it is > 0."""
     number = _rational(formula, values)
-    if number is not None:
-        return (Fraction(0), number) if number > 0 else None
+    if number is not None and number > 0:
+        return Fraction(0), number
     match formula:
+        case _ if number is not None:
+            raise _OtherNumber
         case FormulaCall(FormulaFunction.EXP, argument):
             return _exponential(argument, values)
         case FormulaCall(FormulaFunction.SQRT, argument):
             return _raised(_positive(argument, values), Fraction(1, 2))
-        case Operation(left, Operator.MULTIPLY, right):
-            return _times(_positive(left, values), _positive(right, values))
-        case Operation(left, Operator.DIVIDE, right):
-            below = _raised(_positive(right, values), Fraction(-1))
-            return _times(_positive(left, values), below)
+        case Operation(left, Operator.MULTIPLY | Operator.DIVIDE as operator, right):
+            sign = Fraction(1 if operator is Operator.MULTIPLY else -1)
+            return _times(_positive(left, values), _raised(_positive(right, values), sign))
         case Operation(left, Operator.POWER, right):
             return _raised(_positive(left, values), _rational(right, values))
         case _:
-            return None
+            raise _OtherNumber
 
 
 def _rational(formula: Formula, values: Mapping[str, Fraction]) -> Fraction | None:
@@ -118,29 +115,18 @@ def _rational(formula: Formula, values: Mapping[str, Fraction]) -> Fraction | No
     return value.lower if not value.width else None
 
 
-def _times(left: _Power | None, right: _Power | None) -> _Power | None:
-    if left is None or right is None:
-        return None
+def _times(left: _Power, right: _Power) -> _Power:
     return left[0] + right[0], left[1] * right[1]
 
 
-def _raised(base: _Power | None, power: Fraction | None) -> _Power | None:
-    """base^power, if that is of the kind."""
-    if base is None or power is None or abs(power.numerator) > _LARGEST_POWER:
-        return None
-    root = _root(base[1], power.denominator)
-    return None if root is None else (base[0] * power, root**power.numerator)
+def _raised(base: _Power, power: Fraction | None) -> _Power:
+    if power is None or abs(power.numerator) > _LARGEST_POWER:
+        raise _OtherNumber
+    top, bottom = (_integer_root(part, power.denominator) for part in base[1].as_integer_ratio())
+    return base[0] * power, Fraction(top, bottom) ** power.numerator
 
 
-def _root(value: Fraction, degree: int) -> Fraction | None:
-    """The rational root of a number > 0, if it has one."""
-    roots = [_integer_root(part, degree) for part in (value.numerator, value.denominator)]
-    if roots[0] is None or roots[1] is None:
-        return None
-    return Fraction(roots[0], roots[1])
-
-
-def _integer_root(value: int, degree: int) -> int | None:
+def _integer_root(value: int, degree: int) -> int:
     low, high = 0, 1 << (value.bit_length() // degree + 1)
     while low < high:
         middle = (low + high) // 2
@@ -148,4 +134,6 @@ def _integer_root(value: int, degree: int) -> int | None:
             low = middle + 1
         else:
             high = middle
-    return low if low**degree == value else None
+    if low**degree != value:
+        raise _OtherNumber
+    return low
