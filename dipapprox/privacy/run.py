@@ -7,9 +7,9 @@ ends.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure
 from dipapprox.arithmetic.extended import BY_ENCLOSURES, Extended, GivenBy
@@ -228,6 +228,19 @@ _BEYOND = (BY_BUDGET, "coupling", "exact", "processing")
 """Words in the name of an engine that stand for more than enclosures."""
 
 
+T = TypeVar("T")
+
+
+class _OfRun(Generic[T]):
+    """An attribute of an answer that its header has."""
+
+    def __init__(self, get: Callable[[Run], T]) -> None:
+        self._get = get
+
+    def __get__(self, result: RunResult, owner: type | None = None) -> T:
+        return self._get(result.run)
+
+
 class RunResult(Result):
     """An answer about a program, with a header whose fields are its own.
 
@@ -241,52 +254,17 @@ class RunResult(Result):
     def run(self) -> Run:
         """What was looked at, and how."""
 
-    @property
-    def program(self) -> str:
-        return self.run.program.name
-
-    @property
-    def parameters(self) -> Mapping[str, Fraction]:
-        return self.run.program.parameters
-
-    @property
-    def inputs(self) -> tuple[Cell, ...]:
-        return self.run.program.inputs
-
-    @property
-    def output_cells(self) -> tuple[Cell, ...]:
-        return self.run.program.published
-
-    @property
-    def scope(self) -> AnswerScope:
-        return self.run.scope
-
-    @property
-    def precision(self) -> int:
-        """Most bits asked for; 0 where all is exact."""
-        return self.run.precision
-
-    @property
-    def engine(self) -> str:
-        return self.run.engine
-
-    @property
-    def seconds(self) -> float:
-        return self.run.seconds
-
-    @property
-    def reason(self) -> str | None:
-        """Why the answer is Unknown, or wider than asked for; None otherwise."""
-        return self.run.reason
-
-    @property
-    def pairs(self) -> int | None:
-        """Ordered pairs looked at; None if they are too many to count."""
-        return self.run.pairs
-
-    @property
-    def final_states(self) -> int:
-        return self.run.final_states
+    program = _OfRun(lambda run: run.program.name)
+    parameters = _OfRun(lambda run: run.program.parameters)
+    inputs = _OfRun(lambda run: run.program.inputs)
+    output_cells = _OfRun(lambda run: run.program.published)
+    scope = _OfRun(lambda run: run.scope)
+    precision = _OfRun(lambda run: run.precision)
+    engine = _OfRun(lambda run: run.engine)
+    seconds = _OfRun(lambda run: run.seconds)
+    reason = _OfRun(lambda run: run.reason)
+    pairs = _OfRun(lambda run: run.pairs)
+    final_states = _OfRun(lambda run: run.final_states)
 
     def header(self) -> dict[str, object]:
         """Return the fields that the answer's JSON object begins with."""
