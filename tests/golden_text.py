@@ -39,13 +39,13 @@ def check_answers(name: str, ask: Callable[[str], str]) -> None:
 
 
 def complaint(read: Callable[[str], object]) -> Callable[[str], str]:
-    """Return what is said of texts that cannot be read."""
+    """Return what is said of texts that cannot be read, and what becomes of others, if words."""
 
     def said(text: str) -> str:
         try:
-            read(text)
+            found = read(text)
         except UserError as error:
             return f"{error.render()}\n"
-        return "accepted\n"
+        return found if isinstance(found, str) else "accepted\n"
 
     return said
