@@ -12,48 +12,16 @@ from tests.texts import text_of
 
 PROGRAMS = Path(__file__).parent.parent / "programs"
 
-SPARSE_VECTOR_TWICE = """
-param N = 3
-input  q[N] in {0, 1}
-output out[N] in {0, 1}
-adjacent linf 1
-for i in 1..N do out[i] <- 0 end
-count <- 0
-rT <- Gauss(0, 2 / eps)
-for i in 1..N do
-    r <- Gauss(q[i], 4 / eps)
-    if r >= rT then
-        out[i] <- 1
-        count <- count + 1
-        if count >= 2 then exit end
-    end
-end
-"""
+SPARSE_VECTOR_TWICE = text_of("tests/pair_programs-sparse_vector_twice")
 """Stops after the second answer above the threshold."""
 
-UNEVEN_MAX = """
-param s = 3
-input  q[4] in {0, 1}
-output out in 1..4
-adjacent linf 1
-for i in 1..3 do v[i] <- Gauss(q[i], 4 / eps) end
-v[4] <- Gauss(q[4], s / eps)
-out <- argmax(v)
-"""
+UNEVEN_MAX = text_of("tests/pair_programs-uneven_max")
 """Noisy max whose last query has a scale of its own."""
 
 CONDITIONS = text_of("pairs/search_strategy-1")
 """A condition on a cell, a mean of two cells."""
 
-PLAIN = """
-input  q[4] in {0, 1}
-output out[4] in {0, 1}
-adjacent l0 2
-for i in 1..4 do
-    r <- Gauss(i * q[i], 2 / eps)
-    if r >= 1 then out[i] <- 1 else out[i] <- 0 end
-end
-"""
+PLAIN = text_of("tests/pair_programs-plain")
 """Cells with different weights: no two are alike."""
 
 
@@ -118,19 +86,5 @@ SCRAMBLED: dict[str, Callable[[], Program]] = {
 }
 """Programs whose structure is tested with made-up probabilities."""
 
-QUANTILE = """
-param n = 5
-param rank = 3
-input  x[n] in 1..5
-output best in 1..5
-adjacent l0 1
-for v in 1..5 do
-    below <- 0
-    for i in 1..n do
-        if x[i] <= v then below <- below + 1 end
-    end
-    score[v] <- -abs(below - rank)
-end
-best <- Exp(eps / 2, score)
-"""
+QUANTILE = text_of("tests/pair_programs-quantile")
 """The candidate that about so many rows are below: the exponential mechanism."""

@@ -25,6 +25,7 @@ from tests.cases import cases, refuses
 from tests.cli.running import run, run_json
 from tests.replays.certified import certificate
 from tests.schemas import check_schema
+from tests.texts import text_of
 
 
 def test_the_memory_is_looked_at_as_time_goes_by(monkeypatch) -> None:
@@ -291,14 +292,7 @@ def test_certificates_about_tiny_probabilities_are_read(tmp_path) -> None:
     refuses(UserError, "not JSON that can be read", check, '{"format": ' + "1" * 5000 + "}")
 
 
-TAIL = """
-input q in {0, 8000}
-output out in {0, 1}
-adjacent all
-x <- DLap(q, 1 / eps)
-out <- 0
-if x >= 8000 then out <- 1 end
-"""
+TAIL = text_of("tests/limits-tail")
 """Pr[out = 1] is about e^-8000, or above 1/2."""
 
 

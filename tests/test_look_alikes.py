@@ -23,22 +23,12 @@ from dipapprox.language.toml import read_toml
 from dipapprox.language.values import parse_rational
 from dipapprox.source import HIDDEN, named, unlike_ascii, visible
 from tests.cases import cases, refuses
+from tests.texts import text_of
 
 FOUR = "৪"
 """Bengali: int("৪") is 4, and it looks like 8."""
 
-PROGRAM = """\
-param  N = 1
-input  q in {0, 1}
-output o in {0, 1}
-adjacent all
-
-x <- Lap(q, 1 / eps)
-o <- 0
-if x >= N then
-    o <- 1
-end
-"""
+PROGRAM = text_of("tests/look_alikes-program")
 DIPA = Path("programs/automata/min_max.dipa")
 
 

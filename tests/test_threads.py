@@ -30,20 +30,9 @@ THREADS = 4
 
 CHAIN = text_of("svt_gauss").replace("N = 2", "N = 4")
 
-LAPLACE = """input q in {0, 1}
-output out in {0, 1}
-adjacent linf 1
-x <- Lap(q, 1/eps)
-y <- Gauss(0, 1)
-if x >= y then out <- 1 else out <- 0 end
-"""
+LAPLACE = text_of("tests/threads-laplace")
 
-RESPONSE = """input q in {0, 1}
-output out in {0, 1}
-adjacent all
-x <- Lap(q, 1/eps)
-if x >= 1/2 then out <- 1 else out <- 0 end
-"""
+RESPONSE = text_of("tests/threads-response")
 
 DIP = "INPUTSIZE 1; OUTPUT = [1]; x = gauss(eps, 0);;"
 

@@ -430,24 +430,7 @@ RESPONSES = text_of("pairs/symmetry-5")
 INTEGER_VECTOR = text_of("pairs/symmetry-6")
 """Sparse vector with discrete noise."""
 
-MIXED = """
-input  q[3] in {0, 1}
-output out in 0..3
-adjacent all
-for i in 1..3 do
-    b[i] <- choose { q[i] : 2 / 3, 0 : 1 / 3 }
-    z[i] <- DLap(q[i], 1 / eps)
-end
-if b[1] + b[2] >= 2 then
-    out <- 1
-elif z[1] = z[3] or b[3] = 1 then
-    out <- 2
-elif z[2] < z[3] then
-    out <- 3
-else
-    out <- 0
-end
-"""
+MIXED = text_of("events/reduce-mixed")
 """Some swaps hold for some outputs only."""
 
 

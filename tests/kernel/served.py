@@ -7,6 +7,7 @@ from typing import Any
 from dipapprox import Limits
 from dipapprox.services.service_proof import ServiceProof, prove_service
 from tests.services.examples import COIN, DATA, HEAD, ONCE, service_of, slots
+from tests.texts import text_of
 
 ANSWER = """
 on query ask do
@@ -27,51 +28,10 @@ DECIDED = ANSWER.replace(
 FIXED = ANSWER.replace("REPLY", "reply <- choose {n : 3/4, 1 - n : 1/4}")
 UNCOUNTED = "on query ask do reply <- clamp(DLap(n, 1 / eps), 0, 1) end\n"
 TOLD = "on query ask do if n = 1 then reply <- stop else reply <- 0 end end\n"
-REAL = """
-state left in 0..1 <- 1
-state total in int <- 0
-output reply in real
-output over in bool
-on data d in -3..3 do total <- total + d end
-on query ask do
-    over <- left = 0
-    if over then exit end
-    left <- 0
-    reply <- Lap(total, 2 / eps)
-end
-"""
-THROWN = """
-state n in 0..1 <- 0
-state coin in 0..1 <- 0
-output reply in -5..5
-on data d in {0, 1} do n <- d end
-on query ask do
-    coin <- choose {0 : 1/2, 1 : 1/2}
-    reply <- clamp(DLap(n + coin, 1 / eps), -5, 5)
-    coin <- 0
-    n <- 0
-end
-"""
-KEPT = """
-state n in 0..2 <- 0
-state coin in 0..2 <- 2
-output reply in -5..5
-on data d in {0, 1} do if n < 2 then n <- n + d end end
-on query ask do
-    if coin = 2 then coin <- choose {0 : 1/2, 1 : 1/2} end
-    reply <- clamp(DLap(n + coin, 1 / eps), -5, 5)
-end
-"""
-HIDDEN = """
-adjacent replace
-state n in 0..1 <- 0
-output reply in {0, 1}
-on data d in {0, 1} do
-    keep <- choose {1 : 1/2, 0 : 1/2}
-    if keep = 1 then n <- d end
-end
-on query ask do reply <- clamp(DLap(n, 1 / eps), 0, 1) end
-"""
+REAL = text_of("kernel/served-real")
+THROWN = text_of("kernel/served-thrown")
+KEPT = text_of("kernel/served-kept")
+HIDDEN = text_of("kernel/served-hidden")
 
 EXAMPLES: dict[str, tuple[str, Fraction | None]] = {
     "counted": (HEAD + DATA + ONCE, Fraction(1)),

@@ -8,23 +8,13 @@ from typing import Any
 from dipapprox import Program, parse
 from dipapprox.proof_steps.liveness import machine_json
 from kernel.machines import RUN
+from tests.texts import text_of
 
 Json = Any
 
 EPS = "1/2"
 
-CLAMPED = """
-input q in 0..3
-output o in {0, 1}
-output y in real
-adjacent linf 1
-o <- 0
-r <- Lap(q, 1 / eps)
-if r < 1 then y <- 1 elif r > 2 then
-    o <- 1
-    y <- 2
-else y <- r end
-"""
+CLAMPED = text_of("kernel/small-clamped")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,179 +84,25 @@ def program_of(text: str) -> Program:
 
 
 TEXTS: dict[str, tuple[str, int | str]] = {
-    "a Gaussian above a threshold": (
-        """
-        input q in {0, 1}
-        output o in {0, 1}
-        adjacent linf 1
-        x <- Gauss(2 * q - 1, 3/2 / eps)
-        if -2 * x <= -1/2 then o <- 1 else o <- 0 end
-        """,
-        "1/4",
-    ),
+    "a Gaussian above a threshold": (text_of("kernel/small-a_gaussian_above_a_threshold"), "1/4"),
     "a difference of Laplace noise in a band": (
-        """
-        input q[2] in {0, 1}
-        output o in {0, 1, 2}
-        adjacent l1 1
-        x <- Lap(q[1], 1 / eps)
-        y <- Lap(q[2] - 1/2, 2 / eps)
-        z <- Lap(0, 1)
-        if x < y and 2 * y <= 2 * x + 3 and y >= 0 then o <- 1
-        elif x + 1/3 > 2 * z then o <- 2 else o <- 0 end
-        """,
+        text_of("kernel/small-a_difference_of_laplace_noise_in_a_band"),
         "1/8",
     ),
-    "discrete Laplace noise": (
-        """
-        input q in -1..1
-        output o in {0, 1, 2, 3}
-        adjacent decreasing 1
-        x <- DLap(q, 1 / eps)
-        y <- DLap(1, 3/2)
-        o <- 0
-        if x > y then o <- 1 end
-        if x = y then o <- 2 end
-        if 2 * x != 1 and x + 1 = y and x >= -3/2 then o <- 3 end
-        """,
-        "1/8",
-    ),
-    "discrete Gaussian noise": (
-        """
-        input q in 0..2
-        output o in {0, 1, 2}
-        adjacent increasing 1
-        x <- DGauss(-q, 1 / eps)
-        if x < -5/2 then o <- 0 elif 3 * x + 1 > 0 then o <- 1 else o <- 2 end
-        """,
-        0,
-    ),
-    "a choice in proportion": (
-        """
-        input q[2] in {0, 2}
-        output o in {1, 2, 3}
-        adjacent l0 1
-        k <- Exp(eps / 4, q)
-        o <- choose {k : 2 * eps / 3, 3 : 1 - 2 * eps / 3}
-        """,
-        "1/8",
-    ),
-    "a coin, then noise, joined": (
-        """
-        input q in {0, 1}
-        output o in {0, 1}
-        adjacent all
-        b <- choose {1 : 2 * eps / 3, 0 : 1 - 2 * eps / 3}
-        if b = 1 then x <- Lap(q, 1 / eps) else x <- LapPlus(0, 1 / eps) end
-        y <- LapMinus(1/2, 2 / eps)
-        if x > y + 1 then o <- 1 else o <- 0 end
-        """,
-        "1/8",
-    ),
-    "one-sided noise": (
-        """
-        input q in {0, 1}
-        output o in {0, 1, 2}
-        adjacent linf 1
-        x <- LapPlus(q, 1 / eps)
-        y <- LapMinus(q, 1 / eps)
-        if x < 1 then o <- 0 elif y > 0 then o <- 1 else o <- 2 end
-        """,
-        "1/2",
-    ),
-    "named values": (
-        """
-        input q in {low, high}
-        output o in {low, mid, high}
-        adjacent all
-        c <- 0
-        if q = high then c <- 1 end
-        x <- Lap(c, 1 / eps)
-        if x > 3/4 then o <- high else o <- mid end
-        if x < 0 then o <- low end
-        """,
-        "1/8",
-    ),
-    "sparse vectors": (
-        """
-        param N = 3
-        input q[N] in {0, 1}
-        output out[N] in {0, 1}
-        adjacent linf 1
-        for i in 1..N do out[i] <- 0 end
-        t <- Gauss(0, 2 / eps)
-        for i in 1..N do
-            r <- Gauss(q[i], 4 / eps)
-            if r >= t then
-                out[i] <- 1
-                exit
-            end
-        end
-        """,
-        "1/4",
-    ),
-    "a loop that ends by chance": (
-        """
-        input q in {0, 1}
-        output o in {0, 1, 2}
-        adjacent linf 1
-        x <- Lap(q, 1 / eps)
-        n <- 0
-        found <- 0
-        while found = 0 do
-            found <- choose {
-                1 : 1 / (2 + 2 * exp(-eps)),
-                2 : exp(-eps) / (1 + exp(-eps)),
-                0 : 1 / (2 + 2 * exp(-eps))
-            }
-            if found = 0 and n = 1 then found <- 2 end
-            if found = 2 and n = 0 then
-                n <- 1
-                found <- 0
-            end
-        end
-        if x > 1/2 then o <- found else o <- 0 end
-        """,
-        "1/8",
-    ),
+    "discrete Laplace noise": (text_of("kernel/small-discrete_laplace_noise"), "1/8"),
+    "discrete Gaussian noise": (text_of("kernel/small-discrete_gaussian_noise"), 0),
+    "a choice in proportion": (text_of("kernel/small-a_choice_in_proportion"), "1/8"),
+    "a coin, then noise, joined": (text_of("kernel/small-a_coin_then_noise_joined"), "1/8"),
+    "one-sided noise": (text_of("kernel/small-one_sided_noise"), "1/2"),
+    "named values": (text_of("kernel/small-named_values"), "1/8"),
+    "sparse vectors": (text_of("kernel/small-sparse_vectors"), "1/4"),
+    "a loop that ends by chance": (text_of("kernel/small-a_loop_that_ends_by_chance"), "1/8"),
     "the largest of three, and one between": (
-        """
-        input q[3] in {0, 1}
-        output o in {1, 2, 3, 4}
-        adjacent linf 1
-        x <- Gauss(q[1], 1 / eps)
-        y <- Gauss(q[2], 1 / eps)
-        z <- Lap(q[3], 1 / eps)
-        if x > y and x > z and x < 3 then o <- 1
-        elif y > x and y > 1/2 * z + 1/4 then o <- 2
-        elif z > y and y > x then o <- 3 else o <- 4 end
-        """,
+        text_of("kernel/small-the_largest_of_three_and_one_between"),
         "1/4",
     ),
-    "integers between integers": (
-        """
-        input q[2] in {0, 1}
-        output o in {0, 1, 2}
-        adjacent l1 1
-        x <- DLap(q[1], 1 / eps)
-        y <- DLap(q[2], 1)
-        z <- DGauss(0, 1)
-        if x <= y and y < z then o <- 0 elif x < z + 1 and x > y - 2 then o <- 1 else o <- 2 end
-        """,
-        "1/8",
-    ),
-    "an element that is looked up": (
-        """
-        input q[2] in {0, 3}
-        output o in {0, 1, 3}
-        adjacent l1 3
-        k <- choose {1 : 1/3, 2 : 2/3}
-        x <- Lap(q[k], 4 / eps)
-        if x > 1 then o <- 1 else o <- 0 end
-        if q[3 - k] = 3 and x > 2 then o <- 3 end
-        """,
-        "1/8",
-    ),
+    "integers between integers": (text_of("kernel/small-integers_between_integers"), "1/8"),
+    "an element that is looked up": (text_of("kernel/small-an_element_that_is_looked_up"), "1/8"),
 }
 
 

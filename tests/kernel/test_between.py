@@ -24,17 +24,11 @@ from dipapprox.proof_steps.liveness import machine_json
 from dipapprox.proof_steps.throughout import GoalThroughout, written_throughout
 from kernel.small import program_of
 from tests.cases import cases, refuses
+from tests.texts import text_of
 
 LOW, HIGH = Fraction(1, 2), Fraction(1)
 
-THRESHOLD = """
-input q in {0, 1}
-output o in {0, 1}
-adjacent linf 1
-x <- Gauss(q, 2 / eps)
-o <- 0
-if x >= 1 / 2 then o <- 1 end
-"""
+THRESHOLD = text_of("kernel/between-threshold")
 
 Proof = tuple[Any, Any, list[Any]]
 

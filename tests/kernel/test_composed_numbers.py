@@ -17,15 +17,10 @@ from dipapprox.proof_steps.liveness import machine_json
 from dipapprox.proof_steps.machines import number_json
 from kernel.small import CLAMPED, program_of
 from tests.cases import cases, refuses
+from tests.texts import text_of
 
 ONE = "input q in 0..1\noutput y in real\nadjacent linf 1\ny <- Lap(q, 1 / eps)"
-TWO = """
-input q in 0..1
-output y[2] in real
-adjacent linf 1
-y[1] <- Lap(q, 1 / eps)
-y[2] <- Lap(-q, 1 / eps)
-"""
+TWO = text_of("kernel/composed_numbers-two")
 GAUSS = ONE.replace("Lap", "3 - 2 * Gauss")
 
 

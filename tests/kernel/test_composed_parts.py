@@ -21,6 +21,7 @@ from kernel.edits import places_in, variants, with_at
 from kernel.machines import RUN, finite
 from kernel.pipelines import Outcomes, ball, largest
 from tests.cases import refuses
+from tests.texts import text_of
 from tests.thorough import part
 
 Rows = list[list[Fraction]]
@@ -197,15 +198,7 @@ def test_what_is_chosen_as_it_goes_is_no_part() -> None:
 
 def test_counts_of_histograms_cost_what_one_does() -> None:
     """One may change by 2, or two of them by 1: of 4^8 outputs none is gone through."""
-    text = """
-    input q[8] in 0..2
-    output out[8] in 0..3
-    adjacent l1 2
-    for i in 1..8 do
-        r <- Lap(q[i], 4 / eps)
-        out[i] <- disc(r; 0 < 1 < 2)
-    end
-    """
+    text = text_of("kernel/composed_parts-1")
     runs = [{"program": dipapprox.parse(text), "eps": 1, "times": 3}]
     answer = dipapprox.compose(runs, options=Options(proved=True)).epsilon("1/1000000")
     ends = answer.eps_prv_enclosure

@@ -20,6 +20,7 @@ from dipapprox.proof_steps.verdicts import Goal, replayed
 from tests.cases import cases
 from tests.cli.running import run, run_json
 from tests.schemas import check_schema
+from tests.texts import text_of
 
 HALF = Fraction(1, 2)
 PROVED = Options(proved=True)
@@ -32,20 +33,9 @@ x <- {noise}
 if x >= 1 then o <- 1 else o <- 0 end
 """
 
-CHOICES = """
-input q in {0, 1, 2}
-output o in {0, 1, 2, 3}
-adjacent all
-o <- choose { q : exp(eps) / (3 + exp(eps)), 3 : 3 / (3 + exp(eps)) }
-if o = 3 then o <- choose { 0 : 1/2, 1 : 1/3, 2 : 1/12, 3 : 1/12 } end
-"""
+CHOICES = text_of("kernel/ends-choices")
 
-RESPONSE = """
-input q in {0, 1}
-output o in {0, 1}
-adjacent all
-o <- choose { q : 3/4, 1 - q : 1/4 }
-"""
+RESPONSE = text_of("kernel/ends-response")
 
 
 def program_of(text: str) -> Program:

@@ -145,15 +145,7 @@ def test_parts_may_have_a_common_input() -> None:
 
 def test_many_parts_need_no_list_of_inputs() -> None:
     """Sixty counts: 3^60 inputs, and as many pairs as nobody goes through."""
-    text = """
-    input q[60] in 0..2
-    output out[60] in {0, 1}
-    adjacent l1 2
-    for i in 1..60 do
-        r <- Lap(q[i], 1 / eps)
-        if r >= 1 then out[i] <- 1 else out[i] <- 0 end
-    end
-    """
+    text = text_of("kernel/parts-1")
     program = dipapprox.parse(text)
     assert isinstance(program, Program)
     given = machine_json(program)

@@ -22,6 +22,7 @@ from dipapprox.replays.words import words_of
 from kernel.machines import RUN
 from kernel.small import CLAMPED, program_of, written
 from tests.cases import cases, refuses
+from tests.texts import text_of
 from tests.thorough import part
 
 Json = Any
@@ -36,34 +37,11 @@ BOTH = "input q[2] in 0..2\noutput y[2] in real\nadjacent l1 1\n"
 LAPLACE = BOTH + "y[1] <- Lap(q[1], 1 / eps)\ny[2] <- y[1] / 2 - Lap(q[2], 1 / eps)"
 SHARED = BOTH + "y[1] <- 2 * Lap(q[1], 1 / eps)\ny[2] <- y[1] / 4 - Lap(q[2], 1 / eps)"
 
-TWICE = """
-input q in 0..1
-output y[2] in real
-adjacent linf 1
-y[1] <- Lap(q, 1 / eps)
-y[2] <- Lap(-q, 3 / eps)
-"""
+TWICE = text_of("kernel/published-twice")
 
-TRUNCATED = """
-input q in 0..1
-output o in {0, 1}
-output y in real
-adjacent linf 1
-o, y <- 0
-r <- Gauss(q, 1 / eps)
-if r >= 0 and r <= 1 then
-    o <- 1
-    y <- r
-end
-"""
+TRUNCATED = text_of("kernel/published-truncated")
 
-LARGEST = """
-input q[2] in {0, 1}
-output y in real
-adjacent linf 1
-for i in 1..2 do v[i] <- Lap(q[i], 2 / eps) end
-y <- max(v)
-"""
+LARGEST = text_of("kernel/published-largest")
 
 phi = NormalDist().cdf
 
@@ -132,13 +110,7 @@ def test_few_bits_prove_nothing_false(text, eps_prv, delta) -> None:
     assert isinstance(replay(*proof_of(text, number_json(eps_prv), above)), Private)
 
 
-TWO = """
-input q[2] in 0..1
-output y[2] in real
-adjacent increasing 1
-y[1] <- Gauss(q[1], 1 / eps)
-y[2] <- Gauss(q[2], 1 / eps)
-"""
+TWO = text_of("kernel/published-two")
 
 
 def test_two_numbers_that_move_are_not_bounded_by_one() -> None:
@@ -265,23 +237,7 @@ def test_numbers_that_follow_from_others(slope: Json, offset: str, delta: float)
     assert replay(machine, claim | {"verdict": "Not_DP", "delta": less}, [step | pair])
 
 
-UNLIKE = """
-input q in 0..1
-output o in {0, 1}
-output y[3] in real
-adjacent linf 1
-r <- LapPlus(5 * q, 1)
-o <- 1
-if r > 1 then
-    y[1], y[2], y[3], o <- 0
-    exit
-end
-c <- choose {0, 1}
-d <- choose {0, 1}
-y[2] <- r
-y[1] <- Lap(10 * c + q / 10, 1)
-y[3] <- Lap(10 * d + q / 10, 1)
-"""
+UNLIKE = text_of("kernel/published-unlike")
 
 
 def test_a_sum_of_densities_has_more_mass_than_1() -> None:
@@ -293,14 +249,7 @@ def test_a_sum_of_densities_has_more_mass_than_1() -> None:
     assert replay(machine, claim, [step | {"bits": 16}])
 
 
-COMPARED = """
-input q in 0..1
-output y in real
-adjacent linf 1
-r <- Gauss(q, 1 / eps)
-if r >= 2 * q then unseen <- 1 else unseen <- 2 end
-y <- r
-"""
+COMPARED = text_of("kernel/published-compared")
 
 
 def test_what_is_not_published_tells_nothing() -> None:
@@ -384,14 +333,7 @@ def violation_of(text: str, delta: Json, inputs: Json = ((0,), (1,))) -> tuple[J
     return machine, claim | {"verdict": "Not_DP"}, [step | pair | {"rule": "published violation"}]
 
 
-HIDDEN = """
-input q in 0..1
-output y[2] in real
-adjacent linf 1
-c <- choose { 0, 1 }
-y[1] <- Lap(q + 9 * c, 1)
-y[2] <- Lap(q - 9 * c, 1)
-"""
+HIDDEN = text_of("kernel/published-hidden")
 
 
 def test_violations_are_bounds_from_below() -> None:

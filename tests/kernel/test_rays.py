@@ -19,6 +19,7 @@ from tests.automata.random_automata import random_automaton
 from tests.cases import cases, refuses
 from tests.kernel.edits import require_sound
 from tests.kernel.test_potentials import SUBJECTS, alone, file_of
+from tests.texts import text_of
 
 OPTIONS = Options(proved=True)
 
@@ -102,81 +103,18 @@ def test_integers_that_are_above_0_are_at_least_1() -> None:
         between("DLap", whole=True, noise=[["1/2", 0]], paths=[0])
 
 
-BOUNDED = """
-input q in real 0..1
-input p in real 0..1
-output out in {0, 1, 2}
-adjacent linf 1
-t <- Lap(0, 2 / eps)
-x <- Lap(q, 4 / eps)
-y <- Lap(p, 4 / eps)
-if x > t then out <- 0 elif y > t then out <- 1 else out <- 2 end
-"""
-INTEGERS = """
-input q in real 0..2
-output out in {0, 1}
-adjacent linf 1
-x <- DLap(q, 1 / eps)
-if x > 1 then out <- 1 else out <- 0 end
-"""
-NUMBER = """
-input q in real 0..1
-output out in real
-adjacent linf 1
-x <- Lap(q, 1 / eps)
-out <- x
-"""
+BOUNDED = text_of("kernel/rays-bounded")
+INTEGERS = text_of("kernel/rays-integers")
+NUMBER = text_of("kernel/rays-number")
 
 
-TIES = """
-input q0 in real 0..1
-input q1 in real 0..1
-input q2 in real 0..1
-output out in {0, 1, 2}
-adjacent l1 1
-t <- DLap(0, 4 / eps)
-x0 <- DLap(q0, 1/2 / eps)
-x1 <- DLap(q1, 1/2 / eps)
-x2 <- DLap(q2, 4 / eps)
-if x1 < 0 then
-    if x2 < x1 then
-        if t < x0 then out <- 1 else out <- 0 end
-    elif t < 1 or x0 < 1 then out <- 1 else out <- 0 end
-elif x1 < 1 then
-    if t >= x2 and t >= x2 then out <- 0 else out <- 1 end
-elif x0 < x1 then out <- 1 else out <- 1 end
-"""
+TIES = text_of("kernel/rays-ties")
 """Paths that are impossible only as integers that are equal are not different."""
 
-OFF_CENTRE = """
-input q0 in real
-input q1 in real
-output out in {0, 1, 2}
-adjacent l1 1
-t <- Lap(0, 4 / eps)
-x0 <- Lap(q0, 1/2 / eps)
-x1 <- Lap(q1, 4 / eps)
-if x1 > 1/2 then
-    if t <= 1 and t > 1/2 then out <- 2 elif x1 > 1 and x1 > 1/2 then out <- 0 else out <- 1 end
-elif t > 1 then
-    if x1 > x0 then out <- 2 else out <- 0 end
-elif x0 <= 1/2 then out <- 1 else out <- 2 end
-"""
+OFF_CENTRE = text_of("kernel/rays-off_centre")
 """What is lost on a ray that begins further and further away."""
 
-CONTRADICTED = """
-input q0 in real
-output out in {0, 1, 2}
-adjacent linf 1
-x0 <- Lap(q0, 2 / eps)
-if x0 > 0 then
-    if x0 > 0 then
-        if x0 > 1/2 then out <- 2 else out <- 1 end
-    elif x0 > 1 then out <- 2 else out <- 2 end
-elif x0 <= 0 then
-    if x0 > 0 then out <- 0 else out <- 2 end
-elif x0 <= 0 then out <- 0 else out <- 0 end
-"""
+CONTRADICTED = text_of("kernel/rays-contradicted")
 """One of the paths is impossible."""
 
 
@@ -226,21 +164,7 @@ def test_a_number_near_the_border_of_a_guard_contradicts_nothing() -> None:
 
 # --- what comes again, and is not told ------------------------------------------------------------
 
-COIN = """
-stream q in real
-publishes {a, b}
-adjacent linf 1
-c <- Lap(0, 1 / eps)
-forever do
-  read q
-  r <- Lap(q, 1 / eps)
-  if c > 0 then
-    if r > 0 then publish a else publish b end
-  else
-    if r > 1 then publish a else publish b end
-  end
-end
-"""
+COIN = text_of("kernel/rays-coin")
 
 
 def test_a_hidden_coin_and_answers_for_ever_leave_no_budget() -> None:
@@ -393,14 +317,7 @@ def test_nobody_sees_that_a_program_without_rounds_exits() -> None:
             refuses(NotProved, None, lost, machine, {**forged, "noise": [[2 * run - 1, 0]]})
 
 
-VANISHING = """
-input q in real 0..2
-output out in {0, 1, 2}
-adjacent linf 1
-r <- Lap(q + 1, 3 / eps)
-s <- Lap(q, 3 / eps)
-if r >= 2 then out <- 0 elif s >= r then out <- 1 elif s < 1 then out <- 0 else out <- 2 end
-"""
+VANISHING = text_of("kernel/rays-vanishing")
 
 
 def test_what_is_lost_as_eps_vanishes_is_replayed() -> None:

@@ -30,6 +30,7 @@ from kernel.forgeries import names_of
 from kernel.machines import RUN
 from kernel.small import program_of
 from tests.cases import refuses
+from tests.texts import text_of
 from tests.thorough import part
 
 HALF = Fraction(1, 2)
@@ -265,20 +266,7 @@ def test_a_delta_that_is_attained() -> None:
 
 def test_outputs_that_are_seen_to_be_impossible_are_none() -> None:
     """Two samples below 0 whose sum is above 1 have a measure that nobody sees to be 0."""
-    text = """
-    input u in real 0..1
-    output o in 0..3
-    adjacent linf 1
-    x <- Lap(0, 1)
-    y <- Lap(0, 1)
-    w <- Lap(u, 1)
-    o <- 0
-    if w > 0 and w < 1 then o <- 1 end
-    if x + y > 1 and x < 0 then
-        o <- 2
-        if y < 0 then o <- 3 end
-    end
-    """
+    text = text_of("kernel/real_inputs-1")
     options = Options(proved=True)
     verdict = verify(program_of(text), eps=1, eps_prv=1, delta="1/10", options=options)
     assert verdict.answer.value == "DP"

@@ -324,23 +324,8 @@ def test_another_program_is_refuted_whoever_renews_its_hash(name) -> None:
     )
 
 
-COINS = """
-input q in 0..1
-input p in 0..1
-output out in 0..1
-adjacent linf 1
-out <- choose {0 : 1/2 + (1 - 2*q) * eps / (8 - 6*p), 1 : 1/2 - (1 - 2*q) * eps / (8 - 6*p)}
-"""
-ENDING = """
-input q in 0..1
-output out in 0..1
-adjacent all
-s <- 0
-while s = 0 do
-    s <- choose {1 : (eps - 1) * (eps - 1) / 100, 0 : 1 - (eps - 1) * (eps - 1) / 100}
-end
-out <- choose {q : exp(eps) / (1 + exp(eps)), 1 - q : 1 / (1 + exp(eps))}
-"""
+COINS = text_of("kernel/throughout-coins")
+ENDING = text_of("kernel/throughout-ending")
 FALLING: Any = ["+", "1/1000", ["*", -1, ["*", ["+", ["eps"], -9], ["+", ["eps"], -9]]]]
 MEANINGLESS: list[tuple[str, str, tuple[str, str], str, Any]] = [
     (COINS, "0", ("1/10", "1/2"), "eps", {"from": "1/10", "to": 3}),

@@ -24,20 +24,12 @@ from dipapprox.replays.words import words_of
 from kernel.machines import RUN
 from kernel.small import CLOSED, LISTED, SMALL, program_of
 from tests.cases import refuses
+from tests.texts import text_of
 from tests.thorough import part
 
 Json = Any
 
-MACHINE = machine_json(
-    program_of(
-        """
-        input q in {0, 1}
-        output o in {0, 1}
-        adjacent all
-        o <- choose {q : 3/4, 1 - q : 1/4}
-        """
-    )
-)
+MACHINE = machine_json(program_of(text_of("kernel/weaker_claims-1")))
 AT = Fraction(1, 2)  # 3/4 - e^(1/2) / 4 = 0.3378…
 KEPT, BROKEN = Fraction(27, 80), Fraction(17, 50)
 
@@ -102,15 +94,7 @@ def test_what_is_claimed_is_claimed_of_the_same_eps() -> None:
 
 @pytest.mark.parametrize("eps_prv", [300, 999, 10**6])
 def test_a_large_eps_prv_has_a_proof(eps_prv) -> None:
-    program = program_of(
-        """
-        input q in {0, 1}
-        output o in {0, 1}
-        adjacent all
-        x <- Gauss(q, 1)
-        if x > 1/2 then o <- 1 else o <- 0 end
-        """
-    )
+    program = program_of(text_of("kernel/weaker_claims-2"))
     found = verify(program, eps=1, eps_prv=eps_prv, delta="0.01", options=Options(proved=True))
     assert found.answer is Answer.DP
     assert found.replayed is not None
@@ -198,30 +182,9 @@ def test_closed_forms_tell_a_hair(small) -> None:
 
 # --- Claims about finite inputs that follow from a budget of all numbers between them -------------
 
-SPARSE = """
-param N = 2
-input q[N] in {-1, 0, 1}
-output out in 0..N
-adjacent linf 1
-out <- 0
-t <- Lap(0, 2 / eps)
-for i in 1..N do
-    x <- Lap(q[i], 4 / eps)
-    if x >= t then
-        out <- i
-        exit
-    end
-end
-"""
+SPARSE = text_of("kernel/weaker_claims-sparse")
 
-GAP = """
-input q in {0, 1}
-output y in real
-adjacent all
-x <- Lap(q, 2 / eps)
-z <- Lap(0, 1 / eps)
-y <- x + z
-"""
+GAP = text_of("kernel/weaker_claims-gap")
 
 
 def parsed(text: str, **params: int) -> Program:

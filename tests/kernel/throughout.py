@@ -15,37 +15,13 @@ from dipapprox.privacy.verdict import Replayed
 from dipapprox.proof_steps.decisions import goals_of, replayed_throughout
 from kernel.forgeries import Proof
 from kernel.small import TEXTS, program_of
+from tests.texts import text_of
 
-STEPS_OF_NOISE = """
-input q in 0..2
-output o in {0, 1, 2}
-adjacent linf 1
-x <- DLap(q, 1 / eps)
-y <- DLap(0, 2 / eps)
-o <- 0
-if x > y + 1 then o <- 1 end
-if x = y then o <- 2 end
-"""
+STEPS_OF_NOISE = text_of("kernel/throughout-steps_of_noise")
 
-TURNING = """
-input q in {0, 1}
-output o in {1, 2, 3}
-adjacent all
-if q = 0 then
-    o <- choose {1 : eps / 2, 2 : 1 / 2 - eps / 4, 3 : 1 / 2 - eps / 4}
-else
-    o <- choose {1 : eps * exp(-eps), 2 : 1 - eps * exp(-eps)}
-end
-"""
+TURNING = text_of("kernel/throughout-turning")
 
-EITHER = """
-input q in {0, 1}
-output o in {0, 1}
-adjacent linf 1
-b <- choose {1 : 1 / (1 + exp(-eps)), 0 : exp(-eps) / (1 + exp(-eps))}
-if b = 1 then x <- Lap(q, 1 / eps) else x <- Lap(q, 2 / eps) end
-if x > 1/2 then o <- 1 else o <- 0 end
-"""
+EITHER = text_of("kernel/throughout-either")
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,14 +24,10 @@ from dipapprox.language.parser import parse
 from dipapprox.language.scales import ACCURACY
 from dipapprox.privacy.verdict import Answer
 from tests.cases import refuses
+from tests.texts import text_of
 from tests.thorough import examples
 
-GAUSS = """
-input q in {0, 1}
-output out in real
-adjacent linf 1
-out <- Gauss(q, sqrt(2 * log(1.25 / delta)) / eps)
-"""
+GAUSS = text_of("language/scales-gauss")
 
 
 def scales(text: str, **values: Fraction) -> list[Fraction]:
@@ -226,11 +222,7 @@ def test_a_program_is_open_until_a_claim_says_its_delta() -> None:
     refuses(SourceError, "unknown name 'z'", dipapprox.parse, GAUSS.replace("Gauss(q", "Gauss(z"))
 
 
-FINITE = """input q in 0..1
-output out in 0..1
-adjacent all
-out <- Gauss(q, sqrt(2 * log(5)) / eps) > 1/2
-"""
+FINITE = text_of("language/scales-18")
 
 
 @pytest.mark.parametrize("text", [FINITE, GAUSS])

@@ -8,6 +8,7 @@ from flint import arb
 import dipapprox
 from dipapprox.arithmetic.precision import precision, to_ball
 from dipapprox.laws.families import GUMBEL, LOGISTIC
+from tests.texts import text_of
 
 BITS = 100
 
@@ -40,13 +41,7 @@ def test_the_numbers_of_the_density() -> None:
 
 # --- what it is drawn for -------------------------------------------------------------------------
 
-NOISY_MAX = """
-input  q[3] in 0..2
-output best in 1..3
-adjacent linf 1
-for i in 1..3 do v[i] <- Gumbel(q[i], 2 / eps) end
-best <- argmax(v)
-"""
+NOISY_MAX = text_of("laws/laws-noisy_max")
 
 
 @pytest.mark.parametrize("scores", [(0, 0, 0), (0, 1, 2), (2, 0, 1), (1, 2, 2)])

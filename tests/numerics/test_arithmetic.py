@@ -29,6 +29,7 @@ from dipapprox.numerics.powers import powers
 from dipapprox.pairs.divergence import Factor
 from dipapprox.pairs.hockey_stick import bounds_in_doubles, positive_part
 from tests.numerics.alone import alone
+from tests.texts import text_of
 
 SOURCE = """
 #include <xmmintrin.h>
@@ -48,13 +49,7 @@ MODES = {
     "towards zero": TOWARDS_ZERO,
 }
 
-BOTH_ABOVE = """input q in {0..12}
-output out in {0, 1}
-adjacent linf 12
-x <- Gauss(q, 100)
-y <- Gauss(q, 100)
-if x >= 2680 and y >= 2680 then out <- 1 else out <- 0 end
-"""
+BOTH_ABOVE = text_of("numerics/arithmetic-both_above")
 """Not private at any budget without delta; and the probability that `out` is 1 is subnormal."""
 
 

@@ -32,6 +32,7 @@ from tests.cases import cases, refuses
 from tests.numerics.recording import Recording
 from tests.semantics.interpreter import Noise, distribution
 from tests.semantics.strategies import programs
+from tests.texts import text_of
 
 PROGRAMS = sorted((Path(__file__).parents[2] / "programs").glob("*.dpg"))
 HALF = Fraction(1, 2)
@@ -122,29 +123,10 @@ else out <- 3 end
 )
 """Integers against inputs, alone and in differences: the guards vary with the input."""
 
-WALK = """
-input q in 0..2
-output out in -5..9
-x <- 0
-for i in 1..3 do
-    s <- choose {1 : 1 / (q + 5), -1 : q / (q + 5), 0 : 4 / (q + 5)}
-    x <- x + s
-    if x >= 2 then out <- 9; exit end
-end
-out <- x
-"""
+WALK = text_of("numerics/bulk-walk")
 """At most three rounds of a walk whose drift is an input; it may stop the program."""
 
-FIRST = """
-input q[4] in {0, 1}
-output out in 1..5
-t <- Lap(0, 2 / eps)
-for i in 1..4 do
-    r <- Lap(q[i], 4 / eps)
-    if r >= t then out <- i; exit end
-end
-out <- 5
-"""
+FIRST = text_of("numerics/bulk-first")
 IN_GUARDS = FIRST.replace("Lap(q[i], 4 / eps)", "Lap(0, 4 / eps)").replace(
     "r >= t", "r + q[i] >= t"
 )

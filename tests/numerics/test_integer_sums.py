@@ -27,6 +27,7 @@ from dipapprox.numerics.integers.forests import law_masses
 from dipapprox.numerics.integers.sums import IntegerSums, sums_in
 from dipapprox.semantics.execution import execute
 from tests.numerics.alone import alone
+from tests.texts import text_of
 
 Q = Fraction
 
@@ -166,14 +167,7 @@ def test_sums_out_of_reach_are_refused_before_they_begin() -> None:
     assert found.reason.endswith("10 integer samples or sums in a cycle")
 
 
-MECHANISM = """
-input q in {0, 1}
-output out in -20..20
-adjacent all
-z <- DGauss(q, 3 / eps)
-out <- -20
-for k in -19..20 do if z >= k then out <- k end end
-"""
+MECHANISM = text_of("numerics/integer_sums-mechanism")
 
 
 def test_the_mechanism_has_the_delta_of_dp_accounting() -> None:
@@ -189,30 +183,9 @@ REACH = 32
 VALUES = np.arange(-REACH, REACH + 1)
 Grid = list[NDArray[np.int64]]
 
-TOP_TWO = """
-param N = 3
-input q[N] in {0, 1}
-output first in 1..N
-output second in 1..N
-for i in 1..N do v[i] <- DLap(q[i], 1 / eps) end
-first <- argmax(v)
-v[first] <- v[first] - 2
-second <- argmax(v)
-"""
+TOP_TWO = text_of("numerics/integer_sums-top_two")
 
-BAND = """
-input q[2] in {0, 1}
-output out[2] in {below, near, above}
-t <- DLap(0, 1 / eps)
-for i in 1..2 do
-    r <- DLap(q[i], 1 / eps)
-    if r < t - 2 then
-        out[i] <- below
-    else
-        if r <= t + 1 then out[i] <- near else out[i] <- above end
-    end
-end
-"""
+BAND = text_of("numerics/integer_sums-band")
 
 
 def top_two(noise: Grid) -> dict[tuple[str, ...], NDArray[np.bool_]]:

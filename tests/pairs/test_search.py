@@ -39,6 +39,7 @@ from dipapprox.privacy.run import Setting
 from dipapprox.privacy.verifier import Conclusion, check_pairs, conclude, verify
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
+from tests.texts import text_of
 from tests.thorough import part
 
 ZERO, ONE, TWO = ((Fraction(n),) for n in range(3))
@@ -169,15 +170,7 @@ def test_an_unknown_verdict_keeps_the_enclosure() -> None:
     assert found.delta_enclosure.width < Fraction(1, 10**6)
 
 
-CLAMPED = """
-input q[2] in 0..2
-output y[2] in real
-adjacent linf 1
-for i in 1..2 do
-    r <- Lap(q[i], 1/eps)
-    y[i] <- clamp(r, 0, 2)
-end
-"""
+CLAMPED = text_of("pairs/search-clamped")
 
 
 @pytest.fixture

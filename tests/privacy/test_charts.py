@@ -173,21 +173,10 @@ def test_infinite_divergences_are_not_drawn() -> None:
 
 # --- Who gave each end of an answer ---------------------------------------------------------------
 
-ABOVE = """
-input  count in 0..4
-output answer in {no, yes}
-adjacent linf 1
-noisy <- Lap(count, 1 / eps)
-if noisy >= 2 then answer <- yes else answer <- no end
-"""
+ABOVE = text_of("privacy/charts-above")
 NUMBER = "input x in {0, 1}\noutput y in real\nadjacent linf 1\ny <- abs(Lap(x, 1 / eps))\n"
 REALS = ABOVE.replace("0..4", "real 0..4")
-ROUNDED = """
-input x in real 0..4
-output y in 0..4
-adjacent linf 1
-y <- clamp(round(Lap(x, 1 / eps)), 0, 4)
-"""
+ROUNDED = text_of("privacy/charts-rounded")
 
 
 @cases(

@@ -19,6 +19,7 @@ from tests.cases import cases
 from tests.claims import formula_claim
 from tests.cli.running import run, run_json
 from tests.schemas import check_schema
+from tests.texts import text_of
 
 F = Fraction
 
@@ -230,16 +231,7 @@ def test_what_is_possible_for_one_input_only_on_an_interval() -> None:
     check_schema("decide", decision.to_dict())
 
 
-HALVES = """
-input q in {0, 1}
-output out in {0, 1}
-adjacent linf 1
-if q = 0 then
-    out <- choose {0 : 1/2*exp(-eps), 1 : 1 - 1/2*exp(-eps)}
-else
-    out <- choose {0 : 1/2, 1 : 1/2}
-end
-"""
+HALVES = text_of("decisions/decide_question-2")
 
 
 @cases(

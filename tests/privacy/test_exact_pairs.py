@@ -101,12 +101,7 @@ def test_exact_comparisons_agree_with_enclosures(eps, budget, delta, place) -> N
     assert enclosed.delta.width < Fraction(1, 2**40) or found.delta.width < Fraction(1, 2**40)
 
 
-_HALF = """input q in {0, 1}
-output o in {0, 1}
-adjacent all
-o <- 0
-r <- Lap(q, 1/eps)
-if r > 1/2 then o <- 1 end"""
+_HALF = text_of("privacy/exact_pairs-half")
 
 
 _PUBLISHED = """input q in 0..2

@@ -227,17 +227,8 @@ def test_nobody_is_private_below_0(text, eps_prv, delta, monkeypatch) -> None:
     assert holds.answer is Answer.DP
 
 
-_WHOLE = """input q in 0..2
-output o in 0..2
-adjacent linf 1
-x <- DLap(q, 1 / eps)
-if x <= -1 then o <- 0 elif x <= 1 then o <- 1 else o <- 2 end
-"""
-_CHOICE = """input q in 0..1
-output o in 0..1
-adjacent all
-o <- choose { q : exp(eps) / (1 + exp(eps)), 1 - q : 1 / (1 + exp(eps)) }
-"""
+_WHOLE = text_of("privacy/interval-whole")
+_CHOICE = text_of("privacy/interval-choice")
 
 
 def _least_delta(eps: float, budget: float) -> float:
@@ -352,14 +343,7 @@ def test_majorants_of_a_gaussian_shift(size) -> None:
 
 
 def _one_gaussian() -> Rates:
-    text = """
-        input q in {0, 2}
-        output out in {0, 1}
-        adjacent all
-        x <- Gauss(q, 1 / eps)
-        out <- 0
-        if x < 1 then out <- 1 end
-    """
+    text = text_of("privacy/interval-7")
     states = execute(dipapprox.parse(text), True, Limits())
     derivatives = DerivativeBounds(states)
     assert derivatives.shifted is not None

@@ -26,37 +26,11 @@ HALF = Fraction(1, 2)
 RESPONSES = text_of("privacy/products-1")
 
 
-COMPARISONS = """
-param N = 3
-input q[N] in {0, 1, 2}
-output out[N] in {0, 1}
-adjacent l1 3
-for i in 1..N do
-    x <- Gauss(q[i], 2 / eps)
-    if x >= i / 3 then out[i] <- 1 else out[i] <- 0 end
-end
-"""
+COMPARISONS = text_of("privacy/products-comparisons")
 
-QUERIES = """
-param N = 3
-input q in {0, 1, 3}
-output out[N] in {0, 1}
-adjacent linf 2
-for i in 1..N do
-    x <- Lap(q, N / eps)
-    if x >= i - 1 then out[i] <- 1 else out[i] <- 0 end
-end
-"""
+QUERIES = text_of("privacy/products-queries")
 
-LISTED = """
-input q[2] in {0, 1}
-output a in {0, 1, 2}
-output b in {0, 1}
-adjacent {(0,0) ~ (1,0); (0,1) ~ (1,0)}
-a <- choose {q[1] : 1/2, 1 : 1/4, 2 : 1/4}
-x <- Lap(q[1] + q[2], 1 / eps)
-if x >= 1 then b <- 1 else b <- 0 end
-"""
+LISTED = text_of("privacy/products-listed")
 
 ALL = [RESPONSES, text_of("privacy/products-2"), COMPARISONS, QUERIES, LISTED]
 

@@ -17,6 +17,7 @@ from dipapprox import Answer, Options, SourceError, UserError, calibrate, parse,
 from dipapprox.proofs.budget_verdict import most_of
 from tests.cases import cases
 from tests.moved_noise import gaussian, laplace
+from tests.texts import text_of
 from tests.thorough import examples, part
 
 _SVT = """
@@ -359,17 +360,8 @@ def test_functions_of_an_input_without_noise_are_named(call) -> None:
         verify(program, eps=1, delta=0)
 
 
-TWO_NUMBERS = """input q[2] in real 0..2
-output y[2] in real
-adjacent linf 1
-y[1] <- Lap(q[1], 1/eps)
-y[2] <- Lap(q[2], 2/eps)
-"""
-CLAMPED_NUMBER = """input q in real 0..2
-output y in real
-adjacent linf 1
-y <- clamp(Lap(q, 1/eps), 0, 2)
-"""
+TWO_NUMBERS = text_of("privacy/real_inputs-two_numbers")
+CLAMPED_NUMBER = text_of("privacy/real_inputs-clamped_number")
 
 
 @cases("text, budget", (TWO_NUMBERS, Fraction(3, 2)), (CLAMPED_NUMBER, Fraction(1)))

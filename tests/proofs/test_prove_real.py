@@ -345,16 +345,7 @@ def test_no_shift_between_bounds_is_no_impossible_output() -> None:
 
 # --- lower bounds at one ε, or near no ray --------------------------------------------------------
 
-IN_BETWEEN = """
-input q in real 0..1
-input p in real 0..1
-output out in {0, 1}
-adjacent increasing 1
-t <- Lap(1, 4 / eps)
-x <- Lap(q, 1/2 / eps)
-y <- Lap(p, 1 / eps)
-if y > 1/2 and x <= t then out <- 0 else out <- 1 end
-"""
+IN_BETWEEN = text_of("proofs/prove_real-in_between")
 
 
 def proved(program: str) -> RealProof:

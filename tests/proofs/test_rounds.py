@@ -49,43 +49,9 @@ def of_text(text: str, budget: str | None = None) -> StreamProof:
 SPARSE = text_of("proofs/rounds-1")
 
 
-RANGE = """
-stream q in real
-publishes {inside, above, below}
-adjacent linf 1
-low <- Lap(0, 4 / eps)
-high <- Lap(1, 4 / eps)
-forever do
-    read q
-    r <- Lap(q, 4 / eps)
-    if r >= low and r < high then
-        publish inside
-    elif r >= high then
-        if r >= low then publish above end
-        exit
-    else
-        publish below
-        exit
-    end
-end
-"""
+RANGE = text_of("proofs/rounds-range")
 NUMERIC = SPARSE.replace("publish top", "publish Lap(q, 2 / eps)")
-LATE = """
-stream q in real
-publishes {none, first, second, both}
-adjacent linf 1
-rT <- Lap(0, 2 / eps)
-forever do
-    read q
-    r <- Lap(q, 8 / eps)
-    read q
-    s <- Lap(q, 8 / eps)
-    if r >= rT and s >= rT then publish both; exit end
-    if r >= rT then publish first; exit end
-    if s >= rT then publish second; exit end
-    publish none
-end
-"""
+LATE = text_of("proofs/rounds-late")
 NAMED = "z <- Lap(0, 2 / eps)\n        publish q + z + 3"
 
 
@@ -229,25 +195,7 @@ def test_runs_are_told_where_no_step_is_silent(run, cycles, told) -> None:
     assert not is_told(runs_in(graph), both, (1, 3), ())
 
 
-NUMBER_OR_NOISE = """
-stream q in real
-publishes {0, 1}
-adjacent linf 1
-forever do
-    read q
-    r <- DLap(q, 1 / eps)
-    if r > 1 then
-        read q
-        s <- DLap(q, 1 / eps)
-        if s > 1 then
-            publish 0
-            exit
-        end
-    end
-    publish DLap(0, 1 / eps)
-    exit
-end
-"""
+NUMBER_OR_NOISE = text_of("proofs/rounds-number_or_noise")
 
 
 def test_an_integer_that_is_published_may_be_noise() -> None:

@@ -108,24 +108,9 @@ r <- Lap(q[1] + q[2], 1 / eps)
 if r >= 1 then out <- high else out <- low end
 """
 
-BETWEEN = """input q[2] in real 0..1/2
-input p[2] in real 0..1
-input s in real
-output z in {0, 1}
-adjacent l1 3/2
-a <- Lap(2 * q[2] + q[1] + 2 * s, 1 / eps)
-b <- Lap(s + p[1] + q[2], 1 / eps)
-if a < 1 and a > b and b > 1/2 then z <- 1 else z <- 0 end
-"""
+BETWEEN = text_of("proofs/worst_change-between")
 
-TWICE = """input p in real 0..3/4
-input q[2] in real 0..3/2
-output out in {low, high}
-adjacent l1 9/4
-r <- Lap(p + q[1] + q[2], 1 / eps)
-s <- Lap(p, 2 / eps)
-if r >= 1 and s >= 0 then out <- high else out <- low end
-"""
+TWICE = text_of("proofs/worst_change-twice")
 
 
 @pytest.mark.parametrize("radius", ["1", "5/4", "3/2", "2"])
@@ -174,14 +159,7 @@ def test_boxes_hold_every_change(norm, radius) -> None:
 
 # --- Claims about real inputs at one ε that a budget for every ε answers --------------------------
 
-COMPARED = """
-input q[2] in real
-output out in {0, 1}
-adjacent l1 1
-r <- Lap(q[1], 2 / eps)
-s <- Lap(q[2], 5 / eps)
-if r >= s then out <- 1 else out <- 0 end
-"""
+COMPARED = text_of("proofs/worst_change-compared")
 
 
 def verified(text: str, eps: str, eps_prv: str, delta: str, pairs: str = "all") -> Verdict:
@@ -238,12 +216,7 @@ def test_real_inputs_far_within_a_budget_are_told_by_it_at_once() -> None:
     assert verified(above, "1", "2", "1/100000").engine == "budget"
 
 
-ROUNDED = """
-input x in real 0..4
-output y in 0..4
-adjacent linf 1
-y <- clamp(round(Lap(x, 1 / eps)), 0, 4)
-"""
+ROUNDED = text_of("privacy/charts-rounded")
 
 
 def test_a_budget_is_the_upper_end_of_profiles_and_calibrations() -> None:

@@ -19,14 +19,9 @@ from dipapprox.questions.claims import ClaimOutcome, claims_in, read_claims, try
 from tests.cases import cases
 from tests.cli.running import run_json
 from tests.privacy.test_charts import ABOVE
+from tests.texts import text_of
 
-TEXT = """
-input q in 0..1
-output out in {0, 1}
-adjacent linf 1
-r <- Lap(q, 1 / eps)
-if r >= 1 then out <- 1 else out <- 0 end
-"""
+TEXT = text_of("questions/answers-text")
 
 
 @cache
@@ -105,17 +100,7 @@ CONSTANT = ABOVE.replace("noisy >= 2", "noisy >= other").replace(
 )
 """Noise that does not shrink with ε: no closed form for every ε; a shift of `noisy` costs ε."""
 
-WEIGHTS = """
-input x in {0, 1}
-output y in real
-adjacent linf 1
-f <- choose { 0 : 1 / (1 + exp(eps)), 1 : exp(eps) / (1 + exp(eps)) }
-if f = 0 then
-    y <- Lap(x, 1 / eps)
-else
-    y <- Lap(x, 2 / eps)
-end
-"""
+WEIGHTS = text_of("questions/answers-weights")
 """At ε = 1 it needs 0.6824: log((w + v/2) / (w e^-1 + v/2 e^-1/2)), the weights w and v."""
 
 
@@ -168,13 +153,7 @@ def test_a_budget_is_the_last_word_on_an_upper_end() -> None:
 PROGRAMS = Path(__file__).parents[2] / "programs"
 EXAMPLES = PROGRAMS.parent / "examples" / "mechanisms.py"
 
-NOISY = """
-param b = 1
-input q in {0, 1}
-output out in {0, 1}
-adjacent linf 1
-out <- Lap(q, b / eps) > 0
-"""
+NOISY = text_of("questions/answers-noisy")
 
 
 def tried(line: str, folder: Path) -> tuple[ClaimOutcome, str]:

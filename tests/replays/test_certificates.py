@@ -25,6 +25,7 @@ from tests.replays.certified import (
     retold,
     signed,
 )
+from tests.texts import text_of
 
 Q = Fraction
 HALF = Q(1, 2)
@@ -205,14 +206,7 @@ def test_another_program_is_refuted(old, new) -> None:
 
 # --- files that were edited by hand, with a digest that fits --------------------------------------
 
-TEXT = """\
-input q in {0, 1, 2}
-output o in {low, high}
-adjacent linf 1
-r <- Lap(q, 1 / eps)
-o <- low
-if r > 1 then o <- high end
-"""
+TEXT = text_of("replays/certificates-text")
 
 
 def proof(pairs: str = "all") -> dict[str, Any]:

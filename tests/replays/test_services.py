@@ -17,6 +17,7 @@ from dipapprox.replays.words import words_of
 from tests.replays.certified import Fields, replaced, retold, signed
 from tests.schemas import check_schema
 from tests.services.examples import proof_of
+from tests.texts import text_of
 from tests.thorough import part
 
 SERVICES = Path(__file__).parent.parent.parent / "programs" / "services"
@@ -80,17 +81,7 @@ def test_files_are_about_one_text_and_those_who_see_it() -> None:
 
 def test_choices_are_matched_by_the_means_of_the_noise() -> None:
     """Two coins in one run, one in the other: what the reply is about tells them apart."""
-    text = """
-state n in 0..1 <- 0
-output reply in int
-on data d in {0, 1} do n <- d end
-on query ask do
-    c <- choose {0 : 1/2, 1 : 1/2}
-    if n = 1 then e <- choose {0 : 1/2, 1 : 1/2} end
-    n <- 0
-    reply <- DLap(c, 1 / eps)
-end
-"""
+    text = text_of("replays/services-1")
     proof = proof_of(text)
     written, _ = proof.replay(dipapprox.Limits())
     assert proof.upper == 0

@@ -7,6 +7,7 @@ from dipapprox.language.parser import parse
 from dipapprox.language.services import Service, elaborate_service
 from dipapprox.limits import Limits
 from dipapprox.services.service_proof import ServiceProof, prove_service
+from tests.texts import text_of
 
 
 def service_of(text: str, parameters: Mapping[str, int] | None = None) -> Service:
@@ -54,13 +55,4 @@ DATA = "on data d in {0, 1} do n <- d end\n"
 COIN = (
     "on data d in {0, 1} do\nkeep <- choose {1 : 1/2, 0 : 1/2}\nif keep = 1 then n <- d end\nend\n"
 )
-ONCE = """
-on query ask do
-    if done then
-        reply <- stop
-    else
-        done <- true
-        reply <- clamp(DLap(n, 1 / eps), 0, 1)
-    end
-end
-"""
+ONCE = text_of("services/examples-once")

@@ -17,6 +17,7 @@ from dipapprox.services.traces import with_best_replies
 from tests.cases import cases
 from tests.services.examples import proof_of, service_of
 from tests.services.strategies import counting_services
+from tests.texts import text_of
 
 
 @given(counting_services())
@@ -92,21 +93,7 @@ def test_counters_that_change_on_the_way_round_get_values(end, answer, upper) ->
         assert repetition.gain == len(repetition.events)
 
 
-FULL = """
-state n in 0..SIZE <- 0
-state idle in 0..40 <- 0
-state left in 0..9 <- 9
-output reply in int
-adjacent CHANGE
-on data d in 0..1 do
-    if n < SIZE then n <- n + 1 end
-end
-on query ask do
-    if left = 0 then reply <- 1000; exit end
-    if n = SIZE then reply <- DLap(1, 1 / eps) else reply <- DLap(0, 1 / eps) end
-    left <- left - 1
-end
-"""
+FULL = text_of("services/abstraction-full")
 
 
 @pytest.mark.parametrize(("change", "upper"), [("insert", 9), ("replace", 0)])

@@ -29,6 +29,7 @@ from dipapprox.services.system import System
 from dipapprox.services.traces import Runs, SeenCall
 from tests.services.examples import COIN, DATA, HEAD, ONCE, service_of
 from tests.services.strategies import services
+from tests.texts import text_of
 from tests.thorough import examples
 
 
@@ -140,24 +141,7 @@ def test_only_services_are_asked_at_one_eps() -> None:
 
 # --- What single courses of calls show ------------------------------------------------------------
 
-REAL = """
-state n in 0..1 <- 0
-state c in 0..1 <- 0
-state left in 0..1 <- 1
-output reply in real
-output over in bool
-on data d in {0, 1} do n <- d end
-on query mix seen by bob do
-    over <- false
-    c <- choose {0 : 1/2, 1 : 1/2}
-end
-on query ask seen by alice do
-    over <- left = 0
-    if over then exit end
-    left <- 0
-    if c = 0 then reply <- ONE else reply <- OTHER end
-end
-"""
+REAL = text_of("services/brute_force-real")
 TRACED, MIX = Call(0, "data", (Fraction(1),)), Call(1, "mix", ())
 ASK = Call(2, "ask", ())
 

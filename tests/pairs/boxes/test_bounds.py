@@ -264,15 +264,7 @@ out <- argmax(v)
 """
 
 
-_MIXED = """
-input b in {0, 1}
-input q[2] in real -1/2..1
-output out in 1..3
-adjacent linf 1
-x <- Gauss(q[1] + b, 4)
-y <- Gauss(q[2], 3)
-if x >= y then out <- 1 else if y >= 1 then out <- 2 else out <- 3 end end
-"""
+_MIXED = text_of("boxes/bounds-mixed")
 """The sign in q[2] is known for some sets of outputs only."""
 
 

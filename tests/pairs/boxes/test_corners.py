@@ -23,6 +23,7 @@ from dipapprox.pairs.boxes.thresholds import thresholds_of
 from dipapprox.pairs.divergence import eps_prv_factor
 from dipapprox.semantics.execution import execute
 from tests.cases import cases
+from tests.texts import text_of
 from tests.thorough import part
 
 Array = NDArray[np.float64]
@@ -182,22 +183,7 @@ def test_what_one_of_two_parts_tells_is_attained_by_many_pairs(parts, eps, eps_p
 
 def test_one_sample_tells_more_than_a_program_that_hides_it() -> None:
     """Outputs 1 and 2 hide which of the upper cells x is in: what pairs have bounds no sample."""
-    text = """
-input q[2] in real 0..1
-output out in 0..2
-adjacent l1 4/3
-x <- Lap(q[1] + q[2], 1)
-y <- Gauss(q[1] / 1000, 1)
-if x < -1/4 then
-    out <- 0
-else
-    if x < 7/5 then
-        if y < 0 then out <- 1 else out <- 2 end
-    else
-        if y < 0 then out <- 2 else out <- 1 end
-    end
-end
-"""
+    text = text_of("boxes/corners-1")
     states = execute(elaborate(read(text), {}, "x"), True, Limits())
     pairs = one_by_one(states, F(1), pairs_of(states.program))
     assert len(pairs.samples) == 2

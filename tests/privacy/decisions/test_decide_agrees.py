@@ -24,6 +24,7 @@ from dipapprox.privacy.decisions.search import sign_patterns
 from dipapprox.privacy.decisions.signs import SignChanges
 from dipapprox.privacy.run import Setting
 from dipapprox.privacy.verifier import verify
+from tests.texts import text_of
 from tests.thorough import examples
 
 DIPC = Path(__file__).parents[3] / "programs" / "dipc"
@@ -33,16 +34,7 @@ def shipped(name: str) -> Program:
     return load(DIPC / f"{name}.dpg", {"N": Fraction(2)})
 
 
-MIXED = """
-input q in {0, 1}
-output out in -1..1
-adjacent all
-x <- DLap(q, 1 / eps)
-y <- Lap(q, 3 / eps)
-out <- 0
-if x > 0 then out <- 1 end
-if y < 0 then out <- -1 end
-"""
+MIXED = text_of("decisions/decide_agrees-mixed")
 """Integers and reals: private at 4/3 of eps and not at less."""
 
 PROGRAMS = (

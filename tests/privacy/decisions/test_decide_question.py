@@ -16,6 +16,7 @@ from dipapprox.privacy.decisions.delta import as_ratio, read_delta
 from dipapprox.privacy.decisions.question import DecisionQuestion, read_epsilons
 from dipapprox.privacy.decisions.signs import Signs, check_delta
 from tests.cases import cases, refuses
+from tests.texts import text_of
 
 
 @cases("text", "", "..", "1..", "..1", "-1..1", "0..0", "2..1", "a..b", "1..2..3")
@@ -77,18 +78,7 @@ def test_functions_with_irrational_constants_are_bracketed(text) -> None:
 @cases("shift, expected", ("", "DP"), (" - 1e-60", "Not_DP"), (" + 1e-60", "DP"))
 @pytest.mark.parametrize("text", ["1/2 - exp(-2)/2", "1/2 - exp(-eps)*exp(-1)*exp(1)*eps/4"])
 def test_a_delta_attained_exactly_at_one_epsilon(text, shift, expected) -> None:
-    program = parse(
-        """
-        input q in {0, 1}
-        output out in {0, 1}
-        adjacent linf 1
-        if q = 0 then
-            out <- choose {0 : 1/2*exp(-eps), 1 : 1 - 1/2*exp(-eps)}
-        else
-            out <- choose {0 : 1/2, 1 : 1/2}
-        end
-        """
-    )
+    program = parse(text_of("decisions/decide_question-2"))
     decision = decide(program, budget=0, delta=text + shift, interval=(2, 2))
     assert decision.answer.value == expected
     nearby = decide(program, budget=0, delta="exp(-1/2)*eps", interval=(Fraction(1, 10), 2))

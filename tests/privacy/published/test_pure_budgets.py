@@ -251,16 +251,7 @@ def test_two_paths_are_not_moved_into_one() -> None:
     assert upper is None or float(upper) >= 0.3798
 
 
-SHARED = """
-input q in {0, 1}
-adjacent all
-output y, z in real
-a <- Lap(q, 1 / eps)
-b <- Lap(0, 1 / eps)
-c <- Lap(q, 1 / eps)
-y <- a + b
-z <- b + c
-"""
+SHARED = text_of("published/pure_budgets-shared")
 
 
 def _delta(text: str, eps_prv: str) -> dipapprox.Enclosure:
@@ -284,15 +275,7 @@ def test_sums_with_a_common_sample_are_bounded_from_both_sides() -> None:
     assert found.lower < found.upper < Fraction(4, 10)
 
 
-SUMMED = """
-input q in {0, 1}
-adjacent all
-output y, z in real
-a <- Lap(q, 3 / eps)
-b <- Lap(2 * q, 1 / eps)
-y <- Lap(q, 2 / eps)
-z <- a + b
-"""
+SUMMED = text_of("published/pure_budgets-summed")
 
 
 def test_sums_that_take_too_many_panels_are_enclosed_less_well() -> None:
@@ -322,17 +305,7 @@ def test_the_least_budget_has_two_ends() -> None:
         assert claim.answer is answer
 
 
-FAR = """
-input x in {0, 1, 4}
-output y in real
-output v in real
-adjacent all
-z <- Gauss(x, 1)
-w <- Lap(0, 1)
-t <- Gauss(0, 1)
-y <- z + w
-v <- w + t
-"""
+FAR = text_of("published/pure_budgets-far")
 
 
 def test_pairs_without_densities_are_bounded_each_for_itself() -> None:

@@ -24,6 +24,7 @@ from dipapprox.privacy.run import Setting
 from dipapprox.privacy.verifier import verify
 from tests.cases import cases, refuses
 from tests.moved_noise import gaussian
+from tests.texts import text_of
 
 
 def divergences(text: str, *orders: str, bits: int = 8192) -> RenyiProfile:
@@ -67,13 +68,7 @@ def test_gaussian_densities_that_are_shifted_have_no_largest_quotient(published,
     assert found.eps_prv_enclosure.infinite is infinite
 
 
-TAIL = dipapprox.parse("""
-input q in {0, 1}
-output o in {0, 1, 2}
-adjacent all
-r <- Gauss(q, 1/eps)
-if r >= 0 then o <- 1 elif r >= -30 then o <- 2 else o <- 0 end
-""")
+TAIL = dipapprox.parse(text_of("published/renyi-7"))
 """One output is so rare that large powers of its probability leave every number format."""
 
 
@@ -313,16 +308,7 @@ def test_beyond_all_factors_there_is_a_lower_bound() -> None:
 
 
 _PUBLISHED = "input q in {0, 1}\noutput y in real\nadjacent all\ny <- "
-_ONE_SIDED = """input q in {0, 1}
-output o in 0..2
-adjacent all
-a <- Lap(0, sqrt(2)/eps)
-o <- 0
-if a >= 1 then
-    if q = 1 then o <- 1 end
-else
-    if q = 0 then o <- 2 end
-end"""
+_ONE_SIDED = text_of("published/renyi-one_sided")
 
 
 @pytest.mark.parametrize("text", [_ONE_SIDED, _PUBLISHED + "LapPlus(q, sqrt(2)/eps)"])
@@ -335,16 +321,8 @@ def test_outputs_that_the_adjacent_input_never_has(text) -> None:
     assert enough.lower is not None and enough.upper is not None
 
 
-_FINITE = """input q in {0, 100}
-output o in 0..1
-adjacent all
-a <- Gauss(q, sqrt(2)/eps)
-o <- a >= 0"""
-_HALF = """input q in 0..1
-output o in 0..1
-adjacent all
-a <- Gauss(0, sqrt(2)/eps)
-o <- a >= 0 and q = 1"""
+_FINITE = text_of("published/renyi-finite")
+_HALF = text_of("published/renyi-half")
 
 
 @cases(
