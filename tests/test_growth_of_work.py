@@ -14,6 +14,7 @@ from dipapprox.privacy.run import Setting
 from dipapprox.privacy.verifier import verify
 from dipapprox.semantics.execution import execute
 from tests.cases import cases
+from tests.texts import text_of, texts_in
 from tests.work import calls
 
 PROGRAMS = Path(__file__).parent.parent / "programs"
@@ -43,74 +44,7 @@ def test_work_grows_as_the_guards_do(name, sizes, most) -> None:
     assert second < most * first
 
 
-HEAD = """
-param N = 5
-input q in 0..2
-output out in 0..3
-adjacent all
-"""
-COIN = "{ 0 : 1 / (1 + exp(eps)), 1 : exp(eps) / (1 + exp(eps)) }"
-CHANCES = {
-    "a walk modulo 3": HEAD
-    + f"""
-s <- q
-for i in 1..N do
-    x <- choose {COIN}
-    s <- s + x
-    if s = 3 then s <- 0 end
-end
-out <- s
-""",
-    "a stop in every round, then a comparison": HEAD
-    + f"""
-out <- 2
-for i in 1..N do
-    x <- choose {COIN}
-    if x = 1 then
-        r <- Lap(q, 1 / eps)
-        if r > 0 then out <- 1 else out <- 0 end
-        exit
-    end
-end
-""",
-    "a comparison, then a stop in every round": HEAD
-    + f"""
-r <- Lap(q, 1 / eps)
-out <- 0
-for i in 1..N do
-    x <- choose {COIN}
-    if x = 1 then
-        if r > 0 then out <- 1 end
-        exit
-    end
-end
-""",
-    "rounds in rounds": HEAD
-    + f"""
-s <- q
-for i in 1..N do
-    for j in 1..3 do
-        x <- choose {COIN}
-        if x = 1 then s <- 2 - s end
-    end
-    y <- choose {{ 0 : 9 / 10, 1 : 1 / 10 }}
-    if y = 1 then
-        out <- s
-        exit
-    end
-end
-out <- 3
-""",
-    "a counter that saturates": HEAD
-    + f"""
-s <- 0
-for i in 1..N do
-    x <- choose {COIN}
-    if x = 1 and s < 3 then s <- s + 1 end
-end
-if q > 0 then out <- s else out <- 3 - s end
-""",
-}
+CHANCES = texts_in("chances")
 """Loops with random choices, whose paths double with every round."""
 
 
@@ -132,15 +66,7 @@ def test_work_grows_as_the_rounds_do(name) -> None:
 
 def test_a_walk_takes_the_same_work_for_every_place_and_round() -> None:
     """N rounds have N² / 2 places: calls for one of them, with the union of half of all ends."""
-    walk = f"""
-s <- 0
-for i in 1..N do
-    x <- choose {COIN}
-    s <- s + x
-end
-if s > N / 2 then out <- q else out <- 3 end
-"""
-    text = parse(HEAD + walk, "walk")
+    text = parse(text_of("tests/growth_of_work-walk"), "walk")
 
     def work(rounds: int) -> float:
         program = elaborate(text, {"N": Fraction(rounds)}, "walk")

@@ -10,3 +10,11 @@ def text_of(name: str) -> str:
     """Read programs/<name>.dpg, or tests/corpus/programs/<name>.dpg."""
     paths = (folder / f"{name}.dpg" for folder in FOLDERS)
     return next(path for path in paths if path.exists()).read_text(encoding="utf-8")
+
+
+def texts_in(folder: str) -> dict[str, str]:
+    """Read all programs of a folder of tests/corpus/programs, by their names."""
+    return {
+        path.stem: text_of(f"{folder}/{path.stem}")
+        for path in sorted(FOLDERS[1].glob(f"{folder}/*.dpg"))
+    }

@@ -32,8 +32,7 @@ from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
 from tests.cases import cases
 from tests.claims import formula_claim
-from tests.privacy.interval_programs import BODIES, ROWS, program
-from tests.texts import text_of
+from tests.texts import text_of, texts_in
 from tests.thorough import examples
 
 PROGRAMS = Path(__file__).parents[2] / "programs"
@@ -123,7 +122,7 @@ def test_every_failure_is_an_answer(failure, reason, calls, monkeypatch) -> None
         return original(self, inputs, bits)
 
     monkeypatch.setattr(OutputProbabilities, "table", table)
-    verdict = decide(program("laplace"), "1/10", "4", "eps*1.01", "0")
+    verdict = decide(dipapprox.parse(text_of("intervals/laplace")), "1/10", "4", "eps*1.01", "0")
     assert verdict.answer is Answer.UNKNOWN
     assert reason in verdict.reason
     assert verdict.remaining[0][0] == Fraction(1, 10)
@@ -277,8 +276,12 @@ def test_choices_have_answers_for_any_budget_and_delta() -> None:
 
 # --- Rates and tubes against the probabilities themselves, at epsilons that no bound was made fr --
 
-NAMES = st.sampled_from(sorted(BODIES))
-STATES: dict[str, FinalStates] = {name: execute(program(name), True, Limits()) for name in BODIES}
+ROWS = [(Fraction(a), Fraction(b)) for a in (0, 1) for b in (0, 1)]
+STATES: dict[str, FinalStates] = {
+    name: execute(dipapprox.parse(text), True, Limits())
+    for name, text in texts_in("intervals").items()
+}
+NAMES = st.sampled_from(sorted(STATES))
 TOLERANCE = 1e-9
 
 

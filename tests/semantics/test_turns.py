@@ -16,6 +16,7 @@ from dipapprox.language.load import load
 from dipapprox.language.parser import parse
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates, guards_of
+from tests.texts import texts_in
 from tests.thorough import part
 from tests.work import calls
 
@@ -31,135 +32,7 @@ last <- 0
 
 CLEARED = "for i in 1..N do out[i] <- 0 end\n"
 
-LOOPS = {
-    "sparse vector": CLEARED
-    + """
-x <- Gauss(t, 2 / eps)
-for i in 1..N do
-    r <- Gauss(q[i], 4 / eps)
-    if r >= x then out[i] <- 1; exit end
-end
-""",
-    "nothing is cleared": """
-x <- Lap(0, 2 / eps)
-for i in 1..N do
-    r <- Lap(q[i], 4 / eps)
-    out[i] <- 0
-    if r >= x then last <- 1 end
-end
-""",
-    "the last sample is used later": CLEARED
-    + """
-x <- Lap(0, 2 / eps)
-r <- x
-for i in 1..N do
-    r <- Lap(2 * q[i] + t, 4 / eps)
-    if r >= x and r >= 0 then out[i] <- 2; last <- 1; exit elif r < -1 then exit end
-end
-if r > x then last <- 2 else last <- 1 end
-if r > 1 then out[N] <- 1 end
-""",
-    "a sample lives for two turns": CLEARED
-    + """
-x <- Lap(0, 2 / eps)
-for i in 1..N do
-    r <- Lap(q[i], 4 / eps)
-    if r >= x then out[i] <- 1; exit end
-    x <- r
-end
-""",
-    "a constant threshold, and an element of the input": CLEARED
-    + """
-for i in 1..N do
-    r <- Gauss(q[i], 4 / eps)
-    if r >= 1 then out[i] <- 1; exit end
-    if r >= q[i] - 3 then last <- 1; exit end
-end
-""",
-    "what an input decides": CLEARED
-    + """
-x <- Gauss(0, 2 / eps)
-for i in 1..N do if q[i] = 1 then out[i] <- 1 end end
-for i in 1..N do
-    r <- Gauss(t, 1 / eps)
-    if t = 0 then r <- Gauss(q[i], 1 / eps) end
-    if r >= x then exit end
-end
-""",
-    "elements of which a path knows more than of others": CLEARED
-    + """
-if q[1] + q[2] < 2 or q[3] = 0 then last <- 1; exit end
-x <- Gauss(0, 2 / eps)
-for i in 1..N do
-    r <- Gauss(t, 4 / eps)
-    if q[i] = 1 and r >= x then out[i] <- 1; exit end
-end
-""",
-    "elements that are tied to each other": CLEARED
-    + """
-if q[1] + q[2] + q[3] < 2 and t = 0 then last <- 1; exit end
-if q[1] + q[2] + q[3] > 2 then exit end
-x <- Gauss(0, 2 / eps)
-for i in 1..N do
-    r <- Gauss(t, 4 / eps)
-    if q[i] >= 0 and r >= x - q[i] then out[i] <- 1; exit end
-end
-""",
-    "elements that had other values": CLEARED
-    + """
-out[4] <- 2
-x <- Gauss(0, 2 / eps)
-for i in 1..N do
-    r <- Gauss(q[i], 4 / eps)
-    out[i] <- 0
-    if r >= x then exit end
-end
-""",
-    "a count": CLEARED
-    + """
-x <- Gauss(0, 2 / eps)
-c <- 0
-for i in 1..N do
-    r <- Gauss(q[i], 4 / eps)
-    if c = 3 then exit end
-    if c < 3 and r >= x then out[i] <- 1; exit end
-    c <- c + 1
-end
-""",
-    "integers": CLEARED
-    + """
-x <- DLap(t, 2 / eps)
-for i in 1..N do
-    r <- DLap(q[i], 4 / eps)
-    if r >= x then out[i] <- 1; exit end
-end
-""",
-    "two thresholds and what lies between": CLEARED
-    + """
-x <- Lap(0, 2 / eps)
-y <- Lap(t, 2 / eps)
-if x < y then last <- 1 end
-for i in 1..N do
-    r <- Lap(q[i], 4 / eps)
-    if r >= x then
-        if r >= y then out[i] <- 1 else out[i] <- 2 end
-        exit
-    end
-end
-""",
-    "what the last turn leaves is read after the loop": CLEARED
-    + """
-x <- Lap(t, 2 / eps)
-v <- 0
-for i in 1..N do
-    r <- Lap(q[i], 4 / eps)
-    v <- r
-    if x >= 1 then v <- x end
-end
-if v >= x then last <- 1 end
-""",
-}
-"""Statements after `HEAD`."""
+LOOPS = texts_in("turns")
 
 
 def final(states: FinalStates) -> list[object]:
@@ -189,7 +62,7 @@ def read(text: str, **parameters: int) -> core.Program:
 @pytest.mark.parametrize("merge", part([True, False], 2))
 @pytest.mark.parametrize("text", LOOPS.values(), ids=LOOPS)
 def test_repeated_turns_are_executed_ones(text, merge) -> None:
-    check(read(HEAD + text, N=5 if merge else 4), merge)
+    check(read(text, N=5 if merge else 4), merge)
 
 
 @pytest.mark.parametrize(
@@ -244,7 +117,7 @@ def unrolled(text: str) -> core.Program:
 
 @pytest.mark.parametrize("text", LOOPS.values(), ids=LOOPS)
 def test_what_is_written_out_is_what_every_turn_elaborates_into(text) -> None:
-    assert plain(read(HEAD + text)) == unrolled(HEAD + text)
+    assert plain(read(text)) == unrolled(text)
 
 
 @pytest.mark.parametrize("range", ["0..N", "1..N + 1"])

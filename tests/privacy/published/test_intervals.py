@@ -40,7 +40,7 @@ from dipapprox.replays.digest import digest
 from dipapprox.semantics.execution import execute
 from tests.cases import cases
 from tests.moved_noise import gaussian, laplace
-from tests.privacy import interval_programs as events
+from tests.texts import texts_in
 from tests.thorough import examples
 
 PROGRAMS = Path(__file__).parents[3] / "programs" / "numbers"
@@ -135,9 +135,7 @@ def test_small_deltas_take_few_points() -> None:
 
 
 TEXTS = [HEAD + body for body in BODIES.values()]
-TEXTS += [
-    events.HEAD + events.BODIES[name] for name in events.BODIES if name not in ("spike", "sums")
-]
+TEXTS += [text for name, text in texts_in("intervals").items() if name not in ("spike", "sums")]
 
 
 @given(
