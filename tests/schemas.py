@@ -13,13 +13,12 @@ from jsonschema import Draft202012Validator
 from dipapprox.schemas.generate import SCHEMAS
 
 OPTIONAL = {
-    "calibrate": {"proved"},
-    "profile": {"proved"},
     "prove": {"caveat", "params"},
-    "verify": {"delta_claim_enclosure", "eps_prv_enclosure", "precision", "proved"},
+    "verify": {"delta_claim_enclosure", "eps_prv_enclosure", "precision"},
     "verify_interval": {"precision"},
 }
-"""Fields that an output may lack, by schema: said here once more, as the schemas are tested."""
+"""Fields that an output may lack, by schema, besides `proved` and `why`: said here once more, as
+the schemas are tested."""
 
 
 @cache
@@ -29,12 +28,19 @@ def validator(name: str) -> Draft202012Validator:
 
 
 def check_schema(name: str, fields: dict[str, Any]) -> None:
-    """Check that an output suits its schema, that only optional fields can be left out, and that
-    one of the types that the schema is made from reads it, and writes the same."""
+    """Check that an output suits its schema, and that only optional fields can be left out and none
+    be something else."""
+    suit(name, fields)
     found = validator(name)
-    found.validate(fields)
-    for field in set(fields) - OPTIONAL.get(name, set()) - {"why"}:
+    assert not found.is_valid({**fields, "delta_enclosure": ["0"], "outputs": -1, "states": 0})
+    for field in set(fields) - OPTIONAL.get(name, set()) - {"proved", "why"}:
         assert not found.is_valid({k: v for k, v in fields.items() if k != field}), field
+
+
+def suit(name: str, fields: dict[str, Any]) -> None:
+    """Check that an output suits its schema, and that one of the types that the schema is made from
+    reads it, and writes the same."""
+    validator(name).validate(fields)
     (read,) = _read(SCHEMAS[name][1], fields)
     assert json.loads(msgspec.json.encode(read)) == fields
 
@@ -43,3 +49,13 @@ def _read(kinds: Iterable[type[msgspec.Struct]], fields: dict[str, Any]) -> Iter
     for kind in kinds:
         with suppress(msgspec.ValidationError):
             yield msgspec.convert(fields, kind)
+
+
+def schema_of(command: str, fields: dict[str, Any]) -> str:
+    """Name the schema of what a command prints."""
+    match command:
+        case "verify" if "remaining" in fields:
+            return "verify_interval"
+        case "explain" if "closed_forms" in fields:
+            return "closed_form"
+    return command

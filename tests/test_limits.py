@@ -24,7 +24,6 @@ from dipapprox.limits import ask, asking, limited
 from tests.cases import cases, refuses
 from tests.cli.running import run, run_json
 from tests.replays.certified import certificate
-from tests.schemas import check_schema
 from tests.texts import text_of
 
 
@@ -274,7 +273,6 @@ def test_answers_about_huge_numbers_are_written(path) -> None:
         assert json.loads(verdict.to_json())["eps"] == exact_text(eps)
         assert "Verdict(" in repr(verdict)
     status, fields = run_json("explain", str(path), "--closed-form")
-    check_schema("closed_form", fields)
     assert status in (0, 3)
     terms = [t for each in fields["closed_forms"] for o in each["outputs"] for t in o["terms"]]
     assert max(len(c) for _, _, c in terms) > 4300

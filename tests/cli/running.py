@@ -11,6 +11,7 @@ from rich.console import Console
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.cli import app
 from dipapprox.cli.app import join_negative_values
+from tests.schemas import check_schema, schema_of
 
 
 def run(*words: str) -> tuple[int, str]:
@@ -23,11 +24,13 @@ def run(*words: str) -> tuple[int, str]:
 
 
 def run_json(*words: str) -> tuple[int, dict[str, Any]]:
-    """Run a command line with --json; its output is one object on one line."""
+    """Run a command line with --json; its output is one object on one line, as its schema says."""
     status, text = run(*words, "--json")
     assert text.count("\n") == 1
     fields = json.loads(text, parse_constant=pytest.fail)
     assert isinstance(fields, dict)
+    if words[0] != "show":  # whose machines certificates have, too
+        check_schema(schema_of(words[0], fields), fields)
     return status, fields
 
 

@@ -15,7 +15,6 @@ from dipapprox.privacy.decisions.decision import range_fields, ranges_text
 from dipapprox.semantics.state import FinalStates
 from tests.cases import cases
 from tests.cli.running import run, run_json
-from tests.schemas import check_schema
 from tests.texts import text_of
 
 SVT = str(BUNDLED / "automata" / "svt.dipa")
@@ -25,19 +24,10 @@ MIN_MAX = str(BUNDLED / "automata" / "min_max.dipa")
 RANGE = str(BUNDLED / "automata" / "range.dipa")
 
 
-@cases(
-    "words, status",
-    ((SVT,), 0),
-    ((SVT, "--budget", "1"), 0),
-    ((SVT, "--budget", "0.999"), 1),
-    ((LEAKY,), 1),
-    ((SVT, "--timeout", "1e-9"), 3),
-)
-def test_exit_statuses(words, status) -> None:
-    found, fields = run_json("prove", *words)
-    assert found == status
-    assert fields["verdict"] == {0: "DP", 1: "Not_DP", 3: "Unknown"}[status]
-    check_schema("prove", fields)
+@cases("file", SVT, str(BUNDLED / "streams" / "sparse_stream.dpg"))
+def test_a_limit_is_unknown(file) -> None:
+    status, fields = run_json("prove", file, "--timeout", "1e-9")
+    assert (status, fields["verdict"]) == (3, "Unknown")
 
 
 def test_people_see_the_run_behind_a_budget() -> None:
@@ -97,7 +87,6 @@ def test_bounds_of_inputs_bound_what_is_lost(tmp_path) -> None:
     fields = run_json("prove", str(file))[1]
     # An input that cannot change by more than 1/2 costs 1/2 at most.
     assert fields["least_budget"] == {"lower": "1/2", "upper": "1/2", "exact": True}
-    check_schema("prove", fields)
     witness = fields["witness"]
     assert isinstance(witness, dict) and witness["kind"] == "places"
     assert "As ε grows: inputs" in " ".join(run("prove", str(file))[1].split())
@@ -123,20 +112,6 @@ SPARSE = str(BUNDLED / "streams" / "sparse_stream.dpg")
 LEAKY_PROGRAM = str(BUNDLED / "svt_laplace_leaky_6.dpg")
 
 
-@cases(
-    "words, status",
-    ((PROGRAM, "--for-all", "N"), 0),
-    ((PROGRAM, "--for-all", "N", "--budget", "0.99"), 1),
-    ((LEAKY_PROGRAM, "--for-all", "N", "--budget", "7"), 1),
-    ((SPARSE,), 0),
-    ((SPARSE, "--timeout", "1e-9"), 3),
-)
-def test_any_number_of_rounds(words, status) -> None:
-    found, fields = run_json("prove", *words)
-    assert found == status
-    check_schema("prove", fields)
-
-
 def test_people_see_a_structure_in_the_words_of_the_program(tmp_path) -> None:
     out = tmp_path / "drawn.dot"
     text = " ".join(run("prove", LEAKY_PROGRAM, "--for-all", "N", "--draw", str(out))[1].split())
@@ -159,20 +134,16 @@ SVT4 = str(DIPC / "svt4.dpg")
 
 def test_unknown_has_a_named_reason(files) -> None:
     status, fields = run_json("decide", "svt.dpg", "-p", "N=1", "--budget", "100")
-    check_schema("decide", fields)
     assert (status, fields["verdict"], fields["reason"]) == (3, "Unknown", "outside-fragment")
     assert "Gaussian" in fields["detail"]
     status, fields = run_json("decide", SVT1, "--timeout", "1e-9")
-    check_schema("decide", fields)
     assert (status, fields["reason"]) == (3, "time-limit")
     status, fields = run_json("decide", SVT1, "--max-states", "1")
-    check_schema("decide", fields)
     assert (status, fields["reason"]) == (3, "path-budget")
 
 
 def test_a_gaussian_program_is_refuted_at_one_epsilon(files) -> None:
     status, fields = run_json("decide", "svt.dpg", "--budget", "1/10", "--delta", "1/1000")
-    check_schema("decide", fields)
     assert (status, fields["verdict"]) == (1, "Not_DP")
     assert fields["violated_on"] is None
     assert fields["witness"]["probabilities"][0]["form"] is None
@@ -184,7 +155,6 @@ def test_an_interrupt_is_unknown(monkeypatch) -> None:
 
     monkeypatch.setattr(decider, "execute", interrupt)
     status, fields = run_json("decide", SVT1)
-    check_schema("decide", fields)
     assert (status, fields["reason"]) == (130, "interrupted")
 
 
@@ -210,7 +180,6 @@ def test_choices_are_checked_on_the_whole_interval() -> None:
 
 def test_closed_forms_that_do_not_exist(files) -> None:
     status, fields = run_json("explain", "svt.dpg", "--closed-form")
-    check_schema("closed_form", fields)
     assert (status, fields["closed_forms"]) == (3, [])
     assert "outside-fragment" in fields["reason"]
 

@@ -30,7 +30,7 @@ COPIED = (
     ROOT / "examples" / "mechanisms.py",
 )
 
-_SECONDS = re.compile(r"< 1 ms|\d[\d.]*(?:e-\d+)? s\b *")
+_SECONDS = re.compile(r"< 1 ms|\d[\d.]*(?:e-\d+)? s\b *|(?<=\"seconds\": )[\d.e-]+")
 
 
 @cases("kind", "shown", "refused_commands", "refused_questions", "refused_proofs", "refused_sweeps")

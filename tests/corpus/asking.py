@@ -7,6 +7,7 @@ This module alone knows how the public interfaces are called. Files are named fr
 repository.
 """
 
+import json
 import os
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from io import StringIO
@@ -16,6 +17,7 @@ from typing import Any
 import dipapprox
 from dipapprox.cli.app import main
 from tests.corpus.answers import Answer, read_answer
+from tests.schemas import schema_of, suit
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -34,7 +36,7 @@ def ask(words: tuple[str, ...]) -> Answer:
         out = StringIO()
         with redirect_stdout(out), redirect_stderr(StringIO()):
             status = int(main([*words, "--json"]))
-        return read_answer(status, out.getvalue())
+        return suiting(words[0], read_answer(status, out.getvalue()), out.getvalue())
 
 
 def _call(name: str, file: str, *given: str) -> Answer:
@@ -47,4 +49,12 @@ def _call(name: str, file: str, *given: str) -> Answer:
     text = found.to_json()
     answer = read_answer(0, text)
     status = 0 if answer.verdict is None else _STATUS[answer.verdict]
-    return read_answer(status, text)
+    return suiting(name, read_answer(status, text), text)
+
+
+def suiting(command: str, answer: Answer, text: str) -> Answer:
+    """Return an answer whose text suits its schema, if there is one."""
+    if text:
+        fields = json.loads(text)
+        suit(schema_of(command, fields), fields)
+    return answer
