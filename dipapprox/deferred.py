@@ -1,18 +1,17 @@
 """Modules that are loaded when something in them is first used: starting takes a while.
 
-    if TYPE_CHECKING:
-        from dipapprox.exact import methods as exact
-    else:
-        exact = Deferred("dipapprox.exact.methods")
+    __getattr__ = late_modules(__name__, "methods")     in dipapprox/exact/__init__.py
 
-    exact.Exact()        # loads it, if nobody has
+    from dipapprox.exact import methods as exact        loads nothing
+    exact.Exact()                                       loads it, if nobody has
 
-For what most runs never need. Who annotates with a deferred class or matches on one needs the
-first branch alone, or the module itself.
+For what most runs never need. Who imports names from such a module, annotates with them or not,
+loads it at once.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 
 
@@ -31,3 +30,17 @@ class Deferred:
     def __getattr__(self, attribute: str) -> object:
         found: object = getattr(import_module(self._name), attribute)
         return found
+
+
+def late_modules(package: str, *names: str) -> Callable[[str], object]:
+    """Return the `__getattr__` of a package that defers some of its modules (PEP 562).
+
+    Once one of them is loaded, the package has the module itself.
+    """
+
+    def find(name: str) -> object:
+        if name not in names:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return Deferred(f"{package}.{name}")
+
+    return find

@@ -7,3 +7,9 @@ the reader of a file. What reads, checks or elaborates a text raises `SourceErro
 finds, in source order; what elaborates parts of one raises `constants.Wrong`; what reads words and
 files raises `UserError`.
 """
+
+from dipapprox.deferred import late_modules
+
+__getattr__ = late_modules(
+    __name__, "any_number", "dip", "finite_rounds", "printer", "syntax_errors"
+)

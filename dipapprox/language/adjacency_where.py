@@ -10,22 +10,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING, NoReturn, assert_never
+from typing import NoReturn, assert_never
 
 from dipapprox.data_classes import Record, replace
-from dipapprox.deferred import Deferred
-from dipapprox.language import ast, core
+from dipapprox.language import ast, core, printer
 from dipapprox.language.constants import Wrong, evaluate_integer
 from dipapprox.language.core import EUCLIDEAN, Cell, Everyone, Input, Listed, Norm, Value, Within
 from dipapprox.language.domains import AllReals
 from dipapprox.language.expressions import Expressions
 from dipapprox.language.symbols import Role, Symbol
 from dipapprox.language.tokens import PRIME
-
-if TYPE_CHECKING:
-    from dipapprox.language import printer
-else:
-    printer = Deferred("dipapprox.language.printer")
 
 MOST_PAIRS = 500_000  # pairs that are tried
 

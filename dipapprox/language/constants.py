@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from dipapprox.deferred import Deferred
+from dipapprox.arithmetic import elementary
 from dipapprox.errors import BrokenInvariant, Diagnosis
 from dipapprox.language import ast
 from dipapprox.language.core import Value
@@ -14,10 +14,7 @@ from dipapprox.language.symbols import ABSOLUTE, DELTA, EPSILON, EXTREMES, LOGAR
 from dipapprox.source import Span
 
 if TYPE_CHECKING:
-    from dipapprox.arithmetic import elementary
     from dipapprox.arithmetic.elementary import Number
-else:
-    elementary = Deferred("dipapprox.arithmetic.elementary")
 
 _MOST_BITS = 10_000
 _LARGEST_EXPONENT = 100

@@ -12,12 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, assert_never
+from typing import assert_never
 
 from dipapprox.data_classes import replace
-from dipapprox.deferred import Deferred
 from dipapprox.errors import Diagnosis, check_visible
-from dipapprox.language import ast, core
+from dipapprox.language import any_number, ast, core, finite_rounds
 from dipapprox.language.calls import Calls, truth_value
 from dipapprox.language.checker import check
 from dipapprox.language.constants import Wrong, evaluate_integer
@@ -34,13 +33,6 @@ from dipapprox.language.expressions import Expressions
 from dipapprox.language.folding import FALSE, TRUE
 from dipapprox.language.symbols import SELECTIONS, Role, Symbol, with_delta
 from dipapprox.language.whole_numbers import check_whole_numbers
-
-if TYPE_CHECKING:
-    from dipapprox.language import any_number, finite_rounds
-else:
-    finite_rounds = Deferred("dipapprox.language.finite_rounds")
-    any_number = Deferred("dipapprox.language.any_number")
-
 
 _MANY_TURNS = 4  # A loop of no more turns, the last one apart, is unrolled
 

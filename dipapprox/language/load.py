@@ -10,24 +10,16 @@ from collections.abc import Mapping
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from dipapprox.bundled import BUNDLED, bundled_programs, shown_name
 from dipapprox.data_classes import Record, replace
-from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError, did_you_mean
-from dipapprox.language import ast, core
+from dipapprox.language import ast, core, dip
 from dipapprox.language.domains import AS_DECLARED, AllIntegers, AllReals, FiniteRounds, Widening
 from dipapprox.language.elaborate import elaborate
+from dipapprox.language.functions import mechanism as modules
 from dipapprox.language.parser import parse
 from dipapprox.language.symbols import DELTA, needs_delta
-
-if TYPE_CHECKING:
-    from dipapprox.language import dip
-    from dipapprox.language.functions import mechanism as modules
-else:
-    dip = Deferred("dipapprox.language.dip")
-    modules = Deferred("dipapprox.language.functions.mechanism")
 
 DPG, DIP, DIPA = "dpg", "dip", "dipa"
 """The languages of programs, two, and of automata, by the extensions of their files."""

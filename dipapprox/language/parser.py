@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from copy import copy
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from dipapprox.deferred import Deferred
 from dipapprox.errors import MOST_DIAGNOSTICS, Diagnosis
-from dipapprox.language import ast, expression_grammar, service_grammar, statement_grammar
+from dipapprox.language import (
+    ast,
+    expression_grammar,
+    service_grammar,
+    statement_grammar,
+    syntax_errors,
+)
 from dipapprox.language.grammar import Grammar, rules_in
 from dipapprox.language.lexer import TOKENS
 from dipapprox.language.tokens import TokenStream, read_tokens
 from dipapprox.source import SourceFile
-
-if TYPE_CHECKING:
-    from dipapprox.language import syntax_errors
-else:
-    syntax_errors = Deferred("dipapprox.language.syntax_errors")
 
 _LONGEST_RECOVERED = 5000  # tokens; longer texts get one message, as each message costs a parse
 

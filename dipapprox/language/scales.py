@@ -54,18 +54,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
+from dipapprox.arithmetic import elementary
 from dipapprox.data_classes import Record
-from dipapprox.deferred import Deferred
 from dipapprox.language import ast
 from dipapprox.language.constants import Wrong, hint_of_delta, monomial
 from dipapprox.laws.distribution import Scale
-
-if TYPE_CHECKING:
-    from dipapprox.arithmetic import elementary
-else:
-    elementary = Deferred("dipapprox.arithmetic.elementary")
 
 ACCURACY = 256  # bits of rational numbers in the place of irrational ones
 

@@ -7,17 +7,11 @@ values of outputs that no assignment can give, where all assigned values are con
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TypeGuard
 
-from dipapprox.deferred import Deferred
-from dipapprox.language import ast
+from dipapprox.language import ast, printer
 from dipapprox.language.traversal import nodes_in, operands_of, statements_of
 from dipapprox.source import Diagnostic
-
-if TYPE_CHECKING:
-    from dipapprox.language import printer
-else:
-    printer = Deferred("dipapprox.language.printer")
 
 _KIND = "warning"
 
