@@ -49,8 +49,9 @@ VERIFY = (
 )  # fmt: skip
 
 
-MOST_MODULES = 158
-"""Of ours, besides the package: fewer is better, more is a reason to look at what is loaded."""
+MOST_MODULES = 159
+"""Of ours, besides the package: fewer is better, more is a reason to look at what is loaded. A
+package whose modules are late is loaded itself."""
 
 
 def test_a_verification_loads_what_it_needs_only() -> None:
@@ -209,9 +210,9 @@ CLAIM = ("verify", "programs/svt_gauss.dpg", "--eps", "0.5", "--delta", "0.01")
     # progress, flags and selections of pairs stand by themselves, for checks to load less;
     # so do what is asked, about what, and who gave an end. Closed forms and enclosures share
     # pieces of functions, variables of systems, brackets of δ. Records have a type of their own.
-    (CLAIM, 138, 77),
-    (("profile", *CLAIM[1:4], "--eps-prv", "0.5"), 159, 82),
-    (("decide", "programs/dipc/svt1.dpg"), 153, 78),
+    (CLAIM, 138, 78),
+    (("profile", *CLAIM[1:4], "--eps-prv", "0.5"), 159, 83),
+    (("decide", "programs/dipc/svt1.dpg"), 153, 79),
 )
 def test_few_files_and_classes_are_passed(words, most_files, most_classes) -> None:
     files, classes = walk(*words)
@@ -225,7 +226,7 @@ def test_a_check_passes_fewer(tmp_path) -> None:
     files, classes = walk("check", certificate)
     assert files <= 86
     # Results of replays are told apart; what statements do, and what runs are.
-    assert classes <= 39
+    assert classes <= 40
 
 
 # --- the public names -----------------------------------------------------------------------------
