@@ -19,7 +19,7 @@ from dipapprox.automata.benchmarks import (
     sparse_vector_text,
 )
 from dipapprox.automata.description import automaton_of
-from dipapprox.automata.stops import stopping_states
+from dipapprox.automata.unfolding import stopping_states
 from dipapprox.bundled import BUNDLED
 from dipapprox.errors import UserError
 from dipapprox.experiments.tables.plan import plan

@@ -23,7 +23,6 @@ from fractions import Fraction
 from itertools import islice
 from typing import Any
 
-from dipapprox.automata.candidates import dear_runs
 from dipapprox.automata.cells import cells_of
 from dipapprox.automata.determined import (
     Looks,
@@ -33,18 +32,21 @@ from dipapprox.automata.determined import (
     outputs_determine_runs,
     outputs_distinguish,
 )
-from dipapprox.automata.families import cycles_of, gain_of_round, repeated
 from dipapprox.automata.model import Automaton, Transition
 from dipapprox.automata.optimum import ClosedFamily, OptimumFound, dear_walk, joined_family, search
-from dipapprox.automata.paths import lifted_structure
+from dipapprox.automata.paths import lifted_structure, tainted_walk
 from dipapprox.automata.runs import run_of
 from dipapprox.automata.shifts import RunCost, run_cost
-from dipapprox.automata.structures import Structure, disclosing_cycle, leaking_cycles
-from dipapprox.automata.taints import tainted_walk
+from dipapprox.automata.structures import (
+    Structure,
+    disclosing_cycle,
+    gain_of_round,
+    leaking_cycles,
+    repeated,
+)
 from dipapprox.automata.unfolding import Quotient, Unfolding, augment, quotient
-from dipapprox.automata.weights import PathWeight, fallback_weight, published_weight
-from dipapprox.automata.word_climb import bounds_of_run
-from dipapprox.automata.word_cycles import better_words
+from dipapprox.automata.weights import PathWeight, dear_runs, fallback_weight, published_weight
+from dipapprox.automata.word_climb import better_words, bounds_of_run
 from dipapprox.automata.words import WordBound
 from dipapprox.data_classes import dataclass, field, replace
 from dipapprox.errors import BrokenInvariant, EarlyEnd, LimitReached
@@ -224,8 +226,7 @@ class _Progress:
         if not determined:
             longer = determined_extension(merged.whole, self.looks, structure.run)
             if longer is not None:
-                cycles = cycles_of(structure)
-                determined = is_determined(merged.whole, self.looks, longer, cycles)
+                determined = is_determined(merged.whole, self.looks, longer, structure.cycles)
                 structure = replace(structure, run=longer) if determined else structure
         twice = run_cost(self.automaton, *repeated(self.automaton, structure, 2))
         self._learn(unbounded=determined, structure=structure, dearest=twice)

@@ -42,8 +42,7 @@ from dipapprox.automata.model import (
     Transition,
     members,
 )
-from dipapprox.automata.orders import ValueOrder
-from dipapprox.automata.unfolding import Unfolding
+from dipapprox.automata.unfolding import Unfolding, ValueOrder
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.graphs import masks_ahead
 

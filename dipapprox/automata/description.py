@@ -11,8 +11,8 @@ from dipapprox.automata.model import (
     Output,
     OutputSample,
     Transition,
+    check,
 )
-from dipapprox.automata.validity import check
 from dipapprox.bundled import shown_name
 from dipapprox.errors import Diagnosis, did_you_mean
 from dipapprox.language.automata import AutomatonNoise, AutomatonText

@@ -1,4 +1,20 @@
-"""Leaking pairs and privacy violating paths: a quick way to find one.
+"""A condition that is a little stronger than well-formedness and quick to test: WF⁺.
+
+An edge of the augmented automaton is *marked* if its image in the quotient lies on a cycle. WF⁺
+says: no leaking and no disclosing cycle, no path of a run's dependency graph as in a leaking pair
+with marked transitions at its two ends (whether or not the run goes round their cycles), and none
+as in a privacy violating path. WF⁺ implies well-formedness: the cycles of a leaking pair, repeated,
+become cycles of the quotient, and the path survives. The paper's weight is a budget under WF⁺ (its
+Propositions 7 and 9 then hold as printed), but not for every well-formed automaton: one round of a
+loop may overwrite the value through which a path goes.
+
+Four sets of stored values are carried along the walks: those that lie above some marked,
+upper-bounded sample (`over_cycle`), below some marked, lower-bounded one (`under_cycle`), and at
+least (`over_shown`) or at most (`under_shown`) a sample that was shown. A dependency path grows at
+both ends through values that are stored at that moment, so no path is missed; the sets only help
+each other, so only the largest are kept.
+
+Leaking pairs and privacy violating paths: a quick way to find one.
 
 It begins with an automaton without leaking cycle. A walk that breaks WF⁺ has a path between marked
 transitions. Go round the cycles on which they lie, in the walk, and look whether the path is still
@@ -7,12 +23,117 @@ there. Where it is not, the search below the fallback weight says whether there 
 
 from __future__ import annotations
 
-from dipapprox.automata.families import gain_of_round
 from dipapprox.automata.model import Automaton, OutputSample
 from dipapprox.automata.runs import Run, Segment, closing_walk, dependencies, run_of
-from dipapprox.automata.structures import LeakingPair, Structure, ViolatingPath, holds
-from dipapprox.automata.unfolding import Quotient, followed
+from dipapprox.automata.structures import Structure, gain_of_round, holds
+from dipapprox.automata.unfolding import Quotient, ValueOrder, followed
+from dipapprox.data_classes import dataclass
 from dipapprox.graphs import shortest_way
+from dipapprox.limits import Limits
+
+
+@dataclass(frozen=True, slots=True)
+class Taints:
+    """Masks of variables, as the module says."""
+
+    over_cycle: int = 0
+    under_cycle: int = 0
+    over_shown: int = 0
+    under_shown: int = 0
+
+    def within(self, other: Taints) -> bool:
+        """Whether every set is a part of the other's."""
+        return not (
+            self.over_cycle & ~other.over_cycle
+            or self.under_cycle & ~other.under_cycle
+            or self.over_shown & ~other.over_shown
+            or self.under_shown & ~other.under_shown
+        )
+
+
+def marked_edges(quotient: Quotient) -> frozenset[int]:
+    """Return the edges of the augmented automaton whose image lies on a cycle of the quotient."""
+    whole, components, classes = quotient.whole, quotient.graph.components, quotient.classes
+    return frozenset(
+        index
+        for index, edge in enumerate(whole.edges)
+        if components[classes[edge.source]] == components[classes[edge.target]]
+    )
+
+
+def tainted_walk(quotient: Quotient, limits: Limits) -> tuple[int, ...] | None:
+    """Return a walk of the augmented automaton that breaks WF⁺ by a path; None if there is none.
+
+    Sets that are met count as states.
+    """
+    whole = quotient.whole
+    marked = marked_edges(quotient)
+    found: list[tuple[int, Taints, int, int]] = [(0, Taints(), -1, -1)]  # node, …, parent, edge
+    largest: list[list[Taints]] = [[] for _ in whole.states]
+    largest[0].append(found[0][1])
+    for number, (node, taints, _, _) in enumerate(found):
+        limits.check_states(len(found))
+        limits.check()
+        if taints not in largest[node]:
+            continue  # a larger one came later
+        for edge in whole.leaving[node]:
+            after = _after(quotient, edge, taints, whole.orders[node], edge in marked)
+            if after is None:
+                walk = [edge]
+                while found[number][3] >= 0:
+                    walk.append(found[number][3])
+                    number = found[number][2]
+                return tuple(reversed(walk))
+            target = whole.edges[edge].target
+            if not any(after.within(other) for other in largest[target]):
+                largest[target] = [t for t in largest[target] if not t.within(after)]
+                largest[target].append(after)
+                found.append((target, after, number, edge))
+    return None
+
+
+def _after(
+    quotient: Quotient, edge: int, taints: Taints, known: ValueOrder, marked: bool
+) -> Taints | None:
+    """Return the taints after a step; None if it completes a forbidden path."""
+    transition = quotient.whole.transition(edge)
+    small, large = known.at_most(transition.above), known.at_least(transition.below)
+    over_cycle, under_cycle = taints.over_cycle, taints.under_cycle
+    over_shown, under_shown = taints.over_shown, taints.under_shown
+    # What this step's own sample inherits from the values below and above it.
+    above_cycle, above_shown = bool(over_cycle & small), bool(over_shown & small)
+    below_cycle, below_shown = bool(under_cycle & large), bool(under_shown & large)
+    if marked and transition.below:
+        over_cycle |= large
+    if marked and transition.above:
+        under_cycle |= small
+    if transition.output is OutputSample.COMPARED:
+        above_shown = below_shown = True
+    if above_cycle:
+        over_cycle |= large
+    if above_shown:
+        over_shown |= large
+    if below_cycle:
+        under_cycle |= small
+    if below_shown:
+        under_shown |= small
+    if (
+        over_cycle & under_cycle
+        or (above_cycle and below_cycle)
+        or over_cycle & under_shown
+        or (above_cycle and below_shown)
+        or over_shown & under_cycle
+        or (above_shown and below_cycle)
+    ):
+        return None
+    assigned, kept = transition.assigned, ~transition.assigned
+    return Taints(
+        over_cycle & kept | (assigned if above_cycle else 0),
+        under_cycle & kept | (assigned if below_cycle else 0),
+        over_shown & kept | (assigned if above_shown else 0),
+        under_shown & kept | (assigned if below_shown else 0),
+    )
+
 
 # --- a path between given parts of a run --------------------------------------------------------
 
@@ -52,11 +173,7 @@ def structure_in(
         path = (firsts[first], *path)
     if above is not None:
         path = (*path, lasts[last])
-    if below is not None and above is not None:
-        return LeakingPair(run, below, above, path)
-    if above is not None:
-        return ViolatingPath(run, above, path, True)
-    return None if below is None else ViolatingPath(run, below, path, False)
+    return Structure(run, path, below, above)
 
 
 # --- the quick way ------------------------------------------------------------------------------

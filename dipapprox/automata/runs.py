@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from dipapprox.automata.model import Automaton, members
-from dipapprox.automata.orders import ValueOrder, unordered
-from dipapprox.automata.unfolding import Unfolding
+from dipapprox.automata.unfolding import Unfolding, ValueOrder, unordered
 from dipapprox.data_classes import dataclass
 from dipapprox.graphs import shortest_way
 

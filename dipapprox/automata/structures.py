@@ -34,16 +34,29 @@ to their last copy keeps every edge; and an edge that a guard of C creates is th
 
 So budgets grow linearly with L. That a run's budget is approached by real inputs is Theorem B in
 `shifts.py`; that well-formed automata have a finite budget is proved in `weights.py`.
+
+Runs that go round the cycles of a bad structure more and more often, and what they cost.
+
+The changes of the inputs are those of the proofs in `structures.py`; each further round adds at
+least `gain_of_round` to the least budget of the run.
+
+Where inputs change in one direction only, or a step that compares reads none, the ends of the
+interval of its changes take the place of 1 and -1. The proofs hold if something is left of them: of
+a leaking pair whose upper samples change by a and whose lower ones by b < a, each copy above costs
+d(k_m)·(a - c) and each below d(k₁)·(c - b), c the largest shift above, together at least a - b
+times the lesser rate; so do the pairs of a leaking cycle. Of a violating path 1 has to be allowed,
+or -1. Else the structure costs nothing.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
+from fractions import Fraction
 from itertools import pairwise
 
 from dipapprox.automata.model import Automaton, OutputSample, is_real, members
 from dipapprox.automata.runs import (
-    Arc,
     Run,
     Segment,
     closing_walk,
@@ -53,57 +66,45 @@ from dipapprox.automata.runs import (
     run_of,
     walk_to,
 )
+from dipapprox.automata.shifts import Changes, RunCost, run_cost
 from dipapprox.automata.unfolding import Unfolding
 from dipapprox.data_classes import dataclass
+from dipapprox.limits import Limits
 
 
 @dataclass(frozen=True, slots=True)
-class LeakingCycle:
-    """`variable` is assigned and compared in the cycle, which can be repeated for ever."""
+class Structure:
+    """A bad structure of a run: samples that lie between others, in cycles that are repeated.
+
+    A leaking pair has two cycles, a violating path has one and a position that shows `insample`. A
+    disclosing cycle is the cycle `above` and the position in it that shows a sample of an input, a
+    leaking cycle the cycle `above` alone, which assigns and compares a variable.
+    """
 
     run: Run
-    cycle: Segment
-    variable: int
-    code = "LC"
-
-
-@dataclass(frozen=True, slots=True)
-class DisclosingCycle:
-    """`position`, in the cycle, shows a sample of a state that reads an input."""
-
-    run: Run
-    cycle: Segment
-    position: int
-    code = "DC"
-
-
-@dataclass(frozen=True, slots=True)
-class LeakingPair:
-    """`path` leads through the dependency graph from the cycle `below` into the cycle `above`."""
-
-    run: Run
-    below: Segment
-    above: Segment
+    # Through the dependency graph, from `below` into `above`.
     path: tuple[int, ...]
-    code = "LP"
+    below: Segment | None  # the cycle in which the path begins; None: it does at what is shown
+    above: Segment | None  # the cycle in which it ends
+    variable: int | None = None  # of a leaking cycle
+
+    @property
+    def code(self) -> str:
+        """What kind it is: "LC", "DC", "LP" or "PV"."""
+        if self.variable is not None:
+            return "LC"
+        if len(self.path) == 1:
+            return "DC"
+        return "PV" if self.below is None or self.above is None else "LP"
+
+    @property
+    def cycles(self) -> tuple[Segment, ...]:
+        """The cycles, in order of their places."""
+        found = [each for each in (self.below, self.above) if each is not None]
+        return tuple(sorted(found, key=lambda each: each.start))
 
 
-@dataclass(frozen=True, slots=True)
-class ViolatingPath:
-    """`path` joins a position that shows insample, the lower end if `shown_first`, and the
-    cycle."""
-
-    run: Run
-    cycle: Segment
-    path: tuple[int, ...]
-    shown_first: bool
-    code = "PV"
-
-
-Structure = LeakingCycle | DisclosingCycle | LeakingPair | ViolatingPath
-
-
-def leaking_cycles(whole: Unfolding) -> Iterator[LeakingCycle]:
+def leaking_cycles(whole: Unfolding) -> Iterator[Structure]:
     """Yield leaking cycles, if there are any: one for each pair of steps that makes one.
 
     In the augmented automaton every cycle can be repeated for ever, and a cycle that can becomes
@@ -121,10 +122,11 @@ def leaking_cycles(whole: Unfolding) -> Iterator[LeakingCycle]:
         for variable in members(whole.transition(edge).used):
             for first in assigning.get((component, variable), ()):
                 edges = [first] if first == edge else [first, edge]
-                yield LeakingCycle(*_with_cycle(whole, edges), variable)
+                run, cycle = _with_cycle(whole, edges)
+                yield Structure(run, (), None, cycle, variable)
 
 
-def disclosing_cycle(whole: Unfolding) -> DisclosingCycle | None:
+def disclosing_cycle(whole: Unfolding) -> Structure | None:
     """Return a disclosing cycle, if there is one: an edge of a component that shows a sample of an
     input. Cycles of the augmented automaton can be repeated for ever.
     """
@@ -134,7 +136,7 @@ def disclosing_cycle(whole: Unfolding) -> DisclosingCycle | None:
         seen = is_real(transition.output) and automaton.reads(transition)
         if seen and whole.is_internal(edge):
             run, cycle = _with_cycle(whole, [edge])
-            return DisclosingCycle(run, cycle, cycle.start)
+            return Structure(run, (cycle.start,), None, cycle)
     return None
 
 
@@ -154,39 +156,30 @@ def holds(automaton: Automaton, structure: Structure) -> bool:
     states = orders(automaton, run)
     if not is_walk(automaton, run) or states is None:
         return False
-    arcs = frozenset(dependencies(automaton, run))
-    match structure:
-        case LeakingCycle(cycle=cycle, variable=variable):
-            assigned, used = _effects(automaton, run, cycle)
-            repeats = cycle.end <= len(run) and states[cycle.start] == states[cycle.end]
-            leaks = bool((assigned & used) >> variable & 1)
-            return _is_cycle(automaton, run, cycle) and repeats and leaks
-        case DisclosingCycle(cycle=cycle, position=position):
-            shown = automaton.transitions[run[position]]
-            seen = is_real(shown.output) and automaton.reads(shown)
-            repeats = _is_quiet(automaton, run, cycle) or (
-                _is_cycle(automaton, run, cycle) and states[cycle.start] == states[cycle.end]
-            )
-            return repeats and position in cycle and seen
-        case LeakingPair(below=below, above=above, path=path):
-            disjoint = below.end <= above.start or above.end <= below.start
-            cycles = _is_quiet(automaton, run, below) and _is_quiet(automaton, run, above)
-            ends = len(path) >= 3 and path[0] in below and path[-1] in above
-            turns = path[1] < path[0] and path[-2] < path[-1]
-            return disjoint and cycles and ends and turns and _is_path(arcs, path)
-        case ViolatingPath(cycle=cycle, path=path, shown_first=shown_first):
-            if len(path) < 2 or not _is_quiet(automaton, run, cycle) or not _is_path(arcs, path):
-                return False
-            shown = automaton.transitions[run[path[0] if shown_first else path[-1]]]
-            if shown_first:
-                turns = path[-1] in cycle and path[-2] < path[-1]
-            else:
-                turns = path[0] in cycle and path[1] < path[0]
-            return shown.output is OutputSample.COMPARED and turns
-
-
-def _is_path(arcs: frozenset[Arc], path: tuple[int, ...]) -> bool:
-    return all(arc in arcs for arc in pairwise(path))
+    cycles, path = structure.cycles, structure.path
+    if not all(_is_cycle(automaton, run, each) for each in cycles):
+        return False
+    if structure.code in ("LC", "DC"):
+        (cycle,) = cycles
+        assigned, used = _effects(automaton, run, cycle)
+        repeats = states[cycle.start] == states[cycle.end]
+        if structure.variable is not None:
+            return repeats and bool((assigned & used) >> structure.variable & 1)
+        shown = automaton.transitions[run[path[0]]]
+        seen = is_real(shown.output) and automaton.reads(shown)
+        return seen and path[0] in cycle and (repeats or not assigned & used)
+    shows = [automaton.transitions[t].output is OutputSample.COMPARED for t in run]
+    below, above = structure.below, structure.above
+    return (
+        len(path) > len(cycles) > 0
+        and all(one.end <= other.start for one, other in pairwise(cycles))
+        and not any(
+            used & assigned for used, assigned in (_effects(automaton, run, c) for c in cycles)
+        )
+        and {*pairwise(path)} <= {*dependencies(automaton, run)}
+        and (shows[path[0]] if below is None else path[0] in below and path[1] < path[0])
+        and (shows[path[-1]] if above is None else path[-1] in above and path[-2] < path[-1])
+    )
 
 
 def _effects(automaton: Automaton, run: Run, cycle: Segment) -> tuple[int, int]:
@@ -204,7 +197,116 @@ def _is_cycle(automaton: Automaton, run: Run, cycle: Segment) -> bool:
     return automaton.transitions[first].source == automaton.transitions[last].target
 
 
-def _is_quiet(automaton: Automaton, run: Run, cycle: Segment) -> bool:
-    """Whether a segment is a non-leaking cycle."""
-    assigned, used = _effects(automaton, run, cycle)
-    return _is_cycle(automaton, run, cycle) and not assigned & used
+def repeated(automaton: Automaton, structure: Structure, rounds: int) -> tuple[Run, Changes]:
+    """Return the run that goes round every cycle `rounds` >= 1 times, and the changes of its
+    inputs."""
+    copies: list[tuple[int, int]] = []  # place in the structure's run, number of the copy
+    position = 0
+    for cycle in (*structure.cycles, Segment(len(structure.run), len(structure.run))):
+        copies += [(place, 0) for place in range(position, cycle.start)]
+        for number in range(rounds):
+            copies += [(place, number) for place in range(cycle.start, cycle.end)]
+        position = cycle.end
+    run = [structure.run[place] for place, _ in copies]
+    if structure.variable is not None:
+        return tuple(run), _along_chain(automaton, tuple(run), structure, rounds)
+    ends = [automaton.ends(automaton.transitions[index]) for index in structure.run]
+    signs: dict[int, int] = {}
+    if structure.below is not None:
+        signs[structure.path[0]] = ends[structure.path[0]][0]
+    if structure.above is not None:
+        least, most = ends[structure.path[-1]]
+        signs[structure.path[-1]] = most or (least if structure.code == "DC" else 0)
+    return tuple(run), tuple(signs.get(place, 0) for place, _ in copies)
+
+
+def _along_chain(automaton: Automaton, run: Run, structure: Structure, rounds: int) -> Changes:
+    """Return changes for the pairs (last assignment, use) of the variable in the copies: uses of
+    one sign, all copies of one transition of the cycle; a chain alternates."""
+    cycle, bit, offset, _ = _use(automaton, structure)
+    start, length = cycle.start, cycle.end - cycle.start
+    changes = [0] * len(run)
+    paired = set[int]()
+    last = -1
+    for place, index in enumerate(run[: start + rounds * length]):
+        transition = automaton.transitions[index]
+        if place >= start and (place - start) % length == offset and last >= start:
+            above = int(bool(transition.above & bit))
+            if last not in paired:
+                changes[place] = automaton.ends(transition)[above]
+                changes[last] = automaton.ends(automaton.transitions[run[last]])[1 - above]
+                paired |= {last, place}
+        if transition.assigned & bit:
+            last = place
+    return tuple(changes)
+
+
+def _use(automaton: Automaton, structure: Structure) -> tuple[Segment, int, int, Fraction]:
+    """Return the cycle, the mask of the variable, the place in the cycle, from its start, that
+    compares it, and what that gains: the first one that gains something, if there is one."""
+    (cycle,), bit = structure.cycles, 1 << (structure.variable or 0)
+    inside = [automaton.transitions[t] for t in structure.run[cycle.start : cycle.end]]
+    lesser = min(automaton.rate(t) for t in inside if (t.used | t.assigned) & bit)
+    uses = list[tuple[int, Fraction]]()
+    for place, use in enumerate(inside):
+        if not use.used & bit:
+            continue
+        since = enumerate((*inside[place:], *inside[:place]))
+        after, stored = [(k, t) for k, t in since if t.assigned & bit][-1]
+        low, high = (stored, use) if use.above & bit else (use, stored)
+        apart = automaton.ends(high)[1] - automaton.ends(low)[0]
+        # In a chain every second link is paid for.
+        gain = lesser * min(Fraction(1), apart if after else Fraction(apart, 2))
+        if gain:
+            return cycle, bit, place, gain
+        uses.append((place, gain))
+    return cycle, bit, *uses[0]
+
+
+def cost_of_rounds(automaton: Automaton, structure: Structure, rounds: int) -> RunCost:
+    """Return the run that `repeated` gives, with what it costs."""
+    return run_cost(automaton, *repeated(automaton, structure, rounds))
+
+
+def gain_of_round(automaton: Automaton, structure: Structure) -> Fraction:
+    """Return what each further round adds at least, in the long run.
+
+    Positive, or 0 where inputs do not change in a way that costs something.
+    """
+    if structure.variable is not None:
+        return _use(automaton, structure)[-1]
+    low, high = (automaton.transitions[structure.run[structure.path[k]]] for k in (0, -1))
+    if structure.code == "DC":
+        shown = high.output is OutputSample.FRESH
+        return automaton.fresh_cost(high) if shown else automaton.rate(high)
+    # What is shown is not shifted, as if any shift were too dear.
+    both = (low, structure.below), (high, structure.above)
+    rate = min(automaton.rate(each) for each, cycle in both if cycle is not None)
+    least = 0 if structure.below is None else automaton.ends(low)[0]
+    most = 0 if structure.above is None else automaton.ends(high)[1]
+    return rate * min(1, most - least)
+
+
+MOST_ROUNDS = 4096
+
+
+def rounds_beyond(
+    automaton: Automaton, structure: Structure, budget: Fraction, limits: Limits
+) -> int | None:
+    """Return the fewest rounds that cost more than a budget; None if `MOST_ROUNDS` do not.
+
+    Found by doubling and halving: more rounds never cost less, because the longer run has the
+    shorter one's positions among its own.
+    """
+
+    def cost(times: int) -> Fraction:
+        limits.check()
+        return cost_of_rounds(automaton, structure, times).value
+
+    most = 1
+    while cost(most) <= budget:
+        if most >= MOST_ROUNDS:
+            return None
+        most *= 2
+    # Half of them cost too little.
+    return bisect_right(range(most), budget, most // 2 + 1, most, key=cost)

@@ -1,4 +1,6 @@
-"""The augmented automaton and its quotient: graphs all of whose walks are feasible runs.
+"""What runs of an automaton know of the order of the values that they hold.
+
+The augmented automaton and its quotient: graphs all of whose walks are feasible runs.
 
 A run orders its samples: `insample < x` at position j puts the sample of j below the one that x
 holds. It has positive probability, it is *feasible*, iff these relations have no cycle. The
@@ -14,6 +16,12 @@ dependency graph: all that is said about budgets. A closed walk of the quotient,
 one node of the augmented automaton twice, because they are finitely many: so it is, after
 repetition, a cycle of feasible runs. Weights are taken on the quotient, where the first round of a
 loop is one of its rounds already.
+
+Stopping made visible: where no guard holds, a step to a sink that shows a symbol.
+
+The published definition of privacy compares outputs of runs of the whole input: that a computation
+stops, because no guard holds, is in no output. A user of the real mechanism sees it. With a step
+for every gap, the budget covers it; it may be larger, or there may be none.
 """
 
 from __future__ import annotations
@@ -22,12 +30,107 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
-from dipapprox.automata.model import Automaton, Output, Transition
-from dipapprox.automata.orders import ValueOrder, unordered
-from dipapprox.data_classes import dataclass
+from dipapprox.automata.model import (
+    Automaton,
+    ControlState,
+    Output,
+    Transition,
+    gaps,
+    members,
+    uncovered,
+)
+from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import BrokenInvariant
 from dipapprox.graphs import strong_components
+from dipapprox.language.traversal import free_name
 from dipapprox.limits import Limits
+
+
+@dataclass(frozen=True, slots=True)
+class ValueOrder:
+    """What is known of the order of values: rows of masks, one for each variable.
+
+    Of variables that are larger, those that are smaller (the transpose), and those that hold the
+    same sample, the variable itself among them.
+    """
+
+    over: tuple[int, ...]
+    under: tuple[int, ...]
+    equal: tuple[int, ...]
+
+    def at_most(self, variables: int) -> int:
+        """Return the variables that are smaller than, or equal to, one of `variables`."""
+        found = 0
+        for i in members(variables):
+            found |= self.under[i] | self.equal[i]
+        return found
+
+    def at_least(self, variables: int) -> int:
+        """Return the variables that are larger than, or equal to, one of `variables`."""
+        found = 0
+        for i in members(variables):
+            found |= self.over[i] | self.equal[i]
+        return found
+
+    def after(self, above: int, below: int, assigned: int) -> ValueOrder | None:
+        """Return the order after a sample above `above`, below `below` went to `assigned`; None if
+        no sample can lie there, as some value that is to be below it is not below one that is to be
+        above it."""
+        small, large = self.at_most(above), self.at_least(below)
+        if small & large:
+            return None
+        if not assigned and not (small and large):
+            return self
+        over, under, equal = list(self.over), list(self.under), list(self.equal)
+        for i in members(small):
+            over[i] |= large
+        for i in members(large):
+            under[i] |= small
+        if assigned:
+            kept = ~assigned
+            for i in range(len(over)):
+                over[i] &= kept
+                under[i] &= kept
+                equal[i] &= kept
+            small &= kept
+            large &= kept
+            for i in members(small):
+                over[i] |= assigned
+            for i in members(large):
+                under[i] |= assigned
+            for i in members(assigned):
+                over[i], under[i], equal[i] = large, small, assigned
+        return ValueOrder(tuple(over), tuple(under), tuple(equal))
+
+
+def unordered(count: int) -> ValueOrder:
+    """Return the order of `count` variables of which nothing is known."""
+    return ValueOrder((0,) * count, (0,) * count, tuple(1 << i for i in range(count)))
+
+
+def steps_before_stops(automaton: Automaton, most: int) -> int:
+    """Return how many steps all feasible runs take, whatever their samples are, up to `most`;
+    perhaps fewer, where there are many orders of the values."""
+    leaving = automaton.leaving()
+    now = {(0, unordered(len(automaton.variables)))}
+    for steps in range(most):
+        after = set()
+        for state, order in now:
+            own = [automaton.transitions[index] for index in leaving[state]]
+            missing = uncovered(own)
+            if any(order.after(above, below, 0) is not None for above, below in missing):
+                return steps
+            for step in own:
+                reached = order.after(step.above, step.below, step.assigned)
+                if reached is not None:
+                    after.add((step.target, reached))
+        if len(after) > _MOST_ORDERS:
+            return steps + 1
+        now = after
+    return most
+
+
+_MOST_ORDERS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,3 +336,37 @@ def _merged(whole: Unfolding, block_of: Sequence[int]) -> Quotient:
     nodes = [(whole.states[member], whole.orders[member]) for member in members_of.values()]
     graph = unfolding(whole.automaton, nodes, edges)
     return Quotient(graph, whole, tuple(numbers[block] for block in block_of))
+
+
+STOP = "ostop"
+
+
+def with_visible_stops(automaton: Automaton) -> Automaton:
+    """Return the automaton with a transition for every case that its guards leave out.
+
+    Halting states stay as they are: their place in the run says that they stop. The new symbol and
+    state have names that the automaton does not use.
+    """
+    found = gaps(automaton)
+    if not found:
+        return automaton
+    symbol = free_name(STOP, {t.output for t in automaton.transitions})
+    sink = ControlState(free_name("qstop", {state.name for state in automaton.states}), False, None)
+    leaving = automaton.leaving()
+    added = []
+    for state in found:
+        guards = [automaton.transitions[index] for index in leaving[state]]
+        for above, below in uncovered(guards):
+            target = len(automaton.states)
+            added.append(Transition(state, above, below, target, symbol, 0))
+    return replace(
+        automaton, states=(*automaton.states, sink), transitions=(*automaton.transitions, *added)
+    )
+
+
+def stopping_states(automaton: Automaton, limits: Limits) -> tuple[int, ...]:
+    """Return the states in which some feasible run may find no guard that holds."""
+    total = with_visible_stops(automaton)
+    seen = {edge.transition for edge in augment(total, limits).edges}
+    added = range(len(automaton.transitions), len(total.transitions))
+    return tuple(sorted({total.transitions[index].source for index in added if index in seen}))

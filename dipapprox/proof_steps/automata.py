@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from dipapprox.automata.model import Automaton, LaplaceNoise, OutputSample, Transition, members
-from dipapprox.automata.orders import steps_before_stops
+from dipapprox.automata.unfolding import steps_before_stops
 from dipapprox.errors import NoCertificate
 from dipapprox.language import core
 from dipapprox.proof_steps.machines import Json, number_json

@@ -7,9 +7,9 @@ from enum import Enum
 from fractions import Fraction
 
 from dipapprox.automata.analysis import Analysis
-from dipapprox.automata.families import repeated
 from dipapprox.automata.model import Automaton
 from dipapprox.automata.shifts import RunCost
+from dipapprox.automata.structures import repeated
 from dipapprox.automata.words import WordBound
 from dipapprox.data_classes import dataclass, field
 from dipapprox.digits import exact_text

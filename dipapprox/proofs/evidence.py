@@ -10,17 +10,10 @@ from fractions import Fraction
 from itertools import groupby
 from typing import assert_never
 
-from dipapprox.automata.families import cycles_of, gain_of_round, repeated
 from dipapprox.automata.model import Automaton, OutputSample
 from dipapprox.automata.runs import Segment
 from dipapprox.automata.shifts import RunCost
-from dipapprox.automata.structures import (
-    DisclosingCycle,
-    LeakingCycle,
-    LeakingPair,
-    Structure,
-    ViolatingPath,
-)
+from dipapprox.automata.structures import Structure, gain_of_round, repeated
 from dipapprox.automata.words import HalfLine, Letters, NearZero, Seen, SeenSymbol, WordBound
 from dipapprox.digits import exact_text
 from dipapprox.privacy.description import Table
@@ -53,16 +46,15 @@ def transitions_of(evidence: Evidence) -> frozenset[int]:
             return frozenset(evidence.run)
         case WordBound():
             return frozenset()
-        case LeakingPair(path=path) | ViolatingPath(path=path):
-            return frozenset(evidence.run[place] for place in (*_in_cycles(evidence), *path))
-        case LeakingCycle() | DisclosingCycle():
-            return frozenset(evidence.run[place] for place in _in_cycles(evidence))
+        case Structure():
+            places = *_in_cycles(evidence), *evidence.path
+            return frozenset(evidence.run[place] for place in places)
         case _:
             assert_never(evidence)
 
 
 def _in_cycles(structure: Structure) -> frozenset[int]:
-    return frozenset(k for cycle in cycles_of(structure) for k in range(cycle.start, cycle.end))
+    return frozenset(k for cycle in structure.cycles for k in range(cycle.start, cycle.end))
 
 
 # --- JSON ---------------------------------------------------------------------------------------
@@ -89,16 +81,17 @@ def evidence_fields(compiled: Compiled, evidence: Evidence) -> dict[str, object]
                 "again": None if again is None else list(again),
                 "budget": exact_text(evidence.value),
             }
-        case LeakingCycle() | DisclosingCycle() | LeakingPair() | ViolatingPath():
+        case Structure():
             _, changes = repeated(compiled.automaton, evidence, 1)
             once = zip(evidence.run, changes, strict=True)
             fields = [{**_fields(compiled, index), "change": change} for index, change in once]
-            cycles = cycles_of(evidence)
             gain = gain_of_round(compiled.automaton, evidence) * compiled.factor
             return {
                 "kind": evidence.code,
                 "steps": fields[skipped:],
-                "cycles": [[cycle.start - skipped, cycle.end - skipped] for cycle in cycles],
+                "cycles": [
+                    [cycle.start - skipped, cycle.end - skipped] for cycle in evidence.cycles
+                ],
                 "gain_of_round": exact_text(gain),
             }
         case _:
@@ -152,28 +145,21 @@ def costs_of_steps(automaton: Automaton, known: RunCost) -> tuple[Fraction, ...]
 
 def structure_text(compiled: Compiled, structure: Structure) -> str:
     """Say in a sentence what a structure is."""
-    first, *others = (_place(compiled, structure, cycle) for cycle in cycles_of(structure))
-    match structure:
-        case LeakingCycle(variable=variable):
-            name = compiled.automaton.variables[variable]
-            return f"leaking cycle (LC): '{name}' is stored and compared, again and again, {first}"
-        case DisclosingCycle():
-            return (
-                f"disclosing cycle (DC): samples of inputs are published again and again, {first}"
-            )
-        case LeakingPair(below=below, above=above):
-            low, high = (first, *others) if below.start < above.start else (*others, first)
-            return (
-                f"leaking pair (LP): all samples {low} are known to be smaller than all samples "
-                f"{high}"
-            )
-        case ViolatingPath(path=path, shown_first=shown_first):
-            shown = path[0] if shown_first else path[-1]
-            side = "below" if shown_first else "above"
-            what = _shown_text(compiled, structure, shown)
-            return f"privacy violating path (PV): {what} bounds all samples {first} from {side}"
-        case _:
-            assert_never(structure)
+    places = {cycle: _place(compiled, structure, cycle) for cycle in structure.cycles}
+    first, below, above = next(iter(places.values())), structure.below, structure.above
+    if structure.variable is not None:
+        name = compiled.automaton.variables[structure.variable]
+        return f"leaking cycle (LC): '{name}' is stored and compared, again and again, {first}"
+    if structure.code == "DC":
+        return f"disclosing cycle (DC): samples of inputs are published again and again, {first}"
+    if below is not None and above is not None:
+        return (
+            f"leaking pair (LP): all samples {places[below]} are known to be smaller than all "
+            f"samples {places[above]}"
+        )
+    shown, side = (structure.path[0], "below") if below is None else (structure.path[-1], "above")
+    what = _shown_text(compiled, structure, shown)
+    return f"privacy violating path (PV): {what} bounds all samples {first} from {side}"
 
 
 def _place(compiled: Compiled, structure: Structure, part: Segment) -> str:
@@ -203,7 +189,7 @@ def evidence_table(compiled: Compiled, evidence: Evidence, ray: WordBound | None
             return _run_table(compiled, evidence, ray)
         case WordBound():
             return _word_table(evidence)
-        case LeakingCycle() | DisclosingCycle() | LeakingPair() | ViolatingPath():
+        case Structure():
             return _structure_table(compiled, evidence)
         case _:
             assert_never(evidence)

@@ -17,14 +17,12 @@ from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.arithmetic.rounding import sound_arithmetic
 from dipapprox.automata.analysis import Analysis, analyse
 from dipapprox.automata.description import load_automaton
-from dipapprox.automata.families import cost_of_rounds, gain_of_round, rounds_beyond
-from dipapprox.automata.model import Automaton, LaplaceNoise, OutputSample
-from dipapprox.automata.rays import ray_of
+from dipapprox.automata.model import Automaton, LaplaceNoise, OutputSample, gaps
 from dipapprox.automata.runs import Run, dependencies
 from dipapprox.automata.shifts import RunCost
-from dipapprox.automata.stops import stopping_states, with_visible_stops
-from dipapprox.automata.validity import gaps
-from dipapprox.automata.words import HalfLine, Letters, NearZero, Seen, WordBound
+from dipapprox.automata.structures import cost_of_rounds, gain_of_round, rounds_beyond
+from dipapprox.automata.unfolding import stopping_states, with_visible_stops
+from dipapprox.automata.words import HalfLine, Letters, NearZero, Seen, WordBound, ray_of
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import BrokenInvariant, EarlyEnd, NoCertificate, UserError, check_visible
 from dipapprox.events.canonical import canonical

@@ -8,11 +8,11 @@ from itertools import islice
 from typing import TypeVar
 
 from dipapprox.automata.analysis import Analysis
-from dipapprox.automata.families import repeated
 from dipapprox.automata.model import Automaton, is_real
 from dipapprox.automata.runs import Run
 from dipapprox.automata.shifts import Changes, RunCost
-from dipapprox.automata.word_cycles import beyond, runs_again
+from dipapprox.automata.structures import repeated
+from dipapprox.automata.word_climb import beyond, runs_again
 from dipapprox.automata.words import SeenSymbol, WordBound
 from dipapprox.data_classes import replace
 from dipapprox.errors import NoCertificate

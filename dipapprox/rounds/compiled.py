@@ -32,8 +32,14 @@ from fractions import Fraction
 from itertools import combinations
 from math import floor, lcm
 
-from dipapprox.automata.model import Automaton, ControlState, LaplaceNoise, OutputSample, Transition
-from dipapprox.automata.validity import check
+from dipapprox.automata.model import (
+    Automaton,
+    ControlState,
+    LaplaceNoise,
+    OutputSample,
+    Transition,
+    check,
+)
 from dipapprox.data_classes import Record, field, replace
 from dipapprox.language import core
 from dipapprox.limits import Limits

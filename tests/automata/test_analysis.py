@@ -15,14 +15,18 @@ from dipapprox.automata.determined import (
     outputs_determine_runs,
     outputs_distinguish,
 )
-from dipapprox.automata.families import cost_of_rounds, gain_of_round, repeated, rounds_beyond
 from dipapprox.automata.model import Automaton
 from dipapprox.automata.optimum import ClosedFamily
 from dipapprox.automata.runs import Run, orders
 from dipapprox.automata.shifts import RunCost, run_cost
-from dipapprox.automata.stops import with_visible_stops
-from dipapprox.automata.structures import holds
-from dipapprox.automata.unfolding import Unfolding, augment
+from dipapprox.automata.structures import (
+    cost_of_rounds,
+    gain_of_round,
+    holds,
+    repeated,
+    rounds_beyond,
+)
+from dipapprox.automata.unfolding import Unfolding, augment, with_visible_stops
 from dipapprox.automata.weights import PathWeight
 from dipapprox.automata.words import HalfLine, SeenSymbol, WordBound, WordSearch
 from tests.automata import examples

@@ -14,15 +14,13 @@ from dipapprox import Limits, SourceError
 from dipapprox.automata.analysis import analyse
 from dipapprox.automata.cells import cells_of
 from dipapprox.automata.description import automaton_of
-from dipapprox.automata.model import Automaton, LaplaceNoise, OutputSample, members
+from dipapprox.automata.model import Automaton, LaplaceNoise, OutputSample, check, members
 from dipapprox.automata.optimum import ClosedFamily, OptimumFound, joined_family, search
+from dipapprox.automata.paths import tainted_walk
 from dipapprox.automata.runs import Run, dependencies, orders, run_of
 from dipapprox.automata.shifts import Changes, run_cost
-from dipapprox.automata.stops import with_visible_stops
 from dipapprox.automata.structures import holds
-from dipapprox.automata.taints import tainted_walk
-from dipapprox.automata.unfolding import Quotient, Unfolding, augment, quotient
-from dipapprox.automata.validity import check
+from dipapprox.automata.unfolding import Quotient, Unfolding, augment, quotient, with_visible_stops
 from dipapprox.automata.weights import fallback_weight, published_weight
 from dipapprox.automata.words import SeenSymbol, WordSearch
 from dipapprox.language.dipa import parse_dipa

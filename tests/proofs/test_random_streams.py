@@ -15,7 +15,7 @@ from dipapprox import Answer, Limits, Options, Outcome, RealProof, StreamProof, 
 from dipapprox.automata.analysis import analyse
 from dipapprox.automata.model import Automaton, OutputSample, Transition, members
 from dipapprox.automata.shifts import RunCost
-from dipapprox.automata.stops import with_visible_stops
+from dipapprox.automata.unfolding import with_visible_stops
 from tests.automata.examples import automaton
 from tests.automata.random_automata import random_automaton
 from tests.thorough import part

@@ -15,10 +15,9 @@ from dipapprox import Answer, Limits, Options, SourceError, StreamProof, UserErr
 from dipapprox.automata.benchmarks import range_text, sparse_vector_text
 from dipapprox.automata.determined import Looks, is_determined
 from dipapprox.automata.model import Automaton, ControlState, LaplaceNoise, Transition
-from dipapprox.automata.orders import unordered
 from dipapprox.automata.runs import Segment
 from dipapprox.automata.structures import holds
-from dipapprox.automata.unfolding import UnfoldedEdge, Unfolding, unfolding
+from dipapprox.automata.unfolding import UnfoldedEdge, Unfolding, unfolding, unordered
 from dipapprox.proofs import prove_automaton
 from dipapprox.proofs.automaton_proof import Stops
 from dipapprox.proofs.replayed import with_proof
