@@ -29,7 +29,7 @@ from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import DPG, parse_program, read_text
 from dipapprox.limits import Limits
 from dipapprox.privacy.verdict import Answer
-from dipapprox.proofs.automaton_proof import AutomatonProof, Stops, StreamProof
+from dipapprox.proofs.endless_proof import AutomatonProof, Stops, StreamProof
 from dipapprox.proofs.prove_automaton import NamedAutomaton, prove_automaton, prove_rounds
 from dipapprox.questions.certifying import certify_proof
 from dipapprox.replays.any_file import check

@@ -68,8 +68,8 @@ if TYPE_CHECKING:
     from dipapprox.privacy.run import WitnessRow as WitnessRow
     from dipapprox.privacy.verdict import Answer as Answer
     from dipapprox.privacy.verdict import Verdict as Verdict
-    from dipapprox.proofs.automaton_proof import AutomatonProof as AutomatonProof
-    from dipapprox.proofs.automaton_proof import StreamProof as StreamProof
+    from dipapprox.proofs.endless_proof import AutomatonProof as AutomatonProof
+    from dipapprox.proofs.endless_proof import StreamProof as StreamProof
     from dipapprox.proofs.real_proof import RealProof as RealProof
     from dipapprox.questions.certifying import certify as certify
     from dipapprox.questions.interface import assert_private as assert_private

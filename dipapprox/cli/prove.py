@@ -17,7 +17,7 @@ from dipapprox.errors import UserError
 from dipapprox.language.core import Program
 from dipapprox.language.load import DIPA, DPG, PYTHON, language_of, source_text
 from dipapprox.language.services import Service
-from dipapprox.proofs.automaton_proof import AutomatonProof, StreamProof
+from dipapprox.proofs.endless_proof import AutomatonProof, StreamProof
 from dipapprox.proofs.subject import Subject, load_subject
 from dipapprox.questions.prove import Prove
 from dipapprox.services.family_files import read_families

@@ -37,6 +37,19 @@ class BudgetAnswer(Result):
     """The answer to: is it (D·eps, 0)-private for every eps > 0, and for which D?
 
     Attributes:
+        program: The name of what was asked about.
+        parameters: Its parameters.
+        lower: No smaller budget serves every eps.
+        upper: A budget that serves every eps; None if none is known, or there is none.
+        has_none: Whether it is proved that no budget serves every eps.
+        reason: Why the least budget is not known, or that there is none; None if it is known.
+        states: How many states were looked at.
+        quotient_states: How many nodes they make when merged, or pairs of them were looked at; None
+            for none.
+        structures: The kinds of bad structures that were found: "LC", "LP", "DC", "PV".
+        published_weight: The weight that Theorem 5 of the paper on DiP automata gives, no budget
+            where WF⁺ fails; None for no automaton.
+        caveat: What the answer leaves out; None for nothing.
         budget: The claimed D; None if none was: is there any?
         seconds: From what was asked about to the answer.
         eps: The only eps that was asked about; None for every eps > 0.
@@ -45,69 +58,25 @@ class BudgetAnswer(Result):
         unproved: Why it has replayed none, though it was asked to: then the answer is Unknown.
     """
 
-    budget: Fraction | None = field(kw_only=True)
-    seconds: float = field(kw_only=True)
+    program: str
+    parameters: Mapping[str, Fraction]
+    lower: Fraction
+    upper: Fraction | None
+    has_none: bool
+    reason: str | None
+    states: int
+    quotient_states: int | None = field(kw_only=True, default=None)
+    structures: tuple[str, ...] = field(kw_only=True, default=())
+    published_weight: Fraction | None = field(kw_only=True, default=None)
+    caveat: str | None = field(kw_only=True, default=None)
+    budget: Fraction | None = field(kw_only=True, default=None)
+    seconds: float = field(kw_only=True, default=0.0)
     eps: Fraction | None = field(kw_only=True, default=None)
     replayed: Replayed | None = field(kw_only=True, default=None)
     written: WrittenProof | None = field(kw_only=True, default=None, repr=False, compare=False)
     unproved: str | None = field(kw_only=True, default=None)
 
     asked: ClassVar[str] = "compare its answer: proof.answer is Answer.DP"
-
-    @property
-    @abstractmethod
-    def program(self) -> str:
-        """The name of what was asked about."""
-
-    @property
-    @abstractmethod
-    def parameters(self) -> Mapping[str, Fraction]:
-        """Its parameters."""
-
-    @property
-    @abstractmethod
-    def lower(self) -> Fraction:
-        """No smaller budget serves every eps."""
-
-    @property
-    @abstractmethod
-    def upper(self) -> Fraction | None:
-        """A budget that serves every eps; None if none is known, or there is none."""
-
-    @property
-    @abstractmethod
-    def has_none(self) -> bool:
-        """Whether it is proved that no budget serves every eps."""
-
-    @property
-    @abstractmethod
-    def reason(self) -> str | None:
-        """Why the least budget is not known, or that there is none; None if it is known."""
-
-    @property
-    def caveat(self) -> str | None:
-        """What the answer leaves out; None for nothing."""
-        return None
-
-    @property
-    def structures(self) -> tuple[str, ...]:
-        """The kinds of bad structures that were found: "LC", "LP", "DC", "PV"."""
-        return ()
-
-    @property
-    def published_weight(self) -> Fraction | None:
-        """The weight that Theorem 5 of the paper on DiP automata gives; None for no automaton."""
-        return None
-
-    @property
-    @abstractmethod
-    def states(self) -> int:
-        """How many states were looked at."""
-
-    @property
-    def quotient_states(self) -> int | None:
-        """How many nodes they make when merged, or pairs of them were looked at; None for none."""
-        return None
 
     @property
     def answer(self) -> Answer:

@@ -95,7 +95,7 @@ def serving_budget(setting: Setting, eps: Fraction | None = None) -> Fraction | 
             for each in listed
             for value in each
         )
-        if proof.answer is Answer.DP and (whole or not proof.integers):
+        if whole or not proof.integers:
             return proof.upper
     return None
 

@@ -1,11 +1,12 @@
-"""What is proved for inputs of any length, of automata and of programs that are some."""
+"""The answers for inputs of any length: about automata, and about programs with rounds."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
+from enum import Enum
 from fractions import Fraction
-from typing import assert_never
+from typing import Any, assert_never
 
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.automata.analysis import Analysis
@@ -13,12 +14,13 @@ from dipapprox.automata.drawing import to_dot
 from dipapprox.automata.model import Automaton
 from dipapprox.automata.optimum import ClosedFamily
 from dipapprox.automata.shifts import RunCost
-from dipapprox.automata.structures import Structure
+from dipapprox.automata.structures import repeated
 from dipapprox.automata.weights import PathWeight
 from dipapprox.automata.words import WordBound
 from dipapprox.data_classes import dataclass, field
 from dipapprox.digits import exact_text
 from dipapprox.errors import UserError
+from dipapprox.language.core import Program
 from dipapprox.privacy.description import Table, count
 from dipapprox.privacy.notation import ends
 from dipapprox.privacy.verdict import Answer
@@ -28,7 +30,9 @@ from dipapprox.proofs.evidence import (
     Evidence,
     evidence_fields,
     evidence_table,
+    inputs_text,
     ray_fields,
+    ray_table,
     structure_text,
     transitions_of,
 )
@@ -71,6 +75,8 @@ class EndlessProof(BudgetAnswer):
             show the same; None if none was looked for or found.
         quiet: A budget that the kernel has replayed a proof of: runs that publish nothing more are
             shifted together; None if none less is known.
+        ray: Inputs for which the tight run loses the lower bound as eps grows; None without such a
+            run, or if none were looked for or found.
     """
 
     compiled: Compiled = field(repr=False)
@@ -79,36 +85,7 @@ class EndlessProof(BudgetAnswer):
     beyond: int | None
     again: WrittenProof | None = field(kw_only=True, default=None, repr=False)
     quiet: Fraction | None = field(kw_only=True, default=None)
-
-    @property
-    def analysed(self) -> Fraction:
-        """The lower bound that the analysis proves."""
-        compiled, analysis = self.compiled, self.analysis
-        if compiled.losses or (isinstance(analysis.lower, WordBound) and not compiled.is_plain):
-            return Fraction(0)  # words are about certain numbers, which are not the program's
-        if compiled.is_one_way and not _is_run_of(compiled, analysis):
-            return Fraction(0)
-        return analysis.lower_bound * compiled.factor
-
-    @property
-    def lower(self) -> Fraction:
-        """No smaller budget serves every eps."""
-        return self.analysed
-
-    @property
-    def upper(self) -> Fraction | None:
-        """A budget that serves every eps; None if none is known, or there is none."""
-        if self.quiet is not None:
-            return self.quiet
-        factor, known = self.compiled.factor, self.analysis.upper_bound
-        if not factor:
-            return Fraction(0)  # adjacent inputs are equal
-        return None if known is None else known * factor
-
-    @property
-    def has_none(self) -> bool:
-        """Whether it is proved that there is no budget."""
-        return self._at_any or self.analysis.loses_again
+    ray: WordBound | None = field(kw_only=True, default=None, repr=False)
 
     @property
     def _at_any(self) -> bool:
@@ -116,49 +93,13 @@ class EndlessProof(BudgetAnswer):
         return self.again is not None or is_unbounded(self.compiled, self.analysis)
 
     @property
-    def reason(self) -> str | None:
-        """Why the least budget is not known; None if it is, or there is none."""
-        if self.has_none or self.is_exact:
-            return None
-        reasons = [*self.compiled.losses]
-        if self.analysis.reason is not None:
-            reasons.append(self.analysis.reason)
-        return "; ".join(reasons) or "the run that was found has inputs that may not change so"
-
-    @property
-    def structure(self) -> Structure | None:
-        """What leaves no budget to the shifts of samples; None if nothing does."""
-        return self.analysis.structure
-
-    @property
-    def structures(self) -> tuple[str, ...]:
-        """The kind of the structure that was found."""
-        return () if self.structure is None else (self.structure.code,)
-
-    @property
-    def published_weight(self) -> Fraction | None:
-        """What the paper on DiP automata calls the weight; no budget where WF⁺ fails."""
-        published = self.analysis.published
-        return None if published is None else published * self.compiled.factor
-
-    @property
-    def states(self) -> int:
-        """Those of the automaton; 0 if there is none."""
-        return len(self.compiled.automaton.states)
-
-    @property
-    def quotient_states(self) -> int | None:
-        """The nodes that the unfolded automaton has when merged; None if there was no room."""
-        quotient = self.analysis.quotient
-        return None if quotient is None else len(quotient.graph.states)
-
-    @property
     def evidence(self) -> Evidence | None:
         """What shows that there is no budget, or that no smaller one serves; None for neither."""
         analysis = self.analysis
         if analysis.structure is not None and (self._at_any or self.answer is Answer.UNKNOWN):
             return analysis.structure
-        return analysis.lower if self.analysed or analysis.loses_again else None
+        known = analysed(self.compiled, analysis) or analysis.loses_again
+        return analysis.lower if known else None
 
     def _witness(self) -> dict[str, object] | None:
         evidence = self.evidence
@@ -186,7 +127,7 @@ class EndlessProof(BudgetAnswer):
     def _facts(self) -> Iterable[tuple[str, str | None]]:
         if not self.compiled.automaton.states:
             return
-        structure = self.structure
+        structure = self.analysis.structure
         yield "structure", None if structure is None else structure_text(self.compiled, structure)
         yield "proof", "; ".join(self._proof(self.analysis))
         yield "published", self._published()
@@ -254,14 +195,10 @@ class EndlessProof(BudgetAnswer):
         evidence, compiled = self.evidence, self.compiled
         if evidence is None:
             return []
-        below = [evidence_table(compiled, evidence, self._ray()), *self._tight(compiled, evidence)]
+        below = [evidence_table(compiled, evidence, self.ray), *self._tight(compiled, evidence)]
         if self.rounds:
             below.insert(1, _rounds_table(self.rounds))
         return below
-
-    def _ray(self) -> WordBound | None:
-        """Return inputs for which a tight run loses the lower bound; None if none are known."""
-        return None
 
     @abstractmethod
     def _tight(self, compiled: Compiled, evidence: Evidence) -> Iterable[Table | str]:
@@ -278,13 +215,166 @@ def _rounds_table(rounds: Sequence[Round]) -> Table:
     return Table("Going round the cycles", columns, tuple(rows), (0, 1, 2))
 
 
-def _is_run_of(compiled: Compiled, analysis: Analysis) -> bool:
-    """Whether the lower bound is a run whose inputs change as they may."""
-    allowed = {0, *compiled.automaton.changes}
+def analysed(compiled: Compiled, analysis: Analysis) -> Fraction:
+    """Return the lower bound that an analysis proves."""
     lower = analysis.lower
-    return isinstance(lower, RunCost) and allowed.issuperset(lower.changes)
+    if compiled.losses or (isinstance(lower, WordBound) and not compiled.is_plain):
+        return Fraction(0)  # words are about certain numbers, which are not the program's
+    if compiled.is_one_way:
+        # Only a run whose inputs change as they may is one of the program.
+        allowed = {0, *compiled.automaton.changes}
+        if not (isinstance(lower, RunCost) and allowed.issuperset(lower.changes)):
+            return Fraction(0)
+    return analysis.lower_bound * compiled.factor
+
+
+def budget_known(compiled: Compiled, analysis: Analysis) -> Fraction | None:
+    """Return a budget that an analysis proves; None if it proves none."""
+    factor, known = compiled.factor, analysis.upper_bound
+    if not factor:
+        return Fraction(0)  # adjacent inputs are equal
+    return None if known is None else known * factor
 
 
 def is_unbounded(compiled: Compiled, analysis: Analysis) -> bool:
     """Whether it is proved that there is no budget."""
     return analysis.unbounded and not compiled.losses and compiled.factor > 0
+
+
+def ends_known(
+    compiled: Compiled,
+    analysis: Analysis,
+    *,
+    again: WrittenProof | None = None,
+    quiet: Fraction | None = None,
+    few: Fraction | None = None,
+) -> dict[str, Any]:
+    """Return what an answer says of the least budget; see the fields of `EndlessProof`.
+
+    Args:
+        few: What some rounds need.
+    """
+    lower, upper = analysed(compiled, analysis), budget_known(compiled, analysis)
+    lower, upper = max(lower, few or lower), upper if quiet is None else quiet
+    has_none = again is not None or is_unbounded(compiled, analysis) or analysis.loses_again
+    reason = None
+    if not has_none and lower != upper:
+        reasons = [*compiled.losses, *([analysis.reason] if analysis.reason is not None else ())]
+        reason = "; ".join(reasons) or "the run that was found has inputs that may not change so"
+    published, structure, quotient = analysis.published, analysis.structure, analysis.quotient
+    return {
+        "lower": lower,
+        "upper": upper,
+        "has_none": has_none,
+        "reason": reason,
+        "structures": () if structure is None else (structure.code,),
+        "published_weight": None if published is None else published * compiled.factor,
+        "quotient_states": None if quotient is None else len(quotient.graph.states),
+        "again": again,
+        "quiet": quiet,
+    }
+
+
+SCOPE = "for inputs of every length, all real numbers, each may change by 1 at most"
+_SHOWN = 2  # rounds of which people see the inputs
+
+
+class Stops(Enum):
+    """Whether it is seen that an automaton stops because no guard holds."""
+
+    HIDDEN = "hidden"
+    VISIBLE = "visible"
+
+
+@dataclass(frozen=True, slots=True)
+class AutomatonProof(EndlessProof):
+    """The answer about an automaton.
+
+    Attributes:
+        stops: Whether stopping was taken as seen.
+        stopping: States in which it may stop unseen; empty if it is seen.
+        seconds: All of it, with the inputs that illustrate the answer.
+    """
+
+    automaton: Automaton = field(repr=False)
+    stops: Stops
+    stopping: tuple[str, ...]
+
+    def _witness(self) -> dict[str, object] | None:
+        fields = EndlessProof._witness(self)
+        if fields is None or not isinstance(self.evidence, RunCost):
+            return fields
+        return {**fields, "ray": ray_fields(self.ray)}
+
+    def _scope(self) -> str:
+        return SCOPE
+
+    def _without_budget(self) -> str:
+        if self._at_any:
+            return "not (D ε, 0)-DP, whatever D and ε > 0 are"
+        return BudgetAnswer._without_budget(self)
+
+    def _tight(self, compiled: Compiled, evidence: Evidence) -> Iterable[Table | str]:
+        for each in self.rounds:
+            if each.times == _SHOWN and each.ray is not None:
+                yield ray_table(each.ray, each.times)
+
+
+@dataclass(frozen=True, slots=True)
+class FewRounds:
+    """What some rounds, written out, are proved to need."""
+
+    turns: int
+    lower: Fraction  # no smaller budget serves every eps for these alone
+
+
+@dataclass(frozen=True, slots=True)
+class StreamProof(EndlessProof):
+    """The answer about a program, for any number of rounds and all real inputs.
+
+    Attributes:
+        subject: The program, with rounds.
+        few: Rounds that need more than the analysis proves; None if none are known.
+    """
+
+    subject: Program = field(repr=False)
+    few: FewRounds | None = None
+
+    def _where(self) -> str:
+        numbers = "integer" if self.compiled.integers else "real"
+        return f"every {self._parameter()}, every ε > 0 and all {numbers} inputs"
+
+    def _where_violated(self) -> str:
+        if self.few is not None:
+            return " for every ε > 0"  # perhaps as ε grows, or vanishes
+        return EndlessProof._where_violated(self)
+
+    def _without_budget(self) -> str:
+        where = "at any ε > 0" if self._at_any else "for every ε > 0"
+        return f"no D makes it (D ε, 0)-DP for every {self._parameter()}, {where}"
+
+    def _parameter(self) -> str:
+        rounds = self.subject.rounds
+        name = None if rounds is None else rounds.parameter
+        return name or "number of rounds"
+
+    def _scope(self) -> str:
+        names = [f"{n} = {exact_text(value)}" for n, value in self.parameters.items()]
+        return ", ".join([f"any {self._parameter()}", *names])
+
+    def _proof(self, analysis: Analysis) -> Iterable[str]:
+        yield from EndlessProof._proof(self, analysis)
+        if self.few is not None:
+            yield f"at least: {count(self.few.turns, 'round')}, written out"
+
+    def _tight(self, compiled: Compiled, evidence: Evidence) -> Iterable[Table | str]:
+        known = analysed(compiled, self.analysis) or self.has_none
+        if isinstance(evidence, WordBound) or not known:
+            return
+        if isinstance(evidence, RunCost):
+            run, changes = evidence.run, evidence.changes
+        else:
+            run, changes = repeated(compiled.automaton, evidence, 2)
+        text = inputs_text(compiled, run, changes)
+        if text is not None:
+            yield f"{text} (twice round the cycles)" if self.has_none else text

@@ -23,19 +23,32 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
+from dipapprox.data_classes import dataclass
 from dipapprox.language.core import Cell, Value
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.proofs.changes import Box, Change, Changes
 from dipapprox.proofs.cones import Cone, ConeBuilder
-from dipapprox.proofs.proof import OutputProof, PartLoss, PartProof, StateProof
 from dipapprox.proofs.rays import Ray, best_ray, dearness, ray_along, total_loss
+from dipapprox.proofs.real_proof import OutputProof, PartProof, StateProof
+from dipapprox.proofs.two_inputs import LostOutput, TwoInputs
 from dipapprox.proofs.worst_change import BoxShift, CostOfChanges
 from dipapprox.semantics.parts import ProgramPart
 from dipapprox.semantics.state import FinalStates
 
 Atoms = tuple[Fraction | None, ...]
 """By real output: the number that it is for all inputs and samples; None if it has a density."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartLoss:
+    """What one part contributes to the lower bound."""
+
+    part: int  # the number of the part
+    output: int  # the number of its output
+    # The inputs on which it loses; all parts walk along their rays at the same time, so where parts
+    # share inputs, rays agree.
+    ray: Ray
 
 
 class PartRun:
@@ -125,6 +138,11 @@ class PartRun:
         """Return the inputs that a ray starts from, by number among the program's."""
         states = self._proofs[each.output].states
         return dict(zip(self.inputs, states[0].cone.start, strict=True))
+
+    def lost(self, each: PartLoss, unit: Fraction) -> LostOutput:
+        """Return what is lost along a ray, in multiples of eps."""
+        loss = None if each.ray.loss is None else each.ray.loss * unit
+        return LostOutput(each.part, self._proofs[each.output].output, loss, place=each.output)
 
     def dearest_shift(self, box: Box) -> tuple[StateProof, BoxShift] | None:
         """The state and shift that cost most for changes in a box; None where a state has none."""
@@ -236,6 +254,18 @@ def _common_changes(runs: Sequence[PartRun], changes: Changes) -> Iterator[Chang
 
 def _losing(rays: Iterable[PartLoss | None]) -> Losses:
     return tuple(each for each in rays if each is not None and each.ray.loss != 0)
+
+
+def along_rays(losses: Losses, runs: Sequence[PartRun], unit: Fraction, size: int) -> TwoInputs:
+    """Return the inputs, so many, with which rays begin, and what is lost along them."""
+    start, change = ([Fraction(0)] * size for _ in range(2))
+    for each in losses:
+        run = runs[each.part]
+        for (k, value), step in zip(run.start(each).items(), each.ray.target, strict=True):
+            start[k], change[k] = value, step * unit
+    second = tuple([a + b for a, b in zip(start, change, strict=True)])
+    lost = tuple([runs[each.part].lost(each, unit) for each in losses])
+    return TwoInputs(tuple(start), second, lost, is_ray=True)
 
 
 def lost_in(losses: Losses) -> Fraction | None:

@@ -39,7 +39,7 @@ from math import floor, prod
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.language.core import Value
 from dipapprox.limits import Limits
-from dipapprox.proofs.proof import PartProof
+from dipapprox.proofs.real_proof import PartProof
 from dipapprox.proofs.two_inputs import (
     CostOfPoints,
     LostOutput,

@@ -38,12 +38,20 @@ from dipapprox.linear.form import LinearForm, Symbol
 from dipapprox.numerics.intervals import logarithm
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_method
-from dipapprox.privacy.verdict import Answer
 from dipapprox.proof_steps.budgets import BudgetBounds, endless, replayed
 from dipapprox.proof_steps.serving import quiet_budget
 from dipapprox.proof_steps.verdicts import WrittenProof
-from dipapprox.proofs.automaton_proof import AutomatonProof, FewRounds, Stops, StreamProof
-from dipapprox.proofs.endless_proof import Round, is_unbounded
+from dipapprox.proofs.endless_proof import (
+    AutomatonProof,
+    FewRounds,
+    Round,
+    Stops,
+    StreamProof,
+    analysed,
+    budget_known,
+    ends_known,
+    is_unbounded,
+)
 from dipapprox.proofs.evidence import in_own_words
 from dipapprox.proofs.prove_real import prove_real
 from dipapprox.rounds.compiled import Compiled, compile_program
@@ -197,8 +205,15 @@ def prove_automaton(
     again = None
     if not (found.unbounded or found.loses_again or found.upper is not None):
         again = comes_again(automaton, stops is Stops.VISIBLE, limits)
+    caveat = None
+    if stopping:
+        where = ", ".join(stopping)
+        caveat = f"that it may stop in {where}, where no guard holds, is taken as unseen"
     return AutomatonProof(
         program=named.name,
+        parameters={},
+        states=len(automaton.states),
+        caveat=caveat,
         automaton=automaton,
         budget=budget,
         stops=stops,
@@ -208,8 +223,8 @@ def prove_automaton(
         ray=ray,
         rounds=rounds,
         beyond=beyond,
-        again=again,
         seconds=time.monotonic() - begun,
+        **ends_known(compiled, found, again=again),
     )
 
 
@@ -303,31 +318,38 @@ def prove_rounds(program: Program, budget: Fraction | None, limits: Limits) -> S
     if end.reason:
         analysis = Analysis(compiled.automaton, reason=end.reason)
     rounds, beyond = going_round(compiled, analysis, budget, limits)
-    proof = StreamProof(
+    lower, upper = analysed(compiled, analysis), budget_known(compiled, analysis)
+    quiet = again = few = None
+    if not (is_unbounded(compiled, analysis) or lower == upper or end.reason):
+        quiet = _quiet(program, upper, limits)
+        upper = upper if quiet is None else quiet
+        again = comes_again(program, True, limits) if upper is None else None
+        if again is None and not compiled.tells:  # steps that are told need no comparing of runs
+            few = _few_rounds(program, lower, upper, limits)
+    known = None if few is None else few.lower
+    return StreamProof(
+        program=program.name,
+        parameters=program.parameters,
+        states=len(compiled.automaton.states),
         subject=program,
         budget=budget,
         compiled=compiled,
         analysis=analysis,
         rounds=rounds,
         beyond=beyond,
+        few=few,
         seconds=time.monotonic() - begun,
+        **ends_known(compiled, analysis, again=again, quiet=quiet, few=known),
     )
-    if is_unbounded(compiled, analysis) or proof.is_exact or end.reason:
-        return proof
-    proof = replace(proof, quiet=_quiet(proof, limits))
-    again = comes_again(program, True, limits) if proof.upper is None else None
-    # Steps that are told need no comparing of runs.
-    few = None if again is not None or compiled.tells else _few_rounds(program, proof, limits)
-    return replace(proof, few=few, again=again, seconds=time.monotonic() - begun)
 
 
-def _quiet(proof: StreamProof, limits: Limits) -> Fraction | None:
+def _quiet(program: Program, upper: Fraction | None, limits: Limits) -> Fraction | None:
     """Return a budget that serves as what is published tells little; None if none less is found."""
-    subject, own = proof.subject, limits.within(MOST_STEPS)
+    own = limits.within(MOST_STEPS)
     with EarlyEnd(), limited(limits), suppress(NoCertificate, NotProved):
-        budget = quiet_budget(subject, proof.upper, own)
+        budget = quiet_budget(program, upper, own)
         if budget is not None:
-            replayed(subject, True, BudgetBounds(budget), own)
+            replayed(program, True, BudgetBounds(budget), own)
             return budget
     return None
 
@@ -335,7 +357,9 @@ def _quiet(proof: StreamProof, limits: Limits) -> Fraction | None:
 MOST_STATES = 300  # of rounds that are written out
 
 
-def _few_rounds(program: Program, proof: StreamProof, limits: Limits) -> FewRounds | None:
+def _few_rounds(
+    program: Program, lower: Fraction, upper: Fraction | None, limits: Limits
+) -> FewRounds | None:
     """Return rounds that, written out, need more than is known; None if none do.
 
     What is published does not tell the steps of such a program, but all runs that publish the same
@@ -350,10 +374,9 @@ def _few_rounds(program: Program, proof: StreamProof, limits: Limits) -> FewRoun
                 break
             states = min(limits.states, MOST_STATES)
             found = prove_real(written, replace(limits, states=states))
-            if found.answer is Answer.NOT_DP:
-                continue  # for each number of rounds there may be a reason of its own
-            if found.lower > max(proof.lower, Fraction(0) if best is None else best.lower):
+            # Where there is no budget, for each number of rounds there may be a reason of its own.
+            if not found.has_none and found.lower > (lower if best is None else best.lower):
                 best = FewRounds(turns, found.lower)
-    if best is not None and proof.upper is not None and best.lower > proof.upper:
+    if best is not None and upper is not None and best.lower > upper:
         raise BrokenInvariant("some rounds need more than all of them")
     return best

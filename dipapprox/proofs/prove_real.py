@@ -27,12 +27,12 @@ from dipapprox.exact.signs.interval import ALL_EPSILONS
 from dipapprox.language.core import Program
 from dipapprox.laws.choices import weights_of
 from dipapprox.limits import Limits, limited
-from dipapprox.privacy.verdict import Answer
 from dipapprox.proofs.changes import Box, Changes, changes_of
 from dipapprox.proofs.cones import Cone, GuardRow, Pricing, ShiftSource
 from dipapprox.proofs.part_proofs import (
     Losses,
     PartRun,
+    along_rays,
     dearest,
     free_losses,
     joint_losses,
@@ -41,8 +41,7 @@ from dipapprox.proofs.part_proofs import (
     single_losses,
 )
 from dipapprox.proofs.places import between_places, turns_of
-from dipapprox.proofs.proof import CoupledSample, OutputProof, Proof
-from dipapprox.proofs.real_proof import RealProof
+from dipapprox.proofs.real_proof import CoupledSample, OutputProof, RealProof
 from dipapprox.proofs.two_inputs import Point, RealInputs, TwoInputs
 from dipapprox.proofs.vanishing import as_eps_vanishes, closed, dearest_place, lost_at
 from dipapprox.proofs.worst_change import BoxShift
@@ -67,9 +66,8 @@ def answer_real(
         budget: The claimed one: then the answer is about it. None asks whether there is one.
         proved: Whether the kernel has to follow.
     """
-    begun = time.monotonic()
     found = prove_real(program, limits, proved=proved)
-    return RealProof(found, budget=budget, seconds=time.monotonic() - begun)
+    return replace(found, budget=budget)
 
 
 MOST_CORNERS = 64  # changes that are looked at one by one where several parts read the same inputs
@@ -87,7 +85,7 @@ SEVERAL_STATES = "an output comes about in several ways, which no shift keeps ap
 
 def prove_real(
     program: Program, limits: Limits, *, serving: bool = False, proved: bool = False
-) -> Proof:
+) -> RealProof:
     """Bound the least budget D for which a program is (D·eps, 0)-DP for every eps and all inputs.
 
     Inputs are real numbers, or integers if there is integer noise, and adjacency is taken of these;
@@ -106,8 +104,25 @@ def prove_real(
     Raises:
         UserError: If a random choice is no probability distribution for some eps.
     """
+    begun = time.monotonic()
+    found = _proved(program, limits, serving=serving, proved=proved)
+    states = sum(len(output.states) for part in found.parts for output in part.outputs)
+    return replace(found, states=states, seconds=time.monotonic() - begun)
+
+
+def _proved(program: Program, limits: Limits, *, serving: bool, proved: bool) -> RealProof:
     integers = has_integer_inputs(program)
-    known = Proof(program, Answer.UNKNOWN, "", Fraction(0), None, integers, None)
+    known = RealProof(
+        program=program.name,
+        parameters=program.parameters,
+        lower=Fraction(0),
+        upper=None,
+        has_none=False,
+        reason=None,
+        states=0,
+        subject=program,
+        integers=integers,
+    )
     try:
         with limited(limits):
             parts = independent_parts(program)
@@ -119,7 +134,6 @@ def prove_real(
             changes = changes_of(program.adjacency, widths, integers, proved=proved)
             if share_inputs([part.inputs for part in parts]):
                 changes = changes.in_corners(MOST_CORNERS)
-            known = replace(known, changes=changes)
             states = [execute_for_all_inputs(part.program, integers, limits) for part in parts]
             for each in states:
                 # Rays need an eps at which all outcomes of a state are possible: weights >= 0 that
@@ -138,9 +152,11 @@ def prove_real(
     except LimitReached as reached:
         return replace(known, reason=reached.reason)
     if not changes.unit:
-        return replace(known, answer=Answer.DP, upper=Fraction(0))
+        return replace(known, upper=Fraction(0))
     ended = ""
     bounded = are_bounded(program)
+    bounds = tuple([bounds_of(cell.domain, integers) for cell in program.inputs])
+    inputs = RealInputs(program.adjacency, bounds, changes.sizes, integers)
     losses: Losses = ()
     try:
         with limited(limits):
@@ -149,42 +165,44 @@ def prove_real(
             if not (bounded or serving):
                 losses = joint_losses(runs, changes)
             elif not (serving or changes.is_bounded):
-                free = [bounds_of(cell.domain, integers) is None for cell in program.inputs]
-                losses = free_losses(runs, changes, free)
+                losses = free_losses(runs, changes, [each is None for each in bounds])
     except LimitReached as reached:
         ended = reached.reason
         losses = () if bounded else dearest(single_losses(runs))
     known = replace(known, parts=tuple(run.proof for run in runs))
-    found = _concluded(known, runs, losses, ended)
+    found = _concluded(known, runs, changes, losses, ended)
     if serving:
         return found
     if bounded:
         with EarlyEnd(), limited(limits):
-            found = _with_places(found, states, limits)
-    if found.answer is not Answer.NOT_DP and found.lower != found.upper and not ended:
-        found = _with_more_lost(found, runs, states, limits)
+            found = _with_places(found, inputs, states, limits)
+    if not (found.has_none or found.is_exact or ended):
+        found = _with_more_lost(found, inputs, runs, states, limits, changes)
     told = None if bounded else next((cell for run in runs if (cell := run.telling)), None)
-    if found.answer is Answer.UNKNOWN and told is not None:
+    if told is not None and not found.has_none and found.upper is None:
         reason = f"in some outcomes '{told.name}' is made of inputs alone"
-        return replace(found, answer=Answer.NOT_DP, reason=reason, losses=(), lower=Fraction(0))
+        return replace(found, has_none=True, reason=reason, between=None, lower=Fraction(0))
     return found
 
 
 def _with_more_lost(
-    found: Proof, runs: Sequence[PartRun], states: Sequence[FinalStates], limits: Limits
-) -> Proof:
+    found: RealProof,
+    inputs: RealInputs,
+    runs: Sequence[PartRun],
+    states: Sequence[FinalStates],
+    limits: Limits,
+    changes: Changes,
+) -> RealProof:
     """Look for a better lower bound between two inputs, for large, for small and for other eps.
 
     What is lost between some inputs without bounds is lost among all of them.
     """
-    if not are_bounded(found.program):
+    if not are_bounded(found.subject):
         with EarlyEnd(), limited(limits):
-            found = _with_places(found, states, limits)
-    changes = found.changes
-    if found.answer is Answer.NOT_DP or found.lower == found.upper or changes is None:
+            found = _with_places(found, inputs, states, limits)
+    if found.has_none or found.is_exact:
         return found
     with EarlyEnd(), limited(limits):
-        inputs = _inputs_of(found, changes)
         turns = turns_of(found.parts, inputs)
         known = None
         if changes.is_bounded:
@@ -192,54 +210,49 @@ def _with_more_lost(
         if known is None:
             return found
         found = _with_lost(found, as_eps_vanishes(known, known.starts))
-        if found.answer is Answer.NOT_DP or found.lower == found.upper:
+        if found.has_none or found.is_exact:
             return found
         pairs = list(known.starts)
-        if found.between is not None:
+        if found.between is not None and not found.between.is_ray:
             pairs.append((found.between.first, found.between.second))
         place = dearest_place(known, pairs)
         if place is not None:
             points = place.first, place.second
             found = _with_lost(found, as_eps_vanishes(known, [points]))
-            found = _with_places(found, states, limits, points)
+            found = _with_places(found, inputs, states, limits, points)
             found = _with_lost(found, lost_at(known, place, limits))
     return found
 
 
-def _inputs_of(known: Proof, changes: Changes) -> RealInputs:
-    program, integers = known.program, known.integers
-    bounds = tuple([bounds_of(cell.domain, integers) for cell in program.inputs])
-    return RealInputs(program.adjacency, bounds, changes.sizes, integers)
-
-
 def _with_places(
-    found: Proof, states: Iterable[FinalStates], limits: Limits, tried: Sequence[Point] = ()
-) -> Proof:
+    found: RealProof,
+    inputs: RealInputs,
+    states: Iterable[FinalStates],
+    limits: Limits,
+    tried: Sequence[Point] = (),
+) -> RealProof:
     """Look for what is lost between two inputs; where they have no bounds, not far from 0."""
-    if found.changes is None or not all(map(_keeps_pace, states)):
+    if not all(map(_keeps_pace, states)):
         return found
-    inputs = _inputs_of(found, found.changes)
     return _with_lost(found, between_places(found.parts, inputs, limits, tried))
 
 
-def _with_lost(found: Proof, lost: TwoInputs | None) -> Proof:
+def _with_lost(found: RealProof, lost: TwoInputs | None) -> RealProof:
     """Return a proof with what is lost between two inputs, if that is more than is known.
 
     However far changes may go, it is no more than what is lost for these.
     """
-    if found.answer is Answer.NOT_DP or lost is None:
+    if found.has_none or lost is None:
         return found
     if found.upper is not None and (lost.loss is None or lost.loss > found.upper):
         raise BrokenInvariant("more is lost than a proved budget")
     if lost.loss is None:
         reason = UNLIKE if lost.eps is not None else _trouble_between(found, lost)
-        lower, answer = Fraction(0), Answer.NOT_DP
-    elif lost.loss <= found.lower:
+        return replace(found, has_none=True, reason=reason, lower=Fraction(0), between=lost)
+    if lost.loss <= found.lower:
         return found
-    else:
-        reason = "" if lost.loss == found.upper else found.reason
-        lower, answer = lost.loss, found.answer
-    return replace(found, answer=answer, reason=reason, lower=lower, losses=(), between=lost)
+    said = None if lost.loss == found.upper else found.reason
+    return replace(found, reason=said, lower=lost.loss, between=lost)
 
 
 def _keeps_pace(states: FinalStates) -> bool:
@@ -258,36 +271,34 @@ def _require_one_direction(samples: Iterable[Sample], has_choices: bool) -> None
         raise NotReal("scales of noise that are no multiples of 1/eps, with others or choices")
 
 
-def _concluded(known: Proof, runs: Sequence[PartRun], losses: Losses, ended: str) -> Proof:
+def _concluded(
+    known: RealProof, runs: Sequence[PartRun], changes: Changes, losses: Losses, ended: str
+) -> RealProof:
     """Return the answer; `ended` says which limit ended the search, if one did."""
-    changes = known.changes
-    if changes is None:
-        raise BrokenInvariant("bounds of unknown changes")
+    if losses:
+        rays = along_rays(losses, runs, changes.unit, len(known.subject.inputs))
+        known = replace(known, between=rays)
     lower = lost_in(losses)
-    known = replace(known, losses=losses)
     if lower is None:
         lost = [known.parts[each.part].outputs[each.output] for each in losses]
-        return replace(known, answer=Answer.NOT_DP, reason=_trouble(lost))
-    lower *= changes.unit
+        return replace(known, has_none=True, reason=_trouble(lost))
+    known = replace(known, lower=lower * changes.unit)
     if not changes.is_bounded and lower:
-        reason = "adjacent inputs may differ by any amount"
-        return replace(known, answer=Answer.NOT_DP, reason=reason, lower=lower)
-    known = replace(known, lower=lower)
+        return replace(known, has_none=True, reason="adjacent inputs may differ by any amount")
     if ended:
         return replace(known, reason=ended)
     without = [output for run in runs for output in run.proof.outputs if _has_no_shift(output)]
     if without:
-        return replace(known, reason=_trouble(without, are_bounded(known.program)))
+        return replace(known, reason=_trouble(without, are_bounded(known.subject)))
     costs = [(_cost_in(box, runs), box) for box in changes.boxes]
     upper, box = max(costs, key=lambda each: each[0], default=(Fraction(0), ()))
-    open_ = BOUNDED if are_bounded(known.program) else SEVERAL_STATES
+    open_ = BOUNDED if are_bounded(known.subject) else SEVERAL_STATES
     if upper and not changes.is_bounded:
         return replace(known, reason=open_)
     found = [(run.own(box), run.dearest_shift(box)) for run in runs] if upper else []
     return replace(
         known,
-        answer=Answer.DP,
-        reason="" if upper * changes.unit == lower else open_,
+        reason=None if upper == lower else open_,
         upper=upper * changes.unit,
         coupling=tuple(
             sample
@@ -340,7 +351,7 @@ def _trouble(outputs: Iterable[OutputProof], bounded: bool = False) -> str:
     return NO_SHIFT if bounded else SEVERAL_STATES
 
 
-def _trouble_between(found: Proof, places: TwoInputs) -> str:
+def _trouble_between(found: RealProof, places: TwoInputs) -> str:
     """Say why no budget serves what is lost between two inputs as eps grows.
 
     It is impossible at the second one by noise on one side, not by Gaussian noise: there the flow

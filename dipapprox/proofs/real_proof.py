@@ -2,114 +2,150 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
 from dipapprox.data_classes import dataclass, field
 from dipapprox.digits import exact_text
 from dipapprox.language import core
 from dipapprox.language.cells import statements_in
+from dipapprox.language.core import Program, Value
 from dipapprox.language.domains import AllReals, domain_text
 from dipapprox.privacy.description import Table, count
-from dipapprox.privacy.verdict import Answer
 from dipapprox.proofs.budget_answer import BudgetAnswer, budget_text, optional_text, plain_value
-from dipapprox.proofs.proof import Proof
-from dipapprox.proofs.rays import total_loss
-from dipapprox.proofs.two_inputs import TwoInputs, is_open
+from dipapprox.proofs.changes import Box
+from dipapprox.proofs.cones import Cone
+from dipapprox.proofs.rays import Ray
+from dipapprox.proofs.two_inputs import Point, TwoInputs, is_open
+from dipapprox.proofs.worst_change import BoxShift, DearChange
 
 _MOST_ROWS = 20  # samples of a coupling, in its table
 
 
 @dataclass(frozen=True, slots=True)
-class RealProof(BudgetAnswer):
-    """The answer about a program, for all real inputs.
+class StateProof:
+    """What one final state costs at most: for every change of inputs a shift that keeps it."""
 
-    Attributes:
-        proof: What is proved, without a claim.
+    cone: Cone  # the state's guards
+    dearest: DearChange  # the dearest change found, with a proof that no shift is cheaper there
+    # Their boxes are together all changes; None where no bound was found.
+    shifts: tuple[BoxShift, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class OutputProof:
+    """The proof for one output. Costs are in multiples of unit · eps."""
+
+    output: tuple[Value, ...]  # values of the output cells, in the order of the program
+    # The final states with this output that some inputs make possible.
+    states: tuple[StateProof, ...]
+    ray: Ray | None  # inputs on which it loses much; None if none was found to lose anything
+
+
+@dataclass(frozen=True, slots=True)
+class PartProof:
+    """The proofs for an independent part of the program."""
+
+    inputs: tuple[int, ...]  # where its inputs stand among the program's; changes are of these
+    cells: tuple[int, ...]  # where its outputs stand among the program's
+    # The proof for each valuation of them, in the order of the execution.
+    outputs: tuple[OutputProof, ...]
+    real_cells: tuple[str, ...] = ()  # the names of its real outputs
+
+
+@dataclass(frozen=True, slots=True)
+class CoupledSample:
+    """One sample of a coupling: the second run's is the first run's, moved.
+
+    It moves with its mean, by the change of the inputs there, and by `shift` besides: that is paid.
     """
 
-    proof: Proof = field(repr=False)
+    label: str  # the variable that the sample was first assigned to
+    line: int | None  # of the draw; None for a program without text
+    # The inputs in its mean, by number, with their coefficients.
+    mean: tuple[tuple[int, Fraction], ...]
+    shift: Fraction  # how far its noise is moved
+    # How far the sample is moved by both; None where the change may be one of several.
+    moved: Fraction | None
+    cost: Fraction  # rate · |shift|, in multiples of eps
 
-    @property
-    def program(self) -> str:
-        """The name of the program."""
-        return self.proof.program.name
 
-    @property
-    def parameters(self) -> Mapping[str, Fraction]:
-        """Its parameters."""
-        return self.proof.program.parameters
+@dataclass(frozen=True, slots=True)
+class RealProof(BudgetAnswer):
+    """The answer about a program, for all real (or integer) inputs; budgets are multiples of eps.
 
-    @property
-    def lower(self) -> Fraction:
-        """No smaller budget serves every eps."""
-        return self.proof.lower
+    Attributes:
+        subject: The program, with its declared domains.
+        integers: Whether inputs range over the integers, not over the reals.
+        parts: The proofs for the independent parts; their costs add up.
+        between: Where `lower` is lost, or more than any number; None if nothing was found to be
+            lost, or not as much.
+        coupling: Of the dearest outcome of every part, for the changes in `coupled`; their costs
+            add up to `upper`. Without samples that no guard mentions.
+        coupled: For every part the least and the greatest change of each of its inputs for which
+            the coupling serves, in multiples of the unit of changes.
+    """
 
-    @property
-    def upper(self) -> Fraction | None:
-        """A budget that serves every eps; None if none is known, or there is none."""
-        return self.proof.upper
-
-    @property
-    def reason(self) -> str | None:
-        """Why the least budget is not known, or that there is none; None if it is known."""
-        return self.proof.reason or None
-
-    @property
-    def has_none(self) -> bool:
-        """Whether it is proved that there is no budget at all."""
-        return self.proof.answer is Answer.NOT_DP
-
-    @property
-    def states(self) -> int:
-        """The final states behind the bounds."""
-        return sum(len(output.states) for part in self.proof.parts for output in part.outputs)
+    subject: Program = field(repr=False)
+    integers: bool
+    parts: tuple[PartProof, ...] = field(default=(), repr=False)
+    between: TwoInputs | None = field(default=None, repr=False)
+    coupling: tuple[CoupledSample, ...] = field(default=(), repr=False)
+    coupled: tuple[Box, ...] = field(default=(), repr=False)
 
     @property
     def given_by(self) -> tuple[str, str]:
         """See `BudgetAnswer`."""
-        between = self.proof.between
-        lower = "rays" if between is None and self.proof.losses else "two inputs"
-        if between is not None and between.eps is not None:
-            lower = f"two inputs, {_where_lost(between)}"
+        between = self.between
+        lower = "two inputs" if between is None else "rays"
+        if between is not None and not between.is_ray:
+            lower = "two inputs" if between.eps is None else f"two inputs, {_where_lost(between)}"
         return lower, "couplings"
 
+    def lost(self) -> Iterator[tuple[str, Value]]:
+        """Yield the cells of the output that loses, with their values; reals are close to them."""
+        for each in () if self.between is None else self.between.losses:
+            part = self.parts[each.part]
+            cells = (self.subject.outputs[cell].name for cell in part.cells)
+            yield from zip(cells, each.output, strict=True)
+            yield from zip(part.real_cells if each.shown else (), each.shown, strict=True)
+
     def _witness(self) -> dict[str, object] | None:
-        family, between = family_of(self.proof), self.proof.between
-        if between is not None:
-            grows = "places" if between.eps is None else "vanishing"
-            at = {"eps": exact_text(between.eps)} if between.eps else {}
-            points = {"first": between.first, "second": between.second}
-            found = {"kind": "one eps" if between.eps else grows, **at}
-            output, loss = output_of(self.proof, between), between.loss
-        elif family is not None:
-            origin = (Fraction(0),) * len(family.target)
-            points = {"start": family.start, "origin": origin, "target": family.target}
-            found, output, loss = {"kind": "ray"}, iter(family.output), family.loss
-        else:
+        between = self.between
+        if between is None:
             return None
+        points = {"first": between.first, "second": between.second}
+        kind, at = "places", dict[str, object]()
+        if between.is_ray:
+            origin = (Fraction(0),) * len(between.first)
+            points = {"start": between.first, "origin": origin, "target": between.change}
+            kind = "ray"
+        elif between.eps is not None:
+            kind = "one eps" if between.eps else "vanishing"
+            at = {"eps": exact_text(between.eps)} if between.eps else {}
         return {
-            **found,
+            "kind": kind,
+            **at,
             **{name: [exact_text(value) for value in point] for name, point in points.items()},
-            "output": {cell: plain_value(value) for cell, value in output},
-            "budget": optional_text(loss),
+            "output": {cell: plain_value(value) for cell, value in self.lost()},
+            "budget": optional_text(between.loss),
         }
 
     # --- for people -----------------------------------------------------------------------------
 
     def _scope(self) -> str:
-        program = self.proof.program
+        program = self.subject
         names = [f"{name} = {exact_text(value)}" for name, value in program.parameters.items()]
         domains = dict[str, str]()
         for cell in program.inputs:
-            numbers = "any integer" if self.proof.integers else "any real number"
+            numbers = "any integer" if self.integers else "any real number"
             bounded = isinstance(cell.domain, AllReals) and cell.domain.bounds is not None
             domains[cell.variable] = domain_text(cell.domain) if bounded else numbers
         inputs = (f"{name}: {domain}" for name, domain in domains.items())
         return "; ".join([", ".join(inputs), *([", ".join(names)] if names else [])])
 
     def _where(self) -> str:
-        return f"every ε > 0 and all {'integer' if self.proof.integers else 'real'} inputs"
+        return f"every ε > 0 and all {'integer' if self.integers else 'real'} inputs"
 
     def _facts(self) -> Iterable[tuple[str, str | None]]:
         return [("proof", self._proof())]
@@ -120,7 +156,8 @@ class RealProof(BudgetAnswer):
             states = count(self.states, "final state")
             parts.append(f"at most: a shift of the noise for each of {states}")
         if self.lower:
-            how = "inputs further and further apart" if self.proof.losses else self.given_by[0]
+            how = self.given_by[0]
+            how = "inputs further and further apart" if how == "rays" else how
             parts.append(f"at least: {how}")
         return "; ".join(parts)
 
@@ -128,18 +165,14 @@ class RealProof(BudgetAnswer):
         table = self._coupling()
         if table is not None and self.upper:
             yield table
-        family = family_of(self.proof)
-        if family is not None:
-            yield _impossible_text(self.proof, family) or family.text()
-        if self.proof.between is not None:
-            yield _between_text(self.proof, self.proof.between)
+        if self.between is not None:
+            yield self._impossible() or self._lost_text(self.between)
 
     def _coupling(self) -> Table | None:
-        proof = self.proof
-        names = [cell.name for cell in proof.program.inputs]
-        texts = _draws(proof.program)
+        names = [cell.name for cell in self.subject.inputs]
+        texts = _draws(self.subject)
         rows = []
-        for sample in proof.coupling:
+        for sample in self.coupling:
             moved = " + ".join(
                 (f"D({names[k]})" if c == 1 else f"{exact_text(c)} D({names[k]})")
                 for k, c in sample.mean
@@ -160,6 +193,45 @@ class RealProof(BudgetAnswer):
         )
         return Table(title, ("line", "sample", "moved by", "cost"), tuple(rows), (0, 3))
 
+    def _impossible(self) -> str | None:
+        """Say between which inputs an output becomes impossible, if that is found."""
+        between = self.between
+        if between is not None and between.is_impossible:
+            return self._alone_text(between.first, between.second)
+        if between is None or not between.is_ray or between.loss is not None or self.integers:
+            return None
+        (lost,) = between.losses
+        part = self.parts[lost.part]
+        cones = [state.cone for state in part.outputs[lost.place].states]
+        chooses = any(isinstance(each, core.Choose) for each in statements_in(self.subject.body))
+        if chooses or any(cone.shown for cone in cones):
+            return None  # an outcome of a choice may be impossible at some eps
+        for steps in range(1, MOST_STEPS + 1):
+            point = between.along(steps)
+            if not any(is_open(cone, tuple([point[k] for k in part.inputs])) for cone in cones):
+                return self._alone_text(between.along(steps - 1), point)
+        return None
+
+    def _alone_text(self, first: Point, second: Point) -> str:
+        inputs = f"inputs {_vector(first)} against {_vector(second)}"
+        shown = _output_text(self.lost())
+        return f"For every ε: {inputs}; the output {shown} is possible at the first only"
+
+    def _lost_text(self, between: TwoInputs) -> str:
+        """Say in a line where a bound is lost."""
+        shown, first = _output_text(self.lost()), _vector(between.first)
+        if between.is_ray:
+            step, fixed = _vector(between.change), f"{first} + " if any(between.first) else ""
+            inputs = f"inputs {fixed}s·{step} against {fixed}(s + 1)·{step}"
+            shown = f"output {shown}" if shown else "number published"
+            loses = "loses more than any number" if between.loss is None else "loses the most"
+            return f"Tight as s grows: {inputs}; the {shown} {loses}"
+        near = "near " if any(each.shown for each in between.losses) else ""
+        where, inputs = _where_lost(between), f"inputs {first} against {_vector(between.second)}"
+        endless = "more than any multiple of ε" if between.eps is None else "a factor"
+        loss = endless if between.loss is None else budget_text(between.loss)
+        return f"{where[0].upper()}{where[1:]}: {inputs}; the output {near}{shown} loses {loss}"
+
 
 def _moved(mean: str, shift: Fraction) -> str:
     """Write by how much a sample is moved: its mean's part, and the shift that is paid."""
@@ -177,113 +249,13 @@ def _draws(program: core.Program) -> dict[int, str]:
     return {line: text for line, (text, *others) in found.items() if not others}
 
 
-# --- the inputs behind the lower bound ------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class InputFamily:
-    """Adjacent inputs start + s·target, s and s + 1, for s >= 0.
-
-    Attributes:
-        start, target: Vectors of all inputs.
-        output: The output that loses on the way: cells with their values.
-        loss: What is lost as s grows, in multiples of eps; None for more than any number.
-        integers: Whether inputs are integers.
-    """
-
-    start: tuple[Fraction, ...]
-    target: tuple[Fraction, ...]
-    output: tuple[tuple[str, core.Value], ...]
-    loss: Fraction | None
-
-    def text(self) -> str:
-        """Say it in a line."""
-        step, fixed = _vector(self.target), f"{_vector(self.start)} + " if any(self.start) else ""
-        inputs = f"inputs {fixed}s·{step} against {fixed}(s + 1)·{step}"
-        shown = _output_text(self.output)
-        shown = f"output {shown}" if shown else "number published"
-        loses = "loses more than any number" if self.loss is None else "loses the most"
-        return f"Tight as s grows: {inputs}; the {shown} {loses}"
-
-
-def family_of(proof: Proof) -> InputFamily | None:
-    """Return the inputs on which the lower bound of a proof is lost; None if nothing is."""
-    changes, program = proof.changes, proof.program
-    if not proof.losses or changes is None:
-        return None
-    size = len(program.inputs)
-    start, target = ([Fraction(0)] * size for _ in range(2))
-    output: list[tuple[str, core.Value]] = []
-    for each in proof.losses:
-        part, ray = proof.parts[each.part], each.ray
-        shown = part.outputs[each.output]
-        possible = shown.states[0].cone.start
-        for place, k in enumerate(part.inputs):
-            start[k] = possible[place]
-            target[k] = ray.target[place] * changes.unit
-        cells = (program.outputs[cell].name for cell in part.cells)
-        output += zip(cells, shown.output, strict=True)
-    lost = total_loss(each.ray.loss for each in proof.losses)
-    loss = None if lost is None else lost * changes.unit
-    return InputFamily(tuple(start), tuple(target), tuple(output), loss)
-
-
 MOST_STEPS = 64  # along a ray, to where its output becomes impossible
-
-
-def _impossible_text(proof: Proof, family: InputFamily) -> str | None:
-    """Say between which inputs of a ray from 0 its output becomes impossible, if that is found."""
-    if family.loss is not None or proof.integers:
-        return None
-    ((part, output),) = ((each.part, each.output) for each in proof.losses)
-    cones = [state.cone for state in proof.parts[part].outputs[output].states]
-    chooses = any(isinstance(each, core.Choose) for each in statements_in(proof.program.body))
-    if chooses or any(cone.shown for cone in cones):
-        return None  # an outcome of a choice may be impossible at some eps
-
-    def along(steps: int) -> tuple[Fraction, ...]:
-        return tuple(a + steps * b for a, b in zip(family.start, family.target, strict=True))
-
-    for steps in range(1, MOST_STEPS + 1):
-        point = tuple([along(steps)[k] for k in proof.parts[part].inputs])
-        if not any(is_open(cone, point) for cone in cones):
-            return _alone_text(family.output, along(steps - 1), along(steps))
-    return None
-
-
-def _alone_text(
-    output: Iterable[tuple[str, core.Value]], first: Sequence[Fraction], second: Sequence[Fraction]
-) -> str:
-    """Say that an output becomes impossible."""
-    inputs = f"inputs {_vector(first)} against {_vector(second)}"
-    return f"For every ε: {inputs}; the output {_output_text(output)} is possible at the first only"
-
-
-def output_of(proof: Proof, between: TwoInputs) -> Iterator[tuple[str, core.Value]]:
-    """Yield the cells that lose between two inputs, with their values; reals are close to them."""
-    for each in between.losses:
-        part = proof.parts[each.part]
-        cells = (proof.program.outputs[cell].name for cell in part.cells)
-        yield from zip(cells, each.output, strict=True)
-        yield from zip(part.real_cells if each.shown else (), each.shown, strict=True)
 
 
 def _where_lost(between: TwoInputs) -> str:
     if between.eps is None:
         return "as ε grows"
     return f"at ε = {exact_text(between.eps)}" if between.eps else "as ε goes to 0"
-
-
-def _between_text(proof: Proof, between: TwoInputs) -> str:
-    """Say in a line where a bound is lost."""
-    if between.is_impossible:
-        return _alone_text(output_of(proof, between), between.first, between.second)
-    shown, where = _output_text(output_of(proof, between)), _where_lost(between)
-    near = "near " if any(each.shown for each in between.losses) else ""
-    inputs = f"inputs {_vector(between.first)} against {_vector(between.second)}"
-    endless = "more than any multiple of ε" if between.eps is None else "a factor"
-    loss = endless if between.loss is None else budget_text(between.loss)
-    return f"{where[0].upper()}{where[1:]}: {inputs}; the output {near}{shown} loses {loss}"
 
 
 def _output_text(output: Iterable[tuple[str, core.Value]]) -> str:

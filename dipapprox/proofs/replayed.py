@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
 from itertools import islice
 from typing import TypeVar
@@ -23,11 +22,9 @@ from dipapprox.privacy.verdict import Answer, Replayed
 from dipapprox.proof_steps import budgets
 from dipapprox.proof_steps.automata import INPUT
 from dipapprox.proof_steps.verdicts import NoProof, WrittenProof, attempted
-from dipapprox.proofs.automaton_proof import AutomatonProof, Stops, StreamProof
 from dipapprox.proofs.budget_answer import BudgetAnswer
-from dipapprox.proofs.endless_proof import EndlessProof
-from dipapprox.proofs.proof import Proof
-from dipapprox.proofs.real_proof import RealProof, family_of, output_of
+from dipapprox.proofs.endless_proof import AutomatonProof, EndlessProof, Stops, StreamProof
+from dipapprox.proofs.real_proof import RealProof
 from dipapprox.proofs.two_inputs import TwoInputs
 from dipapprox.rounds.compiled import SILENT
 from dipapprox.rounds.visible import END
@@ -91,10 +88,8 @@ def proved_subject(answer: BudgetAnswer) -> tuple[Program | Automaton, bool]:
     match answer:
         case AutomatonProof(automaton=automaton, stops=stops):
             return automaton, stops is Stops.VISIBLE
-        case StreamProof(subject=subject):
+        case StreamProof(subject=subject) | RealProof(subject=subject):
             return subject, True
-        case RealProof(proof=found):
-            return found.program, True
         case _:
             raise NoCertificate("it has no rules for such answers")
 
@@ -102,18 +97,16 @@ def proved_subject(answer: BudgetAnswer) -> tuple[Program | Automaton, bool]:
 def _between(answer: BudgetAnswer, limits: Limits) -> budgets.DearestInputs | None:
     """Return the inputs between which an answer knows of a loss as eps grows."""
     match answer:
-        case RealProof(proof=Proof(between=TwoInputs() as lost) as proof):
-            output = dict(output_of(proof, lost))
-            return budgets.DearestInputs(
-                _at(proof, lost.first), _at(proof, lost.second), output, eps=lost.eps
-            )
-        case RealProof(proof=proof) if (family := family_of(proof)) is not None:
-            first = [q + FAR * d for q, d in zip(family.start, family.target, strict=True)]
-            second = [q + d for q, d in zip(first, family.target, strict=True)]
-            grows = {name: change for name, (change,) in _at(proof, family.target).items()}
-            return budgets.DearestInputs(
-                _at(proof, first), _at(proof, second), dict(family.output), grows=grows
-            )
+        case RealProof(between=TwoInputs() as lost):
+            names, output = [cell.name for cell in answer.subject.inputs], dict(answer.lost())
+            points = lost.first, lost.second
+            if lost.is_ray:
+                points = lost.along(FAR), lost.along(FAR + 1)
+            first, second = ({n: [q] for n, q in zip(names, p, strict=True)} for p in points)
+            if lost.is_ray:
+                grows = dict(zip(names, lost.change, strict=True))
+                return budgets.DearestInputs(first, second, output, grows=grows)
+            return budgets.DearestInputs(first, second, output, eps=lost.eps)
         case EndlessProof(analysis=Analysis(lower=WordBound() as lost)):
             name = (
                 NEXT + answer.subject.inputs[0].name if isinstance(answer, StreamProof) else INPUT
@@ -141,12 +134,6 @@ def _of_word(lost: WordBound, input: str) -> budgets.DearestInputs:
         said = seen.name.split(", ") if isinstance(seen, SeenSymbol) else [None]
         word += [each for each in said if each not in (SILENT, END)]
     return budgets.DearestInputs(first, second, {}, tuple(word))
-
-
-def _at(proof: Proof, point: Sequence[Fraction]) -> dict[str, list[Fraction]]:
-    """Return what is read at a point, by name."""
-    names = [cell.name for cell in proof.program.inputs]
-    return {name: [value] for name, value in zip(names, point, strict=True)}
 
 
 FAR = 32  # steps along a ray, on which nearly all is lost that is lost in the end

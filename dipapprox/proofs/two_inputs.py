@@ -140,6 +140,17 @@ class TwoInputs:
     second: Point
     losses: tuple[LostOutput, ...]  # of the parts; a single one if it is ∞
     eps: Fraction | None = None  # where; 0 as it vanishes, None as it grows
+    # Whether it is lost at every eps, as s grows, between first + s·change and one change more.
+    is_ray: bool = False
+
+    @property
+    def change(self) -> Point:
+        """How the inputs differ."""
+        return tuple([b - a for a, b in zip(self.first, self.second, strict=True)])
+
+    def along(self, steps: int) -> Point:
+        """Return the inputs so many changes from the first ones."""
+        return tuple([a + steps * b for a, b in zip(self.first, self.change, strict=True)])
 
     @property
     def loss(self) -> Fraction | None:
@@ -150,7 +161,7 @@ class TwoInputs:
     def is_impossible(self) -> bool:
         """Whether no state of the output has a positive probability at the second input."""
         each = [cost for loss in self.losses for cost in loss.costs]
-        return self.eps is None and all(cost is None for cost in each)
+        return self.eps is None and not self.is_ray and all(cost is None for cost in each)
 
     @property
     def dearness(self) -> tuple[bool, Fraction]:

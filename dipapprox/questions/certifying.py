@@ -17,8 +17,8 @@ from dipapprox.privacy.intervals.verdict import IntervalVerdict
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.run import Setting
 from dipapprox.privacy.verdict import Verdict
-from dipapprox.proofs.automaton_proof import AutomatonProof, StreamProof
 from dipapprox.proofs.budget_answer import BudgetAnswer
+from dipapprox.proofs.endless_proof import AutomatonProof, StreamProof
 from dipapprox.proofs.real_proof import RealProof
 from dipapprox.proofs.replayed import proved_subject, with_proof
 from dipapprox.questions import kinds

@@ -16,7 +16,7 @@ from dipapprox.language.load import file_or_bundled
 from dipapprox.language.services import Service
 from dipapprox.limits import Progress, silent
 from dipapprox.privacy.options import Options
-from dipapprox.proofs.automaton_proof import AutomatonProof, Stops, StreamProof
+from dipapprox.proofs.endless_proof import AutomatonProof, Stops, StreamProof
 from dipapprox.proofs.prove_automaton import NamedAutomaton, prove_automaton, prove_rounds
 from dipapprox.proofs.prove_real import answer_real
 from dipapprox.proofs.real_proof import RealProof

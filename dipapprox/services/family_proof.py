@@ -11,13 +11,13 @@ from dipapprox.errors import EarlyEnd, NoCertificate
 from dipapprox.language.services import Change, Service
 from dipapprox.limits import Limits, limited
 from dipapprox.privacy.description import count
-from dipapprox.privacy.verdict import Answer, Replayed
+from dipapprox.privacy.verdict import Replayed
 from dipapprox.proof_steps.verdicts import WrittenProof
 from dipapprox.proofs.budget_answer import budget_text
 from dipapprox.services.families import Families, Rejection, check_families
 from dipapprox.services.loss import Loss
 from dipapprox.services.model import AskedService, Inexpressible, row_text
-from dipapprox.services.service_proof import ServiceProof, users_of
+from dipapprox.services.service_proof import ServiceProof, fields_of, users_of
 from dipapprox.services.system import System
 
 
@@ -32,18 +32,6 @@ class FamilyProof(ServiceProof):
     # The first thing that is not as it should be; None if the families were accepted, or not all
     # was checked.
     rejection: Rejection | None = field(kw_only=True)
-
-    @property
-    def quotient_states(self) -> None:
-        """No pairs are explored for their own sake."""
-        return None
-
-    @property
-    def reason(self) -> str | None:
-        """Why the answer is Unknown, or the budget not the least; None for nothing."""
-        if self.upper is not None and self.answer is Answer.UNKNOWN:
-            return f"the families prove {budget_text(self.upper)} only"
-        return self.loss.reason or None
 
     def replay(self, limits: Limits) -> tuple[WrittenProof, Replayed]:
         """Refuse; see `BudgetAnswer.replay`."""
@@ -98,8 +86,10 @@ def prove_families(
         ended = end.reason or ended
     if rejection is not None:
         ended = f"the families are rejected: {rejection.reason}"
-    loss = Loss(upper=None if ended else families.total, reason=ended)
-    spent = time.monotonic() - begun
-    return FamilyProof(
-        asked, loss, families=families, rejection=rejection, budget=budget, seconds=spent, eps=eps
+    found = fields_of(
+        asked, Loss(upper=None if ended else families.total, reason=ended), budget, begun
     )
+    if not ended and budget is not None and budget < families.total:
+        found["reason"] = f"the families prove {budget_text(families.total)} only"
+    found["quotient_states"] = None  # no pairs are explored for their own sake
+    return FamilyProof(families=families, rejection=rejection, **found)

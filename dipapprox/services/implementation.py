@@ -29,7 +29,7 @@ from dipapprox.services.model import (
 )
 from dipapprox.services.prove_service import find_loss
 from dipapprox.services.publishing import spelled_out
-from dipapprox.services.service_proof import ServiceProof, users_of
+from dipapprox.services.service_proof import ServiceProof, fields_of, users_of
 from dipapprox.services.system import System, merged
 
 Shown = tuple[Replied, State]  # reply, next state
@@ -84,8 +84,7 @@ def prove_implementation(
             reason = str(missing)
     reason = end.reason or reason
     loss = Loss(reason=reason) if reason else find_loss(ideal)
-    spent = time.monotonic() - begun
-    return ServiceProof(asked, loss, idealised.name, budget=budget, seconds=spent)
+    return ServiceProof(**fields_of(asked, loss, budget, begun), implements=idealised.name)
 
 
 def first_deviation(asked: AskedService, idealised: AskedService) -> Deviation | None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
+from typing import Any
 
 from dipapprox.data_classes import dataclass, field
 from dipapprox.digits import exact_text
@@ -42,53 +43,6 @@ class ServiceProof(BudgetAnswer):
     def service(self) -> Service:
         """What was asked about."""
         return self.subject.service
-
-    @property
-    def program(self) -> str:
-        """The name of the service."""
-        return self.service.name
-
-    @property
-    def parameters(self) -> Mapping[str, Fraction]:
-        """Its parameters."""
-        return self.service.parameters
-
-    @property
-    def lower(self) -> Fraction:
-        """No smaller budget serves every eps."""
-        return self.loss.lower
-
-    @property
-    def upper(self) -> Fraction | None:
-        """A budget that serves every eps; None if none is known, or there is none."""
-        return self.loss.upper
-
-    @property
-    def has_none(self) -> bool:
-        """Whether it is proved that no budget serves every eps."""
-        return self.loss.unbounded
-
-    @property
-    def reason(self) -> str | None:
-        """Why the least budget is not known, or that there is none; None if it is known."""
-        loss = self.loss
-        if loss.one_sided:
-            return "support: a reply that only one of two adjacent runs can give"
-        if loss.repetition is not None:
-            return "calls that can be repeated for ever, each time with a gain"
-        if loss.vanishing:
-            return "replies that tell the runs apart however small ε is"
-        return loss.reason or None
-
-    @property
-    def states(self) -> int:
-        """Those that calls lead to."""
-        return 0 if self.loss.pairs is None else len(self.loss.pairs.parents)
-
-    @property
-    def quotient_states(self) -> int | None:
-        """The pairs of states that were looked at."""
-        return 0 if self.loss.pairs is None else len(self.loss.pairs.nodes)
 
     def replay(self, limits: Limits) -> tuple[WrittenProof, Replayed]:
         """Return a proof that the kernel has replayed; see `BudgetAnswer.replay`."""
@@ -213,8 +167,39 @@ def prove_service(
     """
     begun = time.monotonic()
     asked = AskedService(service, limits, eps, users_of(service, users))
-    loss = find_loss(asked)
-    return ServiceProof(asked, loss, budget=budget, seconds=time.monotonic() - begun, eps=eps)
+    return ServiceProof(**fields_of(asked, find_loss(asked), budget, begun))
+
+
+def fields_of(
+    asked: AskedService, loss: Loss, budget: Fraction | None, begun: float
+) -> dict[str, Any]:
+    """Return the fields of an answer about a service, of which a loss was found.
+
+    Args:
+        begun: When, on the monotonic clock.
+    """
+    pairs, reason = loss.pairs, loss.reason or None
+    if loss.one_sided:
+        reason = "support: a reply that only one of two adjacent runs can give"
+    elif loss.repetition is not None:
+        reason = "calls that can be repeated for ever, each time with a gain"
+    elif loss.vanishing:
+        reason = "replies that tell the runs apart however small ε is"
+    return {
+        "program": asked.service.name,
+        "parameters": asked.service.parameters,
+        "lower": loss.lower,
+        "upper": loss.upper,
+        "has_none": loss.unbounded,
+        "reason": reason,
+        "states": 0 if pairs is None else len(pairs.parents),
+        "quotient_states": 0 if pairs is None else len(pairs.nodes),
+        "budget": budget,
+        "eps": asked.eps,
+        "seconds": time.monotonic() - begun,
+        "subject": asked,
+        "loss": loss,
+    }
 
 
 def users_of(service: Service, users: Iterable[str]) -> frozenset[str]:

@@ -25,7 +25,7 @@ from dipapprox.automata.word_climb import Climb, beyond, loses_again
 from dipapprox.automata.words import WordBound, WordSearch, ray_of
 from dipapprox.language.dipa import parse_dipa
 from dipapprox.proof_steps.automata import machines_of
-from dipapprox.proofs.automaton_proof import Stops
+from dipapprox.proofs.endless_proof import Stops
 from dipapprox.proofs.prove_automaton import NamedAutomaton, prove_automaton
 from dipapprox.proofs.prove_automaton import log_ratio as enclosed_log_ratio
 from dipapprox.proofs.replayed import proved

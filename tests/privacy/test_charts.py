@@ -3,6 +3,7 @@
 import re
 import xml.etree.ElementTree as ET
 from fractions import Fraction
+from functools import partial
 from math import exp
 from statistics import NormalDist
 
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 import dipapprox
 from dipapprox import Enclosure, RealProof, UserError
 from dipapprox.arithmetic.extended import Extended
+from dipapprox.data_classes import replace
 from dipapprox.errors import Contradiction
 from dipapprox.pairs.published.together import PublishedPairs
 from dipapprox.privacy.charts import STYLE, WIDTH, Bars, Curve, needs_powers, svg
@@ -290,6 +292,8 @@ def test_enclosures_meet_as_bounds_do(first, second) -> None:
 
 
 def test_rays_that_couplings_contradict_stop_the_run(monkeypatch) -> None:
-    monkeypatch.setattr(RealProof, "lower", property(lambda _: Fraction(101, 100)))
+    told = RealProof.told
+    above = partial(replace, lower=Fraction(101, 100))
+    monkeypatch.setattr(RealProof, "told", lambda proof: told(above(proof)))
     said = r"the least budget: at least 1\.01 by two inputs and at most 1\.0 by couplings"
     refuses(Contradiction, said, dipapprox.prove, dipapprox.parse(ROUNDED))

@@ -3,15 +3,14 @@
 from dipapprox import Answer, Limits, RealProof
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.errors import Refused
-from dipapprox.proofs.proof import Proof
 from dipapprox.proofs.replayed import with_proof
 
 
-def confirm(proof: Proof) -> None:
+def confirm(proof: RealProof) -> None:
     """Fail unless the kernel confirms a proof, or has no rule for what it says."""
     if proof.answer is Answer.UNKNOWN:
         return
     try:
-        with_proof(RealProof(proof, budget=None, seconds=0.0), Limits())
+        with_proof(proof, Limits())
     except NoCertificate as none:
         assert isinstance(none.__context__, NoCertificate | Refused), none.missing

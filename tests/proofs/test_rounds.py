@@ -19,7 +19,7 @@ from dipapprox.automata.runs import Segment
 from dipapprox.automata.structures import holds
 from dipapprox.automata.unfolding import UnfoldedEdge, Unfolding, unfolding, unordered
 from dipapprox.proofs import prove_automaton
-from dipapprox.proofs.automaton_proof import Stops
+from dipapprox.proofs.endless_proof import Stops
 from dipapprox.proofs.replayed import with_proof
 from dipapprox.rounds.visible import END, Seen, tells_steps
 from tests.automata import examples

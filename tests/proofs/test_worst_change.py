@@ -22,8 +22,8 @@ from dipapprox.privacy.run import Setting
 from dipapprox.proofs.budget_verdict import by_budget, serving_budget
 from dipapprox.proofs.changes import Change, allows, changes_of
 from dipapprox.proofs.cones import Cone, GuardRow, Pricing, ShiftSource
-from dipapprox.proofs.proof import Proof
 from dipapprox.proofs.prove_real import prove_real
+from dipapprox.proofs.real_proof import RealProof
 from dipapprox.proofs.worst_change import CostOfChanges
 from dipapprox.questions.verify import Verify
 from tests.cases import cases
@@ -280,17 +280,10 @@ def test_budgets_hold_on_small_domains(path, parameters) -> None:
     assert decide(program, budget=proof.upper).answer is Answer.DP
 
 
-def along(proof: Proof, steps: int) -> list[tuple[Row, Row]]:
-    """Adjacent inputs from where rays begin to `steps` times their targets."""
-    assert proof.changes.unit == 1
-    places = [(Fraction(0), 0)] * len(proof.program.inputs)
-    for each in proof.losses:
-        part, ray = proof.parts[each.part], each.ray
-        start = part.outputs[each.output].states[0].cone.start
-        for place, k in enumerate(part.inputs):
-            places[k] = start[place], ray.target[place]
-    rows = [tuple(q + s * b for q, b in places) for s in range(steps + 1)]
-    return list(pairwise(rows))
+def along(proof: RealProof, steps: int) -> list[tuple[Row, Row]]:
+    """Adjacent inputs from where rays begin, so many steps."""
+    assert proof.between is not None and proof.between.is_ray
+    return list(pairwise(map(proof.between.along, range(steps + 1))))
 
 
 @cases(
@@ -347,7 +340,7 @@ def test_random_programs(text) -> None:
     proof = prove_real(program, Limits())
     if proof.answer is Answer.DP:
         assert decide(parse(text), budget=proof.upper).answer is Answer.DP
-    if proof.losses:
+    if proof.between is not None and proof.between.is_ray:
         pairs = along(proof, 20)
         if proof.answer is Answer.DP:
             last = decide(program, budget=proof.lower * NEARLY, pairs=pairs[-2:])

@@ -55,7 +55,7 @@ from dipapprox.privacy.options import Engine, Options
 from dipapprox.privacy.run import Setting
 from dipapprox.privacy.selection import select
 from dipapprox.privacy.verifier import verify
-from dipapprox.proofs.automaton_proof import AutomatonProof, Stops
+from dipapprox.proofs.endless_proof import AutomatonProof, Stops
 from dipapprox.proofs.prove_automaton import NamedAutomaton, prove_automaton
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.structure import Structure, measure_structure
