@@ -139,7 +139,7 @@ class Composition:
         for run in self.runs:
             if not isinstance(run.mechanism, Gaussian):
                 return None
-            square += run.times * (run.mechanism.sensitivity / run.mechanism.sigma) ** 2
+            square += run.times * run.mechanism.shift
         return gaussian_shift(square)
 
     def epsilon(

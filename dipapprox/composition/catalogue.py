@@ -36,20 +36,14 @@ from dipapprox.composition.mechanisms import (
     Gaussian,
     Laplace,
     Mechanism,
-    Profiled,
     RandomisedResponse,
     RenyiStatement,
     Subsampled,
     unsampled,
 )
-from dipapprox.composition.profile import (
-    BallProfile,
-    BetweenProfile,
-    Equal,
-    SubsampledProfile,
-    up_to,
-)
+from dipapprox.composition.profile import BallProfile, Equal, SubsampledProfile, up_to
 from dipapprox.composition.statements import StatementProfile
+from dipapprox.data_classes import replace
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.limits import asking
 
@@ -68,10 +62,10 @@ def profile_of(mechanism: Mechanism, bits: int, *, chosen: bool = False) -> Ball
     """
     outcomes = outcomes_of(mechanism, bits)
     if outcomes is not None:
-        return profile_of_outcomes(outcomes)
+        return outcomes.profile()
     match mechanism:
-        case Gaussian(sensitivity, sigma):
-            return GaussianProfile(to_ball(sensitivity / sigma))
+        case Gaussian():
+            return noise_of(mechanism.shift)
         case Laplace(sensitivity, scale):
             return LaplaceProfile(to_ball(sensitivity / scale))
         case ExponentialMechanism(eps):
@@ -80,21 +74,12 @@ def profile_of(mechanism: Mechanism, bits: int, *, chosen: bool = False) -> Ball
             sums = Divergences.of([(mechanism, 1)])
             below = noise_of(shift_of(mechanism))
             return StatementProfile(sums, below, mechanism if chosen else None)
-        case Between(above, below):
-            return BetweenProfile(profile_of(above, bits), profile_of(below, bits))
-        case Profiled(at_bits):
-            own = at_bits(bits)
-            return own if mechanism.attained else BetweenProfile(own, Equal())
+        case Between(above):
+            return profile_of(replace(above, attained=False), bits)
         case Subsampled(inner, rate):
             return SubsampledProfile(profile_of(inner, bits, chosen=chosen), to_ball(rate))
         case _:
             raise BrokenInvariant("what has few outcomes is known by them")
-
-
-def profile_of_outcomes(outcomes: Outcomes) -> BallProfile:
-    """Return the profile of few outcomes, and of no pair where these are but an upper bound."""
-    found = outcomes.profile()
-    return found if outcomes.attained else BetweenProfile(found, Equal())
 
 
 def shift_of(statement: RenyiStatement | ConcentratedStatement) -> Fraction:
@@ -140,7 +125,7 @@ def is_attained(mechanism: Mechanism) -> bool:
     inner, _ = unsampled(mechanism)
     if isinstance(inner, Between):
         return inner.exact or bool(inner.worst)
-    return inner.attained if isinstance(inner, Atoms | Profiled) else not has_choice(inner)
+    return inner.attained if isinstance(inner, Atoms) else not has_choice(inner)
 
 
 def has_choice(mechanism: Mechanism) -> bool:
@@ -152,7 +137,7 @@ def has_choice(mechanism: Mechanism) -> bool:
 def is_symmetric(mechanism: Mechanism) -> bool:
     """Whether the reversed pair has the same profile, or is dominated by it."""
     inner, rate = unsampled(mechanism)
-    return rate == 1 and (not isinstance(inner, Atoms | Profiled) or inner.symmetric)
+    return rate == 1 and (not isinstance(inner, Atoms) or inner.symmetric)
 
 
 def noise_of(square: Fraction) -> BallProfile:

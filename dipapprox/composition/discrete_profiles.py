@@ -20,7 +20,7 @@ from math import comb
 
 from flint import arb, arb_poly
 
-from dipapprox.composition.profile import Ends, ProfilePoint, up_to
+from dipapprox.composition.profile import NO_ENDS, Ends, ProfilePoint, up_to
 from dipapprox.data_classes import dataclass, replace
 
 
@@ -42,7 +42,9 @@ class DiscreteProfile:
     seconds: Sequence[arb]  # their Q masses; both one longer than the ratios
     spread: arb  # at least the relative radius of every ratio, <= 1/8
     missing: arb  # at least the P mass of what is in no set, though not of loss minus infinity
-    ends: Ends  # at infinite losses
+    ends: Ends  # at infinite losses; none are known of a pair that is but an upper bound
+    infinite: arb  # the P mass at infinite losses
+    attained: bool  # whether the mechanism has this pair
 
     def at(self, alpha: arb) -> ProfilePoint:
         """Evaluate at α > 0."""
@@ -55,11 +57,14 @@ class DiscreteProfile:
         near = self.places[max(start - 1, 0) : start + 1]
         if not all(abs(place - middle) > reach for place in near):
             bound += up_to(doubt)
+        if not self.attained:
+            first = second = arb(1) if alpha < 1 else arb(0)
         return ProfilePoint(bound, first, second)
 
     def lines(self) -> Iterator[tuple[arb, arb]]:
-        """Yield P(S) and Q(S) of all best sets, those likely under Q first."""
-        return zip(self.firsts, self.seconds, strict=True)
+        """Yield P(S) and Q(S) of all best sets, those likely under Q first, if there is the
+        pair."""
+        return zip(self.firsts, self.seconds, strict=True) if self.attained else iter(())
 
 
 _TOLD = arb(2) ** -20  # wider ratios are told from nothing
@@ -162,7 +167,9 @@ class Outcomes:
             seconds[::-1],
             spread,
             missing.upper(),
-            Ends(infinite, lost),
+            Ends(infinite, lost) if self.attained else NO_ENDS,
+            infinite,
+            self.attained,
         )
 
 

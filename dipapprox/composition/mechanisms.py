@@ -12,13 +12,11 @@ with a record more.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from enum import Enum
 from fractions import Fraction
 from typing import ClassVar
 
 from dipapprox.arithmetic.enclosure import Enclosure
-from dipapprox.composition.profile import BallProfile
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import UserError
 
@@ -40,6 +38,16 @@ def _whole(value: int, what: str, least: int) -> None:
         raise UserError(f"{what} must be a whole number >= {least}, got {value}")
 
 
+def _square(sigma: Fraction | None, variance: Fraction | None, title: str) -> Fraction:
+    """Return the variance, of which one number tells."""
+    if (sigma is None) == (variance is None):
+        raise UserError(f"{title} noise has sigma or a variance")
+    for value, name in ((sigma, "sigma"), (variance, "variance")):
+        if value is not None:
+            _positive(value, name)
+    return (sigma or Fraction(0)) ** 2 if variance is None else variance
+
+
 @dataclass(frozen=True, slots=True)
 class Gaussian:
     """A number of the given sensitivity plus Gaussian noise of standard deviation sigma.
@@ -48,12 +56,23 @@ class Gaussian:
     """
 
     sensitivity: Fraction
-    sigma: Fraction
+    sigma: Fraction | None = None
     adjacency: Adjacency = Adjacency.ADD_REMOVE
+    variance: Fraction | None = None  # sigma², if sigma is not given
 
     def __post_init__(self) -> None:
         _positive(self.sensitivity, "sensitivity")
-        _positive(self.sigma, "sigma")
+        _ = self.square
+
+    @property
+    def square(self) -> Fraction:
+        """sigma²."""
+        return _square(self.sigma, self.variance, "Gaussian")
+
+    @property
+    def shift(self) -> Fraction:
+        """The square of the distance of two outputs, in standard deviations."""
+        return self.sensitivity**2 / self.square
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,17 +112,12 @@ class DiscreteGaussian:
 
     def __post_init__(self) -> None:
         _whole(self.sensitivity, "sensitivity", 1)
-        if (self.sigma is None) == (self.variance is None):
-            raise UserError("discrete Gaussian noise has sigma or a variance")
-        for name in ("sigma", "variance"):
-            value = getattr(self, name)
-            if value is not None:
-                _positive(value, name)
+        _ = self.square
 
     @property
     def square(self) -> Fraction:
         """sigma²."""
-        return (self.sigma or Fraction(0)) ** 2 if self.variance is None else self.variance
+        return _square(self.sigma, self.variance, "discrete Gaussian")
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,35 +189,6 @@ class ConcentratedStatement:
         _positive(self.rho, "rho")
 
 
-def _suits(adjacency: Adjacency, *, symmetric: bool) -> None:
-    if not symmetric and adjacency is Adjacency.SUBSTITUTION:
-        raise UserError(
-            "a pair for substitution adjacency must be symmetric: neither data set is the "
-            "larger one",
-            "use a pair that also dominates its reversal, as the profile of a mechanism does",
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Profiled:
-    """A pair (P, Q) that dominates a mechanism and is known by its profile alone."""
-
-    # Makes the profile of (P, Q) for a working precision: it is called, and the profile is used, in
-    # a block of that precision. Raises LimitReached if it cannot.
-    at_bits: Callable[[int], BallProfile]
-    # Whether (P, Q) also dominates (Q, P), as for the supremum over all ordered pairs of a
-    # symmetric relation. If not, P is the output on the larger data set, and adjacency is
-    # add/remove.
-    symmetric: bool = False
-    # Whether the lines of the profile are of a pair that the mechanism has; else they are not used,
-    # and it is but an upper bound.
-    attained: bool = True
-    adjacency: Adjacency = Adjacency.ADD_REMOVE
-
-    def __post_init__(self) -> None:
-        _suits(self.adjacency, symmetric=self.symmetric)
-
-
 Masses = tuple[tuple[Enclosure, Enclosure], ...]
 """(P mass, Q mass) of every outcome, exact or enclosed; the true ones sum to 1."""
 
@@ -213,7 +198,10 @@ class Atoms:
     """A pair (P, Q) with finitely many outcomes that dominates a mechanism."""
 
     masses: Masses
-    symmetric: bool = False  # as of `Profiled`
+    # Whether (P, Q) also dominates (Q, P), as for the supremum over all ordered pairs of a
+    # symmetric relation. If not, P is the output on the larger data set, and adjacency is
+    # add/remove.
+    symmetric: bool = False
     # Whether two adjacent data sets have this pair; else it is but an upper bound.
     attained: bool = True
     adjacency: Adjacency = Adjacency.ADD_REMOVE
@@ -224,7 +212,12 @@ class Atoms:
             high = sum(each[k].upper for each in self.masses)
             if not low <= 1 <= high or any(each[k].upper < 0 for each in self.masses):
                 raise UserError(f"the masses of {name} are no distribution")
-        _suits(self.adjacency, symmetric=self.symmetric)
+        if not self.symmetric and self.adjacency is Adjacency.SUBSTITUTION:
+            raise UserError(
+                "a pair for substitution adjacency must be symmetric: neither data set is the "
+                "larger one",
+                "use a pair that also dominates its reversal, as the profile of a mechanism does",
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,7 +285,6 @@ Mechanism = (
     | ConcentratedStatement
     | Atoms
     | Between
-    | Profiled
     | Subsampled
 )
 """What can be run and composed."""

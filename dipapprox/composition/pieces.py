@@ -29,7 +29,6 @@ from dipapprox.composition.catalogue import (
     noise_of,
     outcomes_of,
     profile_of,
-    profile_of_outcomes,
     shift_of,
 )
 from dipapprox.composition.discrete_profiles import MOST_LOSSES, Outcomes, group_sizes
@@ -116,8 +115,8 @@ def pieces_of(
             continue
         times = run.times
         match run.mechanism:
-            case Gaussian(sensitivity, sigma):
-                square += times * (sensitivity / sigma) ** 2
+            case Gaussian() as noise:
+                square += times * noise.shift
             case RenyiStatement() | ConcentratedStatement() as statement:
                 statements.append((statement, times))
                 last, free = statement if free else last, False
@@ -199,11 +198,11 @@ def _grouped(few: Sequence[_Few]) -> Iterator[Piece]:
     sides = {own for _, _, own in few}
     if len(sides) == 1 and prod(one.count(times) for one, times, _ in few) <= MOST_LOSSES:
         whole = reduce(Outcomes.beside, (one.power(times) for one, times, _ in few))
-        yield Piece(profile_of_outcomes(whole), 1, *sides)
+        yield Piece(whole.profile(), 1, *sides)
         return
     for one, times, own in few:
         for size, count in group_sizes(one, times):
-            yield Piece(profile_of_outcomes(one.power(size)), count, own)
+            yield Piece(one.power(size).profile(), count, own)
 
 
 def resolution_of(run: RepeatedRun) -> float | None:

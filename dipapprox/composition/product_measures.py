@@ -35,15 +35,12 @@ from itertools import permutations
 from operator import mul
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, Missing, NotEnclosed, enclosing, sure
-from dipapprox.arithmetic.precision import to_ball
 from dipapprox.cache import Cache
-from dipapprox.composition.closed_profiles import GaussianProfile
 from dipapprox.composition.laplace_products import laplace_product
-from dipapprox.composition.mechanisms import Adjacency, Laplace, Mechanism, Profiled
+from dipapprox.composition.mechanisms import Gaussian, Laplace, Mechanism
 from dipapprox.composition.noise_sums import summed_divergence
 from dipapprox.composition.pair_products import LinePair, PairProducts
 from dipapprox.composition.pieces import RepeatedRun
-from dipapprox.composition.profile import BallProfile
 from dipapprox.composition.shifted_noise import (
     PublishedNoise,
     half_line,
@@ -226,7 +223,7 @@ class ProductMeasures:
         factor = _rounded(factor, bits + _GUARD_BITS)
         runs = [RepeatedRun(Laplace(shift, Fraction(1)), times) for shift, times in shifts.items()]
         if square:
-            runs.append(RepeatedRun(gaussian_pair(square)))
+            runs.append(RepeatedRun(Gaussian(Fraction(1), variance=1 / square)))
         value = self._products.find(
             (factors.pairs, factor, bits),
             lambda: PairProducts(
@@ -296,7 +293,7 @@ def _hints(factors: Factored) -> list[Mechanism]:
                 if first.mean != second.mean:
                     shifts.add(abs(first.mean - second.mean) / first.scale)
     exact: list[Mechanism] = [Laplace(shift, Fraction(1)) for shift in sorted(shifts)]
-    return exact or [gaussian_pair(Fraction(1))]
+    return exact or [Gaussian(Fraction(1), Fraction(1))]
 
 
 def _unguarded(part: Part) -> PublishedNoise | None:
@@ -304,15 +301,6 @@ def _unguarded(part: Part) -> PublishedNoise | None:
     (marginal,) = part.marginals
     plain = Marginal(replace(marginal.event, guards=()), marginal.form)
     return published_noise((Part((), (plain,)),))
-
-
-def gaussian_pair(square: Fraction, adjacency: Adjacency = Adjacency.ADD_REMOVE) -> Profiled:
-    """N(m, 1) against N(0, 1), which is as good either way round, by m² > 0."""
-    return Profiled(partial(_gaussian, square), symmetric=True, adjacency=adjacency)
-
-
-def _gaussian(square: Fraction, bits: int) -> BallProfile:
-    return GaussianProfile(to_ball(square).sqrt())
 
 
 def _rounded(value: Enclosure, bits: int) -> Enclosure:

@@ -47,7 +47,7 @@ from dipapprox.composition.grid import GridStep, Knot, ProfileOnGrid, between, c
 from dipapprox.composition.losses import BoundSide, RunLosses, ceiling, floored
 from dipapprox.composition.pieces import RepeatedRun, pieces_of
 from dipapprox.composition.powers import LossGrid, bits_of
-from dipapprox.composition.profile import BetweenProfile, Ends, Equal
+from dipapprox.composition.profile import Ends
 from dipapprox.limits import Limits
 
 _SMALLER = 64
@@ -93,7 +93,7 @@ def outcomes_above(known: DiscreteProfile, step: GridStep, bits: int) -> RunLoss
         for where, number in ((place + 1, more), (place, rest)):
             if number:
                 masses[where] = masses.get(where, 0) + number
-    infinite = max(ceiling(known.ends.infinite + known.missing, bits), 0)
+    infinite = max(ceiling(known.infinite + known.missing, bits), 0)
     return RunLosses(masses, masses, infinite, bits, BoundSide.ABOVE)
 
 
@@ -177,8 +177,6 @@ def factors_of(
             profile, own = piece.profile, [each for each in piece.sides if each in found]
             if not own:
                 continue
-            if isinstance(profile, BetweenProfile) and isinstance(profile.below, Equal):
-                profile = profile.above
             knots: list[Knot] = []
             knot = ProfileOnGrid(profile, step)
             if not isinstance(profile, DiscreteProfile):
@@ -187,13 +185,12 @@ def factors_of(
                     weight, steepness = _MASS_THAT_MATTERS, grid.steepness
                 knots = choose_knots(knot, negligible, weight, limits, steepness)
             if BoundSide.BELOW in own:
-                lines: Iterable[tuple[arb, arb]] = ()
-                if isinstance(profile, DiscreteProfile) and profile is piece.profile:
-                    lines = profile.lines()
-                elif profile is piece.profile:
+                if isinstance(profile, DiscreteProfile):
+                    lines: Iterable[tuple[arb, arb]] = profile.lines()
+                else:
                     middles = between(knot, knots)
                     lines = ((each.point.first, each.point.second) for each in middles)
-                low = from_below(lines, piece.profile.ends, step, bits)
+                low = from_below(lines, profile.ends, step, bits)
                 found[BoundSide.BELOW].append((low, piece.times))
             if BoundSide.ABOVE in own:
                 if isinstance(profile, DiscreteProfile):

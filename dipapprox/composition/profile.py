@@ -22,11 +22,10 @@ is asked
 - for a line of *one* set, guessed at the middle of α, and both masses are of that same set. A set
   that is nearly best costs nearly nothing (below);
 - for lines of *one* pair, at all α: of the greatest of several profiles the lines are those of one
-  of them, chosen beforehand (`BetweenProfile`), or none. A mechanism that has each of two pairs
+  of them, chosen beforehand, or none. A mechanism that has each of two pairs
   need not have one that is as bad as both, and products would claim that it does.
 
-To be run it is put into a mechanism: `mechanisms.Profiled`, if there is no closer one. If α < 1 is
-not known of itself, (1) tells it, with `ReversedProfile` about the profile of (Q, P).
+If α < 1 is not known of itself, (1) tells it, with `ReversedProfile` about the profile of (Q, P).
 
 Subsampling. If (P, Q) dominates removal of a record (P with it, Q without), the mechanism on a
 Poisson sample of rate r has outputs r P' + (1 - r) Q' and Q', where (P', Q') are mixtures of such
@@ -97,27 +96,6 @@ class Equal:
         """Evaluate at α > 0; S is all or nothing."""
         own = arb(1) if alpha < 1 else arb(0)
         return ProfilePoint((1 - alpha).max(arb(0)), own, own)
-
-
-@dataclass(frozen=True, slots=True)
-class BetweenProfile:
-    """A profile that is known by one that is greater, and by a pair that the mechanism has.
-
-    Where no pair is known, that is `Equal`.
-    """
-
-    above: BallProfile
-    below: BallProfile
-
-    @property
-    def ends(self) -> Ends:
-        """Of the pair."""
-        return self.below.ends
-
-    def at(self, alpha: arb) -> ProfilePoint:
-        """Evaluate at α > 0."""
-        point = self.below.at(alpha)
-        return ProfilePoint(self.above.at(alpha).bound, point.first, point.second)
 
 
 @dataclass(frozen=True, slots=True)

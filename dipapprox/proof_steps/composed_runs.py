@@ -257,8 +257,8 @@ def _mechanism_json(mechanism: Mechanism) -> Json:
         return {"mechanism": name, **numbers_json(**numbers)}
 
     match mechanism:
-        case catalogue.Gaussian(distance, sigma):
-            return said("Gauss", sensitivity=distance, variance=sigma**2)
+        case catalogue.Gaussian(distance):
+            return said("Gauss", sensitivity=distance, variance=mechanism.square)
         case catalogue.Laplace(distance, scale):
             return said("Lap", sensitivity=distance, scale=scale)
         case catalogue.DiscreteLaplace(distance, scale):

@@ -43,13 +43,13 @@ from dipapprox.composition.divergences import lower_hull
 from dipapprox.composition.mechanisms import (
     Adjacency,
     Between,
+    Gaussian,
     Laplace,
     Masses,
     Mechanism,
     Subsampled,
 )
 from dipapprox.composition.pieces import RepeatedRun
-from dipapprox.composition.product_measures import gaussian_pair
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.laws.families import GAUSSIAN, LAPLACE
@@ -146,7 +146,7 @@ def worst_noise(setting: Setting, eps: Fraction, adjacency: Adjacency) -> Mechan
     families = {shift.family for shift, _ in shifts}
     most = max((shift for shift, _ in shifts), key=lambda shift: shift.square)
     if families == {GAUSSIAN}:
-        return gaussian_pair(most.square, adjacency)
+        return Gaussian(Fraction(1), None, adjacency, 1 / most.square)
     return Laplace(most.shift, Fraction(1), adjacency) if families == {LAPLACE} else None
 
 
