@@ -20,8 +20,7 @@ from dipapprox.language.services import Service
 from dipapprox.proofs.endless_proof import AutomatonProof, StreamProof
 from dipapprox.proofs.subject import Subject, load_subject
 from dipapprox.questions.prove import Prove
-from dipapprox.services.family_files import read_families
-from dipapprox.services.family_proof import prove_families
+from dipapprox.services.families import prove_families, read_families
 from dipapprox.services.implementation import prove_implementation
 
 if TYPE_CHECKING:

@@ -59,7 +59,7 @@ class BudgetAnswer(Result):
     """
 
     program: str
-    parameters: Mapping[str, Fraction]
+    parameters: Mapping[str, Fraction] = field(hash=False)
     lower: Fraction
     upper: Fraction | None
     has_none: bool

@@ -26,11 +26,10 @@ from dipapprox.errors import EarlyEnd, UserError
 from dipapprox.language.core import Value
 from dipapprox.limits import limited
 from dipapprox.linear.form import LinearForm
-from dipapprox.services.longest import Cycle
-from dipapprox.services.loss import Loss, paths_of
+from dipapprox.services.handlers import range_of
+from dipapprox.services.loss import Cycle, Loss, paths_of
 from dipapprox.services.model import Arrival, AskedService, Call, Inexpressible, Untracked
 from dipapprox.services.pairs import EQUAL, Covering, Edge, Node, RunPairs
-from dipapprox.services.ranges import range_of
 from dipapprox.services.search import PairSearch, tight_path
 from dipapprox.services.system import System
 

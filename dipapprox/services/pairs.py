@@ -39,12 +39,19 @@ the same ways, and an outcome p of the first run against q of the second adds ln
 With one outcome each nothing is lost: V is then the least such function. With additive cells the
 costs of a course are convex in its data, as everything else does not depend on it: the ends of the
 range of data are all that matters.
+
+Outcomes of two runs that show the same, paired.
+
+The order of the outcomes is that in which they come about, so equal choices meet.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
+from itertools import product
+from typing import TypeVar
 
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import LimitReached
@@ -52,7 +59,7 @@ from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.core import Value
 from dipapprox.language.services import Change
 from dipapprox.linear.form import LinearForm
-from dipapprox.services.couplings import by_label, paired
+from dipapprox.services.handlers import cases, range_of
 from dipapprox.services.model import (
     Arrival,
     Call,
@@ -63,7 +70,6 @@ from dipapprox.services.model import (
     Untracked,
 )
 from dipapprox.services.publishing import one_sided_reply, spelled_out
-from dipapprox.services.ranges import cases, range_of
 from dipapprox.services.ratios import NO_GAIN, Gain
 from dipapprox.services.system import System, merged, unseen
 
@@ -362,3 +368,48 @@ def _with_data(call: Call, value: Fraction | None) -> Call:
 
 _CERTAINLY = ExponentialRatio.constant(1)
 _UNEVEN = "data calls that choose with other probabilities for other data, whatever ε is"
+
+
+T = TypeVar("T")
+
+
+def by_label(step: Step) -> dict[tuple[object, ...], Step]:
+    """Group outcomes by what they show."""
+    found: dict[tuple[object, ...], list[CallOutcome]] = defaultdict(list)
+    for outcome in step:
+        found[outcome.label].append(outcome)
+    return {label: tuple(outcomes) for label, outcomes in found.items()}
+
+
+def matched(
+    left: Sequence[T], right: Sequence[T], state: Callable[[T], object]
+) -> list[tuple[Sequence[T], Sequence[T]]]:
+    """Match ways of two runs to show the same, as the lemma of `pairs` allows: those that lead to
+    the same states, those that come about alike, or all with all."""
+    ours, theirs = ({state(each): each for each in side} for side in (left, right))
+    if len(ours) == len(left) and len(theirs) == len(right) and ours.keys() == theirs.keys():
+        return [((each,), (theirs[key],)) for key, each in ours.items()]
+    if len(left) == len(right):
+        return [((one,), (other,)) for one, other in zip(left, right, strict=True)]
+    return [(left, right)]
+
+
+def paired(
+    left: Step, right: Step, gain: Callable[[ExponentialRatio, ExponentialRatio], Gain]
+) -> Iterator[tuple[CallOutcome, CallOutcome, Gain]]:
+    """Pair outcomes that show the same."""
+    if len(left) == 1 == len(right):
+        yield left[0], right[0], gain(left[0].probability, right[0].probability)
+        return
+    for ours, theirs in matched(left, right, lambda outcome: outcome.state):
+        found = gain(_total(ours), _total(theirs))
+        for one, other in product(ours, theirs):
+            yield one, other, found
+
+
+def _total(outcomes: Sequence[CallOutcome]) -> ExponentialRatio:
+    first, *others = outcomes
+    total = first.probability
+    for outcome in others:
+        total = total + outcome.probability
+    return total

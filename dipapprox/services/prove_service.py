@@ -22,8 +22,7 @@ from dipapprox.language.domains import AllReals
 from dipapprox.language.services import Change, Service
 from dipapprox.limits import limited
 from dipapprox.services.abstraction import loss_by_counters
-from dipapprox.services.longest import Cycle
-from dipapprox.services.loss import Loss, noted, paths_of
+from dipapprox.services.loss import Cycle, Loss, noted, paths_of
 from dipapprox.services.model import AskedService, Call, Inexpressible, Untracked
 from dipapprox.services.pairs import Edge, RunPairs
 from dipapprox.services.search import PairSearch, tight_path

@@ -12,8 +12,7 @@ from fractions import Fraction
 from dipapprox.data_classes import replace
 from dipapprox.graphs import shortest_way
 from dipapprox.language.core import Value
-from dipapprox.services.longest import Cycle
-from dipapprox.services.loss import Loss, noted, repeated
+from dipapprox.services.loss import Cycle, Loss, noted, repeated
 from dipapprox.services.model import Arrival, Call, CallOutcome, Published, State
 from dipapprox.services.pairs import EQUAL, Covering, Edge, RunPairs
 from dipapprox.services.system import System

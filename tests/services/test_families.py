@@ -10,9 +10,13 @@ import pytest
 
 from dipapprox import Answer, Limits, UserError
 from dipapprox.language.core import Value
-from dipapprox.services.families import Budgets, Families, FamilyCheck
-from dipapprox.services.family_files import read_families
-from dipapprox.services.family_proof import prove_families
+from dipapprox.services.families import (
+    Budgets,
+    Families,
+    FamilyCheck,
+    prove_families,
+    read_families,
+)
 from dipapprox.services.implementation import prove_implementation
 from dipapprox.services.model import AskedService, Call, State
 from dipapprox.services.prove_service import find_loss
