@@ -38,7 +38,7 @@ from dipapprox.automata.paths import lifted_structure, tainted_walk
 from dipapprox.automata.runs import run_of
 from dipapprox.automata.shifts import RunCost, run_cost
 from dipapprox.automata.structures import (
-    Structure,
+    BadStructure,
     disclosing_cycle,
     gain_of_round,
     leaking_cycles,
@@ -63,7 +63,7 @@ class Analysis:
     well_formed: bool | None = None
     determined: bool | None = None  # whether outputs determine the run; None if unknown
     # A bad structure; None if there is, or was found, none, or if coarser cells have a budget.
-    structure: Structure | None = None
+    structure: BadStructure | None = None
     # Whether the structure proves that there is no budget at any ε: its runs are determined by
     # their words, however often it goes round its cycles.
     unbounded: bool = False
@@ -208,7 +208,7 @@ class _Progress:
         if found is not None:
             self._learn(well_formed=False, structure=found)
 
-    def _dear_structure(self, found: Iterable[Structure]) -> tuple[Structure | None, bool]:
+    def _dear_structure(self, found: Iterable[BadStructure]) -> tuple[BadStructure | None, bool]:
         """Return the first structure that costs; whether some cost nothing as inputs change."""
         has_free = False
         for structure in found:
@@ -220,7 +220,7 @@ class _Progress:
 
     # --- no budget ------------------------------------------------------------------------------
 
-    def _spread(self, merged: Quotient, structure: Structure) -> None:
+    def _spread(self, merged: Quotient, structure: BadStructure) -> None:
         """See whether the runs of a structure can be told from what is seen."""
         determined = self.now.determined or False
         if not determined:
@@ -364,7 +364,7 @@ class _Progress:
                 return
 
 
-def _cycles(whole: Unfolding) -> Iterator[Structure]:
+def _cycles(whole: Unfolding) -> Iterator[BadStructure]:
     """Yield leaking cycles, and a disclosing one."""
     yield from islice(leaking_cycles(whole), _MOST_STRUCTURES)
     disclosing = disclosing_cycle(whole)

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from dipapprox.automata.model import Automaton, OutputSample
 from dipapprox.automata.runs import Run, Segment, closing_walk, dependencies, run_of
-from dipapprox.automata.structures import Structure, gain_of_round, holds
+from dipapprox.automata.structures import BadStructure, gain_of_round, holds
 from dipapprox.automata.unfolding import Quotient, ValueOrder, followed
 from dipapprox.data_classes import dataclass
 from dipapprox.graphs import shortest_way
@@ -140,7 +140,7 @@ def _after(
 
 def structure_in(
     automaton: Automaton, run: Run, below: Segment | None, above: Segment | None
-) -> Structure | None:
+) -> BadStructure | None:
     """Return a structure with the given cycles, if the run has one.
 
     Args:
@@ -173,13 +173,13 @@ def structure_in(
         path = (firsts[first], *path)
     if above is not None:
         path = (*path, lasts[last])
-    return Structure(run, path, below, above)
+    return BadStructure(run, path, below, above)
 
 
 # --- the quick way ------------------------------------------------------------------------------
 
 
-def lifted_structure(quotient: Quotient, walk: tuple[int, ...]) -> Structure | None:
+def lifted_structure(quotient: Quotient, walk: tuple[int, ...]) -> BadStructure | None:
     """Look for a structure on a walk that breaks WF⁺, with the cycles of marked steps inserted.
 
     Where some structures cost nothing, for one that does.
@@ -209,7 +209,7 @@ _MOST_ATTEMPTS = 400
 
 def _with_cycles(
     quotient: Quotient, image: tuple[int, ...], first: int | None, second: int | None
-) -> Structure | None:
+) -> BadStructure | None:
     """Insert cycles through the steps at two positions of a walk of the quotient."""
     graph, whole = quotient.graph, quotient.whole
     walk: list[int] = []

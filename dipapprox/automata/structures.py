@@ -73,7 +73,7 @@ from dipapprox.limits import Limits
 
 
 @dataclass(frozen=True, slots=True)
-class Structure:
+class BadStructure:
     """A bad structure of a run: samples that lie between others, in cycles that are repeated.
 
     A leaking pair has two cycles, a violating path has one and a position that shows `insample`. A
@@ -104,7 +104,7 @@ class Structure:
         return tuple(sorted(found, key=lambda each: each.start))
 
 
-def leaking_cycles(whole: Unfolding) -> Iterator[Structure]:
+def leaking_cycles(whole: Unfolding) -> Iterator[BadStructure]:
     """Yield leaking cycles, if there are any: one for each pair of steps that makes one.
 
     In the augmented automaton every cycle can be repeated for ever, and a cycle that can becomes
@@ -123,10 +123,10 @@ def leaking_cycles(whole: Unfolding) -> Iterator[Structure]:
             for first in assigning.get((component, variable), ()):
                 edges = [first] if first == edge else [first, edge]
                 run, cycle = _with_cycle(whole, edges)
-                yield Structure(run, (), None, cycle, variable)
+                yield BadStructure(run, (), None, cycle, variable)
 
 
-def disclosing_cycle(whole: Unfolding) -> Structure | None:
+def disclosing_cycle(whole: Unfolding) -> BadStructure | None:
     """Return a disclosing cycle, if there is one: an edge of a component that shows a sample of an
     input. Cycles of the augmented automaton can be repeated for ever.
     """
@@ -136,7 +136,7 @@ def disclosing_cycle(whole: Unfolding) -> Structure | None:
         seen = is_real(transition.output) and automaton.reads(transition)
         if seen and whole.is_internal(edge):
             run, cycle = _with_cycle(whole, [edge])
-            return Structure(run, (cycle.start,), None, cycle)
+            return BadStructure(run, (cycle.start,), None, cycle)
     return None
 
 
@@ -146,7 +146,7 @@ def _with_cycle(whole: Unfolding, edges: list[int]) -> tuple[Run, Segment]:
     return run_of(whole, walk), Segment(len(prefix), len(walk))
 
 
-def holds(automaton: Automaton, structure: Structure) -> bool:
+def holds(automaton: Automaton, structure: BadStructure) -> bool:
     """Whether a structure is one, by its definition, looked at without any graph of the automaton.
 
     A cycle that stores what it compares must moreover leave what is known of the order of the
@@ -197,7 +197,7 @@ def _is_cycle(automaton: Automaton, run: Run, cycle: Segment) -> bool:
     return automaton.transitions[first].source == automaton.transitions[last].target
 
 
-def repeated(automaton: Automaton, structure: Structure, rounds: int) -> tuple[Run, Changes]:
+def repeated(automaton: Automaton, structure: BadStructure, rounds: int) -> tuple[Run, Changes]:
     """Return the run that goes round every cycle `rounds` >= 1 times, and the changes of its
     inputs."""
     copies: list[tuple[int, int]] = []  # place in the structure's run, number of the copy
@@ -220,7 +220,7 @@ def repeated(automaton: Automaton, structure: Structure, rounds: int) -> tuple[R
     return tuple(run), tuple(signs.get(place, 0) for place, _ in copies)
 
 
-def _along_chain(automaton: Automaton, run: Run, structure: Structure, rounds: int) -> Changes:
+def _along_chain(automaton: Automaton, run: Run, structure: BadStructure, rounds: int) -> Changes:
     """Return changes for the pairs (last assignment, use) of the variable in the copies: uses of
     one sign, all copies of one transition of the cycle; a chain alternates."""
     cycle, bit, offset, _ = _use(automaton, structure)
@@ -241,7 +241,7 @@ def _along_chain(automaton: Automaton, run: Run, structure: Structure, rounds: i
     return tuple(changes)
 
 
-def _use(automaton: Automaton, structure: Structure) -> tuple[Segment, int, int, Fraction]:
+def _use(automaton: Automaton, structure: BadStructure) -> tuple[Segment, int, int, Fraction]:
     """Return the cycle, the mask of the variable, the place in the cycle, from its start, that
     compares it, and what that gains: the first one that gains something, if there is one."""
     (cycle,), bit = structure.cycles, 1 << (structure.variable or 0)
@@ -263,12 +263,12 @@ def _use(automaton: Automaton, structure: Structure) -> tuple[Segment, int, int,
     return cycle, bit, *uses[0]
 
 
-def cost_of_rounds(automaton: Automaton, structure: Structure, rounds: int) -> RunCost:
+def cost_of_rounds(automaton: Automaton, structure: BadStructure, rounds: int) -> RunCost:
     """Return the run that `repeated` gives, with what it costs."""
     return run_cost(automaton, *repeated(automaton, structure, rounds))
 
 
-def gain_of_round(automaton: Automaton, structure: Structure) -> Fraction:
+def gain_of_round(automaton: Automaton, structure: BadStructure) -> Fraction:
     """Return what each further round adds at least, in the long run.
 
     Positive, or 0 where inputs do not change in a way that costs something.
@@ -291,7 +291,7 @@ MOST_ROUNDS = 4096
 
 
 def rounds_beyond(
-    automaton: Automaton, structure: Structure, budget: Fraction, limits: Limits
+    automaton: Automaton, structure: BadStructure, budget: Fraction, limits: Limits
 ) -> int | None:
     """Return the fewest rounds that cost more than a budget; None if `MOST_ROUNDS` do not.
 

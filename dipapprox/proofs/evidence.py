@@ -13,13 +13,13 @@ from typing import assert_never
 from dipapprox.automata.model import Automaton, OutputSample
 from dipapprox.automata.runs import Segment
 from dipapprox.automata.shifts import RunCost
-from dipapprox.automata.structures import Structure, gain_of_round, repeated
+from dipapprox.automata.structures import BadStructure, gain_of_round, repeated
 from dipapprox.automata.words import HalfLine, Letters, NearZero, Seen, SeenSymbol, WordBound
 from dipapprox.digits import exact_text
 from dipapprox.privacy.description import Table
 from dipapprox.rounds.compiled import SILENT, Compiled, Words
 
-Evidence = RunCost | WordBound | Structure
+Evidence = RunCost | WordBound | BadStructure
 _MOST_ROWS = 20
 _MOST_INPUTS = 12
 
@@ -46,14 +46,14 @@ def transitions_of(evidence: Evidence) -> frozenset[int]:
             return frozenset(evidence.run)
         case WordBound():
             return frozenset()
-        case Structure():
+        case BadStructure():
             places = *_in_cycles(evidence), *evidence.path
             return frozenset(evidence.run[place] for place in places)
         case _:
             assert_never(evidence)
 
 
-def _in_cycles(structure: Structure) -> frozenset[int]:
+def _in_cycles(structure: BadStructure) -> frozenset[int]:
     return frozenset(k for cycle in structure.cycles for k in range(cycle.start, cycle.end))
 
 
@@ -81,7 +81,7 @@ def evidence_fields(compiled: Compiled, evidence: Evidence) -> dict[str, object]
                 "again": None if again is None else list(again),
                 "budget": exact_text(evidence.value),
             }
-        case Structure():
+        case BadStructure():
             _, changes = repeated(compiled.automaton, evidence, 1)
             once = zip(evidence.run, changes, strict=True)
             fields = [{**_fields(compiled, index), "change": change} for index, change in once]
@@ -143,7 +143,7 @@ def costs_of_steps(automaton: Automaton, known: RunCost) -> tuple[Fraction, ...]
     return tuple(costs)
 
 
-def structure_text(compiled: Compiled, structure: Structure) -> str:
+def structure_text(compiled: Compiled, structure: BadStructure) -> str:
     """Say in a sentence what a structure is."""
     places = {cycle: _place(compiled, structure, cycle) for cycle in structure.cycles}
     first, below, above = next(iter(places.values())), structure.below, structure.above
@@ -162,7 +162,7 @@ def structure_text(compiled: Compiled, structure: Structure) -> str:
     return f"privacy violating path (PV): {what} bounds all samples {first} from {side}"
 
 
-def _place(compiled: Compiled, structure: Structure, part: Segment) -> str:
+def _place(compiled: Compiled, structure: BadStructure, part: Segment) -> str:
     """Say where a cycle is: lines, and how its samples compare."""
     parts = []
     for each in dict.fromkeys(compiled.words[k] for k in structure.run[part.start : part.end]):
@@ -172,7 +172,7 @@ def _place(compiled: Compiled, structure: Structure, part: Segment) -> str:
     return f"of {', '.join(parts)}" if parts else "of a cycle"
 
 
-def _shown_text(compiled: Compiled, structure: Structure, place: int) -> str:
+def _shown_text(compiled: Compiled, structure: BadStructure, place: int) -> str:
     words = compiled.words[structure.run[place]]
     if place < compiled.numbers:
         transition = compiled.automaton.transitions[structure.run[place]]
@@ -189,7 +189,7 @@ def evidence_table(compiled: Compiled, evidence: Evidence, ray: WordBound | None
             return _run_table(compiled, evidence, ray)
         case WordBound():
             return _word_table(evidence)
-        case Structure():
+        case BadStructure():
             return _structure_table(compiled, evidence)
         case _:
             assert_never(evidence)
@@ -213,7 +213,7 @@ def _run_table(compiled: Compiled, known: RunCost, ray: WordBound | None) -> Tab
     return Table(title + unit, columns, _rows(compiled, known.run, cells), (0, 3, 4, 5))
 
 
-def _structure_table(compiled: Compiled, structure: Structure) -> Table:
+def _structure_table(compiled: Compiled, structure: BadStructure) -> Table:
     _, changes = repeated(compiled.automaton, structure, 1)
     inside = _in_cycles(structure)
     cells = [

@@ -14,7 +14,7 @@ from dipapprox.automata.model import (
     check,
 )
 from dipapprox.automata.runs import Run, Segment, dependencies, orders
-from dipapprox.automata.structures import Structure, holds
+from dipapprox.automata.structures import BadStructure, holds
 from dipapprox.errors import SourceError
 
 _RATES = (Fraction(1), Fraction(2), Fraction(1, 2), Fraction(1, 3))
@@ -100,7 +100,7 @@ def is_acyclic(size: int, arcs: tuple[tuple[int, int], ...]) -> bool:
     return True
 
 
-def structures_in(automaton: Automaton, run: Run) -> Iterator[Structure]:
+def structures_in(automaton: Automaton, run: Run) -> Iterator[BadStructure]:
     """Yield disclosing cycles, pairs and paths of a run, by trying everything."""
     arcs = dependencies(automaton, run)
     reach = {(i, i) for i in range(len(run))} | set(arcs)
@@ -115,7 +115,7 @@ def structures_in(automaton: Automaton, run: Run) -> Iterator[Structure]:
     ]
     for cycle in cycles:
         for position in range(cycle.start, cycle.end):
-            found = Structure(run, (position,), None, cycle)
+            found = BadStructure(run, (position,), None, cycle)
             if holds(automaton, found):
                 yield found
     shown = [
@@ -126,7 +126,7 @@ def structures_in(automaton: Automaton, run: Run) -> Iterator[Structure]:
     for first, second in product(cycles, repeat=2):
         for (k1, k2), (before, last) in product(downs, ups):
             if k1 in first and last in second and (k2, before) in reach:
-                pair = Structure(run, _path(arcs, k1, k2, before, last), first, second)
+                pair = BadStructure(run, _path(arcs, k1, k2, before, last), first, second)
                 if holds(automaton, pair):
                     yield pair
     for cycle in cycles:
@@ -134,13 +134,13 @@ def structures_in(automaton: Automaton, run: Run) -> Iterator[Structure]:
             for before, last in ups:
                 if last in cycle and (place, before) in reach:
                     path = (*_walk(arcs, place, before), last)
-                    violating = Structure(run, path, None, cycle)
+                    violating = BadStructure(run, path, None, cycle)
                     if holds(automaton, violating):
                         yield violating
             for k1, k2 in downs:
                 if k1 in cycle and (k2, place) in reach:
                     path = (k1, *_walk(arcs, k2, place))
-                    violating = Structure(run, path, cycle, None)
+                    violating = BadStructure(run, path, cycle, None)
                     if holds(automaton, violating):
                         yield violating
 

@@ -19,7 +19,7 @@ from dipapprox.automata.model import Automaton
 from dipapprox.automata.paths import lifted_structure, tainted_walk
 from dipapprox.automata.runs import Run, Segment, orders, run_of
 from dipapprox.automata.shifts import Changes, run_cost
-from dipapprox.automata.structures import Structure, holds, leaking_cycles
+from dipapprox.automata.structures import BadStructure, holds, leaking_cycles
 from dipapprox.automata.unfolding import augment, quotient
 from dipapprox.automata.word_climb import Climb, beyond, loses_again
 from dipapprox.automata.words import WordBound, WordSearch, ray_of
@@ -36,7 +36,7 @@ from tests.automata.random_automata import feasible_runs, leaks, random_automato
 from tests.thorough import part
 
 
-def structure_of(found: Automaton) -> Structure | None:
+def structure_of(found: Automaton) -> BadStructure | None:
     """Return the structure that the analysis finds, if any, checked by its definition."""
     structure = analyse(found, Limits(), with_words=False).structure
     assert structure is None or holds(found, structure)
