@@ -48,13 +48,12 @@ from dipapprox.automata.unfolding import Quotient, Unfolding, augment, quotient
 from dipapprox.automata.weights import PathWeight, dear_runs, fallback_weight, published_weight
 from dipapprox.automata.word_climb import better_words, bounds_of_run
 from dipapprox.automata.words import WordBound
-from dipapprox.data_classes import dataclass, field, replace
+from dipapprox.data_classes import Record, field, replace
 from dipapprox.errors import BrokenInvariant, EarlyEnd, LimitReached
 from dipapprox.limits import Limits, limited
 
 
-@dataclass(frozen=True, slots=True)
-class Analysis:
+class Analysis(Record):
     """What is known; budgets are multiples of ε."""
 
     automaton: Automaton

@@ -43,15 +43,14 @@ from dipapprox.automata.model import (
     members,
 )
 from dipapprox.automata.unfolding import Unfolding, ValueOrder
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import Record, replace
 from dipapprox.graphs import masks_ahead
 
 _MOST_COMPARED = 6  # variables whose orders are looked at for joint steps: 2^6 of them
 _SEPARATOR = LaplaceNoise(Fraction(0))
 
 
-@dataclass(frozen=True, slots=True)
-class _Joint:
+class _Joint(Record):
     """Steps that are taken as one, with running minima and maxima."""
 
     steps: tuple[int, ...]

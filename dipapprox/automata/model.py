@@ -32,7 +32,7 @@ from enum import Enum
 from fractions import Fraction
 from itertools import combinations
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.errors import Diagnosis
 from dipapprox.language.traversal import reachable
 from dipapprox.source import Located
@@ -53,15 +53,13 @@ def is_real(output: Output) -> bool:
     return isinstance(output, OutputSample)
 
 
-@dataclass(frozen=True, slots=True)
-class LaplaceNoise:
+class LaplaceNoise(Record):
     """Noise of density (k/2)·exp(-k·|x - mean|) with k = rate · ε."""
 
     rate: Fraction
     mean: Fraction = Fraction(0)
 
 
-@dataclass(frozen=True, slots=True)
 class ControlState(Located):
     """A control state."""
 
@@ -72,7 +70,6 @@ class ControlState(Located):
     fresh: LaplaceNoise | None = None  # noise of `insample'`; None if it is not used
 
 
-@dataclass(frozen=True, slots=True)
 class Transition(Located):
     """One step; guards speak of the values before it."""
 
@@ -89,8 +86,7 @@ class Transition(Located):
         return self.above | self.below
 
 
-@dataclass(frozen=True, slots=True)
-class Automaton:
+class Automaton(Record):
     """An automaton; `validity.check` says whether the theory speaks of it."""
 
     variables: tuple[str, ...]  # bit i of a mask is variable i

@@ -29,7 +29,7 @@ from dipapprox.automata.runs import shortest_walk
 from dipapprox.automata.unfolding import Unfolding
 from dipapprox.automata.vectors import Front, Prices, Vectors, fits
 from dipapprox.automata.weights import live_variables
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import Record, replace
 from dipapprox.errors import LimitReached
 from dipapprox.limits import Limits
 
@@ -40,8 +40,7 @@ _LEFT_FREE = 4  # live variables at one node that are not pinned where there are
 MOST_ENTRIES = 5_000_000  # entries of all vectors that a search may make: 40 MB
 
 
-@dataclass(frozen=True, slots=True)
-class ClosedFamily:
+class ClosedFamily(Record):
     """That `value` is a budget: there are closed families of vectors.
 
     The first step from the empty run and every step from a member of one end within a member, and
@@ -57,8 +56,7 @@ class ClosedFamily:
     cells: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class OptimumFound:
+class OptimumFound(Record):
     """What a search found."""
 
     walk: tuple[int, ...]  # edges of the quotient of the dearest walk seen

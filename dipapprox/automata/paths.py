@@ -27,13 +27,12 @@ from dipapprox.automata.model import Automaton, OutputSample
 from dipapprox.automata.runs import Run, Segment, closing_walk, dependencies, run_of
 from dipapprox.automata.structures import BadStructure, gain_of_round, holds
 from dipapprox.automata.unfolding import Quotient, ValueOrder, followed
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.graphs import shortest_way
 from dipapprox.limits import Limits
 
 
-@dataclass(frozen=True, slots=True)
-class Taints:
+class Taints(Record):
     """Masks of variables, as the module says."""
 
     over_cycle: int = 0

@@ -12,15 +12,14 @@ from collections.abc import Callable, Iterator, Sequence
 
 from dipapprox.automata.model import Automaton, members
 from dipapprox.automata.unfolding import Unfolding, ValueOrder, unordered
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.graphs import shortest_way
 
 Run = tuple[int, ...]
 Arc = tuple[int, int]  # two positions: the sample of the first is below the sample of the second
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(Record):
     """The positions `start <= position < end` of a run."""
 
     start: int

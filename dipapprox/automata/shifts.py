@@ -62,15 +62,14 @@ from math import lcm
 
 from dipapprox.automata.model import Automaton, OutputSample
 from dipapprox.automata.runs import Arc, Run, dependencies
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.flows import maximum_flow
 
 Changes = tuple[int, ...]
 """Second input minus first at every position: 1, 0 or -1 where a run reads an input, else 0."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunCost:
+class RunCost(Record):
     """W(Δ) of a run, and a shift of that cost; a lower bound at every ε if its word is its own."""
 
     run: Run
@@ -101,8 +100,7 @@ def run_cost(automaton: Automaton, run: Run, changes: Changes) -> RunCost:
     return RunCost(run, changes, Fraction(lower.value + upper.value, scale) + fixed, shift)
 
 
-@dataclass(frozen=True, slots=True)
-class Cut:
+class Cut(Record):
     """A least cut: its value, and the side of each position, 1 or 0."""
 
     value: int

@@ -68,12 +68,11 @@ from dipapprox.automata.runs import (
 )
 from dipapprox.automata.shifts import Changes, RunCost, run_cost
 from dipapprox.automata.unfolding import Unfolding
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.limits import Limits
 
 
-@dataclass(frozen=True, slots=True)
-class BadStructure:
+class BadStructure(Record):
     """A bad structure of a run: samples that lie between others, in cycles that are repeated.
 
     A leaking pair has two cycles, a violating path has one and a position that shows `insample`. A

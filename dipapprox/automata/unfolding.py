@@ -39,15 +39,14 @@ from dipapprox.automata.model import (
     members,
     uncovered,
 )
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import Record, replace
 from dipapprox.errors import BrokenInvariant
 from dipapprox.graphs import strong_components
 from dipapprox.language.traversal import free_name
 from dipapprox.limits import Limits
 
 
-@dataclass(frozen=True, slots=True)
-class ValueOrder:
+class ValueOrder(Record):
     """What is known of the order of values: rows of masks, one for each variable.
 
     Of variables that are larger, those that are smaller (the transpose), and those that hold the
@@ -133,8 +132,7 @@ def steps_before_stops(automaton: Automaton, most: int) -> int:
 _MOST_ORDERS = 1_000
 
 
-@dataclass(frozen=True, slots=True)
-class UnfoldedEdge:
+class UnfoldedEdge(Record):
     """A step between two nodes; `transition` is an index into `Automaton.transitions`."""
 
     source: int
@@ -142,8 +140,7 @@ class UnfoldedEdge:
     target: int
 
 
-@dataclass(frozen=True, slots=True)
-class Unfolding:
+class Unfolding(Record):
     """Nodes over the states of an automaton, node 0 initial; all nodes are reachable."""
 
     automaton: Automaton
@@ -229,8 +226,7 @@ def augment(automaton: Automaton, limits: Limits, most: int | None = None) -> Un
     return unfolding(automaton, nodes, edges)
 
 
-@dataclass(frozen=True, slots=True)
-class Quotient:
+class Quotient(Record):
     """The coarsest bisimulation of an unfolding: a graph of its classes, and the class of each
     node."""
 

@@ -25,7 +25,7 @@ import numpy.typing as npt
 from dipapprox.automata.model import Automaton, OutputSample, Transition, members
 from dipapprox.automata.pins import Pins
 from dipapprox.automata.unfolding import Unfolding
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import Record, replace
 
 Vectors = npt.NDArray[np.int64]
 """Shape (2, 2^live): u and v; whole numbers, at most `Prices.infinite`."""
@@ -35,8 +35,7 @@ _LARGEST = 2**40  # units that a cap may have: sums of a few entries stay far be
 _SMALL = 2**28  # the same for 32 bits
 
 
-@dataclass(frozen=True, slots=True)
-class VectorStep:
+class VectorStep(Record):
     """One edge, with all changes of its input that are looked at."""
 
     edge: int

@@ -50,13 +50,12 @@ from math import lcm
 from dipapprox.automata.runs import run_of, shortest_walk
 from dipapprox.automata.shifts import Changes, RunCost, run_cost
 from dipapprox.automata.unfolding import Quotient, Unfolding
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.graphs import masks_ahead
 from dipapprox.limits import Limits
 
 
-@dataclass(frozen=True, slots=True)
-class PathWeight:
+class PathWeight(Record):
     """A sum along a heaviest path through the components, and the edges between them in order."""
 
     value: Fraction

@@ -43,7 +43,7 @@ from dipapprox.automata.words import (
     WordSearch,
     inputs_at,
 )
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import Record, replace
 from dipapprox.limits import Limits
 
 _TIMES = (1, 2, 4, 8, 16)
@@ -92,8 +92,7 @@ _MOVES = (0, 1, -1, 3, -3)
 Thing = TypeVar("Thing")
 
 
-@dataclass(frozen=True, slots=True)
-class WordStep:
+class WordStep(Record):
     """What both inputs have at a step, None where nothing is read, and what is seen."""
 
     first: Fraction | None

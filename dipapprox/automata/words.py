@@ -43,25 +43,22 @@ from dipapprox.automata.model import Automaton, OutputSample, Transition, is_rea
 from dipapprox.automata.runs import Run, dependencies
 from dipapprox.automata.shifts import Changes, RunCost, least_cut
 from dipapprox.automata.unfolding import Unfolding
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.errors import BrokenInvariant
 from dipapprox.limits import Limits
 
 
-@dataclass(frozen=True, slots=True)
-class SeenSymbol:
+class SeenSymbol(Record):
     """An output symbol is seen."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class NearZero:
+class NearZero(Record):
     """A real output is seen in (0, η), for η → 0."""
 
 
-@dataclass(frozen=True, slots=True)
-class HalfLine:
+class HalfLine(Record):
     """A real output is seen beyond `end`, upwards or downwards."""
 
     end: Fraction
@@ -73,8 +70,7 @@ Seen = SeenSymbol | NearZero | HalfLine
 Letters = tuple[Fraction | None, ...]  # the inputs; None where none is read
 
 
-@dataclass(frozen=True, slots=True)
-class WordBound:
+class WordBound(Record):
     """Two adjacent inputs and a word whose rates, or those of one run, differ by `value`."""
 
     first: Letters

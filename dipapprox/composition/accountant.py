@@ -55,7 +55,7 @@ from dipapprox.composition.products import factors_of
 from dipapprox.composition.profile import BallProfile
 from dipapprox.composition.reading import deltas, deltas_of, epsilon_of, least_epsilon
 from dipapprox.composition.shifted_noise import ShiftedNoise, gaussian_shift
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import Record, replace
 from dipapprox.errors import INTERRUPTED, EarlyEnd, UserError
 from dipapprox.limits import Limits, Progress, silent
 
@@ -88,8 +88,7 @@ _MOST_OF_GRID = 200
 _FINE = 3  # grids finer than the resolution of what is run by this tell hardly more of it
 
 
-@dataclass(frozen=True, slots=True)
-class CompositionAnswer:
+class CompositionAnswer(Record):
     """What was asked of a composition."""
 
     bounds: tuple[Extended, ...]
@@ -107,8 +106,7 @@ _Reading = Callable[[LossRow], Sequence[Fraction | None]]  # of losses on a grid
 _Direct = Callable[[BallProfile], Sequence[tuple[Fraction | None, Fraction | None]]]
 
 
-@dataclass(frozen=True, slots=True)
-class Composition:
+class Composition(Record):
     """Runs on the same data; their order matters between mechanisms with several worst pairs.
 
     Raises:

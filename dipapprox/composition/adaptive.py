@@ -55,7 +55,7 @@ from dipapprox.arithmetic import rounding
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.arithmetic.precision import enclosure_of, to_ball
 from dipapprox.composition.profile import Ends, ProfilePoint
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.errors import LimitReached
 from dipapprox.limits import Limits
 
@@ -68,8 +68,7 @@ _PATIENCE = 4  # steps without being the best pair anywhere, after which one is 
 _NEGLIGIBLE = 1e-20  # masses beyond which a grid does not reach, about
 
 
-@dataclass(frozen=True, slots=True)
-class AdaptiveProfile:
+class AdaptiveProfile(Record):
     """The profile of adaptive runs on a grid, for either direction of a relation."""
 
     size: Fraction  # h, exactly
@@ -111,8 +110,7 @@ class AdaptiveProfile:
         return to_ball(Fraction(float(self.upper[min(place, self.reach) + self.reach])))
 
 
-@dataclass(frozen=True, slots=True)
-class Stage:
+class Stage(Record):
     """Runs of one mechanism, one after the other."""
 
     # Pairs one of which is above every pair that may be run; by their profiles.
@@ -210,8 +208,7 @@ def _padded(values: Doubles, reach: int, before: float, after: float) -> Doubles
     return np.concatenate((np.full(reach, before), values, np.full(reach, after)))
 
 
-@dataclass(frozen=True, slots=True)
-class _Kernel:
+class _Kernel(Record):
     """Σ_o p_o u(α q_o / p_o): weights by how many places they are further, and what q lacks."""
 
     weights: tuple[tuple[int, float], ...]
@@ -256,8 +253,7 @@ class _Kernel:
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Strategy:
+class _Strategy(Record):
     """Σ_o p_o a and Σ_o q_o b, with lines so many places further; and where q has nothing."""
 
     parts: tuple[tuple[int, float, float], ...]

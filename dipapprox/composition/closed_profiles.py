@@ -11,11 +11,10 @@ from typing import ClassVar
 from flint import arb
 
 from dipapprox.composition.profile import NO_ENDS, Ends, ProfilePoint, up_to
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 
 
-@dataclass(frozen=True, slots=True)
-class GaussianProfile:
+class GaussianProfile(Record):
     """N(m, 1) against N(0, 1): best sets are x > ln(α)/m + m/2."""
 
     shift: arb  # m > 0
@@ -30,8 +29,7 @@ class GaussianProfile:
         return ProfilePoint(first - alpha * second, first, second)
 
 
-@dataclass(frozen=True, slots=True)
-class LaplaceProfile:
+class LaplaceProfile(Record):
     """Laplace laws of scale 1 about 0 and m: for |ln α| <= m, best sets are x < (m - ln α) / 2.
 
     Where balls do not tell α from a threshold T, e^m or e^-m, it may lie beyond. Then the set has
@@ -56,8 +54,7 @@ class LaplaceProfile:
         return _point(alpha, 1 - half * root, half / root, threshold)
 
 
-@dataclass(frozen=True, slots=True)
-class BoundedRangeProfile:
+class BoundedRangeProfile(Record):
     """All pairs whose losses lie in an interval of length ε that contains 0.
 
     With E = e^ε, the extreme pairs have losses t and t - ε, and Q mass (E - T) / (T (E - 1)) at the

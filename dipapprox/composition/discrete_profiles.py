@@ -21,11 +21,10 @@ from math import comb
 from flint import arb, arb_poly
 
 from dipapprox.composition.profile import NO_ENDS, Ends, ProfilePoint, up_to
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import Record, replace
 
 
-@dataclass(frozen=True, slots=True)
-class DiscreteProfile:
+class DiscreteProfile(Record):
     """Finitely many losses. Best sets are the atoms of ratio P / Q > α, and those where Q is 0.
 
     A set that errs, where balls do not tell a ratio ρ from α, loses |P - α Q| = P |1 - α/ρ| in each
@@ -70,8 +69,7 @@ class DiscreteProfile:
 _TOLD = arb(2) ** -20  # wider ratios are told from nothing
 
 
-@dataclass(frozen=True, slots=True)
-class Outcomes:
+class Outcomes(Record):
     """A pair by its outcomes."""
 
     # (P mass, Q mass) of each; an exact 0 means that there is none.

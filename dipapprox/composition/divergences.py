@@ -14,7 +14,7 @@ from itertools import pairwise
 from math import ceil, exp, expm1, floor, inf, log, log1p, prod
 
 from dipapprox.composition.mechanisms import ConcentratedStatement, RenyiStatement
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 
 Statement = RenyiStatement | ConcentratedStatement
 _LEAST = 2.0**-40  # of λ - 1; orders that bind at 1 are taken there, which is a part of 2**-40 off
@@ -34,8 +34,7 @@ Point = tuple[Fraction, Fraction]
 _ORIGIN: Point = (Fraction(1), Fraction(0))
 
 
-@dataclass(frozen=True, slots=True)
-class Divergences:
+class Divergences(Record):
     """κ(λ) = rho λ (λ-1) and what is straight between points."""
 
     rho: Fraction  # of zCDP, of all runs
@@ -95,8 +94,7 @@ def _at(points: Sequence[Point], order: Fraction) -> Fraction:
     return k + (m - k) * (order - a) / (b - a)
 
 
-@dataclass(frozen=True, slots=True)
-class Tangent:
+class Tangent(Record):
     """(1) at a factor, in doubles, and the two outcomes that it is best for."""
 
     place: float  # ln a >= 0

@@ -42,7 +42,7 @@ from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.composition.accountant import Composition
 from dipapprox.composition.catalogue import is_symmetric, rational_pairs
 from dipapprox.composition.mechanisms import DiscreteLaplace
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.digits import exact_text
 from dipapprox.errors import BrokenInvariant
 from dipapprox.limits import Limits
@@ -54,8 +54,7 @@ _MOST_STEPS = 512  # of the greatest loss of noise, in units of u
 _MOST_STEPS_OF_PIECES = 64  # the pieces of a profile are that many polynomials of that degree
 
 
-@dataclass(frozen=True, slots=True)
-class Powers:
+class Powers(Record):
     """A sum of powers e^(-k unit), with whole coefficients."""
 
     unit: Fraction  # > 0
@@ -91,8 +90,7 @@ def _ball(number: Number) -> arb:
     return arb_poly(list(number.coefficients))(to_ball(-number.unit).exp())
 
 
-@dataclass(frozen=True, slots=True)
-class LossPlace:
+class LossPlace(Record):
     """factor e^loss, a place that e^ε may have: one of the two numbers says nothing."""
 
     factor: Fraction = _ONE
@@ -102,8 +100,7 @@ class LossPlace:
         return f"exp({exact_text(self.loss)})" if self.loss else exact_text(self.factor)
 
 
-@dataclass(frozen=True, slots=True)
-class ProfileLine:
+class ProfileLine(Record):
     """(constant - factor e^ε) / divisors, exactly."""
 
     constant: Number  # a >= 0
@@ -154,8 +151,7 @@ class ProfileLine:
             bits *= 2
 
 
-@dataclass(frozen=True, slots=True)
-class LeastBudget:
+class LeastBudget(Record):
     """An ε >= 0, exactly: where a line falls to δ; None: 0."""
 
     line: ProfileLine | None
@@ -193,16 +189,14 @@ class LeastBudget:
             bits *= 2
 
 
-@dataclass(frozen=True, slots=True)
-class ProfilePiece:
+class ProfilePiece(Record):
     """The least δ where e^ε is below a place, if any, and not below that of the piece before."""
 
     below: LossPlace | None
     line: ProfileLine
 
 
-@dataclass(frozen=True, slots=True)
-class PositiveLosses:
+class PositiveLosses(Record):
     """The losses > 0 of a composition."""
 
     places: tuple[LossPlace, ...]  # e^loss, descending
@@ -225,8 +219,7 @@ class PositiveLosses:
         return LeastBudget(self.line(first) if first < len(places) else None, delta)
 
 
-@dataclass(frozen=True, slots=True)
-class ExactProfile:
+class ExactProfile(Record):
     """The least δ of a composition."""
 
     # The greater H is the profile: of two loss distributions of rational outcomes, or of one.
@@ -302,8 +295,7 @@ def _sign(constant: Fraction, factor: Fraction, budget: Fraction) -> int:
         bits *= 2
 
 
-@dataclass(frozen=True, slots=True)
-class _Ratios:
+class _Ratios(Record):
     """An exact loss distribution: P mass by the ratio P / Q, and where Q has none."""
 
     masses: dict[Fraction, Fraction]

@@ -22,7 +22,7 @@ from dipapprox.arithmetic.enclosure import UNIT, Enclosure, if_enclosed, sure
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.composition.product_measures import ProductMeasures, relative, without_events
 from dipapprox.composition.shifted_noise import PublishedNoise, published_noise
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.events.event import Part
 from dipapprox.events.intervals import Interval
 from dipapprox.laws.families import GAUSSIAN, LAPLACE
@@ -35,8 +35,7 @@ _BITS = 30  # to which boxes are chosen; what they have is as accurate as is ask
 Weights = tuple[tuple[int, Fraction], ...]  # A sum of numbers: (which one, from 0; its coefficient)
 
 
-@dataclass(frozen=True, slots=True)
-class ExplicitSet:
+class ExplicitSet(Record):
     """A set of vectors."""
 
     # Sums, and the disjoint intervals that each lies in; all of them hold.

@@ -42,15 +42,14 @@ from dipapprox.composition.mechanisms import (
     Subsampled,
 )
 from dipapprox.composition.profile import BallProfile, ProfilePoint
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import Record, replace
 from dipapprox.digits import exact_text
 from dipapprox.limits import Limits
 from dipapprox.linear.form import content
 from dipapprox.numerics.simplest import simplest
 
 
-@dataclass(frozen=True, slots=True)
-class GridStep:
+class GridStep(Record):
     """The distance of two losses of a grid: unit * ln(base)."""
 
     unit: Fraction  # > 0
@@ -78,8 +77,7 @@ class GridStep:
         return replace(self, unit=self.unit * parts)
 
 
-@dataclass(frozen=True, slots=True)
-class Knot:
+class Knot(Record):
     """What is known of a profile at one loss of the grid."""
 
     place: int | Fraction  # the loss, in steps

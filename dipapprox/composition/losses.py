@@ -43,7 +43,7 @@ import numpy as np
 from flint import arb, fmpz
 
 from dipapprox.composition.grid import GridStep
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 
 
 class BoundSide(Enum):
@@ -53,8 +53,7 @@ class BoundSide(Enum):
     BELOW = "below"
 
 
-@dataclass(frozen=True, slots=True)
-class GridRow:
+class GridRow(Record):
     """Masses at consecutive losses of a grid, ascending."""
 
     start: int  # the lowest loss, in steps
@@ -68,8 +67,7 @@ class GridRow:
         return GridRow(self.start + start, masses, others)
 
 
-@dataclass(frozen=True, slots=True)
-class RunLosses:
+class RunLosses(Record):
     """One run, on a grid."""
 
     masses: Mapping[int, int]  # p >= 0 at losses, in steps and in units of 2^-bits
@@ -79,8 +77,7 @@ class RunLosses:
     side: BoundSide  # from where it bounds
 
 
-@dataclass(frozen=True, slots=True)
-class LossRow:
+class LossRow(Record):
     """Masses on one grid, in units of 2^-bits."""
 
     step: GridStep

@@ -17,7 +17,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from dipapprox.arithmetic.enclosure import Enclosure
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import Record, replace
 from dipapprox.errors import UserError
 
 
@@ -48,8 +48,7 @@ def _square(sigma: Fraction | None, variance: Fraction | None, title: str) -> Fr
     return (sigma or Fraction(0)) ** 2 if variance is None else variance
 
 
-@dataclass(frozen=True, slots=True)
-class Gaussian:
+class Gaussian(Record):
     """A number of the given sensitivity plus Gaussian noise of standard deviation sigma.
 
     A vector with independent noise of one sigma is the same with its Euclidean sensitivity.
@@ -75,8 +74,7 @@ class Gaussian:
         return self.sensitivity**2 / self.square
 
 
-@dataclass(frozen=True, slots=True)
-class Laplace:
+class Laplace(Record):
     """A number of the given sensitivity plus Laplace noise, density exp(-|x|/scale)/(2 scale)."""
 
     sensitivity: Fraction
@@ -88,8 +86,7 @@ class Laplace:
         _positive(self.scale, "scale")
 
 
-@dataclass(frozen=True, slots=True)
-class DiscreteLaplace:
+class DiscreteLaplace(Record):
     """A whole number of the given sensitivity plus noise with Pr[x] ~ exp(-|x|/scale)."""
 
     sensitivity: int
@@ -101,8 +98,7 @@ class DiscreteLaplace:
         _positive(self.scale, "scale")
 
 
-@dataclass(frozen=True, slots=True)
-class DiscreteGaussian:
+class DiscreteGaussian(Record):
     """A whole number of the given sensitivity plus noise with Pr[x] ~ exp(-x²/(2 sigma²))."""
 
     sensitivity: int
@@ -120,8 +116,7 @@ class DiscreteGaussian:
         return _square(self.sigma, self.variance, "discrete Gaussian")
 
 
-@dataclass(frozen=True, slots=True)
-class RandomisedResponse:
+class RandomisedResponse(Record):
     """One of `values` answers: the true one with the given probability, else any other alike."""
 
     probability: Fraction
@@ -134,8 +129,7 @@ class RandomisedResponse:
             raise UserError(f"probability must be in (0, 1), got {self.probability}")
 
 
-@dataclass(frozen=True, slots=True)
-class ExponentialMechanism:
+class ExponentialMechanism(Record):
     """An outcome chosen with Pr ~ exp(eps u / 2), u its utility, of sensitivity 1.
 
     If all utilities move the same way between adjacent data sets, Pr ~ exp(eps u) is as private.
@@ -148,8 +142,7 @@ class ExponentialMechanism:
         _positive(self.eps, "eps")
 
 
-@dataclass(frozen=True, slots=True)
-class ApproximateStatement:
+class ApproximateStatement(Record):
     """Any mechanism that is (eps, delta)-differentially private."""
 
     eps: Fraction
@@ -163,8 +156,7 @@ class ApproximateStatement:
             raise UserError(f"delta must be in [0, 1], got {self.delta}")
 
 
-@dataclass(frozen=True, slots=True)
-class RenyiStatement:
+class RenyiStatement(Record):
     """Any mechanism whose Rényi divergences are at most these, either way round."""
 
     orders: tuple[tuple[Fraction, Fraction], ...]  # (order > 1, divergence > 0), …, at least one
@@ -178,8 +170,7 @@ class RenyiStatement:
             _positive(divergence, "a divergence")
 
 
-@dataclass(frozen=True, slots=True)
-class ConcentratedStatement:
+class ConcentratedStatement(Record):
     """Any rho-zCDP mechanism: of Rényi divergence at most rho * order at every order > 1."""
 
     rho: Fraction
@@ -193,8 +184,7 @@ Masses = tuple[tuple[Enclosure, Enclosure], ...]
 """(P mass, Q mass) of every outcome, exact or enclosed; the true ones sum to 1."""
 
 
-@dataclass(frozen=True, slots=True)
-class Atoms:
+class Atoms(Record):
     """A pair (P, Q) with finitely many outcomes that dominates a mechanism."""
 
     masses: Masses
@@ -220,8 +210,7 @@ class Atoms:
             )
 
 
-@dataclass(frozen=True, slots=True)
-class Between:
+class Between(Record):
     """A mechanism that is known by pairs, for a relation that is symmetric.
 
     Raises:
@@ -250,8 +239,7 @@ class Between:
         return self.above.adjacency
 
 
-@dataclass(frozen=True, slots=True)
-class Subsampled:
+class Subsampled(Record):
     """A mechanism on a Poisson sample of the data: every record takes part with the given rate.
 
     Raises:

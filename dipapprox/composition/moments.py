@@ -50,7 +50,7 @@ from dipapprox.arithmetic.enclosure import Enclosure, Missing, NotEnclosed, encl
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.composition.product_measures import TOO_SMALL, ProductMeasures, without_events
 from dipapprox.composition.shifted_noise import shifted_noise
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.events.event import Part
 from dipapprox.events.intervals import Interval
 from dipapprox.events.reduce import range_of
@@ -66,8 +66,7 @@ _SHARE = 40  # θ is 2**-40
 _MOST_KEPT = 800  # grids keep all but 2**-800 of a law at most
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
+class Moment(Record):
     """Bounds of a moment."""
 
     lower: Fraction
@@ -78,8 +77,7 @@ class Moment:
 _UNKNOWN = arb("inf")  # what bounds a moment from above where nothing does
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Bounds:
+class _Bounds(Record, eq=False):
     """The same in balls, of which the lower and the upper ends count."""
 
     lower: arb
@@ -87,8 +85,7 @@ class _Bounds:
     infinite: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Moments:
+class Moments(Record, eq=False):
     """Moments of one order."""
 
     measures: ProductMeasures  # divergences of the same measures, which know their masses

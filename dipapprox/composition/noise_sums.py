@@ -31,7 +31,7 @@ from flint import arb
 
 from dipapprox.arithmetic.enclosure import Enclosure, if_enclosed, sure
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.laws.families import LAPLACE
 from dipapprox.numerics.real_outputs.factors import Line
 from dipapprox.numerics.real_outputs.hockey_stick import Split
@@ -45,8 +45,7 @@ _MOST_STEPS = 400  # of looking for where h is largest
 _ATTEMPTS = 3  # each with twice the bits
 
 
-@dataclass(frozen=True, slots=True)
-class NoiseSum:
+class NoiseSum(Record):
     """The law of a number."""
 
     mean: Fraction

@@ -60,7 +60,7 @@ from dipapprox.composition.pieces import RepeatedRun
 from dipapprox.composition.powers import LossGrid, product, share_of
 from dipapprox.composition.products import Factor, factors_of
 from dipapprox.composition.reading import deltas
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.limits import Limits
 from dipapprox.numerics.real_outputs.factors import Line
@@ -76,8 +76,7 @@ _TRIFLE = 2.0**-27
 _FARTHEST = 40.0  # losses beyond ± this are not told from infinite ones
 
 
-@dataclass(frozen=True, slots=True)
-class CellLosses:
+class CellLosses(Record):
     """Two measures on a grid of losses."""
 
     above: RunLosses  # bounds their profile from above
@@ -125,8 +124,7 @@ def _range(cells: Cells, size: float, negligible: float) -> tuple[int, int]:
     return ceil(kept.min() / size) - 3, ceil(kept.max() / size) + 2
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Knots:
+class _Knots(Record, eq=False):
     """e to the losses of consecutive whole steps, ascending."""
 
     lower: Array
@@ -219,8 +217,7 @@ _ACCURATE_CELLS = 48  # bits of accuracy of cells, which are cut in doubles
 _CELLS = 2.0  # cells for each loss
 
 
-@dataclass(frozen=True, slots=True)
-class LinePair:
+class LinePair(Record):
     """A pair of measures on the line."""
 
     first: Line
@@ -228,8 +225,7 @@ class LinePair:
     times: int  # how many independent ones there are
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PairProducts:
+class PairProducts(Record, eq=False):
     """Products of pairs at one factor."""
 
     line: HockeyStick  # cuts measures on the line into cells

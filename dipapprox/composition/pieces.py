@@ -48,7 +48,7 @@ from dipapprox.composition.powers import LossGrid
 from dipapprox.composition.profile import BallProfile, Equal, ReversedProfile
 from dipapprox.composition.statements import StatementProfile
 from dipapprox.composition.witnesses import worst_of_all
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.errors import UserError
 from dipapprox.limits import Limits
 
@@ -56,8 +56,7 @@ _BOTH = tuple(BoundSide)
 _ABOVE, _BELOW = BoundSide.ABOVE, BoundSide.BELOW
 
 
-@dataclass(frozen=True, slots=True)
-class RepeatedRun:
+class RepeatedRun(Record):
     """A mechanism that is run a number of times on the same data.
 
     Raises:
@@ -77,8 +76,7 @@ class RepeatedRun:
 _MOST_RUNS = 10**9
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(Record):
     """Runs with one profile."""
 
     profile: BallProfile

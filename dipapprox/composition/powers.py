@@ -33,7 +33,7 @@ from dipapprox.composition.losses import (
 )
 from dipapprox.composition.spreads import Spread
 from dipapprox.composition.transforms import least_place, transformed
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.limits import Limits
 
 _DOUBLES, _HOPE = 2.0**-38, 7.0
@@ -47,8 +47,7 @@ _LEAST = 1e-300  # least accuracy in doubles
 _RANGE = 8  # of the losses of one run, about; at most that
 
 
-@dataclass(frozen=True, slots=True)
-class LossGrid:
+class LossGrid(Record):
     """Where losses lie, how accurately masses are kept, and what products are made for."""
 
     step: GridStep  # the distance of losses

@@ -52,11 +52,10 @@ from typing import ClassVar, Protocol
 
 from flint import arb
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 
 
-@dataclass(frozen=True, slots=True)
-class ProfilePoint:
+class ProfilePoint(Record):
     """A profile at one α."""
 
     bound: arb  # a ball whose upper end is at least H(α)
@@ -64,8 +63,7 @@ class ProfilePoint:
     second: arb  # a ball around Q(S): H(x) >= first - x second, at every x
 
 
-@dataclass(frozen=True, slots=True)
-class Ends:
+class Ends(Record):
     """What lies at infinite losses."""
 
     infinite: arb  # P mass where Q has none
@@ -86,8 +84,7 @@ class BallProfile(Protocol):
 NO_ENDS = Ends(arb(0), arb(0))  # all losses are finite, or nothing more is known
 
 
-@dataclass(frozen=True, slots=True)
-class Equal:
+class Equal(Record):
     """A pair of equal distributions."""
 
     ends: ClassVar[Ends] = NO_ENDS
@@ -98,8 +95,7 @@ class Equal:
         return ProfilePoint((1 - alpha).max(arb(0)), own, own)
 
 
-@dataclass(frozen=True, slots=True)
-class ReversedProfile:
+class ReversedProfile(Record):
     """The pair the other way round, by (1)."""
 
     profile: BallProfile
@@ -117,8 +113,7 @@ class ReversedProfile:
         return ProfilePoint(bound, 1 - point.second, 1 - point.first)
 
 
-@dataclass(frozen=True, slots=True)
-class SubsampledProfile:
+class SubsampledProfile(Record):
     """The removal of a record before Poisson sampling, by (2)."""
 
     profile: BallProfile

@@ -24,7 +24,7 @@ from flint import arb
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, Side, compare
 from dipapprox.arithmetic.precision import enclosure_of, precision, to_ball, to_enclosure
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.event import Part
 from dipapprox.events.intervals import Interval
@@ -35,8 +35,7 @@ from dipapprox.numerics.real_outputs.factors import Line, Mixed, factored
 from dipapprox.numerics.simplest import shortest
 
 
-@dataclass(frozen=True, slots=True)
-class PublishedNoise:
+class PublishedNoise(Record):
     """The law of a number that is published on no condition."""
 
     family: Family  # of one sample, or Gaussian
@@ -68,8 +67,7 @@ _ATTEMPTS = 6  # each with twice the bits: differences of tails cancel
 _MOST_STEPS = 2_000  # of a bisection: more than a budget has bits that anybody asks for
 
 
-@dataclass(frozen=True, slots=True)
-class ShiftedNoise:
+class ShiftedNoise(Record):
     """A law against itself moved."""
 
     family: Family

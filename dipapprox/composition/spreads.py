@@ -18,7 +18,7 @@ from dipapprox.arithmetic.precision import precision
 from dipapprox.arithmetic.rounding import FLOOR, UNIT_ROUNDOFF, UP, Array, total_above
 from dipapprox.composition.grid import GridStep
 from dipapprox.composition.losses import BoundSide, RunLosses
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 
 MOST_BITS = 900  # of units of masses that are doubles
 LARGEST = 2.0**900
@@ -28,8 +28,7 @@ class NoDoubles(Exception):
     """Doubles do not do."""
 
 
-@dataclass(frozen=True, slots=True)
-class Spread:
+class Spread(Record):
     """Losses in doubles, in units of 1, from a side: see `losses`."""
 
     step: GridStep  # of their grid

@@ -54,7 +54,7 @@ from dipapprox.arithmetic.rounding import (
 from dipapprox.composition.grid import GridStep
 from dipapprox.composition.losses import BoundSide, RunLosses
 from dipapprox.composition.spreads import LARGEST, NoDoubles, Spread, as_double
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.limits import Limits
 
 _Complex = NDArray[np.complex128]
@@ -133,8 +133,7 @@ def _multiplied(
     return _untilted(factors, known, found, window, growth, away).without_end(share)
 
 
-@dataclass(frozen=True, slots=True)
-class _Tilted:
+class _Tilted(Record):
     """Tilted masses of a run."""
 
     places: NDArray[np.int64]  # k - k0
@@ -192,8 +191,7 @@ def _tilted(
     return _Tilted(places, found, scale, times)
 
 
-@dataclass(frozen=True, slots=True)
-class _Window:
+class _Window(Record):
     """Places R of a product, and more than what is tilted and outside of them."""
 
     start: int  # the first place

@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from dipapprox.arithmetic.extended import Extended
-from dipapprox.data_classes import dataclass, field
+from dipapprox.data_classes import Record, field
 from dipapprox.digits import decimal_text, exact_text
 from dipapprox.errors import INTERRUPTED
 from dipapprox.language.core import Value
@@ -32,8 +32,7 @@ from dipapprox.privacy.verdict import TONES, Answer, Replayed, proved_fact, prov
 from dipapprox.proof_steps.verdicts import WrittenProof
 
 
-@dataclass(frozen=True, slots=True)
-class BudgetAnswer(Result):
+class BudgetAnswer(Result, Record):
     """The answer to: is it (D·eps, 0)-private for every eps > 0, and for which D?
 
     Attributes:

@@ -24,7 +24,7 @@ from itertools import combinations, compress, product
 from math import ceil, comb, floor, gcd, lcm, prod
 from typing import assert_never
 
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import Record, replace
 from dipapprox.language.core import Adjacency, Everyone, Listed, Norm, Within
 from dipapprox.semantics.real_inputs import NotReal
 
@@ -34,8 +34,7 @@ Box = tuple[tuple[int, int], ...]
 Change = tuple[int, ...]  # a change of every input, in multiples of a unit
 
 
-@dataclass(frozen=True, slots=True)
-class Changes:
+class Changes(Record):
     """Changes of inputs, all between adjacent ones among them: the convex hull of some boxes."""
 
     boxes: tuple[Box, ...]

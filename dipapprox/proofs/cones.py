@@ -33,7 +33,7 @@ from enum import Enum
 from fractions import Fraction
 from math import ceil, floor
 
-from dipapprox.data_classes import dataclass, field
+from dipapprox.data_classes import Record, field
 from dipapprox.errors import BrokenInvariant
 from dipapprox.language.core import Cell
 from dipapprox.limits import Limits
@@ -154,8 +154,7 @@ class Pricing(Enum):
     SCALE = "no multiple of eps"
 
 
-@dataclass(frozen=True, slots=True)
-class ShiftSource:
+class ShiftSource(Record):
     """A sample as a source of shifts."""
 
     label: str  # the variable that it was first assigned to
@@ -169,8 +168,7 @@ class ShiftSource:
     site: int = 0  # the number of the draw in the program
 
 
-@dataclass(frozen=True, slots=True)
-class GuardRow:
+class GuardRow(Record):
     """A guard without its constant: Σ noise · x <= Σ inputs · Δ."""
 
     # (place in `Cone.sources`, coefficient), ascending, no coefficient 0.
@@ -179,8 +177,7 @@ class GuardRow:
     inputs: tuple[tuple[int, int], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Cone:
+class Cone(Record):
     """The shifts that keep a final state."""
 
     rows: tuple[GuardRow, ...]  # what the shifts have to obey

@@ -17,7 +17,7 @@ from dipapprox.automata.shifts import RunCost
 from dipapprox.automata.structures import repeated
 from dipapprox.automata.weights import PathWeight
 from dipapprox.automata.words import WordBound
-from dipapprox.data_classes import dataclass, field
+from dipapprox.data_classes import Record, field
 from dipapprox.digits import exact_text
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program
@@ -39,8 +39,7 @@ from dipapprox.proofs.evidence import (
 from dipapprox.rounds.compiled import Compiled
 
 
-@dataclass(frozen=True, slots=True)
-class Round:
+class Round(Record):
     """What going round the cycles of a structure loses."""
 
     times: int  # how often they are gone round
@@ -60,7 +59,6 @@ class Round:
         }
 
 
-@dataclass(frozen=True, slots=True)
 class EndlessProof(BudgetAnswer):
     """An answer for inputs of any length and every eps.
 
@@ -286,7 +284,6 @@ class Stops(Enum):
     VISIBLE = "visible"
 
 
-@dataclass(frozen=True, slots=True)
 class AutomatonProof(EndlessProof):
     """The answer about an automaton.
 
@@ -320,15 +317,13 @@ class AutomatonProof(EndlessProof):
                 yield ray_table(each.ray, each.times)
 
 
-@dataclass(frozen=True, slots=True)
-class FewRounds:
+class FewRounds(Record):
     """What some rounds, written out, are proved to need."""
 
     turns: int
     lower: Fraction  # no smaller budget serves every eps for these alone
 
 
-@dataclass(frozen=True, slots=True)
 class StreamProof(EndlessProof):
     """The answer about a program, for any number of rounds and all real inputs.
 

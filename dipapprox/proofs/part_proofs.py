@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.language.core import Cell, Value
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
@@ -40,8 +40,7 @@ Atoms = tuple[Fraction | None, ...]
 """By real output: the number that it is for all inputs and samples; None if it has a density."""
 
 
-@dataclass(frozen=True, slots=True)
-class PartLoss:
+class PartLoss(Record):
     """What one part contributes to the lower bound."""
 
     part: int  # the number of the part

@@ -36,7 +36,7 @@ from fractions import Fraction
 from itertools import product
 from math import floor, prod
 
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import Record, replace
 from dipapprox.language.core import Value
 from dipapprox.limits import Limits
 from dipapprox.proofs.real_proof import PartProof
@@ -62,8 +62,7 @@ MOST_CLIMBED = 6  # pairs, the best ones, from which better ones are looked for
 _ZERO = Fraction(0)
 
 
-@dataclass(frozen=True, slots=True)
-class _Event:
+class _Event(Record):
     """An output of a part, and what its real outputs are close to."""
 
     part: int

@@ -23,7 +23,7 @@ from dipapprox.automata.shifts import RunCost
 from dipapprox.automata.structures import cost_of_rounds, gain_of_round, rounds_beyond
 from dipapprox.automata.unfolding import stopping_states, with_visible_stops
 from dipapprox.automata.words import HalfLine, Letters, NearZero, Seen, WordBound, ray_of
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import Record, replace
 from dipapprox.errors import BrokenInvariant, EarlyEnd, NoCertificate, UserError, check_visible
 from dipapprox.events.canonical import canonical
 from dipapprox.events.event import Event, Impossible
@@ -166,8 +166,7 @@ _MOST_ON_RAY = 400  # steps of a run for which inputs are looked for
 _LONGEST = 20_000  # steps of a run that goes round a structure often: longer ones are not looked at
 
 
-@dataclass(frozen=True, slots=True)
-class NamedAutomaton:
+class NamedAutomaton(Record):
     """A valid automaton, and what answers call it."""
 
     name: str

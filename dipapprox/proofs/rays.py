@@ -34,13 +34,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.proofs.changes import Change
 from dipapprox.proofs.worst_change import CostOfChanges, DearChange
 
 
-@dataclass(frozen=True, slots=True)
-class Ray:
+class Ray(Record):
     """A family of adjacent inputs, q + s·b for s >= 0, on which an output loses.
 
     q is the start of the cone of the first of its possible states.

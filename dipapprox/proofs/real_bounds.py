@@ -16,7 +16,7 @@ from fractions import Fraction
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure
 from dipapprox.arithmetic.extended import Extended
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import Record, replace
 from dipapprox.errors import EarlyEnd, LimitReached
 from dipapprox.limits import limited
 from dipapprox.pairs.boxes.monotone import dearest_pairs
@@ -43,8 +43,7 @@ _MOST_CORNERS = 64
 _MOST_MOVES = 5_000  # of final states, for couplings: some seconds
 
 
-@dataclass(frozen=True, slots=True)
-class RealBounds:
+class RealBounds(Record):
     """Bounds of a program with real inputs."""
 
     setting: Setting

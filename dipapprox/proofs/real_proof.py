@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
-from dipapprox.data_classes import dataclass, field
+from dipapprox.data_classes import Record, field
 from dipapprox.digits import exact_text
 from dipapprox.language import core
 from dipapprox.language.cells import statements_in
@@ -22,8 +22,7 @@ from dipapprox.proofs.worst_change import BoxShift, DearChange
 _MOST_ROWS = 20  # samples of a coupling, in its table
 
 
-@dataclass(frozen=True, slots=True)
-class StateProof:
+class StateProof(Record):
     """What one final state costs at most: for every change of inputs a shift that keeps it."""
 
     cone: Cone  # the state's guards
@@ -32,8 +31,7 @@ class StateProof:
     shifts: tuple[BoxShift, ...] | None
 
 
-@dataclass(frozen=True, slots=True)
-class OutputProof:
+class OutputProof(Record):
     """The proof for one output. Costs are in multiples of unit · eps."""
 
     output: tuple[Value, ...]  # values of the output cells, in the order of the program
@@ -42,8 +40,7 @@ class OutputProof:
     ray: Ray | None  # inputs on which it loses much; None if none was found to lose anything
 
 
-@dataclass(frozen=True, slots=True)
-class PartProof:
+class PartProof(Record):
     """The proofs for an independent part of the program."""
 
     inputs: tuple[int, ...]  # where its inputs stand among the program's; changes are of these
@@ -53,8 +50,7 @@ class PartProof:
     real_cells: tuple[str, ...] = ()  # the names of its real outputs
 
 
-@dataclass(frozen=True, slots=True)
-class CoupledSample:
+class CoupledSample(Record):
     """One sample of a coupling: the second run's is the first run's, moved.
 
     It moves with its mean, by the change of the inputs there, and by `shift` besides: that is paid.
@@ -70,7 +66,6 @@ class CoupledSample:
     cost: Fraction  # rate · |shift|, in multiples of eps
 
 
-@dataclass(frozen=True, slots=True)
 class RealProof(BudgetAnswer):
     """The answer about a program, for all real (or integer) inputs; budgets are multiples of eps.
 

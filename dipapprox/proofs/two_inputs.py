@@ -14,7 +14,7 @@ from fractions import Fraction
 from math import ceil
 from typing import Any, TypeVar
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.language.core import Adjacency, Value
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm, Symbol, content
@@ -28,8 +28,7 @@ Point = tuple[Fraction, ...]  # a value of every input
 Shown = tuple[Fraction, ...]  # a value of every real output
 
 
-@dataclass(frozen=True, slots=True)
-class PointCost:
+class PointCost(Record):
     """V of a state at a point, with its proof."""
 
     cost: Fraction | None  # in multiples of eps; None for ∞
@@ -118,8 +117,7 @@ def _values(cone: Cone, point: Point) -> dict[Symbol, Fraction]:
     return {name: point[k] for name, k in cone.inputs.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class LostOutput:
+class LostOutput(Record):
     """What an output of a part loses between two inputs."""
 
     part: int  # the number of the part
@@ -131,8 +129,7 @@ class LostOutput:
     place: int = 0  # as eps grows: the number of the output among those of its part
 
 
-@dataclass(frozen=True, slots=True)
-class TwoInputs:
+class TwoInputs(Record):
     """Two adjacent inputs, and what the outputs of some parts lose between them."""
 
     # The inputs; the outputs are likelier at the first.
@@ -187,8 +184,7 @@ STEPS = (Fraction(1), Fraction(1, 2), Fraction(1, 4))
 """By which inputs are moved, in multiples of the largest change; only the first for integers."""
 
 
-@dataclass(frozen=True, slots=True)
-class RealInputs:
+class RealInputs(Record):
     """All inputs that there are, and which of them are adjacent."""
 
     adjacency: Adjacency  # of the program

@@ -26,7 +26,7 @@ from itertools import chain, islice, takewhile
 
 from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.arithmetic.precision import precision
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import Record, replace
 from dipapprox.exact.distributions import ExactDistributions
 from dipapprox.exact.signs.supremum import LimitAtZero, near_zero, without_common
 from dipapprox.exact.signs.values import ball_at, enclose_at
@@ -47,8 +47,7 @@ _STEEP = Fraction(10**6)  # stands for the slope where probabilities differ by a
 _ZERO = Fraction(0)
 
 
-@dataclass(frozen=True, slots=True)
-class Closed:
+class Closed(Record):
     """A program whose parts have closed forms."""
 
     inputs: RealInputs  # its inputs, and how they may change
@@ -273,8 +272,7 @@ _UNIT = 10**6  # bounds are rounded down to multiples of 1 / this
 _GAINS = 1e7  # steps of a height of 1 that are told from each other
 
 
-@dataclass(frozen=True, slots=True)
-class InputsAtEps:
+class InputsAtEps(Record):
     """Two adjacent inputs, and an eps."""
 
     first: Point

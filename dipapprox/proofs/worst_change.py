@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from heapq import heappop, heappush
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.errors import BrokenInvariant
 from dipapprox.limits import Limits
 from dipapprox.linear.programme import Infeasible, LinearProgramme, Optimum
@@ -32,8 +32,7 @@ _ZERO = Fraction(0)
 MOST_BOXES = 2_000  # boxes of one cone that are looked at before the bounds so far are the answer
 
 
-@dataclass(frozen=True, slots=True)
-class BoxShift:
+class BoxShift(Record):
     """One shift of the noise that keeps a cone for every change in a box."""
 
     box: Box  # the changes
@@ -41,8 +40,7 @@ class BoxShift:
     cost: Fraction  # Σ rate · |shift|, in multiples of unit · eps
 
 
-@dataclass(frozen=True, slots=True)
-class DearChange:
+class DearChange(Record):
     """A proof that a change is dear: Σ_g y_g · (row g) pays at least `cost` at `change`."""
 
     change: Change  # corner of a box
@@ -53,8 +51,7 @@ class DearChange:
     cost: Fraction | None  # in multiples of unit · eps; None for ∞
 
 
-@dataclass(frozen=True, slots=True)
-class WorstChange:
+class WorstChange(Record):
     """Bounds of the worst change's cost in a cone."""
 
     dearest: DearChange  # the dearest change found, with its proof: a lower bound

@@ -39,7 +39,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 
-from dipapprox.data_classes import dataclass, field, replace
+from dipapprox.data_classes import Record, field, replace
 from dipapprox.errors import EarlyEnd, NoCertificate, UserError, shorten
 from dipapprox.flows import Arc, maximum_flow
 from dipapprox.language.core import Cell, Value
@@ -66,8 +66,7 @@ from dipapprox.services.service_proof import ServiceProof, fields_of, users_of
 from dipapprox.services.system import System
 
 
-@dataclass(frozen=True, slots=True)
-class Budgets:
+class Budgets(Record):
     """What pairs may still lose, in eps; if `equal`, 0 for every state against itself."""
 
     values: Mapping[tuple[State, State], Fraction]
@@ -85,8 +84,7 @@ class Budgets:
         return found is not None and found <= total
 
 
-@dataclass(frozen=True, slots=True)
-class Families:
+class Families(Record):
     """What a file says."""
 
     step: Fraction  # δ, in eps; without levels all that may be lost
@@ -104,8 +102,7 @@ class Families:
         return self.named.get((state, data), self.common)
 
 
-@dataclass(frozen=True, slots=True)
-class Rejection:
+class Rejection(Record):
     """The first thing that is not as it should be."""
 
     reason: str
@@ -328,7 +325,6 @@ class _Reader:
         return content
 
 
-@dataclass(frozen=True, slots=True)
 class FamilyProof(ServiceProof):
     """The answer to: do these families prove that the service is private? Unknown if they do not.
 

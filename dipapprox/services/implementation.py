@@ -12,7 +12,7 @@ import time
 from collections.abc import Mapping
 from fractions import Fraction
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.errors import EarlyEnd, UserError
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.services import Service
@@ -35,8 +35,7 @@ from dipapprox.services.system import System, merged
 Shown = tuple[Replied, State]  # reply, next state
 
 
-@dataclass(frozen=True, slots=True)
-class Deviation:
+class Deviation(Record):
     """Where two services do not do the same."""
 
     state: State

@@ -17,7 +17,7 @@ from fractions import Fraction
 from itertools import groupby
 from math import lcm
 
-from dipapprox.data_classes import dataclass, field, replace
+from dipapprox.data_classes import Record, field, replace
 from dipapprox.exact.signs.interval import ALL_EPSILONS
 from dipapprox.exact.signs.nonnegative import Negative, is_nonnegative
 from dipapprox.exact.signs.values import compare_at, difference
@@ -32,8 +32,7 @@ from dipapprox.services.traces import Runs, SeenCall, Trace, total_of, with_best
 _CLOSE = Fraction(1, 10**9)
 
 
-@dataclass(frozen=True, slots=True)
-class Repetition:
+class Repetition(Record):
     """Calls that can be repeated, and gain something each time."""
 
     # What is repeated; both runs are then in the states that they were in before.
@@ -47,8 +46,7 @@ class Repetition:
     is_hidden: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Loss:
+class Loss(Record):
     """What is known of the loss of a service, in eps."""
 
     lower: Fraction = Fraction(0)  # no smaller budget serves every eps

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from fractions import Fraction
 
-from dipapprox.data_classes import dataclass, field
+from dipapprox.data_classes import Record, field
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.core import Value
 from dipapprox.language.services import Service
@@ -29,8 +29,7 @@ Where = tuple[tuple[str, Range], ...]  # what cells hold
 NOTHING = "no reply"  # what a reply cell holds that a query does not assign
 
 
-@dataclass(frozen=True, slots=True)
-class AskedService:
+class AskedService(Record):
     """What is asked about: an elaborated service, at every eps if `eps` is None."""
 
     service: Service
@@ -40,8 +39,7 @@ class AskedService:
     users: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Record):
     """One call: the name of its handler, "data" or of the query, and what it carries."""
 
     handler: int  # its index; 0 brings a data point
@@ -62,8 +60,7 @@ class Call:
         return f"{self.name} {listed}" if self.is_data else f"{self.name}({listed})"
 
 
-@dataclass(frozen=True, slots=True)
-class Published:
+class Published(Record):
     """A sample of its own that a reply cell shows, and nothing else sees."""
 
     family: Family
@@ -82,8 +79,7 @@ def row_text(values: State | Replied) -> str:
     return f"({', '.join(said)})"
 
 
-@dataclass(frozen=True, slots=True)
-class CallOutcome:
+class CallOutcome(Record):
     """One of the ways in which a call may end."""
 
     probability: ExponentialRatio  # a function of eps, not the zero function
@@ -113,8 +109,7 @@ class CallOutcome:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Arrival:
+class Arrival(Record):
     """How a state was first come to."""
 
     state: State

@@ -53,7 +53,7 @@ from fractions import Fraction
 from itertools import product
 from typing import TypeVar
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.errors import LimitReached
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.core import Value
@@ -83,8 +83,7 @@ _FREE = Fraction(0)
 EQUAL = -1  # the target of an edge to runs that are in the same state, from where nothing is lost
 
 
-@dataclass(frozen=True, slots=True)
-class Edge:
+class Edge(Record):
     """Both runs answer a call alike."""
 
     target: int  # index of a node, or EQUAL
@@ -99,8 +98,7 @@ class Edge:
         return self.cost if self.gain is NO_GAIN else self.cost + (self.gain.upper or 0)
 
 
-@dataclass(frozen=True, slots=True)
-class OneSided:
+class OneSided(Record):
     """A reply that only the first run can give."""
 
     node: int
@@ -108,8 +106,7 @@ class OneSided:
     reply: tuple[Value | None, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Covering:
+class Covering(Record):
     """How a covering pair comes about."""
 
     state: State  # before the call in which the runs differ

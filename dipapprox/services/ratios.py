@@ -13,7 +13,7 @@ from math import ceil, floor
 
 from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.cache import Cache
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.exact.signs.interval import ALL_EPSILONS
 from dipapprox.exact.signs.nonnegative import Negative, Nonnegative, is_nonnegative
 from dipapprox.exact.signs.supremum import near_zero, without_common
@@ -27,8 +27,7 @@ _STEPS = (Fraction(0), Fraction(1, 64), Fraction(1, 16), Fraction(1, 4), Fractio
 """What is added to a candidate that does not hold for every eps."""
 
 
-@dataclass(frozen=True, slots=True)
-class Gain:
+class Gain(Record):
     """What is known of ln(p / q) / eps.
 
     At one eps, `upper` and `lower` are bounds of the number, and `jump` is 1.

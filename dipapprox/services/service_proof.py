@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
-from dipapprox.data_classes import dataclass, field
+from dipapprox.data_classes import field
 from dipapprox.digits import exact_text
 from dipapprox.errors import NoCertificate, UserError
 from dipapprox.language.services import Change, Service
@@ -26,7 +26,6 @@ _MOST_ROWS = 30  # calls of a trace, in its table
 _INSERTED = "—"
 
 
-@dataclass(frozen=True, slots=True)
 class ServiceProof(BudgetAnswer):
     """The answer about a service, for every sequence of calls.
 

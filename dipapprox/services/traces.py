@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import product
 
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import Record, replace
 from dipapprox.exact.signs.values import sign_at
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.core import Value
@@ -33,8 +33,7 @@ Belief = dict[State, ExponentialRatio]
 _CERTAINLY = ExponentialRatio.constant(1)
 
 
-@dataclass(frozen=True, slots=True)
-class SeenCall:
+class SeenCall(Record):
     """A call and what the examiner sees of it."""
 
     first: Call | None  # the call in the first run; None if there is none
