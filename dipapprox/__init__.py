@@ -114,7 +114,7 @@ _HOMES = {
     "privacy.profiles.profile_result": "LeastDelta LeastEpsPrv PrivacyCurve RenyiProfile",
     "privacy.run": "Witness WitnessRow",
     "privacy.verdict": "Answer Verdict",
-    "proofs.automaton_proof": "AutomatonProof StreamProof",
+    "proofs.endless_proof": "AutomatonProof StreamProof",
     "proofs.real_proof": "RealProof",
     "questions.certifying": "certify",
     "questions.interface": "assert_private decide pair_distributions parse probability verify",
