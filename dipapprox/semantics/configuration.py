@@ -6,8 +6,10 @@ immutable or persistent and shared.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import reduce
+from operator import xor
 from random import getrandbits
 
 from dipapprox.data_classes import dataclass, field
@@ -248,6 +250,19 @@ class State:
         """Append the guards of an extreme to the path."""
         length = 0 if self.path is None else self.path.length
         self.path = Path(self.path, extreme, length + len(extreme.group) - 1)
+
+    def take_guards(self, cone: GuardCone, points: Points) -> None:
+        """Have the guards of a cone, and no others."""
+        self.cone, self.path = cone, None
+        for guard in cone.guards(points):
+            self.add_guard(guard)
+        self.settled = self.path
+
+
+def standing_for(group: Sequence[State]) -> State:
+    """Return the first of some states, which are used up: it stands for all."""
+    group[0].share = reduce(xor, (state.share for state in group))
+    return group[0]
 
 
 def split_on_guard(

@@ -13,7 +13,7 @@ The third is `zones.union`. The first three are for equal sets of outcomes: then
 regions have not in common is told by their guards. The fourth is for equal guards and conditions:
 then the O_i are disjoint.
 
-The last, `unite_inputs`, is for equal guards and for inputs that are not read any more: the sets
+The last, `_unite_inputs`, is for equal guards and for inputs that are not read any more: the sets
 of outcomes tell them apart from then on (`state.Reading`), and are disjoint. K leaves out what is
 known of cells in which the K_i differ, and is the same as before in all others; as nothing is asked
 of the former later, the region stays one that some input takes for all values of the latter.
@@ -48,172 +48,212 @@ are G_A and G_B: at nearly all points in both, O has a positive probability give
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from fractions import Fraction
-from functools import reduce
-from operator import xor
-from typing import TypeVar
+from functools import partial
 
-from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import BrokenInvariant
-from dipapprox.language.core import Value
-from dipapprox.limits import Limits
-from dipapprox.linear.form import difference
+from dipapprox.linear.form import LinearForm, difference
 from dipapprox.linear.zones import Zone, union
-from dipapprox.semantics.configuration import GuardCone, cone_of
+from dipapprox.semantics.configuration import GuardCone, State, cone_of, standing_for
 from dipapprox.semantics.inputs import Knowledge
 from dipapprox.semantics.order import Order, Points, bits, complement, extension_share, nested_hooks
-from dipapprox.semantics.outcomes import OutcomeSets
-from dipapprox.semantics.state import Guard, InputCondition, guard_of
+from dipapprox.semantics.run import Execution, live_values
+from dipapprox.semantics.state import Guard, InputCondition, Reading, guard_of
 
 _MOST_PAIRED = 64  # larger groups of orders are merged as a whole or not at all
-R = TypeVar("R")
+_Merge = Callable[[list[State]], list[State]]
+"""From states in their order to those that are left of them, in the same order: the first of some
+that are united is changed, and stands for all."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Region:
-    """A set of inputs, samples and outcomes of choices."""
-
-    knowledge: Knowledge
-    cone: GuardCone
-    outcomes: int
-    member: int  # the place of the first state it came from
-    share: int  # the shares of all states it came from, see `State`
-    merged: bool = False
-
-
-def merge_regions(
-    regions: Sequence[Region], points: Points, sets: OutcomeSets, limits: Limits
-) -> list[Region]:
-    """Merge pairwise disjoint regions as far as the rules go; the union stays the same."""
-    current = list(regions)
-    while len(current) > 1:
-        count = len(current)
-        current = _in_groups(
-            current,
-            lambda region: region.outcomes,
-            lambda group: _merge_alike(group, points, limits),
-        )
-        if any(region.outcomes != current[0].outcomes for region in current):
-            current = _in_groups(current, _all_but_outcomes, lambda group: [_united(group, sets)])
-        if len(current) == count:
-            break
-    return sorted(current, key=lambda region: region.member)
-
-
-def unite_inputs(
-    regions: Sequence[Region],
-    unread: Collection[str],
-    told: Callable[[Mapping[str, Sequence[frozenset[Value] | None]], Sequence[int]], list[int]],
-    sets: OutcomeSets,
-) -> list[Region]:
-    """Join regions that differ in outcomes, and in what is known of inputs not read any more.
+def merge_states(run: Execution, states: list[State], live: int) -> list[State]:
+    """Merge disjoint states, as far as the rules go; the union stays the same.
 
     Args:
-        regions: Pairwise disjoint.
-        unread: The input cells that are not read any more.
-        told: From the values that some cells may have in regions, and the regions' sets of
-            outcomes, to the sets of outcomes for inputs with such values.
-        sets: Those of the run.
+        states: They agree in outputs and in the cells that are `live`.
     """
-
-    def key(region: Region) -> Hashable:
-        knowledge, cone = region.knowledge, region.cone
-        linear = {cell for each in knowledge.linear if each.form for cell in each.form.inputs()}
-        allowed = ((c, v) for c, v in knowledge.allowed.items() if c not in unread or c in linear)
-        others = frozenset(cone.others.values())
-        return frozenset(allowed), knowledge.linear, others, cone.order.key()
-
-    return _in_groups(regions, key, lambda group: [_united_inputs(group, told, sets)])
-
-
-def _united_inputs(
-    group: Sequence[Region],
-    told: Callable[[Mapping[str, Sequence[frozenset[Value] | None]], Sequence[int]], list[int]],
-    sets: OutcomeSets,
-) -> Region:
-    known = [region.knowledge.allowed for region in group]
-    cells = dict.fromkeys(cell for each in known for cell in each)
-    columns = {cell: [each.get(cell) for each in known] for cell in cells}
-    differing = {cell: column for cell, column in columns.items() if len(set(column)) > 1}
-    own = told(differing, [region.outcomes for region in group])
-    first = min(group, key=lambda region: region.member)
-    kept = {c: v for c, v in first.knowledge.allowed.items() if c not in differing}
-    knowledge = Knowledge(first.knowledge.domains, kept, first.knowledge.linear)
-    outcomes = sets.union(own)
-    return replace(first, knowledge=knowledge, outcomes=outcomes, share=_share(group), merged=True)
+    for state in states:
+        if state.settle(run.points) is None:
+            raise BrokenInvariant("an infeasible state was to be merged")
+    found = _merged(run, states)
+    # At the end only what has been told so before: else nothing is gained.
+    ends = live == run.live.at_end and not run.sets.has_readings
+    if run.places and not run.spends and not ends and any(s.knowledge.allowed for s in found):
+        unread = _unread(run, states[0], live)
+        while len(found) > 1:
+            united = _unite_inputs(run, unread, found)
+            if len(united) == len(found):
+                break
+            found = _merged(run, united)
+    for state in found:
+        if state.path is None:
+            state.take_guards(_cone(state), run.points)
+    return found
 
 
-def _in_groups(
-    regions: Iterable[Region],
-    key: Callable[[Region], Hashable],
-    merge: Callable[[list[Region]], list[Region]],
-) -> list[Region]:
+def _merged(run: Execution, states: list[State]) -> list[State]:
+    guards: tuple[_Merge, ...] = (
+        partial(_merge_orders, run),
+        partial(_drop_complements, run),
+        partial(_merge_zones, run),
+    )
+
+    def alike(group: list[State]) -> list[State]:
+        return _settled(group, *guards)
+
+    def outcomes(group: list[State]) -> list[State]:
+        if all(state.outcomes == group[0].outcomes for state in group):
+            return group
+        return _in_groups(group, _all_but_outcomes, lambda each: [_united_sets(run, each)])
+
+    return _settled(states, lambda each: _in_groups(each, lambda s: s.outcomes, alike), outcomes)
+
+
+def _settled(states: list[State], *steps: _Merge) -> list[State]:
+    """Take steps until none of them leaves fewer states."""
+    count = 0
+    while 1 < len(states) != count:
+        count = len(states)
+        for step in steps:
+            states = step(states)
+    return states
+
+
+def _in_groups(states: list[State], key: Callable[[State], Hashable], merge: _Merge) -> list[State]:
     """Merge those that have something in common."""
-    groups: dict[Hashable, list[Region]] = {}
-    for region in regions:
-        groups.setdefault(key(region), []).append(region)
-    return [
-        merged
-        for group in groups.values()
-        for merged in (merge(group) if len(group) > 1 else group)
-    ]
+    groups: dict[Hashable, list[State]] = {}
+    for state in states:
+        groups.setdefault(key(state), []).append(state)
+    left = {id(s) for group in groups.values() for s in (merge(group) if group[1:] else group)}
+    return [state for state in states if id(state) in left]
 
 
 def _united_all(
-    group: list[R], unite: Callable[[Sequence[R]], R | None], limits: Limits
-) -> list[R]:
-    """Unite regions that have something in common: all together, else two by two."""
+    run: Execution, unite: Callable[[list[State]], State | None], group: list[State]
+) -> list[State]:
+    """Unite states that have something in common: all together, else two by two."""
     whole = unite(group)
     if whole is not None:
         return [whole]
     if len(group) > _MOST_PAIRED:
         return group
-    done: list[R] = []
+    done: list[State] = []
     waiting = group[::-1]
     while waiting:
-        region = waiting.pop()
+        state = waiting.pop()
         for place, other in enumerate(done):
-            limits.check()
-            both = unite((other, region))
+            run.limits.check()
+            both = unite(sorted((other, state), key=group.index))
             if both is not None:
                 # The union may now fit to one that was passed before.
                 del done[place]
                 waiting.append(both)
                 break
         else:
-            done.append(region)
-    return done
+            done.append(state)
+    return sorted(done, key=group.index)
 
 
-def _merge_alike(regions: list[Region], points: Points, limits: Limits) -> list[Region]:
-    """Merge regions with equal sets of outcomes."""
-    while len(regions) > 1:
-        count = len(regions)
-        regions = _drop_complements(_merge_orders(regions, points, limits), limits)
-        regions = _merge_zones(regions, points, limits)
-        if len(regions) == count:
-            break
-    return regions
+def _united(group: Sequence[State], cone: GuardCone) -> State:
+    """Let the first of some states stand for all, with the guards of a cone."""
+    first = standing_for(group)
+    first.cone, first.path, first.settled = cone, None, None
+    return first
+
+
+def _united_sets(run: Execution, group: Sequence[State]) -> State:
+    outcomes = run.sets.union([state.outcomes for state in group])
+    first = standing_for(group)
+    first.outcomes = outcomes
+    return first
+
+
+def _cone(state: State) -> GuardCone:
+    assert state.cone is not None
+    return state.cone
+
+
+def _others(state: State) -> frozenset[Guard]:
+    return frozenset(_cone(state).others.values())
+
+
+def _known(state: State) -> Hashable:
+    return frozenset(state.knowledge.allowed.items()), state.knowledge.linear
+
+
+def _all_but_outcomes(state: State) -> Hashable:
+    order = _cone(state).order
+    return _known(state), _others(state), order.key()
+
+
+# --- inputs ---------------------------------------------------------------------------------------
+
+
+def _unread(run: Execution, state: State, live: int) -> frozenset[str]:
+    """Return the input cells that are not read any more, not even through a variable."""
+    read = set(run.live.among(live, run.places))
+    if run.loop is not None:
+        first, now = run.loop.first, run.loop.first + run.turn
+        for array in run.loop.arrays:
+            read.update(f"{array}[{k}]" for k in range(now + 1, first + run.loop.turns))
+            if f"{array}[{first}]" in read:
+                read.add(f"{array}[{now}]")
+    for _, value in live_values(run, state, live):
+        if isinstance(value, LinearForm):
+            read.update(value.inputs())
+    return frozenset(run.places.keys() - read)
+
+
+def _unite_inputs(run: Execution, unread: frozenset[str], states: list[State]) -> list[State]:
+    """Unite states that differ in outcomes, and in what is known of inputs not read any more."""
+
+    def key(state: State) -> Hashable:
+        knowledge = state.knowledge
+        linear = {cell for each in knowledge.linear if each.form for cell in each.form.inputs()}
+        allowed = ((c, v) for c, v in knowledge.allowed.items() if c not in unread or c in linear)
+        order = _cone(state).order
+        return frozenset(allowed), knowledge.linear, _others(state), order.key()
+
+    def unite(group: list[State]) -> list[State]:
+        known = [state.knowledge.allowed for state in group]
+        cells = dict.fromkeys(cell for each in known for cell in each)
+        columns = {cell: [each.get(cell) for each in known] for cell in cells}
+        differing = {cell: column for cell, column in columns.items() if len(set(column)) > 1}
+        newest = max(run.sets.largest(state.outcomes) for state in group)
+        places = {run.places[cell]: cell for cell in differing}
+        unread_yet = len(run.choices)
+        for place in sorted(places, key=lambda each: (run.readings.get(each, unread_yet), each)):
+            number = run.readings.get(place, -1)
+            if number <= newest:
+                number = run.readings[place] = len(run.choices)
+                run.choices.append(Reading(place))
+            newest = number
+            domain = run.program.inputs[place].domain
+            for state, values in zip(group, differing[places[place]], strict=True):
+                if values is not None:
+                    kept = [n for n, value in enumerate(domain) if value in values]
+                    told = run.sets.told(state.outcomes, number, place, kept, len(domain))
+                    state.outcomes = told
+        first = _united_sets(run, group)
+        allowed = {c: v for c, v in known[0].items() if c not in differing}
+        first.knowledge = Knowledge(first.knowledge.domains, allowed, first.knowledge.linear)
+        return [first]
+
+    return _in_groups(states, key, unite)
 
 
 # --- orders ------------------------------------------------------------------------------------
 
 
-def _merge_orders(regions: list[Region], points: Points, limits: Limits) -> list[Region]:
-    """Merge regions that differ in their orders only."""
+def _merge_orders(run: Execution, states: list[State]) -> list[State]:
+    """Merge states that differ in their orders only."""
 
-    def key(region: Region) -> Hashable:
-        return _knowledge_key(region.knowledge), frozenset(region.cone.others.values())
+    def unite(group: list[State]) -> State | None:
+        order = _union([_cone(state).order for state in group], run.points)
+        return None if order is None else _united(group, GuardCone(order, _cone(group[0]).others))
 
-    def unite(group: Sequence[Region]) -> Region | None:
-        order = _union([region.cone.order for region in group], points)
-        if order is None:
-            return None
-        cone = GuardCone(order, group[0].cone.others)
-        return replace(group[0], cone=cone, share=_share(group), merged=True)
-
-    return _in_groups(regions, key, lambda group: _united_all(group, unite, limits))
+    return _in_groups(states, lambda s: (_known(s), _others(s)), partial(_united_all, run, unite))
 
 
 def _union(orders: Sequence[Order], points: Points) -> Order | None:
@@ -258,145 +298,92 @@ def _without_idle_points(order: Order, points: Points) -> Order | None:
     return rebuilt if rebuilt.with_fixed(order.fixed, points) == order else None
 
 
-def _share(regions: Iterable[Region]) -> int:
-    return reduce(xor, (region.share for region in regions))
-
-
 # --- differences with offsets ---------------------------------------------------------------------
 
 
-def _merge_zones(regions: list[Region], points: Points, limits: Limits) -> list[Region]:
-    """Merge regions whose guards are differences, some with offsets."""
+def _merge_zones(run: Execution, states: list[State]) -> list[State]:
+    """Merge states whose guards are differences, some with offsets."""
+    zones: dict[int, Zone | None] = {}
 
-    def unite(group: Sequence[tuple[Region, Zone | None]]) -> tuple[Region, Zone | None] | None:
-        zones = [zone for _, zone in group if zone is not None]
-        both = union(zones) if len(zones) == len(group) else None
+    def zone_of(state: State) -> Zone | None:
+        found = [difference(guard_of(each).form) for each in _cone(state).guards(run.points)]
+        known = [each for each in found if each is not None]
+        return Zone.of(known) if len(known) == len(found) else None
+
+    def unite(group: list[State]) -> State | None:
+        own = [zone for state in group if (zone := zones[id(state)]) is not None]
+        both = union(own) if len(own) == len(group) else None
         if both is None:
             return None
-        return _with_zone([region for region, _ in group], both, points), both
+        zones[id(group[0])] = both
+        return _united(group, cone_of([Guard(form, False) for form in both.forms()], run.points)[0])
 
-    def merge(group: list[Region]) -> list[Region]:
-        if len(group) > _MOST_PAIRED or not any(region.cone.others for region in group):
+    def merge(group: list[State]) -> list[State]:
+        if len(group) > _MOST_PAIRED or not any(_cone(state).others for state in group):
             return group
-        zones = [(region, _zone(region, points)) for region in group]
-        return [region for region, _ in _united_all(zones, unite, limits)]
+        zones.update((id(state), zone_of(state)) for state in group)
+        return _united_all(run, unite, group)
 
-    return _in_groups(regions, lambda region: _knowledge_key(region.knowledge), merge)
-
-
-def _zone(region: Region, points: Points) -> Zone | None:
-    """What the guards say, if they are differences."""
-    differences = []
-    for each in region.cone.guards(points):
-        guard = guard_of(each)
-        found = difference(guard.form)
-        if found is None:
-            return None
-        differences.append(found)
-    return Zone.of(differences)
+    return _in_groups(states, _known, merge)
 
 
-def _with_zone(regions: Sequence[Region], zone: Zone, points: Points) -> Region:
-    cone, _ = cone_of([Guard(form, False) for form in zone.forms()], points)
-    member = min(region.member for region in regions)
-    share = _share(regions)
-    return replace(regions[0], cone=cone, member=member, share=share, merged=True)
-
-
-# --- complements -------------------------------------------------------------------------------
-
-
-def _drop_complements(regions: list[Region], limits: Limits) -> list[Region]:
-    """Join regions that differ in one condition only, until no two are left that do."""
-    done: dict[Hashable, Region] = {}  # by everything but one condition, and that condition
-    alive: dict[int, Region] = {}
-    keys: dict[int, list[Hashable]] = {}
-    waiting = list(regions[::-1])
-    while waiting:
-        limits.check()
-        region = waiting.pop()
-        joined = None
-        for wanted, joined_region in _partners(region, done):
-            joined = joined_region
-            partner = done[wanted]
-            for key in keys.pop(id(partner)):
-                done.pop(key, None)
-            del alive[id(partner)]
-            break
-        if joined is not None:
-            waiting.append(joined)
-            continue
-        alive[id(region)] = region
-        keys[id(region)] = [key for key, _ in _own_keys(region)]
-        done.update(dict.fromkeys(keys[id(region)], region))
-    return list(alive.values())
-
+# --- complements ----------------------------------------------------------------------------------
 
 _Literal = Guard | InputCondition | str
 
 
-def _own_keys(region: Region) -> Iterable[tuple[Hashable, _Literal]]:
-    """Yield what a region says besides one literal, with that literal (a cell for its values)."""
-    knowledge, order = region.knowledge, region.cone.order.key()
-    others = frozenset(region.cone.others.values())
-    allowed = frozenset(knowledge.allowed.items())
+def _drop_complements(run: Execution, states: list[State]) -> list[State]:
+    """Join states that differ in one condition only, until no two are left that do."""
+    done: dict[Hashable, State] = {}  # by everything but one condition, and that condition
+    alive: dict[int, State] = {}
+    waiting = states[::-1]
+    while waiting:
+        run.limits.check()
+        state = waiting.pop()
+        wanted = ((each, done.get(key)) for each, _, key in _conditions(state))
+        found = next(((each, other) for each, other in wanted if other is not None), None)
+        if found is not None:
+            for _, key, _ in _conditions(found[1]):
+                done.pop(key, None)
+            del alive[id(found[1])]
+            waiting.append(_joined(sorted((state, found[1]), key=states.index), state, *found))
+            continue
+        alive[id(state)] = state
+        done.update((key, state) for _, key, _ in _conditions(state))
+    return [state for state in states if id(state) in alive]
+
+
+def _conditions(state: State) -> Iterator[tuple[_Literal, Hashable, Hashable]]:
+    """Yield conditions (a cell for its values), each with a key of it and all others, and with the
+    key of a state that differs in it."""
+    linear, order, others = state.knowledge.linear, _cone(state).order.key(), _others(state)
+    allowed = frozenset(state.knowledge.allowed.items())
     for guard in others:
-        yield (order, others - {guard}, allowed, knowledge.linear, guard), guard
-    for condition in knowledge.linear:
-        yield (order, others, allowed, knowledge.linear - {condition}, condition), condition
-    for cell, values in knowledge.allowed.items():
-        yield (order, others, allowed - {(cell, values)}, knowledge.linear, cell), cell
+        rest = order, others - {guard}, allowed, linear
+        yield guard, (rest, guard), (rest, complement(guard))
+    for each in linear:
+        assert each.form is not None
+        opposite = InputCondition(form=-each.form, strict=not each.strict)
+        inner = order, others, allowed, linear - {each}
+        yield each, (inner, each), (inner, opposite)
+    for cell, values in state.knowledge.allowed.items():
+        key = (order, others, allowed - {(cell, values)}, linear), cell
+        yield cell, key, key
 
 
-def _partners(region: Region, done: dict[Hashable, Region]) -> Iterable[tuple[Hashable, Region]]:
-    for key, literal in _own_keys(region):
-        assert isinstance(key, tuple)
-        if isinstance(literal, str):
-            wanted: Hashable = key
-        elif isinstance(literal, Guard):
-            wanted = (*key[:-1], complement(literal))
-        else:
-            assert literal.form is not None
-            negated = InputCondition(form=-literal.form, strict=not literal.strict)
-            wanted = (*key[:-1], negated)
-        partner = done.get(wanted)
-        if partner is not None:
-            yield wanted, _joined(region, partner, literal)
-
-
-def _joined(region: Region, partner: Region, literal: _Literal) -> Region:
-    knowledge, cone = region.knowledge, region.cone
+def _joined(group: Sequence[State], state: State, literal: _Literal, partner: State) -> State:
+    """Unite two states that differ in one condition of one of them."""
+    knowledge, cone = state.knowledge, _cone(state)
+    domains, allowed, linear = knowledge.domains, dict(knowledge.allowed), knowledge.linear
     if isinstance(literal, Guard):
         others = {t: g for t, g in cone.others.items() if g is not literal}
-        cone = GuardCone(cone.order, others)
-    elif isinstance(literal, str):
-        allowed = dict(knowledge.allowed)
+        return _united(group, GuardCone(cone.order, others))
+    if isinstance(literal, str):
         values = allowed.pop(literal) | partner.knowledge.allowed[literal]
-        if len(values) < len(knowledge.domains[literal]):
+        if len(values) < len(domains[literal]):
             allowed[literal] = values
-        knowledge = Knowledge(knowledge.domains, allowed, knowledge.linear)
     else:
-        knowledge = Knowledge(knowledge.domains, knowledge.allowed, knowledge.linear - {literal})
-    member = min(region.member, partner.member)
-    share = region.share ^ partner.share
-    return Region(knowledge, cone, region.outcomes, member, share, True)
-
-
-# --- outcomes ----------------------------------------------------------------------------------
-
-
-def _all_but_outcomes(region: Region) -> Hashable:
-    cone = region.cone
-    others = frozenset(cone.others.values()) if cone.others else None
-    order = cone.order.key() if cone.order.below else None
-    return _knowledge_key(region.knowledge), others, order
-
-
-def _united(group: Sequence[Region], sets: OutcomeSets) -> Region:
-    first = min(group, key=lambda region: region.member)
-    outcomes = sets.union(region.outcomes for region in group)
-    return replace(first, outcomes=outcomes, share=_share(group), merged=True)
-
-
-def _knowledge_key(knowledge: Knowledge) -> Hashable:
-    return frozenset(knowledge.allowed.items()), knowledge.linear
+        linear = linear - {literal}
+    first = standing_for(group)
+    first.knowledge = Knowledge(domains, allowed, linear)
+    return first

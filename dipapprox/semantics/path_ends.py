@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from fractions import Fraction
-from functools import partial, reduce
+from functools import reduce
 from operator import xor
 from typing import TYPE_CHECKING
 
@@ -29,11 +29,11 @@ from dipapprox.language import core
 from dipapprox.language.cells import assigned
 from dipapprox.linear.form import LinearForm
 from dipapprox.linear.half_spaces import has_interior
-from dipapprox.semantics.configuration import State, Trail, cone_of, cones_of
+from dipapprox.semantics.configuration import State, Trail, cone_of, cones_of, standing_for
 from dipapprox.semantics.evaluation import PathFault
 from dipapprox.semantics.inputs import Knowledge
 from dipapprox.semantics.outcomes import ALWAYS
-from dipapprox.semantics.run import Execution, live_values, told_inputs
+from dipapprox.semantics.run import Execution
 from dipapprox.semantics.state import (
     FinalState,
     FinalStates,
@@ -95,71 +95,14 @@ def _merged(run: Execution, group: list[State], live: int) -> list[State]:
         group = spent_samples.unite_spent(run, group, live)
         if len(group) == 1:
             return group
-    first, share, outcomes = group[0], 0, []
-    for each in group:
-        if each.path is not first.path or each.knowledge is not first.knowledge:
-            break
-        share ^= each.share
-        outcomes.append(each.outcomes)
-    else:
+    first = group[0]
+    if all(s.path is first.path and s.knowledge is first.knowledge for s in group):
         # They differ in outcomes alone, as the courses of a walk do that meet.
-        first.share, first.outcomes = share, run.sets.union(outcomes)
+        outcomes = run.sets.union([state.outcomes for state in group])
+        standing_for(group).outcomes = outcomes
         return [first]
-    points = run.points
-    regions = []
-    for place, state in enumerate(group):
-        cone = state.settle(points)
-        if cone is None:
-            raise BrokenInvariant("an infeasible state was to be merged")
-        regions.append(merging.Region(state.knowledge, cone, state.outcomes, place, state.share))
-    result = []
-    for region in _regions(run, group[0], regions, live):
-        state = group[region.member]
-        state.share = region.share
-        if region.merged:
-            state.knowledge, state.outcomes = region.knowledge, region.outcomes
-            if region.cone is not state.cone:
-                state.cone, state.path = region.cone, None
-                for guard in region.cone.guards(points):
-                    state.add_guard(guard)
-                state.settled = state.path
-        result.append(state)
-    return result if len(result) == 1 else spent_samples.unite_spent(run, result, live)
-
-
-def _regions(
-    run: Execution, state: State, regions: Sequence[merging.Region], live: int
-) -> list[merging.Region]:
-    """Merge regions of states that agree in what is live with one of them."""
-    found = merging.merge_regions(regions, run.points, run.sets, run.limits)
-    # At the end only what has been told so before: else nothing is gained.
-    ends = live == run.live.at_end and not run.sets.has_readings
-    told = run.places and not run.spends and not ends
-    if not told or not any(region.knowledge.allowed for region in found):
-        return found
-    unread = _unread(run, state, live)
-    while len(found) > 1:
-        count = len(found)
-        found = merging.unite_inputs(found, unread, partial(told_inputs, run), run.sets)
-        if len(found) == count:
-            break
-        found = merging.merge_regions(found, run.points, run.sets, run.limits)
-    return found
-
-
-def _unread(run: Execution, state: State, live: int) -> frozenset[str]:
-    """Return the input cells that are not read any more, not even through a variable."""
-    read = set(run.live.among(live, run.places))
-    if run.loop is not None:
-        first, now = run.loop.first, run.loop.first + run.turn
-        for array in run.loop.arrays:
-            read.update(f"{array}[{k}]" for k in range(now + 1, first + run.loop.turns))
-            if f"{array}[{first}]" in read:
-                read.add(f"{array}[{now}]")
-    for _, value in live_values(run, state, live):
-        if isinstance(value, LinearForm):
-            read.update(value.inputs())
-    return frozenset(run.places.keys() - read)
+    group = merging.merge_states(run, group, live)
+    return group if len(group) == 1 else spent_samples.unite_spent(run, group, live)
 
 
 _MOST_INPUTS = 10_000

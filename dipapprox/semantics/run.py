@@ -168,32 +168,6 @@ def first_states(run: Execution, inputs: Sequence[core.Input] | None) -> list[St
 _FEW = 256  # inputs that are followed one by one
 
 
-def told_inputs(
-    run: Execution, known: Mapping[str, Sequence[frozenset[core.Value] | None]], sets: Sequence[int]
-) -> list[int]:
-    """Restrict sets of outcomes to inputs with some values.
-
-    Args:
-        known: For cells, the values that each of the sets is for; None for all.
-    """
-    found = list(sets)
-    newest = max(run.sets.largest(each) for each in found)
-    places = {run.places[cell]: cell for cell in known}
-    unknown = len(run.choices)
-    for place in sorted(places, key=lambda each: (run.readings.get(each, unknown), each)):
-        number = run.readings.get(place, -1)
-        if number <= newest:
-            number = run.readings[place] = len(run.choices)
-            run.choices.append(Reading(place))
-        newest = number
-        domain = run.program.inputs[place].domain
-        for k, values in enumerate(known[places[place]]):
-            if values is not None:
-                numbers = [n for n, value in enumerate(domain) if value in values]
-                found[k] = run.sets.told(found[k], number, place, numbers, len(domain))
-    return found
-
-
 def live_values(run: Execution, state: State, live: int) -> Iterator[tuple[str, StoredValue]]:
     """Yield the variables of a state that are in a mask, with their values."""
     stored = dict(state.store.items())

@@ -29,13 +29,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable
-from functools import reduce
-from operator import xor
 
 from dipapprox.errors import BrokenInvariant
 from dipapprox.laws.family import BOTH_SIDES, Family
 from dipapprox.linear.form import LinearForm
-from dipapprox.semantics.configuration import GuardCone, State
+from dipapprox.semantics.configuration import GuardCone, State, standing_for
 from dipapprox.semantics.run import Execution, live_values
 from dipapprox.semantics.state import Constraint, Guard, LoneGuard, guard_of, samples_of
 
@@ -71,14 +69,11 @@ def unite_spent(run: Execution, states: list[State], live: int) -> list[State]:
             result += [state for state, _, _ in group]
             continue
         run.spends = True
-        first, base, _ = group[0]
-        first.share = reduce(xor, (state.share for state, _, _ in group))
-        first.outcomes = run.sets.union(sets)
-        first.cone, first.path = GuardCone(), None
-        for guard in base:
-            first.cone = first.cone.assume(guard, run.points)
-            first.add_guard(guard)
-        first.settled = first.path
+        first = standing_for([state for state, _, _ in group])
+        first.outcomes, cone = run.sets.union(sets), GuardCone()
+        for guard in group[0][1]:
+            cone = cone.assume(guard, run.points)
+        first.take_guards(cone, run.points)
         result.append(first)
     return result
 
