@@ -204,9 +204,8 @@ def _statement(
 
 def _repeat(run: Execution, loop: core.Repeat, states: list[State]) -> list[State]:
     """Run the turns of a loop: each once for all that begin in the same way."""
-    known = turns.repetition(run, loop)
-    turn = 0
-    while states and (turn := turns.skip_turns(run, known, turn, states)) < loop.turns:
+    known, turn = turns.RepeatedTurns(run, loop), 0
+    while states and (turn := known.skip(turn, states)) < loop.turns:
         with turns.in_turn(run, loop, turn):
             states = _block(run, loop.body, states)
         turn += 1
