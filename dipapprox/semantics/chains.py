@@ -27,14 +27,14 @@ from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language import core
 from dipapprox.language.traversal import reaching
 from dipapprox.laws.choices import ChainLaw, ChoiceLaw, FiniteLaw
-from dipapprox.semantics.configuration import State, Trail
-from dipapprox.semantics.courses import Frame, follow, into
+from dipapprox.semantics.configuration import State, Trail, cone_of
+from dipapprox.semantics.courses import Frame, into
 from dipapprox.semantics.evaluation import PathFault
 from dipapprox.semantics.inputs import NeedsValue
 from dipapprox.semantics.path_ends import finish, refuse
-from dipapprox.semantics.run import Execution, live_values, number_of
+from dipapprox.semantics.run import Execution, check_states, live_values, number_of
 from dipapprox.semantics.splitting import Refused, split, split_on_input
-from dipapprox.semantics.state import Store
+from dipapprox.semantics.state import Store, guards_of
 from dipapprox.semantics.statements import (
     assign,
     assign_value,
@@ -109,14 +109,6 @@ class ChainEnd:
     span: Span | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Chain:
-    """What a loop does. Outcome k of `law` is end k; with one end `law` has one outcome."""
-
-    law: ChoiceLaw
-    ends: tuple[ChainEnd, ...]
-
-
 class OpenCondition(Exception):
     """A path does not decide a condition in a loop; `state` is what it looked like there."""
 
@@ -129,33 +121,46 @@ class OpenCondition(Exception):
 _Node = tuple[Frame, State] | ChainEnd
 
 
-def explore(run: Execution, loop: core.While, state: State) -> list[tuple[State, Chain]]:
-    """Split a state that reaches a loop until each part has one chain; the state is used up.
+def leave(run: Execution, loop: core.While, states: list[State]) -> list[State]:
+    """Run a loop from states that reach it, until each part has one chain; all are one choice.
 
     Raises:
         LimitReached: If there are too many situations.
     """
-    found: list[tuple[State, Chain]] = []
-    waiting = [state]
+    pruned = all(state.cone is not None for state in states)
+    left = list[State]()
+    waiting = states[::-1]
     while waiting:
         state = waiting.pop()
+        if state.cone is None:
+            state.cone, _ = cone_of(guards_of(state.path), run.points)
+            state.settled = state.path
         try:
-            found.append((state, _chain(run, loop, state)))
+            law, ends = _chain(run, loop, state)
         except OpenCondition as condition:
             waiting += _settled(run, condition, state)[::-1]
         except NeedsValue as need:
             waiting += split_on_input(state, need.cell)[::-1]
         except PathFault as fault:
             refuse(run, state, fault)
-    return found
+        else:
+            state.cone = state.cone if pruned else None
+            left += _taken(run, loop, state, law, ends)
+            check_states(run, len(left))
+    return left
 
 
-def _chain(run: Execution, loop: core.While, entry: State) -> Chain:
+def _chain(
+    run: Execution, loop: core.While, entry: State
+) -> tuple[ChoiceLaw, tuple[ChainEnd, ...]]:
     """Follow a loop from a state, which stays as it is.
+
+    Returns:
+        A law, and its outcomes. With one end the law has one outcome.
 
     Raises:
         NeedsValue: If a choice needs an input that the path does not know.
-        Open: If a condition is not decided by the path.
+        OpenCondition: If a condition is not decided by the path.
         PathFault: If a course goes wrong, or the loop may never end.
     """
     nodes: list[_Node] = [(Frame((loop,)), entry.copy())]
@@ -176,7 +181,7 @@ def _chain(run: Execution, loop: core.While, entry: State) -> Chain:
     if len(terminating) < len(nodes):
         raise endless(_loop_of(nodes, terminating))
     law, outcomes = law_of_end(transitions, ends)
-    return Chain(law, tuple(ends[node] for node in outcomes))
+    return law, tuple(ends[node] for node in outcomes)
 
 
 def _settled(run: Execution, condition: OpenCondition, state: State) -> list[State]:
@@ -214,27 +219,6 @@ def _key(run: Execution, loop: core.While, node: _Node) -> object:
     return place, situation(run, state, live)
 
 
-@dataclass(frozen=True, slots=True)
-class _Steps:
-    """How courses go from one place to the next where courses meet."""
-
-    run: Execution
-
-    def assign(self, statement: core.Assign, state: State) -> State:
-        """Run target <- value."""
-        assign(self.run, statement, state)
-        return state
-
-    def decides(self, statement: core.If, state: State) -> bool:
-        """Whether a condition holds on all of the path."""
-        return _decide(self.run, statement, state)
-
-    def go_on(self, here: Frame, state: State) -> None:
-        """Stop: courses meet at loops and choices, and end at an exit."""
-        if isinstance(here.statement, core.Draw):
-            raise BrokenInvariant("a sample drawn in a loop was not refused")
-
-
 def _courses(
     run: Execution, frame: Frame, state: State
 ) -> Iterator[tuple[ExponentialRatio, _Node]]:
@@ -248,13 +232,28 @@ def _courses(
     else:
         raise BrokenInvariant("courses meet at loops and choices only")
     for weight, start, part in ways:
-        for here, after in follow(_Steps(run), start, part):
-            if here is None:
-                yield weight, ChainEnd(after)
-            elif isinstance(here.statement, core.Exit):
-                yield weight, ChainEnd(after, True, here.statement.span)
-            else:
-                yield weight, (here, after)
+        yield weight, _course(run, start, part)
+
+
+def _course(run: Execution, here: Frame | None, state: State) -> _Node:
+    """Return where the course from a place, of which the state is used up, meets others, or ends.
+
+    Courses meet at loops and choices, and end at an exit.
+    """
+    while here is not None:
+        match here.statement:
+            case core.Assign() as assignment:
+                assign(run, assignment, state)
+                here = here.after()
+            case core.If(_, then, otherwise) as branch:
+                here = into(then if _decide(run, branch, state) else otherwise, here.after())
+            case core.Exit(span=span):
+                return ChainEnd(state, True, span)
+            case core.Draw():
+                raise BrokenInvariant("a sample drawn in a loop was not refused")
+            case _:
+                return here, state
+    return ChainEnd(state)
 
 
 def _decide(run: Execution, statement: core.If | core.While, state: State) -> bool:
@@ -293,13 +292,15 @@ def _loop_of(nodes: Sequence[_Node], terminating: Collection[int]) -> core.While
     raise BrokenInvariant("what has no loop in it ends")
 
 
-def taken(run: Execution, loop: core.While, state: State, chain: Chain) -> list[State]:
+def _taken(
+    run: Execution, loop: core.While, state: State, law: ChoiceLaw, ends: Sequence[ChainEnd]
+) -> list[State]:
     """Split a state, which is used up, into the ways in which a loop is left."""
     site = next(choices_in((loop,))).site
-    require_law(run, chain.law, site, "while")
-    parts = split_by_outcome(run, state, chain.law, site, "while")
+    require_law(run, law, site, "while")
+    parts = split_by_outcome(run, state, law, site, "while")
     left = list[State]()
-    for outcome, (part, end) in enumerate(zip(parts, chain.ends, strict=True)):
+    for outcome, (part, end) in enumerate(zip(parts, ends, strict=True)):
         if len(parts) > 1:
             part.trail = Trail(part.trail, loop, number_of(run, loop, outcome + 1), True)
         part.take_values(end.state)

@@ -25,14 +25,14 @@ from dipapprox.language import core, domains
 from dipapprox.language.cells import use_of
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
-from dipapprox.semantics.configuration import State, Trail, cone_of
+from dipapprox.semantics.configuration import State, Trail
 from dipapprox.semantics.evaluation import PathFault, evaluate
 from dipapprox.semantics.inputs import NeedsValue
 from dipapprox.semantics.path_ends import final_states, finish, join_states, refuse
 from dipapprox.semantics.run import Execution, check_states, first_states, new_run, number_of
 from dipapprox.semantics.selections import Selection, selectable, selections_in, ties_apart
 from dipapprox.semantics.splitting import Refused, Split, split, split_on_input
-from dipapprox.semantics.state import Extreme, FinalStates, guards_of, refusal_of_reals
+from dipapprox.semantics.state import Extreme, FinalStates, refusal_of_reals
 from dipapprox.semantics.statements import (
     Situation,
     assign,
@@ -394,7 +394,7 @@ def _loop(run: Execution, statement: core.While, states: list[State]) -> list[St
             refuse(run, state, fault)
         return []
     chooses = next(choices_in((statement,)), None) is not None
-    left = (_chains if chooses else _unroll)(run, statement, states)
+    left = (chains.leave if chooses else _unroll)(run, statement, states)
     return _join(run, run.live.after[id(statement)], left)
 
 
@@ -424,20 +424,4 @@ def _unroll(run: Execution, statement: core.While, states: list[State]) -> list[
             left += failed
         states = _block(run, statement.body, again)
         check_states(run, len(left) + len(states))
-    return left
-
-
-def _chains(run: Execution, loop: core.While, states: list[State]) -> list[State]:
-    """Run a loop with random choices in it: all are one choice."""
-    left = list[State]()
-    for state in states:
-        pruned = state.cone is not None
-        if not pruned:
-            state.cone, _ = cone_of(guards_of(state.path), run.points)
-            state.settled = state.path
-        for settled, chain in chains.explore(run, loop, state):
-            if not pruned:
-                settled.cone = None
-            left += chains.taken(run, loop, settled, chain)
-            check_states(run, len(left))
     return left

@@ -95,34 +95,31 @@ class OutcomeSets:
 
     def given(self, number: int, cell: int, value: int) -> int:
         """Return what a set is where a cell, given by its mask, has a value."""
-        waiting = [number]
-        while waiting:
-            node = waiting[-1]
+        found = self._given
+
+        def asked(node: int) -> Iterable[int]:
+            head, _, children = self.nodes[node]
+            known = (node, cell, value) in found or self._cells.get(head) == cell
+            return () if known else [k for k in children if self._read[k] & cell]
+
+        asks = self._read[number] & cell
+        for node in sorted(traversal.reachable([number], asked)) if asks else ():
             key = node, cell, value
-            if not self._read[node] & cell or key in self._given:
-                waiting.pop()
+            if key in found:
                 continue
             head, outcomes, children = self.nodes[node]
             if self._cells.get(head) == cell:
-                known = dict(zip(outcomes, children, strict=True))
-                self._given[key] = known.get(value, NEVER)
+                found[key] = dict(zip(outcomes, children, strict=True)).get(value, NEVER)
                 continue
-            missing = [k for k in children if self._read[k] & cell]
-            missing = [k for k in missing if (k, cell, value) not in self._given]
-            if missing:
-                waiting += missing
-                continue
-            below = [self._given.get((k, cell, value), k) for k in children]
+            below = [found.get((k, cell, value), k) for k in children]
             if head == UNION:
                 kept = self._members(below)
                 single = len(kept) < 2
-                self._given[key] = (
-                    (kept or (NEVER,))[0] if single else self._added((UNION, (), kept))
-                )
+                found[key] = (kept or (NEVER,))[0] if single else self._added((UNION, (), kept))
             else:
-                kept_below = zip(outcomes, below, strict=True)
-                self._given[key] = self._node(head, {k: c for k, c in kept_below if c != NEVER})
-        return self._given.get((number, cell, value), number)
+                left = zip(outcomes, below, strict=True)
+                found[key] = self._node(head, {k: child for k, child in left if child != NEVER})
+        return found.get((number, cell, value), number)
 
     def union(self, sets: Iterable[int]) -> int:
         """Return the union of disjoint sets.

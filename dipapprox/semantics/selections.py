@@ -21,6 +21,7 @@ and v[k]: N - 1 comparisons that tell ties apart (`ties_apart`).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence, Set
+from itertools import groupby
 
 from dipapprox.data_classes import dataclass
 from dipapprox.language import core
@@ -101,48 +102,27 @@ def ties_apart(selection: Selection, values: list[LinearForm], place: int) -> It
 def selections_in(block: core.Body) -> dict[int, Selection]:
     """Find the selections among the statements of a block, by the place of the first branch."""
     found: dict[int, Selection] = {}
-    run: list[_Branch] = []
-    for place, statement in enumerate(block):
-        branch = _branch(statement) if isinstance(statement, core.If) else None
-        if run and (branch is None or branch.kind != run[0].kind):
-            _add(found, place, run)
-            run = []
-        if branch is not None:
-            run.append(branch)
-    _add(found, len(block), run)
+    place = 0
+    branches = ((each, _branch(each)) for each in block)
+    for kind, group in groupby(branches, key=lambda each: each[1] and each[1][0]):
+        run = list(group)
+        if kind is not None and len(run) >= _LEAST:
+            candidates, strict = zip(*(b[1:] for _, b in run if b is not None), strict=True)
+            statements = tuple(each for each, _ in run if isinstance(each, core.If))
+            best, largest, _ = kind
+            found[place] = Selection(best, candidates, statements, largest, strict)
+        place += len(run)
     return found
 
 
-def _add(found: dict[int, Selection], end: int, run: list[_Branch]) -> None:
-    """Note the selection that a run of branches which ends at a place is, if it is one."""
-    if len(run) < _LEAST:
-        return
-    kind = run[0].kind
-    candidates = tuple(branch.candidate for branch in run)
-    branches = tuple(branch.statement for branch in run)
-    strict = tuple(branch.strict for branch in run)
-    found[end - len(run)] = Selection(kind.best, candidates, branches, kind.largest, strict)
+_Kind = tuple[str, bool, frozenset[str]]
+"""What the branches of a selection have in common: the best so far, whether the largest is the
+best, and all that they assign."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Kind:
-    """What the branches of a selection have in common."""
-
-    best: str
-    largest: bool
-    targets: frozenset[str]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Branch:
-    kind: _Kind
-    candidate: core.Expression
-    statement: core.If
-    strict: bool
-
-
-def _branch(statement: core.If) -> _Branch | None:
-    """Read `if candidate > best then best <- candidate; … end`; None if it is something else."""
+def _branch(statement: object) -> tuple[_Kind, core.Expression, bool] | None:
+    """Read `if candidate > best then best <- candidate; … end`, as its kind, the candidate, and
+    whether that must be better; None if it is something else."""
     match statement:
         case core.If(core.Comparison(left, relation, right), then, ()) if relation in _LARGEST:
             sides = [(left, right, _LARGEST[relation]), (right, left, not _LARGEST[relation])]
@@ -160,7 +140,6 @@ def _branch(statement: core.If) -> _Branch | None:
             others = (value for name, value in assigned.items() if name != best.name)
             unread = all(name not in assigned for name in read(candidate))
             if unread and all(isinstance(value, core.Constant) for value in others):
-                kind = _Kind(best.name, largest, frozenset(assigned))
                 strict = relation in (Relation.GREATER, Relation.LESS)
-                return _Branch(kind, candidate, statement, strict)
+                return (best.name, largest, frozenset(assigned)), candidate, strict
     return None
