@@ -57,7 +57,7 @@ from dipapprox.linear.form import LinearForm, difference
 from dipapprox.linear.zones import Zone, union
 from dipapprox.semantics.configuration import GuardCone, State, cone_of, standing_for
 from dipapprox.semantics.inputs import Knowledge
-from dipapprox.semantics.order import Order, Points, bits, complement, extension_share, nested_hooks
+from dipapprox.semantics.order import Order, Points, bits, complement, extension_share
 from dipapprox.semantics.run import Execution, live_values
 from dipapprox.semantics.state import Guard, InputCondition, Reading, guard_of
 
@@ -272,15 +272,13 @@ def _union(orders: Sequence[Order], points: Points) -> Order | None:
     whole = extension_share(common) if result is not None else None
     if whole is None:
         return None
-    total = Fraction(0)
-    hooks = Counter(map(nested_hooks, orders))  # most shares are alike, and sums of fractions slow
-    for order in orders if hooks.pop(None, 0) else ():
-        if nested_hooks(order) is None:
-            share = extension_share(order)
-            if share is None:
-                return None
-            total += share
-    total += sum((Fraction(count, each) for each, count in hooks.items() if each), Fraction(0))
+    shares = Counter[Fraction]()  # most are alike, and sums of fractions slow
+    for order in orders:
+        share = extension_share(order)
+        if share is None:
+            return None
+        shares[share] += 1
+    total = sum((count * share for share, count in shares.items()), Fraction(0))
     return result if total == whole else None
 
 

@@ -255,13 +255,22 @@ class Order:
 
 
 _MOST_DOWN_SETS = 2000
+_FEW_MASKS = 4
 
 
 def extension_share(order: Order) -> Fraction | None:
-    """Return e(order) / n!, or None where it is not computed."""
-    hooks = nested_hooks(order)
-    if hooks is not None:
-        return Fraction(1, hooks)
+    """Return e(order) / n!, or None where it is not computed.
+
+    Where few points have smaller ones, in pairwise nested or disjoint sets, no point has two upper
+    covers: if z is below p and q, one of these is below the other. So the hook-length formula
+    holds, and the covers need not be found.
+    """
+    below = order.below
+    if len(below) <= _FEW_MASKS and all(
+        mask >> other & 1 or others >> point & 1 or not mask & others
+        for (point, mask), (other, others) in combinations(below.items(), 2)
+    ):
+        return Fraction(1, prod([mask.bit_count() + 1 for mask in below.values()]))
     covers = order.covers()
     total = Fraction(1)
     for component in _components(covers):
@@ -270,24 +279,6 @@ def extension_share(order: Order) -> Fraction | None:
             return None
         total *= share
     return total
-
-
-_FEW_MASKS = 4
-
-
-def nested_hooks(order: Order) -> int | None:
-    """Return n! / e if few points have smaller ones, in pairwise nested or disjoint sets.
-
-    Then no point has two upper covers: if z is below p and q, one of these is below the other. So
-    the hook-length formula holds, and the covers need not be found.
-    """
-    below = order.below
-    if len(below) > _FEW_MASKS:
-        return None
-    for (point, mask), (other, others) in combinations(below.items(), 2):
-        if not (mask >> other & 1 or others >> point & 1 or not (mask & others)):
-            return None
-    return prod([mask.bit_count() + 1 for mask in below.values()])
 
 
 def _are_disjoint(masks: Iterable[int]) -> bool:
