@@ -390,12 +390,10 @@ class ComposedNumbers:
         for pair in self._pairs:
             first, second = map(self._known, pair)
             ways = (parts.of_pair(first, second, added=way) for way in (False, True))
-            found[pair] = [own for own in ways if not self._several(own)]
+            # Products of densities of several numbers take long at many losses.
+            sizes = ((own, [len(self._graph.nodes[node].parts) for node in own]) for own in ways)
+            found[pair] = [own for own, each in sizes if max(each, default=0) <= _ONE_NUMBER]
         return found
-
-    def _several(self, own: Sum) -> bool:
-        """Whether densities of several numbers are multiplied, which takes long at many losses."""
-        return any(len(self._graph.nodes[node].parts) > _ONE_NUMBER for node in own)
 
     def _excesses(self, loss: Fraction) -> Excesses:
         return Excesses(self._graph, self._eps, loss, self._bits + 16)

@@ -215,7 +215,10 @@ class Heads:
         self.ways: dict[Head, list[Way]] = {}
         self.unit = Fraction(0)
         self._explore()
-        self.components = self._components()
+        numbers = {head: number for number, head in enumerate(self.ways)}
+        targets = ((way.target for way in ways) for ways in self.ways.values())
+        after = [[numbers[each] for each in own if each is not None] for own in targets]
+        self.components = dict(zip(self.ways, strong_components(after), strict=True))
 
     def pins(self, most: int) -> dict[Head, dict[int, int]]:
         """Return fixed shifts, in units, of cells by place, that leave few without one.
@@ -249,14 +252,6 @@ class Heads:
             for head, own in zip(self.ways, pins, strict=True)
         }
 
-    def _components(self) -> dict[Head, int]:
-        numbers = {head: number for number, head in enumerate(self.ways)}
-        after = [
-            [numbers[way.target] for way in ways if way.target is not None]
-            for ways in self.ways.values()
-        ]
-        return dict(zip(self.ways, strong_components(after), strict=True))
-
     def _explore(self) -> None:
         waiting = [START]
         while waiting:
@@ -274,8 +269,10 @@ class Heads:
             waiting += [way.target for way in ways if way.target is not None]
             for path in paths:
                 means = [atom.mean for atom in path.atoms if isinstance(atom, Sample)]
+                most = {k: max(map(abs, own)) for k, own in self._machine.changes(path).items()}
                 for form in (*means, *(form for form, _ in path.guards)):
-                    self.unit = max(self.unit, self._most(path, form))
+                    changes = [abs(c) * most[k] for k, c in form.terms if k in most]
+                    self.unit = max(self.unit, sum(changes, Fraction(0)))
         self.unit = self.unit or Fraction(1)
 
     def _way(self, head: Head, own: list[int], path: Path) -> Way:
@@ -300,14 +297,6 @@ class Heads:
                     facts.append((Form(b - a - least, known_terms), strict))
             target = Head(target.values, target.held, tuple(facts))
         return Way(own, path, target, True, ends)
-
-    def _most(self, path: Path, mean: Form) -> Fraction:
-        total = Fraction(0)
-        for atom, coefficient in mean.terms:
-            read = path.atoms[atom]
-            if isinstance(read, Read):
-                total += abs(coefficient) * max(map(abs, self._machine.change(read.name)))
-        return total
 
     def target(self, path: Path) -> Head | None:
         """Return where a path leads, without facts; None for an end."""
@@ -389,9 +378,9 @@ class QuietRuns:
                 if path.ended:
                     if not any(isinstance(value, Form) for value in path.said):
                         found[path.said] = None
-                elif not path.said:
+                elif not path.said and (head := self._heads.target(path)) is not None:
                     found[None] = None
-                    after = self._after(path)
+                    after = _cells(head)
                     if after not in known:
                         known.add(after)
                         waiting.append(after)
@@ -403,12 +392,6 @@ class QuietRuns:
             values, held = cells
             self._paths[cells] = self._follower.round(dict(values), held)
         return self._paths[cells]
-
-    def _after(self, path: Path) -> Cells:
-        head = self._heads.target(path)
-        if head is None:
-            raise ValueError("a path that goes on is wanted")
-        return _cells(head)
 
 
 def _cells(head: Head) -> Cells:

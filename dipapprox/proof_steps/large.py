@@ -28,14 +28,13 @@ from dipapprox.proof_steps.rays import (
     Shown,
     Solved,
     Whole,
-    is_light,
     known_values,
     needed,
     shown_at,
     solved,
-    step_fields,
     value_at,
     whole_run,
+    written_ray,
 )
 
 MOST_RUNS = 1_000  # of so many turns
@@ -89,11 +88,7 @@ def large_step(
         if least is not None and (least <= cost or (best is not None and best[1] >= least - cost)):
             continue
         pairs = list(zip(found.noise, toward, strict=True))
-        step: Json = {
-            **step_fields("large", paths, _ray(*places), pairs),
-            "parts": [],
-            "multipliers": rows,
-        }
+        step = written_ray("large", paths, _ray(*places), pairs, rows)
         if least is None:
             return step, None
         best = step, least - cost
@@ -178,7 +173,7 @@ def _inwards(
     ]
     for number, sample in enumerate(whole.samples):
         shifts = FAMILIES[sample.family].shifts
-        if len(shifts) == 1 and not is_light(sample) and not noise[number]:
+        if len(shifts) == 1 and not FAMILIES[sample.family].is_light and not noise[number]:
             rows.append([(number, Fraction(-shifts[0]))])
     sides = dict.fromkeys(range(len(whole.samples)), UnknownSide.ANY)
     moved = LinearProgramme(rows, dict.fromkeys(sides, 1), sides, limits).solve([-1] * len(rows))

@@ -178,7 +178,7 @@ def solved(whole: Whole, limits: Limits, every_step: bool = False) -> Solved:
     forms = whole.forms
     rates = {
         number: None
-        if is_light(sample) or sample.power != -1
+        if FAMILIES[sample.family].is_light or sample.power != -1
         else _ZERO
         if number in whole.free
         else 1 / sample.size
@@ -238,11 +238,6 @@ def _listed(whole: Whole, factors: Sequence[Fraction]) -> list[Json]:
     return listed
 
 
-def is_light(sample: Sample) -> bool:
-    """Whether noise far out is so unlikely that no multiplier is too large."""
-    return FAMILIES[sample.family].is_light
-
-
 def _side(family: str) -> UnknownSide:
     if FAMILIES[family].is_light:
         return UnknownSide.ANY
@@ -278,9 +273,8 @@ def ray_step(
     listed, least = needed(runs, machine, run, on_ray(ray), shown, limits, parts, every_step=True)
     if least is not None and least <= 0:
         raise NoCertificate("nothing is lost on the ray that was found")
-    fields = step_fields("every", paths, ray, [(value, _ZERO) for value in noise])
-    step: Json = {**fields, "parts": [list(part) for part in parts], "multipliers": listed}
-    return step, None if parts else least
+    pairs = [(value, _ZERO) for value in noise]
+    return written_ray("every", paths, ray, pairs, listed, parts), None if parts else least
 
 
 def needed(
@@ -321,8 +315,15 @@ def needed(
     return listed, None
 
 
-def step_fields(eps: str, paths: Sequence[int], ray: Ray, noise: Sequence[Pair]) -> dict[str, Json]:
-    """Return the fields of a step, but for parts and multipliers."""
+def written_ray(
+    eps: str,
+    paths: Sequence[int],
+    ray: Ray,
+    noise: Sequence[Pair],
+    rows: list[Json],
+    parts: Sequence[Part] = (),
+) -> Json:
+    """Return a step."""
     return {
         "rule": "ray",
         "from": [],
@@ -330,6 +331,8 @@ def step_fields(eps: str, paths: Sequence[int], ray: Ray, noise: Sequence[Pair])
         "paths": list(paths),
         "inputs": [[name, _pairs_json(own)] for name, own in ray.items()],
         "noise": _pairs_json(noise),
+        "parts": [list(part) for part in parts],
+        "multipliers": rows,
     }
 
 

@@ -320,7 +320,7 @@ def replayed(setting: Setting, goal: Goal) -> Replayed:
                 case Refused() if bits == IN_CLOSED_FORM:
                     failed = failed or obstacle
                 case Refused():
-                    failed, left = obstacle, left - {*filter(_encloses, left)}
+                    failed, left = obstacle, {each for each in left if each <= 0}
                 case Refuted() if bits != IN_CLOSED_FORM:
                     failed = obstacle
                     if least_of(goal, bits) < goal.claim.eps_prv:
@@ -332,7 +332,3 @@ def replayed(setting: Setting, goal: Goal) -> Replayed:
         else:
             return Replayed(len(proof.steps), perf_counter() - start, bits, proof)
     raise failed or Refused("there is nothing to try")
-
-
-def _encloses(bits: int) -> bool:
-    return bits > 0
