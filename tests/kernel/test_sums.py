@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dipapprox.kernel import exact
 from dipapprox.kernel.balls import precision
 from dipapprox.kernel.errors import Refused, asking
 from dipapprox.kernel.forms import Form
@@ -152,6 +153,21 @@ def test_partial_sums_are_integrated_in_turn(families, densities) -> None:
         assert_is(of, expected, wrong=3e-4)
     else:
         assert_encloses(of, expected, wrong=3e-4)
+
+
+@pytest.mark.parametrize("family", ["Lap", "LapPlus"])
+def test_laplace_noise_is_added_in_closed_form_or_else_in_panels(family, monkeypatch) -> None:
+    of = decided([(family, 0, 1)] * 3, CHAIN)
+    low, high = enclosed(of, bits=60)[1,]
+    assert 0 <= high - low < 1e-15
+
+    def refused(*given: object) -> None:
+        raise Refused("too many terms")
+
+    monkeypatch.setattr(exact, "exact_values", refused)
+    least, most = enclosed(of, bits=40)[1,]
+    assert least <= high and low <= most
+    assert most - least < 1e-9
 
 
 def test_a_noisy_threshold_under_partial_sums_is_one_more_sample() -> None:
