@@ -22,8 +22,7 @@ from dipapprox.privacy.decisions import decider
 from dipapprox.privacy.decisions.decision import EXACT
 from dipapprox.privacy.decisions.question import DecisionQuestion
 from dipapprox.privacy.run import Setting
-from dipapprox.proof_steps import decisions as throughout
-from dipapprox.proof_steps import verdicts
+from dipapprox.proof_steps import throughout, verdicts
 from dipapprox.proof_steps.verdicts import goal_of
 from dipapprox.proofs.budget_answer import BudgetAnswer
 from dipapprox.proofs.replayed import serving

@@ -22,20 +22,8 @@ from dipapprox.kernel.traces import trace
 from dipapprox.language.core import Value
 from dipapprox.limits import Limits
 from dipapprox.linear.programme import LinearProgramme, Optimum, UnknownSide
+from dipapprox.proof_steps import rays
 from dipapprox.proof_steps.machines import Json, number_json, value_json
-from dipapprox.proof_steps.rays import (
-    Ray,
-    Shown,
-    Solved,
-    Whole,
-    known_values,
-    needed,
-    shown_at,
-    solved,
-    value_at,
-    whole_run,
-    written_ray,
-)
 
 MOST_RUNS = 1_000  # of so many turns
 MOST_WORDS = 20  # of which it is looked at what they lose
@@ -48,7 +36,7 @@ def large_step(
     turns: int,
     places: tuple[Numbers, Numbers],
     is_meant: Callable[[Sequence[Path]], bool],
-    numbers: Shown,
+    numbers: rays.Shown,
     limits: Limits,
     said: int = 0,
 ) -> tuple[Json, Fraction | None]:
@@ -63,13 +51,13 @@ def large_step(
     """
     runs = Runs(machine)
     first, second = places
-    known: list[tuple[Fraction, int, list[int], list[Path], Solved]] = []
+    known: list[tuple[Fraction, int, list[int], list[Path], rays.Solved]] = []
     for paths, run in runs_of(runs, turns, is_meant):
         limits.check()
         if sum(len(turn.said) for turn in run) < said:
             continue
-        bound = whole_run(run, _at(first), machine.whole and is_whole(run), numbers)
-        found = solved(bound, limits)
+        bound = rays.whole_run(run, _at(first), machine.whole and is_whole(run), numbers)
+        found = rays.solved(bound, limits)
         if found.cost is not None:
             known.append((found.cost, len(known), paths, run, found))
     best: tuple[Json, Fraction] | None = None
@@ -78,17 +66,17 @@ def large_step(
         word = tuple([v if isinstance(v, str) else None for t in run for v in t.said])
         if (word, run[-1].ended) in words or len(words) == MOST_WORDS:
             continue
-        whole, noise = whole_run(run, _at(first)), known_values(found.noise)
+        whole, noise = rays.whole_run(run, _at(first)), rays.known_values(found.noise)
         toward = _inwards(machine, whole, noise, limits)
         if toward is None:
             continue
         words.add((word, run[-1].ended))
-        shown = shown_at(whole, noise)
-        rows, least = needed(runs, machine, run, _at(second), shown, limits, every_step=False)
+        shown = rays.shown_at(whole, noise)
+        rows, least = rays.needed(runs, machine, run, _at(second), shown, limits, every_step=False)
         if least is not None and (least <= cost or (best is not None and best[1] >= least - cost)):
             continue
         pairs = list(zip(found.noise, toward, strict=True))
-        step = written_ray("large", paths, _ray(*places), pairs, rows)
+        step = rays.written_ray("large", paths, _ray(*places), pairs, rows)
         if least is None:
             return step, None
         best = step, least - cost
@@ -127,7 +115,7 @@ def trace_step(
     return step
 
 
-def _ray(first: Numbers, second: Numbers) -> Ray:
+def _ray(first: Numbers, second: Numbers) -> rays.Ray:
     return {
         name: [(a, b - a) for a, b in zip(values, second[name], strict=True)]
         for name, values in first.items()
@@ -158,7 +146,7 @@ def _at(numbers: Numbers) -> Inputs:
 
 
 def _inwards(
-    machine: Rounds, whole: Whole, noise: Mapping[int, Fraction], limits: Limits
+    machine: Rounds, whole: rays.Whole, noise: Mapping[int, Fraction], limits: Limits
 ) -> list[Fraction] | None:
     """Return where noise may be moved, so that all guards hold with something to spare.
 
@@ -169,7 +157,7 @@ def _inwards(
     rows = [
         [(k, -c) for k, c in whole.noise_of(form)]
         for form in whole.forms
-        if not value_at(form, noise)
+        if not rays.value_at(form, noise)
     ]
     for number, sample in enumerate(whole.samples):
         shifts = FAMILIES[sample.family].shifts

@@ -1,4 +1,4 @@
-"""Claims about all eps of an interval, as proofs: which rules to use.
+"""Claims about all eps of an interval, as proofs that the kernel replays: which rules to use.
 
 A run of the machine needs no hints, and signs need none.
 
@@ -12,48 +12,54 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import cache
+from time import perf_counter
+from typing import TypeVar, assert_never
 
-from dipapprox.data_classes import dataclass
-from dipapprox.errors import NoCertificate
+from dipapprox.data_classes import dataclass, replace
+from dipapprox.errors import NoCertificate, SourceError, UserError
+from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.kernel.balls import lower_at, precision, upper_at
 from dipapprox.kernel.closed import CHANCES
-from dipapprox.kernel.errors import NotProved, Refuted
+from dipapprox.kernel.errors import NotProved, Refuted, asking
 from dipapprox.kernel.exponentials import Ratio
 from dipapprox.kernel.intervals import between_eps
 from dipapprox.kernel.judgements import Private
 from dipapprox.kernel.machine import Tree, mentions, read_machine, read_weight
 from dipapprox.kernel.proofs import Proof
+from dipapprox.kernel.replay import replay
 from dipapprox.kernel.signs import Epsilons, Signs
 from dipapprox.kernel.walk import formula_of
+from dipapprox.language.ast import Name, Number
 from dipapprox.language.core import Program
 from dipapprox.language.domains import has_real_inputs
+from dipapprox.language.formula import (
+    Formula,
+    FormulaCall,
+    FormulaFunction,
+    Negation,
+    Operation,
+    Operator,
+    rational_value,
+)
 from dipapprox.privacy.claim import Claim
-from dipapprox.privacy.decisions.decision import Violation
+from dipapprox.privacy.decisions.decision import Cause, Decision, Violation
+from dipapprox.privacy.decisions.delta import Delta, read_delta
 from dipapprox.privacy.intervals.nested_inputs import inputs_at_ties
 from dipapprox.privacy.intervals.search import between
+from dipapprox.privacy.intervals.verdict import IntervalVerdict
 from dipapprox.privacy.notation import finite
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles.profile import profile
 from dipapprox.privacy.profiles.profile_result import LeastDelta
 from dipapprox.privacy.profiles.question import AtEpsPrv
 from dipapprox.privacy.run import Setting, Witness
+from dipapprox.privacy.verdict import Answer, Replayed
+from dipapprox.proof_steps import verdicts
 from dipapprox.proof_steps.composed_steps import premises_of
 from dipapprox.proof_steps.liveness import machine_json
 from dipapprox.proof_steps.machines import Json, input_json, number_json, numbers_json
 from dipapprox.proof_steps.serving import served_step
-from dipapprox.proof_steps.verdicts import (
-    IN_CLOSED_FORM,
-    MANY_PAIRS,
-    Goal,
-    WrittenProof,
-    kept,
-    listed,
-    published_violation,
-    replayed,
-    run_step,
-    stated_in,
-    violation,
-)
+from dipapprox.proof_steps.verdicts import Goal, NoProof, WrittenProof
 from dipapprox.semantics.real_inputs import execute_for_declared
 
 _MOST_PARTS = 400
@@ -91,8 +97,8 @@ def steps_between(setting: Setting, claim: dict[str, Json], epsilons: Epsilons) 
         return True
 
     points = [epsilons.lower, *_halved(epsilons, kept)]
-    proofs = (replayed(setting, goal(eps)).proof for eps in points)
-    return _followed_by({"rule": "between eps", **stated_in(claim)}, proofs)
+    proofs = (verdicts.replayed(setting, goal(eps)).proof for eps in points)
+    return _followed_by({"rule": "between eps", **verdicts.stated_in(claim)}, proofs)
 
 
 def steps_by_shrinking(setting: Setting, claim: dict[str, Json], epsilons: Epsilons) -> list[Json]:
@@ -115,14 +121,15 @@ def steps_by_shrinking(setting: Setting, claim: dict[str, Json], epsilons: Epsil
         if not all(signs.tell(each.numerator, positive=False, on=part) for each in slacks):
             return False
         try:
-            proofs.append(replayed(setting, goal).proof)
+            proofs.append(verdicts.replayed(setting, goal).proof)
         except (NotProved, NoCertificate):
             return False
         return True
 
     list(_halved(epsilons, kept))
     values = [number_json(point[cell.name]) for cell in program.inputs]
-    return _followed_by({"rule": "smaller eps", **stated_in(claim), "point": values}, proofs)
+    stated = verdicts.stated_in(claim)
+    return _followed_by({"rule": "smaller eps", **stated, "point": values}, proofs)
 
 
 def _followed_by(last: dict[str, Json], proofs: Iterable[object]) -> list[Json]:
@@ -195,7 +202,7 @@ def written_throughout(setting: Setting, goal: GoalThroughout) -> Iterator[Writt
     """Yield proofs; the first that the kernel confirms will do."""
     program, epsilons = setting.program, goal.epsilons
     machine = machine_json(program)
-    pairs, inputs = listed(setting.selection)
+    pairs, inputs = verdicts.listed(setting.selection)
     stated = {"eps_prv": goal.eps_prv, "delta": goal.delta}
     claim: dict[str, Json] = {
         "verdict": "DP" if goal.broken is None else "Not_DP",
@@ -204,9 +211,9 @@ def written_throughout(setting: Setting, goal: GoalThroughout) -> Iterator[Writt
         "pairs": pairs,
     }
     if goal.broken is None:
-        many = (setting.count() or 0) > MANY_PAIRS
+        many = (setting.count() or 0) > verdicts.MANY_PAIRS
         ways: list[Callable[[], Sequence[Json] | None]] = [
-            lambda: kept(program, machine, claim, inputs, IN_CLOSED_FORM)
+            lambda: verdicts.kept(program, machine, claim, inputs, verdicts.IN_CLOSED_FORM)
         ]
         served = 0 if many or program.real_outputs else 1
         ways.insert(served, lambda: _served(machine, claim, epsilons))
@@ -217,7 +224,7 @@ def written_throughout(setting: Setting, goal: GoalThroughout) -> Iterator[Writt
         return
     before: list[Json] = []
     if mentions(read_machine(machine).body, *CHANCES):
-        before = [run_step(claim, inputs, IN_CLOSED_FORM)]
+        before = [verdicts.run_step(claim, inputs, verdicts.IN_CLOSED_FORM)]
     for steps in _violations(program, goal.broken, stated):
         premises: list[Json] = [-len(steps) - k for k in range(1 + len(before))]
         last: Json = {"rule": "violated somewhere", "from": premises, "eps": claim["eps"], **stated}
@@ -262,7 +269,7 @@ def _served(
         step = served_step(machine, budget, None)
     except (NoCertificate, NotProved):
         return None
-    return [step | stated_in(claim)]
+    return [step | verdicts.stated_in(claim)]
 
 
 def _epsilons_json(on: Epsilons) -> Json:
@@ -281,11 +288,11 @@ def _violations(
     (eps_prv, *_), deltas = (_bounds(read_weight(each), eps) for each in stated.values())
     for delta in deltas:
         said = numbers_json(eps=eps, eps_prv=eps_prv, delta=delta)
-        for bits in (IN_CLOSED_FORM, *_BITS):
+        for bits in (verdicts.IN_CLOSED_FORM, *_BITS):
             if not program.real_outputs:
-                yield violation(said, pair, rows, bits)
+                yield verdicts.violation(said, pair, rows, bits)
             elif bits:
-                yield [published_violation(said, pair, bits)]
+                yield [verdicts.published_violation(said, pair, bits)]
 
 
 def _bounds(formula: Tree, eps: Fraction) -> list[Fraction]:
@@ -305,3 +312,155 @@ def _bounds(formula: Tree, eps: Fraction) -> list[Fraction]:
                 with precision(places + 64):
                     found.append(Fraction(upper_at(value.ball(eps), places), 1 << places))
             return found
+
+
+# --- answers, and what they say -------------------------------------------------------------------
+
+
+Found = TypeVar("Found", bound=Decision | IntervalVerdict)
+
+
+def proved_throughout(setting: Setting, found: Found) -> Found:
+    """Return an answer with what the kernel says; Unknown where it does not follow."""
+    if found.answer is Answer.UNKNOWN:
+        return found
+    said = verdicts.attempted(lambda: replayed_throughout(setting, goals_of(found)))
+    if not isinstance(said, NoProof):
+        return replace(found, replayed=said)
+    run, unknown = replace(found.run, reason=said.to(found.answer)), Answer.UNKNOWN
+    if isinstance(found, Decision):
+        cause = Cause.INTERRUPTED if said.interrupted else Cause.NO_PROOF
+        found = replace(found, cause=cause, note="", violated_on=None)
+    else:
+        left = ((found.lower, found.upper),)
+        found = replace(found, remaining=left, interrupted=said.interrupted)
+    return replace(found, run=run, answer=unknown, violation=None)
+
+
+def goals_of(found: Decision | IntervalVerdict) -> Iterator[GoalThroughout]:
+    """Yield what an answer, DP or Not_DP, says: with bounds of δ, one closer than the other."""
+    broken = _broken(found)
+    private = found.answer is Answer.DP
+    if isinstance(found, Decision):
+        on = Epsilons(found.epsilons.lower, found.epsilons.upper)
+        eps_prv, delta = times_eps(found.budget), found.delta
+    else:
+        on = Epsilons(found.lower, found.upper)
+        try:
+            eps_prv, delta = formula_json(found.claim.eps_prv), read_delta(found.claim.delta_text)
+        except (SourceError, UserError) as error:
+            raise NoCertificate(f"the kernel has no such claims: {error.message}") from None
+    for bound in _deltas(delta, on, private):
+        yield GoalThroughout(on, eps_prv, bound, broken)
+
+
+def replayed_throughout(setting: Setting, goals: Iterable[GoalThroughout]) -> Replayed:
+    """Replay proofs of goals until one holds."""
+    failed: NotProved | NoCertificate = Refuted("there is nothing to try")
+    for goal in goals:
+        try:
+            with asking(setting.limits.check):
+                for proof in written_throughout(setting, goal):
+                    start = perf_counter()
+                    try:
+                        replay(proof.machine, proof.claim, proof.steps)
+                    except NotProved as obstacle:
+                        failed = obstacle
+                    else:
+                        return Replayed(len(proof.steps), perf_counter() - start, 0, proof)
+        except NoCertificate as none:
+            failed = none
+    raise failed
+
+
+def _broken(found: Decision | IntervalVerdict) -> Broken | None:
+    if found.answer is Answer.DP:
+        return None
+    if isinstance(found, Decision):
+        if found.violation is None:
+            raise NoCertificate("there is no violation")
+        return found.violation.eps, found.violation
+    if found.violation is None or found.witness is None or found.witness.at_least is not None:
+        raise NoCertificate("the violating outputs are too many to be recorded")
+    return found.violation.claim.eps, found.witness
+
+
+def _deltas(delta: Delta, on: Epsilons, below: bool) -> Iterator[Json]:
+    """Yield δ, or bounds of a δ with irrational constants."""
+    if delta.exact is None:
+        for low, high in delta.brackets():
+            yield ratio_json(low if below else high)
+        return
+    try:
+        found = formula_json(delta.formula)
+        formula_of(read_weight(found), Signs(on))
+    except (NotProved, NoCertificate):
+        # As it was written it has more divisors.
+        found = ratio_json(delta.exact)
+    yield found
+
+
+_LARGEST_POWER = 100
+
+
+def times_eps(multiple: Fraction) -> Json:
+    """Write multiple * eps."""
+    return ["eps"] if multiple == 1 else ["*", number_json(multiple), ["eps"]]
+
+
+def formula_json(formula: Formula) -> Json:
+    """Write a formula."""
+    match formula:
+        case Number(value):
+            return number_json(value)
+        case Name("eps"):
+            return ["eps"]
+        case Name(name):
+            raise NoCertificate(f"'{name}' is no name that the kernel knows")
+        case Negation(operand):
+            return ["*", -1, formula_json(operand)]
+        case FormulaCall(FormulaFunction.EXP, argument):
+            return ["exp", formula_json(argument)]
+        case FormulaCall(function):
+            raise NoCertificate(f"the kernel has no rule for '{function.value}'")
+        case Operation(left, Operator.POWER, right):
+            return _power(left, right)
+        case Operation(left, Operator.SUBTRACT, right):
+            return ["+", formula_json(left), ["*", -1, formula_json(right)]]
+        case Operation(left, Operator.DIVIDE, right):
+            return ["*", formula_json(left), ["inverse", formula_json(right)]]
+        case Operation(left, operator, right):
+            return [operator.value, formula_json(left), formula_json(right)]
+        case _:
+            assert_never(formula)
+
+
+def _power(base: Formula, power: Formula) -> Json:
+    exponent = rational_value(power, {})
+    if exponent is None or exponent.denominator != 1 or abs(exponent) > _LARGEST_POWER:
+        raise NoCertificate("the kernel has no rule for such a power")
+    found: Json = 1
+    for _ in range(abs(int(exponent))):
+        found = ["*", found, formula_json(base)]
+    return ["inverse", found] if exponent < 0 else found
+
+
+def ratio_json(ratio: ExponentialRatio) -> Json:
+    """Write an exponential ratio."""
+    found = _sum_json(ratio.numerator)
+    for factor, exponent in ratio.denominator:
+        for _ in range(exponent):
+            found = ["*", found, ["inverse", _sum_json(factor)]]
+    return found
+
+
+def _sum_json(function: ExponentialPolynomial) -> Json:
+    found: Json = None
+    for (power, rate), c in function.terms:
+        term: Json = number_json(c)
+        for _ in range(power):
+            term = ["*", term, ["eps"]]
+        if rate:
+            term = ["*", term, ["exp", times_eps(rate)]]
+        found = term if found is None else ["+", found, term]
+    return 0 if found is None else found

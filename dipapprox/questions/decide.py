@@ -26,12 +26,12 @@ from dipapprox.questions.verify import PAIRS_HELP, budgets_of, is_open
 
 if TYPE_CHECKING:
     from dipapprox.privacy.decisions import decider
-    from dipapprox.proof_steps import decisions as proving
+    from dipapprox.proof_steps import throughout as proving
     from dipapprox.proofs import budget_verdict
 else:
     budget_verdict = Deferred("dipapprox.proofs.budget_verdict")
     decider = Deferred("dipapprox.privacy.decisions.decider")
-    proving = Deferred("dipapprox.proof_steps.decisions")
+    proving = Deferred("dipapprox.proof_steps.throughout")
 
 
 def _delta(given: object, name: str) -> Delta:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from dipapprox.privacy.intervals import formula_claim, formula_verifier
     from dipapprox.privacy.intervals import verifier as interval_verifier
     from dipapprox.privacy.intervals.verdict import IntervalVerdict
-    from dipapprox.proof_steps import decisions as proving_throughout
+    from dipapprox.proof_steps import throughout as proving_throughout
     from dipapprox.proof_steps import verdicts as proving
     from dipapprox.proofs import budget_verdict, real_bounds
 else:
@@ -38,7 +38,7 @@ else:
     formula_verifier = Deferred("dipapprox.privacy.intervals.formula_verifier")
     interval_verifier = Deferred("dipapprox.privacy.intervals.verifier")
     proving = Deferred("dipapprox.proof_steps.verdicts")
-    proving_throughout = Deferred("dipapprox.proof_steps.decisions")
+    proving_throughout = Deferred("dipapprox.proof_steps.throughout")
     real_bounds = Deferred("dipapprox.proofs.real_bounds")
     verifier = Deferred("dipapprox.privacy.verifier")
 

@@ -39,10 +39,10 @@ if TYPE_CHECKING:
     from dipapprox.privacy.compositions.pipeline import ComposedAnswer
     from dipapprox.privacy.decisions.decision import Decision
     from dipapprox.privacy.intervals.verdict import IntervalVerdict
-    from dipapprox.proof_steps import composed_ends, decisions
+    from dipapprox.proof_steps import composed_ends, throughout
 else:
     composed_ends = Deferred("dipapprox.proof_steps.composed_ends")
-    decisions = Deferred("dipapprox.proof_steps.decisions")
+    throughout = Deferred("dipapprox.proof_steps.throughout")
 
 Found = TypeVar("Found", bound="Verdict | IntervalVerdict | Decision")
 
@@ -58,7 +58,7 @@ def with_proof(setting: Setting, found: Found) -> Found:
             case Verdict():
                 own = replayed(setting, goal_of(found))
             case _:
-                own = decisions.replayed_throughout(setting, decisions.goals_of(found))
+                own = throughout.replayed_throughout(setting, throughout.goals_of(found))
     except NotProved as obstacle:
         raise NoCertificate(f"the kernel has no proof: {obstacle}") from None
     return replace(found, replayed=own)

@@ -21,9 +21,8 @@ from dipapprox.language.formula import parse_formula
 from dipapprox.language.load import load
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.run import Setting
-from dipapprox.proof_steps.decisions import formula_json, replayed_throughout
 from dipapprox.proof_steps.liveness import machine_json
-from dipapprox.proof_steps.throughout import GoalThroughout
+from dipapprox.proof_steps.throughout import GoalThroughout, formula_json, replayed_throughout
 from dipapprox.replays.digest import digest, text_hash
 from kernel.forgeries import names_of, outcome, random_change, single_changes
 from kernel.machines import RUN, finite, private

@@ -12,7 +12,7 @@ from dipapprox.privacy.decisions.delta import read_delta
 from dipapprox.privacy.decisions.question import DecisionQuestion, read_epsilons
 from dipapprox.privacy.run import Setting
 from dipapprox.privacy.verdict import Replayed
-from dipapprox.proof_steps.decisions import goals_of, replayed_throughout
+from dipapprox.proof_steps.throughout import goals_of, replayed_throughout
 from kernel.forgeries import Proof
 from kernel.small import TEXTS, program_of
 from tests.texts import text_of
