@@ -29,18 +29,10 @@ from dipapprox.kernel.proofs import Proof
 from dipapprox.kernel.replay import replay
 from dipapprox.kernel.signs import Epsilons, Signs
 from dipapprox.kernel.walk import formula_of
+from dipapprox.language import formula as formulas
 from dipapprox.language.ast import Name, Number
 from dipapprox.language.core import Program
 from dipapprox.language.domains import has_real_inputs
-from dipapprox.language.formula import (
-    Formula,
-    FormulaCall,
-    FormulaFunction,
-    Negation,
-    Operation,
-    Operator,
-    rational_value,
-)
 from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.decisions.decision import Cause, Decision, Violation
 from dipapprox.privacy.decisions.delta import Delta, read_delta
@@ -138,7 +130,11 @@ def _followed_by(last: dict[str, Json], proofs: Iterable[object]) -> list[Json]:
     single: list[Json] = []
     for proof in proofs:
         assert isinstance(proof, WrittenProof)
-        steps += [_moved(step, len(steps)) for step in proof.steps]
+        before = len(steps)
+        for step in proof.steps:
+            assert isinstance(step, dict)
+            moved = [k - before if k < 0 else k + before for k in premises_of(step)]
+            steps.append({**step, "from": moved})
         single.append(-len(steps))
     return [*steps, {**last, "from": single}]
 
@@ -172,17 +168,9 @@ def _below(formula: Ratio, eps: Fraction) -> Fraction:
         return Fraction(lower_at(formula.ball(eps), _PART_BITS), 1 << _PART_BITS)
 
 
-def _moved(step: Json, places: int) -> Json:
-    """A step whose premises stand some places later."""
-    assert isinstance(step, dict)
-    premises = premises_of(step)
-    return {**step, "from": [k - places if k < 0 else k + places for k in premises]}
-
-
 _BITS = (40, 80, 160, 320)  # of the distributions that show a violation without closed forms
 _PLACES = (32, 64, 128, 256, 512)
 """Of delta at the eps of a violation, rounded up, where it is no rational number."""
-
 
 Broken = tuple[Fraction, Violation | Witness]
 """At which eps a claim is violated, and by what: the pair, and the set of outputs."""
@@ -255,20 +243,17 @@ def _served(
 ) -> list[dict[str, Json]] | None:
     """Steps to a claim that a budget keeps, if one is found: a multiple of eps, or a constant."""
     signs = Signs(epsilons)
-    try:
-        eps_prv, delta = _formulas(claim, signs)
-        match eps_prv.numerator.terms, eps_prv.denominator:
-            case (((0, 1), most),), ():
-                budget = Fraction(most)
-            case (((0, 0), most),), () if epsilons.upper is not None:
-                budget = Fraction(most) / epsilons.upper
-            case _:
-                return None
-        if not signs.tell(delta.numerator, positive=False):
+    eps_prv, delta = _formulas(claim, signs)
+    match eps_prv.numerator.terms, eps_prv.denominator:
+        case (((0, 1), most),), ():
+            budget = Fraction(most)
+        case (((0, 0), most),), () if epsilons.upper is not None:
+            budget = Fraction(most) / epsilons.upper
+        case _:
             return None
-        step = served_step(machine, budget, None)
-    except (NoCertificate, NotProved):
+    if not signs.tell(delta.numerator, positive=False):
         return None
+    step = served_step(machine, budget, None)
     return [step | verdicts.stated_in(claim)]
 
 
@@ -340,7 +325,6 @@ def proved_throughout(setting: Setting, found: Found) -> Found:
 def goals_of(found: Decision | IntervalVerdict) -> Iterator[GoalThroughout]:
     """Yield what an answer, DP or Not_DP, says: with bounds of δ, one closer than the other."""
     broken = _broken(found)
-    private = found.answer is Answer.DP
     if isinstance(found, Decision):
         on = Epsilons(found.epsilons.lower, found.epsilons.upper)
         eps_prv, delta = times_eps(found.budget), found.delta
@@ -350,7 +334,7 @@ def goals_of(found: Decision | IntervalVerdict) -> Iterator[GoalThroughout]:
             eps_prv, delta = formula_json(found.claim.eps_prv), read_delta(found.claim.delta_text)
         except (SourceError, UserError) as error:
             raise NoCertificate(f"the kernel has no such claims: {error.message}") from None
-    for bound in _deltas(delta, on, private):
+    for bound in _deltas(delta, on, found.answer is Answer.DP):
         yield GoalThroughout(on, eps_prv, bound, broken)
 
 
@@ -408,7 +392,7 @@ def times_eps(multiple: Fraction) -> Json:
     return ["eps"] if multiple == 1 else ["*", number_json(multiple), ["eps"]]
 
 
-def formula_json(formula: Formula) -> Json:
+def formula_json(formula: formulas.Formula) -> Json:
     """Write a formula."""
     match formula:
         case Number(value):
@@ -417,26 +401,26 @@ def formula_json(formula: Formula) -> Json:
             return ["eps"]
         case Name(name):
             raise NoCertificate(f"'{name}' is no name that the kernel knows")
-        case Negation(operand):
+        case formulas.Negation(operand):
             return ["*", -1, formula_json(operand)]
-        case FormulaCall(FormulaFunction.EXP, argument):
+        case formulas.FormulaCall(formulas.FormulaFunction.EXP, argument):
             return ["exp", formula_json(argument)]
-        case FormulaCall(function):
+        case formulas.FormulaCall(function):
             raise NoCertificate(f"the kernel has no rule for '{function.value}'")
-        case Operation(left, Operator.POWER, right):
+        case formulas.Operation(left, formulas.Operator.POWER, right):
             return _power(left, right)
-        case Operation(left, Operator.SUBTRACT, right):
+        case formulas.Operation(left, formulas.Operator.SUBTRACT, right):
             return ["+", formula_json(left), ["*", -1, formula_json(right)]]
-        case Operation(left, Operator.DIVIDE, right):
+        case formulas.Operation(left, formulas.Operator.DIVIDE, right):
             return ["*", formula_json(left), ["inverse", formula_json(right)]]
-        case Operation(left, operator, right):
+        case formulas.Operation(left, operator, right):
             return [operator.value, formula_json(left), formula_json(right)]
         case _:
             assert_never(formula)
 
 
-def _power(base: Formula, power: Formula) -> Json:
-    exponent = rational_value(power, {})
+def _power(base: formulas.Formula, power: formulas.Formula) -> Json:
+    exponent = formulas.rational_value(power, {})
     if exponent is None or exponent.denominator != 1 or abs(exponent) > _LARGEST_POWER:
         raise NoCertificate("the kernel has no rule for such a power")
     found: Json = 1
