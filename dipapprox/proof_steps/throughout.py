@@ -133,7 +133,7 @@ def _followed_by(last: dict[str, Json], proofs: Iterable[object]) -> list[Json]:
         before = len(steps)
         for step in proof.steps:
             assert isinstance(step, dict)
-            moved = [k - before if k < 0 else k + before for k in premises_of(step)]
+            moved: list[Json] = [k - before if k < 0 else k + before for k in premises_of(step)]
             steps.append({**step, "from": moved})
         single.append(-len(steps))
     return [*steps, {**last, "from": single}]
