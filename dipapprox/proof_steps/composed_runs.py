@@ -127,6 +127,7 @@ class ComposedProgram:
             [(Enclosure.exact(rate * p.upper + (1 - rate) * q.upper), q) for p, q in row]
             for row in self._worst
         ]
+        self.aligned = cache(partial(_aligned, self._sampled))
 
     def pair(self) -> Pair:
         """What is above all pairs."""
@@ -140,10 +141,6 @@ class ComposedProgram:
         """Return about the loss that so many runs exceed with a tiny probability alone."""
         finite = [[(p, q) for p, q in row if q.upper] for row in self._sampled]
         return max((cost(row, times, tiny) for row in finite if row), default=0.0)
-
-    def aligned(self, step: Fraction) -> Fraction:
-        """Return a step, at least half of one, of which losses are nearly multiples."""
-        return _aligned(step, self._sampled)
 
     def known(self, steps: ComposedSteps, kept: bool, fields: dict[str, Json]) -> list[int]:
         """Return the premises of losses of all pairs, or the dearest one, and tell them of it."""
@@ -189,7 +186,8 @@ class ComposedParts:
             return cost_of(((row, n * run.times) for row, n in rows), float(delta))
 
         self._dearest = max(pairs.values(), key=dear)
-        self._finite = [row for row, _ in self._rows(steps, self._dearest)]
+        finite = [row for row, _ in self._rows(steps, self._dearest)]
+        self.aligned = cache(partial(_aligned, finite))
 
     def _rows(self, steps: ComposedSteps, pair: Inputs) -> list[tuple[Row, int]]:
         """What parts do for a pair, each so many times."""
@@ -200,10 +198,6 @@ class ComposedParts:
             ends = ((Fraction(p, whole), Fraction(q, whole)) for p, q in row)
             found.append(([(Enclosure.exact(p), Enclosure.exact(q)) for p, q in ends], count))
         return found
-
-    def aligned(self, step: Fraction) -> Fraction:
-        """Return a step, at least half of one, of which losses are nearly multiples."""
-        return _aligned(step, self._finite)
 
     def above(self, steps: ComposedSteps, grid: dict[str, Json]) -> int:
         """Write the step of one run; for δ = 0 its grid says where the greatest loss shall be."""
@@ -223,7 +217,7 @@ class ComposedParts:
         return self._parts.add(steps, "losses below parts", [end], pair_json(self._dearest))
 
 
-def _aligned(step: Fraction, rows: Sequence[Row]) -> Fraction:
+def _aligned(rows: Sequence[Row], step: Fraction) -> Fraction:
     """Return a step, at least half of one, of which losses are nearly multiples.
 
     A mass between two places that is a share s from one is off by about s (1 - s) step^2.
