@@ -51,12 +51,11 @@ from math import factorial
 
 import numpy as np
 from flint import arb
-from numpy.typing import NDArray
 
 from dipapprox.arithmetic.precision import precision
+from dipapprox.arithmetic.rounding import Array
 from dipapprox.errors import BrokenInvariant
 
-Array = NDArray[np.float64]
 RELATIVE = 2.0**-49  # bound on the relative errors of `exponential`, `mills_ratio` and `complement`
 EXCESS = 2.0**-20
 """More than `growth` is too large, in proportion: growth(x) (1 - EXCESS) <= exp(x) + 2^-988."""

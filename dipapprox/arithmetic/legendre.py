@@ -27,14 +27,13 @@ from functools import cache
 
 import numpy as np
 from flint import arb, arb_mat, ctx
-from numpy.typing import NDArray
 
 from dipapprox.arithmetic.precision import precision
+from dipapprox.arithmetic.rounding import Array
 from dipapprox.cache import Cache
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant
 
-Array = NDArray[np.float64]
 _BITS = 256
 
 

@@ -9,13 +9,12 @@ from fractions import Fraction
 
 import numpy as np
 from flint import arb
-from numpy.typing import NDArray
 
 from dipapprox.arithmetic import rounding
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.arithmetic.precision import enclosure_of, precision, to_ball, to_enclosure
+from dipapprox.arithmetic.rounding import Array
 
-Array = NDArray[np.float64]
 _GUARD_BITS = 16
 _DOUBLE_BITS = 80  # more than doubles have: the rounding to doubles is what is seen of the result
 

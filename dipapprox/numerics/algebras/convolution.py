@@ -49,10 +49,9 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dipapprox.arithmetic.legendre import Rule
-from dipapprox.arithmetic.rounding import FLOOR, SAFE, UNIT_ROUNDOFF
+from dipapprox.arithmetic.rounding import FLOOR, SAFE, UNIT_ROUNDOFF, Array
 from dipapprox.numerics.algebras.kernels import (
     Bilinear,
     ConvolutionKernel,
@@ -63,7 +62,6 @@ from dipapprox.numerics.algebras.kernels import (
 )
 from dipapprox.numerics.algebras.sampled import Sampled
 
-Array = NDArray[np.float64]
 _TINY = 2.0**-930
 
 

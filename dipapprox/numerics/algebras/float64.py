@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.arithmetic.legendre import Rule, legendre_rule
+from dipapprox.arithmetic.rounding import Array
 from dipapprox.deferred import Deferred
 from dipapprox.laws.distribution import Distribution
 from dipapprox.numerics.algebras.grid import Grid
@@ -45,7 +46,6 @@ else:
     convolutions = Deferred("dipapprox.numerics.algebras.convolution")
     kernels = Deferred("dipapprox.numerics.algebras.kernels")
 
-Array = NDArray[np.float64]
 NODES = 20
 _BATCH = 2**17  # doubles
 _TOGETHER = 256  # most panels of other laws that are sampled with one; more do not make it faster

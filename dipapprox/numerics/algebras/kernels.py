@@ -17,18 +17,16 @@ from functools import cache
 
 import numpy as np
 from flint import arb, arb_mat
-from numpy.typing import NDArray
 
 from dipapprox.arithmetic.legendre import Rule, double_above, legendre_nodes
 from dipapprox.arithmetic.precision import precision
-from dipapprox.arithmetic.rounding import SAFE
+from dipapprox.arithmetic.rounding import SAFE, Array
 from dipapprox.data_classes import dataclass
 from dipapprox.laws.distribution import Distribution
 from dipapprox.numerics.algebras.grid import Grid, PanelSpan
 from dipapprox.numerics.algebras.sampled import Sampled, panel_errors
 from dipapprox.numerics.algebras.sampled_laws import DENSITY, FARTHEST, on_grid, restricted_laws
 
-Array = NDArray[np.float64]
 _BITS = 192
 
 

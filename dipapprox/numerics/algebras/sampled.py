@@ -68,11 +68,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dipapprox.arithmetic.legendre import Rule
-from dipapprox.arithmetic.rounding import FLOOR, SAFE, UNIT_ROUNDOFF
+from dipapprox.arithmetic.rounding import FLOOR, SAFE, UNIT_ROUNDOFF, Array
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant
 
-Array = NDArray[np.float64]
 Roundings = int | NDArray[np.int64]
 _TINY = 2.0**-950
 

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from dipapprox.arithmetic.double_functions import UNDERFLOW
 from dipapprox.arithmetic.legendre import Rule
-from dipapprox.arithmetic.rounding import FLOOR, SAFE, UNIT_ROUNDOFF, UP
+from dipapprox.arithmetic.rounding import FLOOR, SAFE, UNIT_ROUNDOFF, UP, Array
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant
 from dipapprox.laws.distribution import Distribution
@@ -40,7 +40,6 @@ from dipapprox.laws.family import RealFamily
 from dipapprox.numerics.algebras.grid import Grid, PanelSpan
 from dipapprox.numerics.algebras.sampled import Sampled
 
-Array = NDArray[np.float64]
 FARTHEST = 2**20
 """How many scales a panel may reach from a mean: the relative errors stay below 1 %."""
 

@@ -16,10 +16,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dipapprox.arithmetic import rounding
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
+from dipapprox.arithmetic.rounding import Array
 from dipapprox.cache import Cache
 from dipapprox.data_classes import dataclass, field
 from dipapprox.deferred import Deferred
@@ -203,7 +203,6 @@ def forget_grids() -> None:
     _shared.clear()
 
 
-Array = NDArray[np.float64]
 StarBounds = tuple[list[int], Array, Array]
 """Positions of events, and proved bounds of their probabilities as in `rounding`."""
 

@@ -54,14 +54,13 @@ from numpy.typing import NDArray
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.arithmetic.legendre import Rule, legendre_nodes, nearest
 from dipapprox.arithmetic.precision import precision
-from dipapprox.arithmetic.rounding import SAFE, UNIT_ROUNDOFF, above
+from dipapprox.arithmetic.rounding import SAFE, UNIT_ROUNDOFF, Array, above
 from dipapprox.data_classes import dataclass
 from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.float64 import Float64Algebra
 from dipapprox.numerics.algebras.sampled import Sampled, panel_errors
 from dipapprox.numerics.interpolation.polynomial import restricted_rows
 
-Array = NDArray[np.float64]
 _TINY = 2.0**-900
 OVERFLOW = "doubles overflow: the panels are too wide for the functions"
 """Why there are no signs, and no masses."""
