@@ -57,6 +57,7 @@ from fractions import Fraction
 from functools import reduce
 from itertools import combinations, product
 from math import ceil, comb, inf, log, log2, prod, sqrt
+from operator import itemgetter
 
 from flint import arb
 
@@ -213,106 +214,92 @@ class Conditioned:
         if not found:
             few = f"no {MOST_SEPARATORS} samples or fewer whose values leave only what is easy"
             return sure(NotEnclosed(few))
-        return _cheapest(plain, found, bits).enclosed(self._inner, limits)
-
-
-def _cheapest(event: Event, found: Sequence[Separation], bits: int) -> _Work:
-    """Return the work of the separation with the fewest choices."""
-    # Each rule may err by its share of a quarter, each law lose as much.
-    own = bits + 3 + MOST_SEPARATORS.bit_length()
-    best: _Work | None = None
-    for separation in found:
-        rules = [
-            panels_for(each, event.samples[each.sample], own) for each in separation.separators
+        # Each rule may err by its share of a quarter, each law lose as much.
+        own = bits + 3 + MOST_SEPARATORS.bit_length()
+        ways: list[tuple[int, Separation, list[Panels]]] = []
+        for separation in found:
+            laws_of = [(each, plain.samples[each.sample]) for each in separation.separators]
+            panels = [rule for s, law in laws_of if (rule := panels_for(s, law, own)) is not None]
+            if len(panels) == len(laws_of):
+                ways.append((prod(rule.places for rule in panels), separation, panels))
+        if not ways:
+            return sure(NotEnclosed("no rule for a sample to take values in turn"))
+        choices, separation, panels = min(ways, key=itemgetter(0))
+        counts = [rule.places for rule in panels]
+        moved = [{k for k, _ in separator.shift} for separator in separation.separators]
+        # For each part the separators that move its means, by position.
+        movers = [
+            tuple([d for d, means in enumerate(moved) if means & set(samples)])
+            for samples, _ in separation.parts
         ]
-        panels = [each for each in rules if each is not None]
-        if len(panels) == len(rules):
-            work = _Work(event, separation, panels, bits, own)
-            if best is None or work.choices < best.choices:
-                best = work
-    return best or sure(NotEnclosed("no rule for a sample to take values in turn"))
-
-
-class _Work:
-    """An event with a separation, to a width.
-
-    Attributes:
-        choices: How many choices of places there are.
-    """
-
-    def __init__(
-        self, event: Event, separation: Separation, panels: Sequence[Panels], bits: int, own: int
-    ) -> None:
-        self._event, self._bits, self._own = event, bits, own
-        self._separators, self._panels = separation.separators, panels
-        self.choices = prod(each.places for each in panels)
-        moved = [{k for k, _ in separator.shift} for separator in self._separators]
-        # Each part with the separators that move its means, by position.
-        self._left = [
-            (part, tuple([d for d, own in enumerate(moved) if own & set(part[0])]))
-            for part in separation.parts
-        ]
-
-    def enclosed(self, inner: Method, limits: Limits) -> Enclosure:
-        counts = [panels.places for panels in self._panels]
-        events = sum(prod(counts[d] for d in movers) for _, movers in self._left)
-        if events > _MOST_EVENTS or self.choices > _MOST_CHOICES:
-            taken = f"{len(counts)} samples would take {self.choices} values in turn"
+        asked = sum(prod(counts[d] for d in each) for each in movers)
+        if asked > _MOST_EVENTS or choices > _MOST_CHOICES:
+            taken = f"{len(counts)} samples would take {choices} values in turn"
             return sure(NotEnclosed(f"{taken}, more than {_MOST_EVENTS}"))
-        with precision(self._own + 64):
+        with precision(own + 64):
             rules = [
-                weighted(s, self._event.samples[s.sample], panels, self._own)
-                for s, panels in zip(self._separators, self._panels, strict=True)
+                weighted(s, plain.samples[s.sample], rule, own)
+                for s, rule in zip(separation.separators, panels, strict=True)
             ]
-        wanted = self._bits + 2 + len(self._left).bit_length()
-        tables: list[dict[_Choice, Enclosure]] = []
-        for part, movers in self._left:
-            choices = list(product(*(range(counts[d]) for d in movers)))
-            batch = [self._event_of(part, movers, choice, rules) for choice in choices]
+        wanted = bits + 2 + len(movers).bit_length()
+        tables: list[tuple[_Choice, dict[_Choice, Enclosure]]] = []
+        for part, own_movers in zip(separation.parts, movers, strict=True):
+            shifts = [(separation.separators[d].shift, rules[d].places) for d in own_movers]
+            chosen = list(product(*(range(counts[d]) for d in own_movers)))
+            batch = [_moved(part, shifts, choice) for choice in chosen]
             table: dict[_Choice, Enclosure] = {}
-            for choice, answer in zip(choices, inner.enclose(batch, wanted, limits), strict=True):
+            answers = self._inner.enclose(batch, wanted, limits)
+            for choice, answer in zip(chosen, answers, strict=True):
                 if isinstance(answer, NotEnclosed):
                     answer = NotEnclosed(f"with values for {len(rules)} samples, {answer.reason}")
                 table[choice] = sure(answer)
-            tables.append(table)
-        with precision(self._own + 64):
-            return self._total(rules, tables, limits)
+            tables.append((own_movers, table))
+        with precision(own + 64):
+            return _total(rules, tables, limits)
 
-    def _event_of(
-        self, part: RemainingPart, movers: _Choice, choice: _Choice, rules: Sequence[Weighted]
-    ) -> Event:
-        moved: dict[int, Fraction] = {}
-        for d, place in zip(movers, choice, strict=True):
-            for k, by in self._separators[d].shift:
-                moved[k] = moved.get(k, Fraction(0)) + by * rules[d].places[place]
-        places, left = part
-        samples = [
-            replace(law, mean=law.mean + moved[k]) if k in moved else law
-            for k, law in zip(places, left.samples, strict=True)
-        ]
-        return Event(tuple(samples), left.guards)
 
-    def _total(
-        self, rules: Sequence[Weighted], tables: Sequence[dict[_Choice, Enclosure]], limits: Limits
-    ) -> Enclosure:
-        balls = [{choice: to_ball(found) for choice, found in table.items()} for table in tables]
-        total = arb(0)
-        for choice in product(*(range(len(rule.places)) for rule in rules)):
-            if not choice[-1]:
-                limits.check()
-            term = arb(1)
-            for d, place in enumerate(choice):
-                term *= rules[d].weights[place]
-            for (_, movers), table in zip(self._left, balls, strict=True):
-                term *= table[tuple([choice[d] for d in movers])]
-            total += term
-        error = arb(0)
-        for d, rule in enumerate(rules):
-            others = prod((1 + r.error for c, r in enumerate(rules) if c != d), start=arb(1))
-            error += rule.error * others
-        found = sure(to_enclosure(total + arb(0, error.upper())))
-        lost = sum((rule.lost for rule in rules), Fraction(0))
-        return Enclosure(found.lower, found.upper + lost).intersect(UNIT, Conditioned.name)
+_Shift = tuple[tuple[int, Fraction], ...]
+
+
+def _moved(
+    part: RemainingPart, shifts: Sequence[tuple[_Shift, Sequence[Fraction]]], choice: _Choice
+) -> Event:
+    """What is left where separators, that move its means, take values."""
+    moved: dict[int, Fraction] = {}
+    for (shift, places), place in zip(shifts, choice, strict=True):
+        for k, by in shift:
+            moved[k] = moved.get(k, Fraction(0)) + by * places[place]
+    samples = [
+        replace(law, mean=law.mean + moved[k]) if k in moved else law
+        for k, law in zip(part[0], part[1].samples, strict=True)
+    ]
+    return Event(tuple(samples), part[1].guards)
+
+
+def _total(
+    rules: Sequence[Weighted],
+    tables: Sequence[tuple[_Choice, dict[_Choice, Enclosure]]],
+    limits: Limits,
+) -> Enclosure:
+    """Σ weights · Π parts, over all choices of places."""
+    balls = [(m, {choice: to_ball(e) for choice, e in table.items()}) for m, table in tables]
+    total = arb(0)
+    for choice in product(*(range(len(rule.places)) for rule in rules)):
+        if not choice[-1]:
+            limits.check()
+        term = arb(1)
+        for d, place in enumerate(choice):
+            term *= rules[d].weights[place]
+        for movers, table in balls:
+            term *= table[tuple([choice[d] for d in movers])]
+        total += term
+    error = arb(0)
+    for d, rule in enumerate(rules):
+        others = prod((1 + r.error for c, r in enumerate(rules) if c != d), start=arb(1))
+        error += rule.error * others
+    found = sure(to_enclosure(total + arb(0, error.upper())))
+    lost = sum((rule.lost for rule in rules), Fraction(0))
+    return Enclosure(found.lower, found.upper + lost).intersect(UNIT, Conditioned.name)
 
 
 MOST_SEPARATORS = 3
