@@ -1,7 +1,7 @@
 """Normalised nested integrals and the plans that evaluate them.
 
-`NestedIntegral` is the paper's normal form (DiPApprox section 6, equation 7): variables in order,
-outermost first, each with at most one lower and one upper affine bound in the variables outside it.
+The paper's normal form (DiPApprox section 6, equation 7) is a sequence of levels, a variable each,
+outermost first, with at most one lower and one upper affine bound in the variables outside it. A
 `Plan` is the same integral after Algorithm 5 or the least-nesting order has pulled it apart.
 An infinite bound is None here; cut-offs are chosen by the numerical stage from the wanted
 precision, because only there the exact tail masses are known.
@@ -18,7 +18,6 @@ from typing import assert_never
 
 from dipapprox.data_classes import dataclass
 from dipapprox.digits import exact_text
-from dipapprox.events.event import Event
 from dipapprox.linear.form import LinearForm
 
 
@@ -55,14 +54,6 @@ class Level:
         """The variables in the bounds."""
         bounds = (bound for bound in (self.lower, self.upper) if bound is not None)
         return frozenset(sample for bound in bounds for sample in bound.samples())
-
-
-@dataclass(frozen=True, slots=True)
-class NestedIntegral:
-    """One normalised expression: `levels`, outermost first. On its domain lower <= upper holds."""
-
-    event: Event
-    levels: tuple[Level, ...]
 
 
 @dataclass(frozen=True, slots=True)

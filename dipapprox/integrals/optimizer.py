@@ -22,25 +22,16 @@ split, only to know on which side its bounds lie.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import reduce
 from importlib import import_module
 from itertools import combinations, product
 from math import prod
 from typing import Any
 
 from dipapprox import graphs
-from dipapprox.data_classes import dataclass
 from dipapprox.errors import LimitReached
 from dipapprox.events.event import Event
-from dipapprox.integrals.integral import (
-    Add,
-    Integral,
-    Level,
-    Multiply,
-    NestedIntegral,
-    Plan,
-    Strategy,
-    nesting,
-)
+from dipapprox.integrals.integral import Add, Integral, Level, Multiply, Plan, Strategy, nesting
 from dipapprox.limits import Limits
 from dipapprox.linear.active_bounds import Bound, active, solved_for
 from dipapprox.linear.form import LinearForm, difference
@@ -53,25 +44,20 @@ def order_edges(event: Event) -> tuple[tuple[int, int], ...]:
     return tuple((u, v) for u, v, _ in filter(None, found) if u >= 0 and v >= 0)
 
 
-def naive(nested: NestedIntegral) -> Plan:
-    """Nest all levels, built as `literal`, in their order: the baseline, nothing optimised."""
-    plan: Plan | None = None
-    for level in reversed(nested.levels):
-        plan = Integral(level, plan)
-    return Multiply(()) if plan is None else plan
+Piece = tuple[Level, ...]  # the paper's normal form; on its domain lower <= upper holds
 
 
-def optimise_paper(nested: NestedIntegral) -> Plan:
+def optimise_paper(piece: Piece) -> Plan:
     """Algorithm 5: split into weakly connected components, then peel off all sources at once.
 
     The integral was built with `literal=False`; by Theorem 5 the result equals it.
     """
     # Imported here: igraph loads its drawing back ends, a third of a second at least.
     graph = import_module("igraph").Graph(directed=True)
-    place = {level.variable: k for k, level in enumerate(nested.levels)}
-    graph.add_vertices(len(place), {"level": nested.levels, "place": list(place.values())})
+    place = {level.variable: k for k, level in enumerate(piece)}
+    graph.add_vertices(len(place), {"level": piece, "place": list(place.values())})
     graph.add_edges(
-        [(place[outer], k) for k, level in enumerate(nested.levels) for outer in level.mentioned]
+        [(place[outer], k) for k, level in enumerate(piece) for outer in level.mentioned]
     )
     return _generate(graph)
 
@@ -110,11 +96,11 @@ def plan(event: Event, strategy: Strategy, limits: Limits) -> Plan:
     pieces = build_integrals(event, order, limits, literal=literal)
     match strategy:
         case Strategy.LEAST_NESTING:
-            return _assembled(tuple(piece.levels for piece in pieces), limits, 0)
+            return _assembled(pieces, limits, 0)
         case Strategy.PAPER:
             found = _sum(tuple(optimise_paper(piece) for piece in pieces))
         case Strategy.NONE:
-            found = _sum(tuple(naive(piece) for piece in pieces))
+            found = _sum(tuple(_nest(piece) for piece in pieces))
     _check_depth(nesting(found))
     return found
 
@@ -150,7 +136,10 @@ def _sum(terms: tuple[Plan, ...]) -> Plan:
     return terms[0] if len(terms) == 1 else Add(terms)
 
 
-Piece = tuple[Level, ...]
+def _nest(piece: Piece) -> Plan:
+    """Nest all levels in their order: nothing is optimised."""
+    found = reduce(lambda body, level: Integral(level, body), reversed(piece), None)
+    return Multiply(()) if found is None else found
 
 
 def _assembled(pieces: tuple[Piece, ...], limits: Limits, depth: int) -> Plan:
@@ -231,19 +220,9 @@ Buckets = Mapping[int, tuple[LinearForm, ...]]
 """Constraints form <= 0, under the position of their innermost variable."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Partial:
-    """A piece under construction: the variables before `position` are still to be eliminated."""
-
-    position: int
-    constraints: Buckets
-    levels: tuple[Level, ...]
-    mentioned: frozenset[int]  # variables in the bounds of `levels`
-
-
 def build_integrals(
     event: Event, order: Sequence[int], limits: Limits, *, literal: bool = False
-) -> tuple[NestedIntegral, ...]:
+) -> tuple[Piece, ...]:
     """Decompose an event into disjoint normalised nested integrals.
 
     Args:
@@ -257,15 +236,16 @@ def build_integrals(
         are as `Level` says.
     """
     builder = _Builder(event, tuple(order), literal)
-    done: list[NestedIntegral] = []
-    todo = [builder.start()]
+    done: list[Piece] = []
+    todo: list[tuple[Buckets, Piece]] = [(builder.start(), ())]
     while todo:
         limits.check()
-        piece = todo.pop()
-        if piece.position == 0:
-            done.append(NestedIntegral(event, piece.levels))
+        constraints, levels = todo.pop()
+        if len(levels) == len(order):
+            done.append(levels)
         else:
-            todo.extend(builder.eliminate(piece))
+            eliminated = builder.eliminate(constraints, levels)
+            todo += [(left, (level, *levels)) for left, level in eliminated]
         limits.check_pieces(len(done) + len(todo))
     return tuple(done)
 
@@ -279,55 +259,45 @@ class _Builder:
         self._position = {variable: k for k, variable in enumerate(order)}
         self._literal = literal
 
-    def start(self) -> _Partial:
-        """The piece that is the whole event."""
+    def start(self) -> Buckets:
+        """The constraints of the whole event."""
         buckets: dict[int, tuple[LinearForm, ...]] = {}
         for guard in self._event.guards:
             form = guard.normalised()
             place = self._place(form)
             buckets[place] = (*buckets.get(place, ()), form)
-        return _Partial(len(self._order), buckets, (), frozenset())
+        return buckets
 
-    def eliminate(self, piece: _Partial) -> Iterator[_Partial]:
-        """Yield the pieces in which the innermost variable left has one bound on either side."""
-        position = piece.position - 1
+    def eliminate(self, buckets: Buckets, inner: Piece) -> Iterator[tuple[Buckets, Level]]:
+        """Yield the pieces in which the innermost variable left has one bound on either side.
+
+        With each level come the constraints on the variables further out.
+        """
+        position = len(self._order) - len(inner) - 1
         variable = self._order[position]
-        constraints = dict(piece.constraints)
+        constraints = dict(buckets)
         lowers, uppers = solved_for(variable, constraints.pop(position, ()))
         law = self._event.samples[variable]
         mean = LinearForm.constant_form(law.mean)
-        kinked = law.real.has_kink
-        has_body = variable in piece.mentioned or (self._literal and bool(piece.levels))
-        if not (kinked and has_body):
+        mentioned = any(variable in level.mentioned for level in inner)
+        if not law.real.has_kink:
             for lower, upper, outer in active(lowers, uppers):
                 for assumed in self._assume(constraints, outer):
-                    if kinked:
-                        yield from self._with_sides(piece, assumed, lower, upper, mean)
-                    else:
-                        yield self._grown(piece, assumed, Level(variable, lower, upper))
-            return
-        for side in law.family.sides:
-            below = _with_bound(uppers, mean) if side == _BELOW else uppers
-            above = _with_bound(lowers, mean) if side == _ABOVE else lowers
-            for lower, upper, outer in active(above, below):
+                    yield assumed, Level(variable, lower, upper)
+        elif mentioned or (self._literal and inner):
+            for side in law.family.sides:
+                below = _with_bound(uppers, mean) if side == _BELOW else uppers
+                above = _with_bound(lowers, mean) if side == _ABOVE else lowers
+                for lower, upper, outer in active(above, below):
+                    for assumed in self._assume(constraints, outer):
+                        yield assumed, Level(variable, lower, upper, side, side)
+        else:  # a leaf: by the sides of the mean on which its bounds lie
+            for lower, upper, outer in active(lowers, uppers):
+                choices = list(product(_sides(lower, mean, _BELOW), _sides(upper, mean, _ABOVE)))
                 for assumed in self._assume(constraints, outer):
-                    level = Level(variable, lower, upper, side, side)
-                    yield self._grown(piece, assumed, level)
-
-    def _with_sides(
-        self, piece: _Partial, constraints: Buckets, lower: Bound, upper: Bound, mean: LinearForm
-    ) -> Iterator[_Partial]:
-        """Split a leaf's domain by the sides of the mean on which its bounds lie."""
-        variable = self._order[piece.position - 1]
-        choices = product(_sides(lower, mean, _BELOW), _sides(upper, mean, _ABOVE))
-        for (lower_side, low), (upper_side, up) in choices:
-            for assumed in self._assume(constraints, [*low, *up]):
-                level = Level(variable, lower, upper, lower_side, upper_side)
-                yield self._grown(piece, assumed, level)
-
-    def _grown(self, piece: _Partial, constraints: Buckets, level: Level) -> _Partial:
-        mentioned = piece.mentioned | level.mentioned
-        return _Partial(piece.position - 1, constraints, (level, *piece.levels), mentioned)
+                    for (lower_side, low), (upper_side, up) in choices:
+                        for known in self._assume(assumed, [*low, *up]):
+                            yield known, Level(variable, lower, upper, lower_side, upper_side)
 
     def _assume(self, constraints: Buckets, forms: Iterable[LinearForm]) -> Iterator[Buckets]:
         """Yield the constraints with form <= 0 added for all forms; nothing if none is left."""

@@ -87,17 +87,17 @@ def test_pieces_are_disjoint_and_cover_for_any_order(data, event, literal) -> No
     order = data.draw(st.permutations(range(len(event.samples))))
     pieces = build_integrals(event, order, Limits(), literal=literal)
     for piece in pieces:
-        assert [level.variable for level in piece.levels] == list(order)
+        assert [level.variable for level in piece] == list(order)
     for _ in range(6):
         point = in_support(event, data.draw(points(len(event.samples))))
         inside = 0
         for piece in pieces:
-            used = {s for level in piece.levels for s in level.mentioned}
+            used = {s for level in piece for s in level.mentioned}
             inside += all(
                 in_range(
                     event, lv, point, lv.variable in used or (literal and lv.variable != order[-1])
                 )
-                for lv in piece.levels
+                for lv in piece
             )
         assert inside == contains(event, point)
 
