@@ -21,7 +21,7 @@ from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.intervals import power
 from dipapprox.numerics.methods import Answers
 from dipapprox.numerics.nested.evaluation import Effort, Settings, make_evaluator
-from dipapprox.numerics.nested.nest import Nest, NestRange, NodeProduct
+from dipapprox.numerics.nested.nest import Nest, NodeProduct
 from tests.cli.running import run
 
 ROOT = Path(__file__).parent.parent
@@ -187,7 +187,7 @@ def two_branches() -> None:
     law = Distribution(LAPLACE, Fraction(0), Fraction(1))
     ends = (LinearForm.of({}, Fraction(end)) for end in (-1, 1))
     settings = Settings(Effort(40, to_ball(1), 10), 10, lambda: None)
-    make_evaluator(Nest(NestRange(law, *ends, -1, 1), 0, NodeProduct(())), settings)
+    make_evaluator(Nest(law, *ends, -1, 1, 0, NodeProduct(())), settings)
 
 
 def no_answer() -> None:

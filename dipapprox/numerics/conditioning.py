@@ -214,6 +214,12 @@ class Conditioned:
         if not found:
             few = f"no {MOST_SEPARATORS} samples or fewer whose values leave only what is easy"
             return sure(NotEnclosed(few))
+        return self._by_values(plain, found, bits, limits)
+
+    def _by_values(
+        self, plain: Event, found: Sequence[Separation], bits: int, limits: Limits
+    ) -> Enclosure:
+        """Enclose an event by the separation with the fewest choices."""
         # Each rule may err by its share of a quarter, each law lose as much.
         own = bits + 3 + MOST_SEPARATORS.bit_length()
         ways: list[tuple[int, Separation, list[Panels]]] = []

@@ -220,9 +220,7 @@ def test_any_separators_give_one_probability(chosen) -> None:
     separation = separation_by(event, chosen)
     assert separation is not None and isinstance(by_rank, Enclosure)
     bits = 6 if len(chosen) == 3 else 20
-    work = engine._cheapest(event, (separation,), bits)
-    assert not isinstance(work, NotEnclosed)
-    found = work.enclosed(DOUBLES, Limits())
+    found = engine.Conditioned(DOUBLES)._by_values(event, (separation,), bits, Limits())
     assert found.meets(by_rank) and found.width < Q(1, 2**bits)
 
 

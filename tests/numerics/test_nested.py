@@ -28,9 +28,7 @@ from dipapprox.numerics.nested.evaluation import (
     make_evaluator,
 )
 from dipapprox.numerics.nested.nest import (
-    Mass,
     Nest,
-    NestRange,
     Node,
     build_node,
     children,
@@ -129,7 +127,7 @@ def test_limits_stop_the_quadrature() -> None:
 
 
 def nests(node: Node) -> list[Nest]:
-    found = [node] if isinstance(node, Nest) else []
+    found = [node] if isinstance(node, Nest) and node.body is not None else []
     return found + [nest for child, _ in children(node) for nest in nests(child)]
 
 
@@ -158,12 +156,12 @@ def _check_ranges(
     truncated: Node, original: Node, boxes: tuple[tuple[Fraction, Fraction], ...]
 ) -> None:
     """A new end lies beyond the other end's whole range, over boxes of the outer variables."""
-    if isinstance(truncated, Nest):
-        lower, upper = truncated.span.lower, truncated.span.upper
+    if isinstance(truncated, Nest) and truncated.body is not None:
+        lower, upper = truncated.lower, truncated.upper
         assert lower is not None and upper is not None
         padded = boxes + ((Fraction(0), Fraction(0)),) * (truncated.depth - len(boxes))
         low, high = (each.extent(lambda k: padded[int(k)]) for each in (lower, upper))
-        if original.span.lower is None or original.span.upper is None:
+        if original.lower is None or original.upper is None:
             assert low[1] <= high[0]
         assert list(truncated.breaks) == sorted(set(truncated.breaks))
         boxes = (*padded[: truncated.depth], (low[0], high[1]))
@@ -224,9 +222,9 @@ START = Fraction(-9, 2)
 
 def squared_nest(family: Family, side: int, breaks: tuple[Fraction, ...] = ()) -> NodeEvaluator:
     law = Distribution(family, Fraction(0), Fraction(1))
-    leaf = Mass(NestRange(law, None, LinearForm.symbol(1), 0, side))
-    span = NestRange(law, LinearForm.constant_form(START), LinearForm.symbol(0), side, side)
-    return make_evaluator(Nest(span, 1, leaf, breaks), SETTINGS)
+    leaf = Nest(law, None, LinearForm.symbol(1), 0, side)
+    ends = LinearForm.constant_form(START), LinearForm.symbol(0)
+    return make_evaluator(Nest(law, *ends, side, side, 1, leaf, breaks), SETTINGS)
 
 
 def closed_form(family: Family, side: int, z: acb) -> acb:

@@ -30,7 +30,6 @@ from dipapprox.numerics.kinds import as_continuous
 from dipapprox.numerics.methods import Answers
 from dipapprox.numerics.nested.evaluation import Effort, Settings, make_evaluator
 from dipapprox.numerics.nested.nest import (
-    Nest,
     Node,
     build_node,
     open_ends,
@@ -142,7 +141,7 @@ def _attempt(tree: Node, bits: int, attempt: int, limits: Limits) -> Enclosure:
             give_way()
 
         settings = Settings(effort, _INNER_EVALUATIONS << attempt, check)
-        depths = [each.depth for each, _ in walk(truncated) if isinstance(each, Nest)]
+        depths = [each.depth for each in ranges(truncated)]
         start = [arb(0)] * (max(depths, default=0) + 1)
         found = sure(to_enclosure(make_evaluator(truncated, settings).value(start)))
     # The module `nest` proves: truncated value <= probability <= truncated value + tails.

@@ -3,7 +3,7 @@
 In: a truncated `Node`. Out: a ball around its value.
 
 Why every integrand is entire. By induction over the tree, a node is an entire function of its free
-variables. A `Mass` is F(u) - F(l) with F entire for a fixed branch and u, l affine. Products and
+variables. A mass is F(u) - F(l) with F entire for a fixed branch and u, l affine. Products and
 sums of entire functions are entire. A `Nest` is ∫ from l to u of f(x) B(x, …) dx; with
 x = l + s (u - l) it is (u - l) times an integral over s in [0, 1] of an entire function. So flint's
 `analytic` flag needs no attention, integrals do not depend on the path, and a range may be walked
@@ -56,7 +56,7 @@ from dipapprox.errors import BrokenInvariant
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.tails import mass_bound
 from dipapprox.linear.form import LinearForm
-from dipapprox.numerics.nested.nest import Mass, Nest, NestRange, Node, NodeProduct, NodeSum
+from dipapprox.numerics.nested.nest import Nest, Node, NodeProduct, NodeSum
 
 _ZERO = arb(0)
 _NOTHING = arb("nan")
@@ -157,10 +157,11 @@ class Settings:
 def make_evaluator(node: Node, settings: Settings) -> NodeEvaluator:
     """Prepare a truncated node; everything exact becomes balls at the current precision."""
     match node:
-        case Mass(span):
-            return _MassEvaluator(span)
-        case Nest():
-            return _NestEvaluator(node, settings)
+        case Nest(body=None):
+            return _MassEvaluator(node)
+        case Nest(body=body):
+            assert body is not None
+            return _NestEvaluator(node, body, settings)
         case NodeProduct(items) | NodeSum(items):
             inner = [(make_evaluator(each, settings), number) for each, number in items]
             return _FoldedEvaluator(inner, _sum if isinstance(node, NodeSum) else _product)
@@ -192,11 +193,11 @@ def _standard(form: LinearForm | None, law: Distribution) -> _Affine | None:
 class _MassEvaluator:
     """F(upper) - F(lower), in standard units."""
 
-    def __init__(self, span: NestRange) -> None:
-        self.law = span.law.real
-        self.lower = _standard(span.lower, span.law)
-        self.upper = _standard(span.upper, span.law)
-        self.sides = span.lower_side, span.upper_side
+    def __init__(self, mass: Nest) -> None:
+        self.law = mass.law.real
+        self.lower = _standard(mass.lower, mass.law)
+        self.upper = _standard(mass.upper, mass.law)
+        self.sides = mass.lower_side, mass.upper_side
 
     def value(self, at: list[arb]) -> arb:
         below, above = self.sides
@@ -256,21 +257,20 @@ def _product(items: Iterable[tuple[arb, int]]) -> arb:
 class _NestEvaluator:
     """∫ density·body over a finite span, by quadrature."""
 
-    def __init__(self, nest: Nest, settings: Settings) -> None:
-        span = nest.span
-        assert span.lower is not None and span.upper is not None, "not truncated"
-        if span.lower_side != span.upper_side:
+    def __init__(self, nest: Nest, body: Node, settings: Settings) -> None:
+        assert nest.lower is not None and nest.upper is not None, "not truncated"
+        if nest.lower_side != nest.upper_side:
             raise BrokenInvariant("a nest lies on two branches of its law's density")
         self.depth = nest.depth
-        self.law = span.law.real
-        self.side = span.lower_side
-        self.lower, self.upper = _Affine(span.lower), _Affine(span.upper)
-        self.mean, self.scale = to_ball(span.law.mean), to_ball(span.law.scale)
+        self.law = nest.law.real
+        self.side = nest.lower_side
+        self.lower, self.upper = _Affine(nest.lower), _Affine(nest.upper)
+        self.mean, self.scale = to_ball(nest.law.mean), to_ball(nest.law.scale)
         self.breaks = [to_ball(point).mid() for point in nest.breaks]
         self.check = settings.check
         self.effort = settings.effort
         inner = replace(settings.effort, evaluations=settings.inner_evaluations)
-        self.body = make_evaluator(nest.body, replace(settings, effort=inner))
+        self.body = make_evaluator(body, replace(settings, effort=inner))
 
     def value(self, at: list[arb]) -> arb:
         lower, upper = self.lower.at(at), self.upper.at(at)

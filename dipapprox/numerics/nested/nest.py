@@ -6,7 +6,7 @@ that differ in the names of their variables only are equal, and
 
     Π of k equal factors           becomes  factor ** k
     ∫ f(x) A B(x) dx               becomes  A ∫ f(x) B(x) dx          where A does not mention x
-    ∫ f(x) dx                      becomes  a `Mass`: a difference of distribution functions.
+    ∫ f(x) dx                      becomes  a mass: a difference of distribution functions.
 
 Truncation. Finite ends for the integrals that quadrature has to do, and where to begin new panels.
 Exact.
@@ -44,42 +44,28 @@ from typing import assert_never
 
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.events.event import Event
-from dipapprox.integrals.integral import Add, Integral, Level, Multiply, Plan
+from dipapprox.integrals.integral import Add, Integral, Multiply, Plan
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.tails import cutoff_interval
 from dipapprox.linear.form import LinearForm
 
 
 @dataclass(frozen=True, slots=True)
-class NestRange:
-    """The range of one variable: a law between two affine ends over outer variables (by depth)."""
+class Nest:
+    """∫ density·body over one variable, between two affine ends over outer variables (by depth)."""
 
     law: Distribution
     lower: LinearForm | None
     upper: LinearForm | None
     lower_side: int
     upper_side: int
+    depth: int = -1  # the name of the variable in the body
+    body: Node | None = None  # None: nothing, all of it is a mass
+    breaks: tuple[Fraction, ...] = ()  # where to begin new panels, ascending
 
     def ends(self) -> tuple[LinearForm, ...]:
         """The finite ends."""
         return tuple(end for end in (self.lower, self.upper) if end is not None)
-
-
-@dataclass(frozen=True, slots=True)
-class Mass:
-    """The mass of a span."""
-
-    span: NestRange
-
-
-@dataclass(frozen=True, slots=True)
-class Nest:
-    """∫ over the span of density·body. `breaks`: where to begin new panels, ascending."""
-
-    span: NestRange
-    depth: int
-    body: Node
-    breaks: tuple[Fraction, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +82,7 @@ class NodeSum:
     terms: tuple[tuple[Node, int], ...]
 
 
-Node = Mass | Nest | NodeProduct | NodeSum
+Node = Nest | NodeProduct | NodeSum
 
 
 def build_node(plan: Plan, event: Event, *, literal: bool = False) -> Node:
@@ -114,30 +100,24 @@ def _build(plan: Plan, event: Event, depths: Mapping[int, int], depth: int, lite
             own = (_build(t, event, depths, depth, literal) for t in terms)
             return NodeSum(_counted(t.terms if isinstance(t, NodeSum) else ((t, 1),) for t in own))
         case Integral(level, body):
+            lower, upper = (
+                None if end is None else end.renamed(lambda symbol: depths[int(symbol)])
+                for end in (level.lower, level.upper)
+            )
+            law = event.samples[level.variable]
+            mass = Nest(law, lower, upper, level.lower_side, level.upper_side)
             if body is None:
-                return Mass(_span(level, event, depths))
+                return mass
             inner = _build(body, event, {**depths, level.variable: depth}, depth + 1, literal)
-            span = _span(level, event, depths)
-            return Nest(span, depth, inner) if literal else _nest(span, depth, inner)
+            if literal:
+                return replace(mass, depth=depth, body=inner)
+            parts_of = inner.factors if isinstance(inner, NodeProduct) else ((inner, 1),)
+            inside = tuple(item for item in parts_of if depth in variables(item[0]))
+            outside = tuple(item for item in parts_of if depth not in variables(item[0]))
+            core = replace(mass, depth=depth, body=_simplest(inside)) if inside else mass
+            return _simplest(((core, 1), *outside))
         case _:
             assert_never(plan)
-
-
-def _span(level: Level, event: Event, depths: Mapping[int, int]) -> NestRange:
-    def renamed(form: LinearForm | None) -> LinearForm | None:
-        return None if form is None else form.renamed(lambda symbol: depths[int(symbol)])
-
-    lower, upper = renamed(level.lower), renamed(level.upper)
-    law = event.samples[level.variable]
-    return NestRange(law, lower, upper, level.lower_side, level.upper_side)
-
-
-def _nest(span: NestRange, depth: int, body: Node) -> Node:
-    factors = body.factors if isinstance(body, NodeProduct) else ((body, 1),)
-    inside = tuple(item for item in factors if depth in variables(item[0]))
-    outside = tuple(item for item in factors if depth not in variables(item[0]))
-    core: Node = Nest(span, depth, _simplest(inside)) if inside else Mass(span)
-    return _simplest(((core, 1), *outside))
 
 
 def _counted(parts: Iterable[Sequence[tuple[Node, int]]]) -> tuple[tuple[Node, int], ...]:
@@ -158,10 +138,8 @@ def _simplest(factors: tuple[tuple[Node, int], ...]) -> Node:
 def children(node: Node) -> tuple[tuple[Node, int], ...]:
     """The nodes directly inside, with their multiplicity."""
     match node:
-        case Mass():
-            return ()
-        case Nest(_, _, body):
-            return ((body, 1),)
+        case Nest(body=body):
+            return () if body is None else ((body, 1),)
         case NodeProduct(items) | NodeSum(items):
             return items
         case _:
@@ -171,10 +149,9 @@ def children(node: Node) -> tuple[tuple[Node, int], ...]:
 def variables(node: Node) -> frozenset[int]:
     """The depths of the free variables."""
     found = frozenset(chain.from_iterable(variables(child) for child, _ in children(node)))
-    if not isinstance(node, Mass | Nest):
+    if not isinstance(node, Nest):
         return found
-    own = chain.from_iterable(end.samples() for end in node.span.ends())
-    return (found - {node.depth} if isinstance(node, Nest) else found).union(own)
+    return (found - {node.depth}).union(*(end.samples() for end in node.ends()))
 
 
 Interval = tuple[Fraction, Fraction]
@@ -190,20 +167,20 @@ def walk(node: Node, times: int = 1) -> Iterator[tuple[Node, int]]:
 def open_ends(node: Node) -> int:
     """Count the infinite ends of nests, with multiplicity: the cut-offs that are needed."""
     nests = ((each, times) for each, times in walk(node) if isinstance(each, Nest))
-    return sum(times * (2 - len(each.span.ends())) for each, times in nests)
+    return sum(times * (2 - len(each.ends())) for each, times in nests if each.body is not None)
 
 
-def ranges(node: Node) -> Iterator[NestRange]:
-    """Yield the range of every variable inside."""
-    return (each.span for each, _ in walk(node) if isinstance(each, Mass | Nest))
+def ranges(node: Node) -> list[Nest]:
+    """Return the nests and masses inside: a range of a variable each."""
+    return [each for each, _ in walk(node) if isinstance(each, Nest)]
 
 
 def resolution(node: Node) -> Fraction:
     """The length on which something changes: the least scale, seen from any outer variable."""
     found = []
-    for span in ranges(node):
-        steepest = [abs(c) for end in span.ends() for _, c in end.terms]
-        found.append(span.law.scale / max([Fraction(1), *steepest]))
+    for each in ranges(node):
+        steepest = [abs(c) for end in each.ends() for _, c in end.terms]
+        found.append(each.law.scale / max([Fraction(1), *steepest]))
     return min(found, default=Fraction(1))
 
 
@@ -215,35 +192,35 @@ def truncate(node: Node, bits: int, boxes: tuple[Interval, ...] = ()) -> Node:
     is over variables 0 … len(boxes) - 1, whose exact ranges are the boxes.
     """
     match node:
-        case Mass():
-            return node
         case NodeProduct(items) | NodeSum(items):
             return type(node)(tuple((truncate(each, bits, boxes), n) for each, n in items))
-        case Nest(span, depth, body):
-            span, box = _cut(span, bits, boxes)
+        case Nest(body=None):
+            return node
+        case Nest(depth=depth, body=body):
+            cut, box = _cut(node, bits, boxes)
             # A hoisted nest can be less deep than its name: the boxes between are never asked for.
             padded = boxes + ((Fraction(0), Fraction(0)),) * (depth - len(boxes))
-            body = truncate(body, bits, (*padded[:depth], box))
-            return Nest(span, depth, body, _breaks(Nest(span, depth, body), box))
+            assert body is not None
+            cut = replace(cut, body=truncate(body, bits, (*padded[:depth], box)))
+            return replace(cut, breaks=_breaks(cut, box))
         case _:
             assert_never(node)
 
 
-def _cut(span: NestRange, bits: int, boxes: tuple[Interval, ...]) -> tuple[NestRange, Interval]:
+def _cut(nest: Nest, bits: int, boxes: tuple[Interval, ...]) -> tuple[Nest, Interval]:
     """Make both ends finite and return the exact hull of the range."""
-    law = span.law
-    low, high = cutoff_interval(law, bits)
-    lower = None if span.lower is None else span.lower.extent(lambda k: boxes[int(k)])
-    upper = None if span.upper is None else span.upper.extent(lambda k: boxes[int(k)])
+    low, high = cutoff_interval(nest.law, bits)
+    lower = None if nest.lower is None else nest.lower.extent(lambda k: boxes[int(k)])
+    upper = None if nest.upper is None else nest.upper.extent(lambda k: boxes[int(k)])
     if lower is None:
         end = low if upper is None else min(low, upper[0])
-        span = replace(span, lower=LinearForm.constant_form(end))
+        nest = replace(nest, lower=LinearForm.constant_form(end))
         lower = (end, end)
     if upper is None:
         end = max(high, lower[1])
-        span = replace(span, upper=LinearForm.constant_form(end))
+        nest = replace(nest, upper=LinearForm.constant_form(end))
         upper = (end, end)
-    return span, (min(lower[0], upper[0]), max(lower[1], upper[1]))
+    return nest, (min(lower[0], upper[0]), max(lower[1], upper[1]))
 
 
 _NARROW = 64  # a place needs breaks if the range is this many times wider than what happens there
@@ -263,25 +240,11 @@ def _breaks(nest: Nest, box: Interval) -> tuple[Fraction, ...]:
 
 def _places(nest: Nest) -> set[tuple[Fraction, Fraction]]:
     """Where, as a function of the nest's variable, and on which length the integrand changes."""
-    found = {(nest.span.law.mean, nest.span.law.scale)}
-    for span, places in _inner_places(nest.body):
-        for end in span.ends():
+    found = {(nest.law.mean, nest.law.scale)}
+    for each in () if nest.body is None else ranges(nest.body):
+        for end in each.ends():
             if end.samples() != (nest.depth,):
                 continue
             slope = end.coefficient(nest.depth)
-            found |= {((p - end.constant) / slope, s / abs(slope)) for p, s in places}
+            found |= {((p - end.constant) / slope, s / abs(slope)) for p, s in _places(each)}
     return found
-
-
-def _inner_places(node: Node) -> Iterator[tuple[NestRange, set[tuple[Fraction, Fraction]]]]:
-    match node:
-        case Mass(span):
-            yield span, {(span.law.mean, span.law.scale)}
-        case Nest(span, _, body):
-            yield span, _places(node)
-            yield from _inner_places(body)
-        case NodeProduct(items) | NodeSum(items):
-            for child, _ in items:
-                yield from _inner_places(child)
-        case _:
-            assert_never(node)
