@@ -177,25 +177,17 @@ class Variables:
 
     def _read(self, node: Path) -> AnyStar | None:
         """Read a node whose parent has been read."""
-        step, parent = node.step, self._found.get(id(node.parent))
-        if parent is not None and isinstance(step, SampleComparison):
-            return self._compared(parent, step)
-        return self._extended(node)
-
-    def _extended(self, node: Path) -> AnyStar | None:
-        """Do so for a node that is no comparison with the centre of its parent's star."""
-        constraint = node.step
+        constraint, parent = node.step, self._found.get(id(node.parent))
         if isinstance(constraint, Extreme):
             return self._whole(constraint) if node.parent is None else None
-        assert node.parent is not None
-        parent = self._found[id(node.parent)] if node.length > 2 else None
-        if node.length > 2 and parent is None:
-            return None
         ends = _ends(constraint)
         if ends is None:
             return None
         if parent is not None:
             return self._grown(parent, constraint, ends)
+        assert node.parent is not None
+        if node.length > 2:
+            return None
         # The second guard decides which sample of the first one is the centre.
         (only,) = newest(node.parent)
         first = _ends(only)
@@ -235,38 +227,21 @@ class Variables:
             self._paths.append(node)
         return self._single[key]
 
-    def _compared(self, parent: AnyStar, comparison: SampleComparison) -> PathStar | None:
-        """The same as `_grown` for nearly all nodes."""
-        small, large, _ = comparison
-        centre = parent.centre
-        above = small == centre
-        sample, largest = large if above else small, parent.largest
-        if not above and large != centre:
+    def _grown(
+        self, parent: AnyStar, constraint: Constraint, ends: tuple[int, int]
+    ) -> PathStar | None:
+        centre, largest = parent.centre, parent.largest
+        if centre not in ends:
             return None
+        sample = ends[0] if ends[1] == centre else ends[1]
         if sample > largest:
             largest = sample
         elif _has(parent, sample):
             return None
-        leaf = self._plain.get(sample)
-        if leaf is None:
-            leaf = self._unchanged(sample)
-        return PathStar(parent, centre, parent.centre_number, leaf, above, sample, largest)
-
-    def _grown(
-        self, parent: AnyStar, constraint: Constraint, ends: tuple[int, int]
-    ) -> PathStar | None:
-        centre = parent.centre
-        if centre not in ends:
-            return None
-        sample = ends[0] if ends[1] == centre else ends[1]
-        if _has(parent, sample):
-            return None
         found = self._leaf(constraint, centre, sample)
         if found is None:
             return None
-        leaf, above = found
-        largest = max(parent.largest, sample)
-        return PathStar(parent, centre, parent.centre_number, leaf, above, sample, largest)
+        return PathStar(parent, centre, parent.centre_number, *found, sample, largest)
 
     def _leaf(self, constraint: Constraint, centre: int, sample: int) -> tuple[int, bool] | None:
         """Number the leaf that a sample is, and tell whether it lies above the centre."""
