@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from contextlib import suppress
 from fractions import Fraction
 from functools import cache, partial
 from typing import TYPE_CHECKING, ClassVar, Literal, TypedDict, Unpack, overload
@@ -285,12 +286,13 @@ class _Profiling:
         if found is None:
             raise obstacle or BrokenInvariant("no method answered")
         nothing = isinstance(found, LeastDelta) and not found.delta_enclosure.lower and not proves
-        if found.reason is not None and (pure or nothing or obstacle is not None):
-            budget = self.budget(eps)
-            if budget is not None:
-                found = budget_verdict.within_budget(found, question, budget, program)
-        if found.reason is not None and setting.is_real and not proves:
-            found = real_bounds.RealBounds(setting).from_above(found, question)
+        with suppress(LimitReached):  # what is known stays known
+            if found.reason is not None and (pure or nothing or obstacle is not None):
+                budget = self.budget(eps)
+                if budget is not None:
+                    found = budget_verdict.within_budget(found, question, budget, program)
+            if found.reason is not None and setting.is_real and not proves:
+                found = real_bounds.RealBounds(setting).from_above(found, question)
         return found
 
 

@@ -15,7 +15,7 @@ delta.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from fractions import Fraction
 from typing import TYPE_CHECKING, assert_never
 
@@ -211,9 +211,11 @@ class Profiler:
 
     def renyi(self, question: AtOrders) -> RenyiProfile:
         searched = [self._order(order, question.width) for order in question.orders]
-        if "inf" not in question.orders and any(_unbounded(each) for each, _, _ in searched):
+        wide = any(_unbounded(each) or limit is not None for each, _, limit in searched)
+        if "inf" not in question.orders and wide:
             # No order's divergence is larger than that of order infinity.
-            searched.append(self._order("inf", question.width))
+            with suppress(LimitReached):  # what is known of the others stays known
+                searched.append(self._order("inf", question.width))
         results = renyi.clipped([each for each, _, _ in searched])[: len(question.orders)]
         reached = all(each.divergence.is_within(question.width) for each in results)
         bits = max(bits for _, bits, _ in searched)

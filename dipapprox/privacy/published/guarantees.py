@@ -21,9 +21,10 @@ from dipapprox.arithmetic.extended import CLOSED_FORM, EXACTLY, INFINITE, Extend
 from dipapprox.arithmetic.precision import exponential
 from dipapprox.composition.shifted_noise import ShiftedNoise
 from dipapprox.data_classes import replace
+from dipapprox.errors import LimitReached
 from dipapprox.events.measures import NoProduct
 from dipapprox.laws.family import Family
-from dipapprox.numerics.powers import logarithm
+from dipapprox.numerics.powers import logarithm, power
 from dipapprox.pairs.maxima import Maxima
 from dipapprox.pairs.published.divergences import Terms
 from dipapprox.pairs.published.together import COUPLING, PublishedPairs, shift_of
@@ -40,31 +41,76 @@ _NO_BOUND = "no bound of the quotient of densities is known"
 def largest_published_divergence(pairs: PublishedPairs, order: Fraction) -> PairsBounds:
     """Bound the largest Rényi divergence of a finite order >= 1 over all pairs.
 
+    Pairs come in the order of what couplings bound their divergences by: where that is no more than
+    what a pair before is known to have, no more are looked at. A pair whose densities are out of
+    reach, or a limit of the run, leaves the bounds of couplings.
+
     Args:
         order: At least 1; 1 is the Kullback-Leibler divergence.
     """
     told: Extended | None = None
     attaining: Pair | None = None
     limit: str | None = None
-    for terms, pair in pairs.classes():
-        own = terms if isinstance(terms, NoProduct) else _divergence(pairs, terms, pair, order)
+    known = [
+        (coupled_divergence(pairs, pair, order), terms, pair) for terms, pair in pairs.classes()
+    ]
+    for most, terms, pair in sorted(known, key=lambda each: (each[0] is not None, -(each[0] or 0))):
+        if told is not None and told.lower is not None and most is not None and most <= told.lower:
+            break
+        try:
+            own = terms if isinstance(terms, NoProduct) else _divergence(pairs, terms, pair, order)
+        except LimitReached as reached:
+            if most is None:
+                raise
+            own = NotEnclosed(reached.reason)
         if not isinstance(own, Extended):
-            limit = limit or own.reason
-            continue
+            limit, own = limit or own.reason, Extended(Fraction(0), None)
+        elif own.upper is None and not own.infinite:
+            limit = limit or _NO_BOUND
+        own = own.meet(Extended.at_most(most, COUPLING), f"D_{order} of a pair")
         if own.lower is None:
             return PairsBounds(own, pair, _BITS)
-        if own.upper is None:
-            limit = limit or _NO_BOUND
-        if told is None or told.lower is None or own.lower > told.lower:
+        if own.lower and (told is None or told.lower is None or own.lower > told.lower):
             attaining = pair
         told = own if told is None else told.greater(own)
     told = told or Extended(Fraction(0), Fraction(0), CLOSED_FORM, CLOSED_FORM)
-    return PairsBounds(replace(told, upper=None) if limit else told, attaining, _BITS, limit=limit)
+    if told.most_by == COUPLING:
+        pairs.divergences.note(COUPLING)
+    return PairsBounds(told, attaining, _BITS, limit=limit)
+
+
+def coupled_divergence(pairs: PublishedPairs, pair: Pair, order: Fraction) -> Fraction | None:
+    """Bound the divergence of a pair by couplings; None if none is known.
+
+    Let the ratio r of the densities of P and Q lie between m and M. Its mean for Q is 1, and r^a,
+    for a = 1 r ln r, is convex; so its mean is at most that of the chord from m to M (Edmundson,
+    Madansky): ((M - 1) m^a + (1 - m) M^a) / (M - m).
+    """
+    budget, back = pairs.budget(pair), pairs.budget((pair[1], pair[0]))
+    if not budget:
+        return budget
+    least = Fraction(0) if back is None else exponential(-back, _BITS).lower
+    greatest = exponential(budget, _BITS).upper
+
+    def convex(ratio: Fraction) -> Fraction | None:
+        if not ratio:
+            return ratio
+        if order == 1:
+            return ratio * logarithm(ratio, _BITS).upper
+        found = power(ratio, order, _BITS)
+        return None if isinstance(found, NotEnclosed) else found.upper
+
+    low, high = convex(least), convex(greatest)
+    if low is None or high is None:
+        return budget
+    mean = ((greatest - 1) * low + (1 - least) * high) / (greatest - least)
+    return min(budget, divergence_of(mean, order, _BITS)[1])
 
 
 def _divergence(
     pairs: PublishedPairs, terms: Terms, pair: Pair, order: Fraction
 ) -> Extended | NotEnclosed:
+    """Bound the divergence of pairs that look alike."""
     shift = shift_of(terms)
     if shift is not None:
         return Extended.of(shift.renyi(order, _BITS), CLOSED_FORM)

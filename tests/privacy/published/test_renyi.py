@@ -4,6 +4,8 @@ import math
 from fractions import Fraction
 from fractions import Fraction as F
 from math import exp, log, sqrt
+from types import SimpleNamespace
+from typing import NoReturn, cast
 
 import numpy as np
 import pytest
@@ -15,11 +17,14 @@ from scipy import stats
 import dipapprox
 from dipapprox import Answer, Claim, Enclosure, LeastDelta, LeastEpsPrv, Options, RenyiProfile
 from dipapprox.arithmetic.extended import INFINITE, Extended
-from dipapprox.errors import BrokenInvariant, NoCertificate
-from dipapprox.pairs.selections import AllPairs, OrderedPairs, is_symmetric
+from dipapprox.errors import BrokenInvariant, LimitReached, NoCertificate
+from dipapprox.pairs.published.together import PublishedPairs
+from dipapprox.pairs.selections import AllPairs, OrderedPairs, Pair, is_symmetric
 from dipapprox.privacy.profiles import renyi
 from dipapprox.privacy.profiles.profile_result import OrderResult
 from dipapprox.privacy.profiles.renyi import clipped, concentrated
+from dipapprox.privacy.published import guarantees
+from dipapprox.privacy.published.guarantees import coupled_divergence
 from dipapprox.privacy.run import Setting
 from dipapprox.privacy.verifier import verify
 from tests.cases import cases, refuses
@@ -86,6 +91,37 @@ def test_relative_entropies_of_wide_probabilities_are_inside(weights, sides) -> 
     lower, upper = renyi.relative_entropy(first, second, 64)
     truth = sum(float(p) * math.log(p / q) for p, q in pairs)
     assert float(lower) - 1e-12 <= truth <= float(upper) + 1e-12
+
+
+@given(st.integers(1, 39), st.integers(1, 39), st.sampled_from([F(1), F(3, 2), F(2), F(40)]))
+def test_couplings_bound_divergences(first, second, order) -> None:
+    """Of two outcomes the ratios are budgets; then the bound is attained, but for rounding."""
+    p, q = first / 40, second / 40
+    ratios = [p / q, (1 - p) / (1 - q)]
+    budgets = {0: log(max(ratios)), 1: -log(min(ratios))}
+    above = {k: F(math.ceil(each * 10**9), 10**9) for k, each in budgets.items()}
+    pairs = SimpleNamespace(budget=lambda pair: above[pair[0]])
+    most = coupled_divergence(cast(PublishedPairs, pairs), cast(Pair, (0, 1)), order)
+    a, terms = float(order), zip((p, 1 - p), (q, 1 - q), strict=True)
+    if a == 1:
+        truth = sum(x * log(x / y) for x, y in terms)
+    else:
+        truth = log(sum(x**a * y ** (1 - a) for x, y in terms)) / (a - 1)
+    assert truth - 1e-12 <= float(most) <= truth + 1e-6
+
+
+def test_a_limit_leaves_what_couplings_bound(monkeypatch) -> None:
+    text = "output y in real\nr <- Lap(q, 1/eps)\nif r < 0 then\n y <- 0\nelse\n y <- r\nend"
+    known = divergences(text, "2")
+
+    def ended(*_: object) -> NoReturn:
+        raise LimitReached("time limit: 1 s")
+
+    monkeypatch.setattr(guarantees, "_divergence", ended)
+    left = divergences(text, "2")
+    ends, wide = (each.orders[0].divergence for each in (known, left))
+    assert 0 == wide.lower < ends.lower <= ends.upper <= wide.upper < 1
+    assert "time limit" in left.run.reason
 
 
 def result(order: int | str, lower: Fraction | None, upper: Fraction | None) -> OrderResult:
