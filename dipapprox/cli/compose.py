@@ -16,8 +16,7 @@ from dipapprox.errors import UserError
 from dipapprox.language.load import read_source, read_text
 from dipapprox.privacy.certificate import text_of
 from dipapprox.privacy.compositions.pipeline import Pipeline, ProgramAt
-from dipapprox.questions.compose import Compose
-from dipapprox.questions.pipelines import composed_program, read_pipeline
+from dipapprox.questions.pipelines import Compose, composed_program, read_pipeline
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

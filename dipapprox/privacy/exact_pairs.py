@@ -12,8 +12,7 @@ and never for an adjacent one, no budget is enough for delta 0.
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import reduce
-from operator import add
+from functools import cache
 from typing import assert_never
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed, Side
@@ -30,11 +29,17 @@ from dipapprox.exact.signs.values import compare_at, enclose_at, sign_at
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.core import Input
 from dipapprox.limits import Limits
-from dipapprox.pairs.divergence import Attempt, ExactSide, Growth, Probabilities, divergence
+from dipapprox.pairs.divergence import Attempt, ExactSide, Growth, divergence
 from dipapprox.pairs.search import ExactPairs, precisions
 from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.claim import Claim
-from dipapprox.privacy.decisions.divergences import Distributions, Functions, Obstacle, probability
+from dipapprox.privacy.decisions.divergences import (
+    Distributions,
+    Functions,
+    Obstacle,
+    Terms,
+    probability,
+)
 from dipapprox.semantics.state import FinalStates
 
 _LARGEST_PRECISION = 2**17
@@ -59,9 +64,9 @@ class ExactDeltas(ExactPairs):
         self._delta = ExponentialRatio.constant(delta)
         self._bound = delta
         self._limits = limits
-        self._signs: dict[tuple[int, int], bool] = {}
-        self._sides: dict[tuple[tuple[int, int], ...], int] = {}
-        self._values: dict[tuple[int, int], Enclosure] = {}
+        self._is_positive = cache(self._has_positive_sign)
+        self._side = cache(self._compared)
+        self._enclosure = cache(self._enclosed_probability)
 
     def decide(self, pair: Pair, bits: int) -> Attempt | NotEnclosed:
         """Compare delta_{u,u'} with the claimed delta; see `ExactPairs`."""
@@ -98,34 +103,23 @@ class ExactDeltas(ExactPairs):
         self, found: Attempt, first: tuple[int, ...], second: tuple[int, ...], bits: int
     ) -> Attempt:
         factor = self._growth.bounds(bits)
-        ours, theirs = self._enclosures(first, bits), self._enclosures(second, bits)
+        ours, theirs = (tuple(self._enclosure(k, bits) for k in own) for own in (first, second))
         # delta_{u,u'} is on its side of the claimed one, and so is an end of its enclosure.
         own, by = divergence(ours, theirs, factor), f"enclosures of {bits} bits"
         delta = found.delta.intersect(own, by, EXACTLY, "the δ of one pair")
         return replace(found, bits=bits, delta=delta, factor=factor, first=ours, second=theirs)
 
-    def _is_positive(self, term: tuple[int, int]) -> bool:
-        if term not in self._signs:
-            difference = self._functions.difference(*term)
-            self._signs[term] = sign_at(difference, _ONE, self._limits) > 0
-        return self._signs[term]
+    def _has_positive_sign(self, term: tuple[int, int]) -> bool:
+        return sign_at(self._functions.difference(*term), _ONE, self._limits) > 0
 
-    def _side(self, terms: tuple[tuple[int, int], ...]) -> int:
-        if terms not in self._sides:
-            parts = [self._functions.difference(*term) for term in terms]
-            total = reduce(add, parts, ExponentialRatio.constant(0)).at(_ONE)
-            self._sides[terms] = compare_at(total, self._delta, _ONE, self._limits)
-        return self._sides[terms]
+    def _compared(self, terms: Terms) -> int:
+        """Return the sign of delta_{u,u'} - delta."""
+        total = self._functions.divergence(terms).at(_ONE)
+        return compare_at(total, self._delta, _ONE, self._limits)
 
-    def _enclosures(self, numbers: tuple[int, ...], bits: int) -> Probabilities:
-        return tuple(self._enclosure(number, bits) for number in numbers)
-
-    def _enclosure(self, number: int, bits: int) -> Enclosure:
-        key = number, bits
-        if key not in self._values:
-            value = enclose_at(self._functions.known[number], _ONE, bits, self._limits)
-            self._values[key] = probability(value)
-        return self._values[key]
+    def _enclosed_probability(self, number: int, bits: int) -> Enclosure:
+        value = enclose_at(self._functions.known[number], _ONE, bits, self._limits)
+        return probability(value)
 
 
 _IMPOSSIBLE = "these outputs are possible, however unlikely, and impossible for the adjacent input"

@@ -45,8 +45,8 @@ from dipapprox.language.values import parse_rational, read_domain
 from dipapprox.limits import Limits
 from dipapprox.questions import kinds
 from dipapprox.questions.argument import Argument
-from dipapprox.questions.compose import Compose
 from dipapprox.questions.decide import Decide
+from dipapprox.questions.pipelines import Compose
 from dipapprox.questions.profile import Calibrate, Profile
 from dipapprox.questions.question import (
     Question,
