@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
+from functools import cached_property
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure
 from dipapprox.arithmetic.extended import CLOSED_FORM, INFINITE, Extended, gain
@@ -74,6 +75,7 @@ _MOST_RATIOS = 1024  # of exact profiles
 _EXACT_BITS = 256
 _EXACT_WIDTH = Fraction(1, 2**100)  # of the interval of an exact δ, as a share of it
 _LEAST_GAIN = 0.1  # pairs of programs get finer as long as intervals get narrower by a tenth
+_NEARLY = "{} is nearly the least one: it lies in the narrowest interval"
 _UNKNOWN = Extended(UNIT.lower, UNIT.upper)
 _DELTA, _LOSSES = "the least δ", "greatest losses, added"
 _EXPORT_ACCURACY = Fraction(1, 10**12)
@@ -97,7 +99,6 @@ class Composed:
         self._progress = progress
         self._record = record
         self._options = Options() if options is None else options
-        self._exact: tuple[ExactProfile | None] | None = None
         self._mechanisms = Mechanisms(pipeline, self._options)
 
     @sound_arithmetic()
@@ -113,8 +114,7 @@ class Composed:
             raise UserError(f"delta must be in [0, 1), got {delta}")
         if not delta:
             return self._pure(begun, width)
-        exact = self._exact_profile()
-        budget = None if exact is None else exact.budget(delta)
+        budget = None if self._exact is None else self._exact.budget(delta)
         if budget is not None:
             least = Extended.of(budget.enclosed(_EXACT_BITS), CLOSED_FORM)
             told = self._answer(begun)
@@ -142,7 +142,7 @@ class Composed:
         begun = time.monotonic()
         eps_prv = _budget(eps_prv)
         narrow = None if width is None else exact_rational(width, "width")
-        line = self._line(eps_prv)
+        line = None if self._exact is None else self._exact.line(eps_prv)
         if line is not None:
             told = Extended.of(_exactly(line, eps_prv, None), CLOSED_FORM)
             return replace(self._answer(begun, told=told), eps_prv=eps_prv, exact=line)
@@ -171,7 +171,7 @@ class Composed:
         begun = time.monotonic()
         budgets = evenly(exact_rational(low, "low"), exact_rational(high, "high"), points)
         wanted = exact_rational(width, "width")
-        exact = self._exact_profile()
+        exact = self._exact
         if exact is not None:
             known = [_exactly(exact.line(budget), budget, None) for budget in budgets]
             profiled = ComposedCurve.of(budgets, known, exact.pieces())
@@ -198,21 +198,26 @@ class Composed:
             raise UserError(f"delta must be in [0, 1], got {delta}")
         known = _UNKNOWN
         found, reason = None, None
-        line = self._line(eps_prv)
+        line = None if self._exact is None else self._exact.line(eps_prv)
         if line is not None:
             known = Extended.of(_exactly(line, eps_prv, delta), CLOSED_FORM)
         elif not delta:
-            return self._verify_pure(begun, eps_prv)
+            pure = self._pure(begun, DEFAULT_WIDTH)
+            least = pure.eps_prv_enclosure
+            verdict = Answer.UNKNOWN if least is None else _verdict(least, eps_prv)
+            if verdict is Answer.UNKNOWN:
+                pure = replace(pure, reason=pure.reason or _NEARLY.format("eps_prv"))
+            return replace(pure, eps_prv=eps_prv, answer=verdict)
         else:
             # What is far off is told by intervals that are far wider than the claimed delta.
             wide = [width for width in _WIDTHS if width > delta]
             for width in (*wide, *(delta * share for share in _SHARES)):
                 found, reason = self._delta(eps_prv, width)
                 known = known.meet(_unit(found), _DELTA)
-                if reason is not None or _verdict(known.enclosure(), delta) is not Answer.UNKNOWN:
+                if reason is not None or _verdict(known, delta) is not Answer.UNKNOWN:
                     break
-        verdict = _verdict(known.enclosure(), delta)
-        reason = reason or "delta is nearly the least one: it lies in the narrowest interval"
+        verdict = _verdict(known, delta)
+        reason = reason or _NEARLY.format("delta")
         told = self._answer(begun, found, reason if verdict is Answer.UNKNOWN else None, known)
         return replace(told, eps_prv=eps_prv, delta=delta, answer=verdict, exact=line)
 
@@ -249,19 +254,6 @@ class Composed:
             raise NoCertificate("nothing is known that writes one")
         return self._record(answer, self._options)
 
-    def _verify_pure(self, begun: float, eps_prv: Fraction) -> ComposedAnswer:
-        pure = self._pure(begun, DEFAULT_WIDTH)
-        found = pure.eps_prv_enclosure
-        verdict = Answer.UNKNOWN
-        if found is not None and (found.lower is None or found.lower > eps_prv):
-            verdict = Answer.NOT_DP
-        elif found is not None and found.upper is not None and found.upper <= eps_prv:
-            verdict = Answer.DP
-        reason = pure.reason
-        if verdict is Answer.UNKNOWN and reason is None:
-            reason = "eps_prv is nearly the least one: it lies in the narrowest interval"
-        return replace(pure, eps_prv=eps_prv, answer=verdict, reason=reason)
-
     # --- what the questions share -----------------------------------------------------------------
 
     def _pure(self, begun: float, width: Fraction) -> ComposedAnswer:
@@ -297,11 +289,10 @@ class Composed:
         known = answer.eps_prv_enclosure
         if run.rate is None or known.lower is None:
             return known
-        sampled = [
+        low, high = (
             None if each is None else _pure_loss(Subsampled(ApproximateStatement(each), run.rate))
             for each in (known.lower, known.upper)
-        ]
-        low, high = sampled
+        )
         return Extended(
             Fraction(0) if low is None else low.lower, None if high is None else high.upper
         )
@@ -332,21 +323,16 @@ class Composed:
                     return found, found.reason
         return known, end.reason
 
-    def _line(self, eps_prv: Fraction) -> ProfileLine | None:
-        exact = self._exact_profile()
-        return None if exact is None else exact.line(eps_prv)
-
-    def _exact_profile(self) -> ExactProfile | None:
-        if self._exact is None:
-            self._exact = (None,)
-            programs = any(isinstance(run.what, ProgramAt) for run in self.pipeline.runs)
-            if not programs and self.pipeline.times <= _MOST_EXACT_RUNS:
-                limits = self._options.limits
-                few = replace(limits, atoms=min(limits.atoms, _MOST_RATIOS))
-                with EarlyEnd(), limited(limits):
-                    runs = self._mechanisms.composition(Fraction(1))
-                    self._exact = (exact_profile(runs, few),)
-        return self._exact[0]
+    @cached_property
+    def _exact(self) -> ExactProfile | None:
+        """The exact profile, if few numbers tell it."""
+        programs = any(isinstance(run.what, ProgramAt) for run in self.pipeline.runs)
+        limits = self._options.limits
+        if not programs and self.pipeline.times <= _MOST_EXACT_RUNS:
+            few = replace(limits, atoms=min(limits.atoms, _MOST_RATIOS))
+            with EarlyEnd(), limited(limits):
+                return exact_profile(self._mechanisms.composition(Fraction(1)), few)
+        return None
 
     def _answer(
         self,
@@ -374,10 +360,11 @@ def _pure_loss(mechanism: Mechanism) -> Extended | None:
     return None if found is None else Extended(found.lower, found.upper)
 
 
-def _verdict(least_delta: Enclosure, delta: Fraction) -> Answer:
-    if least_delta.upper <= delta:
-        return Answer.DP
-    return Answer.NOT_DP if least_delta.lower > delta else Answer.UNKNOWN
+def _verdict(least: Extended, claimed: Fraction) -> Answer:
+    """Whether what is claimed is enough where this is the least that is."""
+    if least.lower is None or least.lower > claimed:
+        return Answer.NOT_DP
+    return Answer.DP if least.upper is not None and least.upper <= claimed else Answer.UNKNOWN
 
 
 def _exactly(line: ProfileLine, eps_prv: Fraction, claimed: Fraction | None) -> Enclosure:
@@ -385,7 +372,7 @@ def _exactly(line: ProfileLine, eps_prv: Fraction, claimed: Fraction | None) -> 
     bits = _EXACT_BITS
     while True:  # ends: a δ that is not rational is no claimed one, and not 0
         found = line.enclosed(eps_prv, bits)
-        told = claimed is None or _verdict(found, claimed) is not Answer.UNKNOWN
+        told = claimed is None or found.upper <= claimed or found.lower > claimed
         if told and found.width <= found.upper * _EXACT_WIDTH:
             return found
         bits *= 2
