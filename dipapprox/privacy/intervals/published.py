@@ -43,7 +43,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from math import inf
+from typing import Any, TypeVar
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.cache import Cache
@@ -77,6 +77,7 @@ _LESSER = Fraction(3, 4)  # of the factor: where a divergence bounds how likely 
 _OPEN = 8  # epsilons whose densities are kept
 
 _ZERO, _ONE = Fraction(0), Fraction(1)
+_N = TypeVar("_N", Fraction, float)  # exactly, or about
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -289,10 +290,14 @@ def highest(
     """
     least, greatest = sorted((factor.at_lower, factor.at_upper))
     first, second = _Lines(rates.first), _Lines(rates.second)
-    p = min(_mass(lower, least, width, first), _mass(upper, least, width, first))
-    most_p, most_q = (_farther(each, width, first) for each in (p, min(_ONE, p / least)))
+    p = _ONE
+    for end in (lower, upper):
+        if end.lesser is not None:
+            p = min(p, first.least(_mass, least, width, *end.lesser))
+    most_p, most_q = (first.least(_farther, each, width) for each in (p, min(_ONE, p / least)))
     added = _off(most_p, width, first, second) + greatest * _off(most_q, width, first, second)
-    added += (greatest - least) * min(width * first.least(most_q), _ONE) / 4
+    moved = first.least(lambda a, c, q, w: w * (a * q + c), most_q, width)
+    added += (greatest - least) * moved / 4
     found = [
         end.divergence + max(end.growth - value, _ZERO) * most_q + added
         for end, value in ((lower, factor.at_lower), (upper, factor.at_upper))
@@ -301,65 +306,41 @@ def highest(
 
 
 class _Lines:
-    """Affine functions, each of which will do; doubles guess which is the best."""
+    """Affine functions a p + c, each of which will do."""
 
     def __init__(self, lines: Sequence[SlopeBound]) -> None:
-        self._lines = lines
-        self._guesses = [(float(line.slope), float(line.constant)) for line in lines]
+        self._lines = [(line.slope, line.constant) for line in lines]
+        self._guesses = [(float(slope), float(constant)) for slope, constant in self._lines]
 
     def __len__(self) -> int:
         return len(self._lines)
 
-    def least(self, p: Fraction) -> Fraction:
-        value = float(p)
-        line = self.best(lambda slope, constant: slope * value + constant)
-        return line.slope * p + line.constant
-
-    def best(self, cost: Callable[[float, float], float]) -> SlopeBound:
-        costs = [cost(slope, constant) for slope, constant in self._guesses]
-        return self._lines[costs.index(min(costs))]
-
-
-def _mass(end: SpreadEnd, least: Fraction, width: Fraction, first: _Lines) -> Fraction:
-    """Bound p(eps) by a lesser factor at one end (3)."""
-    if end.lesser is None:
-        return _ONE
-    alpha, divergence = end.lesser
-    ratio, w = float(alpha / least), float(width)
-
-    def cost(slope: float, constant: float) -> float:
-        reach = w / (1 - w * slope) if w * slope < 1 else inf
-        left = 1 - ratio - reach * slope * (1 + ratio) if slope else 1 - ratio
-        return (
-            (float(divergence) + reach * constant * (1 + float(alpha))) / left if left > 0 else inf
-        )
-
-    line = first.best(cost)
-    if width * line.slope >= 1:
-        return _ONE
-    reach = width / (1 - width * line.slope)
-    left = 1 - alpha / least - reach * line.slope * (1 + alpha / least)
-    if left <= 0:
-        return _ONE
-    return min(_ONE, (divergence + reach * line.constant * (1 + alpha)) / left)
+    def least(self, bound: Callable[..., Any], *known: Fraction) -> Fraction:
+        """Return about the least of bounds by a, c and what is known, at most 1; doubles guess
+        which it is."""
+        about = tuple(map(float, known))
+        costs = [bound(*line, *about) for line in self._guesses]
+        found: Fraction = min(_ONE, bound(*self._lines[costs.index(min(costs))], *known))
+        return found
 
 
-def _farther(p: Fraction, width: Fraction, first: _Lines) -> Fraction:
+def _farther(a: _N, c: _N, p: _N, width: _N) -> _N | int:
     """Bound a probability on the interval that is at most p at one place of it (1)."""
-    w, value = float(width), float(p)
+    return (p + width * c) / (1 - width * a) if width * a < 1 else 1
 
-    def cost(slope: float, constant: float) -> float:
-        return (value + w * constant) / (1 - w * slope) if w * slope < 1 else inf
 
-    line = first.best(cost)
-    if width * line.slope >= 1:
-        return _ONE
-    return min(_ONE, (p + width * line.constant) / (1 - width * line.slope))
+def _mass(a: _N, c: _N, least: _N, width: _N, alpha: _N, divergence: _N) -> _N | int:
+    """Bound p(eps) by a lesser factor at one end (3)."""
+    if width * a >= 1:
+        return 1
+    reach, ratio = width / (1 - width * a), alpha / least
+    left = 1 - ratio - reach * a * (1 + ratio)
+    return (divergence + reach * c * (1 + alpha)) / left if left > 0 else 1
 
 
 def _off(p: Fraction, width: Fraction, first: _Lines, second: _Lines) -> Fraction:
     """Bound how far a probability that is at most p is off its chord (2)."""
-    found = [width / 2 * first.least(p)]
-    if second:
-        found.append(width**2 / 8 * second.least(p))
-    return min(_ONE, *found)
+    found = first.least(lambda a, c, p, w: w / 2 * (a * p + c), p, width)
+    if not second:
+        return found
+    return min(found, second.least(lambda a, c, p, w: w**2 / 8 * (a * p + c), p, width))
