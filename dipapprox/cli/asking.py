@@ -85,7 +85,6 @@ def warn_unused(source: Source) -> None:
 
 
 def add_file(parser: argparse.ArgumentParser, help: str) -> None:
-    """Add FILE."""
     parser.add_argument("file", type=file, metavar="FILE", help=help)
 
 
@@ -104,7 +103,6 @@ def add_program(parser: argparse.ArgumentParser) -> None:
 
 
 def add_parameters(parser: argparse.ArgumentParser) -> None:
-    """Add -p."""
     help = "set a parameter of the program, exactly: -p N=25 -p s=4/3 (repeatable)"
     parser.add_argument(
         "-p", "--param", metavar="NAME=VALUE", action="append", default=[], help=help
@@ -119,7 +117,6 @@ def program_of(words: argparse.Namespace) -> OpenProgram:
 
 
 def parameters_of(words: argparse.Namespace) -> dict[str, Fraction]:
-    """Read the words of `add_parameters`."""
     parameters: dict[str, Fraction] = {}
     for text in words.param:
         name, equals, value = text.partition("=")
@@ -188,19 +185,16 @@ class Asking(Generic[AnyQuestion]):
 
 
 def add_asking(parser: argparse.ArgumentParser, question: type[Question]) -> None:
-    """Add FILE, the flags of the question and of how it is computed, and --json."""
     add_program(parser)
     add_question(parser, question)
 
 
 def add_certificate(parser: argparse.ArgumentParser) -> None:
-    """Add --certificate, for answers that may have one."""
     help = "write a record of DP or Not_DP that `dipapprox check` can check"
     parser.add_argument(CERTIFICATE, type=flags.path, metavar="OUT", help=help)
 
 
 def add_plot(parser: argparse.ArgumentParser, what: str) -> None:
-    """Add --plot, for answers that can be drawn."""
     help = f"draw {what} into FILE.svg; .png and .pdf need matplotlib"
     parser.add_argument("--plot", type=flags.path, metavar="FILE", help=help)
 
@@ -257,5 +251,4 @@ def certified_answer(
 
 
 def status_of(found: Verdict | IntervalVerdict | Decision | Proof) -> int:
-    """Return the exit status of an answer."""
     return Status.INTERRUPTED if found.interrupted else STATUS[found.answer]

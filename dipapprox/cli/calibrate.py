@@ -34,13 +34,11 @@ exit status: 0 done, 2 bad input or usage, 3 no such pair of ε found, 130 inter
 
 
 def add_words(parser: argparse.ArgumentParser) -> None:
-    """Add the words of the command to its parser."""
     asking.add_asking(parser, Calibrate)
     flags.add_report(parser)
 
 
 def run(words: argparse.Namespace, console: Console) -> int:
-    """Calibrate, report on `console`, and return the exit status."""
     asked = asking.asking_of(words, Calibrate)
     given = asking.program_of(words)
     question = asked.question

@@ -38,7 +38,6 @@ exit status: 0 confirmed, 1 refuted, 2 not a certificate, 3 not confirmed, 130 i
 
 
 def add_words(parser: argparse.ArgumentParser) -> None:
-    """Add the words of the command to its parser."""
     parser.add_argument("file", type=flags.path, metavar="CERT", help="a certificate (JSON)")
     help = "show every step of a proof, from the claim down, with its theorem"
     parser.add_argument("--explain", action="store_true", help=help)
@@ -48,7 +47,6 @@ def add_words(parser: argparse.ArgumentParser) -> None:
 
 
 def run(words: argparse.Namespace, console: Console) -> int:
-    """Check, report on `console`, and return the exit status."""
     limits = flags.limits_of(words)
     if words.report is not None:
         check_new(words.report, flags.REPORT)

@@ -39,12 +39,10 @@ _FILES = {"CERT": shtab.FILE, "SPEC": shtab.FILE, "OUT": shtab.FILE, "FOLDER": s
 
 
 def add_words(parser: argparse.ArgumentParser) -> None:
-    """Add the words of the command to its parser."""
     parser.add_argument("shell", choices=SHELLS, help="for which shell")
 
 
 def run(words: argparse.Namespace, console: Console) -> int:
-    """Print the script, and return the exit status."""
     write(console, script(described_parser(), words.shell))
     return 0
 
@@ -67,7 +65,6 @@ def script(parser: argparse.ArgumentParser, shell: str) -> str:
 
 
 def _program(names: Iterable[str]) -> shtab.CompleteType:
-    """A file, or the name of a program that comes along."""
     known = " ".join(names)
     return {
         "bash": "_dipapprox_programs",
@@ -84,7 +81,6 @@ def _program(names: Iterable[str]) -> shtab.CompleteType:
 
 
 def _choice(kind: str, names: Iterable[str]) -> shtab.CompleteType:
-    """One of some names."""
     known = " ".join(names)
     function = f"_dipapprox_{kind}"
     return {

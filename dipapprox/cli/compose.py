@@ -62,7 +62,6 @@ _OF_PROGRAMS = ("eps", "times", "subsample")
 
 
 def add_words(parser: argparse.ArgumentParser) -> None:
-    """Add the words of the command to its parser."""
     help = "programs (.dpg, .dip, module.py:name, names of examples), or one pipeline (.toml)"
     parser.add_argument("files", nargs="+", type=asking.file, metavar="FILE", help=help)
     add_parameters(parser)
@@ -73,7 +72,6 @@ def add_words(parser: argparse.ArgumentParser) -> None:
 
 
 def run(words: argparse.Namespace, console: Console) -> int:
-    """Compose, report on `console`, and return the exit status."""
     asked = asking.asking_of(words, Compose)
     if asked.plot is not None and asked.question.curve is None:
         raise UserError("--plot draws a curve", "add --curve LO:HI:COUNT")
@@ -124,7 +122,6 @@ def _pipeline(
 
 
 def _described(files: Sequence[Path]) -> list[pages.Listing]:
-    """Read the file of a pipeline, if it has one."""
     described = [path for path in files if path.suffix.lower() == ".toml"]
     return [pages.Listing(path.name, "toml", read_text(path)) for path in described]
 

@@ -31,14 +31,12 @@ exit status: 0 DP, 1 Not_DP, 2 bad input or usage, 3 Unknown, 130 interrupted
 
 
 def add_words(parser: argparse.ArgumentParser) -> None:
-    """Add the words of the command to its parser."""
     asking.add_asking(parser, Decide)
     asking.add_certificate(parser)
     flags.add_report(parser)
 
 
 def run(words: argparse.Namespace, console: Console) -> int:
-    """Decide, report on `console`, and return the exit status."""
     asked = asking.asking_of(words, Decide)
     given = asking.program_of(words)
     pairs = asked.question.pairs

@@ -31,7 +31,6 @@ def _described(name: str) -> dict[str, Any]:
 
 
 def commands_with(flag: str) -> list[str]:
-    """Return the commands that have a flag."""
     commands = _words().items()
     return [name for name, each in commands if any(flag in w["names"] for w in each["words"])]
 

@@ -30,13 +30,11 @@ exit status: 0 done, 2 bad input or usage, 130 interrupted
 
 
 def add_words(parser: argparse.ArgumentParser) -> None:
-    """Add the words of the command to its parser."""
     parser.add_argument("name", nargs="?", metavar="NAME", help="a program of the list")
     parser.add_argument("--copy", type=flags.path, metavar="FOLDER", help="copy it there instead")
 
 
 def run(words: argparse.Namespace, console: Console) -> int:
-    """List, print or copy, and return the exit status."""
     if words.name is None:
         if words.copy is not None:
             raise UserError("--copy needs the NAME of a program", "dipapprox examples lists them")
@@ -57,7 +55,6 @@ def run(words: argparse.Namespace, console: Console) -> int:
 
 
 def _title(path: Path) -> str:
-    """The first line of the program's header."""
     with path.open(encoding="utf-8") as lines:
         return next(lines).removeprefix("#").strip()
 

@@ -82,7 +82,6 @@ def as_dot(explanation: Explanation) -> str:
 
 
 def as_fields(explanation: Explanation) -> dict[str, object]:
-    """Return the fields of `explain --json`."""
     fields = unfinished_fields(
         explanation.states.program, explanation.states.merged, explanation.eps
     )
@@ -346,7 +345,6 @@ exit status: 0 done, 2 bad input or usage, 3 not all could be shown, 130 interru
 
 
 def add_words(parser: argparse.ArgumentParser) -> None:
-    """Add the words of the command to its parser."""
     add_program(parser)
     parser.add_argument("--eps", default="1", metavar="E", help="the program's ε (default: 1)")
     parser.add_argument("--input", metavar="ROW", help="values of all input cells: 0,1")
@@ -360,7 +358,6 @@ def add_words(parser: argparse.ArgumentParser) -> None:
 
 @sound_arithmetic()
 def run(words: argparse.Namespace, console: Console) -> int:
-    """Explain on `console` and return the exit status."""
     given, eps = program_of(words), numbers.positive(words.eps, "--eps")
     options = asking.options_of(words)
     program = load(given, reals=True)

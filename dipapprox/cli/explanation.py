@@ -68,7 +68,6 @@ def guard_text(guard: Guard, names: Sequence[str]) -> str:
 
 
 def condition_text(condition: InputCondition) -> str:
-    """Write a condition on the inputs."""
     if condition.values is not None:
         values = sorted(condition.values, key=lambda v: (isinstance(v, str), v))
         return f"{condition.cell} in {{{values_text(values)[1:-1]}}}"
@@ -360,8 +359,6 @@ def _optimised(event: Event, strategy: Strategy, limits: Limits) -> Plan:
 
 
 def _renumbered(part: Plan, own: tuple[int, ...]) -> Plan:
-    """Replace variable k by own[k] throughout."""
-
     def name(symbol: Symbol) -> Symbol:
         return own[symbol] if isinstance(symbol, int) else symbol
 

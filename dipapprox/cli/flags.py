@@ -32,7 +32,6 @@ def add_arguments(parser: argparse.ArgumentParser, arguments: Iterable[Argument]
 
 
 def add_output(parser: argparse.ArgumentParser) -> None:
-    """Add --json."""
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 

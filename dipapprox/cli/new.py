@@ -34,7 +34,6 @@ exit status: 0 written, 2 bad input or usage, 130 interrupted
 
 
 def add_words(parser: argparse.ArgumentParser) -> None:
-    """Add the words of the command to its parser."""
     parser.add_argument("name", metavar="NAME", help="of the file, with or without its ending")
     parser.add_argument(
         "--template",
@@ -46,7 +45,6 @@ def add_words(parser: argparse.ArgumentParser) -> None:
 
 
 def run(words: argparse.Namespace, console: Console) -> int:
-    """Write the file, and return the exit status."""
     (template,) = TEMPLATES.glob(f"{words.template}.*")
     ending = template.suffix
     path = Path(words.name if words.name.endswith(ending) else f"{words.name}{ending}")

@@ -59,7 +59,6 @@ def show_answer(console: Console, answer: Result, *, json: bool, why: bool = Fal
 
 
 def show_json(console: Console, fields: dict[str, object]) -> None:
-    """Write one JSON object on one line."""
     text = json.dumps(fields, ensure_ascii=False)
     write(console, HIDDEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n")
 

@@ -22,7 +22,6 @@ _WORDS = {
 
 
 def register() -> None:
-    """Make the handler known."""
     codecs.register_error(HANDLER, _words)
 
 

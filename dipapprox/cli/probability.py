@@ -32,14 +32,12 @@ exit status: 0 done, 2 bad input or usage, 3 not enclosed as narrowly as asked, 
 
 
 def add_words(parser: argparse.ArgumentParser) -> None:
-    """Add the words of the command to its parser."""
     asking.add_asking(parser, Probability)
     flags.add_report(parser)
     asking.add_plot(parser, "the densities of real outputs")
 
 
 def run(words: argparse.Namespace, console: Console) -> int:
-    """Compute, report on `console`, and return the exit status."""
     asked = asking.asking_of(words, Probability)
     given = asking.program_of(words)
     # Relative widths may need many bits; nobody asks for more than are needed.

@@ -45,7 +45,6 @@ proved, 130 interrupted
 
 
 def add_words(parser: argparse.ArgumentParser) -> None:
-    """Add the words of the command to its parser."""
     asking.add_asking(parser, Profile)
     flags.add_report(parser)
     parser.add_argument("--csv", action="store_true", help="print comma-separated values")
@@ -55,7 +54,6 @@ def add_words(parser: argparse.ArgumentParser) -> None:
 
 
 def run(words: argparse.Namespace, console: Console) -> int:
-    """Answer on `console`, and return the exit status."""
     if words.json and words.csv:
         raise UserError("--json and --csv exclude each other")
     asked = asking.asking_of(words, Profile)

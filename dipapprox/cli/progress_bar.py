@@ -23,7 +23,6 @@ class RateColumn(ProgressColumn):
         self._unit = unit
 
     def render(self, task: Task) -> Text:
-        """Render the rate, once there is one."""
         return Text("" if task.speed is None else f"{task.speed:.3g} {self._unit}/s", style="dim")
 
 
@@ -38,9 +37,7 @@ class ProgressBar:
         self._progress.start()
 
     def update(self, done: int, total: int | None) -> None:
-        """Show how much is done."""
         self._progress.update(self._task, completed=done, total=total)
 
     def close(self) -> None:
-        """Remove the bar."""
         self._progress.stop()

@@ -56,7 +56,6 @@ _IMPLEMENTS = "--implements"
 
 
 def add_words(parser: argparse.ArgumentParser) -> None:
-    """Add the words of the command to its parser."""
     add_file(parser, "a program (.dpg, module.py:name), an automaton (.dipa), or the name of one")
     add_parameters(parser)
     help = "take the parameter N as any number: the loop up to it is one over rounds"
@@ -73,7 +72,6 @@ def add_words(parser: argparse.ArgumentParser) -> None:
 
 
 def run(words: argparse.Namespace, console: Console) -> int:
-    """Prove, report on `console`, and return the exit status."""
     asked = asking.asking_of(words, Prove)
     if words.draw is not None:
         check_place(words.draw, _DRAW)

@@ -18,7 +18,6 @@ _COLOURS = {Tone.HOLDS: "green", Tone.FAILS: "red", Tone.OPEN: "yellow"}
 
 
 def report(description: Description) -> RenderableType:
-    """Lay out a description."""
     parts: list[RenderableType] = []
     if description.headline:
         parts.append(_panel(description))

@@ -46,7 +46,6 @@ exit status: 0 done, 2 bad input or usage, 130 interrupted
 
 
 def add_words(parser: argparse.ArgumentParser) -> None:
-    """Add the words of the command to its parser."""
     add_file(parser, "a mechanism in Python (module.py:name), or a program (.dpg, .dip)")
     add_parameters(parser)
     help = "the machine that it means, which proofs are about"
@@ -55,7 +54,6 @@ def add_words(parser: argparse.ArgumentParser) -> None:
 
 
 def run(words: argparse.Namespace, console: Console) -> int:
-    """Print the program, and return the exit status."""
     if words.json and not words.core:
         raise UserError("--json needs --core", "a program's text is no JSON object")
     source = read_source(words.file, parameters_of(words))

@@ -143,7 +143,6 @@ exit status: 0 all cases are in the file (whatever their answers), 2 bad input o
 
 
 def add_words(parser: argparse.ArgumentParser) -> None:
-    """Add the words of the command to its parser."""
     help = "a TOML file that describes a grid"
     parser.add_argument("spec", nargs="?", type=flags.path, metavar="SPEC", help=help)
     help = "the results file, made or continued"
@@ -159,7 +158,6 @@ def add_words(parser: argparse.ArgumentParser) -> None:
 
 
 def run(words: argparse.Namespace, console: Console) -> int:
-    """Run the sweep or show the file, and return the exit status."""
     if words.summary is not None:
         if words.spec is not None or words.out is not None or words.cluster is not None:
             raise UserError("--summary shows a results file and runs nothing")

@@ -38,7 +38,6 @@ exit status: 0 every difference is explained, 1 some is not, 2 bad input or usag
 
 
 def add_words(parser: argparse.ArgumentParser) -> None:
-    """Add the words of the command to its parser."""
     help = "1 … 8, dipc-1 … 8, dipaut-1 … 4, coupling-1 (default: all)"
     parser.add_argument("names", nargs="*", metavar="TABLE", help=help)
     parser.add_argument("--quick", action="store_true", help="only rows that take little time")
@@ -47,7 +46,6 @@ def add_words(parser: argparse.ArgumentParser) -> None:
 
 
 def run(words: argparse.Namespace, console: Console) -> int:
-    """Make the tables, and return the exit status."""
     chosen = plan().chosen(words.names)
     if words.out is not None:
         make_folder(words.out)

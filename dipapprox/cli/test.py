@@ -165,7 +165,6 @@ _JUNIT = "--junit"
 
 
 def add_words(parser: argparse.ArgumentParser) -> None:
-    """Add the words of the command to its parser."""
     help = "programs, automata, Python files (or module.py:name), folders"
     parser.add_argument("files", type=flags.path, nargs="+", metavar="FILE", help=help)
     parser.add_argument(_JUNIT, type=flags.path, metavar="OUT", help="write a report as JUnit XML")
@@ -178,7 +177,6 @@ def add_words(parser: argparse.ArgumentParser) -> None:
 
 
 def run(words: argparse.Namespace, console: Console) -> int:
-    """Test, report on `console`, and return the exit status."""
     given, memory = words.each_timeout, flags.default_memory()
     seconds = None if given is None else numbers.seconds(given, "--timeout")
     if words.junit is not None:

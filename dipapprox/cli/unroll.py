@@ -41,7 +41,6 @@ _OUT = "--out"
 
 
 def add_words(parser: argparse.ArgumentParser) -> None:
-    """Add the words of the command to its parser."""
     add_file(parser, "a service (.dpg)")
     parser.add_argument("calls", metavar="CALLS", help="'data 1, sum', with commas between them")
     add_parameters(parser)
@@ -52,7 +51,6 @@ def add_words(parser: argparse.ArgumentParser) -> None:
 
 
 def run(words: argparse.Namespace, console: Console) -> int:
-    """Write the program, and return the exit status."""
     seen = kinds.names(words.examiner, "--examiner")
     source = read_source(words.file, parameters_of(words))
     program = source.program

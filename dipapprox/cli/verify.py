@@ -31,7 +31,6 @@ exit status: 0 DP, 1 Not_DP, 2 bad input or usage, 3 Unknown, 130 interrupted
 
 
 def add_words(parser: argparse.ArgumentParser) -> None:
-    """Add the words of the command to its parser."""
     asking.add_asking(parser, Verify)
     asking.add_certificate(parser)
     flags.add_report(parser)
@@ -39,7 +38,6 @@ def add_words(parser: argparse.ArgumentParser) -> None:
 
 
 def run(words: argparse.Namespace, console: Console) -> int:
-    """Verify, report on `console`, and return the exit status."""
     asked = asking.asking_of(words, Verify)
     given = asking.program_of(words)
     question, options, source = asked.question, asked.options, given.source

@@ -51,7 +51,6 @@ def _described(word: argparse.Action, group: str) -> dict[str, object]:
 
 
 def main() -> None:
-    """Write the words, and say where."""
     WORDS.write_text(describe(build_parser()), encoding="utf-8")
     print(f"wrote {WORDS}")
 

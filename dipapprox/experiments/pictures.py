@@ -67,7 +67,6 @@ def colour_norm(first: float, last: float, *, logarithmic: bool) -> Any:
 
 
 def set_whole_ticks(axis: Any) -> None:
-    """Put ticks at whole numbers only."""
     axis.set_major_locator(_load("matplotlib.ticker").MaxNLocator(integer=True))
 
 

@@ -19,7 +19,6 @@ _LARGEST_FILE = 2**28
 
 
 def read_json(text: str) -> object:
-    """Read the text of a file as JSON."""
     if len(text) > _LARGEST_FILE:
         raise UserError(f"the certificate is larger than {_LARGEST_FILE >> 20} MiB")
     try:
@@ -35,7 +34,6 @@ def read_json(text: str) -> object:
 
 
 def text_of(content: Mapping[str, object]) -> str:
-    """Write a JSON object."""
     try:
         return json.dumps(dict(content))
     except (TypeError, ValueError, RecursionError):

@@ -94,7 +94,6 @@ def _selection(content: Mapping[str, Any], program: Program) -> PairSelection:
 
 
 def parameters_of(params: object) -> dict[str, Fraction]:
-    """Read values of parameters."""
     if not isinstance(params, dict) or not all(isinstance(v, str) for v in params.values()):
         raise BadProof("parameters are texts of numbers")
     return {as_name(name, "a parameter"): parse_rational(v, name) for name, v in params.items()}

@@ -29,8 +29,6 @@ _PROGRAM = ("name", "language", "text", "sha256")
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What a file says."""
-
     program: str  # the name of what it is about
     parameters: Mapping[str, Fraction]  # of the program
     scope: str  # the inputs and pairs that it is about, in words

@@ -43,8 +43,6 @@ TONES = {
 
 @dataclass(frozen=True, slots=True)
 class ReplayedStep:
-    """A step of a proof."""
-
     rule: str
     premises: tuple[int, ...]  # numbers of the steps it rests on
     theorem: str  # why the rule is right
@@ -105,7 +103,6 @@ class Replay(Result):
         }
 
     def describe(self) -> Description:
-        """Return what people see of it."""
         same = "the text means the machine of the proof: the elaborator's word"
         proved = self.outcome is Outcome.CONFIRMED and self.steps
         return Description(

@@ -8,7 +8,6 @@ from dipapprox.schemas.generate import schema_texts
 
 
 def main() -> None:
-    """Write every schema."""
     for name, text in schema_texts().items():
         Path(__file__).with_name(f"{name}.schema.json").write_text(text, encoding="utf-8")
 

@@ -198,7 +198,6 @@ class _Server:
         return child.end()
 
     def fork(self) -> _Child:
-        """Return a new child."""
         mine, its = Pipe()
         server = os.getpid()
         process = os.fork()

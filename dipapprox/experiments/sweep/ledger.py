@@ -65,8 +65,6 @@ class Key(Struct, frozen=True):
 
 
 class About(Struct, frozen=True):
-    """What an answer is about."""
-
     text: str
 
 
@@ -201,7 +199,6 @@ class Ledger:
 
 
 def read_lines(path: Path) -> Iterator[FinishedCase]:
-    """Yield the lines of finished cases."""
     if path.exists() and not (path.is_file() or path.is_dir()):
         raise UserError(f"'{path}' is no regular file")
     try:

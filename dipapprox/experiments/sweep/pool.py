@@ -128,7 +128,6 @@ class Pool:
                 self.close()  # its answers are for nobody
 
     def close(self) -> None:
-        """End the server, and the cases that it runs."""
         if self._server is not None:
             self._server.close()
             self._server = None

@@ -239,7 +239,6 @@ class CaseGrid:
 
     @property
     def size(self) -> int:
-        """The number of cases."""
         return len(self.programs) * prod(len(a.values) for a in (*self.parameters, *self.axes))
 
 
@@ -260,7 +259,6 @@ class Spec:
 
     @property
     def size(self) -> int:
-        """The number of cases; one that two grids have in common counts twice."""
         return sum(grid.size for grid in self.grids)
 
 
@@ -362,8 +360,6 @@ def _programs(value: object, folder: Path, where: str) -> tuple[NamedProgram, ..
 
 @standard_dataclass(frozen=True)  # slots exclude cached properties
 class Case:
-    """One question."""
-
     task: str
     program: NamedProgram
     parameters: Mapping[str, str]
@@ -393,8 +389,6 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class CaseOutcome:
-    """What became of a case."""
-
     # The answer's JSON without its running time; None if there is none.
     result: dict[str, object] | None
     failure: str | None  # why there is none: a limit, or an error of the case

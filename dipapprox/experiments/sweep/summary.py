@@ -34,8 +34,6 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class CaseRow:
-    """One case."""
-
     values: Mapping[str, str]  # of the fields and parameters, as texts
     answer: str  # a word: the verdict, or the number that was asked for; "-" without an answer
     detail: str  # the enclosure behind it, or why there is no answer
@@ -67,7 +65,6 @@ class Group:
         return (*shown, *dict.fromkeys(row.caveat for row in self.rows if row.caveat))
 
     def fixed_text(self) -> str:
-        """Write what all cases have in common."""
         return ", ".join(f"{name} = {readable_text(v)}" for name, v in self.fixed.items() if v)
 
     def counts(self) -> Counter[str]:
@@ -87,7 +84,6 @@ class Matrix:
 
     @property
     def rows(self) -> list[CaseRow]:
-        """All cases that there are."""
         return [row for line in self.cells for row in line if row is not None]
 
     @property
@@ -203,7 +199,6 @@ def readable(number: Fraction) -> str:
 
 
 def readable_text(text: str) -> str:
-    """Write a value as people do, if it is a number."""
     number = _number(text)
     return text if number is None else readable(number)
 

@@ -54,8 +54,6 @@ class ColumnLayout(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class TablePlan(Struct, frozen=True, forbid_unknown_fields=True):
-    """A table, by its name on the command line, and that of the file of its figures."""
-
     name: str
     figures: str
     title: str
@@ -78,8 +76,6 @@ class ProgramPlan(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class AutomatonPlan(Struct, frozen=True, forbid_unknown_fields=True):
-    """An automaton as a paper names it: its text."""
-
     text: str
 
 
@@ -104,8 +100,6 @@ class Note(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Plan(Struct, frozen=True, forbid_unknown_fields=True):
-    """All tables."""
-
     sources: dict[str, str]  # papers, by the beginning of their tables' names
     tables: tuple[TablePlan, ...]  # in the order of the papers
     layouts: dict[str, ColumnLayout]  # by name
@@ -130,7 +124,6 @@ class Plan(Struct, frozen=True, forbid_unknown_fields=True):
 
 @cache
 def plan() -> Plan:
-    """Read the plan of all tables."""
     return convert(tomllib.loads(_text("tables.toml")), Plan)
 
 

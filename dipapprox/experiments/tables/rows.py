@@ -95,7 +95,6 @@ def _program(subject: RerunSubject) -> Program:
 def verified(
     subject: RerunSubject, claim: Claim, engine: Engine, strategy: Strategy, seconds: float
 ) -> RerunAnswer:
-    """Verify a claim at one eps."""
     program = _program(subject)
     merge, limits = strategy is not Strategy.NONE, Limits(seconds=seconds)
     options = Options(engine=engine, strategy=strategy, merge=merge, limits=limits)
@@ -107,7 +106,6 @@ def verified(
 def decided(
     subject: RerunSubject, budget: Fraction, delta: str, interval: str, seconds: float
 ) -> tuple[RerunAnswer, Decision]:
-    """Decide a claim for all epsilons of an interval."""
     program = _program(subject)
     epsilons = read_epsilons(interval)
     asked = DecisionQuestion(budget=budget, delta=read_delta(delta), epsilons=epsilons)
@@ -186,8 +184,6 @@ def _is_quick(row: Printed, most: Mapping[str, int]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Cells:
-    """Makes the cells of one table."""
-
     plan: Plan
     table: TablePlan
     layout: ColumnLayout

@@ -69,8 +69,6 @@ def _output_of(*words: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class PaperTable:
-    """A table to print or to write."""
-
     name: str  # "1" … "8", "dipc-1" … "dipc-8"
     title: str
     columns: tuple[str, ...]
