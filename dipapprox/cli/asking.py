@@ -134,14 +134,28 @@ def file(text: str) -> Path:
     return file_or_bundled(flags.path(text))
 
 
-def add_question(parser: argparse.ArgumentParser, question: type[Question]) -> None:
-    """Add the flags of a question and of how it is computed, and --json."""
+def add_question(
+    parser: argparse.ArgumentParser,
+    question: type[Question],
+    *,
+    certificate: bool = False,
+    plot: str | None = None,
+) -> None:
+    """Add the flags of a question, of how it is computed, and of where its answer goes: `plot` says
+    what is drawn of it, and some have certificates."""
     flags.add_arguments(parser, arguments_of(question))
     add_computing(parser, question.computing)
     flags.add_output(parser)
     if question.name != "probability":  # whose answers have no ends
         help = "say which method gave each end of the answer"
         parser.add_argument("--why", action="store_true", help=help)
+    if certificate:
+        help = "write a record of DP or Not_DP that `dipapprox check` can check"
+        parser.add_argument(CERTIFICATE, type=flags.path, metavar="OUT", help=help)
+    flags.add_report(parser)
+    if plot is not None:
+        help = f"draw {plot} into FILE.svg; .png and .pdf need matplotlib"
+        parser.add_argument("--plot", type=flags.path, metavar="FILE", help=help)
 
 
 def add_computing(
@@ -182,21 +196,6 @@ class Asking(Generic[AnyQuestion]):
     certificate: Path | None
     report: Path | None
     plot: Path | None
-
-
-def add_asking(parser: argparse.ArgumentParser, question: type[Question]) -> None:
-    add_program(parser)
-    add_question(parser, question)
-
-
-def add_certificate(parser: argparse.ArgumentParser) -> None:
-    help = "write a record of DP or Not_DP that `dipapprox check` can check"
-    parser.add_argument(CERTIFICATE, type=flags.path, metavar="OUT", help=help)
-
-
-def add_plot(parser: argparse.ArgumentParser, what: str) -> None:
-    help = f"draw {what} into FILE.svg; .png and .pdf need matplotlib"
-    parser.add_argument("--plot", type=flags.path, metavar="FILE", help=help)
 
 
 def asking_of(words: argparse.Namespace, question: type[AnyQuestion]) -> Asking[AnyQuestion]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from dipapprox.cli import asking, flags
+from dipapprox.cli import asking
 from dipapprox.cli.command import Status
 from dipapprox.cli.late import review
 from dipapprox.cli.output import show_answer
@@ -34,8 +34,8 @@ exit status: 0 done, 2 bad input or usage, 3 no such pair of ε found, 130 inter
 
 
 def add_words(parser: argparse.ArgumentParser) -> None:
-    asking.add_asking(parser, Calibrate)
-    flags.add_report(parser)
+    asking.add_program(parser)
+    asking.add_question(parser, Calibrate)
 
 
 def run(words: argparse.Namespace, console: Console) -> int:

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dipapprox.cli import asking, flags
+from dipapprox.cli import asking
 from dipapprox.cli.asking import add_parameters, parameters_of
 from dipapprox.cli.command import Status
 from dipapprox.cli.late import composed_ends, files, pages, plots, review
@@ -65,10 +65,7 @@ def add_words(parser: argparse.ArgumentParser) -> None:
     help = "programs (.dpg, .dip, module.py:name, names of examples), or one pipeline (.toml)"
     parser.add_argument("files", nargs="+", type=asking.file, metavar="FILE", help=help)
     add_parameters(parser)
-    asking.add_question(parser, Compose)
-    asking.add_plot(parser, "the curve")
-    asking.add_certificate(parser)
-    flags.add_report(parser)
+    asking.add_question(parser, Compose, certificate=True, plot="the curve")
 
 
 def run(words: argparse.Namespace, console: Console) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from dipapprox.cli import asking, flags
+from dipapprox.cli import asking
 from dipapprox.cli.output import show_answer
 from dipapprox.cli.progress import reporting
 from dipapprox.questions.decide import Decide
@@ -31,9 +31,8 @@ exit status: 0 DP, 1 Not_DP, 2 bad input or usage, 3 Unknown, 130 interrupted
 
 
 def add_words(parser: argparse.ArgumentParser) -> None:
-    asking.add_asking(parser, Decide)
-    asking.add_certificate(parser)
-    flags.add_report(parser)
+    asking.add_program(parser)
+    asking.add_question(parser, Decide, certificate=True)
 
 
 def run(words: argparse.Namespace, console: Console) -> int:

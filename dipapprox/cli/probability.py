@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from dipapprox.cli import asking, flags
+from dipapprox.cli import asking
 from dipapprox.cli.command import Status
 from dipapprox.cli.late import plots
 from dipapprox.cli.output import show_answer
@@ -32,9 +32,8 @@ exit status: 0 done, 2 bad input or usage, 3 not enclosed as narrowly as asked, 
 
 
 def add_words(parser: argparse.ArgumentParser) -> None:
-    asking.add_asking(parser, Probability)
-    flags.add_report(parser)
-    asking.add_plot(parser, "the densities of real outputs")
+    asking.add_program(parser)
+    asking.add_question(parser, Probability, plot="the densities of real outputs")
 
 
 def run(words: argparse.Namespace, console: Console) -> int:

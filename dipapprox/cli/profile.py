@@ -7,7 +7,7 @@ import csv
 from io import StringIO
 from typing import TYPE_CHECKING
 
-from dipapprox.cli import asking, flags
+from dipapprox.cli import asking
 from dipapprox.cli.command import Status
 from dipapprox.cli.late import plots, review, worst_pair
 from dipapprox.cli.output import show_answer, write
@@ -45,12 +45,10 @@ proved, 130 interrupted
 
 
 def add_words(parser: argparse.ArgumentParser) -> None:
-    asking.add_asking(parser, Profile)
-    flags.add_report(parser)
+    asking.add_program(parser)
+    drawn = "the curve, --renyi by order, or where the worst pair of real inputs lies,"
+    asking.add_question(parser, Profile, plot=drawn)
     parser.add_argument("--csv", action="store_true", help="print comma-separated values")
-    asking.add_plot(
-        parser, "the curve, --renyi by order, or where the worst pair of real inputs lies,"
-    )
 
 
 def run(words: argparse.Namespace, console: Console) -> int:

@@ -60,15 +60,13 @@ def add_words(parser: argparse.ArgumentParser) -> None:
     add_parameters(parser)
     help = "take the parameter N as any number: the loop up to it is one over rounds"
     parser.add_argument("--for-all", metavar="N", help=help)
-    asking.add_question(parser, Prove)
     help = "draw it in the DOT language, a tight run or what leaves no budget in red"
     parser.add_argument(_DRAW, type=flags.path, metavar="OUT", help=help)
     help = "check these unwinding families of a service, instead of finding the budget (JSON)"
     parser.add_argument(_FAMILIES, type=flags.path, metavar="FILE", help=help)
     help = "show that a service with subroutines has the laws of this one, and find its budget"
     parser.add_argument(_IMPLEMENTS, type=flags.path, metavar="SERVICE", help=help)
-    asking.add_certificate(parser)
-    flags.add_report(parser)
+    asking.add_question(parser, Prove, certificate=True)
 
 
 def run(words: argparse.Namespace, console: Console) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from dipapprox.cli import asking, flags
+from dipapprox.cli import asking
 from dipapprox.cli.late import review, worst_pair
 from dipapprox.cli.output import show_answer
 from dipapprox.cli.progress import reporting
@@ -31,10 +31,9 @@ exit status: 0 DP, 1 Not_DP, 2 bad input or usage, 3 Unknown, 130 interrupted
 
 
 def add_words(parser: argparse.ArgumentParser) -> None:
-    asking.add_asking(parser, Verify)
-    asking.add_certificate(parser)
-    flags.add_report(parser)
-    asking.add_plot(parser, "where the worst pair of real inputs lies,")
+    asking.add_program(parser)
+    drawn = "where the worst pair of real inputs lies,"
+    asking.add_question(parser, Verify, certificate=True, plot=drawn)
 
 
 def run(words: argparse.Namespace, console: Console) -> int:
