@@ -192,7 +192,6 @@ class _Progress:
         return run_cost(self.automaton, run, result.changes)
 
     def _classify(self, merged: Quotient) -> None:
-        """Find a structure that costs, or that there is none at all."""
         cycle, has_free = self._dear_structure(_cycles(merged.whole))
         if cycle is not None:
             self._learn(structure=cycle, well_formed=False)
@@ -348,7 +347,6 @@ class _Progress:
         )
 
     def _some_change(self, transition: Transition) -> int:
-        """Return a change of the input of a step."""
         return self.automaton.changes[0] if self.automaton.reads(transition) else 0
 
     def _try_words(self, merged: Quotient, found: RunCost) -> None:
@@ -364,7 +362,6 @@ class _Progress:
 
 
 def _cycles(whole: Unfolding) -> Iterator[BadStructure]:
-    """Yield leaking cycles, and a disclosing one."""
     yield from islice(leaking_cycles(whole), _MOST_STRUCTURES)
     disclosing = disclosing_cycle(whole)
     if disclosing is not None:

@@ -60,7 +60,6 @@ class _Joint(Record):
 
     @property
     def running(self) -> int:
-        """Running minima and maxima."""
         return self.least | self.largest
 
 
@@ -184,7 +183,6 @@ class _Builder:
             self.largest |= joint.largest
 
     def build(self) -> Automaton:
-        """Make it."""
         start: _Place = (0, 0, tuple(self._names(self._may_open_before(0))))
         places = {start: 0}
         order = [start]

@@ -213,7 +213,6 @@ class _Search:
         self.dearest = -1
 
     def run(self) -> OptimumFound:
-        """Search to the end, a walk above the cap, or a limit."""
         self._add(0, self.prices.start(), 0, (-1, -1, 0))
         try:
             while self.heap:
@@ -282,7 +281,8 @@ class _Search:
     def _result(self, *, passed_cap: bool = False, reason: str | None = None) -> OptimumFound:
         walk, changes = self._walk(self.dearest)
         is_whole = not passed_cap and reason is None and self.most is None
-        family = self._family() if is_whole else None
+        pairs = sum(len(front.keys) for front in self.fronts)
+        family = ClosedFamily(pairs, self.best * self.prices.unit) if is_whole else None
         is_pinned = any(self.prices.pins)
         return OptimumFound(walk, changes, passed_cap, is_pinned, family, reason, len(self.vectors))
 
@@ -294,7 +294,3 @@ class _Search:
             key = parent
         steps.reverse()
         return tuple(edge for edge, _ in steps), tuple(change for _, change in steps)
-
-    def _family(self) -> ClosedFamily:
-        pairs = sum(len(front.keys) for front in self.fronts)
-        return ClosedFamily(pairs, self.best * self.prices.unit)

@@ -50,23 +50,17 @@ class Taints(Record):
         )
 
 
-def marked_edges(quotient: Quotient) -> frozenset[int]:
-    """Return the edges of the augmented automaton whose image lies on a cycle of the quotient."""
-    whole, components, classes = quotient.whole, quotient.graph.components, quotient.classes
-    return frozenset(
-        index
-        for index, edge in enumerate(whole.edges)
-        if components[classes[edge.source]] == components[classes[edge.target]]
-    )
-
-
 def tainted_walk(quotient: Quotient, limits: Limits) -> tuple[int, ...] | None:
     """Return a walk of the augmented automaton that breaks WF⁺ by a path; None if there is none.
 
     Sets that are met count as states.
     """
-    whole = quotient.whole
-    marked = marked_edges(quotient)
+    whole, components, classes = quotient.whole, quotient.graph.components, quotient.classes
+    marked = {
+        index
+        for index, edge in enumerate(whole.edges)
+        if components[classes[edge.source]] == components[classes[edge.target]]
+    }
     found: list[tuple[int, Taints, int, int]] = [(0, Taints(), -1, -1)]  # node, …, parent, edge
     largest: list[list[Taints]] = [[] for _ in whole.states]
     largest[0].append(found[0][1])

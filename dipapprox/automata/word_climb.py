@@ -182,7 +182,6 @@ class Climb:
         return self._search.bound(first, second, seen)
 
     def _changed(self, word: Word) -> Word:
-        """Return a word that differs a little."""
         chance = self._chance
         if not word:
             return (self._any_step(),)
@@ -352,7 +351,6 @@ def runs_again(
 def _fitting(
     graph: Unfolding, known: WordBound, node: int, place: int, end: int, limits: Limits
 ) -> Iterator[tuple[tuple[int, ...], int]]:
-    """Yield walks that fit some steps of a word, and where they lead."""
     limits.check()
     if place == end:
         yield (), node

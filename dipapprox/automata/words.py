@@ -189,7 +189,6 @@ _Way = tuple[int, int, tuple[int, ...], tuple[int, ...], tuple[int, ...]]
 
 
 def _ways(graph: Unfolding, node: int) -> list[_Way]:
-    """Return the steps that leave a node."""
     found = list[_Way]()
     for edge in (graph.edges[k] for k in graph.leaving[node]):
         step = graph.automaton.transitions[edge.transition]
@@ -217,11 +216,9 @@ class _Units:
         self._grid = sorted(grid)
 
     def _whole(self, value: Fraction) -> int:
-        """Return a place as a whole number."""
         return value.numerator * (self._scale // value.denominator)
 
     def cost(self, units: int) -> Fraction:
-        """Return a cost that is a whole number of units."""
         return Fraction(units, self._scale * self._unit)
 
     def prices(

@@ -287,7 +287,6 @@ class _Search:
         self._single = True
 
     def run(self, start: tuple[Extended, ...]) -> CompositionAnswer:
-        """Search, from what is known beforehand."""
         symmetric = all(is_symmetric(run.mechanism) for run in self._runs)
         found = dict.fromkeys((False,) if symmetric else (False, True), start)
         step, used, idle = self._first, None, 0

@@ -46,6 +46,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from math import ceil, exp, floor, inf, log, sqrt
+from typing import ClassVar
 
 import numpy as np
 from flint import arb
@@ -54,7 +55,7 @@ from numpy.typing import NDArray
 from dipapprox.arithmetic import rounding
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.arithmetic.precision import enclosure_of, to_ball
-from dipapprox.composition.profile import Ends, ProfilePoint
+from dipapprox.composition.profile import NO_ENDS, Ends, ProfilePoint
 from dipapprox.data_classes import Record
 from dipapprox.errors import LimitReached
 from dipapprox.limits import Limits
@@ -78,10 +79,7 @@ class AdaptiveProfile(Record):
     second: Doubles  # b, in doubles
     doubt: Fraction  # by which factor doubles may err
 
-    @property
-    def ends(self) -> Ends:
-        """None is known."""
-        return Ends(arb(0), arb(0))
+    ends: ClassVar[Ends] = NO_ENDS
 
     def at(self, alpha: arb) -> ProfilePoint:
         """Evaluate at α > 0."""
@@ -159,7 +157,6 @@ def adaptive_profile(stages: Sequence[Stage], size: Fraction, limits: Limits) ->
 
 
 def _start(size: Fraction, reach: int) -> Doubles:
-    """Return u for H_0."""
     step = to_ball(-size).exp()
     found, alpha = [], arb(1)
     for _ in range(reach):
@@ -170,7 +167,6 @@ def _start(size: Fraction, reach: int) -> Doubles:
 
 
 def _worst(kernels: Sequence[_Kernel], upper: Doubles) -> Doubles:
-    """Apply (1) to u."""
     reach = max(kernel.reach for kernel in kernels)
     wide = _padded(upper, reach, 1.0, upper[-1])
     found = np.full_like(upper, _LEAST)
@@ -204,7 +200,6 @@ def _best(
 
 
 def _padded(values: Doubles, reach: int, before: float, after: float) -> Doubles:
-    """Values with so many more at either end."""
     return np.concatenate((np.full(reach, before), values, np.full(reach, after)))
 
 
@@ -240,7 +235,6 @@ class _Kernel(Record):
 
     @property
     def reach(self) -> int:
-        """How far places are."""
         return max((abs(place) for place, _ in self.weights), default=0)
 
     def applied(self, wide: Doubles, reach: int, found: Doubles, work: Doubles) -> Doubles:
@@ -277,7 +271,6 @@ class _Strategy(Record):
 
     @property
     def reach(self) -> int:
-        """How far places are."""
         return max((abs(place) for place, _, _ in self.parts), default=0)
 
     def applied(

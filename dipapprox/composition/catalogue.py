@@ -18,11 +18,6 @@ from math import ceil, isqrt
 from flint import arb
 
 from dipapprox.arithmetic.precision import to_ball
-from dipapprox.composition.closed_profiles import (
-    BoundedRangeProfile,
-    GaussianProfile,
-    LaplaceProfile,
-)
 from dipapprox.composition.discrete_profiles import Outcomes
 from dipapprox.composition.divergences import Divergences
 from dipapprox.composition.mechanisms import (
@@ -41,7 +36,15 @@ from dipapprox.composition.mechanisms import (
     Subsampled,
     unsampled,
 )
-from dipapprox.composition.profile import BallProfile, Equal, SubsampledProfile, up_to
+from dipapprox.composition.profile import (
+    BallProfile,
+    BoundedRangeProfile,
+    Equal,
+    GaussianProfile,
+    LaplaceProfile,
+    SubsampledProfile,
+    up_to,
+)
 from dipapprox.composition.statements import StatementProfile
 from dipapprox.data_classes import replace
 from dipapprox.errors import BrokenInvariant, LimitReached

@@ -86,7 +86,6 @@ def slope(one: Point, two: Point) -> Fraction:
 
 
 def _at(points: Sequence[Point], order: Fraction) -> Fraction:
-    """Return the value between points."""
     if len(points) == 1:
         return Fraction(0)
     after = max(bisect_left(points, (order,)), 1)

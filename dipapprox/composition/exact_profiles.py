@@ -84,7 +84,6 @@ def _text(number: Number) -> str:
 
 
 def _ball(number: Number) -> arb:
-    """Enclose a number, at the current precision."""
     if isinstance(number, Fraction):
         return to_ball(number)
     return arb_poly(list(number.coefficients))(to_ball(-number.unit).exp())
@@ -302,7 +301,6 @@ class _Ratios(Record):
     infinite: Fraction
 
     def losses(self) -> PositiveLosses:
-        """Return those > 0."""
         ratios = sorted((each for each in self.masses if each > 1), reverse=True)
         constants = accumulate((self.masses[each] for each in ratios), initial=self.infinite)
         factors = accumulate((self.masses[each] / each for each in ratios), initial=_ZERO)
@@ -310,7 +308,6 @@ class _Ratios(Record):
         return PositiveLosses(tuple(map(LossPlace, ratios)), lines.__getitem__)
 
     def times(self, other: _Ratios, limits: Limits) -> _Ratios:
-        """Compose two."""
         found: dict[Fraction, Fraction] = {}
         for ratio, mass in self.masses.items():
             limits.check()
@@ -322,7 +319,6 @@ class _Ratios(Record):
         return _Ratios(found, infinite)
 
     def power(self, times: int, limits: Limits) -> _Ratios:
-        """Compose with itself, times >= 1."""
         found = self
         for digit in bin(times)[3:]:
             found = found.times(found, limits)

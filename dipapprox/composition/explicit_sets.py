@@ -71,7 +71,11 @@ def explicit_set(
         return None
     growth = relative(growth, own, other)
     noises = [(k, published_noise(one), published_noise(two)) for k, one, two in stripped.pairs]
-    gaussian = [(k, a, b) for k, a, b in noises if a and b and _is_gaussian_shift(a, b)]
+    gaussian = [
+        (k, a, b)
+        for k, a, b in noises
+        if a and b and a.family is GAUSSIAN is b.family and a.square == b.square
+    ]
     if len(gaussian) == len(noises):
         found = _half_space(gaussian, growth, bits)
     elif best:
@@ -83,10 +87,6 @@ def explicit_set(
         _product([found.first, own, shared]),
         _product([found.second, other, shared]),
     )
-
-
-def _is_gaussian_shift(first: PublishedNoise, second: PublishedNoise) -> bool:
-    return first.family is GAUSSIAN is second.family and first.square == second.square
 
 
 def _half_space(
@@ -167,5 +167,4 @@ def _size(one: PublishedNoise | None, two: PublishedNoise | None) -> float:
 
 
 def _product(masses: Iterable[Enclosure]) -> Enclosure:
-    """Of numbers in [0, 1]."""
     return reduce(mul, (each.intersect(UNIT) for each in masses))

@@ -28,7 +28,6 @@ from math import ceil, exp, expm1, floor, frexp, ldexp, log, log1p, log2
 from flint import arb
 
 from dipapprox.arithmetic.precision import give_way, to_ball
-from dipapprox.composition.closed_profiles import GaussianProfile
 from dipapprox.composition.mechanisms import (
     ApproximateStatement,
     Atoms,
@@ -41,7 +40,7 @@ from dipapprox.composition.mechanisms import (
     RandomisedResponse,
     Subsampled,
 )
-from dipapprox.composition.profile import BallProfile, ProfilePoint
+from dipapprox.composition.profile import BallProfile, GaussianProfile, ProfilePoint
 from dipapprox.data_classes import Record, replace
 from dipapprox.digits import exact_text
 from dipapprox.limits import Limits
@@ -103,7 +102,6 @@ class ProfileOnGrid:
         self._known: dict[int | Fraction, Knot] = {}
 
     def __call__(self, place: int | Fraction) -> Knot:
-        """Return the knot at a loss, in steps."""
         known = self._known.get(place)
         if known is None:
             if place < 0 and self._mirrored:
@@ -153,7 +151,11 @@ def choose_knots(
     block = 1 << max(0, floor(log2(_BLOCK / size)))
     away = [block << k for k in range(_DOUBLINGS)]
     above = [knot(0), *map(knot, away)]
-    while len(above) > 2 and _is_past(above[-2], above[-1], negligible):
+    # Up to where H has nearly fallen to what it is far above, or balls do not tell.
+    while len(above) > 2 and (
+        float(above[-1].point.bound.rad()) > negligible
+        or _is_flat(above[-2], above[-1], negligible)
+    ):
         above.pop()
     below = [knot(0), *(knot(-place) for place in away)]
     while len(below) > 2 and _is_straight(below[-2], below[-1], negligible):
@@ -210,11 +212,6 @@ def _trimmed(knots: list[Knot], negligible: float) -> list[Knot]:
     return knots[first : last + 1]
 
 
-def _is_past(near: Knot, far: Knot, negligible: float) -> bool:
-    """Whether H has nearly fallen to what it is far above, or balls do not tell."""
-    return float(far.point.bound.rad()) > negligible or _is_flat(near, far, negligible)
-
-
 def _is_flat(near: Knot, far: Knot, negligible: float) -> bool:
     """Whether H has nearly fallen to what it is far above."""
     return float(near.point.bound - far.point.bound) <= negligible
@@ -260,15 +257,13 @@ def first_step(mechanisms: Sequence[Mechanism], size: Fraction) -> tuple[GridSte
     step = GridStep(content(units), known[0].base)
     if max(units) > _FINEST * step.unit:
         return aligned(mechanisms, size), False
-    exact = len(known) == len(steps) and all(map(_is_on_its_lattice, mechanisms))
+    exact = len(known) == len(steps) and not any(
+        isinstance(each, Laplace | ExponentialMechanism) for each in mechanisms
+    )
     most = float(size) / max(map(_beside_its_lattice, mechanisms)) ** 0.5 if not exact else 0.0
     while not exact and float(step.loss(1)) > most:
         step = step.divided(2)
     return step, exact
-
-
-def _is_on_its_lattice(mechanism: Mechanism) -> bool:
-    return not isinstance(mechanism, Laplace | ExponentialMechanism)
 
 
 def _beside_its_lattice(mechanism: Mechanism) -> float:
@@ -330,13 +325,11 @@ def aligned(mechanisms: Sequence[Mechanism], size: Fraction) -> GridStep:
 
 
 def _rough(value: float) -> float:
-    """Round to a few bits."""
     mantissa, exponent = frexp(value)
     return ldexp(round(ldexp(mantissa, _ROUGH)), exponent - _ROUGH)
 
 
 def _simple(value: float) -> Fraction:
-    """Return a simple number near to one > 0, after rounding."""
     rounded = Fraction(_rough(value))
     off = rounded / 2 ** (_ROUGH + 1)
     return simplest(rounded - off, rounded + off)

@@ -157,5 +157,4 @@ def _at(a: arb, s: arb, growth: arb, factors: fmpq_poly, square: arb) -> arb:
 
 
 def _below(place: arb) -> arb:
-    """Φ."""
     return (-place / arb(2).sqrt()).erfc() / 2

@@ -149,7 +149,6 @@ class Moments(Record, eq=False):
         return self._product(found, [f for f, _ in sizes], w, v, common)
 
     def _of_masses(self, p: arb, q: arb) -> _Bounds:
-        """The moment of two atoms."""
         if not (p > 0 and q > 0):
             return _Bounds(arb(0) if self.order > 1 else -q.upper(), _UNKNOWN)
         value = self._phi(p / q) * q

@@ -178,7 +178,6 @@ class _Moved:
         return found / 2
 
     def _below(self, x: Fraction) -> arb:
-        """F(x)."""
         if self._deviation is None:
             tail = self._laplace(abs(x), 1)
             return tail if x <= 0 else 1 - tail
@@ -229,7 +228,6 @@ def _principal(
 
 
 def _divided(series: list[Fraction], polynomial: list[Fraction]) -> list[Fraction]:
-    """Divide a power series by a polynomial with a constant."""
     found: list[Fraction] = []
     for value in series:
         terms = zip(polynomial[1:], reversed(found), strict=False)

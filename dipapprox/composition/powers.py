@@ -116,7 +116,6 @@ class _Powers:
         self._grid, self._steepness, self._limits = grid, steepness, limits
 
     def product(self, factors: Sequence[tuple[RunLosses, int]]) -> _Losses:
-        """Return the composition of runs, each a number of times."""
         found, count = None, 0
         for one, times in factors:
             several = self._power(one, times)
@@ -126,7 +125,6 @@ class _Powers:
         return found
 
     def _power(self, one: RunLosses, times: int) -> _Losses:
-        """Return the composition of a run with itself, by squaring."""
         single = found = self.settled(self._dense(one), one.infinite, 1)
         count = 1
         for digit in bin(times)[3:]:
@@ -136,7 +134,6 @@ class _Powers:
         return found
 
     def _composed(self, first: _Losses, second: _Losses, count: int) -> _Losses:
-        """Return the composition of two, that is of so many runs."""
         self._limits.check()
         (one, never), (two, other) = first, second
         self._limits.check_atoms(len(one.masses) + len(two.masses))
@@ -179,7 +176,6 @@ class _Powers:
         return LossRow(found.step, row, infinite, self.bits, self.side, self._steepness)
 
     def _units(self, masses: NDArray[np.float64], *, up: bool) -> list[int]:
-        """Round to units."""
         if up:
             return [ceil(m) for m in np.ldexp(np.maximum(masses, FLOOR), self.bits).tolist()]
         return [floor(m) for m in np.ldexp(masses, self.bits).tolist()]
@@ -281,7 +277,6 @@ def _steepness(
 
 
 def _logarithms(masses: Iterable[int], bits: int) -> NDArray[np.float64]:
-    """About ln of masses, in units of 1."""
     return np.array([log(mass) if mass > 0 else -inf for mass in masses]) - bits * log(2)
 
 

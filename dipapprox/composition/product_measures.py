@@ -170,7 +170,6 @@ class ProductMeasures:
         growth: Enclosure,
         bits: int,
     ) -> Split:
-        """Bound the divergence of sums of products."""
         shared = sure(self.mass(mixed.common, bits + 2))
         own, other = (
             [replace(p, marginals=tuple(p.marginals[k] for k in mixed.coordinates)) for p in side]
@@ -297,7 +296,6 @@ def _hints(factors: Factored) -> list[Mechanism]:
 
 
 def _unguarded(part: Part) -> PublishedNoise | None:
-    """The law of the number of a part, guards aside."""
     (marginal,) = part.marginals
     plain = Marginal(replace(marginal.event, guards=()), marginal.form)
     return published_noise((Part((), (plain,)),))

@@ -131,7 +131,6 @@ class ShiftedNoise(Record):
         return Enclosure(low, high)
 
     def _side(self, budget: Fraction, delta: Fraction, bits: int) -> Side:
-        """Compare the divergence at a budget with δ."""
         own = bits + _size(1 / delta)
         for attempt in range(_ATTEMPTS):
             side = compare(self.divergence(budget, own << attempt), delta)

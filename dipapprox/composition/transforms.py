@@ -201,12 +201,10 @@ class _Window(Record):
 
     @property
     def end(self) -> int:
-        """The first place after them."""
         return self.start + self.size
 
     @classmethod
     def about(cls, factors: Sequence[_Tilted]) -> _Window:
-        """Return a window outside of which there is next to nothing."""
         (down, low), (up, high) = (_reach(factors, sign) for sign in (-1, 1))
         span = max(ceil(up) + ceil(down) + 1, 8)
         size = 1 << (span - 1).bit_length()
@@ -375,5 +373,4 @@ def least_place(value: Callable[[float], float], low: float, high: float, sectio
 
 
 def _short(value: float) -> float:
-    """About a number, in 24 bits."""
     return float(np.float32(value))

@@ -177,7 +177,6 @@ def _within(tangent: Tangent, statement: Statement) -> Tangent | None:
 
 
 def _asked(value: Callable[[float], float], asked: Asked) -> float:
-    """Return H at ε, or where it is δ."""
     budget, delta = asked
     if budget is not None:
         return value(budget)

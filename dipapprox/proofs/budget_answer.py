@@ -219,7 +219,6 @@ class BudgetAnswer(Result, Record):
         """Lay out the witness."""
 
     def _epsilons(self) -> str:
-        """Say at which ε."""
         return "every ε > 0" if self.eps is None else f"ε = {exact_text(self.eps)}"
 
     def _where(self) -> str:
@@ -231,7 +230,6 @@ class BudgetAnswer(Result, Record):
         return " for every ε > 0"
 
     def _without_budget(self) -> str:
-        """Say that there is no budget."""
         return "no D makes it (D ε, 0)-DP for every ε > 0"
 
 

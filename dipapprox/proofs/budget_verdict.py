@@ -184,7 +184,6 @@ def nothing_left(setting: Setting, eps: Fraction, eps_prv: Fraction) -> LeastDel
 
 
 def _header(setting: Setting) -> Run:
-    """Return the header of an answer that a budget gives before anything else was asked."""
     states = execute_for_declared(setting.program, setting.options.merge, setting.limits)
     return setting.header(
         pairs=None if setting.is_real else setting.count(),

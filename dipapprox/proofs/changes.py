@@ -143,7 +143,6 @@ def _sharing(most: Sequence[Fraction], radius: Fraction, ways: int) -> Sequence[
 
 
 def _single(count: int) -> tuple[Box, ...]:
-    """Changes of one input at a time, in either direction."""
     return tuple(
         tuple((sign, sign) if k == cell else (0, 0) for k in range(count))
         for cell in range(count)

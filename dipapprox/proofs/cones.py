@@ -68,7 +68,9 @@ class PossibleInputs:
         }
         # What is closest to 0.
         self._zeros: dict[Symbol, Fraction] = {
-            name: _closest(Fraction(0), intervals.get(name)) for name in names
+            name: min(max(Fraction(0), low), high)
+            for name in names
+            for low, high in [intervals.get(name, (Fraction(0), Fraction(0)))]
         }
         self._bounds = [
             side
@@ -126,18 +128,12 @@ class PossibleInputs:
             inner = [LinearForm(form.terms, form.constant + slack) for form in forms]
             found = nearest_point([*inner, *bounds], unknowns, self._limits)
             if found is not None:
-                return self._checked([found[k] for k in unknowns[len(self._samples) :]])
+                inputs = tuple([found[k] for k in unknowns[len(self._samples) :]])
+                if self._integers and any(each.denominator != 1 for each in inputs):
+                    raise NotReal("no integer inputs were found that make an output possible")
+                return inputs
             slack /= 2
         raise NotReal("no inputs were found that make an output possible")
-
-    def _checked(self, inputs: Sequence[Fraction]) -> tuple[Fraction, ...]:
-        if self._integers and any(each.denominator != 1 for each in inputs):
-            raise NotReal("no integer inputs were found that make an output possible")
-        return tuple(inputs)
-
-
-def _closest(number: Fraction, bounds: tuple[Fraction, Fraction] | None) -> Fraction:
-    return number if bounds is None else min(max(number, bounds[0]), bounds[1])
 
 
 def _has_point(bounds: Iterable[LinearForm]) -> bool:

@@ -137,7 +137,6 @@ class EndlessProof(BudgetAnswer):
         return " for large ε" if is_word else ", at any ε > 0"
 
     def _proof(self, analysis: Analysis) -> Iterable[str]:
-        """Yield what proves each bound."""
         at_most = self._at_most(analysis)
         if at_most is not None:
             yield f"at most: {at_most}"
@@ -204,7 +203,6 @@ class EndlessProof(BudgetAnswer):
 
 
 def _rounds_table(rounds: Sequence[Round]) -> Table:
-    """Lay out what going round the cycles of a structure loses."""
     rows = [
         (str(r.times), budget_text(r.budget), "" if r.log_ratio is None else str(r.log_ratio))
         for r in rounds

@@ -25,7 +25,6 @@ _MOST_INPUTS = 12
 
 
 def in_own_words(automaton: Automaton) -> Compiled:
-    """Return an automaton whose words are its states, guards and outputs."""
     words = []
     for step in automaton.transitions:
         source, target = automaton.states[step.source].name, automaton.states[step.target].name
@@ -182,45 +181,48 @@ def _shown_text(compiled: Compiled, structure: BadStructure, place: int) -> str:
     return f"the sample that {where} publishes"
 
 
+_STEP = "line", "step, and how it compares", "publishes", "input"
+_SEEN: tuple[str, ...] = "first input", "second input", "seen"
+
+
 def evidence_table(compiled: Compiled, evidence: Evidence, ray: WordBound | None = None) -> Table:
     """Lay evidence out: steps, or letters; a run with inputs on its ray, if there is one."""
+    cells: list[tuple[str | Fraction, ...]] = []
+    columns: tuple[str, ...]
     match evidence:
         case RunCost():
-            return _run_table(compiled, evidence, ray)
-        case WordBound():
-            return _word_table(evidence)
-        case BadStructure():
-            return _structure_table(compiled, evidence)
+            costs = costs_of_steps(compiled.automaton, evidence)
+            for place, index in enumerate(evidence.run):
+                read = _signed(compiled, index, evidence.changes[place])
+                if ray is not None and ray.first[place] is not None:
+                    read = f"{ray.first[place]} → {ray.second[place]}"
+                shift = str(evidence.shift[place]) if compiled.words[index].statement else ""
+                cells.append((read, shift, costs[place] * compiled.factor))
+            factor = compiled.factor
+            unit = "" if factor == 1 else f"; changes and shifts in units of {factor}"
+            title = "Tight run, and its coupling: the sample of the second run is that of the first"
+            columns, rows = (*_STEP, "shift", "cost"), _rows(compiled, evidence.run, cells)
+            return Table(f"{title} + shift{unit}", columns, rows, (0, 3, 4, 5))
+        case WordBound(again=again):
+            listed, columns = _seen_rows(evidence), _SEEN
+            title = "As ε grows, this word becomes less and less likely for the first inputs"
+            if again is not None:
+                columns, (start, end) = (*columns, "taken"), again
+                listed = [
+                    (*row, "again and again" if start <= k < end else "once")
+                    for k, row in enumerate(listed)
+                ]
+            return Table(title, columns, _shortened(listed, len(columns)), (0, 1))
+        case BadStructure(run=run):
+            _, changes = repeated(compiled.automaton, evidence, 1)
+            inside = _in_cycles(evidence)
+            for place, (index, change) in enumerate(zip(run, changes, strict=True)):
+                taken = "again and again" if place in inside else "once"
+                cells.append((_signed(compiled, index, change), taken))
+            columns = *_STEP, "taken"
+            return Table("A run with it", columns, _rows(compiled, run, cells), (0, 3))
         case _:
             assert_never(evidence)
-
-
-_STEP = "line", "step, and how it compares", "publishes", "input"
-
-
-def _run_table(compiled: Compiled, known: RunCost, ray: WordBound | None) -> Table:
-    costs = costs_of_steps(compiled.automaton, known)
-    cells: list[tuple[str | Fraction, ...]] = []
-    for place, index in enumerate(known.run):
-        read = _signed(compiled, index, known.changes[place])
-        if ray is not None and ray.first[place] is not None:
-            read = f"{ray.first[place]} → {ray.second[place]}"
-        shift = str(known.shift[place]) if compiled.words[index].statement else ""
-        cells.append((read, shift, costs[place] * compiled.factor))
-    unit = "" if compiled.factor == 1 else f"; changes and shifts in units of {compiled.factor}"
-    title = "Tight run, and its coupling: the sample of the second run is that of the first + shift"
-    columns = *_STEP, "shift", "cost"
-    return Table(title + unit, columns, _rows(compiled, known.run, cells), (0, 3, 4, 5))
-
-
-def _structure_table(compiled: Compiled, structure: BadStructure) -> Table:
-    _, changes = repeated(compiled.automaton, structure, 1)
-    inside = _in_cycles(structure)
-    cells = [
-        (_signed(compiled, index, change), "again and again" if place in inside else "once")
-        for place, (index, change) in enumerate(zip(structure.run, changes, strict=True))
-    ]
-    return Table("A run with it", (*_STEP, "taken"), _rows(compiled, structure.run, cells), (0, 3))
 
 
 def _rows(
@@ -245,35 +247,19 @@ def _rows(
             line, what = "", f"  {words.guard}"
         if times > 1:
             what += f" ({times} times)"
-        rows.append((line, what, words.shown, *(_cell(each, times) for each in own)))
+        said = (
+            each if isinstance(each, str) else f"{exact_text(times * each)} ε" if each else "free"
+            for each in own
+        )
+        rows.append((line, what, words.shown, *said))
         last = words.line, words.statement
     return _shortened(rows, 3 + len(cells[0]))
-
-
-def _cell(each: str | Fraction, times: int) -> str:
-    if isinstance(each, str):
-        return each
-    return f"{exact_text(times * each)} ε" if each else "free"
 
 
 def ray_table(ray: WordBound, rounds: int) -> Table:
     """Lay the inputs of some rounds out."""
     title = f"Inputs of {rounds} rounds, for which as much is lost as ε grows"
     return Table(title, _SEEN, _shortened(_seen_rows(ray), len(_SEEN)), (0, 1))
-
-
-_SEEN: tuple[str, ...] = "first input", "second input", "seen"
-
-
-def _word_table(bound: WordBound) -> Table:
-    rows, columns = _seen_rows(bound), _SEEN
-    title = "As ε grows, this word becomes less and less likely for the first inputs"
-    if bound.again is not None:
-        start, end = bound.again
-        columns = *columns, "taken"
-        taken = ["again and again" if start <= k < end else "once" for k in range(len(rows))]
-        rows = [(*row, each) for row, each in zip(rows, taken, strict=True)]
-    return Table(title, columns, _shortened(rows, len(columns)), (0, 1))
 
 
 def _seen_rows(known: WordBound) -> list[tuple[str, ...]]:

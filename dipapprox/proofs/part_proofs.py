@@ -29,10 +29,17 @@ from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.proofs.changes import Box, Change, Changes
 from dipapprox.proofs.cones import Cone, ConeBuilder
-from dipapprox.proofs.rays import Ray, best_ray, dearness, ray_along, total_loss
 from dipapprox.proofs.real_proof import OutputProof, PartProof, StateProof
 from dipapprox.proofs.two_inputs import LostOutput, TwoInputs
-from dipapprox.proofs.worst_change import BoxShift, CostOfChanges
+from dipapprox.proofs.worst_change import (
+    BoxShift,
+    CostOfChanges,
+    Ray,
+    best_ray,
+    dearness,
+    ray_along,
+    total_loss,
+)
 from dipapprox.semantics.parts import ProgramPart
 from dipapprox.semantics.state import FinalStates
 
@@ -237,7 +244,6 @@ def single_losses(runs: Sequence[PartRun]) -> list[Losses]:
 
 
 def _common_changes(runs: Sequence[PartRun], changes: Changes) -> Iterator[Change]:
-    """Yield changes of all inputs that are dear for some part."""
     for box in changes.boxes:
         ends = tuple(hi or lo for lo, hi in box)
         yield ends

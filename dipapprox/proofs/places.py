@@ -141,7 +141,6 @@ class _Search:
         self._left = 2 * MOST_COSTS
 
     def best(self) -> TwoInputs | None:
-        """Return the best pair found."""
         known = list[TwoInputs]()
         for first, second in self._pairs():
             found = self._between(first, second)
@@ -161,7 +160,6 @@ class _Search:
         return most_lost([climbed(each, self._near, lambda one: one.dearness) for each in tops])
 
     def _near(self, known: TwoInputs) -> Iterator[TwoInputs]:
-        """Yield pairs of which one input is moved."""
         for pair in self._inputs.near(known.first, known.second):
             if self._left < 0:
                 return

@@ -136,7 +136,6 @@ def _below(terms: dict[int, int], constant: Fraction | int) -> LinearForm:
 
 
 def _probability(event: Event, limits: Limits) -> Enclosure | None:
-    """Enclose a probability to a small relative width; None if that fails."""
     reduced = reduce(event)
     if isinstance(reduced, Impossible):
         return None

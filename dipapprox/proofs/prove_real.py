@@ -28,7 +28,7 @@ from dipapprox.language.core import Program
 from dipapprox.laws.choices import weights_of
 from dipapprox.limits import Limits, limited
 from dipapprox.proofs.changes import Box, Changes, changes_of
-from dipapprox.proofs.cones import Cone, GuardRow, Pricing, ShiftSource
+from dipapprox.proofs.cones import Cone, Pricing, ShiftSource
 from dipapprox.proofs.part_proofs import (
     Losses,
     PartRun,
@@ -287,7 +287,12 @@ def _concluded(
         return replace(known, has_none=True, reason="adjacent inputs may differ by any amount")
     if ended:
         return replace(known, reason=ended)
-    without = [output for run in runs for output in run.proof.outputs if _has_no_shift(output)]
+    without = [
+        output
+        for run in runs
+        for output in run.proof.outputs
+        if any(state.shifts is None for state in output.states)
+    ]
     if without:
         return replace(known, reason=_trouble(without, are_bounded(known.subject)))
     costs = [(_cost_in(box, runs), box) for box in changes.boxes]
@@ -316,10 +321,6 @@ def _cost_in(box: Box, runs: Iterable[PartRun]) -> Fraction:
     return sum((each[1].cost for each in found if each is not None), Fraction(0))
 
 
-def _has_no_shift(output: OutputProof) -> bool:
-    return any(state.shifts is None for state in output.states)
-
-
 # --- words --------------------------------------------------------------------------------------
 
 
@@ -333,7 +334,14 @@ def _trouble(outputs: Iterable[OutputProof], bounded: bool = False) -> str:
             if state.dearest.cost is None:
                 rows = state.cone.rows
                 for place, source in enumerate(state.cone.sources):
-                    if source.rate is None and _total(rows, state.dearest.flow, place):
+                    # Σ_g y_g a_gi
+                    parts = (
+                        y * a
+                        for y, row in zip(state.dearest.flow, rows, strict=True)
+                        for i, a in row.noise
+                        if i == place
+                    )
+                    if source.rate is None and sum(parts, Fraction(0)):
                         touched[source] = None
     for source in sorted(touched, key=lambda each: (each.line or 0, each.label)):
         where = f"'{source.label}'" if source.line is None else f"line {source.line}"
@@ -387,11 +395,3 @@ def _coupled(
         known = all(lo == hi for lo, hi in (changes[k] for k, _ in mean))
         moved = sum((c * changes[k][0] for k, c in mean), shift) * unit if known else None
         yield CoupledSample(source.label, source.line, mean, shift * unit, moved, cost)
-
-
-def _total(rows: Sequence[GuardRow], flow: Iterable[Fraction], place: int) -> Fraction:
-    """Σ_g y_g a_gi."""
-    return sum(
-        (y * a for y, row in zip(flow, rows, strict=True) for i, a in row.noise if i == place),
-        Fraction(0),
-    )

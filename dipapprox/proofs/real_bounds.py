@@ -128,7 +128,6 @@ class RealBounds(Record):
         return replace(self.setting, selection=OrderedPairs(tuple(pairs)))
 
     def _states(self) -> FinalStates:
-        """Return the final states for all real inputs."""
         setting = self.setting
         if setting.selection != AllPairs() or not setting.is_real:
             raise LimitReached("not all real inputs")

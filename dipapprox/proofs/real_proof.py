@@ -15,9 +15,8 @@ from dipapprox.privacy.description import Table, count
 from dipapprox.proofs.budget_answer import BudgetAnswer, budget_text, optional_text, plain_value
 from dipapprox.proofs.changes import Box
 from dipapprox.proofs.cones import Cone
-from dipapprox.proofs.rays import Ray
 from dipapprox.proofs.two_inputs import Point, TwoInputs, is_open
-from dipapprox.proofs.worst_change import BoxShift, DearChange
+from dipapprox.proofs.worst_change import BoxShift, DearChange, Ray
 
 _MOST_ROWS = 20  # samples of a coupling, in its table
 
@@ -213,7 +212,6 @@ class RealProof(BudgetAnswer):
         return f"For every ε: {inputs}; the output {shown} is possible at the first only"
 
     def _lost_text(self, between: TwoInputs) -> str:
-        """Say in a line where a bound is lost."""
         shown, first = _output_text(self.lost()), _vector(between.first)
         if between.is_ray:
             step, fixed = _vector(between.change), f"{first} + " if any(between.first) else ""
@@ -236,7 +234,6 @@ def _moved(mean: str, shift: Fraction) -> str:
 
 
 def _draws(program: core.Program) -> dict[int, str]:
-    """Return the text of the draw in each line that has one only."""
     found = dict[int, set[str]]()
     for each in statements_in(program.body):
         if isinstance(each, core.Draw) and each.span is not None:

@@ -22,7 +22,7 @@ from dipapprox.linear.half_spaces import has_interior
 from dipapprox.linear.programme import LinearProgramme, Optimum, UnknownSide
 from dipapprox.pairs.adjacency import allows
 from dipapprox.proofs.cones import Cone
-from dipapprox.proofs.rays import dearness, total_loss
+from dipapprox.proofs.worst_change import dearness, total_loss
 
 Point = tuple[Fraction, ...]  # a value of every input
 Shown = tuple[Fraction, ...]  # a value of every real output

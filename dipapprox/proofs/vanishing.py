@@ -126,7 +126,6 @@ class _Changes:
         self._reach = [most if b is None else min(most, b[1] - b[0]) for b in inputs.bounds]
 
     def corners(self) -> list[_Corner]:
-        """Return the least and the greatest inputs."""
         return [(self._ends([side] * self._count), [side * r for r in self._reach])
                 for side in (1, -1)]  # fmt: skip
 
@@ -316,7 +315,6 @@ class _Search:
         self._logs = dict[tuple[int, Point, Fraction], list[float | None]]()
 
     def best(self, pairs: Sequence[tuple[Point, Point]]) -> InputsAtEps | None:
-        """Return the best place that is found by climbing from the best pairs."""
         seeds = list[tuple[int, int, InputsAtEps]]()
         for pair in dict.fromkeys(pairs):
             if self._left < MOST_TERMS // 2:
@@ -366,5 +364,4 @@ class _Search:
 
 
 def _size(value: ExponentialRatio) -> int:
-    """Return how many terms a function has."""
     return len(value.numerator.terms) + sum(len(f.terms) for f, _ in value.denominator)

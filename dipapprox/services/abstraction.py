@@ -114,7 +114,6 @@ class _Search(PairSearch):
         return found
 
     def loss(self) -> Loss:
-        """Return the bounds."""
         starts = (self.lost[node] + cover.gain for node, cover in self.pairs.covers.items())
         upper = max((self.pairs.least, *starts))
         reason = "what counters hold is left open" if upper else ""

@@ -78,7 +78,6 @@ class _Evidence:
         self._machine = read_service(machine)
 
     def written(self, budget: Fraction | None) -> tuple[Json, list[Json]]:
-        """Return a claim and its steps."""
         claim, steps = self._written(budget)
         return claim if self._eps is None else {**claim, "eps": number_json(self._eps)}, steps
 
@@ -233,7 +232,6 @@ class _Evidence:
             raise NoCertificate(str(reason)) from None
 
     def _ways(self, event: SeenCall) -> Iterator[Json]:
-        """Yield what may be seen of an event."""
         call = event.first or event.second
         if event.reply is None or call is None or not self._machine.calls[call.handler].seen:
             yield None
@@ -366,7 +364,6 @@ _Classes = dict[tuple[object, object], list[int]]
 
 
 def _classes(paths: Sequence[Path]) -> dict[object, _Classes]:
-    """Sort paths by what they show and draw."""
     found: dict[object, _Classes] = {}
     for number, path in enumerate(paths):
         samples = [each for each in path.atoms if isinstance(each, Sample)]

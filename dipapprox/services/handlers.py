@@ -208,7 +208,10 @@ class PlainHandlers:
         if run.diagnostics:
             raise NotPlain
         for choice in run.laws.values():
-            _require_law(choice, self._epsilons, self._limits)
+            key = choice.law, self._epsilons
+            if _proper.get(key) is None:
+                check_choices((choice,), self._epsilons, self._limits)
+                _proper.put(key, True)
         ways = [(_chosen(run, end), end) for end in ends]
         if len(ways) > 1:
             ways.sort(key=lambda way: [outcome for _, outcome in way[0]])
@@ -367,14 +370,8 @@ def _domain(cell: core.Cell) -> Collection[core.Value]:
     return cell.domain if isinstance(cell.domain, AllReals) else frozenset(cell.domain)
 
 
-def _require_law(choice: Choice, epsilons: EpsilonInterval, limits: Limits) -> None:
-    """Make sure that a choice is a probability distribution for every eps of an interval."""
-    if _proper.get((choice.law, epsilons)) is None:
-        check_choices((choice,), epsilons, limits)
-        _proper.put((choice.law, epsilons), True)
-
-
 _proper: Cache[tuple[ChoiceLaw, EpsilonInterval], bool] = Cache(1000)
+"""Choices that are probability distributions for every eps of an interval."""
 
 
 def _number(value: StoredValue | None) -> LinearForm:

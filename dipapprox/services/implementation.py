@@ -117,7 +117,10 @@ def _differing(ours: Step, theirs: Step) -> Shown | None:
     """Return what two steps show with different probabilities; None if there is nothing."""
     own, ideal = _law(ours), _law(theirs)
     if own.keys() != ideal.keys():
-        own, ideal = (_law(_explicit(step)) for step in (ours, theirs))
+        own, ideal = (
+            _law(merged([each for outcome in step for each in spelled_out(outcome)]))
+            for step in (ours, theirs)
+        )
     zero = ExponentialRatio.constant(0)
     for shown in dict.fromkeys((*ideal, *own)):
         if (own.get(shown, zero) - ideal.get(shown, zero)).numerator:
@@ -127,7 +130,3 @@ def _differing(ours: Step, theirs: Step) -> Shown | None:
 
 def _law(step: Step) -> Mapping[Shown, ExponentialRatio]:
     return {(o.reply, o.state): o.probability for o in step}
-
-
-def _explicit(step: Step) -> Step:
-    return merged([each for outcome in step for each in spelled_out(outcome)])

@@ -19,7 +19,7 @@ from math import inf, prod
 from dipapprox.data_classes import replace
 from dipapprox.errors import EarlyEnd
 from dipapprox.language.domains import AllReals
-from dipapprox.language.services import Change, Service
+from dipapprox.language.services import Change
 from dipapprox.limits import limited
 from dipapprox.services.abstraction import loss_by_counters
 from dipapprox.services.loss import Cycle, Loss, noted, paths_of
@@ -89,7 +89,9 @@ _MOST_JUMPS = 200  # steps with quotients that do not vanish with eps which are 
 
 def find_loss(asked: AskedService) -> Loss:
     """Find the least budget, or bounds of it."""
-    if _size(asked.service) <= _LARGE:
+    domains = (each.cell.domain for each in asked.service.states)
+    # How many states there are at most, additive cells left out.
+    if prod(len(each) for each in domains if not isinstance(each, AllReals)) <= _LARGE:
         return loss_by_values(asked)
     coarse = loss_by_counters(asked, _LARGE)
     if coarse is not None and (coarse.is_known or coarse.unbounded):
@@ -103,12 +105,6 @@ def find_loss(asked: AskedService) -> Loss:
         return fine
     shown = replace(coarse, lower=fine.lower, trace=fine.trace)
     return shown if fine.lower > coarse.lower else coarse
-
-
-def _size(service: Service) -> int:
-    """Return how many states there are at most, additive cells left out."""
-    domains = (each.cell.domain for each in service.states)
-    return prod(len(domain) for domain in domains if not isinstance(domain, AllReals))
 
 
 def loss_by_values(asked: AskedService, most: float = inf) -> Loss:

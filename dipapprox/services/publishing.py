@@ -115,7 +115,6 @@ def _beyond(step: Step) -> Fraction:
 
 
 def _some(published: Published, beyond: Fraction) -> tuple[Fraction, ...]:
-    """Return some numbers that a sample may show."""
     if published.ends is None:
         return (beyond,)
     low, high = published.ends
@@ -123,7 +122,6 @@ def _some(published: Published, beyond: Fraction) -> tuple[Fraction, ...]:
 
 
 def _may_show(ours: CallOutcome, theirs: CallOutcome, reply: tuple[Value, ...]) -> bool:
-    """Whether an outcome may show a reply that another shows."""
     for own, other, value in zip(ours.reply, theirs.reply, reply, strict=True):
         if not isinstance(other, Published):
             if other != value:

@@ -108,7 +108,6 @@ class PairSearch:
         return None if value is None else Call(0, self.system.calls[0].name, (value,))
 
     def _before(self, state: State) -> Iterator[SeenCall]:
-        """Yield calls and replies that lead to a state."""
         arrivals: list[tuple[Arrival, State]] = []
         while (before := self.pairs.parents[state]) is not None:
             arrivals.append((before, state))

@@ -166,7 +166,13 @@ class System:
         found = self._steps.get(key)
         if found is None:
             found = self._steps[key] = merged(self._outcomes(state, call))
-        return tuple([_at(each, state, places) for each in found])
+        outcomes = []
+        for each in found:
+            after = list(state)
+            for place in places:
+                after[place] = each.state[place]
+            outcomes.append(replace(each, state=tuple(after)))
+        return tuple(outcomes)
 
     def _outcomes(self, state: State, call: Call) -> list[CallOutcome]:
         handler = self.service.handlers[call.handler]
@@ -181,7 +187,6 @@ class System:
             return self._decided(state, call)
 
     def _decided(self, state: State, call: Call) -> list[CallOutcome]:
-        """Return the outcomes of any handler, in a state in which all cells have values."""
         handler = self.service.handlers[call.handler]
         self.decided.add(call.handler)
         for statement in statements_in(handler.body):
@@ -214,14 +219,6 @@ class System:
                 raise SourceError([Diagnostic("value error", message, handler.span, hint)])
             outcomes.append(CallOutcome(probability, reply, after))
         return outcomes
-
-
-def _at(outcome: CallOutcome, state: State, places: tuple[int, ...]) -> CallOutcome:
-    """Return an outcome with the cells outside of `places` as they were."""
-    after = list(state)
-    for place in places:
-        after[place] = outcome.state[place]
-    return replace(outcome, state=tuple(after))
 
 
 def merged(outcomes: Sequence[CallOutcome]) -> Step:

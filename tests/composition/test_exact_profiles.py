@@ -16,7 +16,6 @@ from dipapprox import Answer, Enclosure, Limits, UserError
 from dipapprox.arithmetic.precision import precision, to_ball
 from dipapprox.composition.accountant import Composition
 from dipapprox.composition.catalogue import profile_of
-from dipapprox.composition.closed_profiles import LaplaceProfile
 from dipapprox.composition.exact_profiles import exact_profile
 from dipapprox.composition.mechanisms import (
     Adjacency,
@@ -34,7 +33,7 @@ from dipapprox.composition.mechanisms import (
     Subsampled,
 )
 from dipapprox.composition.pieces import RepeatedRun
-from dipapprox.composition.profile import ReversedProfile
+from dipapprox.composition.profile import LaplaceProfile, ReversedProfile
 from dipapprox.composition.pure import pure_epsilon
 from tests import moved_noise
 from tests.cases import cases
