@@ -17,10 +17,11 @@ from dipapprox.data_classes import replace
 from dipapprox.errors import Contradiction
 from dipapprox.language.core import Norm, Within
 from dipapprox.linear.programme import UnknownSide
+from dipapprox.pairs.adjacency import allows
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.run import Setting
 from dipapprox.proofs.budget_verdict import by_budget, serving_budget
-from dipapprox.proofs.changes import Change, allows, changes_of
+from dipapprox.proofs.changes import Change, changes_of
 from dipapprox.proofs.cones import Cone, GuardRow, Pricing, ShiftSource
 from dipapprox.proofs.prove_real import prove_real
 from dipapprox.proofs.real_proof import RealProof
