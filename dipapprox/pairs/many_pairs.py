@@ -58,16 +58,14 @@ class CountedPairs(Together):
         self.obstacle = pairs.obstacle
         return found
 
-    def give_up(self, search: Search, found: Maximum) -> bool:
+    def give_up(self, search: Search, found: Maximum) -> None:
         """Leave the pair undecided that may attain the upper bound."""
         assert found.likely is not None
         search.cover(self._total or 0, found.delta, found.by)
         own = search.attempt(found.likely, found.bits)
-        if search.check_exactly(found.likely, own) and search.violation is not None:
-            return True
-        delta = Enclosure(min(own.delta.lower, search.delta), found.delta.upper)
-        search.give_up(replace(own, delta=delta, obstacle=self.obstacle))
-        return True
+        if not search.check_exactly(found.likely, own) or search.violation is None:
+            delta = Enclosure(min(own.delta.lower, search.delta), found.delta.upper)
+            search.give_up(replace(own, delta=delta, obstacle=self.obstacle))
 
 
 _TERMS = 2**18  # most probabilities of a batch, if two pairs do not take more

@@ -23,7 +23,7 @@ is named, or the simplest. Its own bound is what is stated of it; what is lost i
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -49,8 +49,6 @@ FACTOR_BITS = 64
 
 @dataclass(frozen=True, slots=True)
 class Maximum:
-    """What is known of the largest delta of all pairs at one eps_prv."""
-
     delta: Enclosure  # encloses it
     pair: Pair | None  # a pair whose delta is at least `delta.lower`; None if there are no pairs
     bits: int  # asked for to get here
@@ -68,6 +66,10 @@ class Maximum:
         """Return what is known of one pair at these bits."""
         factor = search.factor(max(self.bits, FACTOR_BITS))
         return Attempt(pair, self.bits, delta, factor, obstacle=obstacle)
+
+
+OpenPair = tuple[Pair, Enclosure, str | None]
+"""A pair, what encloses its delta, and why that is wide; None if only for want of bits."""
 
 
 class Together(ABC):
@@ -119,9 +121,21 @@ class Together(ABC):
         if search.violation is None and not search.undecided:
             raise BrokenInvariant("a pair violates together with others, but not alone")
 
-    def give_up(self, search: Search, found: Maximum) -> bool:
-        """Record the pairs that the last enclosure does not decide; False if others may."""
-        return False
+    def open_pairs(self, found: Maximum, factor: Factor) -> Iterable[OpenPair]:
+        """Return pairs of which one has the largest delta, where no enclosure decides."""
+        if found.pair is None:
+            raise BrokenInvariant("no pair was looked at")
+        return [(found.pair, found.delta, None)]
+
+    def give_up(self, search: Search, found: Maximum) -> None:
+        """Record the pairs that the last enclosure does not decide."""
+        factor = search.factor(max(found.bits, FACTOR_BITS))
+        for pair, delta, obstacle in self.open_pairs(found, factor):
+            if compare(delta, search.delta) is Side.UNDECIDED:
+                search.give_up(found.of_pair(search, pair, delta, obstacle))
+            else:
+                search.cover(0, delta)
+        search.checked = self._total or 0
 
 
 def improved(before: Maximum, after: Maximum) -> Maximum:
@@ -181,7 +195,8 @@ def search_together(
         if pairs.blocked:
             break
     assert found is not None, "the ladder is empty"
-    return pairs.give_up(search, found)
+    pairs.give_up(search, found)
+    return True
 
 
 def _interrupted(search: Search, found: Maximum | None) -> None:

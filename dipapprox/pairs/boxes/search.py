@@ -13,7 +13,6 @@ of a pair that was found; so the largest upper bound of what is left bounds all.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from heapq import heappop, heappush
@@ -29,7 +28,7 @@ from dipapprox.limits import Limits
 from dipapprox.pairs.boxes.bounds import Bound, FactorBounds, SetChoice, bound
 from dipapprox.pairs.boxes.cells import PairSet, boxes
 from dipapprox.pairs.boxes.models import OutputModels
-from dipapprox.pairs.boxes.polygons import Point, X, Y, cut, extent, middle
+from dipapprox.pairs.boxes.polygons import Point, Polygon, X, Y, cut, extent, middle
 from dipapprox.pairs.boxes.regions import PairRegion
 from dipapprox.pairs.divergence import Factor
 from dipapprox.pairs.maximum import simplest_pair
@@ -59,8 +58,6 @@ class _Open:
 
 @dataclass(frozen=True, slots=True)
 class BoxSearchResult:
-    """What a search found."""
-
     delta: Enclosure  # encloses the largest delta
     pair: Pair | None  # whose delta is at least `delta.lower`; None if none was looked at
     left: PairSet | None  # a set of pairs with the largest upper bound; None if that is of one pair
@@ -68,14 +65,22 @@ class BoxSearchResult:
     ended: str | None = None  # what ended the search early; None for nothing
 
 
-class SetSearch(ABC):
-    """A search for the largest delta at one eps_prv, set by set; single pairs are enclosed once."""
+class SetSearch:
+    """A search for the largest delta at one eps_prv: of this one only single pairs are known.
+
+    Others go through sets of pairs, and leave those open that may hold more than is known.
+
+    Args:
+        whole: Where the largest delta may be.
+    """
 
     cheaper: ClassVar[int] = 1
     """Times less than one of `BoxSearch` a set costs."""
 
-    def __init__(self, exact: Exact, factor: Factor, limits: Limits) -> None:
-        self._exact, self._limits = exact, limits
+    def __init__(
+        self, exact: Exact, factor: Factor, limits: Limits, whole: PairSet | None = None
+    ) -> None:
+        self._exact, self._limits, self._whole = exact, limits, whole
         upper = inf if factor.upper is None else above(factor.upper)
         if factor.upper is not None and factor.upper < 1:
             raise BrokenInvariant("e^eps_prv below 1: all outputs together would count, too")
@@ -93,8 +98,17 @@ class SetSearch(ABC):
         while not enough(self._enclosure(), self._sets // self.cheaper) and self._step():
             self._limits.check()
 
+    def try_pairs(self, pairs: Iterable[Pair], enough: Enough, exact: Exact | None = None) -> None:
+        """Look at single pairs, `exact` enclosing them, until what is known is good enough."""
+        for pair in pairs:
+            known = self._enclosure()
+            if enough(known, 0):
+                break
+            self._limits.check()
+            if self._try(pair, exact).lower > known.upper and exact is None:
+                raise BrokenInvariant("a pair has a larger delta than all sets of pairs")
+
     def found(self) -> BoxSearchResult:
-        """Return what is known by now."""
         delta, pair = self._enclosure(), None
         best = simplest_pair(self._known)
         if best is not None:
@@ -102,49 +116,38 @@ class SetSearch(ABC):
         return BoxSearchResult(delta, pair, self._left(), self._sets)
 
     def _enclosure(self) -> Enclosure:
-        """Enclose the largest delta by what is known."""
         if not self._known:
             return UNIT
         return Enclosure(self._best, min(max(self._best, self._most, self._upper()), Fraction(1)))
 
-    def look_at(self, pairs: Iterable[Pair], exact: Exact, claimed: Fraction) -> None:
-        """Look at pairs in another way, while none is known to have more than what is claimed."""
-        for pair in pairs:
-            if self._best > claimed:
-                break
-            self._limits.check()
-            self._remember(pair, exact(pair))
-
-    def _try(self, pair: Pair) -> Enclosure:
+    def _try(self, pair: Pair, exact: Exact | None = None) -> Enclosure:
         """Enclose the delta of a pair, once."""
-        return self._known.get(pair) or self._remember(pair, self._exact(pair))
-
-    def _remember(self, pair: Pair, delta: Enclosure) -> Enclosure:
-        self._known[pair] = delta
-        self._best = max(self._best, delta.lower)
+        delta = self._known.get(pair)
+        if delta is None:
+            delta = self._known[pair] = (exact or self._exact)(pair)
+            self._best = max(self._best, delta.lower)
         return delta
 
     def _least(self) -> float:
         return below(self._best) if self._known else -1.0
 
-    @abstractmethod
     def _begin(self) -> None:
         """Look at what is there, once."""
 
-    @abstractmethod
     def _step(self) -> bool:
         """Look at the sets of the largest bounds; False if nothing would get better.
 
         A limit may end this anywhere: a set is open until all that it became is.
         """
+        return False
 
-    @abstractmethod
     def _upper(self) -> Fraction:
         """Return at least what open sets have."""
+        return UNIT.upper
 
-    @abstractmethod
     def _left(self) -> PairSet | None:
         """Return the open set of the largest upper bound; None if that is of one pair, or none."""
+        return self._whole
 
 
 class BoxSearch(SetSearch):
@@ -179,8 +182,11 @@ class BoxSearch(SetSearch):
         """Try some pairs: every set may turn out to be of no use, or too large to be bounded."""
         first: Iterator[Pair] = (each for part in self._waiting for each in corners(part.pairs))
         wide = [part.pairs for part in self._waiting if not part.pairs.is_one_pair]
-        own = max(_MOST_TRIED // len(wide), 2) if wide else 0
-        for pair in chain(islice(first, 1), self._likely, *(_spread(each, own) for each in wide)):
+        most = max(_MOST_TRIED // len(wide), 2) if wide else 0
+        spread = (
+            own[:: max(len(own) // most, 1)] for each in wide for own in [list(corners(each))]
+        )
+        for pair in chain(islice(first, 1), self._likely, *spread):
             self._limits.check()
             self._try(pair)
 
@@ -200,7 +206,7 @@ class BoxSearch(SetSearch):
         elif part.bound is None:
             self._look(part)
         else:
-            self._divide(part, part.bound)
+            self._cut(part, self._widest(pairs.polygons), part.bound.upper)
         self._current = None
         return True
 
@@ -213,7 +219,6 @@ class BoxSearch(SetSearch):
         return None if left is None or left.is_one_pair else left
 
     def _open(self) -> list[_Open]:
-        """Return the open sets of largest upper bounds, the largest first."""
         return sorted(self._waiting[:1] + ([] if self._current is None else [self._current]))
 
     def _put(
@@ -231,7 +236,11 @@ class BoxSearch(SetSearch):
         if wall is not None:
             self._cut(part, wall, part.upper)
             return
-        found = self._bound(pairs, part.choice)
+        first, second = (
+            self._models.on(box, fixed)
+            for box, fixed in zip(boxes(pairs), (pairs.first, pairs.second), strict=True)
+        )
+        found = bound(pairs, first, second, self._factor, part.choice)
         upper = min(part.upper, found.upper)
         if upper <= self._least():
             return
@@ -250,14 +259,6 @@ class BoxSearch(SetSearch):
             known = found if polygons == pairs.polygons else None
             self._put(replace(pairs, polygons=polygons), part.choice, upper, known)
 
-    def _bound(self, pairs: PairSet, choice: SetChoice) -> Bound:
-        """Bound a set by near forms."""
-        first, second = (
-            self._models.on(box, fixed)
-            for box, fixed in zip(boxes(pairs), (pairs.first, pairs.second), strict=True)
-        )
-        return bound(pairs, first, second, self._factor, choice)
-
     def _wall(self, pairs: PairSet) -> tuple[int, int, Fraction] | None:
         """Return where a border of patches cuts a set; None if it lies in one for u and for u'."""
         for axis, coordinate in product(range(len(pairs.polygons)), (X, Y)):
@@ -267,16 +268,15 @@ class BoxSearch(SetSearch):
                     return axis, coordinate, place
         return None
 
-    def _divide(self, part: _Open, found: Bound) -> None:
-        """Cut a set across its widest polygon, for the noise."""
-        polygons = part.pairs.polygons
+    def _widest(self, polygons: Sequence[Polygon]) -> tuple[int, int, Fraction]:
+        """Return where to halve the polygon that is widest for the noise; see `_cut`."""
 
         def size(axis: int) -> float:
             low, high = extent(polygons[axis], middle(polygons[axis])[0])
             return float(high - low) * self._models.sensitivity(axis)
 
         axis = max(range(len(polygons)), key=size)
-        self._cut(part, (axis, *middle(polygons[axis])), found.upper)
+        return axis, *middle(polygons[axis])
 
     def _cut(self, part: _Open, where: tuple[int, int, Fraction], upper: float) -> None:
         """Cut a set; `where` is the real input, whether in u or in u', and the place."""
@@ -287,51 +287,6 @@ class BoxSearch(SetSearch):
             self._put(replace(pairs, polygons=polygons), part.choice, upper)
 
 
-class TriedPairs(SetSearch):
-    """A search of some pairs, where sets have no bounds.
-
-    Args:
-        roots: Sets that hold all pairs.
-        before: A search that went as far as there were bounds.
-    """
-
-    def __init__(
-        self,
-        roots: Sequence[PairSet],
-        exact: Exact,
-        factor: Factor,
-        limits: Limits,
-        before: SetSearch | None = None,
-    ) -> None:
-        super().__init__(exact, factor, limits)
-        self._roots = roots
-        self._pairs = _candidates(roots, exact)
-        self._before: BoxSearchResult | None = None
-        if before is not None:
-            self._before = before.found()
-            self._known, self._best = dict(before._known), before._best
-
-    def _begin(self) -> None:
-        pass
-
-    def _step(self) -> bool:
-        pair = next(self._pairs, None)
-        if pair is None:
-            return False
-        self._sets += 1
-        bounds = Enclosure(Fraction(0), self._upper())
-        self._try(pair).intersect(bounds, "boxes of pairs", "single pairs", "the largest δ")
-        return True
-
-    def _upper(self) -> Fraction:
-        return UNIT.upper if self._before is None else self._before.delta.upper
-
-    def _left(self) -> PairSet | None:
-        if self._before is not None:
-            return self._before.left
-        return self._roots[0] if self._roots else None
-
-
 # What is known where bounds of sets are out of reach: single pairs of them are tried.
 
 _MOST_CORNERS = 16  # sets whose corners are looked at
@@ -339,7 +294,7 @@ _MOST_EDGES = 2  # sets whose longest edges are
 _MOST_HALVINGS = 16  # of an edge
 
 
-def _candidates(roots: Sequence[PairSet], exact: Exact) -> Iterator[Pair]:
+def candidates(roots: Sequence[PairSet], exact: Exact) -> Iterator[Pair]:
     """Yield pairs at some corners of sets, and along their edges."""
     for root in roots[:_MOST_CORNERS]:
         yield from corners(root)
@@ -387,12 +342,6 @@ def _along(root: PairSet, edge: int, exact: Exact) -> Iterator[Pair]:
             high = middle
         else:
             low = middle
-
-
-def _spread(root: PairSet, count: int) -> list[Pair]:
-    """Return about so many pairs at corners of a set."""
-    found = list(corners(root))
-    return found[:: max(len(found) // count, 1)]
 
 
 def corners(root: PairSet) -> Iterator[Pair]:

@@ -16,7 +16,7 @@ from itertools import islice, product
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed, short
 from dipapprox.arithmetic.extended import BY_ENCLOSURES, GivenBy
 from dipapprox.data_classes import replace
-from dipapprox.errors import BrokenInvariant, LimitReached
+from dipapprox.errors import LimitReached
 from dipapprox.language.core import Cell
 from dipapprox.language.domains import AllReals
 from dipapprox.limits import Limits
@@ -29,7 +29,7 @@ from dipapprox.pairs.boxes.movement import OutOfReach
 from dipapprox.pairs.boxes.one_by_one import OneByOne, one_by_one
 from dipapprox.pairs.boxes.polygons import X, clipped, extent
 from dipapprox.pairs.boxes.regions import LEMMAS, LIMITS, PairRegion, regions_of
-from dipapprox.pairs.boxes.search import BoxSearch, BoxSearchResult, SetSearch, TriedPairs, corners
+from dipapprox.pairs.boxes.search import BoxSearch, BoxSearchResult, SetSearch, candidates, corners
 from dipapprox.pairs.divergence import Factor, divergence
 from dipapprox.pairs.maximum import Maximum, Together
 from dipapprox.pairs.search import Search
@@ -113,13 +113,13 @@ class RealPairs(Together):
 
     @property
     def name(self) -> str:
-        """The words in reports."""
         if CORNERS in self._used:
             return f"{self._source.name} + {CORNERS}"
         forms = () if self._models is None else (self._models.forms,)
         return " + ".join((self._source.name, *forms, *self._used))
 
-    def _given_by(self) -> GivenBy:
+    @property
+    def _by(self) -> GivenBy:
         """A pair gives the lower end; sets of pairs give the upper one."""
         return BY_ENCLOSURES[0], CORNERS if CORNERS in self._used else "boxes of pairs"
 
@@ -129,7 +129,6 @@ class RealPairs(Together):
         return self._models is None or (self.known is not None and self.known.left is not None)
 
     def at(self, factor: Factor, bits: int) -> Maximum:
-        """See `Together`."""
         known = self.known
         held = self._factor is not None and self._factor.covers(factor)
         if known is None or not held or known.left is None:
@@ -139,7 +138,7 @@ class RealPairs(Together):
             if known.ended is not None and self.obstacle is None and not told:
                 raise LimitReached(known.ended)
         delta = self._everywhere(known.delta, factor)
-        return Maximum(delta, known.pair, bits, known.pair, self._given_by())
+        return Maximum(delta, known.pair, bits, known.pair, self._by)
 
     def _everywhere(self, delta: Enclosure, factor: Factor) -> Enclosure:
         """Widen what is known of inputs between ends to inputs beyond (`infinity`)."""
@@ -171,28 +170,30 @@ class RealPairs(Together):
                 return sets >= (_ENOUGH_SETS if self._refutable else MOST_SETS)
             return delta.width <= _tolerance(delta.upper, sets, bits) or sets >= MOST_SETS
 
-        search: SetSearch
+        def refuted(delta: Enclosure, _: int) -> bool:
+            return self._claimed is not None and delta.lower > self._claimed
+
+        ways = exact, factor, self._limits
+        search = SetSearch(*ways, next(iter(self._roots), None))
         if self._models is None:
-            search = TriedPairs(self._roots, exact, factor, self._limits)
+            pass
         elif self._corners is not None and factor.lower <= LARGEST_FACTOR:
             self._used[CORNERS] = None
-            search = CornerSearch(self._corners, exact, factor, self._limits, self._claimed)
+            search = CornerSearch(self._corners, *ways, self._claimed)
         else:
             likely = list(_inside(self._roots, self._program.inputs)) if self._free else ()
-            search = BoxSearch(
-                self._regions, self._models, exact, factor, self._limits, likely=likely
-            )
-        ended = self.obstacle
+            search = BoxSearch(self._regions, self._models, *ways, likely=likely)
+        ended: str | None = None
         try:
             try:
                 search.run(enough)
-                if self._refutable and self._claimed is not None and self._models is not None:
-                    search.look_at(self._farther(), partial(exact, bits=_FAR_BITS), self._claimed)
+                if self._refutable:
+                    search.try_pairs(self._farther(), refuted, partial(exact, bits=_FAR_BITS))
             except OutOfReach as reached:
                 self._models, self.obstacle = None, reached.reason
-                ended = reached.reason
-                search = TriedPairs(self._roots, exact, factor, self._limits, search)
-                search.run(enough)
+            if self._models is None:
+                ended = self.obstacle
+                search.try_pairs(candidates(self._roots, exact), enough)
         except LimitReached as reached:
             if self._models is None and search.found().pair is None:
                 raise
@@ -210,30 +211,20 @@ class RealPairs(Together):
                         x[k], y[k] = beyond, beyond + Fraction(second[k]) - Fraction(first[k])
                     yield tuple(x), tuple(y)
 
-    def give_up(self, search: Search, found: Maximum) -> bool:
-        """See `Together`."""
-        if found.pair is None:
-            raise BrokenInvariant("no pair of real inputs was looked at")
-        search.give_up(found.of_pair(search, found.pair, found.delta))
-        search.checked = 1
-        return True
-
     def cover(self, search: Search) -> None:
         """Record what a search that a limit ended has found."""
         if self.known is not None and search.violation is None:
-            delta = self._known_delta(self.known)
-            search.cover(0 if search.checked else 1, delta, self._given_by())
+            search.cover(0 if search.checked else 1, self._told(self.known), self._by)
 
-    def _known_delta(self, known: BoxSearchResult) -> Enclosure:
-        factor = self._factor
-        return UNIT if factor is None else self._everywhere(known.delta, factor)
+    def _told(self, known: BoxSearchResult) -> Enclosure:
+        return UNIT if self._factor is None else self._everywhere(known.delta, self._factor)
 
     def undecided(self) -> str | None:
         """Say what is left open: both bounds, and where the largest delta may be."""
         known = self.known
         if known is None:
             return None
-        lower, upper = short(self._known_delta(known))
+        lower, upper = short(self._told(known))
         text = f"the largest δ lies in [{lower}, {upper}]"
         if self.obstacle is not None:
             return f"{text}: {self.obstacle}"

@@ -92,6 +92,9 @@ class Layout:
             raise LimitReached("pair limit: the adjacency allows too many steps of one cell")
         self._clusters = _clusters(product.parts)
 
+    def first_pair(self) -> Pair:
+        return next(select_pairs(self._program, self._selection))
+
     def among(self, pairs: Iterable[Pair], kind_of: KindOf) -> list[ProductCandidate]:
         """Return candidates that stand for all pairs of a list."""
         found: dict[Multiset, Pair] = {}

@@ -16,17 +16,15 @@ from functools import reduce
 from operator import mul
 from typing import Protocol
 
-from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed, Side, compare
+from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.language.core import Input
 from dipapprox.limits import Limits
-from dipapprox.pairs.adjacency import select_pairs
 from dipapprox.pairs.divergence import Attempt, Factor, Probabilities
-from dipapprox.pairs.maximum import FACTOR_BITS, Maximum, Together
+from dipapprox.pairs.maximum import Maximum, OpenPair, Together
 from dipapprox.pairs.products.layout import (
     Kind,
-    KindOf,
     Layout,
     Multiset,
     ProductCandidate,
@@ -51,8 +49,6 @@ _ONE = Fraction(1)
 
 @dataclass(frozen=True, slots=True)
 class CandidateLoss:
-    """The loss of a candidate, from above and from below."""
-
     candidate: ProductCandidate
     above: ProductAtoms
     below: ProductAtoms
@@ -73,85 +69,57 @@ class CandidateLoss:
 class Losses:
     """The losses of all candidates among the selected pairs, bits by bits.
 
+    Attributes:
+        loose: Why candidates are examples only; None if they stand for all pairs.
+
     Raises:
         LimitReached: If the adjacency allows too many steps of one cell.
     """
 
     def __init__(self, source: ProductSource, selection: PairSelection, limits: Limits) -> None:
-        self.source = source
-        self._limits = limits
-        self._program = source.program.program
-        self._layout = Layout(source.program, selection, limits)
-        self._selection = selection
+        self.source, self._limits = source, limits
+        self.layout = Layout(source.program, selection, limits)
         self._kinds: dict[int, _Kinds] = {}
         self._known: dict[int, list[CandidateLoss]] = {}
         self.loose: str | None = None
 
-    def candidates(self, kind_of: KindOf) -> list[ProductCandidate]:
-        """See `Layout.candidates`."""
-        return self._layout.candidates(kind_of)
-
     def at(self, bits: int) -> list[CandidateLoss] | NotEnclosed:
         """Return the losses of all candidates; or why some distribution could not be enclosed.
 
-        Where the pairs are too many to be combined, `loose` says so: the candidates are examples
-        then, each bounded from above by what all parts can do at once, whatever that costs.
+        Where the pairs are too many to be combined, candidates are examples, each bounded from
+        above by what all parts can do at once, whatever that costs.
 
         Raises:
             LimitReached: If there are too many candidates or losses, or a limit is reached.
             BrokenInvariant: If enclosures contradict each other.
         """
         if bits not in self._known:
-            kinds = self._kinds_at(bits)
+            kinds = self.kinds(bits)
             above: ProductAtoms | None = None
             try:
-                candidates = self.candidates(kinds.kind_of)
+                candidates = self.layout.candidates(kinds.kind_of)
             except TooManyMultisets as many:
                 self.loose = many.reason
-                candidates = self._layout.examples(kinds.kind_of)
-                above = kinds.any_of(self._layout.choices(kinds.kind_of))
+                candidates = self.layout.examples(kinds.kind_of)
+                above = kinds.any_of(self.layout.choices(kinds.kind_of))
             if kinds.obstacle is not None:
                 return NotEnclosed(kinds.obstacle)
             found = []
             for number, each in enumerate(candidates):
                 if number % _CHECKED == 0:
                     self._limits.check()
-                found.append(self._loss(each, kinds, above))
+                found.append(kinds.loss(each, above))
             self._known[bits] = found
         return self._known[bits]
 
-    def above(self, candidate: ProductCandidate, bits: int) -> list[PairAtoms]:
-        """Return atoms of parts whose product is above all pairs of a candidate of these bits."""
-        return self._kinds_at(bits).factors(candidate.kinds, 0)
-
     def of(self, pair: Pair, bits: int) -> CandidateLoss | NotEnclosed:
         """Return the loss of one pair; else as `at`."""
-        kinds = self._kinds_at(bits)
-        (found,) = self._layout.among((pair,), kinds.kind_of)
-        if kinds.obstacle is not None:
-            return NotEnclosed(kinds.obstacle)
-        return self._loss(found, kinds)
+        kinds = self.kinds(bits)
+        (found,) = self.layout.among((pair,), kinds.kind_of)
+        return kinds.loss(found) if kinds.obstacle is None else NotEnclosed(kinds.obstacle)
 
-    def _kinds_at(self, bits: int) -> _Kinds:
+    def kinds(self, bits: int) -> _Kinds:
         return self._kinds.setdefault(bits, _Kinds(self.source, bits))
-
-    def _loss(
-        self, candidate: ProductCandidate, kinds: _Kinds, above: ProductAtoms | None = None
-    ) -> CandidateLoss:
-        below = kinds.product(candidate, 1)
-        return CandidateLoss(candidate, above or kinds.product(candidate, 0), below)
-
-    def alone(self, attempt: Attempt) -> Attempt:
-        """Return an attempt with what is known of its own pair, not of all that look alike."""
-        loss = self.of(attempt.pair, attempt.bits)
-        if isinstance(loss, NotEnclosed):
-            return attempt
-        return replace(attempt, delta=loss.delta(attempt.factor), obstacle=None)
-
-    def blocked(self, bits: int, obstacle: NotEnclosed, factor: Factor) -> Attempt:
-        """Return an attempt at the first selected pair that was prevented by an obstacle."""
-        pair = next(select_pairs(self._program, self._selection))
-        return Attempt(pair, bits, UNIT, factor, obstacle=obstacle.reason)
 
 
 class _Kinds:
@@ -197,9 +165,13 @@ class _Kinds:
         )
         return ProductAtoms([nothing, *(atoms.power(n) for atoms, n in counted.items())])
 
-    def product(self, candidate: ProductCandidate, side: int) -> ProductAtoms:
-        """Multiply the atoms of a candidate, above (side 0) or below (1)."""
-        return ProductAtoms([one(side == 0, self._scale), *self.factors(candidate.kinds, side)])
+    def loss(self, candidate: ProductCandidate, above: ProductAtoms | None = None) -> CandidateLoss:
+        """Multiply the atoms of a candidate; those above may be known."""
+        sides = (
+            [one(side == 0, self._scale), *self.factors(candidate.kinds, side)] for side in (0, 1)
+        )
+        factors, below = sides
+        return CandidateLoss(candidate, above or ProductAtoms(factors), ProductAtoms(below))
 
     def factors(self, kinds: Multiset, side: int) -> list[PairAtoms]:
         """Return the powers of kinds that are multiplied for that."""
@@ -213,14 +185,12 @@ class _Kinds:
 
 
 class ExactKinds(Protocol):
-    """Kinds of pairs of parts by their closed forms."""
+    """Kinds of pairs of parts by closed forms; `obstacle` is why some have none, if one had."""
 
     @property
-    def obstacle(self) -> NotEnclosed | None:
-        """Why some probability has no closed form; None if none was missed so far."""
+    def obstacle(self) -> NotEnclosed | None: ...
 
-    def kind_of(self, part: int, first: Input, second: Input) -> Kind | None:
-        """See `layout.KindOf`."""
+    def kind_of(self, part: int, first: Input, second: Input) -> Kind | None: ...
 
 
 class ProductPairs(Together):
@@ -239,32 +209,28 @@ class ProductPairs(Together):
         self, losses: Losses, exact: ExactKinds | None, total: int | None, harmless: Fraction = _ONE
     ) -> None:
         super().__init__(total)
-        self._losses = losses
-        self._harmless = harmless
-        self._exact = exact
-        self._known: list[CandidateLoss] | None = None
-        self._missing: NotEnclosed | None = None
+        self._losses, self._exact, self._harmless = losses, exact, harmless
+        self._known: list[CandidateLoss] | NotEnclosed = []
 
     def standing(self, bits: int) -> list[tuple[Pair, list[PairAtoms]]] | None:
         """See `Together`: for each candidate the atoms that are above all its pairs."""
         found = self._losses.at(bits)
         if isinstance(found, NotEnclosed) or self._losses.loose is not None:
             return None
-        above = self._losses.above
-        return [(each.candidate.pair, above(each.candidate, bits)) for each in found]
+        factors = self._losses.kinds(bits).factors
+        return [(each.candidate.pair, factors(each.candidate.kinds, 0)) for each in found]
 
     @property
     def blocked(self) -> bool:
         """See `Together`: what makes bounds loose does not prevent others."""
-        return self._missing is not None
+        return isinstance(self._known, NotEnclosed)
 
     def at(self, factor: Factor, bits: int) -> Maximum:
-        """See `Together`."""
-        found = self._losses.at(bits)
+        found = self._known = self._losses.at(bits)
         if isinstance(found, NotEnclosed):
-            self._missing, self.obstacle = found, found.reason
+            self.obstacle = found.reason
             return Maximum(UNIT, None, bits)
-        self._known, self.obstacle = found, self._losses.loose
+        self.obstacle = self._losses.loose
         if not found:
             return Maximum(Enclosure.exact(0), None, bits)  # no pairs: nothing to tell apart
         lower = upper = Fraction(0)
@@ -290,28 +256,23 @@ class ProductPairs(Together):
     def confirm(self, search: Search, found: Maximum) -> None:
         """Record the pair, with what is known of it and not of all that look alike."""
         assert found.pair is not None
-        attempt = found.of_pair(search, found.pair, found.delta, self._losses.loose)
-        search.violation = self._losses.alone(attempt)
-        search.checked = 1
+        own = found.of_pair(search, found.pair, found.delta, self._losses.loose)
+        loss = self._losses.of(found.pair, found.bits)
+        if not isinstance(loss, NotEnclosed):
+            own = replace(own, delta=loss.delta(own.factor), obstacle=None)
+        search.violation, search.checked = own, 1
 
-    def give_up(self, search: Search, found: Maximum) -> bool:
-        """Leave all candidates undecided that are."""
-        factor = search.factor(max(found.bits, FACTOR_BITS))
-        if self._known is None:
-            assert self._missing is not None
-            search.give_up(self._losses.blocked(found.bits, self._missing, factor))
-        for loss in self._known or ():
-            delta = loss.delta(factor)
-            if compare(delta, search.delta) is Side.UNDECIDED:
-                pair, loose = loss.candidate.pair, self._losses.loose
-                search.give_up(found.of_pair(search, pair, delta, loose))
-        search.checked = self._total or 0
-        return True
+    def open_pairs(self, found: Maximum, factor: Factor) -> list[OpenPair]:
+        """See `Together`: all candidates."""
+        if isinstance(self._known, NotEnclosed):
+            return [(self._losses.layout.first_pair(), UNIT, self._known.reason)]
+        loose = self._losses.loose
+        return [(loss.candidate.pair, loss.delta(factor), loose) for loss in self._known]
 
     def _all_exactly(self, search: Search, exact: ExactKinds, bits: int) -> bool:
         """Compare the candidates; whether all of them are decided, none as a violation."""
         try:
-            candidates = self._losses.candidates(exact.kind_of)
+            candidates = self._losses.layout.candidates(exact.kind_of)
         except LimitReached:
             search.limits.check()
             return False  # too many: enclosures may still decide

@@ -17,7 +17,7 @@ from dipapprox.events.measures import NoProduct
 from dipapprox.exact.real_outputs.comparison import ExactComparison
 from dipapprox.limits import Limits
 from dipapprox.pairs.divergence import ExactSide, Factor, Growth
-from dipapprox.pairs.maximum import FACTOR_BITS, Maximum, Together
+from dipapprox.pairs.maximum import FACTOR_BITS, Maximum, OpenPair, Together
 from dipapprox.pairs.published.couplings import Couplings
 from dipapprox.pairs.published.divergences import PublishedDivergences, Terms
 from dipapprox.pairs.published.normal_form import MeasureSides
@@ -97,7 +97,7 @@ class PublishedPairs(Together):
         self._compared: dict[tuple[MeasureSides, Growth], bool | NotEnclosed] = {}
         self._budgets: dict[Pair, Fraction | None] = {}
         self._classes: list[tuple[Terms | NoProduct, Pair]] | None = None
-        self._open: list[tuple[Pair, Enclosure, str | None]] = []
+        self._open: list[OpenPair] = []
         self._before: dict[Pair, _Told] = {}
 
     @contextmanager
@@ -370,18 +370,11 @@ class PublishedPairs(Together):
         return found
 
     def confirm(self, search: Search, found: Maximum) -> None:
-        """Record the violating pair."""
         assert found.pair is not None
         delta = next(delta for pair, delta, _ in self._open if pair == found.pair)
         search.violation = found.of_pair(search, found.pair, delta)
         search.checked = self._total or 0
 
-    def give_up(self, search: Search, found: Maximum) -> bool:
-        """Leave all classes undecided that are."""
-        for pair, delta, obstacle in self._open:
-            if compare(delta, search.delta) is Side.UNDECIDED:
-                search.give_up(found.of_pair(search, pair, delta, obstacle))
-            else:
-                search.cover(0, delta)
-        search.checked = self._total or 0
-        return True
+    def open_pairs(self, found: Maximum, factor: Factor) -> list[OpenPair]:
+        """See `Together`: all classes."""
+        return self._open
