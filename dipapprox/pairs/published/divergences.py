@@ -10,6 +10,7 @@ line, or of products of them.
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from types import MappingProxyType
@@ -29,7 +30,7 @@ from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.methods import Method
 from dipapprox.numerics.real_outputs.hockey_stick import IntervalMasses
-from dipapprox.pairs.divergence import Factor
+from dipapprox.pairs.divergence import Factor, divergence
 from dipapprox.pairs.published.normal_form import (
     CoordinatePlace,
     MeasureSides,
@@ -86,6 +87,17 @@ _Apart = tuple[int, int, tuple[tuple[Fraction, ...], ...]]
 """Two measures of one outcome up to shifts of its coordinates: the numbers of their parts without
 constants, and the constants of these parts less those of the first of them."""
 
+
+@dataclass(frozen=True, slots=True)
+class _Sides:
+    """What two inputs publish with one outcome, and what decides its normal form."""
+
+    outcome: PublishedOutcome
+    first: Unmoved
+    second: Unmoved
+    apart: _Apart
+
+
 _ABSENT = 0
 _NO_PARTS = _ABSENT, Unmoved((), ())  # of an outcome that an input cannot have
 
@@ -117,12 +129,10 @@ class PublishedDivergences:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the real outputs."""
         return self._measuring.names
 
     @property
     def states(self) -> FinalStates:
-        """The final states of the program."""
         return self._measuring.states
 
     def of(self, states: FinalStates) -> PublishedDivergences:
@@ -145,13 +155,10 @@ class PublishedDivergences:
             return found
 
         def counted() -> Terms:
-            counts: dict[MeasureSides, int] = {}
-            for outcome, apart in found:
-                sides = self._form(pair, outcome, apart).sides
-                counts[sides] = counts.get(sides, 0) + 1
+            counts = Counter(self._form(each).sides for each in found)
             return in_order(tuple(counts.items()))
 
-        return self._terms.find(tuple([apart for _, apart in found]), counted)
+        return self._terms.find(tuple([each.apart for each in found]), counted)
 
     def divergence(self, terms: Terms, factor: Factor, bits: int) -> Enclosure | NotEnclosed:
         """Enclose delta_{u,u'} of the pairs with these outcomes."""
@@ -278,10 +285,14 @@ class PublishedDivergences:
         found = self._apart(pair)
         if isinstance(found, NoProduct):
             return found
-        return [(outcome, self._shifted(pair, outcome, apart)) for outcome, apart in found]
+        forms = []
+        for each in found:
+            form, base = self._form(each), each.first.constants[0]
+            places = [replace(p, shift=p.shift + base[p.coordinate]) for p in form.places]
+            forms.append((each.outcome, NormalMeasures(form.sides, tuple(places))))
+        return forms
 
-    def _apart(self, pair: Pair) -> list[tuple[PublishedOutcome, _Apart]] | NoProduct:
-        """Return what decides the normal form of each outcome that the first input may have."""
+    def _apart(self, pair: Pair) -> list[_Sides] | NoProduct:
         first, second = map(self._without_shifts, pair)
         if isinstance(first, NoProduct):
             return first
@@ -291,11 +302,11 @@ class PublishedDivergences:
         for outcome, (number, own) in first.items():
             partner, other = second.get(outcome, _NO_PARTS)
             base = own.constants[0]
-            differences = [
+            differences = tuple(
                 tuple([c - b for c, b in zip(each, base, strict=True)])
                 for each in (*own.constants, *other.constants)
-            ]
-            found.append((outcome, (number, partner, tuple(differences))))
+            )
+            found.append(_Sides(outcome, own, other, (number, partner, differences)))
         # Outcomes of the second input alone add sup over S of 0 - growth second(S) = 0.
         return found
 
@@ -314,27 +325,15 @@ class PublishedDivergences:
             found[outcome] = self._numbers.find(own.parts, lambda: next(self._next)), own
         return self._unmoved.put(input, found)
 
-    def _form(self, pair: Pair, outcome: PublishedOutcome, apart: _Apart) -> NormalMeasures:
+    def _form(self, each: _Sides) -> NormalMeasures:
         """Return a normal form, of the measures moved to where the first part of the first is 0."""
 
         def made() -> NormalMeasures:
-            first, second = map(self._without_shifts, pair)
-            assert not isinstance(first, NoProduct) and not isinstance(second, NoProduct)
-            own, other = first[outcome][1], second.get(outcome, _NO_PARTS)[1]
-            size = len(own.parts)
-            sides = MeasureSides(moved(own, apart[2][:size]), moved(other, apart[2][size:]))
-            return normal_form(sides)
+            constants, size = each.apart[2], len(each.first.parts)
+            own, other = moved(each.first, constants[:size]), moved(each.second, constants[size:])
+            return normal_form(MeasureSides(own, other))
 
-        return self._forms.find(apart, made)
-
-    def _shifted(self, pair: Pair, outcome: PublishedOutcome, apart: _Apart) -> NormalMeasures:
-        """Return the normal form of the measures where they are."""
-        form = self._form(pair, outcome, apart)
-        first = self._without_shifts(pair[0])
-        assert not isinstance(first, NoProduct)
-        base = first[outcome][1].constants[0]
-        places = [replace(each, shift=each.shift + base[each.coordinate]) for each in form.places]
-        return NormalMeasures(form.sides, tuple(places))
+        return self._forms.find(each.apart, made)
 
     def _term(self, sides: MeasureSides, factor: Factor, bits: int) -> Term | NotEnclosed:
         return self._known.find((sides, factor, bits), lambda: self._computed(sides, factor, bits))
@@ -363,13 +362,8 @@ class PublishedDivergences:
             return first
         if isinstance(second, NotEnclosed):
             return second
-        upper = max(first.upper - factor.lower * second.lower, Fraction(0))
-        lower = Fraction(0)
-        if factor.upper is not None:
-            lower = max(first.lower - factor.upper * second.upper, Fraction(0))
-        elif not second.upper:
-            lower = first.lower
-        return Term(Enclosure(lower, upper), ((None, None),), first, second)
+        value = divergence((first,), (second,), factor)
+        return Term(value, ((None, None),), first, second)
 
 
 def _is_unbounded_shift(sides: MeasureSides) -> bool:
