@@ -200,7 +200,7 @@ def test_the_check_does_not_know_what_it_checks() -> None:
             waiting += [m for _, m in read(MODULES[name]).imports if m in MODULES]
     assert "dipapprox.kernel.replay" in known
     unknown = {
-        *("pairs.divergence", "pairs.many_pairs", "pairs.many_pairs", "pairs.largest"),
+        *("pairs.divergence", "pairs.maxima", "pairs.maxima", "pairs.largest"),
         *("pairs.maxima", "pairs.search", "pairs.maximum", "pairs.boxes.search"),
         *("privacy.decisions.decider", "privacy.sources", "privacy.verifier"),
         *("replays.files", "semantics.execution", "numerics.elimination.engine"),

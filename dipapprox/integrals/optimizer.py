@@ -33,9 +33,8 @@ from dipapprox.errors import LimitReached
 from dipapprox.events.event import Event
 from dipapprox.integrals.integral import Add, Integral, Level, Multiply, Plan, Strategy, nesting
 from dipapprox.limits import Limits
-from dipapprox.linear.active_bounds import Bound, active, solved_for
 from dipapprox.linear.form import LinearForm, difference
-from dipapprox.linear.half_spaces import has_interior, implies
+from dipapprox.linear.half_spaces import Bound, active, has_interior, implies, solved_for
 
 
 def order_edges(event: Event) -> tuple[tuple[int, int], ...]:

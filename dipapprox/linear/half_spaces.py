@@ -25,8 +25,9 @@ It ends where the reals are bounded; elsewhere, and where it takes long, it is g
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from itertools import product
 from math import ceil, floor
 from typing import TYPE_CHECKING
 
@@ -156,6 +157,45 @@ def _without_implied(forms: tuple[LinearForm, ...]) -> tuple[LinearForm, ...]:
         if implies(others, form):
             kept = others
     return tuple(kept)
+
+
+Bound = LinearForm | None  # none: there is none
+
+
+def solved_for(
+    variable: int, forms: Iterable[LinearForm]
+) -> tuple[tuple[LinearForm, ...], tuple[LinearForm, ...]]:
+    """Solve form <= 0 for the variable: lower bounds and upper bounds, each once.
+
+    Forms that do not mention it are passed over.
+    """
+    lowers: dict[LinearForm, None] = {}
+    uppers: dict[LinearForm, None] = {}
+    for form in forms:
+        coefficient = form.coefficient(variable)
+        if not coefficient:
+            continue
+        rest = LinearForm(tuple(t for t in form.terms if t[0] != variable), form.constant)
+        side = uppers if coefficient > 0 else lowers
+        side[rest.scaled(Fraction(-1) / coefficient)] = None
+    return tuple(lowers), tuple(uppers)
+
+
+def active(
+    lowers: Sequence[LinearForm], uppers: Sequence[LinearForm]
+) -> Iterator[tuple[Bound, Bound, list[LinearForm]]]:
+    """Yield every choice of active bounds with the constraints (form <= 0) that it means."""
+    lower_choices: Sequence[Bound] = lowers or (None,)
+    upper_choices: Sequence[Bound] = uppers or (None,)
+    for lower, upper in product(lower_choices, upper_choices):
+        outer: list[LinearForm] = []
+        if lower is not None:
+            outer += [other - lower for other in lowers if other is not lower]
+        if upper is not None:
+            outer += [upper - other for other in uppers if other is not upper]
+            if lower is not None:
+                outer.append(lower - upper)
+        yield lower, upper, outer
 
 
 _MOST_PROGRAMMES = 64

@@ -1,7 +1,7 @@
 """Program x claim -> verdict: the pipeline from end to end, with every failure an answer.
 
 few pairs of few outputs   one by one on the ladder of precisions (`pairs.search`)
-many pairs                 whatever is quickest (`pairs.many_pairs`)
+many pairs                 whatever is quickest (`pairs.maxima`)
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.semantics.state import FinalStates
 
 if TYPE_CHECKING:
-    from dipapprox.pairs import many_pairs, maximum
+    from dipapprox.pairs import maxima, maximum
 else:
-    many_pairs = Deferred("dipapprox.pairs.many_pairs")
+    maxima = Deferred("dipapprox.pairs.maxima")
     maximum = Deferred("dipapprox.pairs.maximum")
 
 
@@ -139,7 +139,7 @@ def check_pairs(
         pairs = likely_first(states.program, selection, total)
         search.run(one_by_one(pairs), total, progress)
     else:
-        many_pairs.check_many(search, states, selection, total, bulk, progress)
+        maxima.check_many(search, states, selection, total, bulk, progress)
     if search.violation is None and total is not None and search.checked != total:
         # Counted by another route than they are made.
         raise BrokenInvariant(f"{search.checked} pairs were checked, but there are {total}")

@@ -19,8 +19,7 @@ from dipapprox.arithmetic.extended import Extended
 from dipapprox.data_classes import Record, replace
 from dipapprox.errors import EarlyEnd, LimitReached
 from dipapprox.limits import limited
-from dipapprox.pairs.boxes.monotone import dearest_pairs
-from dipapprox.pairs.boxes.vertices import difference_pairs
+from dipapprox.pairs.boxes.vertices import dearest_pairs, difference_pairs
 from dipapprox.pairs.published.couplings import Couplings
 from dipapprox.pairs.published.processed import telling_more
 from dipapprox.pairs.published.together import COUPLING, PROCESSING

@@ -32,7 +32,6 @@ from dipapprox.exact.signs.supremum import (
     limit_at_infinity,
 )
 from dipapprox.exact.signs.values import Evaluator, compare_at, enclose_at, sign_at
-from dipapprox.exact.signs.zero import refine
 from dipapprox.exact.signs.zeros import (
     BoxesUsedUp,
     Cover,
@@ -40,6 +39,7 @@ from dipapprox.exact.signs.zeros import (
     SignChart,
     cover,
     near_zero,
+    refine,
     zeros,
 )
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio

@@ -26,7 +26,7 @@ from dipapprox.pairs.adjacency import adjacent_pairs, count_pairs
 from dipapprox.pairs.counters import plan_counters
 from dipapprox.pairs.divergence import Factor, Growth, divergence, eps_prv_factor
 from dipapprox.pairs.largest import MOST_EXPANSIONS, largest_delta
-from dipapprox.pairs.many_pairs import CountedPairs, search_blocks
+from dipapprox.pairs.maxima import CountedPairs, search_blocks
 from dipapprox.pairs.maximum import Maximum, search_together
 from dipapprox.pairs.published.divergences import PublishedDivergences, Terms
 from dipapprox.pairs.published.together import PublishedPairs

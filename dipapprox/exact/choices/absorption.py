@@ -27,7 +27,7 @@ from flint import fmpz_mpoly
 from dipapprox.cache import Cache
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant
-from dipapprox.exact.signs.bivariate import common_steps, exponential_polynomial, polynomials
+from dipapprox.exact.signs.normal_form import common_steps, exponential_polynomial, polynomials
 from dipapprox.exponentials import ONE, ExponentialPolynomial, ExponentialRatio
 from dipapprox.language.traversal import reaching
 from dipapprox.laws.choices import ChainLaw

@@ -24,7 +24,7 @@ from dipapprox.data_classes import dataclass
 from dipapprox.events.circuits import EVERYTHING, NOTHING, Absorbed, Circuit, Weight
 from dipapprox.events.event import Chosen
 from dipapprox.exact.choices.absorption import absorption
-from dipapprox.exact.signs.bivariate import common_steps, exponential_polynomial, over_power
+from dipapprox.exact.signs.normal_form import common_steps, exponential_polynomial, over_power
 from dipapprox.exact.signs.values import START_BITS, ball_at, more_bits, sign_at
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import Limits

@@ -23,12 +23,10 @@ from dipapprox.data_classes import dataclass
 from dipapprox.digits import exact_text
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.exact.choices.absorption import absorption, possible, reached
-from dipapprox.exact.signs.bivariate import vanishes_too
 from dipapprox.exact.signs.interval import EpsilonInterval, simplest_between
 from dipapprox.exact.signs.nonnegative import Negative, Nonnegative, Undecided, is_nonnegative
 from dipapprox.exact.signs.values import sign_at
-from dipapprox.exact.signs.zero import Zero, refine
-from dipapprox.exact.signs.zeros import zeros
+from dipapprox.exact.signs.zeros import Zero, refine, vanishes_too, zeros
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.language.traversal import reaching
 from dipapprox.laws.choices import ChainLaw, ChoiceLaw, FiniteLaw

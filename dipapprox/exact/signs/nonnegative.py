@@ -16,8 +16,7 @@ from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.exact.signs.interval import EpsilonInterval, simplest_between
 from dipapprox.exact.signs.normal_form import NormalForm, normal_form
 from dipapprox.exact.signs.values import Function, sign_at
-from dipapprox.exact.signs.zero import Zero, refine
-from dipapprox.exact.signs.zeros import zeros
+from dipapprox.exact.signs.zeros import Zero, refine, zeros
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.limits import Limits
 

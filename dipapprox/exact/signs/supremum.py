@@ -17,8 +17,7 @@ from dipapprox.data_classes import dataclass
 from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.exact.signs.nonnegative import Nonnegative, is_nonnegative, polynomial_of_same_sign
 from dipapprox.exact.signs.values import Function, as_ratio, difference, enclose_at, enclose_on
-from dipapprox.exact.signs.zero import Zero, refine
-from dipapprox.exact.signs.zeros import zeros
+from dipapprox.exact.signs.zeros import Zero, refine, zeros
 from dipapprox.exponentials import Exponent, ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import Limits
 

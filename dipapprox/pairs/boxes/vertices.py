@@ -37,6 +37,20 @@ vertices are corners. For l1 they lie in a box and their absolute values add up 
 radius: at a vertex every input changes as far as the box goes or not at all, but for one at most,
 which changes by what is left of the radius. Finite inputs are gone through. An input without bounds
 whose changes a radius limits has the differences that it has in a range as wide as the radius.
+
+**Clamped numbers, or thresholds**: what needs most for δ = 0. Let y = noise + m(u), the noise of a
+log-concave density > 0, m linear, and let what is told of y be h(y), such that {h = v} is an
+interval for every v: y itself, clamped, or where it lies among thresholds. For m > m' the
+likelihood ratio of y does not fall as y grows, so that of h, a mean of it on {h = v}, is
+largest at the top: where h is the same above some t, it is the quotient S(t - m) / S(t - m') for
+the tail S of the noise; else its limit for t → ∞. log S is concave, too (Prékopa): it does not fall
+as m grows, nor as m' falls, nor as both fall together. So of the pairs of an input in [lo, hi] that
+move m up by at most c, (lo + c, lo) needs most; if m falls as the input grows, it is (hi - c, hi).
+For m < m' all is mirrored: these two change places.
+
+Of several inputs in y, each of which may be anywhere whatever the others are, each is to be so, by
+the sign of its coefficient. Several numbers of independent noise lose the sum of what each loses;
+all are at their largest together if no input is in two of them, or these have no other inputs.
 """
 
 from __future__ import annotations
@@ -44,20 +58,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from itertools import accumulate, product
+from itertools import accumulate, combinations, groupby, pairwise, product
+from typing import TypeGuard
 
 from dipapprox.data_classes import replace
-from dipapprox.errors import LimitReached
-from dipapprox.language.core import Norm, Program, Within
+from dipapprox.errors import LimitReached, UserError
+from dipapprox.events.intervals import EVERYWHERE, Interval, common, mapped
+from dipapprox.language.core import Norm, Program, Value, Within
 from dipapprox.language.domains import AllReals
 from dipapprox.linear.form import LinearForm
 from dipapprox.linear.span import FormSpan
 from dipapprox.pairs.boxes.cells import PairSet, pairs_of
 from dipapprox.pairs.boxes.infinity import is_free
-from dipapprox.pairs.boxes.monotone import mean_of
-from dipapprox.pairs.boxes.polygons import Point, Polygon, tidy
+from dipapprox.pairs.boxes.polygons import Point, Polygon, X, Y, tidy
 from dipapprox.pairs.selections import Pair
-from dipapprox.semantics.state import FinalStates
+from dipapprox.semantics.state import FinalStates, guards_of
 
 MOST_VERTICES = 10_000
 _ZERO = Fraction(0)
@@ -81,8 +96,14 @@ def difference_pairs(program: Program) -> list[Pair]:
     Raises:
         LimitReached: If there are too many vertices.
     """
+    adjacency = program.adjacency
+    if isinstance(adjacency, Within) and adjacency.norm is not Norm.L0:
+        # A radius limits changes: as much as it is a range that has the same differences.
+        own = AllReals((Fraction(0), adjacency.radius))
+        cells = [replace(each, domain=own) if is_free(each) else each for each in program.inputs]
+        program = replace(program, inputs=tuple(cells))
     found: dict[Pair, None] = {}
-    for root in pairs_of(_bounded(program)):
+    for root in pairs_of(program):
         for corners in _vertices(root):
             pair = root.pair(corners)
             if pair[0] != pair[1]:
@@ -90,16 +111,6 @@ def difference_pairs(program: Program) -> list[Pair]:
             if len(found) > MOST_VERTICES:
                 raise LimitReached(f"pair limit: more than {MOST_VERTICES} vertices")
     return list(found)
-
-
-def _bounded(program: Program) -> Program:
-    """Bound real inputs that have no bounds, with the same differences, if a radius limits them."""
-    adjacency = program.adjacency
-    if not isinstance(adjacency, Within) or adjacency.norm is Norm.L0:
-        return program
-    domain = AllReals((Fraction(0), adjacency.radius))
-    inputs = [replace(each, domain=domain) if is_free(each) else each for each in program.inputs]
-    return replace(program, inputs=tuple(inputs))
 
 
 def _numbers(states: FinalStates) -> list[LinearForm] | None:
@@ -139,7 +150,13 @@ def _furthest(
     Raises:
         LimitReached: If some number moves furthest in this pair, another one in that.
     """
-    moves = [_changes(states, form, pairs) for form in forms]
+    places = {cell.name: place for place, cell in enumerate(states.program.inputs)}
+    means = [form + mean_of(states, form) for form in forms]
+    rates = [[(places[name], mean.coefficient(name)) for name in mean.inputs()] for mean in means]
+    moves = [
+        [sum((c * (Fraction(u[k]) - Fraction(v[k])) for k, c in own), _ZERO) for u, v in pairs]
+        for own in rates
+    ]
     groups: dict[tuple[bool, object], list[Sequence[Fraction]]] = {}
     sided = []
     for form, own in zip(forms, moves, strict=True):
@@ -170,17 +187,6 @@ def _furthest(
                 "of several numbers with real inputs no pair of inputs moves all furthest"
             )
     return list(found)
-
-
-def _changes(states: FinalStates, form: LinearForm, pairs: Sequence[Pair]) -> list[Fraction]:
-    """Return by how much pairs change the mean of a number."""
-    mean = form + mean_of(states, form)
-    places = {cell.name: place for place, cell in enumerate(states.program.inputs)}
-    rates = [(places[name], mean.coefficient(name)) for name in mean.inputs()]
-    return [
-        sum((rate * (Fraction(u[place]) - Fraction(v[place])) for place, rate in rates), _ZERO)
-        for u, v in pairs
-    ]
 
 
 def _sizes(changes: Sequence[Sequence[Fraction]], is_normal: bool) -> list[list[Fraction]]:
@@ -228,3 +234,115 @@ def _ends(polygon: Polygon) -> Polygon:
     """Return corners with the least and the greatest difference."""
     changes = [x - y for x, y in polygon]
     return tidy(polygon[changes.index(most)] for most in (min(changes), max(changes)))
+
+
+_Told = LinearForm | Value  # what a state publishes: a number, or a label
+
+
+def dearest_pairs(states: FinalStates) -> list[Pair]:
+    """Return pairs of real inputs of which one needs the largest pure budget; none if not known."""
+    try:
+        roots = pairs_of(states.program)
+    except (LimitReached, UserError):
+        return []  # inputs without bounds, say
+    if any(root.is_bound for root in roots) or not _tells_intervals(states):
+        return []
+
+    def most_moved(polygon: Polygon) -> list[Point]:
+        """The largest change up, from the least value, and down, from the greatest."""
+        return [end(polygon, key=lambda p: (p[X] - p[Y], -p[X])) for end in (max, min)]
+
+    pairs = (r.pair(corners) for r in roots for corners in product(*map(most_moved, r.polygons)))
+    return [pair for pair in dict.fromkeys(pairs) if pair[0] != pair[1]]
+
+
+def _tells_intervals(states: FinalStates) -> bool:
+    """Whether the theorem covers a program."""
+    every = states.states
+    if states.choices or states.comparisons or any(state.conditions for state in every):
+        return False
+    guards = [[guard.form for guard in guards_of(state.path)] for state in every]
+    forms = [form for own in guards for form in own]
+    forms += [form for state in every for form in state.reals if not form.is_constant]
+    numbers = list(dict.fromkeys(map(_number, forms)))
+    used = [sample for number in numbers for sample in number.samples()]
+    if len(used) != len(set(used)) or any(states.samples[k].family.is_discrete for k in used):
+        return False
+    # Quotients of tails that may both be 0 do not fall.
+    if any(all(len(states.samples[k].family.sides) < 2 for k in own.samples()) for own in numbers):
+        return False
+    means = [set(mean_of(states, number).inputs()) for number in numbers]
+    if any(form.inputs() for form in forms) or any(
+        one & two and len(one | two) > 1 for one, two in combinations(means, 2)
+    ):
+        return False
+    columns = list(zip(*((*state.outputs, *state.reals) for state in every), strict=True))
+    for number in numbers:
+        where = [_where(own, number) for own in guards]
+        pieces = sorted(set(where), key=lambda own: (own[0] is not None, own[0] or Fraction(0)))
+        if not _are_apart(pieces):
+            return False
+        left = []
+        for column in columns:
+            told = dict(zip(where, column, strict=True))
+            if not all(
+                told[own] == each and (not _is_number(each) or _number(each) == number)
+                for own, each in zip(where, column, strict=True)
+            ):
+                left.append(column)  # it does not depend on where the number lies, and on it, alone
+            elif not any(map(_is_number, told.values())):
+                labels = [label for label, _ in groupby(told[each] for each in pieces)]
+                if len(labels) > len(set(labels)):
+                    return False  # the same in two intervals
+            elif not any(_rises([(each, told[each]) for each in pieces], sign) for sign in (1, -1)):
+                return False
+        columns = left
+    return not columns
+
+
+def _is_number(told: _Told) -> TypeGuard[LinearForm]:
+    return isinstance(told, LinearForm) and not told.is_constant
+
+
+def _rises(pieces: Sequence[tuple[Interval, _Told]], sign: int) -> bool:
+    """Whether what is told, times a sign, does not fall as the number grows."""
+    ends: list[Interval] = []
+    for where, told in pieces:
+        assert isinstance(told, LinearForm)
+        constant = sign * told.constant
+        factor = Fraction(0) if told.is_constant else sign * told.terms[0][1]
+        if factor < 0:
+            return False
+        ends.append(mapped(where, factor, constant) if factor else (constant, constant))
+    return _are_apart(ends)
+
+
+def _are_apart(intervals: Sequence[Interval]) -> bool:
+    """Whether each interval ends before the next one begins."""
+    ends = [(one[1], two[0]) for one, two in pairwise(intervals)]
+    return all(high is not None and low is not None and high <= low for high, low in ends)
+
+
+def _number(form: LinearForm) -> LinearForm:
+    """Return the sum of samples in a form, such that multiples have the same."""
+    unit = form - LinearForm.constant_form(form.constant)
+    return unit.scaled(1 / unit.terms[0][1])
+
+
+def mean_of(states: FinalStates, number: LinearForm) -> LinearForm:
+    """Return the mean of a sum of samples, which is a form over inputs."""
+    found = LinearForm.constant_form(Fraction(0))
+    for k in number.samples():
+        found = found + states.samples[k].mean.scaled(number.coefficient(k))
+    return found
+
+
+def _where(guards: Sequence[LinearForm], number: LinearForm) -> Interval:
+    """Return where a number lies if guards hold."""
+    found = EVERYWHERE
+    for form in guards:
+        if _number(form) == number:
+            c = form.terms[0][1]
+            end = -form.constant / c
+            found = common(found, (None, end) if c > 0 else (end, None))
+    return found

@@ -40,7 +40,7 @@ from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.exact.signs.nonnegative import Negative, NegativeRange, Nonnegative, Undecided
 from dipapprox.exact.signs.normal_form import NormalForm, normal_form
 from dipapprox.exact.signs.supremum import Supremum, enclose_supremum
-from dipapprox.exact.signs.zero import ZeroCluster, in_order
+from dipapprox.exact.signs.zeros import ZeroCluster, in_order
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import Limits
 from dipapprox.pairs.selections import Orbit

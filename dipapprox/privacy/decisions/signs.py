@@ -26,8 +26,7 @@ from dipapprox.exact.signs.nonnegative import (
 )
 from dipapprox.exact.signs.normal_form import NormalForm, normal_form
 from dipapprox.exact.signs.values import sign_at
-from dipapprox.exact.signs.zero import Zero
-from dipapprox.exact.signs.zeros import zeros
+from dipapprox.exact.signs.zeros import Zero, zeros
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.language.formula import mentions_epsilon
 from dipapprox.limits import Limits

@@ -23,7 +23,6 @@ from dipapprox.pairs.boxes.bounds import FactorBounds, SetChoice, bound
 from dipapprox.pairs.boxes.cells import PairSet, all_pairs, boxes
 from dipapprox.pairs.boxes.infinity import with_ends
 from dipapprox.pairs.boxes.models import Models, OutputModels
-from dipapprox.pairs.boxes.monotone import dearest_pairs
 from dipapprox.pairs.boxes.polygons import (
     Direction,
     Polygon,
@@ -39,7 +38,7 @@ from dipapprox.pairs.boxes.polygons import (
 from dipapprox.pairs.boxes.regions import LEMMAS, OUTPUTS, SYMMETRY, TRANSLATIONS, lowest
 from dipapprox.pairs.boxes.search import BoxSearchResult
 from dipapprox.pairs.boxes.together import RealPairs
-from dipapprox.pairs.boxes.vertices import vertex_pairs
+from dipapprox.pairs.boxes.vertices import dearest_pairs, vertex_pairs
 from dipapprox.pairs.divergence import Factor, divergence, eps_prv_factor
 from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.sources import open_probabilities
