@@ -82,8 +82,6 @@ class FactorBounds:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """What is known of a set of pairs."""
-
     upper: float  # at least the largest delta
     best: tuple[Point, ...]  # corners of the polygons at which the upper bound is about attained
     # Polygons for each real input: a maximum of delta lies in a product of some.
@@ -138,8 +136,6 @@ def bound(
 
 
 class _Differences:
-    """The h_o on a set of pairs, with `least` and `most` as bounds."""
-
     def __init__(self, pairs: PairSet, first: Models, second: Models, factor: FactorBounds) -> None:
         e = factor.taken
         self._pairs, self._first, self._second = pairs, first, second
@@ -162,7 +158,10 @@ class _Differences:
         self.least, self.most = least - off, most + off
         noise = float((first.noises + e * second.noises + self._rounding).sum())
         self.sharp = float(off.sum()) <= _SHARP * noise
-        self._shapes = [_corners(polygon, pairs.is_bound) for polygon in pairs.polygons]
+        # Where distances count, the places where x = y at the border as well.
+        self._shapes: Sequence[Polygon] = pairs.polygons
+        if pairs.is_bound:
+            self._shapes = [tidy(p for side in sides(own) for p in side) for own in pairs.polygons]
         self._places = [_offsets(shape) for shape in self._shapes]
         self._turns = _turns(pairs.polygons)
 
@@ -247,7 +246,12 @@ class _Differences:
                 terms = np.abs(low) + np.abs(high) + np.abs(low_y) + np.abs(high_y)
                 off = sizes * width + terms * _UNIT
                 both = _sign(low + low_y - off, high + high_y + off, positive, negative)
-            found.append(_directions(x, y, both, self._pairs.is_bound))
+            if self._pairs.is_bound:
+                x = y = 0
+            elif x and x == y:
+                both = x
+            # On one open side of a line.
+            found.append([each for each in ((x, 0), (0, y), (both, both)) if any(each)])
         return found
 
 
@@ -261,11 +265,6 @@ def _turns(polygons: Sequence[Polygon]) -> Array | None:
     falls = [(p[-1][X] < p[0][X]) != (p[-1][Y] < p[0][Y]) for p in polygons]
     signs = np.where(falls, -1.0, 1.0)
     return np.outer(signs, signs)
-
-
-def _corners(polygon: Polygon, is_bound: bool) -> Polygon:
-    """Return the corners; where distances count, the places where x = y at the border as well."""
-    return tidy(corner for side in sides(polygon) for corner in side) if is_bound else polygon
 
 
 def _offsets(polygon: Polygon) -> Array:
@@ -303,12 +302,3 @@ def _sign(low: Array, high: Array, positive: Taken, negative: Taken) -> int:
         if highs.sum() + rounded <= 0:
             return -1
     return 0
-
-
-def _directions(x: int, y: int, both: int, is_bound: bool) -> list[Direction]:
-    """Return directions on one open side of a line."""
-    if is_bound:
-        return [(both, both)] if both else []
-    if x and x == y:
-        both = x
-    return [each for each in ((x, 0), (0, y), (both, both)) if any(each)]

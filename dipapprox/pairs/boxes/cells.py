@@ -24,8 +24,6 @@ Fixed = tuple[Value | None, ...]  # the values of the finite inputs; None for re
 
 @dataclass(frozen=True, slots=True)
 class PairSet:
-    """A set of pairs."""
-
     polygons: tuple[Polygon, ...]  # for each real input, in the order of the program
     first: Fixed  # of u; `second` of u'
     second: Fixed
@@ -34,7 +32,6 @@ class PairSet:
 
     @property
     def is_one_pair(self) -> bool:
-        """Whether nothing is left to choose."""
         return all(len(polygon) == 1 for polygon in self.polygons)
 
     @property
@@ -65,13 +62,11 @@ class PairSet:
 
 
 def filled(fixed: Fixed, reals: Iterable[Fraction]) -> Input:
-    """Return the input with these real values."""
     values = iter(reals)
     return tuple([next(values) if value is None else value for value in fixed])
 
 
 def real_places(cells: Sequence[Cell]) -> list[int]:
-    """Return the places of the real inputs."""
     return [place for place, cell in enumerate(cells) if isinstance(cell.domain, AllReals)]
 
 
@@ -117,7 +112,6 @@ _Option = tuple[tuple[Polygon, ...], Fixed, Fixed, Fraction]
 
 
 def _options(cell: Cell, adjacency: Within | Everyone) -> Iterator[_Option]:
-    """Yield what one input may be."""
     if not isinstance(cell.domain, AllReals):
         relation = CellAdjacency(cell, adjacency)
         for value in cell.domain:

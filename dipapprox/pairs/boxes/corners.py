@@ -42,7 +42,6 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.arithmetic.rounding import Array, above, below
 from dipapprox.data_classes import dataclass
 from dipapprox.limits import Limits
@@ -104,10 +103,11 @@ class CornerSearch(SetSearch):
             self._waiting[kind] = [TriangleSets(corners, upper, bends)]
 
     def _begin(self) -> None:
-        """Bound what single samples tell, and all sets as they are."""
         for place, each in enumerate(self._samples):
             each._known, each._best = self._known, self._best
-            each.run(_is_sharp)
+            each.run(
+                lambda delta, sets: delta.width <= _ALIKE / 2 or sets * self.cheaper > _MOST_ALONE
+            )
             self._best = max(self._best, each._best)
             self._told_alone[place] = above(each._enclosure().upper)
         with self._renewing() as waiting:
@@ -150,7 +150,6 @@ class CornerSearch(SetSearch):
         return PairSet(polygons, first, second, left)
 
     def _points(self, corners: Array) -> Polygon:
-        """Return points that are told in units, as x and y."""
         return tuple((Fraction(x) * self._unit, Fraction(y) * self._unit) for x, y in corners)
 
     def _step(self) -> bool:
@@ -164,7 +163,14 @@ class CornerSearch(SetSearch):
                 order = np.argsort(-sets.upper)
                 few = order[:_AT_ONCE]
                 few = few[sets.upper[few] > least]
-                few = few[_have_halves(sets.taken(few))]
+                # Points have no halves, nor have sets whose corners would not be exact.
+                corners = [each[few] for each in sets.corners]
+                kept = np.zeros(len(few), dtype=np.bool_)
+                for each in corners:
+                    kept |= (each != each[:, :1]).any(axis=(1, 2))
+                for each in corners:
+                    kept &= (each % _FINEST == 0).all(axis=(1, 2))
+                few = few[kept]
                 rest = np.ones(len(order), dtype=np.bool_)
                 rest[few] = False
                 if rest.any():
@@ -176,13 +182,11 @@ class CornerSearch(SetSearch):
         return moved
 
     def _keep(self, kind: Kind, sets: TriangleSets) -> None:
-        """Keep the sets open that are not hopeless."""
         kept = sets.taken(sets.upper > self._least())
         if len(kept.upper):
             self._waiting.setdefault(kind, []).append(kept)
 
     def _look(self, kind: Kind, corners: tuple[Array, ...], before: Array) -> None:
-        """Bound sets, and keep them where their maximum is not settled."""
         first, second, budget, sizes = kind
         self._sets += len(before)
         chosen = np.indices(sizes).reshape(len(sizes), prod(sizes))
@@ -234,7 +238,10 @@ class CornerSearch(SetSearch):
         # Where the best corner has no squares and pays nothing, and others less than it, for sure.
         is_free = (price == 0) | (over[rows, best] == 0)
         settled = (most + 2 * slack <= peak) & is_free & (over[rows, best] <= 0)
-        self._try_best(kind, places, np.where(over <= 0, delta + off, -np.inf))
+        seems = np.where(over <= 0, delta + off, -np.inf)
+        top, corner = np.unravel_index(int(seems.argmax()), seems.shape)
+        if seems[top, corner] > (below(self._best) if self._known else -np.inf):
+            self._try(self._pair(kind, places[:, :, top, corner]))
         settled &= upper > below(self._best)
         done = self._settle(kind, places[:, :, rows, best], settled, peak + slack)
         open_sets = TriangleSets(corners, upper, bends.transpose(2, 1, 0))
@@ -279,17 +286,8 @@ class CornerSearch(SetSearch):
         return found[: len(still[0])], found[len(still[0]) :]
 
     def _pair(self, kind: Kind, place: Array) -> Pair:
-        """Return the pair of a corner."""
         points = self._pairs.points(self._points(place.T))
         return filled(kind[0], [x for x, _ in points]), filled(kind[1], [y for _, y in points])
-
-    def _try_best(self, kind: Kind, places: Array, upper: Array) -> None:
-        """Try the pair of the corner where delta seems largest."""
-        row, corner = np.unravel_index(int(upper.argmax()), upper.shape)
-        if upper[row, corner] == -np.inf:
-            return  # no corner is a pair that is meant
-        if upper[row, corner] > below(self._best) or not self._known:
-            self._try(self._pair(kind, places[:, :, row, corner]))
 
     def _settle(
         self, kind: Kind, places: Array, settled: NDArray[np.bool_], upper: Array
@@ -308,10 +306,6 @@ class CornerSearch(SetSearch):
             self._most = max(self._most, most if self._alone else min(delta.upper, most))
             done[row] = True
         return done
-
-
-def _is_sharp(delta: Enclosure, sets: int) -> bool:
-    return delta.width <= _ALIKE / 2 or sets * CornerSearch.cheaper > _MOST_ALONE
 
 
 def _squares(bends: Array, offsets: Array) -> Array:
@@ -352,29 +346,17 @@ class TriangleSets:
     bends: Array  # κ and E κ', by set, input, and x and y
 
     def taken(self, places: NDArray[np.intp] | NDArray[np.bool_]) -> TriangleSets:
-        """Return some of the sets."""
         corners = tuple(each[places] for each in self.corners)
         return TriangleSets(corners, self.upper[places], self.bends[places])
 
 
 def _joined(parts: Sequence[TriangleSets]) -> TriangleSets:
-    """Put sets of one kind together."""
     corners = zip(*(each.corners for each in parts), strict=True)
     return TriangleSets(
         tuple(np.concatenate(own) for own in corners),
         np.concatenate([each.upper for each in parts]),
         np.concatenate([each.bends for each in parts]),
     )
-
-
-def _have_halves(sets: TriangleSets) -> NDArray[np.bool_]:
-    """Say which sets are no points, and have halves whose corners are exact."""
-    found = np.zeros(len(sets.upper), dtype=np.bool_)
-    for each in sets.corners:
-        found |= (each != each[:, :1]).any(axis=(1, 2))
-    for each in sets.corners:
-        found &= (each % _FINEST == 0).all(axis=(1, 2))
-    return found
 
 
 def _halved(sets: TriangleSets) -> Iterator[TriangleSets]:

@@ -64,7 +64,13 @@ def with_ends(states: FinalStates, eps: Fraction) -> tuple[FinalStates, Fraction
     largest = _largest_of(states, eps)
     if largest is not None:
         return largest
-    ranges = {cell.name: _range(cell) for cell in cells if cell.name not in free}
+    ranges: dict[str, Interval] = {}
+    for cell in cells:
+        if isinstance(cell.domain, AllReals):
+            ranges[cell.name] = cell.domain.bounds or _NOWHERE
+        else:  # named values are compared with no sample
+            values = [value for value in cell.domain if isinstance(value, Fraction)]
+            ranges[cell.name] = (min(values), max(values)) if values else _NOWHERE
     ends: dict[str, Interval] = {}
     moved = Fraction(0)
     for form, samples in _guards(states, eps):
@@ -89,8 +95,16 @@ def with_ends(states: FinalStates, eps: Fraction) -> tuple[FinalStates, Fraction
 
 def _between(states: FinalStates, ends: Mapping[str, Interval]) -> FinalStates:
     """Return the states of a program with bounds for some real inputs, rounded outward."""
+
+    def rounded(low: Fraction, high: Fraction) -> Interval:
+        """Short numbers around two ends: integers, if they are not too near for these."""
+        unit = Fraction(1)
+        while low < high < low + 16 * unit and high < low + 1:
+            unit /= 2
+        return (low / unit).__floor__() * unit, (high / unit).__ceil__() * unit
+
     inputs = tuple(
-        replace(cell, domain=AllReals(_rounded(ends[cell.name]))) if cell.name in ends else cell
+        replace(cell, domain=AllReals(rounded(*ends[cell.name]))) if cell.name in ends else cell
         for cell in states.program.inputs
     )
     return replace(states, program=replace(states.program, inputs=inputs))
@@ -139,25 +153,9 @@ def _winner(outline: Outline, count: int) -> int | None:
 _NOWHERE = Fraction(0), Fraction(0)  # for an input that no guard mentions
 
 
-def _rounded(ends: Interval) -> Interval:
-    """Return short numbers around two ends: integers, if they are not too near for these."""
-    (low, high), unit = ends, Fraction(1)
-    while low < high < low + 16 * unit and high < low + 1:
-        unit /= 2
-    return (low / unit).__floor__() * unit, (high / unit).__ceil__() * unit
-
-
 def is_free(cell: Cell) -> bool:
     """Whether an input is real and has no bounds."""
     return isinstance(cell.domain, AllReals) and cell.domain.bounds is None
-
-
-def _range(cell: Cell) -> Interval:
-    """Return the least and the greatest value of an input with bounds; named ones have none."""
-    if isinstance(cell.domain, AllReals):
-        return cell.domain.bounds or _NOWHERE
-    values = [value for value in cell.domain if isinstance(value, Fraction)]
-    return (min(values), max(values)) if values else _NOWHERE
 
 
 _Noise = tuple[tuple[Family, Fraction], ...]

@@ -137,7 +137,6 @@ class OutputModels:
 
     @property
     def forms(self) -> str:
-        """The words in reports."""
         all_entire = len(self._with_polynomials) == self.outputs
         found = ["polynomials"] * bool(self._with_polynomials) + ["chords"] * (not all_entire)
         return " + ".join(found)
@@ -203,7 +202,12 @@ class OutputModels:
         self._evaluate([each for each in wanted if each not in self._values], patch)
         for k, sizes in planned.items():
             own = self._own(k, patch)
-            self._polynomials[k, own, fixed] = self._fitted(k, own, sizes, fixed)
+            ends = self._bounds(k, _grid(own, sizes), fixed)
+            lower, upper = (each.reshape(sizes) for each in ends)
+            centres = tuple((low + high) / 2 for low, high in own)
+            halves = tuple((high - low) / 2 for low, high in own)
+            left = tails(self._outputs[k].entire or (), halves, sizes)
+            self._polynomials[k, own, fixed] = fit(centres, halves, lower, upper, left)
         for k in missing:
             output, own = self._outputs[k], self._own(k, box)
             found: _Near
@@ -218,17 +222,9 @@ class OutputModels:
     def _own(self, output: int, box: Box) -> Box:
         return tuple(box[axis] for axis in self._outputs[output].axes)
 
-    def _fitted(self, k: int, own: Box, sizes: tuple[int, ...], fixed: Fixed) -> Polynomial:
-        lower, upper = (each.reshape(sizes) for each in self._bounds(k, _grid(own, sizes), fixed))
-        centres = tuple((low + high) / 2 for low, high in own)
-        halves = tuple((high - low) / 2 for low, high in own)
-        left = tails(self._outputs[k].entire or (), halves, sizes)
-        return fit(centres, halves, lower, upper, left)
-
     def _bounds(
         self, output: int, where: Sequence[tuple[Fraction, ...]], fixed: Fixed
     ) -> tuple[Array, Array]:
-        """Return lower and upper bounds of known values."""
         rows = np.array([self._values[output, point, fixed] for point in where])
         return rows[:, 0], rows[:, 1]
 
@@ -262,7 +258,6 @@ _Point = tuple[int, tuple[Fraction, ...], Fixed]
 
 
 def _grid(box: Box, sizes: Sequence[int]) -> list[tuple[Fraction, ...]]:
-    """Return the nodes of a polynomial on a box."""
     lines = [
         [(low + high) / 2 + (high - low) / 2 * z for z in nodes(size)]
         for (low, high), size in zip(box, sizes, strict=True)
@@ -312,7 +307,13 @@ class _Patches:
         for axis, (low, high) in enumerate(whole):
             while self._parts[axis] < _MOST_PATCHES:
                 half = (high - low) / self._parts[axis] / 2
-                if max(self._sizes_along(axis, half)) <= terms:
+                sizes = (
+                    size_for(output.entire, output.axes.index(axis), half, tolerances[0])
+                    for output in outputs
+                    if axis in output.axes and output.entire is not None
+                    if len(output.axes) <= _MOST
+                )
+                if max(sizes, default=1) <= terms:
                     break
                 self._parts[axis] *= 2
             else:
@@ -355,14 +356,6 @@ class _Patches:
                 patch = (self.patch(axis, self._whole[axis][:1] * 2) for axis in output.axes)
                 parts = prod(self._parts[axis] for axis in output.axes)
                 found += prod(self.sizes(k, tuple(patch))) * parts
-        return found
-
-    def _sizes_along(self, axis: int, half: Fraction) -> list[int]:
-        found = [1]
-        for output in self._outputs:
-            if axis in output.axes and output.entire is not None and len(output.axes) <= _MOST:
-                place = output.axes.index(axis)
-                found.append(size_for(output.entire, place, half, self._tolerances[0]))
         return found
 
 

@@ -44,8 +44,6 @@ class OutOfReach(LimitReached):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Movement:
-    """How the probability of an output moves."""
-
     axes: tuple[int, ...]  # the real inputs that it depends on
     # Bounds for complex ones; None if it is not known to be entire.
     entire: tuple[StateBound, ...] | None
@@ -87,8 +85,6 @@ def movements(
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """How a final state moves."""
-
     rows: dict[int, Row]  # each sample around real inputs, by number
     shifted: bool  # whether guards were freed of inputs by moving samples
     # For each real input 1 if the noise that leads here can only become more as it rises, -1 if
@@ -142,22 +138,17 @@ def _state(
                 raise _discrete(states.samples[numbers[0][1]])
             noise.append((sizes, own))
         kept = smoothness_of_guards(noise, len(names))
-    growth = [_growth([row[axis] for row in slopes]) for axis in range(len(names))]
+    growth: list[int | None] = []
+    for axis in range(len(names)):
+        along = [row[axis] for row in slopes]
+        grows, falls = max(along, default=0) <= 0, min(along, default=0) >= 0
+        growth.append(0 if grows and falls else 1 if grows else -1 if falls else None)
     return _State(rows, bool(shifts), growth, kept, not any(map(sum, slopes)))
 
 
 def _discrete(sample: Sample) -> OutOfReach:
     where = "" if sample.line is None else f"line {sample.line}: "
     return OutOfReach(f"{where}{sample.family.name} noise around real inputs has only integers")
-
-
-def _growth(slopes: Sequence[Fraction]) -> int | None:
-    """See `_State`; from the slopes of all guards in an input."""
-    if not any(slopes):
-        return 0
-    if max(slopes) <= 0:
-        return 1
-    return -1 if min(slopes) >= 0 else None
 
 
 def _joined(states: Sequence[_State], inputs: int) -> Movement:

@@ -114,7 +114,6 @@ def _joined(polygon: Polygon) -> dict[Point, set[Point]]:
 
 
 def _hull(points: Sequence[Point]) -> Polygon:
-    """Return the corners of the convex hull, counterclockwise."""
     ordered = sorted(points)
     if len(ordered) < 3:
         return tuple(ordered)
@@ -168,8 +167,6 @@ Kind = tuple[Fixed, Fixed, float | None, tuple[int, ...]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OneByOne:
-    """The pairs of such a program."""
-
     roots: list[PairSet]  # sets where delta may be largest
     unit: Fraction  # all corners are small integers in it
     thresholds: dict[Fixed, Thresholds]  # at all values of finite inputs, for this unit
@@ -193,7 +190,10 @@ class OneByOne:
         for root in self.roots:
             bound = root.is_bound
             budget = None if not bound or root.budget is None else float(root.budget / unit)
-            for parts in product(*(_triangles(each, bound) for each in root.polygons)):
+            # On one side of x = y each, if a budget binds.
+            halves = [sides(each) if bound else (each,) for each in root.polygons]
+            cut = [dict.fromkeys(t for half in own for t in _fan(half)) for own in halves]
+            for parts in product(*cut):
                 kind = (root.first, root.second, budget, tuple(map(len, parts)))
                 found.setdefault(kind, []).append(parts)
         return {
@@ -254,15 +254,11 @@ def _of_numbers(
     return OneByOne(_on_edges(sets, found), unit, found, tuple(images))
 
 
-def _triangles(polygon: Polygon, bound: bool) -> list[Polygon]:
-    """Cut a polygon into triangles; on one side of x = y each, if a budget binds."""
-    found: list[Polygon] = []
-    for side in sides(polygon) if bound else (polygon,):
-        if len(side) <= 3:
-            found += [side] if side else []
-        else:
-            found += [(side[0], *edge) for edge in pairwise(side[1:])]
-    return list(dict.fromkeys(found))
+def _fan(polygon: Polygon) -> list[Polygon]:
+    """Cut a polygon into triangles; what has no inside stays."""
+    if len(polygon) <= 3:
+        return [polygon] if polygon else []
+    return [(polygon[0], *edge) for edge in pairwise(polygon[1:])]
 
 
 def _unit_of(roots: Sequence[PairSet]) -> Fraction | None:
@@ -280,20 +276,15 @@ def _on_edges(roots: Sequence[PairSet], thresholds: Mapping[Fixed, Thresholds]) 
     """Return where delta is largest: see the lemma of edges."""
     found = []
     for root in roots:
-        options = [
-            _slanted(each)
-            if not root.is_bound and all(own.is_alone(axis) for own in thresholds.values())
-            else [each]
-            for axis, each in enumerate(root.polygons)
-        ]
+        options: list[list[Polygon]] = []
+        for axis, polygon in enumerate(root.polygons):
+            if root.is_bound or not all(own.is_alone(axis) for own in thresholds.values()):
+                options.append([polygon])
+                continue
+            edges = [(polygon[k - 1], polygon[k]) for k in range(len(polygon))]
+            slanted = [(a, b) for a, b in edges if a[X] != b[X] and a[Y] != b[Y]]
+            met = {corner for edge in slanted for corner in edge}
+            corners = [(corner,) for corner in polygon if corner not in met]
+            options.append([*slanted[: 1 if len(polygon) == 2 else None], *corners])
         found += [replace(root, polygons=own) for own in product(*options)]
     return found
-
-
-def _slanted(polygon: Polygon) -> list[Polygon]:
-    edges = [(polygon[k - 1], polygon[k]) for k in range(len(polygon))]
-    slanted = [(a, b) for a, b in edges if a[X] != b[X] and a[Y] != b[Y]]
-    if len(polygon) == 2:
-        slanted = slanted[:1]
-    met = {corner for edge in slanted for corner in edge}
-    return [*slanted, *((corner,) for corner in polygon if corner not in met)]

@@ -58,7 +58,6 @@ def tidy(corners: Iterable[Point]) -> Polygon:
 
 
 def extent(polygon: Polygon, coordinate: int) -> tuple[Fraction, Fraction]:
-    """Return the least and the greatest x, or y."""
     values = [corner[coordinate] for corner in polygon]
     return min(values), max(values)
 
@@ -84,38 +83,23 @@ def faces(polygon: Polygon, directions: Sequence[Direction]) -> tuple[Polygon, .
     if not directions or len(polygon) == 1:
         return (polygon,)
     if len(polygon) == 2:
-        return (_end(polygon, directions),)
-    edges = _edges(polygon)
-    blocked = [[_along(normal, d) > 0 for d in directions] for _, normal in edges]
+        (x, y), (x2, y2) = polygon
+        ahead = (x2 - x, y2 - y)
+        for a, b in directions:
+            if ahead[X] * b == ahead[Y] * a:
+                return (polygon[1:] if ahead[X] * a + ahead[Y] * b > 0 else polygon[:1],)
+        return (polygon,)
+    edges = [(end, polygon[(k + 1) % len(polygon)]) for k, end in enumerate(polygon)]
+    # The outward normal of an edge is its direction, turned to the right.
+    blocked = [
+        [(y2 - y) * a - (x2 - x) * b > 0 for a, b in directions] for (x, y), (x2, y2) in edges
+    ]
     found: list[Polygon] = [
-        edge for (edge, _), blocks in zip(edges, blocked, strict=True) if all(blocks)
+        edge for edge, blocks in zip(edges, blocked, strict=True) if all(blocks)
     ]
     for k, blocks in enumerate(blocked):
         before = blocked[k - 1]
         if not all(blocks) and not all(before) and all(map(max, blocks, before)):
-            found.append((edges[k][0][0],))
+            found.append((polygon[k],))
     # By the lemma there is one; a polygon without an inside may have none that is seen so.
     return tuple(found) or (polygon,)
-
-
-def _end(segment: Polygon, directions: Sequence[Direction]) -> Polygon:
-    """Return the end of a segment where the directions along it are blocked, or all of it."""
-    (x, y), (x2, y2) = segment
-    ahead = (x2 - x, y2 - y)
-    for a, b in directions:
-        if ahead[0] * b == ahead[1] * a:
-            return segment[1:] if _along(ahead, (a, b)) > 0 else segment[:1]
-    return segment
-
-
-def _edges(polygon: Polygon) -> list[tuple[Polygon, Point]]:
-    """Return the edges, each with an outward normal."""
-    found: list[tuple[Polygon, Point]] = []
-    for k, (x, y) in enumerate(polygon):
-        x2, y2 = polygon[(k + 1) % len(polygon)]
-        found.append((((x, y), (x2, y2)), (y2 - y, x - x2)))
-    return found
-
-
-def _along(normal: Point, direction: Direction) -> Fraction:
-    return normal[0] * direction[0] + normal[1] * direction[1]

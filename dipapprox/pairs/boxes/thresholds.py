@@ -62,9 +62,12 @@ class _Cuts:
 
     def values(self, moved: Array) -> list[Array]:
         """Return 0, F at all cuts, which inputs move by that much, and 1."""
-        below = [self.family.below(moved + offset) for offset in self.offsets]
-        ends = np.zeros(moved.shape), np.ones(moved.shape)
-        return [ends[0], *(own for own in below if own is not None), ends[1]]
+        below = (self.family.below(moved + offset) for offset in self.offsets)
+        return [
+            np.zeros(moved.shape),
+            *(own for own in below if own is not None),
+            np.ones(moved.shape),
+        ]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -293,7 +296,9 @@ def thresholds_of(
         if family.below(offsets) is None:
             return None
         found_cuts.append(_Cuts(family, factors, slope, offsets))
-    reach = np.array([_reach(states, place) / float(unit) for place in places])
+    ranges = (cells[place].domain for place in places)
+    ends = [domain.bounds for domain in ranges if isinstance(domain, AllReals) and domain.bounds]
+    reach = np.array([float(max(map(abs, own))) * (1 + 2.0**-50) / float(unit) for own in ends])
     sizes = [float(np.abs(each.slope) @ reach + np.abs(each.offsets).max()) for each in found_cuts]
     if max(sizes, default=0.0) > _LARGEST:
         return None
@@ -303,13 +308,6 @@ def thresholds_of(
 def _share(row: Sequence[Fraction], leading: Sequence[Fraction]) -> Fraction:
     """Return which multiple of a row that is not 0 another one is, if it is one."""
     return next((a / b for a, b in zip(row, leading, strict=True) if b), Fraction(0))
-
-
-def _reach(states: FinalStates, place: int) -> float:
-    domain = states.program.inputs[place].domain
-    assert isinstance(domain, AllReals) and domain.bounds is not None
-    low, high = domain.bounds
-    return float(max(abs(low), abs(high))) * (1 + 2.0**-50)
 
 
 _Side = tuple[int, list[tuple[int, LinearForm, bool]]]
