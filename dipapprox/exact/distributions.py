@@ -127,7 +127,6 @@ class ExactDistributions:
         return self._known.put(states, found)
 
     def _product(self, numbers: Numbers) -> ExponentialRatio | NotEnclosed:
-        """The probability of a conjunction of independent events."""
         known = self._products.get(numbers)
         if known is not None:
             return known

@@ -87,15 +87,12 @@ _Form = Callable[[Connected, Limits], ExponentialPolynomial | ExponentialRatio |
 
 
 class _ByForms:
-    """A method that takes closed forms at ε' = 1."""
-
     name = "exact"
 
     def __init__(self, form: _Form) -> None:
         self._form = form
 
     def enclose(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
-        """Enclose Pr[event] one by one; see `Method.enclose`."""
         return Answers.of([self._enclose(event, bits, limits) for event in events])
 
     def _enclose(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:

@@ -46,24 +46,20 @@ class LinearForm:
 
     @classmethod
     def of(cls, terms: Mapping[Symbol, Fraction], constant: Fraction = _ZERO) -> LinearForm:
-        """Normalise a mapping of coefficients."""
         kept = [(s, c) for s, c in terms.items() if c]
         kept.sort(key=_order)
         return cls(tuple(kept), constant)
 
     @classmethod
     def constant_form(cls, value: Fraction | int) -> LinearForm:
-        """The constant `value`."""
         return cls((), Fraction(value))
 
     @classmethod
     def symbol(cls, symbol: Symbol) -> LinearForm:
-        """The form that is just `symbol`."""
         return cls(((symbol, _ONE),), _ZERO)
 
     @property
     def is_constant(self) -> bool:
-        """Whether no symbol occurs."""
         return not self.terms
 
     @property
@@ -104,7 +100,6 @@ class LinearForm:
         return self + (-other)
 
     def scaled(self, factor: Fraction) -> LinearForm:
-        """Return factor * self."""
         if not factor:
             return LinearForm((), _ZERO)
         return LinearForm(tuple((s, c * factor) for s, c in self.terms), self.constant * factor)

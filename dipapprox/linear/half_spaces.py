@@ -225,7 +225,6 @@ def in_integers(guard: LinearForm) -> tuple[tuple[tuple[int, int], ...], Fractio
 
 
 def integer_inequality(guard: LinearForm) -> Inequality:
-    """form <= 0, for integers."""
     terms, bound = in_integers(guard)
     return Inequality(terms, floor(bound))
 

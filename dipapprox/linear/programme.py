@@ -28,8 +28,6 @@ Number = Fraction | int
 
 
 class UnknownSide(Enum):
-    """Where an unknown may lie."""
-
     ANY = "any"
     AT_LEAST_ZERO = "at least zero"
     AT_MOST_ZERO = "at most zero"
@@ -104,7 +102,6 @@ class LinearProgramme(Generic[Unknown]):
         self._denominator = 1
 
     def solve(self, right: Sequence[Number]) -> Optimum[Unknown] | Infeasible:
-        """Solve the programme with these h_g."""
         scaled = [h * scale for h, scale in zip(right, self._scales, strict=True)]
         common = lcm(*(h.denominator for h in scaled))
         gains = self._gains([int(h * common) for h in scaled])

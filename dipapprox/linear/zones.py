@@ -171,7 +171,6 @@ def union(zones: Sequence[Zone]) -> Zone | None:
 
 
 def _fill(zones: Sequence[Zone], hull: Bounds) -> bool:
-    """Whether zones inside a hull are seen to fill it."""
     waiting: list[tuple[Bounds, int]] = [(hull, 0)]
     pieces = 0
     while waiting:

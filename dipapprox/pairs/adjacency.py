@@ -181,7 +181,6 @@ def are_very_many(program: Program, selection: PairSelection) -> bool:
 
 
 def adjacent_pairs(cells: tuple[Cell, ...], adjacency: Adjacency) -> Iterator[Pair]:
-    """Stream the ordered pairs of an adjacency, each once."""
     if isinstance(adjacency, Listed):
         return iter(_listed(adjacency))
     relations, radius = _relations(cells, adjacency), radius_of(adjacency)

@@ -84,8 +84,6 @@ class Completed:
 
 @dataclass(frozen=True, slots=True)
 class CounterStage:
-    """The step of one cell."""
-
     cell: int
     steps: CellSteps
     completed: tuple[Completed, ...]  # the outputs of this stage
@@ -110,7 +108,6 @@ class CounterPlan:
 
     @property
     def arguments(self) -> int:
-        """The number of probabilities that are needed."""
         return sum(each.arguments for stage in self.stages for each in stage.completed)
 
 
@@ -262,7 +259,6 @@ class Trace:
         self._codes: dict[int, tuple[Codes, Codes]] = {}
 
     def after(self, origins: Origins) -> Trace:
-        """Return the trace after one more stage."""
         return Trace(self._stages, (*self._origins, origins), len(origins.parent))
 
     def codes(self, place: int) -> tuple[Codes, Codes]:

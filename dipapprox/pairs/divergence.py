@@ -55,7 +55,6 @@ class Growth:
     multiple: Fraction = Fraction(1)
 
     def is_below_one(self) -> bool:
-        """Whether eps_prv is negative."""
         if self.multiple == 1 or not self.rate:
             return self.rate < 0 or self.multiple < 1
         bits = 64
@@ -176,7 +175,6 @@ class Attempt:
 
     @property
     def told(self) -> Extended:
-        """What is known of `delta`, and who says so."""
         ends = self.delta.lower, self.delta.upper
         by = BY_ENCLOSURES if self.proof is None else (EXACTLY, EXACTLY)
         return Extended(*ends, *by)

@@ -64,7 +64,6 @@ class HockeyStickBounds:
     scale: int | None  # numbers are integers in units of 2**-scale; None for doubles
 
     def take(self, places: NDArray[np.intp]) -> HockeyStickBounds:
-        """Return the bounds at some places of the first axis."""
         lower, upper = self.lower[places], self.upper[places]
         low, high = self.low_scaled[places], self.high_scaled[places]
         return HockeyStickBounds(lower, upper, low, high, self.scale)
@@ -75,7 +74,6 @@ class HockeyStickBounds:
         return _positive_differences(self.lower, first, self.high_scaled, second)
 
     def most(self, first: Places, second: Places) -> Numbers:
-        """Return upper bounds likewise."""
         return _positive_differences(self.upper, first, self.low_scaled, second)
 
     def below(self, block: Block) -> Numbers:
@@ -84,7 +82,6 @@ class HockeyStickBounds:
         return sums
 
     def above(self, block: Block) -> Numbers:
-        """Return upper bounds likewise."""
         sums: Numbers = self.most(block.first, block.second).sum(axis=1)
         return sums
 
@@ -187,7 +184,6 @@ class PairList:
         return len(self.first)
 
     def pair(self, index: int) -> Pair:
-        """Return one pair."""
         return self.inputs[self.first[index]], self.inputs[self.second[index]]
 
     def sums(self, raised: Array, scaled: Array, limits: Limits) -> Array:

@@ -46,14 +46,11 @@ class _Values:
     table: Integers | None
 
     def places(self, codes: Integers) -> Integers:
-        """Return the places of some of the codes."""
         return np.searchsorted(self.codes, codes) if self.table is None else self.table[codes]
 
 
 @dataclass(slots=True)
 class _Layer:
-    """The states after a stage."""
-
     trace: Trace  # some pair with the counters of each
     weights: Weights  # of the stage
     counters: Integers  # codes of the counters
@@ -145,7 +142,6 @@ def _terms(
     values: Mapping[int, _Values],
     limits: Limits,
 ) -> tuple[Numbers, Numbers]:
-    """Sums (states x steps): those so far plus the terms of the outputs of this stage."""
     steps, trace = stage.steps, layer.trace
     lower = np.tile(layer.lower, (len(steps), 1))
     upper = np.tile(layer.upper, (len(steps), 1))

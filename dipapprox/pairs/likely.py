@@ -158,7 +158,6 @@ def _changed(
 def _are_adjacent(
     first: _Places, second: _Places, changes: Sequence[_Changes], radius: Fraction
 ) -> bool:
-    """Whether two inputs are adjacent in this order, and different."""
     left = radius
     for own, a, b in zip(changes, first, second, strict=True):
         if a != b:

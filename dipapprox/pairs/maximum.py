@@ -57,13 +57,11 @@ class Maximum:
 
     @property
     def told(self) -> Extended:
-        """What is known of `delta`, and who says so."""
         return Extended(self.delta.lower, self.delta.upper, *self.by)
 
     def of_pair(
         self, search: Search, pair: Pair, delta: Enclosure, obstacle: str | None = None
     ) -> Attempt:
-        """Return what is known of one pair at these bits."""
         factor = search.factor(max(self.bits, FACTOR_BITS))
         return Attempt(pair, self.bits, delta, factor, obstacle=obstacle)
 

@@ -53,7 +53,6 @@ class PairOrbits:
         self._places = [alike[domain] for domain in self._domains]
 
     def of(self, pairs: Iterable[Pair]) -> Iterator[Orbit]:
-        """Yield the orbits of listed pairs with the number of pairs in the list."""
         counts: Counter[_Key] = Counter()
         first: dict[_Key, Pair] = {}
         for pair in pairs:
@@ -63,7 +62,6 @@ class PairOrbits:
         return ((first[key], count) for key, count in counts.items())
 
     def adjacent(self, walk: Walk, likely: Iterable[Pair] = ()) -> Iterator[Orbit]:
-        """Yield the orbits of all adjacent pairs, those of likely ones first."""
         met: set[_Key] = set()
         for pair in likely:
             key = self._key(pair)

@@ -112,7 +112,6 @@ class Search:
         return self.known if self.checked else None
 
     def delta_enclosure(self) -> Enclosure | None:
-        """Enclose the same."""
         told = self.told()
         return None if told is None else told.enclosure()
 
@@ -216,7 +215,6 @@ class Search:
         return found
 
     def factor(self, bits: int) -> Factor:
-        """Enclose e^eps_prv."""
         if bits not in self._factors:
             self._factors[bits] = self.growth.bounds(bits)
         return self._factors[bits]

@@ -54,7 +54,6 @@ class TabledPairs:
     input: Callable[[int], Input]
 
     def pair(self, block: Block, place: int) -> Pair:
-        """Name a pair of a block."""
         return self.input(int(block.first[place])), self.input(int(block.second[place]))
 
     def bounds(self, factor: Factor) -> HockeyStickBounds:

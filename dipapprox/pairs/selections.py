@@ -42,7 +42,6 @@ def in_both_orders(pairs: tuple[Pair, ...]) -> tuple[Pair, ...]:
 
 
 def one_by_one(pairs: Iterable[Pair]) -> Iterator[Orbit]:
-    """Let every pair stand for itself."""
     return ((pair, 1) for pair in pairs)
 
 

@@ -45,7 +45,6 @@ class CellSteps:
         return len(self.first)
 
     def each(self) -> Iterator[tuple[int, int, int]]:
-        """Yield codes and cost of every step."""
         return zip(self.first.tolist(), self.second.tolist(), self.cost.tolist(), strict=True)
 
 
@@ -95,13 +94,10 @@ class Block:
         return len(self.first)
 
     def take(self, places: NDArray[np.intp]) -> Block:
-        """Return some of the pairs as a block of their own."""
         return Block(self.first[places], self.second[places])
 
 
 class InputNumbers:
-    """Numbers for all inputs of a program."""
-
     def __init__(self, cells: Sequence[Cell]) -> None:
         self._domains = tuple(cell.domain for cell in cells)
         self.count = prod(map(len, self._domains))
@@ -113,7 +109,6 @@ class InputNumbers:
         return tuple(accumulate(sizes[:0:-1], mul, initial=1))[::-1]
 
     def input(self, number: int) -> Input:
-        """Return the input with a number."""
         found = []
         for domain, stride in zip(self._domains, self.strides, strict=False):
             code, number = divmod(number, stride)

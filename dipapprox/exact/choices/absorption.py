@@ -84,7 +84,6 @@ def absorption_probabilities(law: ChainLaw, limits: Limits) -> dict[int, Exponen
 
 
 def possible(law: ChainLaw) -> Edges:
-    """The graph of a chain, without transitions of probability 0."""
     return {
         state: {target: weight for target, weight in row if weight.numerator}
         for state, row in enumerate(law.transitions)
@@ -92,7 +91,6 @@ def possible(law: ChainLaw) -> Edges:
 
 
 def reached(edges: Edges) -> Edges:
-    """The part of a graph that state 0 reaches."""
     found = {0: edges[0]}
     waiting = [0]
     while waiting:

@@ -45,7 +45,6 @@ def chosen_probability(event: Chosen, limits: Limits) -> ExponentialRatio:
 
 
 def weight_function(weight: Weight, limits: Limits) -> ExponentialRatio:
-    """Return a weight as a function of ε."""
     if isinstance(weight, Absorbed):
         ends = absorption(weight.law, limits)
         return ends.get(weight.law.outcomes[weight.outcome], ExponentialRatio.constant(0))
@@ -65,8 +64,6 @@ class _Quotient:
 
 
 class _Functions:
-    """One pass through a circuit."""
-
     def __init__(self, circuit: Circuit, limits: Limits) -> None:
         self._circuit = circuit
         self._limits = limits
@@ -80,7 +77,6 @@ class _Functions:
         self._weights = [self._quotient(weight) for weight in weights]
 
     def roots(self) -> dict[int, ExponentialRatio]:
-        """Return the values of the roots."""
         nodes, wanted = self._circuit.nodes, set(self._circuit.roots)
         uses = Counter(node for terms in nodes for _, node in terms)
         values: dict[int, _Quotient] = {}
@@ -100,7 +96,6 @@ class _Functions:
         return found
 
     def _sum(self, terms: Sequence[tuple[_Quotient, _Quotient]]) -> _Quotient:
-        """Return the sum of products of two."""
         divisors = [weight.divisor * value.divisor for weight, value in terms]
         powers = [
             tuple([a + b for a, b in zip(weight.powers, value.powers, strict=True)])

@@ -102,7 +102,6 @@ class _Signs:
         return None
 
     def _differs_from_one(self, total: ExponentialRatio) -> bool:
-        """Exact, as functions; at a point the values are compared."""
         if self.epsilons.is_point:
             total = total.at(self.epsilons.lower)
         return bool((total - ExponentialRatio.constant(1)).numerator)

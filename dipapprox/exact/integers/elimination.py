@@ -68,7 +68,6 @@ Function = Mapping[Monomial, LatticeRatio]
 
 
 def one(size: int) -> Function:
-    """The constant function 1 of `size` variables."""
     return {((0,) * size, (0,) * size): ONE}
 
 
@@ -312,11 +311,9 @@ class Integers(VariableElimination[Monomial, LatticeRatio]):
             yield monomial, c if sign > 0 else -c
 
     def growth(self, monomial: Monomial, variable: int) -> int:
-        """0 < Y < 1."""
         return -monomial[1][variable]
 
     def summed(self, coefficients: Sequence[LatticeRatio]) -> LatticeRatio:
-        """Over a common denominator."""
         return lattice_sum(coefficients) if len(coefficients) > 1 else coefficients[0]
 
 

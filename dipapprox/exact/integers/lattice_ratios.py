@@ -63,11 +63,9 @@ class LatticeRatio:
         )
 
     def scaled(self, factor: Fraction | int) -> LatticeRatio:
-        """factor * self."""
         return LatticeRatio(self.numerator * _rational(factor), self.shift, self.denominator)
 
     def shifted(self, exponent: int) -> LatticeRatio:
-        """Y^exponent * self."""
         return LatticeRatio(self.numerator, self.shift + exponent, self.denominator)
 
     def times_powers(self, powers: Mapping[int, int]) -> LatticeRatio:
@@ -94,7 +92,6 @@ class LatticeRatio:
 
 
 def constant(value: Fraction | int) -> LatticeRatio:
-    """The constant function `value`."""
     return LatticeRatio(_CONTEXT.constant(_rational(value)))
 
 
@@ -103,7 +100,6 @@ ONE = constant(1)
 
 
 def inverse_of_one_minus(d: int) -> LatticeRatio:
-    """1 / (1 - Y^d), d >= 1."""
     return LatticeRatio(ONE.numerator, 0, ((d, 1),))
 
 
@@ -148,7 +144,6 @@ def _length(factors: Denominator) -> int:
 
 @lru_cache(maxsize=256)
 def _expanded(factors: Denominator) -> fmpq_mpoly:
-    """Π (1 - Y^d)^e."""
     if _length(factors) > _LONGEST:
         raise SumTooLong
     product = ONE.numerator

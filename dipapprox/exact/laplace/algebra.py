@@ -39,7 +39,6 @@ class ExactAlgebra(PiecewiseAlgebra[Piece, Piece, ExponentialPolynomial]):
         self.produced = 0
 
     def mark(self, point: Fraction) -> int:
-        """A point in units."""
         return self.units.mark(point)
 
     def convolution(self, left: Function, right: Function, check: Callable[[], None]) -> Function:

@@ -97,7 +97,6 @@ def exponents(packed: int) -> tuple[int, int, int, int]:
 
 
 def product(left: Piece, right: Piece) -> Piece:
-    """left * right."""
     if len(left) > len(right):
         left, right = right, left
     total: Piece = {}
@@ -110,7 +109,6 @@ def product(left: Piece, right: Piece) -> Piece:
 
 
 def combined(terms: Iterable[tuple[int, Piece]]) -> Piece:
-    """Σ weight * piece."""
     return _added((packed, weight * c) for weight, piece in terms for packed, c in piece.items())
 
 

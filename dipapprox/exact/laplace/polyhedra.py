@@ -60,8 +60,6 @@ def integrate(event: Event, limits: Limits) -> ExponentialPolynomial | NotEnclos
 
 
 class _Reals(VariableElimination[Rates, fmpq_mpoly]):
-    """The samples' laws, and polynomials in their coordinates and ε."""
-
     are_integers = False
 
     def __init__(self, laws: Sequence[Distribution], limits: Limits) -> None:
@@ -73,7 +71,6 @@ class _Reals(VariableElimination[Rates, fmpq_mpoly]):
         self._generators = self._context.gens()
 
     def one(self) -> Integrand:
-        """The constant 1."""
         return {(_ZERO,) * (self.size + 1): self._context.constant(1)}
 
     def irredundant(self, tightest: Mapping[Row, Fraction | int]) -> Bounds | None:
@@ -162,11 +159,9 @@ class _Reals(VariableElimination[Rates, fmpq_mpoly]):
             yield tuple(moved), polynomial * sign
 
     def growth(self, monomial: Rates, variable: int) -> Fraction:
-        """The rate."""
         return monomial[variable]
 
     def summed(self, coefficients: Sequence[fmpq_mpoly]) -> fmpq_mpoly:
-        """One after the other."""
         return reduce(add, coefficients)
 
 

@@ -201,7 +201,6 @@ class _BracketedQuotient:
             self.low, self.high = self.low / 2, self.low
 
     def halve(self) -> None:
-        """Look halfway."""
         middle = (self.low + self.high) / 2
         if self._exceeds(middle):
             self.low = middle
@@ -318,7 +317,6 @@ def _weight(events: Sequence[Connected], forms: EventForms, limits: Limits) -> E
 def _added(
     terms: Sequence[tuple[ExponentialRatio, Function]], marks: tuple[int, ...], eta: Fraction
 ) -> list[Coefficients]:
-    """Σ weight · function, piece by piece."""
     totals: list[list[tuple[tuple[int, int], ExponentialRatio]]] = [[] for _ in (*marks, None)]
     for weight, function in terms:
         for total, (piece, _, _) in zip(totals, function.on(marks), strict=True):

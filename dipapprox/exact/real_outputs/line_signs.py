@@ -100,7 +100,6 @@ def _derivative(function: Coefficients) -> Coefficients:
 
 
 def _at(function: Coefficients, place: Fraction) -> ExponentialRatio:
-    """The value at a rational place."""
     total = ExponentialRatio.constant(0)
     for (b, m), c in function.items():
         if m and not place:

@@ -48,7 +48,6 @@ class NormalForm:
 
     @property
     def size(self) -> int:
-        """Number of terms."""
         return sum(1 for _, coefficients in self.groups for c in coefficients if c)
 
     def derivative(self) -> NormalForm:
@@ -65,11 +64,9 @@ class NormalForm:
         return NormalForm(self.rate, tuple(derived))
 
     def at_zero(self) -> int:
-        """G(0)."""
         return sum(coefficients[0] for _, coefficients in self.groups)
 
     def function(self) -> ExponentialPolynomial:
-        """The same function as an exponential polynomial."""
         return ExponentialPolynomial.of(
             {
                 (n, -j * self.rate): Fraction(c)

@@ -131,7 +131,6 @@ def _leading_at_zero(function: ExponentialPolynomial) -> tuple[int, Fraction]:
 
 
 def _growth(term: tuple[Exponent, Fraction]) -> tuple[Fraction, int]:
-    """Larger for a term c ε^n e^(qε) that outgrows others as ε does."""
     (n, q), _ = term
     return q, n
 

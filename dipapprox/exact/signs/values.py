@@ -130,7 +130,6 @@ _EVEN = arb(0.5, 0.5)  # and for even i > 0
 
 
 def more_bits(bits: int, point: Fraction, limits: Limits) -> int:
-    """Double the precision."""
     limits.check()
     if 2 * bits > MOST_BITS:
         near, _ = short(Enclosure.exact(point))
@@ -245,7 +244,6 @@ def difference(left: Function, right: Function) -> Function:
 
 
 def as_ratio(function: Function) -> ExponentialRatio:
-    """The same function over its denominator, if need be none."""
     return function if isinstance(function, ExponentialRatio) else ExponentialRatio(function)
 
 

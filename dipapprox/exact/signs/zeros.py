@@ -51,8 +51,6 @@ _ROUNDS_IN_DOUBT = 24  # for two zeros that may be equal, the degrees being too 
 
 @dataclass(frozen=True, slots=True)
 class Zero:
-    """One zero of a function."""
-
     lower: Fraction  # if the zero is rational the zero itself, else a lower bound that is no zero
     upper: Fraction  # likewise; no other zero lies in [lower, upper]
     multiplicity: int  # >= 1; the function changes its sign if it is odd
@@ -62,7 +60,6 @@ class Zero:
 
     @property
     def is_exact(self) -> bool:
-        """Whether the zero is known exactly."""
         return self.form is None
 
     @property
@@ -338,8 +335,6 @@ _Parts = list[tuple[NormalForm, Cover, int]]
 
 @dataclass(frozen=True, slots=True)
 class SignChart:
-    """Where a function is positive, zero and negative on an interval."""
-
     interval: EpsilonInterval
     # Those strictly inside the interval, ascending, their boxes disjoint or touching.
     zeros: tuple[Zero, ...]

@@ -96,7 +96,6 @@ class Layout:
         return next(select_pairs(self._program, self._selection))
 
     def among(self, pairs: Iterable[Pair], kind_of: KindOf) -> list[ProductCandidate]:
-        """Return candidates that stand for all pairs of a list."""
         found: dict[Multiset, Pair] = {}
         for number, pair in enumerate(pairs):
             if number % _CHECKED == 0:
@@ -225,7 +224,6 @@ def _has_few_pairs(product: ProductProgram, selection: PairSelection) -> bool:
 
 
 def _clusters(parts: Sequence[ProgramPart]) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """Return the parts that share inputs, and these."""
     users: dict[int, list[int]] = {}
     for number, part in enumerate(parts):
         for cell in part.inputs:

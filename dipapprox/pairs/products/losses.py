@@ -123,8 +123,6 @@ class Losses:
 
 
 class _Kinds:
-    """Kinds of pairs of parts, by their atoms at some bits."""
-
     def __init__(self, source: ProductSource, bits: int) -> None:
         self._source, self._bits = source, bits
         self._scale = bits + _GUARD_BITS

@@ -149,7 +149,6 @@ class Excess:
     outputs: int
 
     def at(self, factor: Fraction) -> Fraction:
-        """Return first - factor * second."""
         return self.first - factor * self.second
 
 

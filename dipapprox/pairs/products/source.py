@@ -30,8 +30,6 @@ _LITTLE_MORE = 4  # so are those that are at most so many times as many as one p
 
 @dataclass(frozen=True, slots=True)
 class ProductProgram:
-    """A program whose output distribution is the product of those of its parts."""
-
     program: Program
     parts: tuple[ProgramPart, ...]
     states: tuple[FinalStates, ...]  # the final states of every part
@@ -41,20 +39,16 @@ class ProductProgram:
 
     @property
     def outputs(self) -> int:
-        """How many outputs the whole program has."""
         return prod(map(len, self.values))
 
     @property
     def final_states(self) -> int:
-        """How many final states the parts have together."""
         return sum(len(each.states) for each in self.states)
 
     def part_inputs(self, input: Input) -> Iterator[Input]:
-        """Yield the input of every part."""
         return (tuple(input[cell] for cell in part.inputs) for part in self.parts)
 
     def pairs(self, pair: Pair) -> Iterator[Pair]:
-        """Yield the pair of inputs of every part."""
         return zip(self.part_inputs(pair[0]), self.part_inputs(pair[1]), strict=True)
 
     def output(self, numbers: tuple[int, ...]) -> tuple[Value, ...]:
@@ -123,14 +117,12 @@ class ProductSource:
 
     @property
     def name(self) -> str:
-        """The engine's word in reports."""
         words = [word for part in self._parts for word in part.name.split(" + ")]
         return " + ".join(dict.fromkeys(words))
 
     def of_part(
         self, part: int, inputs: Sequence[Input], bits: int
     ) -> Sequence[Probabilities | NotEnclosed]:
-        """Enclose the distributions of a part for some of its inputs."""
         return self._parts[part].distributions(inputs, bits)
 
     @property

@@ -55,8 +55,6 @@ _EVERYWHERE: Mapping[int, Interval] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """What one outcome adds to a divergence."""
-
     value: Enclosure  # encloses sup over S of first(S) - growth second(S)
     # A set S that comes close: one number of a normal form lies in one of them, the others
     # anywhere; None: S is of another shape.
@@ -255,7 +253,6 @@ class PublishedDivergences:
         return any(isinstance(mass, Enclosure) and mass.lower > 0 for mass in masses)
 
     def measures(self, input: Input) -> Measures | NoProduct:
-        """Return what one input publishes; remembered."""
         return self._measures.find(input, lambda: self._measuring.at(input))
 
     def mass(

@@ -32,7 +32,6 @@ class MeasureSides:
 
     @property
     def coordinates(self) -> int:
-        """How many numbers are published."""
         parts = self.first or self.second
         return len(parts[0].marginals) if parts else 0
 
@@ -48,8 +47,6 @@ class CoordinatePlace:
 
 @dataclass(frozen=True, slots=True)
 class NormalMeasures:
-    """Two measures in normal form, and where their coordinates come from."""
-
     sides: MeasureSides
     places: tuple[CoordinatePlace, ...]
 
@@ -71,7 +68,6 @@ def unmoved(parts: Sequence[Part]) -> Unmoved:
 
 
 def moved(measure: Unmoved, constants: Sequence[Sequence[Fraction]]) -> tuple[Part, ...]:
-    """Return parts with other constants."""
     return tuple([_moved(part, own) for part, own in zip(measure.parts, constants, strict=True)])
 
 

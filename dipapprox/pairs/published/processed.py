@@ -39,8 +39,6 @@ _Less = tuple[tuple[int, ...], PublishedDivergences]
 
 
 class Processed:
-    """Bounds for pairs of a program by others that tell less, or more."""
-
     def __init__(self, divergences: PublishedDivergences) -> None:
         self._own = divergences
 

@@ -50,8 +50,6 @@ _About = tuple[Factor, Growth | None, bool]
 
 @dataclass(frozen=True, slots=True)
 class _Told:
-    """What is known of a pair, and by what."""
-
     about: _About  # what was asked
     delta: Enclosure  # encloses its delta, for all factors within the bounds
     by: str  # the method
@@ -131,7 +129,6 @@ class PublishedPairs(Together):
 
     @property
     def blocked(self) -> bool:
-        """See `Together`."""
         return any(isinstance(terms, NoProduct) for terms, _ in self._classes or ())
 
     def at(self, factor: Factor, bits: int) -> Maximum:
