@@ -5,13 +5,11 @@ a function of them. To get rid of one variable x,
 
     (system, weight) -- which side of its mean, which bounds are active --> (system, weight)
 
-    from l to h = G(h) - G(l),  for every greatest lower bound l and least upper bound h of x,
-    with l >= the other lower bounds, h <= the other upper bounds, l <= h as further inequalities,
+    from l to h = G(h) - G(l)  for every choice of active bounds (`linear.half_spaces.active`)
 
-with an antiderivative, or antidifference, G of the weight times the density of x. A tie between
-integers goes to the first bound, so that pieces are disjoint; pieces of reals overlap in null sets
-only. Pieces with equal systems are added up; how many there may be is counted, so the work is
-bounded on every machine alike. VariableElimination that make few pieces come first.
+with an antiderivative, or antidifference, G of the weight times the density of x. Pieces with equal
+systems are added up; how many there may be is counted, so the work is bounded on every machine
+alike. Variables that make few pieces come first.
 
 What reals and integers are is in `laplace.polyhedra` and `integers.elimination`.
 
@@ -24,14 +22,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from itertools import product
 from math import gcd
 from typing import Generic, NamedTuple, TypeVar
 
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.event import Event
 from dipapprox.limits import Limits
-from dipapprox.linear.half_spaces import in_integers
+from dipapprox.linear.half_spaces import active, in_integers
 
 Row = tuple[int, ...]
 Bounds = tuple[tuple[Row, Fraction | int], ...]
@@ -184,22 +181,10 @@ class VariableElimination(ABC, Generic[M, C]):
                 others = [-sign * c for c in row]
                 others[variable] = 0
                 (uppers if a > 0 else lowers).append(AffineEnd(tuple(others), sign * bound, abs(a)))
-        for (j, upper), (i, lower) in product(_each(uppers), _each(lowers)):
+        for lower, upper, where_active in active(lowers, uppers):
             conditions = list(rest)
-            if upper is not None:
-                conditions += [
-                    upper.at_most(end, strictly=self.are_integers and k < j)
-                    for k, end in enumerate(uppers)
-                    if k != j
-                ]
-            if lower is not None:
-                conditions += [
-                    end.at_most(lower, strictly=self.are_integers and k < i)
-                    for k, end in enumerate(lowers)
-                    if k != i
-                ]
-                if upper is not None:
-                    conditions.append(lower.at_most(upper))
+            for one, other, first in where_active:
+                conditions.append(one.at_most(other, strictly=self.are_integers and first))
             self.spend(primitive, len(conditions))
             where = self.tightened(conditions)
             if where is not None:
@@ -211,10 +196,6 @@ class VariableElimination(ABC, Generic[M, C]):
                         yield where, self.at(primitive, variable, end, sign)
                     elif not all(sign * self.growth(each, variable) < 0 for each in primitive):
                         raise BrokenInvariant("a weight that must be finite does not converge")
-
-
-def _each(ends: list[AffineEnd]) -> list[tuple[int, AffineEnd | None]]:
-    return [*enumerate(ends)] or [(0, None)]
 
 
 def rows_of(event: Event) -> list[tuple[Row, Fraction]]:

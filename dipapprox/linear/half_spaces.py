@@ -29,7 +29,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import product
 from math import ceil, floor
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from dipapprox.cache import Cache
 from dipapprox.data_classes import dataclass
@@ -160,6 +160,7 @@ def _without_implied(forms: tuple[LinearForm, ...]) -> tuple[LinearForm, ...]:
 
 
 Bound = LinearForm | None  # none: there is none
+End = TypeVar("End")
 
 
 def solved_for(
@@ -169,33 +170,37 @@ def solved_for(
 
     Forms that do not mention it are passed over.
     """
-    lowers: dict[LinearForm, None] = {}
-    uppers: dict[LinearForm, None] = {}
+    sides: tuple[dict[LinearForm, None], ...] = {}, {}
     for form in forms:
         coefficient = form.coefficient(variable)
-        if not coefficient:
-            continue
-        rest = LinearForm(tuple(t for t in form.terms if t[0] != variable), form.constant)
-        side = uppers if coefficient > 0 else lowers
-        side[rest.scaled(Fraction(-1) / coefficient)] = None
-    return tuple(lowers), tuple(uppers)
+        if coefficient:
+            rest = LinearForm(tuple(t for t in form.terms if t[0] != variable), form.constant)
+            sides[coefficient > 0][rest.scaled(Fraction(-1) / coefficient)] = None
+    return tuple(sides[0]), tuple(sides[1])
 
 
 def active(
-    lowers: Sequence[LinearForm], uppers: Sequence[LinearForm]
-) -> Iterator[tuple[Bound, Bound, list[LinearForm]]]:
-    """Yield every choice of active bounds with the constraints (form <= 0) that it means."""
-    lower_choices: Sequence[Bound] = lowers or (None,)
-    upper_choices: Sequence[Bound] = uppers or (None,)
-    for lower, upper in product(lower_choices, upper_choices):
-        outer: list[LinearForm] = []
+    lowers: Sequence[End], uppers: Sequence[End]
+) -> Iterator[tuple[End | None, End | None, list[tuple[End, End, bool]]]]:
+    """Yield every choice of a greatest lower bound l and a least upper bound h, and where it holds:
+
+        l' <= l,   h <= h',   l <= h      for all other lower bounds l' and upper bounds h',
+
+    as pairs (Fourier-Motzkin elimination as a decomposition). These parts fill the projection of a
+    polyhedron and overlap in null sets only; of integers they are disjoint if the pairs with True
+    are strict: a tie goes to the first bound. Without bounds l, or h, is None.
+    """
+    for (i, lower), (j, upper) in product(
+        enumerate(lowers or (None,)), enumerate(uppers or (None,))
+    ):
+        where: list[tuple[End, End, bool]] = []
         if lower is not None:
-            outer += [other - lower for other in lowers if other is not lower]
+            where += [(other, lower, k < i) for k, other in enumerate(lowers) if k != i]
         if upper is not None:
-            outer += [upper - other for other in uppers if other is not upper]
+            where += [(upper, other, k < j) for k, other in enumerate(uppers) if k != j]
             if lower is not None:
-                outer.append(lower - upper)
-        yield lower, upper, outer
+                where.append((lower, upper, False))
+        yield lower, upper, where
 
 
 _MOST_PROGRAMMES = 64

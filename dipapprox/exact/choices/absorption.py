@@ -37,14 +37,8 @@ Edges = Mapping[int, Mapping[int, ExponentialRatio]]
 """A graph: state -> next state -> probability, not identically 0. Nothing follows a last state."""
 
 
-_REMEMBERED = 256  # most chains whose absorption probabilities are kept
-
-_known: Cache[ChainLaw, Mapping[int, ExponentialRatio]] = Cache(_REMEMBERED)
-
-
-def absorption(law: ChainLaw, limits: Limits) -> Mapping[int, ExponentialRatio]:
-    """Return `absorption_probabilities`, remembered: every outcome asks for the same chain."""
-    return _known.find(law, lambda: absorption_probabilities(law, limits))
+_known: Cache[ChainLaw, Mapping[int, ExponentialRatio]] = Cache(256)
+"""Every outcome asks for the same chain."""
 
 
 @dataclass(slots=True)
@@ -55,12 +49,16 @@ class _Row:
     weights: dict[int, fmpz_mpoly]
 
 
-def absorption_probabilities(law: ChainLaw, limits: Limits) -> dict[int, ExponentialRatio]:
-    """Return {absorbing state: the probability of ending there}, over one denominator.
+def absorption(law: ChainLaw, limits: Limits) -> Mapping[int, ExponentialRatio]:
+    """Return {absorbing state: the probability of ending there}, over one denominator; remembered.
 
     Only states that can be reached count. The probabilities add up to exactly 1 if absorption is
     certain for almost every ε.
     """
+    return _known.find(law, lambda: _absorption(law, limits))
+
+
+def _absorption(law: ChainLaw, limits: Limits) -> dict[int, ExponentialRatio]:
     if not law.transitions[0]:
         return {0: ExponentialRatio.constant(1)}
     edges = reached(possible(law))

@@ -7,7 +7,7 @@ What is summed out of a system, and how, is in `variables`. To sum x out of a pi
                              their coefficients, and with the bound rounded down it is x <= …
 
 so that all ends are affine with integer coefficients: Σ f = G(U) - G(L - 1) with an antidifference
-G. VariableElimination with bounds by few others come first: forests are summed leaf by leaf.
+G. Variables with bounds by few others come first: forests are summed leaf by leaf.
 A bound that is missing contributes nothing: let R be a piece in which x has no lower bound. Moving
 x to -∞, and the summed samples with it by the linear parts of the bounds that were put for them,
 meets the homogeneous inequalities of the whole system, the splits at the means included; along
@@ -351,17 +351,11 @@ def _irredundant(edges: list[tuple[int, int, int]]) -> list[int] | None:
     if potentials(edges, 0) is None:
         return None
     for k, (u, v, bound) in enumerate(edges):
-        if not _may_be_implied(edges, kept, k):
-            continue
         others = [edges[j] for j in kept if j != k]
+        if not any(start == u for start, _, _ in others) or not any(
+            end == v for _, end, _ in others
+        ):
+            continue  # no path from u to v has another first and another last edge
         if potentials([*others, (v, u, -bound - 1)], 0) is None:
             kept.remove(k)
     return kept
-
-
-def _may_be_implied(edges: list[tuple[int, int, int]], kept: list[int], place: int) -> bool:
-    """Whether a path from u to v has another first and another last edge."""
-    u, v, _ = edges[place]
-    return any(edges[j][0] == u and j != place for j in kept) and any(
-        edges[j][1] == v and j != place for j in kept
-    )

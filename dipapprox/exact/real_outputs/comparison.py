@@ -17,8 +17,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from fractions import Fraction
-from functools import partial, reduce
+from functools import reduce
 from itertools import pairwise
 from math import inf
 from operator import and_
@@ -32,7 +33,7 @@ from dipapprox.events.event import Connected, Part
 from dipapprox.exact.laplace import pieces
 from dipapprox.exact.laplace.algebra import ExactAlgebra, Function, TooManyTerms
 from dipapprox.exact.laplace.pieces import Piece, Units
-from dipapprox.exact.methods import EventForms
+from dipapprox.exact.methods import EventForms, ratio_sum
 from dipapprox.exact.real_outputs.line_signs import Coefficients, added, is_positive_somewhere
 from dipapprox.exact.real_outputs.quotients import EnclosedQuotient, Masses, NoQuotient
 from dipapprox.exact.signs.values import sign_at
@@ -46,7 +47,6 @@ from dipapprox.numerics.real_outputs.factors import Line, Mixed, factored
 
 _ONE = Fraction(1)
 _UNIT = ExponentialRatio.constant(1)
-_NOTHING = ExponentialRatio.constant(0)
 _MOST_HALVINGS = 256  # of all brackets together: some hundred bits
 _LARGEST = Fraction(2**64)  # of quotients that are bracketed
 _REMEMBERED = 1_000
@@ -98,10 +98,16 @@ class ExactComparison:
             pairs = [(one, two) for _, one, two in factors.pairs]
         pairs = [own for pair in pairs for own in _separated(*pair)]
         if len(pairs) == 1:
-            try:
-                return self._exceeds_alone(*pairs[0], growth)
-            except _Obstacle:
-                pass  # then its quotient is enclosed
+            with suppress(_Obstacle):  # then its quotient is enclosed
+                first, second = pairs[0]
+                if first[0].marginals:
+                    alone = _Densities(first, second, self._forms, self._limits)
+                    return alone.exceeds(growth)
+                chances = [
+                    ratio_sum([_weight(each.events, self._forms, self._limits) for each in side])
+                    for side in (first, second)
+                ]
+                return sign_at(chances[0] - chances[1] * growth, _ONE, self._limits) > 0
         least = _UNIT
         brackets: list[_Bracket] = []
         for pair in pairs:
@@ -120,22 +126,9 @@ class ExactComparison:
             high = _number(each.high for each in brackets)
             if high is not None and sign_at(least * high - growth, _ONE, self._limits) <= 0:
                 return False
-            max(brackets, key=_width).halve()
+            # What is infinite is divided by nothing, which would be a float.
+            max(brackets, key=lambda b: b.high if b.high == inf else b.high / b.low).halve()
         raise _Obstacle("a product of quotients of densities is next to e^ε_prv")
-
-    def _total(self, parts: Sequence[Part]) -> ExponentialRatio:
-        """The probability of parts without published numbers."""
-        total = _NOTHING
-        for part in parts:
-            total = total + _weight(part.events, self._forms, self._limits)
-        return total
-
-    def _exceeds_alone(self, first: Line, second: Line, growth: ExponentialRatio) -> bool:
-        """Decide it for one number, or none, in closed form."""
-        if not first[0].marginals:
-            chances = [self._total(side) for side in (first, second)]
-            return sign_at(chances[0] - chances[1] * growth, _ONE, self._limits) > 0
-        return _Densities(first, second, self._forms, self._limits).exceeds(growth)
 
     def _quotient(self, first: Line, second: Line) -> ExponentialRatio | _Bracket | None:
         """The least c with first <= c second; None if there is none."""
@@ -150,7 +143,10 @@ class ExactComparison:
             return None
         # The largest is the quotient somewhere, or far out, so no less factor will do.
         if candidates:
-            greatest = reduce(partial(_greater, self._limits), candidates)
+            greatest = candidates[0]
+            for each in candidates[1:]:
+                if sign_at(each - greatest, _ONE, self._limits) > 0:
+                    greatest = each
             if not densities.exceeds(greatest):
                 return greatest
         return _BracketedQuotient(densities)
@@ -168,11 +164,6 @@ def _separated(first: Line, second: Line) -> list[tuple[Line, Line]]:
     found = [(lines[0], lines[1])] if differ else []
     found += [(chances[0], chances[1])] if shared[0] != shared[1] else []
     return found or [(first, second)]
-
-
-def _width(bracket: _Bracket) -> Fraction | float:
-    """The quotient of the ends; what is infinite is divided by nothing, which would be a float."""
-    return bracket.high if bracket.high == inf else bracket.high / bracket.low
 
 
 def _number(factors: Iterable[Fraction | float]) -> ExponentialRatio | None:
@@ -333,7 +324,3 @@ def _coefficients(piece: Piece, eta: Fraction) -> dict[tuple[int, int], Exponent
         exponent = 0, q * eta
         own[exponent] = own.get(exponent, Fraction(0)) + Fraction(int(c.p), int(c.q)) * eta**n
     return {key: ExponentialRatio(ExponentialPolynomial.of(terms)) for key, terms in sums.items()}
-
-
-def _greater(limits: Limits, first: ExponentialRatio, second: ExponentialRatio) -> ExponentialRatio:
-    return second if sign_at(second - first, _ONE, limits) > 0 else first

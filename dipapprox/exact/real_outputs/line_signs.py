@@ -146,63 +146,44 @@ def _is_positive_within(function: Coefficients, length: Fraction, limits: Limits
         derivatives.append(_derivative(derivatives[order - 1]))
     for bits in _PRECISIONS:
         with precision(bits):
-            found = _Boxes(derivatives, length, orders, limits).search()
+            found = _searched(derivatives, length, orders, limits)
         if found is not None:
             return found
     raise LimitReached("precision-budget: two densities nearly touch, or do, at some number")
 
 
-class _Boxes:
-    """Bisection in balls on (0, length), with h and its derivatives.
+def _searched(
+    derivatives: list[Coefficients], length: Fraction, orders: list[int], limits: Limits
+) -> bool | None:
+    """Decide whether h is positive on (0, length) by bisection in balls; None if they do not tell.
 
     At either end the derivative of an order is the first that is not 0; h is negative next to it.
     """
+    balls = [[(b, m, ball_at(c)) for (b, m), c in function.items()] for function in derivatives]
 
-    def __init__(
-        self, derivatives: list[Coefficients], length: Fraction, orders: list[int], limits: Limits
-    ) -> None:
-        self._balls = [
-            [(b, m, ball_at(c)) for (b, m), c in function.items()] for function in derivatives
-        ]
-        self._length = length
-        self._orders = orders
-        self._limits = limits
+    def value(order: int, u: arb) -> arb:
+        return sum((c * u**m * (u * b).exp() for b, m, c in balls[order]), arb(0))
 
-    def search(self) -> bool | None:
-        """Decide whether h is positive anywhere; None if boxes do not tell."""
-        waiting = [(0, 0)]
-        boxes = 0
-        while waiting:
-            self._limits.check()
-            give_way()
-            depth, place = waiting.pop()
-            boxes += 1
-            part = self._length / 2**depth
-            low, high = place * part, (place + 1) * part
-            at_start, at_end = place == 0, place + 1 == 1 << depth
-            if self._is_negative(low, high, at_start, at_end):
-                continue
-            if self._value(0, to_ball((low + high) / 2)) > 0:
-                return True
-            if depth == _DEEPEST or boxes == _MOST_BOXES:
-                return None
-            waiting += [(depth + 1, 2 * place), (depth + 1, 2 * place + 1)]
-        return False
-
-    def _is_negative(self, low: Fraction, high: Fraction, at_start: bool, at_end: bool) -> bool:
-        """Whether h < 0 is proved inside."""
-        middle = (low + high) / 2
-        if at_start and at_end and any(self._orders):
-            return False
-        order = self._orders[0] if at_start else self._orders[1] if at_end else 0
-        whole = to_ball(low).union(to_ball(high))
-        slope = self._value(order + 1, whole)
-        spread = whole - to_ball(middle)
-        value = self._value(order, to_ball(middle)) + slope * spread
-        return bool(-value > 0 if at_start or order % 2 == 0 else value > 0)
-
-    def _value(self, order: int, u: arb) -> arb:
-        total = arb(0)
-        for b, m, c in self._balls[order]:
-            total += c * u**m * (u * b).exp()
-        return total
+    waiting = [(0, 0)]
+    boxes = 0
+    while waiting:
+        limits.check()
+        give_way()
+        depth, place = waiting.pop()
+        boxes += 1
+        part = length / 2**depth
+        low, high = place * part, (place + 1) * part
+        middle = to_ball((low + high) / 2)
+        at_start, at_end = place == 0, place + 1 == 1 << depth
+        if not (at_start and at_end and any(orders)):
+            order = orders[0] if at_start else orders[1] if at_end else 0
+            whole = to_ball(low).union(to_ball(high))
+            there = value(order, middle) + value(order + 1, whole) * (whole - middle)
+            if -there > 0 if at_start or order % 2 == 0 else there > 0:
+                continue  # h < 0 is proved inside
+        if value(0, middle) > 0:
+            return True
+        if depth == _DEEPEST or boxes == _MOST_BOXES:
+            return None
+        waiting += [(depth + 1, 2 * place), (depth + 1, 2 * place + 1)]
+    return False
