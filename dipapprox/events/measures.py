@@ -38,6 +38,7 @@ from fractions import Fraction
 from itertools import combinations
 
 from dipapprox import graphs
+from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.canonical import canonical
@@ -95,15 +96,9 @@ def covariance(left: LinearForm, right: LinearForm, variances: Mapping[int, Frac
     return sum(shares, _NO_MEAN)
 
 
-@dataclass(frozen=True, slots=True)
-class NoProduct:
-    """What is published is no product of measures on lines, as far as is known."""
-
-    reason: str
-
-
 Measures = Mapping[PublishedOutcome, tuple[Part, ...]]
-"""For one input: what is published, outcome by outcome."""
+"""For one input: what is published, outcome by outcome; `NotEnclosed` where it is no product of
+measures on lines, as far as is known."""
 
 
 class Measuring:
@@ -118,7 +113,7 @@ class Measuring:
         self._reals = [basis.reals(state) for basis, state in numbered]
         self.names = tuple(cell.name for cell in states.program.real_outputs)
 
-    def at(self, input: Input) -> Measures | NoProduct:
+    def at(self, input: Input) -> Measures | NotEnclosed:
         """Return the measure of every outcome that the input may have.
 
         The total mass is 1. Parts of one outcome add up.
@@ -128,7 +123,7 @@ class Measuring:
         found: dict[PublishedOutcome, list[Part]] = {}
         for number in self._instantiator.admitted(input, numbers):
             made = self._part(number, numbers, laws)
-            if isinstance(made, NoProduct):
+            if isinstance(made, NotEnclosed):
                 return made
             if made is not None:
                 chosen = self._instantiator.chosen(number)
@@ -142,7 +137,7 @@ class Measuring:
 
     def _part(
         self, number: int, numbers: Mapping[Symbol, Fraction], laws: Sequence[Distribution]
-    ) -> Part | NoProduct | None:
+    ) -> Part | NotEnclosed | None:
         """Return the product that a state is; None if it has probability 0."""
         path = self.states.states[number].path
         guards = tuple(guard.form.at(numbers) for guard in guards_of(path))
@@ -171,7 +166,7 @@ class Measuring:
             if len(which) > 1:
                 together = [published[k] for k in which]
                 if own_guards or not are_uncorrelated(together, event.samples):
-                    return NoProduct(self._refusal(self._bases[number], which))
+                    return NotEnclosed(self._refusal(self._bases[number], which))
                 for k in which:
                     marginals[k] = _marginal(event, published[k].samples(), (), published[k])
             elif which:

@@ -16,7 +16,6 @@ from dipapprox.data_classes import dataclass
 from dipapprox.errors import UserError
 from dipapprox.events.event import Marginal, Part, PublishedOutcome
 from dipapprox.events.intervals import EVERYWHERE, Interval, common, mapped
-from dipapprox.events.measures import NoProduct
 from dipapprox.language.core import Cell, Input, Program
 from dipapprox.linear.form import LinearForm
 from dipapprox.pairs.published.divergences import PublishedDivergences
@@ -106,7 +105,7 @@ def enclose_masses(
     found.outputs, found.final_states = len(states.outputs), len(states.states)
     divergences = open_published(states, eps, options)
     measures = divergences.measures(input)
-    if isinstance(measures, NoProduct):
+    if isinstance(measures, NotEnclosed):
         found.obstacle = measures.reason
         return
     for outcome, parts in measures.items():

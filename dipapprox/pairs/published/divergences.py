@@ -24,7 +24,7 @@ from dipapprox.composition.shifted_noise import published_noise
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.events.event import Connected, Part, PublishedOutcome
 from dipapprox.events.intervals import EVERYWHERE, Interval, mapped, within
-from dipapprox.events.measures import Measures, Measuring, NoProduct
+from dipapprox.events.measures import Measures, Measuring
 from dipapprox.language.core import Input
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
@@ -110,7 +110,7 @@ class PublishedDivergences:
         self._words: dict[str, None] = {}
         self._products = ProductMeasures(method, limits)
         self._masses = IntervalMasses(method, limits)
-        self._measures: Cache[Input, Measures | NoProduct] = Cache(_REMEMBERED)
+        self._measures: Cache[Input, Measures | NotEnclosed] = Cache(_REMEMBERED)
         self._unmoved: Cache[Input, _Outcomes] = Cache(_REMEMBERED)
         self._numbers: Cache[tuple[Part, ...], int] = Cache(_REMEMBERED)
         self._next = itertools.count(_ABSENT + 1)
@@ -146,10 +146,10 @@ class PublishedDivergences:
         """Say that there are none: see `ProbabilitySource`."""
         return [NotEnclosed("numbers have densities, no probabilities")] * len(inputs)
 
-    def terms(self, pair: Pair) -> Terms | NoProduct:
+    def terms(self, pair: Pair) -> Terms | NotEnclosed:
         """Return the outcomes of a pair in normal form: equal for pairs that look alike."""
         found = self._apart(pair)
-        if isinstance(found, NoProduct):
+        if isinstance(found, NotEnclosed):
             return found
 
         def counted() -> Terms:
@@ -196,7 +196,7 @@ class PublishedDivergences:
     def excess(self, pair: Pair, factor: Factor, bits: int) -> list[OutcomeExcess] | NotEnclosed:
         """Return for each outcome a set that nearly attains its divergence; without empty ones."""
         sides = self.sides(pair)
-        if isinstance(sides, NoProduct):
+        if isinstance(sides, NotEnclosed):
             return NotEnclosed(sides.reason)
         own = bits + len(sides).bit_length()
         found = []
@@ -228,7 +228,7 @@ class PublishedDivergences:
             The set, `value` being that of what was found; None if no rule finds one.
         """
         sides = self.sides(pair)
-        form = None if isinstance(sides, NoProduct) else dict(sides).get(found.outcome)
+        form = None if isinstance(sides, NotEnclosed) else dict(sides).get(found.outcome)
         if form is None or factor.upper is None:
             return None  # it may be an outcome of what tells less
         growth = Enclosure(factor.lower, factor.upper)
@@ -246,13 +246,13 @@ class PublishedDivergences:
         nor has a product with others then: these have mass where their own is above some number.
         """
         sides = self.sides(pair)
-        if isinstance(sides, NoProduct):
+        if isinstance(sides, NotEnclosed):
             return False
         shifted = (form.sides.first for _, form in sides if _is_unbounded_shift(form.sides))
         masses = (self.mass(parts, _FEW_BITS) for parts in shifted)
         return any(isinstance(mass, Enclosure) and mass.lower > 0 for mass in masses)
 
-    def measures(self, input: Input) -> Measures | NoProduct:
+    def measures(self, input: Input) -> Measures | NotEnclosed:
         return self._measures.find(input, lambda: self._measuring.at(input))
 
     def mass(
@@ -277,10 +277,10 @@ class PublishedDivergences:
             total = total + found
         return total
 
-    def sides(self, pair: Pair) -> list[tuple[PublishedOutcome, NormalMeasures]] | NoProduct:
+    def sides(self, pair: Pair) -> list[tuple[PublishedOutcome, NormalMeasures]] | NotEnclosed:
         """Return the measures of each outcome that the first input may have, in normal form."""
         found = self._apart(pair)
-        if isinstance(found, NoProduct):
+        if isinstance(found, NotEnclosed):
             return found
         forms = []
         for each in found:
@@ -289,11 +289,11 @@ class PublishedDivergences:
             forms.append((each.outcome, NormalMeasures(form.sides, tuple(places))))
         return forms
 
-    def _apart(self, pair: Pair) -> list[_Sides] | NoProduct:
+    def _apart(self, pair: Pair) -> list[_Sides] | NotEnclosed:
         first, second = map(self._without_shifts, pair)
-        if isinstance(first, NoProduct):
+        if isinstance(first, NotEnclosed):
             return first
-        if isinstance(second, NoProduct):
+        if isinstance(second, NotEnclosed):
             return second
         found = []
         for outcome, (number, own) in first.items():
@@ -307,13 +307,13 @@ class PublishedDivergences:
         # Outcomes of the second input alone add sup over S of 0 - growth second(S) = 0.
         return found
 
-    def _without_shifts(self, input: Input) -> _Outcomes | NoProduct:
+    def _without_shifts(self, input: Input) -> _Outcomes | NotEnclosed:
         """Return what an input publishes, equal parts numbered, and where it lies."""
         known = self._unmoved.get(input)
         if known is not None:
             return known
         measures = self.measures(input)
-        if isinstance(measures, NoProduct):
+        if isinstance(measures, NotEnclosed):
             return measures
         found = {}
         for outcome, parts in measures.items():

@@ -21,7 +21,6 @@ from itertools import combinations
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.data_classes import replace
 from dipapprox.errors import LimitReached
-from dipapprox.events.measures import NoProduct
 from dipapprox.language.core import Cell
 from dipapprox.language.domains import AllReals
 from dipapprox.linear.form import LinearForm
@@ -105,7 +104,7 @@ class Processed:
 
 def _delta(own: PublishedDivergences, pair: Pair, factor: Factor) -> Enclosure | None:
     terms = own.terms(pair)
-    if isinstance(terms, NoProduct):
+    if isinstance(terms, NotEnclosed):
         return None
     found = own.divergence(terms, factor, COARSE_BITS)
     return found if isinstance(found, Enclosure) else None

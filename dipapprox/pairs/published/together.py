@@ -13,7 +13,6 @@ from dipapprox.composition.shifted_noise import ShiftedNoise, shifted_noise
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import LimitReached
 from dipapprox.events.event import Part
-from dipapprox.events.measures import NoProduct
 from dipapprox.exact.real_outputs.comparison import ExactComparison
 from dipapprox.limits import Limits
 from dipapprox.pairs.divergence import ExactSide, Factor, Growth
@@ -58,9 +57,9 @@ class _Told:
     final: bool  # whether more bits are hardly of use
 
 
-def _has_products(terms: Terms | NoProduct) -> bool:
+def _has_products(terms: Terms | NotEnclosed) -> bool:
     """Whether several numbers are told together, which takes long."""
-    return not isinstance(terms, NoProduct) and any(sides.coordinates > 1 for sides, _ in terms)
+    return not isinstance(terms, NotEnclosed) and any(sides.coordinates > 1 for sides, _ in terms)
 
 
 class PublishedPairs(Together):
@@ -94,7 +93,7 @@ class PublishedPairs(Together):
         self.processed = Processed(divergences)
         self._compared: dict[tuple[MeasureSides, Growth], bool | NotEnclosed] = {}
         self._budgets: dict[Pair, Fraction | None] = {}
-        self._classes: list[tuple[Terms | NoProduct, Pair]] | None = None
+        self._classes: list[tuple[Terms | NotEnclosed, Pair]] | None = None
         self._open: list[OpenPair] = []
         self._before: dict[Pair, _Told] = {}
 
@@ -129,7 +128,7 @@ class PublishedPairs(Together):
 
     @property
     def blocked(self) -> bool:
-        return any(isinstance(terms, NoProduct) for terms, _ in self._classes or ())
+        return any(isinstance(terms, NotEnclosed) for terms, _ in self._classes or ())
 
     def at(self, factor: Factor, bits: int) -> Maximum:
         """See `Together`; a limit leaves what was told before it."""
@@ -171,7 +170,7 @@ class PublishedPairs(Together):
 
     def _asked(
         self,
-        terms: Terms | NoProduct,
+        terms: Terms | NotEnclosed,
         pair: Pair,
         about: _About,
         bits: int,
@@ -190,7 +189,7 @@ class PublishedPairs(Together):
             obstacle = delta.reason
             if before is not None:
                 return replace(before, final=True)
-            if not isinstance(terms, NoProduct):
+            if not isinstance(terms, NotEnclosed):
                 delta = self.divergences.divergence(terms, factor, min(bits, COARSE_BITS))
         if not isinstance(delta, Enclosure):
             delta, by = self._around(pair, factor, least), PROCESSING
@@ -219,7 +218,7 @@ class PublishedPairs(Together):
         no more; None if some pair differs by something else."""
         found: list[tuple[ShiftedNoise, Pair]] = []
         for terms, pair in self.classes():
-            if isinstance(terms, NoProduct):
+            if isinstance(terms, NotEnclosed):
                 return None
             if all(sides.first == sides.second for sides, _ in terms):
                 continue
@@ -239,8 +238,8 @@ class PublishedPairs(Together):
         return budget < _LARGEST and exponential(budget, FACTOR_BITS).upper <= factor.lower
 
     def _told(
-        self, terms: Terms | NoProduct, pair: Pair, factor: Factor, bits: int
-    ) -> tuple[Enclosure | NotEnclosed | NoProduct, str]:
+        self, terms: Terms | NotEnclosed, pair: Pair, factor: Factor, bits: int
+    ) -> tuple[Enclosure | NotEnclosed, str]:
         """Enclose the divergence of a pair: 0 where it is proved that nothing is left; and by what.
 
         Densities are compared where that matters: at once at a claimed growth.
@@ -251,7 +250,7 @@ class PublishedPairs(Together):
             return nothing, COUPLING
         if self._claimed is not None and self._is_nothing(terms, growth):
             return nothing, EXACTLY
-        if isinstance(terms, NoProduct):
+        if isinstance(terms, NotEnclosed):
             return terms, PROCESSING
         found = self.divergences.divergence(terms, factor, bits)
         certain = isinstance(found, Enclosure) and found.lower > 0
@@ -259,9 +258,9 @@ class PublishedPairs(Together):
             return nothing, EXACTLY
         return found, BY_ENCLOSURES[0]
 
-    def _is_nothing(self, terms: Terms | NoProduct, growth: Growth | None) -> bool:
+    def _is_nothing(self, terms: Terms | NotEnclosed, growth: Growth | None) -> bool:
         """Whether densities in closed form show that nothing is left at a growth."""
-        if growth is None or isinstance(terms, NoProduct):
+        if growth is None or isinstance(terms, NotEnclosed):
             return False
         found = all(self._exceeds(sides, growth) is False for sides, _ in terms)
         if found:
@@ -283,7 +282,7 @@ class PublishedPairs(Together):
         """Whether closed forms tell at what growth nothing is left of a pair."""
         # At 1 it is not told whether likelihoods that are equal by symmetry are.
         terms, some = self.divergences.terms(pair), Growth(Fraction(0), _SOME)
-        return not isinstance(terms, NoProduct) and not any(
+        return not isinstance(terms, NotEnclosed) and not any(
             isinstance(self._exceeds(sides, some), NotEnclosed) for sides, _ in terms
         )
 
@@ -295,7 +294,7 @@ class PublishedPairs(Together):
         say so, too.
         """
         sides = self.divergences.sides(pair)
-        if isinstance(sides, NoProduct):
+        if isinstance(sides, NotEnclosed):
             return ()
 
         def is_possible(part: Part) -> bool:
@@ -317,7 +316,7 @@ class PublishedPairs(Together):
                 return Side.BELOW
             if self._exceeding(pair, growth, bits):
                 return Side.ABOVE
-        if isinstance(terms, NoProduct):
+        if isinstance(terms, NotEnclosed):
             found: Enclosure | NotEnclosed = NotEnclosed(terms.reason)
         else:
             found = self.divergences.divergence(terms, factor, bits)
@@ -326,7 +325,7 @@ class PublishedPairs(Together):
         side = compare(self._around(pair, factor, UNIT.lower), delta)
         return NotEnclosed(found.reason) if side is Side.UNDECIDED else side
 
-    def classes(self) -> Sequence[tuple[Terms | NoProduct, Pair]]:
+    def classes(self) -> Sequence[tuple[Terms | NotEnclosed, Pair]]:
         """Return one pair for each class of pairs that look alike.
 
         Pairs without densities are bounded each for itself: by what some of the numbers tell. More
@@ -336,12 +335,12 @@ class PublishedPairs(Together):
             return self._classes
         if self._total is None or self._total > MOST_PAIRS:
             raise LimitReached(f"pair limit: more than {MOST_PAIRS} pairs with real outputs")
-        found: dict[object, tuple[Terms | NoProduct, Pair]] = {}
+        found: dict[object, tuple[Terms | NotEnclosed, Pair]] = {}
         seen: dict[int, Terms] = {}  # by identity: terms hash slowly, and mostly are known ones
         for pair in self._pairs:
             self._limits.check()
             terms = self.divergences.terms(pair)
-            if isinstance(terms, NoProduct):
+            if isinstance(terms, NotEnclosed):
                 found[pair] = terms, pair
             elif id(terms) not in seen:
                 seen[id(terms)] = terms

@@ -49,7 +49,6 @@ from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.cache import Cache
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import LimitReached
-from dipapprox.events.measures import NoProduct
 from dipapprox.numerics.formula_values import Undefined
 from dipapprox.pairs.divergence import Factor
 from dipapprox.pairs.hockey_stick import PairList
@@ -176,7 +175,7 @@ class PublishedOverInterval:
         if factor.lower < 1:
             return NotEnclosed("eps_prv may be negative")
         terms = source.terms(pair)
-        if isinstance(terms, NoProduct):
+        if isinstance(terms, NotEnclosed):
             return NotEnclosed(terms.reason)
         return source.divergence(terms, factor, bits)
 
@@ -252,8 +251,8 @@ class PublishedOverInterval:
         return self._lesser[key]
 
 
-def _are_equal(terms: Terms | NoProduct) -> bool:
-    if isinstance(terms, NoProduct):
+def _are_equal(terms: Terms | NotEnclosed) -> bool:
+    if isinstance(terms, NotEnclosed):
         return False
     return all(sides.first == sides.second for sides, _ in terms)
 

@@ -29,7 +29,6 @@ from dipapprox.arithmetic.precision import exponential
 from dipapprox.digits import exact_text
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.events.intervals import EVERYWHERE
-from dipapprox.events.measures import NoProduct
 from dipapprox.events.reduce import primitive
 from dipapprox.linear.form import LinearForm
 from dipapprox.linear.span import FormSpan
@@ -163,7 +162,7 @@ class PublishedDetails:
 
     def least_factor(self, pair: Pair, delta: Fraction, bits: int) -> LeastFactor | NotEnclosed:
         terms = self._divergences.terms(pair)
-        if isinstance(terms, NoProduct):
+        if isinstance(terms, NotEnclosed):
             return self._bracketed(pair, delta, bits, Fraction(1))
         if not delta and self._divergences.is_unbounded(pair):
             return LeastFactor(None, None, (), POSSIBLE)
@@ -359,7 +358,7 @@ class PublishedDetails:
         It attains what these outcomes add to delta, which is positive.
         """
         sides = self._divergences.sides(attempt.pair)
-        if isinstance(sides, NoProduct):
+        if isinstance(sides, NotEnclosed):
             return None
         chosen = (sides[number][0] for number in proof.outputs)
         found = [OutcomeExcess(outcome, None, UNIT, UNIT, UNIT) for outcome in chosen]

@@ -22,7 +22,6 @@ from dipapprox.arithmetic.precision import exponential
 from dipapprox.composition.shifted_noise import ShiftedNoise
 from dipapprox.data_classes import replace
 from dipapprox.errors import LimitReached
-from dipapprox.events.measures import NoProduct
 from dipapprox.laws.family import Family
 from dipapprox.numerics.powers import logarithm, power
 from dipapprox.pairs.maxima import Maxima
@@ -58,7 +57,9 @@ def largest_published_divergence(pairs: PublishedPairs, order: Fraction) -> Pair
         if told is not None and told.lower is not None and most is not None and most <= told.lower:
             break
         try:
-            own = terms if isinstance(terms, NoProduct) else _divergence(pairs, terms, pair, order)
+            own = (
+                terms if isinstance(terms, NotEnclosed) else _divergence(pairs, terms, pair, order)
+            )
         except LimitReached as reached:
             if most is None:
                 raise
@@ -151,7 +152,7 @@ def least_published(
     budgets = {
         pair: pairs.budget(pair)
         for terms, pair in pairs.classes()
-        if isinstance(terms, NoProduct) or any(s.first != s.second for s, _ in terms)
+        if isinstance(terms, NotEnclosed) or any(s.first != s.second for s, _ in terms)
     }
     finite = [each for each in budgets.values() if each is not None]
     known = ANYTHING

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 import dipapprox
 from dipapprox import Answer, Enclosure, IntervalVerdict, LimitReached, Limits, Options, Program
+from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.arithmetic.extended import Extended
 from dipapprox.arithmetic.precision import to_ball
 from dipapprox.cli.app import main
-from dipapprox.events.measures import NoProduct
 from dipapprox.language import core
 from dipapprox.language.load import load
 from dipapprox.numerics.simplest import shortest, simplest
@@ -225,10 +225,10 @@ def test_remembered_forms_are_those_of_the_measures(body, seed) -> None:
     random.shuffle(pairs)
     for u, v in pairs:
         first, second, known = found.measures(u), found.measures(v), found.sides((u, v))
-        if isinstance(first, NoProduct) or isinstance(second, NoProduct):
-            assert isinstance(known, NoProduct)
+        if isinstance(first, NotEnclosed) or isinstance(second, NotEnclosed):
+            assert isinstance(known, NotEnclosed)
             continue
-        assert not isinstance(known, NoProduct)
+        assert not isinstance(known, NotEnclosed)
         assert [outcome for outcome, _ in known] == list(first)
         for outcome, form in known:
             assert form == normal_form(MeasureSides(first[outcome], second.get(outcome, ())))
