@@ -17,7 +17,7 @@ from fractions import Fraction
 from math import prod
 from typing import TYPE_CHECKING
 
-from dipapprox.arithmetic.enclosure import NotEnclosed
+from dipapprox.arithmetic.enclosure import Missing, NotEnclosed, enclosing, sure
 from dipapprox.cache import Cache
 from dipapprox.deferred import Deferred
 from dipapprox.errors import BrokenInvariant
@@ -91,7 +91,8 @@ class ExactDistributions:
         )
         self._products: Cache[Numbers, ExponentialRatio] = Cache(_REMEMBERED, _size)
 
-    def distribution(self, input: Input) -> tuple[ExponentialRatio, ...] | NotEnclosed:
+    @enclosing
+    def distribution(self, input: Input) -> tuple[ExponentialRatio, ...]:
         """Return the probability of every output, in the order of `FinalStates.outputs`.
 
         Inputs with the same canonical events have the same distribution and get the same object.
@@ -118,32 +119,24 @@ class ExactDistributions:
             return known
         summands: list[list[ExponentialRatio]] = [[] for _ in range(self._outputs)]
         for output, numbers in states:
-            product = self._product(numbers)
-            if isinstance(product, NotEnclosed):
-                return product
-            summands[output].append(product)
+            summands[output].append(self._product(numbers))
         found = tuple(map(ratio_sum, summands))
         _require_one(found)
         return self._known.put(states, found)
 
-    def _product(self, numbers: Numbers) -> ExponentialRatio | NotEnclosed:
+    def _product(self, numbers: Numbers) -> ExponentialRatio:
         known = self._products.get(numbers)
         if known is not None:
             return known
         self._limits.check()
         product = ExponentialRatio.constant(1)
         for number in numbers:
-            form = self._form(number)
-            if isinstance(form, NotEnclosed):
-                return form
-            product = product * form
+            product = product * self._form(number)
         return self._products.put(numbers, product)
 
-    def _form(self, number: int) -> ExponentialRatio | NotEnclosed:
+    def _form(self, number: int) -> ExponentialRatio:
         event = self._catalogue.events[number]
-        form = self._forms.closed_form_of(event, self._limits)
-        if isinstance(form, NotEnclosed):
-            return form
+        form = sure(self._forms.closed_form_of(event, self._limits))
         if self._eps is not None:
             return form.at(Fraction(1))
         if self._unlike is None or isinstance(event, Chosen):
@@ -152,7 +145,7 @@ class ExactDistributions:
         if self._are_alike and not form.denominator and form.numerator.as_constant() is not None:
             return form
         place = f"the scale of '{self._unlike.label}'"
-        return NotEnclosed(f"outside-fragment: {place} is no rational multiple of 1/eps")
+        raise Missing(NotEnclosed(f"outside-fragment: {place} is no rational multiple of 1/eps"))
 
 
 def _unlike_scale(states: FinalStates) -> tuple[Sample | None, bool]:

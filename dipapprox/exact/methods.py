@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import assert_never
 
-from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
+from dipapprox.arithmetic.enclosure import UNIT, Enclosure, Missing, NotEnclosed, enclosing, sure
 from dipapprox.cache import Cache
 from dipapprox.data_classes import replace
 from dipapprox.events.event import Chosen, Connected, Event, Mixture, Star, spelled_out
@@ -20,7 +20,7 @@ from dipapprox.exact.choices.circuits import chosen_probability, enclose_choices
 from dipapprox.exact.integers.elimination import discrete_probability
 from dipapprox.exact.laplace import polyhedra
 from dipapprox.exact.laplace.engine import LaplaceIntegrals
-from dipapprox.exact.signs.values import enclose_at
+from dipapprox.exact.signs.values import Function, enclose_at
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio, exponential_sum
 from dipapprox.limits import Limits
 from dipapprox.numerics.kinds import is_discrete, is_laplace_type
@@ -68,21 +68,20 @@ class EventForms:
             case _:
                 assert_never(event)
 
-    def _sum(self, mixture: Mixture, limits: Limits) -> ExponentialRatio | NotEnclosed:
+    @enclosing
+    def _sum(self, mixture: Mixture, limits: Limits) -> ExponentialRatio:
         summands = []
         for count, events in mixture.terms:
             product = ExponentialRatio.constant(count)
             for event, power in events:
-                form = self.closed_form_of(event, limits)
-                if isinstance(form, NotEnclosed):
-                    return form
+                form = sure(self.closed_form_of(event, limits))
                 for _ in range(power):
                     product = product * form
             summands.append(product)
         return ratio_sum(summands)
 
 
-_Form = Callable[[Connected, Limits], ExponentialPolynomial | ExponentialRatio | NotEnclosed]
+_Form = Callable[[Connected, Limits], Function | NotEnclosed]
 """From an event to its probability as a function of ε', or why there is none."""
 
 
@@ -95,13 +94,13 @@ class _ByForms:
     def enclose(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
         return Answers.of([self._enclose(event, bits, limits) for event in events])
 
-    def _enclose(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
+    @enclosing
+    def _enclose(self, event: Connected, bits: int, limits: Limits) -> Enclosure:
         limits.check()
         form = self._form(event, limits)
         if isinstance(form, NotEnclosed):
-            return form
-        found = enclose_at(form, Fraction(1), bits, limits)
-        return found if isinstance(found, NotEnclosed) else found.intersect(UNIT, self.name)
+            raise Missing(form)
+        return sure(enclose_at(form, Fraction(1), bits, limits)).intersect(UNIT, self.name)
 
 
 class Exact(_ByForms):

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dipapprox.arithmetic import rounding
-from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed, Side, compare
+from dipapprox.arithmetic.enclosure import UNIT, Enclosure, Side, compare, if_enclosed, sure
 from dipapprox.data_classes import dataclass, replace
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.limits import Limits, Progress, silent
@@ -256,10 +256,9 @@ class Maxima:
 
         return refined(self.ladder, again, lambda each: enough(each.delta), found)
 
-    def _delta(self, pair: Pair, factor: Factor, bits: int) -> Enclosure | None:
-        first, second = self.source.distributions(pair, bits)
-        if isinstance(first, NotEnclosed) or isinstance(second, NotEnclosed):
-            return None
+    @if_enclosed
+    def _delta(self, pair: Pair, factor: Factor, bits: int) -> Enclosure:
+        first, second = map(sure, self.source.distributions(pair, bits))
         return divergence(first, second, factor)
 
     def _candidates(self, factor: Factor, least: Fraction) -> list[Pair] | None:

@@ -24,7 +24,7 @@ from itertools import pairwise
 from math import inf
 from operator import and_
 
-from dipapprox.arithmetic.enclosure import NotEnclosed
+from dipapprox.arithmetic.enclosure import Missing, NotEnclosed, enclosing, sure
 from dipapprox.cache import Cache
 from dipapprox.data_classes import replace
 from dipapprox.errors import LimitReached
@@ -35,7 +35,7 @@ from dipapprox.exact.laplace.algebra import ExactAlgebra, Function, TooManyTerms
 from dipapprox.exact.laplace.pieces import Piece, Units
 from dipapprox.exact.methods import EventForms, ratio_sum
 from dipapprox.exact.real_outputs.line_signs import Coefficients, added, is_positive_somewhere
-from dipapprox.exact.real_outputs.quotients import EnclosedQuotient, Masses, NoQuotient
+from dipapprox.exact.real_outputs.quotients import EnclosedQuotient, Masses
 from dipapprox.exact.signs.values import sign_at
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import Limits
@@ -62,9 +62,10 @@ class ExactComparison:
         self._quotients: Cache[tuple[Line, Line], ExponentialRatio | _Bracket] = Cache(_REMEMBERED)
         self._forms = EventForms()
 
+    @enclosing
     def exceeds(
         self, first: Sequence[Part], second: Sequence[Part], growth: ExponentialPolynomial
-    ) -> bool | NotEnclosed:
+    ) -> bool:
         """Decide whether first(S) > growth · second(S) for some set S; or why there is no answer.
 
         Args:
@@ -78,13 +79,13 @@ class ExactComparison:
             return True
         try:
             return self._exceeds(first, second, ExponentialRatio(growth.at(_ONE)))
-        except (_Obstacle, NoQuotient) as obstacle:
-            return NotEnclosed(str(obstacle))
         except TooManyTerms:
-            return NotEnclosed("integration-budget: a product of functions has too many terms")
+            raise Missing(
+                NotEnclosed("integration-budget: a product of functions has too many terms")
+            ) from None
         except LimitReached as reached:
             self._limits.check()
-            return NotEnclosed(reached.reason)
+            raise Missing(NotEnclosed(reached.reason)) from reached
 
     def _exceeds(
         self, first: Sequence[Part], second: Sequence[Part], growth: ExponentialRatio
@@ -94,11 +95,11 @@ class ExactComparison:
         else:
             factors = factored(first, second)
             if isinstance(factors, Mixed):
-                raise _Obstacle(factors.reason)
+                raise Missing(NotEnclosed(factors.reason))
             pairs = [(one, two) for _, one, two in factors.pairs]
         pairs = [own for pair in pairs for own in _separated(*pair)]
         if len(pairs) == 1:
-            with suppress(_Obstacle):  # then its quotient is enclosed
+            with suppress(Missing):  # then its quotient is enclosed
                 first, second = pairs[0]
                 if first[0].marginals:
                     alone = _Densities(first, second, self._forms, self._limits)
@@ -128,15 +129,15 @@ class ExactComparison:
                 return False
             # What is infinite is divided by nothing, which would be a float.
             max(brackets, key=lambda b: b.high if b.high == inf else b.high / b.low).halve()
-        raise _Obstacle("a product of quotients of densities is next to e^ε_prv")
+        raise Missing(NotEnclosed("a product of quotients of densities is next to e^ε_prv"))
 
     def _quotient(self, first: Line, second: Line) -> ExponentialRatio | _Bracket | None:
         """The least c with first <= c second; None if there is none."""
         try:
             if not first[0].marginals:
-                raise _Obstacle("no densities")
+                raise Missing(NotEnclosed("no densities"))
             densities = _Densities(first, second, self._forms, self._limits)
-        except _Obstacle:
+        except Missing:
             return EnclosedQuotient(first, second, self._masses, self._limits)
         candidates = densities.quotients()
         if candidates is None:
@@ -184,11 +185,11 @@ class _BracketedQuotient:
         self.low, self.high = _ONE / 2, _ONE
         while self._exceeds(self.high):
             if self.high > _LARGEST:
-                raise _Obstacle("a quotient of two densities is large")
+                raise Missing(NotEnclosed("a quotient of two densities is large"))
             self.low, self.high = self.high, 2 * self.high
         while not self._exceeds(self.low):
             if self.low < 1 / _LARGEST:
-                raise _Obstacle("a quotient of two densities is small")
+                raise Missing(NotEnclosed("a quotient of two densities is small"))
             self.low, self.high = self.low / 2, self.low
 
     def halve(self) -> None:
@@ -203,10 +204,6 @@ class _BracketedQuotient:
 
 
 _Bracket = _BracketedQuotient | EnclosedQuotient
-
-
-class _Obstacle(Exception):
-    """Why there are no closed forms."""
 
 
 class _Densities:
@@ -224,7 +221,7 @@ class _Densities:
         samples = max((plan.required.samples for plan in plans), default=0)
         fastest = max((units.rate(law) for law in laws), default=1)
         if samples >= pieces.MOST_SAMPLES or samples * fastest >= pieces.LARGEST_RATE:
-            raise _Obstacle("no units fit its scales and means")
+            raise Missing(NotEnclosed("no units fit its scales and means"))
         functions = Evaluation(ExactAlgebra(units), table)
         found = [
             (weight * ExponentialRatio.constant(c), function)
@@ -254,10 +251,8 @@ class _Densities:
                 continue
             others, own = separate
             if not is_laplace_type(own.event):
-                raise _Obstacle("outside-fragment: not all noise is of Laplace type")
-            plan = density_plan(own, 0, self._limits, table)
-            if isinstance(plan, NotEnclosed):
-                raise _Obstacle(plan.reason)
+                raise Missing(NotEnclosed("outside-fragment: not all noise is of Laplace type"))
+            plan = sure(density_plan(own, 0, self._limits, table))
             events = (*part.events, *map(canonical, others))
             found.append((_weight(events, self._forms, self._limits), plan))
         return found
@@ -298,10 +293,7 @@ def _weight(events: Sequence[Connected], forms: EventForms, limits: Limits) -> E
     """The probability of independent events together."""
     weight = _UNIT
     for event in events:
-        form = forms.closed_form_of(event, limits)
-        if isinstance(form, NotEnclosed):
-            raise _Obstacle(form.reason)
-        weight = weight * form.at(_ONE)
+        weight = weight * sure(forms.closed_form_of(event, limits)).at(_ONE)
     return weight
 
 

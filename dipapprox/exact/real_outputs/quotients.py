@@ -27,7 +27,7 @@ from math import inf
 
 from flint import arb
 
-from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
+from dipapprox.arithmetic.enclosure import Enclosure, Missing, NotEnclosed, sure
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.data_classes import dataclass
 from dipapprox.events.canonical import canonical
@@ -49,10 +49,6 @@ _BEYOND = Fraction(2) ** 2**16  # less than what is infinite
 _INFINITE = arb("inf")
 
 
-class NoQuotient(Exception):
-    """Why a quotient is not enclosed, or no better."""
-
-
 @dataclass(frozen=True, slots=True)
 class _Term:
     """A density on an interval, or 1 everywhere without a law, times the probability of events."""
@@ -69,7 +65,7 @@ _Piece = tuple[Fraction | float, int, Fraction | float, Interval]
 class EnclosedQuotient:
     """The supremum of f / g, each Σ of parts with one marginal or none: at least `low` > 0.
 
-    Raises NoQuotient where no rule encloses it.
+    Raises Missing where no rule encloses it.
     """
 
     def __init__(
@@ -80,9 +76,11 @@ class EnclosedQuotient:
         kinds = {(law.family, law.scale) for law in laws}
         self._kinks = sorted({law.mean for law in laws} if len(kinds) > 1 else ())
         if len(kinds) > 1 and not all(family.is_exponential for family, _ in kinds):
-            raise NoQuotient("outside-fragment: noise of several kinds in one number")
+            raise Missing(NotEnclosed("outside-fragment: noise of several kinds in one number"))
         if any(law.family.is_discrete or law.family.sides != BOTH_SIDES for law in laws):
-            raise NoQuotient("outside-fragment: noise without a density on the whole line")
+            raise Missing(
+                NotEnclosed("outside-fragment: noise without a density on the whole line")
+            )
         self._masses, self._limits = masses, limits
         self._numbers = count()
         self._bits = _FEW_BITS
@@ -116,27 +114,24 @@ class EnclosedQuotient:
     def _weight(self, term: _Term) -> Enclosure:
         if not term.events:
             return Enclosure.exact(1)
-        found = self._masses((Part(term.events, ()),), self._bits)
-        if isinstance(found, NotEnclosed):
-            raise NoQuotient(found.reason)
-        return found
+        return sure(self._masses((Part(term.events, ()),), self._bits))
 
     def _cut(self) -> None:
         """Halve the piece with the largest upper bound; begin again where bits are too few."""
         self._limits.check()
         if not self._pieces:
-            raise NoQuotient("a measure that exceeds another is not known to be positive")
+            raise Missing(NotEnclosed("a measure that exceeds another is not known to be positive"))
         upper, _, lower, (start, end) = heapq.heappop(self._pieces)
         law = next((t.law for side in self._terms for t in side if t.law is not None), None)
         if law is None or -upper <= lower * (1 + Fraction(2**_ROUNDING, 2**self._bits)):
             if self._bits >= _MOST_BITS:
-                raise NoQuotient("a quotient of two densities is next to e^ε_prv")
+                raise Missing(NotEnclosed("a quotient of two densities is next to e^ε_prv"))
             self._bits *= 2
             self._open()
             return
         if len(self._pieces) > _MOST_PIECES:
             heapq.heappush(self._pieces, (upper, next(self._numbers), lower, (start, end)))
-            raise NoQuotient("a quotient of two densities takes too many pieces")
+            raise Missing(NotEnclosed("a quotient of two densities takes too many pieces"))
         middle = law.mean
         if start is not None and end is not None:
             middle = (start + end) / 2
@@ -187,7 +182,7 @@ class EnclosedQuotient:
 
 
 def _terms(part: Part) -> list[_Term]:
-    """Write a part as a term, none if its probability is 0; NoQuotient for more than one sample."""
+    """Write a part as a term, none if its probability is 0; Missing for more than one sample."""
     if not part.marginals:
         return [_Term(tuple(part.events), None, EVERYWHERE)]
     (marginal,) = part.marginals
@@ -196,7 +191,9 @@ def _terms(part: Part) -> list[_Term]:
         return []
     others, own = separate
     if len(own.event.samples) > 1:
-        raise NoQuotient("outside-fragment: a number that is more than one sample on an interval")
+        raise Missing(
+            NotEnclosed("outside-fragment: a number that is more than one sample on an interval")
+        )
     (sample,) = own.event.samples
     factor, interval = own.form.coefficient(0), EVERYWHERE
     for guard in own.event.guards:

@@ -12,7 +12,7 @@ from enum import Enum
 from fractions import Fraction
 from math import factorial, prod
 
-from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
+from dipapprox.arithmetic.enclosure import Enclosure, Missing, NotEnclosed, enclosing, sure
 from dipapprox.data_classes import dataclass
 from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.exact.signs.nonnegative import Nonnegative, is_nonnegative, polynomial_of_same_sign
@@ -156,9 +156,10 @@ class Supremum:
     place: Enclosure | None
 
 
+@enclosing
 def enclose_supremum(
     function: Function, interval: EpsilonInterval, width: Fraction, limits: Limits
-) -> Supremum | NotEnclosed:
+) -> Supremum:
     """Enclose, to a width, the supremum of a function without poles on an interval.
 
     It is the limit at an end, or the value at a zero of the derivative from + to -. Whether an
@@ -171,8 +172,6 @@ def enclose_supremum(
         NotEnclosed if the function is unbounded above near an end, or too large.
     """
     ends = _ends(function, interval, width, limits)
-    if isinstance(ends, NotEnclosed):
-        return ends
     exact = [end for end in ends if end.value.width == 0]
     best = max(exact, key=lambda end: end.value.lower, default=None)
     if best is not None and _bounds(best, function, interval, limits):
@@ -182,10 +181,7 @@ def enclose_supremum(
         chart = zeros(slope, interval, limits)
         for place, zero in enumerate(chart.zeros):
             if chart.signs[place] > 0 > chart.signs[place + 1]:
-                value = _at_zero(function, zero, width, limits)
-                if isinstance(value, NotEnclosed):
-                    return value
-                ends.append(value)
+                ends.append(_at_zero(function, zero, width, limits))
     # The largest upper end may belong to another place than the largest lower end.
     top = max(ends, key=lambda end: end.value.lower)
     upper = max(end.value.upper for end in ends)
@@ -199,45 +195,36 @@ def _bounds(best: Supremum, function: Function, interval: EpsilonInterval, limit
 
 def _ends(
     function: Function, interval: EpsilonInterval, width: Fraction, limits: Limits
-) -> list[Supremum] | NotEnclosed:
+) -> list[Supremum]:
     found: list[Supremum] = []
     for eps, limit_of, place, words in (
         (interval.lower or None, limit_at_zero, Enclosure.exact(0), "near eps = 0"),
         (interval.upper, limit_at_infinity, None, "for large eps"),
     ):
         if eps is not None:
-            end = _at_point(function, eps, width, limits)
-            if isinstance(end, NotEnclosed):
-                return end
-            found.append(end)
+            found.append(_at_point(function, eps, width, limits))
             continue
         limit = limit_of(function)
         if limit is Infinity.PLUS:
-            return NotEnclosed(f"the function is unbounded {words}")
+            raise Missing(NotEnclosed(f"the function is unbounded {words}"))
         if isinstance(limit, Fraction):
             found.append(Supremum(Enclosure.exact(limit), place))
     return found
 
 
-def _at_point(
-    function: Function, eps: Fraction, width: Fraction, limits: Limits
-) -> Supremum | NotEnclosed:
+def _at_point(function: Function, eps: Fraction, width: Fraction, limits: Limits) -> Supremum:
     bits = 0
     while True:
-        value = enclose_at(function, eps, bits, limits)
-        if isinstance(value, NotEnclosed):
-            return value
+        value = sure(enclose_at(function, eps, bits, limits))
         if value.width <= width:
             return Supremum(value, Enclosure.exact(eps))
         bits = 2 * bits + 64
 
 
-def _at_zero(
-    function: Function, zero: Zero, width: Fraction, limits: Limits
-) -> Supremum | NotEnclosed:
+def _at_zero(function: Function, zero: Zero, width: Fraction, limits: Limits) -> Supremum:
     """Enclose the value at a zero of the derivative by the range over its shrinking box."""
     nearby = _at_point(function, zero.lower, width, limits)
-    if zero.is_exact or isinstance(nearby, NotEnclosed):
+    if zero.is_exact:
         return nearby
     ratio = as_ratio(function)
     while True:

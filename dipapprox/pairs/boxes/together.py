@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import partial
 from itertools import islice, product
 
-from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed, short
+from dipapprox.arithmetic.enclosure import UNIT, Enclosure, if_enclosed, short, sure
 from dipapprox.arithmetic.extended import BY_ENCLOSURES, GivenBy
 from dipapprox.data_classes import replace
 from dipapprox.errors import LimitReached
@@ -150,13 +150,13 @@ class RealPairs(Together):
         return Enclosure(delta.lower, min(upper, UNIT.upper))
 
     def _search(self, factor: Factor, bits: int) -> BoxSearchResult:
-        def exact(pair: Pair, bits: int = bits) -> Enclosure:
-            if pair[0] == pair[1]:
-                return Enclosure.exact(0)
-            first, second = self._source.distributions(pair, bits)
-            if isinstance(first, NotEnclosed) or isinstance(second, NotEnclosed):
-                return UNIT
+        @if_enclosed
+        def enclosed(pair: Pair, bits: int) -> Enclosure:
+            first, second = map(sure, self._source.distributions(pair, bits))
             return divergence(first, second, factor)
+
+        def exact(pair: Pair, bits: int = bits) -> Enclosure:
+            return Enclosure.exact(0) if pair[0] == pair[1] else enclosed(pair, bits) or UNIT
 
         nothing = self._everywhere(Enclosure.exact(0), factor)
         self._refutable = self._claimed is not None and nothing.upper > self._claimed

@@ -11,7 +11,7 @@ from heapq import heappop, heappush
 from itertools import product
 from math import prod
 
-from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed, enclosing, sure
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import SourceError
 from dipapprox.language.core import Input, Program, Value
@@ -140,12 +140,11 @@ class ProductSource:
         known = {input: self._whole(input, bits) for input in dict.fromkeys(inputs)}
         return [known[input] for input in inputs]
 
-    def _whole(self, input: Input, bits: int) -> Probabilities | NotEnclosed:
+    @enclosing
+    def _whole(self, input: Input, bits: int) -> Probabilities:
         whole = [_CERTAIN]
         for number, own in enumerate(self.program.part_inputs(input)):
-            (found,) = self.of_part(number, (own,), bits)
-            if isinstance(found, NotEnclosed):
-                return found
+            (found,) = map(sure, self.of_part(number, (own,), bits))
             whole = [joint(one, other, bits) for one in whole for other in found]
         return tuple(whole)
 

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from types import MappingProxyType
 
-from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed, enclosing, sure
 from dipapprox.cache import Cache
 from dipapprox.composition.explicit_sets import Weights, explicit_set
 from dipapprox.composition.moments import Moment, Moments
@@ -146,11 +146,10 @@ class PublishedDivergences:
         """Say that there are none: see `ProbabilitySource`."""
         return [NotEnclosed("numbers have densities, no probabilities")] * len(inputs)
 
-    def terms(self, pair: Pair) -> Terms | NotEnclosed:
+    @enclosing
+    def terms(self, pair: Pair) -> Terms:
         """Return the outcomes of a pair in normal form: equal for pairs that look alike."""
         found = self._apart(pair)
-        if isinstance(found, NotEnclosed):
-            return found
 
         def counted() -> Terms:
             counts = Counter(self._form(each).sides for each in found)
@@ -158,23 +157,21 @@ class PublishedDivergences:
 
         return self._terms.find(tuple([each.apart for each in found]), counted)
 
-    def divergence(self, terms: Terms, factor: Factor, bits: int) -> Enclosure | NotEnclosed:
+    @enclosing
+    def divergence(self, terms: Terms, factor: Factor, bits: int) -> Enclosure:
         """Enclose delta_{u,u'} of the pairs with these outcomes."""
         if any(sides.coordinates > 1 for sides, _ in terms):
             bits = min(bits, _ACCURATE)  # no product gets narrower, and so nothing else need be
         own = bits + len(terms).bit_length()
         lower = upper = Fraction(0)
         for sides, count in terms:
-            term = self._term(sides, factor, own)
-            if isinstance(term, NotEnclosed):
-                return term
+            term = sure(self._term(sides, factor, own))
             lower += count * term.value.lower
             upper += count * term.value.upper
         return Enclosure(min(lower, Fraction(1)), min(upper, Fraction(1)))
 
-    def moment(
-        self, terms: Terms, order: Fraction, budget: Fraction | None
-    ) -> Moment | NotEnclosed:
+    @enclosing
+    def moment(self, terms: Terms, order: Fraction, budget: Fraction | None) -> Moment:
         """Bound the sum of ∫ p^a q^(1-a), for a = 1 of ∫ p ln(p/q), of pairs with these outcomes.
 
         Args:
@@ -185,25 +182,22 @@ class PublishedDivergences:
         lower, upper = Fraction(0), Fraction(0)
         bounded = True
         for sides, count in terms:
-            found = moments.of(sides.first, sides.second, budget)
-            if isinstance(found, NotEnclosed) or found.infinite:
+            found = sure(moments.of(sides.first, sides.second, budget))
+            if found.infinite:
                 return found
             lower += count * found.lower
             bounded = bounded and found.upper is not None
             upper += count * (found.upper or 0)
         return Moment(lower, upper if bounded else None)
 
-    def excess(self, pair: Pair, factor: Factor, bits: int) -> list[OutcomeExcess] | NotEnclosed:
+    @enclosing
+    def excess(self, pair: Pair, factor: Factor, bits: int) -> list[OutcomeExcess]:
         """Return for each outcome a set that nearly attains its divergence; without empty ones."""
-        sides = self.sides(pair)
-        if isinstance(sides, NotEnclosed):
-            return NotEnclosed(sides.reason)
+        sides = sure(self.sides(pair))
         own = bits + len(sides).bit_length()
         found = []
         for outcome, form in sides:
-            term = self._term(form.sides, factor, own)
-            if isinstance(term, NotEnclosed):
-                return term
+            term = sure(self._term(form.sides, factor, own))
             if term.intervals == () or not term.first.upper or not term.value.upper:
                 continue
             where: dict[LinearForm, tuple[Interval, ...]] | None = None
@@ -255,9 +249,10 @@ class PublishedDivergences:
     def measures(self, input: Input) -> Measures | NotEnclosed:
         return self._measures.find(input, lambda: self._measuring.at(input))
 
+    @enclosing
     def mass(
         self, parts: Sequence[Part], bits: int, where: Mapping[int, Interval] = _EVERYWHERE
-    ) -> Enclosure | NotEnclosed:
+    ) -> Enclosure:
         """Enclose the mass of parts, which add up, where some of the coordinates lie in intervals.
 
         Wanted to a width of 2**-bits.
@@ -271,30 +266,21 @@ class PublishedDivergences:
                 events = None if events is None or more is None else events + more
             if events is None:
                 continue
-            found = self._masses.product(events, own)
-            if isinstance(found, NotEnclosed):
-                return found
-            total = total + found
+            total = total + sure(self._masses.product(events, own))
         return total
 
-    def sides(self, pair: Pair) -> list[tuple[PublishedOutcome, NormalMeasures]] | NotEnclosed:
+    @enclosing
+    def sides(self, pair: Pair) -> list[tuple[PublishedOutcome, NormalMeasures]]:
         """Return the measures of each outcome that the first input may have, in normal form."""
-        found = self._apart(pair)
-        if isinstance(found, NotEnclosed):
-            return found
         forms = []
-        for each in found:
+        for each in self._apart(pair):
             form, base = self._form(each), each.first.constants[0]
             places = [replace(p, shift=p.shift + base[p.coordinate]) for p in form.places]
             forms.append((each.outcome, NormalMeasures(form.sides, tuple(places))))
         return forms
 
-    def _apart(self, pair: Pair) -> list[_Sides] | NotEnclosed:
+    def _apart(self, pair: Pair) -> list[_Sides]:
         first, second = map(self._without_shifts, pair)
-        if isinstance(first, NotEnclosed):
-            return first
-        if isinstance(second, NotEnclosed):
-            return second
         found = []
         for outcome, (number, own) in first.items():
             partner, other = second.get(outcome, _NO_PARTS)
@@ -307,16 +293,13 @@ class PublishedDivergences:
         # Outcomes of the second input alone add sup over S of 0 - growth second(S) = 0.
         return found
 
-    def _without_shifts(self, input: Input) -> _Outcomes | NotEnclosed:
+    def _without_shifts(self, input: Input) -> _Outcomes:
         """Return what an input publishes, equal parts numbered, and where it lies."""
         known = self._unmoved.get(input)
         if known is not None:
             return known
-        measures = self.measures(input)
-        if isinstance(measures, NotEnclosed):
-            return measures
         found = {}
-        for outcome, parts in measures.items():
+        for outcome, parts in sure(self.measures(input)).items():
             own = unmoved(parts)
             # What was forgotten gets another number: then two numbers stand for the same.
             found[outcome] = self._numbers.find(own.parts, lambda: next(self._next)), own
@@ -335,32 +318,23 @@ class PublishedDivergences:
     def _term(self, sides: MeasureSides, factor: Factor, bits: int) -> Term | NotEnclosed:
         return self._known.find((sides, factor, bits), lambda: self._computed(sides, factor, bits))
 
-    def _computed(self, sides: MeasureSides, factor: Factor, bits: int) -> Term | NotEnclosed:
+    @enclosing
+    def _computed(self, sides: MeasureSides, factor: Factor, bits: int) -> Term:
         if sides.first == sides.second:
             # growth >= 1: no set is more than growth times as likely.
             return Term(NOTHING, (), NOTHING, NOTHING)
         if not sides.coordinates or not sides.second:
-            return self._atom(sides, factor, bits)
+            masses = (self.mass(parts, bits + 2) for parts in (sides.first, sides.second))
+            first, second = map(sure, masses)
+            return Term(divergence((first,), (second,), factor), ((None, None),), first, second)
         growth = Enclosure(factor.lower, factor.lower if factor.upper is None else factor.upper)
-        split = self._products.divergence(sides.first, sides.second, growth, bits)
-        if isinstance(split, NotEnclosed):
-            return split
+        split = sure(self._products.divergence(sides.first, sides.second, growth, bits))
         value = split.value
         if factor.upper is None:
             # What the second never is in counts with any factor.
             alone = Fraction(0) if split.second.upper else split.first.lower
             value = Enclosure(min(alone, value.upper), value.upper)
         return Term(value, split.intervals, split.first, split.second, split.coordinate)
-
-    def _atom(self, sides: MeasureSides, factor: Factor, bits: int) -> Term | NotEnclosed:
-        """The term of an outcome without numbers, or that only the first input may have."""
-        first, second = (self.mass(parts, bits + 2) for parts in (sides.first, sides.second))
-        if isinstance(first, NotEnclosed):
-            return first
-        if isinstance(second, NotEnclosed):
-            return second
-        value = divergence((first,), (second,), factor)
-        return Term(value, ((None, None),), first, second)
 
 
 def _is_unbounded_shift(sides: MeasureSides) -> bool:

@@ -18,7 +18,15 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
 
-from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
+from dipapprox.arithmetic.enclosure import (
+    UNIT,
+    Enclosure,
+    Missing,
+    NotEnclosed,
+    enclosing,
+    if_enclosed,
+    sure,
+)
 from dipapprox.data_classes import replace
 from dipapprox.errors import LimitReached
 from dipapprox.language.core import Cell
@@ -72,15 +80,14 @@ class Processed:
                 raise
         return known
 
-    def excess(self, pair: Pair, factor: Factor) -> list[OutcomeExcess] | NotEnclosed:
+    @enclosing
+    def excess(self, pair: Pair, factor: Factor) -> list[OutcomeExcess]:
         """Return the sets that tell a pair apart best; numbers that are left out may be any."""
         found = list(self._found(pair, factor))
         if not found:
-            return NotEnclosed("less is no easier")
+            raise Missing(NotEnclosed("less is no easier"))
         (places, own), _ = max(found, key=lambda each: each[1].lower)
-        sets = own.excess(pair, factor, COARSE_BITS)
-        if isinstance(sets, NotEnclosed):
-            return sets
+        sets = sure(own.excess(pair, factor, COARSE_BITS))
         count = len(self._own.names)
         # Others are coordinates that nothing is said of.
         others = {k: LinearForm.symbol(count + k) for k in range(count)}
@@ -102,12 +109,9 @@ class Processed:
                 yield (places, own), delta
 
 
-def _delta(own: PublishedDivergences, pair: Pair, factor: Factor) -> Enclosure | None:
-    terms = own.terms(pair)
-    if isinstance(terms, NotEnclosed):
-        return None
-    found = own.divergence(terms, factor, COARSE_BITS)
-    return found if isinstance(found, Enclosure) else None
+@if_enclosed
+def _delta(own: PublishedDivergences, pair: Pair, factor: Factor) -> Enclosure:
+    return sure(own.divergence(sure(own.terms(pair)), factor, COARSE_BITS))
 
 
 def _less_published(states: FinalStates) -> Iterator[tuple[tuple[int, ...], FinalStates]]:
