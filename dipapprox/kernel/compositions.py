@@ -416,7 +416,5 @@ def read_rate(json: object) -> Fraction:
 def read_composed(json: object) -> Private | Violated:
     """Read a claim about a pipeline."""
     record = as_record(json, "the claim", ("verdict", "eps_prv", "delta"))
-    verdict = as_word(record["verdict"], "the verdict", ("DP", "Not_DP"))
-    if verdict == "DP":
-        return Private(None, *claimed(record), None)
-    return Violated(None, *claimed(record))
+    kept = as_word(record["verdict"], "the verdict", ("DP", "Not_DP")) == "DP"
+    return Private(None, *claimed(record), None) if kept else Violated(None, *claimed(record))

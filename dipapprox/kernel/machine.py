@@ -135,11 +135,11 @@ def read_weight(json: object) -> Tree:
     return _tree(json, "weight", 0)
 
 
-def read_value(json: object) -> Value:
+def read_value(json: object, what: str = "a value") -> Value:
     """Read a number or a named value."""
     if isinstance(json, dict):
-        return as_name(as_record(json, "a value", ("name",))["name"], "a value")
-    return _plain(as_number(json, "a value"))
+        return as_name(as_record(json, what, ("name",))["name"], what)
+    return _plain(as_number(json, what))
 
 
 def mentions(tree: object, *words: str) -> bool:

@@ -77,7 +77,7 @@ from dipapprox.kernel.forms import Form, Stored, has_integers, only, over
 from dipapprox.kernel.judgements import Budgets
 from dipapprox.kernel.machine import read_value
 from dipapprox.kernel.paths import Beside, Held, Path, Read, Sample, between, number_form
-from dipapprox.kernel.reading import as_integer, as_list, as_name, as_number, as_record
+from dipapprox.kernel.reading import as_integer, as_list, as_name, as_number, as_record, as_rows
 from dipapprox.kernel.rounds import Follower, Rounds
 from dipapprox.kernel.walk import Guard
 
@@ -229,10 +229,7 @@ def read_places(json: object) -> list[Place]:
     for each in as_list(json, "nodes"):
         record = as_record(each, "a node", fields)
         held = tuple([as_name(name, "a cell") for name in as_list(record["held"], "cells")])
-        values: dict[str, Stored] = {}
-        for pair in as_list(record["values"], "values"):
-            name, value = as_list(pair, "a value", 2)
-            values[as_name(name, "a cell")] = read_value(value)
+        values: dict[str, Stored] = dict(as_rows(record["values"], "values", as_name, read_value))
         if len({*values, *held}) < len(record["values"]) + len(held):
             raise BadProof("a cell twice")
         facts = regions.read_guards(record["facts"], len(held))

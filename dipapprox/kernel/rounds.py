@@ -107,14 +107,11 @@ def read_rounds(json: object) -> Rounds:
         tuple([as_name(name, "a cell") for name in as_list(cells[each], "cells")])
         for each in ("whenever", "first", "each")
     ]
-    body = read_block(record["body"])
-    turn = None if record["round"] is None else read_block(record["round"])
-    whenever, first, each = published
-    padding = None
-    if cells["padding"] is not None:
-        if not ends:
-            raise BadProof("runs that end are not seen, and what they are followed by is")
-        padding = tuple(map(read_value, as_list(cells["padding"], "padding")))
+    body, turn, told = read_block(record["body"]), record["round"], cells["padding"]
+    if told is not None and not ends:
+        raise BadProof("runs that end are not seen, and what they are followed by is")
+    padding = None if told is None else tuple(map(read_value, as_list(told, "padding")))
+    turn, (whenever, first, each) = None if turn is None else read_block(turn), published
     return Rounds(inputs, whole, adjacency, body, turn, whenever, first, each, ends, padding)
 
 
