@@ -183,7 +183,7 @@ class Shown(Run):
 
 def read_seen(json: object) -> Condition:
     """Read null for what holds nothing, a value, or {"least": number}, {"most": number}."""
-    if json is None or not isinstance(json, dict) or "name" in json:
+    if not isinstance(json, dict) or "name" in json:
         return "=", NOTHING if json is None else read_value(json)
     word = "least" if "least" in json else "most"
     record = as_record(json, "what is seen", (word,))

@@ -75,13 +75,10 @@ ALL = Epsilons(Fraction(0), None)
 
 def read_epsilons(json: object) -> Epsilons:
     """Read {"from": number, "to": number or null}, or a number > 0."""
-    if not isinstance(json, dict):
-        ends: tuple[Fraction, Fraction | None] = (as_number(json, "eps"),) * 2
-    else:
-        record = as_record(json, "an interval", ("from", "to"))
-        to = record["to"]
-        ends = as_number(record["from"], "an end"), to if to is None else as_number(to, "an end")
-    lower, upper = ends
+    is_one = not isinstance(json, dict)
+    ends = {"from": json, "to": json} if is_one else as_record(json, "an interval", ("from", "to"))
+    lower, to = as_number(ends["from"], "eps"), ends["to"]
+    upper = None if to is None else as_number(to, "eps")
     if lower < 0 or (upper is not None and (upper < lower or not upper)):
         raise BadProof("there is no eps > 0 between these ends")
     return Epsilons(lower, upper)

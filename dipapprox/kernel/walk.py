@@ -279,11 +279,12 @@ class Walk(ABC, Generic[S]):
         """Divide states: those where a condition holds, and those where it does not."""
         if condition[0] not in ("and", "or"):
             relation, left, right = condition
-            told = self._told(condition, states)
-            found = [self._compared(relation, left, right, state) for state in told]
-            return [a for holds, _ in found for a in holds], [
-                b for _, fails in found for b in fails
-            ]
+            yes, no = list[S](), list[S]()
+            for state in self._told(condition, states):
+                holds, fails = self._compared(relation, left, right, state)
+                yes += holds
+                no += fails
+            return yes, no
         (word, parts), settled = condition, list[S]()
         for part in parts:
             spend(2)
