@@ -68,11 +68,6 @@ class ComposedProgram:
         pipeline: What it is a run of, by number.
         bits: Of probabilities.
         margin: A difference of H that does not matter.
-
-    Attributes:
-        dearest: The pair that so many runs cost most for, about.
-        chosen: Few pairs such that no other one is worse than all of them, the dearest first;
-            none if they are many.
     """
 
     def __init__(
@@ -117,8 +112,9 @@ class ComposedProgram:
         order = sorted(range(len(known)), key=costs.__getitem__, reverse=True)
         few = len(known) <= _MOST_ROWS
         worst = [number for _, number in undominated(known, margin)] if few else []
-        self.dearest = inputs[order[0]]
+        self.dearest = inputs[order[0]]  # what so many runs cost most for, about
         worst.sort(key=costs.__getitem__, reverse=True)
+        # Few pairs such that no other one is worse than all of them, the dearest first; or none.
         self.chosen = [inputs[k] for k in worst]
         self._worst = [known[k] for k in worst or order[:_MOST_BENDING]]
 
@@ -160,9 +156,6 @@ class ComposedParts:
     Args:
         pipeline: What it is a run of, by number.
         delta: That of the question, about; for δ = 0 greatest losses alone count.
-
-    Attributes:
-        top: The greatest loss, about: at most that.
     """
 
     def __init__(self, pipeline: Pipeline, number: int, run: PipelineRun, delta: Fraction) -> None:
@@ -174,7 +167,7 @@ class ComposedParts:
         self._pure = pure = not delta
         self._parts = IndependentParts(proof, what.eps, {"run": number})
         self._parts.decide(steps, pure)
-        self.top = self._parts.top(pure)
+        self.top = self._parts.top(pure)  # the greatest loss, about: at most that
         pairs: dict[object, Inputs] = {}
         for pair in islice(pairs_of(proof), _MOST_PAIRS):
             pairs.setdefault(frozenset(self._parts.differing(pair).items()), pair)
@@ -299,9 +292,6 @@ class ComposedNumbers:
         pipeline: What it is a run of, by number.
         eps: Where the program runs.
         tiny: A delta that does not matter; 0 if all do.
-
-    Attributes:
-        dearest: The pair that looks worst.
     """
 
     def __init__(

@@ -81,9 +81,6 @@ class ReplayedSteps:
 
     Args:
         about: What they are about, as the kernel has it.
-
-    Attributes:
-        seconds: How long the kernel took.
     """
 
     def __init__(self, about: object) -> None:
@@ -91,7 +88,7 @@ class ReplayedSteps:
         self._steps: list[dict[str, Json]] = []
         self._known: dict[int, Judgement] = {}
         self._places: dict[str, int] = {}
-        self.seconds = 0.0
+        self.seconds = 0.0  # how long the kernel took
 
     def add(
         self,

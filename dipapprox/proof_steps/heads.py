@@ -199,11 +199,6 @@ class Heads:
 
     Args:
         with_facts: Whether to keep in mind how numbers that are held compare.
-
-    Attributes:
-        ways: The paths from each head.
-        unit: The most that a mean changes; 1 if none does.
-        components: For each head its strongly connected component: no path leads to a larger one.
     """
 
     def __init__(self, machine: Rounds, limits: Limits, with_facts: bool) -> None:
@@ -212,12 +207,13 @@ class Heads:
         self._with_facts = with_facts
         self._follower = Follower(machine)
         self._live = live_at_head(machine.round or (), machine.each)
-        self.ways: dict[Head, list[Way]] = {}
-        self.unit = Fraction(0)
+        self.ways: dict[Head, list[Way]] = {}  # the paths from each head
+        self.unit = Fraction(0)  # the most that a mean changes; 1 if none does
         self._explore()
         numbers = {head: number for number, head in enumerate(self.ways)}
         targets = ((way.target for way in ways) for ways in self.ways.values())
         after = [[numbers[each] for each in own if each is not None] for own in targets]
+        # For each head its strongly connected component: no path leads to a larger one.
         self.components = dict(zip(self.ways, strong_components(after), strict=True))
 
     def pins(self, most: int) -> dict[Head, dict[int, int]]:

@@ -116,10 +116,6 @@ class IndependentParts:
 
     Args:
         of: By what steps name the machine, if they are about a pipeline.
-
-    Attributes:
-        known: Pairs of inputs of parts, by what they change, after `decide`.
-        most: In how many parts inputs differ, then.
     """
 
     def __init__(self, proof: Proof, eps: Fraction, of: _Fields | None = None) -> None:
@@ -134,6 +130,7 @@ class IndependentParts:
         if len(self._parts) < 2:
             raise NoCertificate(_NO_PARTS)
         self._exact = False
+        # Pairs of inputs of parts, by what they change, after `decide`; in how many these differ.
         self.known: dict[Change, _Class] = {}
         self._largest: list[Mapping[Change, int]] = []
         self.most = 1

@@ -58,15 +58,11 @@ class Member:
 
 
 class Dearer(NoCertificate):
-    """A walk costs more than the budget, whatever its samples are shifted by.
-
-    Attributes:
-        walk: Its ways, with the changes of their inputs.
-    """
+    """A walk costs more than the budget, whatever its samples are shifted by."""
 
     def __init__(self, walk: Sequence[tuple[Way, Changes]]) -> None:
         super().__init__("no shifts were found for the budget")
-        self.walk = walk
+        self.walk = walk  # its ways, with the changes of their inputs
 
 
 class PotentialSearch:
@@ -75,10 +71,6 @@ class PotentialSearch:
     Args:
         with_facts: Whether to keep in mind how numbers that are held compare.
         with_quiet: Whether runs that are quiet from a head on are shifted together.
-
-    Attributes:
-        least: The budget that a proof needs that was found, not more than B.
-        quiet: What is quiet.
     """
 
     def __init__(
@@ -97,7 +89,7 @@ class PotentialSearch:
         self._ways, self._unit = self._heads.ways, self._heads.unit
         self.quiet = QuietRuns(machine, self._heads, limits, with_quiet)
         self._needy = self._needing()
-        self.least = Fraction(0)
+        self.least = Fraction(0)  # the budget that a proof needs that was found, not more than B
         self._pins: dict[Head, dict[int, int]] = {}
         self._members: list[Member] = []
         self._front: dict[Head, list[int]] = {}

@@ -259,16 +259,11 @@ def attempted(prove: Callable[[], Found]) -> Found | NoProof:
 
 
 class Attempts:
-    """Proofs that are tried for one answer, until a limit is reached.
-
-    Attributes:
-        replayed: All that the kernel has replayed; None if nothing.
-        ended: What ended the search; None if nothing did.
-    """
+    """Proofs that are tried for one answer, until a limit is reached."""
 
     def __init__(self) -> None:
-        self.replayed: Replayed | None = None
-        self.ended: str | None = None
+        self.replayed: Replayed | None = None  # all that the kernel has; None if nothing
+        self.ended: str | None = None  # what ended the search; None if nothing did
 
     def obstacle(self, prove: Callable[[], Replayed]) -> str | None:
         """Try a proof; return what kept it from being replayed, None if nothing did."""
