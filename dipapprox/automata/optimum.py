@@ -18,7 +18,6 @@ values are live at once, some are pinned (`pins.py`), and what is found is an up
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
 from heapq import heappop, heappush
 
@@ -102,8 +101,12 @@ def _by_cases(
     """
     prices = Prices(graph, live, pins, cap)
     blocked = [edge for edge in range(len(graph.edges)) if prices.is_blocked(edge)]
-    if not 0 < len(blocked) <= MOST_CASES or _follow_each_other(graph, blocked):
+    if not 0 < len(blocked) <= MOST_CASES:
         return None
+    sources = {graph.edges[edge].source for edge in blocked}
+    targets = {graph.edges[edge].target for edge in blocked}
+    if any(shortest_walk(graph, each, sources.__contains__) is not None for each in targets):
+        return None  # some walk takes two of them, or one of them twice
     results = list[OptimumFound]()
     for case in (None, *blocked):
         leaving = tuple(
@@ -125,13 +128,6 @@ def _by_cases(
     family = ClosedFamily(sum(each.pairs for each in families), value, len(families))
     made = sum(each.vectors for each in results)
     return replace(dearest, family=family, vectors=made, is_pinned=True)
-
-
-def _follow_each_other(graph: Unfolding, edges: Sequence[int]) -> bool:
-    """Whether some walk takes two of some edges, or one of them twice."""
-    sources = {graph.edges[edge].source for edge in edges}
-    targets = {graph.edges[edge].target for edge in edges}
-    return any(shortest_walk(graph, each, sources.__contains__) is not None for each in targets)
 
 
 def dear_walk(graph: Unfolding, cap: Fraction, limits: Limits) -> OptimumFound:

@@ -156,8 +156,12 @@ def holds(automaton: Automaton, structure: BadStructure) -> bool:
     if not is_walk(automaton, run) or states is None:
         return False
     cycles, path = structure.cycles, structure.path
-    if not all(_is_cycle(automaton, run, each) for each in cycles):
-        return False
+    steps = [automaton.transitions[index] for index in run]
+    for each in cycles:
+        if not 0 <= each.start < each.end <= len(run):
+            return False
+        if steps[each.start].source != steps[each.end - 1].target:
+            return False
     if structure.code in ("LC", "DC"):
         (cycle,) = cycles
         assigned, used = _effects(automaton, run, cycle)
@@ -187,13 +191,6 @@ def _effects(automaton: Automaton, run: Run, cycle: Segment) -> tuple[int, int]:
         assigned |= automaton.transitions[index].assigned
         used |= automaton.transitions[index].used
     return assigned, used
-
-
-def _is_cycle(automaton: Automaton, run: Run, cycle: Segment) -> bool:
-    if not 0 <= cycle.start < cycle.end <= len(run):
-        return False
-    first, last = run[cycle.start], run[cycle.end - 1]
-    return automaton.transitions[first].source == automaton.transitions[last].target
 
 
 def repeated(automaton: Automaton, structure: BadStructure, rounds: int) -> tuple[Run, Changes]:

@@ -126,22 +126,17 @@ _ROUNDS = (0, 2, 4, 8)
 
 def dear_runs(quotient: Quotient, weight: PathWeight, limits: Limits) -> Iterator[RunCost]:
     """Yield dearer and dearer runs along a weight's path; none if the shortest made is too long."""
-    automaton = quotient.whole.automaton
+    automaton, graph = quotient.whole.automaton, quotient.graph
     best: RunCost | None = None
-    for walk in _walks(quotient.graph, weight, limits):
-        run = run_of(quotient.whole, quotient.lift(walk))
-        found = run_cost(automaton, run, first_changes(quotient.graph, walk))
-        if best is None or found.value > best.value:
-            best = found
-            yield best
-
-
-def _walks(graph: Unfolding, weight: PathWeight, limits: Limits) -> Iterator[tuple[int, ...]]:
     for rounds in _ROUNDS:
         walk = _covering(graph, weight, rounds, limits)
         if len(walk) > LONGEST:
             return
-        yield walk
+        run = run_of(quotient.whole, quotient.lift(walk))
+        found = run_cost(automaton, run, first_changes(graph, walk))
+        if best is None or found.value > best.value:
+            best = found
+            yield best
 
 
 def _covering(graph: Unfolding, weight: PathWeight, rounds: int, limits: Limits) -> tuple[int, ...]:

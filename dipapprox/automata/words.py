@@ -244,18 +244,13 @@ class _Units:
             fixed = int(state.fresh.rate * self._unit) * outside
         rate = int(state.compared.rate * self._unit)
         centre = self._whole(state.compared.mean) + moved
-        shown = transition.output is OutputSample.COMPARED
-        return [
-            (value, fixed + rate * abs(value - centre))
-            for value in self._grid
-            if not shown or self._is_in(value, seen)
-        ]
-
-    def _is_in(self, value: int, seen: Seen) -> bool:
-        if isinstance(seen, HalfLine):
-            end = self._whole(seen.end)
-            return value >= end if seen.upwards else value <= end
-        return value == 0
+        values = self._grid
+        if transition.output is OutputSample.COMPARED:
+            values = [0]
+            if isinstance(seen, HalfLine):
+                end, up = self._whole(seen.end), seen.upwards
+                values = [value for value in self._grid if (value >= end if up else value <= end)]
+        return [(value, fixed + rate * abs(value - centre)) for value in values]
 
 
 _TIMES = (1, 2, 4, 8, 16, 64, 256)

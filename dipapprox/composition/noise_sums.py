@@ -222,15 +222,11 @@ def _principal(
             ratio = other / scale
             polynomial = [1 - ratio**2, 2 * other * ratio, -(other**2)]
         for _ in range(count):
-            series = _divided(series, polynomial)
+            found: list[Fraction] = []
+            for value in series:
+                terms = zip(polynomial[1:], reversed(found), strict=False)
+                rest = sum((c * known for c, known in terms), Fraction(0))
+                found.append((value - rest) / polynomial[0])
+            series = found
     # G(u) = Σ g_i u^i over u^m: the coefficient of u^-j is g_(m - j).
     return [series[times - j] for j in range(1, times + 1)]
-
-
-def _divided(series: list[Fraction], polynomial: list[Fraction]) -> list[Fraction]:
-    found: list[Fraction] = []
-    for value in series:
-        terms = zip(polynomial[1:], reversed(found), strict=False)
-        rest = sum((c * known for c, known in terms), Fraction(0))
-        found.append((value - rest) / polynomial[0])
-    return found

@@ -64,7 +64,7 @@ from dipapprox.data_classes import Record
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.limits import Limits
 from dipapprox.numerics.real_outputs.factors import Line
-from dipapprox.numerics.real_outputs.hockey_stick import Discretised, HockeyStick
+from dipapprox.numerics.real_outputs.hockey_stick import HockeyStick
 from dipapprox.numerics.real_outputs.panel_polynomials import Cells
 
 Array = NDArray[np.float64]
@@ -281,8 +281,13 @@ class PairProducts(Record, eq=False):
             above, below = factors.values()
         losts: list[tuple[Fraction, Fraction]] = []
         errors: list[tuple[Fraction, Fraction]] = []
+        accurate = min(self.bits + 8, _ACCURATE_CELLS)
         for pair in self.lines:
-            found = sure(self._cut(pair, grid))
+            # About `_CELLS` cells for each loss of the grid.
+            spread = float(grid.step.loss(1)) / _CELLS
+            finest = 2.0 ** -(accurate + 12)
+            lines = pair.first, pair.second
+            found = sure(self.line.discretised(*lines, accurate, spread, finest))
             cut = grid.cut(1, grid.bits)
             losses = sure(losses_of_cells(found.cells, grid.step, grid.bits, cut, self.limits))
             above.append((losses.above, pair.times))
@@ -301,14 +306,6 @@ class PairProducts(Record, eq=False):
         if least > most:
             raise BrokenInvariant("bounds of a divergence from below and from above do not meet")
         return Enclosure(least, most).positive(), whole.atoms
-
-    def _cut(self, pair: LinePair, grid: LossGrid) -> Discretised | NotEnclosed:
-        """Cut the line into about `_CELLS` cells for each loss of the grid."""
-        accurate = min(self.bits + 8, _ACCURATE_CELLS)
-        spread = float(grid.step.loss(1)) / _CELLS
-        return self.line.discretised(
-            pair.first, pair.second, accurate, spread, 2.0 ** -(accurate + 12)
-        )
 
 
 def slacks(

@@ -32,6 +32,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from fractions import Fraction
 from math import ceil, floor
+from typing import Any
 
 from dipapprox.data_classes import Record, field
 from dipapprox.errors import BrokenInvariant
@@ -39,7 +40,7 @@ from dipapprox.language.core import Cell
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm, Symbol, content, difference
 from dipapprox.linear.half_spaces import has_interior, implies, nearest_point
-from dipapprox.linear.programme import SIDES, UnknownSide
+from dipapprox.linear.programme import SIDES, LinearProgramme, UnknownSide
 from dipapprox.linear.zones import potentials
 from dipapprox.semantics.integers import coprime
 from dipapprox.semantics.path_ends import supports
@@ -162,6 +163,19 @@ class ShiftSource(Record):
     mean: tuple[tuple[int, Fraction], ...]
     is_integer: bool  # whether its shifts are integers
     site: int = 0  # the number of the draw in the program
+
+
+def programme_of(
+    sources: Sequence[ShiftSource], rows: Sequence[Any], limits: Limits
+) -> LinearProgramme[Any]:
+    """Return the programme of the cheapest shifts of samples, or of the cheapest noise.
+
+    Args:
+        rows: By constraint, which is to be at most some number, the coefficients of the samples.
+    """
+    rates = {place: source.rate for place, source in enumerate(sources)}
+    sides = {place: source.side for place, source in enumerate(sources)}
+    return LinearProgramme(rows, rates, sides, limits)
 
 
 class GuardRow(Record):

@@ -142,18 +142,16 @@ class RealProof(BudgetAnswer):
         return f"every ε > 0 and all {'integer' if self.integers else 'real'} inputs"
 
     def _facts(self) -> Iterable[tuple[str, str | None]]:
-        return [("proof", self._proof())]
-
-    def _proof(self) -> str | None:
         parts = []
         if self.upper is not None:
             states = count(self.states, "final state")
             parts.append(f"at most: a shift of the noise for each of {states}")
         if self.lower:
             how = self.given_by[0]
-            how = "inputs further and further apart" if how == "rays" else how
-            parts.append(f"at least: {how}")
-        return "; ".join(parts)
+            parts.append(
+                f"at least: {'inputs further and further apart' if how == 'rays' else how}"
+            )
+        return [("proof", "; ".join(parts))]
 
     def _below(self) -> Iterator[Table | str]:
         table = self._coupling()

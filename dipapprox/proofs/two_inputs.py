@@ -21,7 +21,7 @@ from dipapprox.linear.form import LinearForm, Symbol, content
 from dipapprox.linear.half_spaces import has_interior
 from dipapprox.linear.programme import LinearProgramme, Optimum, UnknownSide
 from dipapprox.pairs.adjacency import allows
-from dipapprox.proofs.cones import Cone
+from dipapprox.proofs.cones import Cone, programme_of
 from dipapprox.proofs.worst_change import dearness, total_loss
 
 Point = tuple[Fraction, ...]  # a value of every input
@@ -86,13 +86,8 @@ class CostOfPoints:
 
     def _programme(self, forms: Sequence[LinearForm], is_shown: bool) -> LinearProgramme[Symbol]:
         if is_shown not in self._programmes:
-            sources = self._cone.sources
-            self._programmes[is_shown] = LinearProgramme(
-                [form.terms for form in forms],
-                {place: source.rate for place, source in enumerate(sources)},
-                {place: source.side for place, source in enumerate(sources)},
-                self._limits,
-            )
+            rows = [form.terms for form in forms]
+            self._programmes[is_shown] = programme_of(self._cone.sources, rows, self._limits)
         return self._programmes[is_shown]
 
 

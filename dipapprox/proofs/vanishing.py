@@ -352,7 +352,10 @@ class _Search:
             found: list[float | None] = []
             values = part.distribution(point) or ()
             if (part.number, own) not in self._terms:
-                self._terms[part.number, own] = sum(map(_size, values))
+                self._terms[part.number, own] = sum(
+                    len(each.numerator.terms) + sum(len(f.terms) for f, _ in each.denominator)
+                    for each in values
+                )
                 self._left -= 20 + self._terms[part.number, own]
             for each in values:
                 with precision(100):
@@ -361,7 +364,3 @@ class _Search:
                 found.append(middle if middle is not None and math.isfinite(middle) else None)
             self._logs[key] = found
         return self._logs[key]
-
-
-def _size(value: ExponentialRatio) -> int:
-    return len(value.numerator.terms) + sum(len(f.terms) for f, _ in value.denominator)

@@ -54,9 +54,9 @@ from heapq import heappop, heappush
 from dipapprox.data_classes import Record
 from dipapprox.errors import BrokenInvariant
 from dipapprox.limits import Limits
-from dipapprox.linear.programme import Infeasible, LinearProgramme, Optimum
+from dipapprox.linear.programme import Infeasible, Optimum
 from dipapprox.proofs.changes import Box, Change
-from dipapprox.proofs.cones import Cone
+from dipapprox.proofs.cones import Cone, programme_of
 
 _ZERO = Fraction(0)
 MOST_BOXES = 2_000  # boxes of one cone that are looked at before the bounds so far are the answer
@@ -101,12 +101,7 @@ class CostOfChanges:
 
     def __init__(self, cone: Cone, limits: Limits) -> None:
         self._cone, self._limits = cone, limits
-        self._programme = LinearProgramme(
-            [row.noise for row in cone.rows],
-            {place: source.rate for place, source in enumerate(cone.sources)},
-            {place: source.side for place, source in enumerate(cone.sources)},
-            limits,
-        )
+        self._programme = programme_of(cone.sources, [row.noise for row in cone.rows], limits)
 
     def at(self, change: Change) -> DearChange:
         """Return the cost of one change, of any integers, with its proof."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import product
+from math import floor
 
 from dipapprox.data_classes import replace
 from dipapprox.exponentials import ONE, ExponentialPolynomial, ExponentialRatio
@@ -93,7 +94,10 @@ def one_sided_reply(left: Step, right: Step) -> tuple[Value, ...] | None:
     for outcome in left:
         if outcome.label in labels:
             continue
-        beyond = _beyond(right)
+        # A whole number that no outcome has for an end or a reply.
+        known = [Fraction(0), *(v for o in right for v in o.reply if isinstance(v, Fraction))]
+        known += [Fraction(end) for o in right for each in o.samples for end in each.ends or ()]
+        beyond = Fraction(floor(max(known)) + 1)
         candidates = [
             _some(each, beyond) if isinstance(each, Published) else (each,)
             for each in outcome.reply
@@ -102,16 +106,6 @@ def one_sided_reply(left: Step, right: Step) -> tuple[Value, ...] | None:
             if not any(_may_show(outcome, other, reply) for other in right):
                 return reply
     return None
-
-
-def _beyond(step: Step) -> Fraction:
-    """Return a whole number that no outcome has for an end or a reply."""
-    known = [Fraction(0)]
-    for outcome in step:
-        known += [value for value in outcome.reply if isinstance(value, Fraction)]
-        known += [Fraction(end) for each in outcome.samples for end in each.ends or ()]
-    top = max(known)
-    return Fraction(top.numerator // top.denominator + 1)
 
 
 def _some(published: Published, beyond: Fraction) -> tuple[Fraction, ...]:
