@@ -31,7 +31,7 @@ def automaton_of(text: AutomatonText) -> Automaton:
     """Build the automaton that a text describes, and check that it is one.
 
     A state that is only gone to stops there. Declaring a state twice, assigning a variable nowhere,
-    and what `validity.check` finds raise `SourceError`, with all that is wrong.
+    and what `check` finds raise `SourceError`, with all that is wrong.
     """
     problems = Diagnosis()
     states: dict[str, ControlState] = {}

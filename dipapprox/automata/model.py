@@ -87,7 +87,7 @@ class Transition(Located):
 
 
 class Automaton(Record):
-    """An automaton; `validity.check` says whether the theory speaks of it."""
+    """An automaton; `check` says whether the theory speaks of it."""
 
     variables: tuple[str, ...]  # bit i of a mask is variable i
     states: tuple[ControlState, ...]  # the first one is initial
@@ -236,7 +236,7 @@ def _check_initialisation(automaton: Automaton, problems: Diagnosis) -> None:
 def gaps(automaton: Automaton) -> tuple[int, ...]:
     """Return the reachable states whose guards leave a case out.
 
-    Orders of the stored values that no run produces are not told apart: `stops.stopping_states`
+    Orders of the stored values that no run produces are not told apart: `unfolding.stopping_states`
     has the states in which it can really happen that no guard holds.
     """
     leaving = [[automaton.transitions[k] for k in row] for row in automaton.leaving()]

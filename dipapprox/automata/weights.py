@@ -7,7 +7,7 @@ and have g-nodes below and l-nodes above (*quasi-cyclic*: they ride free), and 0
 What "repeated" means makes the two weights.
 
 **Published weight** (paper, Corollary 10): repeated is every position whose edge lies on a cycle
-of the quotient. Under WF⁺ (`taints.py`) no position is both a g- and an l-node and none of them
+of the quotient. Under WF⁺ (`paths.py`) no position is both a g- and an l-node and none of them
 shows its sample, so the shifts are admissible: along i → j, if j is a g-node so is i, if i is an
 l-node so is j; otherwise both are quasi-cyclic or other, a quasi-cyclic node has edges only to its
 own g-nodes below and l-nodes above, and 0 >= 0 remains. A repeated edge that assigns no live

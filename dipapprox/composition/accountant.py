@@ -22,7 +22,7 @@ worst pairs, chosen adaptively. Of mechanisms that may have many pairs, none of 
 profile (Rényi, zCDP, the exponential one), one run has the worst after all others; these have some
 pair, and where they are several the interval stays wide.
 
-Gaussian mechanisms and nothing else are together one shift of Gaussian noise (`pieces`): attained,
+Gaussian mechanisms and nothing else are together one shift of Gaussian noise (`products`): attained,
 and in closed form.
 """
 
@@ -47,13 +47,24 @@ from dipapprox.arithmetic.extended import (
 from dipapprox.arithmetic.precision import precision
 from dipapprox.composition.catalogue import is_symmetric, profile_of
 from dipapprox.composition.grid import COARSEST, GridStep, first_step, have_lattices, refined
-from dipapprox.composition.losses import BoundSide, LossRow
+from dipapprox.composition.losses import (
+    BoundSide,
+    LossRow,
+    deltas,
+    deltas_of,
+    epsilon_of,
+    least_epsilon,
+)
 from dipapprox.composition.mechanisms import Gaussian
-from dipapprox.composition.pieces import RepeatedRun, are_attained, pieces_of, resolution_of
 from dipapprox.composition.powers import LossGrid, bits_of, product, share_of
-from dipapprox.composition.products import factors_of
+from dipapprox.composition.products import (
+    RepeatedRun,
+    are_attained,
+    factors_of,
+    pieces_of,
+    resolution_of,
+)
 from dipapprox.composition.profile import BallProfile
-from dipapprox.composition.reading import deltas, deltas_of, epsilon_of, least_epsilon
 from dipapprox.composition.shifted_noise import ShiftedNoise, gaussian_shift
 from dipapprox.data_classes import Record, replace
 from dipapprox.errors import INTERRUPTED, EarlyEnd, UserError

@@ -1,4 +1,17 @@
-"""The dominating pairs of mechanisms: of what is known of one run, its profile.
+"""Pairs with finitely many losses: their profiles, from the masses of their outcomes.
+
+Several runs of a mechanism of few outcomes are one such pair. Of T runs of a pair with k outcomes
+it only matters how often each came up,
+
+    P(n_1, …, n_k) = T! / (n_1! … n_k!) p_1^n_1 … p_k^n_k,      Q likewise,
+
+so there are (T + k - 1 choose k - 1) losses, which are computed and not rounded; and T (k - 1) + 1
+if losses of one run are at equal steps, where powers of polynomials have them. A group costs on a
+grid what a single run does.
+
+An outcome that Q never has makes the loss of a group infinite: P has 1 - (1 - p_∞)^T of them.
+
+The dominating pairs of mechanisms: of what is known of one run, its profile.
 
 Noise of a log-concave law, added to numbers at distance at most Δ: the pair at distance Δ dominates
 all others, since the best sets are half-lines and P(S) for the best S of given Q(S) grows with the
@@ -12,14 +25,15 @@ distance. The pairs are symmetric: x ↦ Δ - x exchanges them.
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from math import ceil, isqrt
+from math import ceil, comb, isqrt
 
-from flint import arb
+from flint import arb, arb_poly
 
 from dipapprox.arithmetic.precision import to_ball
-from dipapprox.composition.discrete_profiles import Outcomes
-from dipapprox.composition.divergences import Divergences
+from dipapprox.composition.divergences import Divergences, shift_of
 from dipapprox.composition.mechanisms import (
     ApproximateStatement,
     Atoms,
@@ -37,18 +51,207 @@ from dipapprox.composition.mechanisms import (
     unsampled,
 )
 from dipapprox.composition.profile import (
+    NO_ENDS,
     BallProfile,
     BoundedRangeProfile,
+    Ends,
     Equal,
     GaussianProfile,
     LaplaceProfile,
+    ProfilePoint,
     SubsampledProfile,
     up_to,
 )
 from dipapprox.composition.statements import StatementProfile
-from dipapprox.data_classes import replace
+from dipapprox.data_classes import Record, replace
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.limits import asking
+
+
+class DiscreteProfile(Record):
+    """Finitely many losses. Best sets are the atoms of ratio P / Q > α, and those where Q is 0.
+
+    A set that errs, where balls do not tell a ratio ρ from α, loses |P - α Q| = P |1 - α/ρ| in each
+    such atom. Of middles a, r and relative radii u and v <= 1/8, one errs only
+
+    - if r <= a, and a - r <= u a + v r <= (u + v) a: it loses 1 - (1 - u) / (1 + v) <= u + v of P;
+    - if r > a, and r - a <= u a + v r <= (u + 8/7 v (1 + u)) a <= 2 (u + v) a: it loses at most
+      (1 + u) / (1 - v) - 1 <= 2 (u + v).
+    """
+
+    ratios: Sequence[arb]  # balls around the ratios, of ascending middles
+    places: Sequence[arb]  # their middles
+    firsts: Sequence[arb]  # firsts[k] encloses the P mass of atoms k, k + 1, … and of infinite loss
+    seconds: Sequence[arb]  # their Q masses; both one longer than the ratios
+    spread: arb  # at least the relative radius of every ratio, <= 1/8
+    missing: arb  # at least the P mass of what is in no set, though not of loss minus infinity
+    ends: Ends  # at infinite losses; none are known of a pair that is but an upper bound
+    infinite: arb  # the P mass at infinite losses
+    attained: bool  # whether the mechanism has this pair
+
+    def at(self, alpha: arb) -> ProfilePoint:
+        """Evaluate at α > 0."""
+        middle = alpha.mid()
+        start = bisect_right(self.places, middle)
+        first, second = self.firsts[start], self.seconds[start]
+        bound = first - alpha * second + up_to(self.missing)
+        doubt = (2 * (alpha.rad() / middle + self.spread)).upper()
+        reach = (doubt * middle).upper()
+        near = self.places[max(start - 1, 0) : start + 1]
+        if not all(abs(place - middle) > reach for place in near):
+            bound += up_to(doubt)
+        if not self.attained:
+            first = second = arb(1) if alpha < 1 else arb(0)
+        return ProfilePoint(bound, first, second)
+
+    def lines(self) -> Iterator[tuple[arb, arb]]:
+        """Yield P(S) and Q(S) of all best sets, those likely under Q first, if there is the
+        pair."""
+        return zip(self.firsts, self.seconds, strict=True) if self.attained else iter(())
+
+
+_TOLD = arb(2) ** -20  # wider ratios are told from nothing
+
+
+class Outcomes(Record):
+    """A pair by its outcomes."""
+
+    # (P mass, Q mass) of each; an exact 0 means that there is none.
+    masses: Sequence[tuple[arb, arb]]
+    missing: arb = arb(0)  # at least the P mass, and the Q mass, of all further outcomes
+    # If all masses are those of a lattice, and positive: ln(P / Q) of the first one, and by how
+    # much it is greater for each next one.
+    losses: tuple[arb, arb] | None = None
+    attained: bool = True  # whether the mechanism has this pair
+
+    def sampled(self, rate: arb) -> Outcomes:
+        """Return the removal of a record on a Poisson sample."""
+        masses = [(rate * p + (1 - rate) * q, q) for p, q in self.masses]
+        return replace(self, masses=masses, losses=None)
+
+    def turned(self) -> Outcomes:
+        """Return the pair the other way round."""
+        losses = self.losses and (-self.losses[0], -self.losses[1])
+        return replace(self, masses=[(q, p) for p, q in self.masses], losses=losses)
+
+    def count(self, times: int) -> int:
+        """How many finite losses so many runs have."""
+        finite = sum(is_finite(p, q) for p, q in self.masses)
+        if self.losses is not None:
+            return times * (finite - 1) + 1
+        return comb(times + finite - 1, finite - 1) if finite else 1
+
+    def power(self, times: int) -> Outcomes:
+        """Return the outcomes of so many runs, as far as they have different losses."""
+        if times == 1:
+            return self
+        missing = self.missing * times
+        if self.losses is not None:
+            first, step = self.losses
+            sides = [arb_poly(list(each)) ** times for each in zip(*self.masses, strict=True)]
+            both = [side.coeffs() for side in sides]
+            return replace(
+                self,
+                masses=list(zip(*both, strict=True)),
+                missing=missing,
+                losses=(first * times, step),
+            )
+        infinite = sum((p for p, q in self.masses if q.is_zero()), arb(0))
+        lost = sum((q for p, q in self.masses if p.is_zero()), arb(0))
+        inner = [(p, q) for p, q in self.masses if is_finite(p, q)]
+        ends = [(1 - (1 - infinite) ** times, arb(0)), (arb(0), 1 - (1 - lost) ** times)]
+        several = list(_counted(inner, times, arb(1), arb(1))) if inner else []
+        return replace(self, masses=[*several, *ends], missing=missing)
+
+    def beside(self, other: Outcomes) -> Outcomes:
+        """Return the outcomes of both, run independently.
+
+        Those that one of them lacks are missing in the product: of mass that, together.
+        """
+        masses = [
+            (p * r, q * t)
+            for p, q in self.masses
+            for r, t in other.masses
+            if not (p * r).is_zero() or not (q * t).is_zero()
+        ]
+        attained = self.attained and other.attained
+        return Outcomes(masses, self.missing + other.missing, None, attained)
+
+    def profile(self) -> DiscreteProfile:
+        """Collect them."""
+        infinite = lost = spread = arb(0)
+        missing, atoms = self.missing, []
+        for k, (first, second) in enumerate(self.masses):
+            if second.is_zero():
+                infinite += first
+            elif first.is_zero():
+                lost += second
+            else:
+                ratio = first / second
+                if self.losses is not None:
+                    ratio = (self.losses[0] + k * self.losses[1]).exp()
+                relative = (ratio.rad() / abs(ratio.mid())).upper() if ratio > 0 else arb(1)
+                if relative <= _TOLD:
+                    spread = max(spread, relative)
+                    atoms.append((ratio, first, second))
+                else:
+                    missing += abs(first).upper()
+        atoms.sort(key=lambda each: each[0].mid())
+        firsts, seconds = [infinite], [arb(0)]
+        for _, first, second in reversed(atoms):
+            firsts.append(firsts[-1] + first)
+            seconds.append(seconds[-1] + second)
+        ratios = [each[0] for each in atoms]
+        return DiscreteProfile(
+            ratios,
+            [ratio.mid() for ratio in ratios],
+            firsts[::-1],
+            seconds[::-1],
+            spread,
+            missing.upper(),
+            Ends(infinite, lost) if self.attained else NO_ENDS,
+            infinite,
+            self.attained,
+        )
+
+
+MOST_LOSSES = 4_096  # of a group
+
+
+def group_sizes(outcomes: Outcomes, times: int) -> list[tuple[int, int]]:
+    """Divide runs into groups of nearly one size.
+
+    Returns:
+        (runs in a group, how many such groups), …
+    """
+    many = bisect_right(range(2, times + 1), MOST_LOSSES, key=outcomes.count)
+    groups = -(-times // (1 + many))
+    least, larger = divmod(times, groups)
+    return [each for each in ((least + 1, larger), (least, groups - larger)) if each[1]]
+
+
+def is_finite(p: arb, q: arb) -> bool:
+    """Whether an outcome may have a finite loss.
+
+    `p != 0` would be False for a ball that contains 0.
+    """
+    return not p.is_zero() and not q.is_zero()
+
+
+def _counted(
+    masses: Sequence[tuple[arb, arb]], times: int, p: arb, q: arb
+) -> Iterator[tuple[arb, arb]]:
+    """Yield the masses of all counts of outcomes that add up to `times`."""
+    (first, second), *others = masses
+    if not others:
+        yield p * first**times, q * second**times
+        return
+    for count in range(times + 1):
+        ways = comb(times, count)
+        yield from _counted(
+            others, times - count, p * ways * first**count, q * ways * second**count
+        )
+
 
 MOST_ATOMS = 2**20
 
@@ -83,18 +286,6 @@ def profile_of(mechanism: Mechanism, bits: int, *, chosen: bool = False) -> Ball
             return SubsampledProfile(profile_of(inner, bits, chosen=chosen), to_ball(rate))
         case _:
             raise BrokenInvariant("what has few outcomes is known by them")
-
-
-def shift_of(statement: RenyiStatement | ConcentratedStatement) -> Fraction:
-    """Return the square of a shift of Gaussian noise for which the statement is true.
-
-    Its divergence of every order λ is λ m² / 2.
-    """
-    match statement:
-        case ConcentratedStatement(rho):
-            return 2 * rho
-        case RenyiStatement(orders):
-            return min(2 * divergence / order for order, divergence in orders)
 
 
 def outcomes_of(mechanism: Mechanism, bits: int) -> Outcomes | None:

@@ -70,6 +70,18 @@ class Divergences(Record):
         return self.rho * order + _at(self.points, order) / (order - 1)
 
 
+def shift_of(statement: Statement) -> Fraction:
+    """Return the square of a shift of Gaussian noise for which the statement is true.
+
+    Its divergence of every order λ is λ m² / 2.
+    """
+    match statement:
+        case ConcentratedStatement(rho):
+            return 2 * rho
+        case RenyiStatement(orders):
+            return min(2 * divergence / order for order, divergence in orders)
+
+
 def lower_hull(points: Iterable[Point]) -> list[Point]:
     """Return the greatest convex chain below points, ascending in their places."""
     chain: list[Point] = []

@@ -54,12 +54,10 @@ from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed, enclosi
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.arithmetic.rounding import SAFE, above, below, product_below
 from dipapprox.composition.grid import COARSEST, GridStep, first_step, refined
-from dipapprox.composition.losses import BoundSide, RunLosses, ceiling, rounded
+from dipapprox.composition.losses import BoundSide, RunLosses, ceiling, deltas, rounded
 from dipapprox.composition.mechanisms import Mechanism
-from dipapprox.composition.pieces import RepeatedRun
 from dipapprox.composition.powers import LossGrid, product, share_of
-from dipapprox.composition.products import Factor, factors_of
-from dipapprox.composition.reading import deltas
+from dipapprox.composition.products import Factor, RepeatedRun, factors_of
 from dipapprox.data_classes import Record
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.limits import Limits

@@ -40,7 +40,7 @@ from dipapprox.composition.laplace_products import laplace_product
 from dipapprox.composition.mechanisms import Gaussian, Laplace, Mechanism
 from dipapprox.composition.noise_sums import summed_divergence
 from dipapprox.composition.pair_products import LinePair, PairProducts
-from dipapprox.composition.pieces import RepeatedRun
+from dipapprox.composition.products import RepeatedRun
 from dipapprox.composition.shifted_noise import (
     PublishedNoise,
     half_line,

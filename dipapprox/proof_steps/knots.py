@@ -19,8 +19,7 @@ from dipapprox.arithmetic.precision import precision
 from dipapprox.composition.catalogue import outcomes_of
 from dipapprox.composition.divergences import Divergences, Statement, WorstOutcomes
 from dipapprox.composition.mechanisms import Mechanism
-from dipapprox.composition.statements import allowed
-from dipapprox.composition.witnesses import worst_of_all
+from dipapprox.composition.statements import allowed, worst_of_all
 from dipapprox.proof_steps.machines import Json
 
 _DENSE = 1 << 13

@@ -11,7 +11,7 @@ one, with the same real outputs, and none becomes more than e^(eps K) times less
 Pr_j(q + Δ). Costs are convex and the changes of adjacent inputs are the convex hull of some boxes,
 so the dearest box bounds them all. The states of an output add up; random choices among finitely
 many outcomes, which do not depend on inputs, are a common factor of both sides. The lower bound is
-in `rays`.
+in `worst_change`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Large services: cells that are compared with constants are kept by differences as well.
 
 Two runs differ in few cells, and mostly by known numbers: a slot holds one point more. What such
-*counters* hold is left open: comparisons then have several cases (`ranges`), all of which are
+*counters* hold is left open: comparisons then have several cases (`handlers`), all of which are
 followed, so that there are at least the pairs of runs that calls lead to. The longest path is an
 upper bound. Where calls that can be repeated seem to gain, the counters that change on the way
 round are given their values, and all is done again.

@@ -1,6 +1,6 @@
 """What was found of a service, as the steps that the kernel replays.
 
-pairs and longest paths   couplings: the same pairs, paths matched as `couplings` matches outcomes
+pairs and longest paths   couplings: the same pairs, paths matched as `pairs` matches outcomes
 courses of calls          a trace: events that are seen, and an eps at which they tell the most
 calls to repeat           a repetition
 

@@ -1,6 +1,6 @@
 """The least budget of a service for every sequence of calls, or what shows that there is none.
 
-    service -> transitions (`system`) -> pairs of runs (`pairs`) -> longest path (`longest`)
+    service -> transitions (`system`) -> pairs of runs (`pairs`) -> longest path (`loss`)
         -> the calls and replies along it, run again on values (`traces`): a lower bound
 
 The longest path is an upper bound whatever the replies leave open. The least budget is known where

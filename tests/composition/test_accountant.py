@@ -17,8 +17,7 @@ from dipapprox.arithmetic.precision import precision, to_ball
 from dipapprox.composition import adaptive
 from dipapprox.composition.accountant import Composition, CompositionAnswer
 from dipapprox.composition.adaptive import Stage, adaptive_profile, grid_size
-from dipapprox.composition.catalogue import outcomes_of
-from dipapprox.composition.discrete_profiles import MOST_LOSSES, Outcomes, group_sizes
+from dipapprox.composition.catalogue import MOST_LOSSES, Outcomes, group_sizes, outcomes_of
 from dipapprox.composition.mechanisms import (
     Adjacency,
     ApproximateStatement,
@@ -32,7 +31,7 @@ from dipapprox.composition.mechanisms import (
     RandomisedResponse,
     Subsampled,
 )
-from dipapprox.composition.pieces import RepeatedRun
+from dipapprox.composition.products import RepeatedRun
 from dipapprox.privacy.compositions.programs import hull
 from tests.cases import cases, refuses
 from tests.moved_noise import gaussian

@@ -32,7 +32,7 @@ from dipapprox.composition.mechanisms import (
     RenyiStatement,
     Subsampled,
 )
-from dipapprox.composition.pieces import RepeatedRun
+from dipapprox.composition.products import RepeatedRun
 from dipapprox.composition.profile import LaplaceProfile, ReversedProfile
 from dipapprox.composition.pure import pure_epsilon
 from tests import moved_noise

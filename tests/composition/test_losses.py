@@ -13,11 +13,19 @@ from dipapprox import LimitReached, Limits
 from dipapprox.arithmetic.precision import precision, to_ball
 from dipapprox.composition.catalogue import profile_of
 from dipapprox.composition.grid import GridStep, Knot, ProfileOnGrid, between, choose_knots
-from dipapprox.composition.losses import BoundSide, GridRow, LossRow, RunLosses
+from dipapprox.composition.losses import (
+    BoundSide,
+    GridRow,
+    LossRow,
+    RunLosses,
+    deltas,
+    deltas_of,
+    epsilon_of,
+    least_epsilon,
+)
 from dipapprox.composition.mechanisms import ApproximateStatement, Gaussian
 from dipapprox.composition.powers import LossGrid, product
 from dipapprox.composition.products import from_above, from_below, outcomes_above
-from dipapprox.composition.reading import deltas, deltas_of, epsilon_of, least_epsilon
 from tests.thorough import examples
 
 F = Fraction

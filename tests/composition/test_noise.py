@@ -21,11 +21,10 @@ from dipapprox.composition.divergences import Divergences, Statement
 from dipapprox.composition.laplace_products import laplace_product
 from dipapprox.composition.mechanisms import ConcentratedStatement, Gaussian, RenyiStatement
 from dipapprox.composition.mechanisms import RenyiStatement as Renyi
-from dipapprox.composition.pieces import RepeatedRun
+from dipapprox.composition.products import RepeatedRun
 from dipapprox.composition.profile import Equal
 from dipapprox.composition.shifted_noise import ShiftedNoise
-from dipapprox.composition.statements import StatementProfile, concentrated_at
-from dipapprox.composition.witnesses import worst_of_many
+from dipapprox.composition.statements import StatementProfile, concentrated_at, worst_of_many
 from dipapprox.laws.families import GAUSSIAN, LAPLACE
 from tests import moved_noise
 from tests.cases import cases

@@ -16,11 +16,11 @@ from scipy.stats import laplace, norm
 from dipapprox import Enclosure, Limits, NotEnclosed, Options
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.composition.grid import GridStep
+from dipapprox.composition.losses import deltas
 from dipapprox.composition.moments import Moment, Moments
 from dipapprox.composition.pair_products import CellLosses, losses_of_cells, slacks
 from dipapprox.composition.powers import LossGrid, product
 from dipapprox.composition.product_measures import ProductMeasures
-from dipapprox.composition.reading import deltas
 from dipapprox.events.canonical import canonical
 from dipapprox.events.event import Event, Marginal, Part
 from dipapprox.laws.distribution import Distribution

@@ -14,8 +14,8 @@ from dipapprox.composition.accountant import Composition
 from dipapprox.composition.grid import GridStep
 from dipapprox.composition.losses import BoundSide, RunLosses
 from dipapprox.composition.mechanisms import Gaussian, Subsampled
-from dipapprox.composition.pieces import RepeatedRun
 from dipapprox.composition.powers import LossGrid, _logarithms, product
+from dipapprox.composition.products import RepeatedRun
 from dipapprox.composition.spreads import Spread
 from dipapprox.composition.transforms import transformed
 from dipapprox.limits import Limits

@@ -36,7 +36,7 @@ from dipapprox.composition.mechanisms import (
     Mechanism,
     Subsampled,
 )
-from dipapprox.composition.pieces import RepeatedRun
+from dipapprox.composition.products import RepeatedRun
 from dipapprox.composition.pure import pure_epsilon
 from dipapprox.data_classes import replace
 from dipapprox.errors import BrokenInvariant, EarlyEnd, NoCertificate, UserError

@@ -49,7 +49,7 @@ from dipapprox.composition.mechanisms import (
     Mechanism,
     Subsampled,
 )
-from dipapprox.composition.pieces import RepeatedRun
+from dipapprox.composition.products import RepeatedRun
 from dipapprox.data_classes import dataclass
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.laws.families import GAUSSIAN, LAPLACE

@@ -12,7 +12,7 @@ from dipapprox import Enclosure, Limits, Options, UserError
 from dipapprox.arithmetic.extended import Extended
 from dipapprox.composition.accountant import Composition
 from dipapprox.composition.mechanisms import Adjacency, Gaussian, Laplace, Masses
-from dipapprox.composition.pieces import RepeatedRun
+from dipapprox.composition.products import RepeatedRun
 from dipapprox.pairs.hockey_stick import DOUBLE_BITS
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.compositions import real_programs
