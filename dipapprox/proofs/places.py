@@ -22,7 +22,7 @@ Then η goes to 0. What parts that share no noise lose adds up. ∎
 has no budget at any eps: densities are positive within the support, and states at q' are convex
 sets without inner points, so null; or integer noise has no point in them.
 
-Where inputs lie between bounds this is what is left of the rays of `worst_change`, which leave the bounds.
+Where inputs lie between bounds this is what is left of rays (`worst_change`), which leave them.
 Pairs of ends of the intervals are tried, of inputs that make a guard an equality without noise, and
 of points as far from these as inputs may change. From the best pair others are tried that are
 moved a little, again and again, as W bends where several guards do. Where an output is possible at
