@@ -22,7 +22,7 @@ worst pairs, chosen adaptively. Of mechanisms that may have many pairs, none of 
 profile (Rényi, zCDP, the exponential one), one run has the worst after all others; these have some
 pair, and where they are several the interval stays wide.
 
-Gaussian mechanisms and nothing else are together one shift of Gaussian noise (`products`): attained,
+Gaussian mechanisms and nothing else are one shift of Gaussian noise together (`products`), attained
 and in closed form.
 """
 
