@@ -113,8 +113,9 @@ def irredundant(guards: Iterable[LinearForm]) -> tuple[LinearForm, ...] | None:
     A guard is form <= 0. The kept guards are `normalised()` and in their first order.
     """
     forms = tuple(guard.normalised() for guard in guards)
-    if _is_forest_of_differences(forms):
-        return forms
+    differences = [d for d in map(difference, forms) if d is not None]
+    if len(differences) == len(forms) and is_forest((u, v) for u, v, _ in differences):
+        return forms  # no undirected cycle, 0 being a vertex, too: all can hold, none is implied
     tightest: dict[tuple[tuple[Symbol, Fraction], ...], Fraction] = {}
     for form in forms:
         known = tightest.get(form.terms)
@@ -123,32 +124,19 @@ def irredundant(guards: Iterable[LinearForm]) -> tuple[LinearForm, ...] | None:
     forms = tuple(LinearForm(terms, constant) for terms, constant in tightest.items())
     differences = [d for d in map(difference, forms) if d is not None]
     if len(differences) < len(forms):
-        return _irredundant_linear(forms)
+        return _systems.find(forms, lambda: _without_implied(forms)) or None
     if not has_interior(forms):
         return None
     kept = needed({(u, v): w for u, v, w in differences})
     return tuple([f for f, (u, v, _) in zip(forms, differences, strict=True) if (u, v) in kept])
 
 
-def _is_forest_of_differences(forms: Sequence[LinearForm]) -> bool:
-    """Whether all forms are differences without undirected cycle (0 being a vertex, too).
-
-    Then no bound is implied by others and all can hold: there is nothing to do.
-    """
-    differences = [d for d in map(difference, forms) if d is not None]
-    return len(differences) == len(forms) and is_forest((u, v) for u, v, _ in differences)
-
-
 _systems: Cache[tuple[LinearForm, ...], tuple[LinearForm, ...]] = Cache(2_000)
 """Irredundant systems by system: inputs change laws, and guards rarely. Empty: impossible."""
 
 
-def _irredundant_linear(forms: tuple[LinearForm, ...]) -> tuple[LinearForm, ...] | None:
-    """The general case: one linear program for each guard."""
-    return _systems.find(forms, lambda: _without_implied(forms)) or None
-
-
 def _without_implied(forms: tuple[LinearForm, ...]) -> tuple[LinearForm, ...]:
+    """The general case: one linear program for each guard."""
     if not has_interior(forms):
         return ()
     kept = list(forms)
@@ -248,7 +236,12 @@ def _searched(system: tuple[Inequality, ...]) -> bool | None:
     samples = sorted({sample for each in system for sample, _ in each.terms})
     if len(samples) * len(system) > _MOST_WORK:
         return None
-    waiting = [[LinearForm(_fractions(each.terms), Fraction(-each.bound)) for each in system]]
+    waiting = [
+        [
+            LinearForm(tuple([(k, Fraction(a)) for k, a in each.terms]), Fraction(-each.bound))
+            for each in system
+        ]
+    ]
     for _ in range(_MOST_PROGRAMMES):
         if not waiting:
             return False
@@ -263,7 +256,3 @@ def _searched(system: tuple[Inequality, ...]) -> bool | None:
         waiting.append([*own, symbol - LinearForm.constant_form(floor(value))])
         waiting.append([*own, LinearForm.constant_form(ceil(value)) - symbol])
     return False if not waiting else None
-
-
-def _fractions(terms: Iterable[tuple[int, int]]) -> tuple[tuple[Symbol, Fraction], ...]:
-    return tuple([(sample, Fraction(a)) for sample, a in terms])

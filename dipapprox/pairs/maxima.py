@@ -100,10 +100,8 @@ class Maxima:
 
     Args:
         pairs: Their number; None if it is too large to count.
-        ladder: Bits of the attempts, ascending.
         together: All pairs at once; None if they have to be gone through.
         arrays: The pairs one by one; None if `together` never fails.
-        source: Distributions, for single pairs.
         progress: Told about budgets done.
 
     Attributes:

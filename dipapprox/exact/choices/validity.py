@@ -26,7 +26,7 @@ from dipapprox.exact.choices.absorption import absorption, possible, reached
 from dipapprox.exact.signs.interval import EpsilonInterval, simplest_between
 from dipapprox.exact.signs.nonnegative import Negative, Nonnegative, Undecided, is_nonnegative
 from dipapprox.exact.signs.values import sign_at
-from dipapprox.exact.signs.zeros import Zero, refine, vanishes_too, zeros
+from dipapprox.exact.signs.zeros import Zero, in_order, refine, zeros
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.language.traversal import reaching
 from dipapprox.laws.choices import ChainLaw, ChoiceLaw, FiniteLaw
@@ -225,36 +225,23 @@ def vanishing_together(
         if vanishing:
             yield vanishing, epsilons.lower
         return
-    for function in names:
+    found: list[tuple[Zero, list[Key]]] = []
+    for function, keys in names.items():
         if all(c > 0 for _, c in function.terms) or all(c < 0 for _, c in function.terms):
             continue
         chart = zeros(function, epsilons, limits)
         if chart.zero_at_lower:
             yield _zero_at(names, epsilons.lower), epsilons.lower
-        for zero in chart.zeros:
-            near = refine(zero, _NEAR, limits)
-            place = near.lower if near.is_exact else simplest_between(near.lower, near.upper)
-            yield _zero_in(names, zero, limits), place
         if chart.zero_at_upper and epsilons.upper is not None:
             yield _zero_at(names, epsilons.upper), epsilons.upper
+        found += ((zero, keys) for zero in chart.zeros)
+    for cluster in in_order([zero for zero, _ in found], limits):
+        if not cluster.equal:
+            raise LimitReached("degree-budget: a common zero of functions of too high degrees")
+        near = refine(cluster.zero, _NEAR, limits)
+        place = near.lower if near.is_exact else simplest_between(near.lower, near.upper)
+        yield frozenset(key for member in cluster.members for key in found[member][1]), place
 
 
 def _zero_at(names: Mapping[ExponentialPolynomial, list[Key]], place: Fraction) -> frozenset[Key]:
     return frozenset(k for function, keys in names.items() if not function.at(place) for k in keys)
-
-
-def _zero_in(
-    names: Mapping[ExponentialPolynomial, list[Key]], zero: Zero, limits: Limits
-) -> frozenset[Key]:
-    """The functions that vanish at a zero, given as the only one of a form in a box."""
-    if zero.form is None:
-        return _zero_at(names, zero.lower)
-    found: set[Key] = set()
-    for function, keys in names.items():
-        limits.check()
-        vanishes = vanishes_too(zero.form, function, zero.lower, zero.upper, limits)
-        if vanishes is None:
-            raise LimitReached("degree-budget: a common zero of functions of too high degrees")
-        if vanishes:
-            found |= set(keys)
-    return frozenset(found)

@@ -114,16 +114,12 @@ def _decide(
         return Negative(eps)
     if near < 0 and not interval.lower:
         return Negative(_descend(function, eps, Fraction(1, 2), limits))
-    if _far_sign(form) < 0 and interval.upper is None:
+    if form.groups[0][1][-1] < 0 and interval.upper is None:  # far away
         return Negative(_descend(function, eps, Fraction(2), limits))
     found = zeros(function, interval, limits)
     if min(found.signs) >= 0:
         return Nonnegative()
     return Negative(_witness(function, found.zeros, found.signs, interval, limits))
-
-
-def _far_sign(form: NormalForm) -> int:
-    return 1 if form.groups[0][1][-1] > 0 else -1
 
 
 def _descend(

@@ -59,8 +59,10 @@ class NormalForm:
             row = [-shift * c for c in coefficients]
             for n in range(1, len(coefficients)):
                 row[n - 1] += denominator * n * coefficients[n]
-            if trimmed := _trim(row):
-                derived.append((j, trimmed))
+            while row and not row[-1]:
+                row.pop()
+            if row:
+                derived.append((j, tuple(row)))
         return NormalForm(self.rate, tuple(derived))
 
     def at_zero(self) -> int:
@@ -118,18 +120,10 @@ def reduce_function(
         zero = Fraction(-int(factor[0]), int(factor[1]))
         divisor *= (factor if factor[1] > 0 else -factor) ** multiplicity
         found.append((zero, multiplicity))
-    groups = tuple((j, _integers(fmpz_poly(list(row)) // divisor)) for j, row in form.groups)
-    return tuple(sorted(found)), NormalForm(form.rate, groups)
-
-
-def _trim(row: list[int]) -> tuple[int, ...]:
-    while row and not row[-1]:
-        row.pop()
-    return tuple(row)
-
-
-def _integers(polynomial: fmpz_poly) -> tuple[int, ...]:
-    return tuple(int(c) for c in polynomial.coeffs())
+    rows = ((j, (fmpz_poly(list(row)) // divisor).coeffs()) for j, row in form.groups)
+    return tuple(sorted(found)), NormalForm(
+        form.rate, tuple((j, tuple(map(int, row))) for j, row in rows)
+    )
 
 
 _CONTEXT = fmpz_mpoly_ctx.get(("x", "y"), Ordering.lex)

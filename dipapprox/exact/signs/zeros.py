@@ -238,18 +238,14 @@ def cover(form: NormalForm, interval: EpsilonInterval, most: int, limits: Limits
             low, high = short(Enclosure(*waiting[-1]))
             raise BoxesUsedUp(f"box-budget: undecided for eps in [{low}, {high}]")
         left, right = waiting.pop()
-        box = _settle(evaluator, left, right, _order(used), limits)
+        # The order of Taylor's formula: 2, but more where the boxes become many.
+        box = _settle(evaluator, left, right, min(2 << (used // 24), 32), limits)
         if box is None:
             middle = split_point(left, right)
             waiting += [(middle, right), (left, middle)]
         else:
             boxes.append(box)
     return (*boxes, *beyond)
-
-
-def _order(used: int) -> int:
-    """The order of Taylor's formula: 2, but more where the boxes become many."""
-    return min(2 << (used // 24), 32)
 
 
 def _settle(

@@ -102,15 +102,11 @@ class SetChoice:
     left: Taken
 
     def settled(self, least: Array, most: Array, factor: FactorBounds) -> tuple[Taken, Taken, bool]:
-        """Say which outputs are taken everywhere in a set of pairs, and which are left.
+        """Say which outputs are taken everywhere in a set of pairs, and which are left; and whether
+        this choice is not worse than another one on all of the set.
 
-        Args:
-            least: Lower bounds of the h_o, for the factor that is used.
-            most: Upper bounds.
-            factor: The true one may be larger than that; P_o(u') is at most 1.
-
-        Returns:
-            Also whether this choice is not worse than another one on all of the set.
+        `least` and `most` bound the h_o for the factor that is used: the true one may be larger.
+        P_o(u') is at most 1.
         """
         above, below = least - factor.width >= 0, most <= 0
         worse = (self.left & above) | (self.taken & (most < 0))
@@ -120,12 +116,8 @@ class SetChoice:
 def bound(
     pairs: PairSet, first: Models, second: Models, factor: FactorBounds, choice: SetChoice
 ) -> Bound:
-    """Bound the largest delta on a set of pairs, or what is asked instead of it.
-
-    Args:
-        first: Of the outputs on the box of u; `second` on that of u'.
-        choice: Which outputs are taken, or left, in any case.
-    """
+    """Bound the largest delta on a set of pairs, or what is asked instead of it; `first` are the
+    outputs on the box of u."""
     h = _Differences(pairs, first, second, factor)
     positive, negative, is_of_use = choice.settled(h.least, h.most, factor)
     if not is_of_use:

@@ -71,9 +71,7 @@ class Models:
 class OutputModels:
     """Near forms of the output probabilities of one program at one eps.
 
-    Args:
-        states: The final states, without conditions on real inputs.
-        bulk: Gives probabilities at rational inputs.
+    The final states have no conditions on real inputs.
 
     Attributes:
         still: Whether all stay as they are when all real inputs move by the same number.

@@ -7,14 +7,10 @@ into the plane, edges parallel to axes to segments. For fixed other inputs delta
 function of (F(t), F(t')), so largest at an extreme point of the image's hull: that lies in the
 image, on its boundary, and not inside a segment.
 
-Outputs that depend on one number made of all real inputs: that is the input then (below).
-
-Images. Programs whose outputs depend on one number made of real inputs: it stands for all of them.
-
-Let all that is published depend on u through s = a·u only, and on u' through s' = a'·u'. Then so
-does delta, and of a set of pairs its image counts, {(a·u, a'·u')}: that of a polytope, so a convex
-polygon, whatever the number of inputs, and whether a budget binds or not. It is the hull of the
-images of the polytope's vertices.
+**Images.** Let all that is published depend on u through the number s = a·u only, and on u' through
+s' = a'·u'. Then so does delta, and of a set of pairs its image counts, {(a·u, a'·u')}: that of a
+polytope, so a convex polygon, whatever the number of inputs, and whether a budget binds or not. It
+is the hull of the images of the polytope's vertices.
 
 **Vertices.** On one side of u_i = u'_i each, such a set is a product of polygons, cut by Σ |u_i -
 u'_i| <= r, which is linear there. So its vertices are products of corners within the budget, and

@@ -15,10 +15,9 @@ Guards tell how the P_o move (`movement`): in the sparse vector technique, and f
 noisy numbers, every S has all signs. Then u - u' is fixed, but at the ends of ranges, and half of
 the unknowns are gone. Where a sign is not known, nothing is done to that input.
 
-**Symmetric inputs** (below). An exchange of inputs that permutes the outputs turns f_S into
-f_π(S): of sets that become each other one is enough.
-
-Lemmas. Sets of pairs that need not be looked at: what guards say of all probabilities at once.
+**Symmetric inputs.** If exchanging two real inputs, in u and u' alike, permutes the outputs
+(`events.symmetry`), then it turns f_S into f_π(S); adjacencies do not tell inputs apart. So of the
+sets of outputs that become each other one is enough.
 
 **Translations.** If every guard stays what it is when all real inputs move by the same number, then
 so does delta_{u,u'} when those of u and u' do, and u - u' stays. So every pair can be moved down,
@@ -26,13 +25,6 @@ without changing delta, until some u_i or u'_i is at its lower end: the sets whe
 values of delta. Sets of adjacent pairs contain what they are moved to: they are bounded by the
 ranges of inputs and by differences. Where differences are as free as the ranges, corners tell as
 much, and that is not done.
-
-**Symmetric inputs.** If exchanging two real inputs, in u and u' alike, permutes the outputs
-(`events.symmetry`), then it leaves delta as it is; adjacencies do not tell inputs apart. So of the
-sets of outputs that become each other one is enough (`regions`).
-
-**Monotone guards**: see `movement`. **Sets of outputs**: see `regions`. **Limits at infinity**: see
-`infinity`.
 """
 
 from __future__ import annotations
