@@ -33,7 +33,7 @@ from dipapprox.language.values import parse_rational, read_rounds, read_widening
 from dipapprox.pairs.adjacency import count_selected
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.run import Setting
-from dipapprox.privacy.selection import widening_by_pairs
+from dipapprox.privacy.scope import widening_by_pairs
 from dipapprox.privacy.verdict import Answer
 from dipapprox.questions.argument import spelled_as_flag
 from dipapprox.questions.kinds import Pairs

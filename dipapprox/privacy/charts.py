@@ -10,25 +10,19 @@ behind a picture that stands alone: it can be read on any page.
 
 from __future__ import annotations
 
+import html as markup
+import textwrap
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from itertools import pairwise
 from math import ceil, floor, log10
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from dipapprox.arithmetic.enclosure import Enclosure, short
 from dipapprox.data_classes import dataclass
-from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError
-
-if TYPE_CHECKING:
-    import html as markup
-    import textwrap
-else:
-    markup = Deferred("html")
-    textwrap = Deferred("textwrap")
 
 Scale: TypeAlias = Callable[[float], float]
 """From a value to a place in the picture."""

@@ -24,12 +24,9 @@ from dipapprox.events.intervals import Interval, mapped
 from dipapprox.language.core import Cell, Value
 
 if TYPE_CHECKING:
-    import html as markup
-
     from dipapprox.arithmetic import enclosure as enclosures
     from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 else:
-    markup = Deferred("html")
     enclosures = Deferred("dipapprox.arithmetic.enclosure")
 
 _SHORT = 8  # fractions with more digits are shown to people as decimals, where these are exact

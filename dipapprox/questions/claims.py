@@ -48,7 +48,7 @@ from dipapprox.language.values import parse_rational
 from dipapprox.privacy.decisions.decision import Decision
 from dipapprox.privacy.intervals.verdict import IntervalVerdict
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.selection import widening_by_pairs
+from dipapprox.privacy.scope import widening_by_pairs
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.proofs.subject import load_subject
 from dipapprox.questions.argument import spelled_as_keyword

@@ -22,17 +22,14 @@ from dipapprox.events.intervals import EVERYWHERE, Interval, common
 from dipapprox.language.core import Input, Program
 from dipapprox.language.domains import AllReals
 from dipapprox.language.values import check_input, parse_input
+from dipapprox.pairs.selections import OrderedPairs, PairSelection
+from dipapprox.privacy.scope import select
 from dipapprox.questions.numbers import Reader, nonnegative, number, positive, probability
 
 if TYPE_CHECKING:
     from dipapprox.language import formula as formulas
-    from dipapprox.pairs import selections
-    from dipapprox.pairs.selections import PairSelection
-    from dipapprox.privacy import selection
 else:
     formulas = Deferred("dipapprox.language.formula")
-    selections = Deferred("dipapprox.pairs.selections")
-    selection = Deferred("dipapprox.privacy.selection")
 
 _FORMULA = re.compile(r"[*^()]|.[-+]|\b(?:eps|delta|sqrt|log|exp)\b", re.ASCII)
 """What numbers never contain; the sign of an exponent is taken out first."""
@@ -231,7 +228,7 @@ class Pairs:
 
     def select(self, program: Program) -> PairSelection:
         if isinstance(self.given, str):
-            return selection.select(self.given, program, self.name)
+            return select(self.given, program, self.name)
         pairs = []
         for given in self.given:
             match given:
@@ -244,7 +241,7 @@ class Pairs:
                         f"{self.name}: {shorten(repr(given))} is not a pair of inputs",
                         "a pair is ((0, 0), (0, 1))",
                     )
-        return selections.OrderedPairs(tuple(pairs))
+        return OrderedPairs(tuple(pairs))
 
 
 def pairs(given: object, name: str) -> Pairs:

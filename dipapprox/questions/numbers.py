@@ -22,36 +22,20 @@ def number(given: object, name: str) -> Fraction:
     return exact_rational(given, name)
 
 
-def positive(given: object, name: str) -> Fraction:
-    """Read a number > 0."""
-    value = number(given, name)
-    if value <= 0:
-        raise UserError(f"{name} must be > 0, got {exact_text(value)}")
-    return value
+def _such(holds: Callable[[Fraction], bool], said: str) -> Reader[Fraction]:
+    def read(given: object, name: str) -> Fraction:
+        value = number(given, name)
+        if not holds(value):
+            raise UserError(f"{name} must be {said}, got {exact_text(value)}")
+        return value
+
+    return read
 
 
-def nonnegative(given: object, name: str) -> Fraction:
-    """Read a number >= 0."""
-    value = number(given, name)
-    if value < 0:
-        raise UserError(f"{name} must be >= 0, got {exact_text(value)}")
-    return value
-
-
-def probability(given: object, name: str) -> Fraction:
-    """Read a number in [0, 1]."""
-    value = number(given, name)
-    if not 0 <= value <= 1:
-        raise UserError(f"{name} must be in [0, 1], got {exact_text(value)}")
-    return value
-
-
-def share(given: object, name: str) -> Fraction:
-    """Read a number in (0, 1)."""
-    value = number(given, name)
-    if not 0 < value < 1:
-        raise UserError(f"{name} must be in (0, 1), got {exact_text(value)}")
-    return value
+positive = _such(lambda value: value > 0, "> 0")
+nonnegative = _such(lambda value: value >= 0, ">= 0")
+probability = _such(lambda value: 0 <= value <= 1, "in [0, 1]")
+share = _such(lambda value: 0 < value < 1, "in (0, 1)")
 
 
 def whole(least: int, most: int | None = None, unit: str = "") -> Reader[int]:

@@ -11,7 +11,7 @@ from dipapprox.experiments.sweep.execution import run_case
 from dipapprox.experiments.sweep.spec import Case, CaseLimits, NamedProgram
 from dipapprox.language.domains import wider_domains
 from dipapprox.language.load import DIP, load
-from dipapprox.privacy.selection import widening_by_pairs
+from dipapprox.privacy.scope import widening_by_pairs
 from tests.cli.running import run, run_json
 from tests.texts import text_of
 

@@ -18,7 +18,7 @@ from dipapprox.language.load import DIP, parse_program
 from dipapprox.language.symbols import DELTA, needs_delta
 from dipapprox.language.values import parse_rational, widening_of
 from dipapprox.limits import Limits
-from dipapprox.privacy.selection import widening_by_pairs
+from dipapprox.privacy.scope import widening_by_pairs
 
 
 def run_case(case: Case) -> CaseOutcome:

@@ -53,7 +53,7 @@ from dipapprox.privacy.decisions.delta import read_delta
 from dipapprox.privacy.decisions.question import DecisionQuestion, read_epsilons
 from dipapprox.privacy.options import Engine, Options
 from dipapprox.privacy.run import Setting
-from dipapprox.privacy.selection import select
+from dipapprox.privacy.scope import select
 from dipapprox.privacy.verifier import verify
 from dipapprox.proofs.endless_proof import AutomatonProof, Stops
 from dipapprox.proofs.prove_automaton import NamedAutomaton, prove_automaton
