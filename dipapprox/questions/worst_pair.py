@@ -11,7 +11,6 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dipapprox.arithmetic.enclosure import short
-from dipapprox.data_classes import dataclass
 from dipapprox.digits import exact_text
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.language.core import Program
@@ -34,15 +33,6 @@ _NOTHING = "there is nothing to draw"
 _LONGEST = len("1/1000")
 
 
-@dataclass(frozen=True, slots=True)
-class _Subject:
-    eps: Fraction  # where the program runs
-    eps_prv: Fraction  # at which δ is drawn
-    witness: Witness  # whose pair the planes go through
-    name: str  # "worst pair", "violating pair", …
-    proved: str  # what is certain
-
-
 def check_drawable(program: Program) -> None:
     """Refuse programs of which no planes are drawn."""
     if not has_real_inputs(program):
@@ -58,54 +48,46 @@ def around_worst_pair(program: Program, found: RunResult, pairs: Pairs, options:
         options: How to compute; a limit that is reached leaves planes out.
     """
     check_drawable(program)
-    subject = _subject(program, found, pairs, options)
-    witness = subject.witness
-    growth = Growth(subject.eps_prv)
-    pair = (witness.input, witness.adjacent)
-    drawn, left_out = planes(program, subject.eps, growth, pair, options)
-    if not drawn:
-        raise UserError(f"{_NOTHING}: {left_out or 'no input can move'}")
-    written = exact_text(subject.eps_prv)
-    budget = written if len(written) <= _LONGEST else short_number(subject.eps_prv)
-    return Planes(
-        f"{found.program} at ε = {subject.eps}, ε_prv = {budget}: δ around the {subject.name}",
-        found.about(),
-        subject.name,
-        " ~ ".join(witness.pair_text(program.inputs)),
-        subject.proved,
-        drawn,
-        left_out,
-    )
-
-
-def _subject(program: Program, found: RunResult, pairs: Pairs, options: Options) -> _Subject:
     name = "worst pair" if found.reason is None else "worst pair found"
+    proved = ""  # what is certain of all pairs
     witness: Witness | None = None
     rate: object = None
     match found:
         case Verdict(answer=Answer.DP, claim=claim):
             largest = _largest(program, claim, pairs, options)
-            return _subject(program, largest, pairs, options)
+            return around_worst_pair(program, largest, pairs, options)
         case Verdict(witness=witness, claim=claim, answer=answer):
             name = "violating pair" if answer is Answer.NOT_DP else "closest pair found"
-            eps, rate, proved = claim.eps, claim.eps_prv, ""
+            eps, rate = claim.eps, claim.eps_prv
         case IntervalVerdict(violation=Verdict() as violation):
-            return _subject(program, violation, pairs, options)
+            return around_worst_pair(program, violation, pairs, options)
         case LeastDelta(eps=eps, eps_prv=rate, witness=witness, delta_enclosure=delta):
             proved = "" if found.scope.listed else f"no pair has a δ above {short(delta)[1]}"
         case LeastEpsPrv(eps=eps, delta=least, eps_prv_enclosure=enclosure, witness=witness):
             proved = f"least ε_prv for δ = {least} in {enclosure}; drawn at its lower end"
             rate = enclosure.lower or Fraction(0)
         case Calibration(eps_prv=rate, refuted=Refuted(eps=eps, witness=witness)):
-            name, proved = f"pair that refutes ε = {short_number(eps)}", ""
+            name = f"pair that refutes ε = {short_number(eps)}"
         case _:
             raise UserError(f"{_NOTHING}: this answer has no pair of inputs")
     if witness is None:
         raise UserError(f"{_NOTHING}: no pair of inputs is told apart")
     if not isinstance(rate, Fraction):
         raise UserError(f"{_NOTHING}: planes are drawn for an ε_prv that is a rational number")
-    proved = proved or f"δ of this pair {known_to_be(witness.delta_enclosure)}"
-    return _Subject(eps, rate, witness, name, proved)
+    pair = (witness.input, witness.adjacent)
+    drawn, left_out = planes(program, eps, Growth(rate), pair, options)
+    if not drawn:
+        raise UserError(f"{_NOTHING}: {left_out or 'no input can move'}")
+    budget = exact_text(rate) if len(exact_text(rate)) <= _LONGEST else short_number(rate)
+    return Planes(
+        f"{found.program} at ε = {eps}, ε_prv = {budget}: δ around the {name}",
+        found.about(),
+        name,
+        " ~ ".join(witness.pair_text(program.inputs)),
+        proved or f"δ of this pair {known_to_be(witness.delta_enclosure)}",
+        drawn,
+        left_out,
+    )
 
 
 def _largest(program: Program, claim: Claim, pairs: Pairs, options: Options) -> RunResult:
