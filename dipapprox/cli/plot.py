@@ -17,17 +17,17 @@ from dipapprox.experiments.pictures import (
     set_legend,
 )
 from dipapprox.privacy.charts import Curve, Picture
-from dipapprox.privacy.profiles.planes import LARGEST_DRAWN, Heights, Place, Planes, colours_of
+from dipapprox.privacy.profiles.planes import LARGEST_DRAWN, Place, Planes, colours_of
 
 _IN_A_ROW = 3  # planes
 
 
-def draw(chart: Curve | Heights, path: Path) -> None:
+def draw(chart: Curve | Planes, path: Path) -> None:
     """Draw a chart; the extension chooses the format, others than SVG need matplotlib."""
     if path.suffix.lower() == ".svg":
         Picture(chart).save(path)
-    elif isinstance(chart, Heights):
-        _draw_planes(chart.planes, path)
+    elif isinstance(chart, Planes):
+        _draw_planes(chart, path)
     else:
         _draw_curve(chart, path)
 
@@ -56,7 +56,7 @@ def _draw_curve(chart: Curve, path: Path) -> None:
 def _draw_planes(found: Planes, path: Path) -> None:
     wide = min(len(found.planes), _IN_A_ROW)
     rows = ceil(len(found.planes) / wide)
-    lines = found.notes()
+    lines = found.notes
     figure, axes = new_figure(max(3.1 * wide + 1, 6.4), 3.4 * rows + 0.25 * len(lines))
     axes.remove()
     colours = colours_of(found.planes)

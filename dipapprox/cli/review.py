@@ -17,7 +17,6 @@ from dipapprox.privacy.charts import Chart
 from dipapprox.privacy.description import known_to_be
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.page import Listing, WrittenCertificate, page
-from dipapprox.privacy.profiles.planes import Heights
 from dipapprox.privacy.profiles.profile_result import LeastEpsPrv, PrivacyCurve
 from dipapprox.privacy.result import Result
 from dipapprox.privacy.run import RunResult
@@ -119,7 +118,7 @@ def around(
             print(f"no picture: {error.message}", file=sys.stderr)
         return ()
     if plot is not None:
-        plots.draw(Heights(planes), plot)
+        plots.draw(planes, plot)
     for line in planes.lines():
         print(line, file=sys.stderr)
-    return (Heights(planes),)
+    return (planes,)

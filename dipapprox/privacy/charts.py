@@ -1,6 +1,6 @@
 """Answers as pictures that need no other package: bars and curves, drawn as SVG.
 
-answer.charts()  →  Bars | Curve | Heights (`heights`)  →  SVG text (`svg`), for a page or a file
+answer.charts()  →  Bars | Curve | `profiles.planes.Planes`  →  SVG text (`svg`), for a page, a file
 
 What is drawn is rounded to the picture's accuracy; the certified numbers stand in the answer.
 Names stand above the axes, never over the data. Colours are those of Okabe and Ito, told apart with

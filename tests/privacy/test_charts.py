@@ -18,7 +18,7 @@ from dipapprox.data_classes import replace
 from dipapprox.errors import Contradiction
 from dipapprox.pairs.published.together import PublishedPairs
 from dipapprox.privacy.charts import STYLE, WIDTH, Bars, Curve, needs_powers, svg
-from dipapprox.privacy.profiles.planes import Heights, Plane, Planes
+from dipapprox.privacy.profiles.planes import Plane, Planes
 from dipapprox.privacy.published.details import PublishedDetails
 from tests.cases import cases, refuses
 from tests.cli.running import run, run_json
@@ -122,9 +122,9 @@ def test_maps_of_heights_stay_inside(grid) -> None:
         deltas,
     )
     planes = Planes("a title", ("about",), "worst pair", "0 ~ 1", "bound", (plane,) * 3, "")
-    drawn = svg(Heights(planes))
+    drawn = svg(planes)
     inside(drawn)
-    inside(svg(Heights(planes), STYLE))
+    inside(svg(planes, STYLE))
     no_text_over_data(drawn)
     texts_fit(drawn)
     assert drawn.count('class="blank"') == 3

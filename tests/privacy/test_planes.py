@@ -62,7 +62,7 @@ def test_the_worst_pair_is_the_highest_point() -> None:
         assert each.pair in each.peaks()
         assert "of " in each.text() and each.fixed in each.text()
     assert found.planes[0].deltas[0][-1] is None  # -1 and 1 are not adjacent
-    assert "nothing claimed between" in " ".join(found.notes())
+    assert "nothing claimed between" in " ".join(found.notes)
     assert f"{float(answer.delta_enclosure.upper):.8f}"[:9] in found.proved
 
 

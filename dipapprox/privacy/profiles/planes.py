@@ -88,8 +88,8 @@ class Plane:
 
 
 @dataclass(frozen=True, slots=True)
-class Planes:
-    """Planes through one pair."""
+class Planes(Chart):
+    """Planes through one pair, side by side."""
 
     title: str
     about: tuple[str, ...]
@@ -104,6 +104,7 @@ class Planes:
         planes = (f"  {each.text()}" for each in self.planes)
         return (f"{self.pair_name}: {self.pair}", *planes, *more)
 
+    @property
     def notes(self) -> tuple[str, ...]:
         """Say what the pictures are about, what is proved and what is drawn."""
         proved = (f"proved: {self.proved}",) if self.proved else ()
@@ -112,6 +113,30 @@ class Planes:
             "blank: not adjacent, or not known",
         )
         return (*self.about, f"{self.pair_name}: {self.pair}", *proved, *drawn)
+
+    def drawn(self) -> tuple[float, Iterator[str]]:
+        rows = ceil(len(self.planes) / _IN_A_ROW)
+        return _TOP + rows * (_ABOVE + _SIDE + _BELOW), self._parts()
+
+    def _parts(self) -> Iterator[str]:
+        colours = colours_of(self.planes)
+        yield mark(9, 13, "mark", 4)
+        yield words(20, 17, self.pair_name)
+        if any(set(each.peaks()) - {each.pair} for each in self.planes):
+            yield mark(9, 31, "tie", 2.5)
+            yield words(20, 35, LARGEST_DRAWN)
+        yield words(4, 59, f"δ of a pair{', log.' if colours.logarithmic else ''}")
+        start = WIDTH - 40 - _SCALE
+        for k in range(_LEVELS + 1):
+            size = _SCALE / (_LEVELS + 1)
+            yield _cells(k, [(start + k * size, 49, size, 12)])
+        place = colours.scale(start, start + _SCALE)
+        for value, name in colours.named():
+            yield words(place(value), 76, name, "middle", "note")
+        for number, each in enumerate(self.planes):
+            row, column = divmod(number, _IN_A_ROW)
+            x = column * WIDTH / _IN_A_ROW
+            yield from _plane(each, colours, x, _TOP + row * (_ABOVE + _SIDE + _BELOW))
 
 
 def written(value: float) -> str:
@@ -191,45 +216,6 @@ def colours_of(planes: Sequence[Plane]) -> Colours:
         return Colours(False, 0.0, largest or 1.0)
     least = min(value for value in drawn if value > 0)
     return Colours(True, max(min(least, largest / 10), largest / 10**SHOWN_DECADES), largest)
-
-
-@dataclass(frozen=True, slots=True)
-class Heights(Chart):
-    """Planes through a pair of inputs, side by side."""
-
-    planes: Planes
-
-    @property
-    def title(self) -> str:
-        return self.planes.title
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        return self.planes.notes()
-
-    def drawn(self) -> tuple[float, Iterator[str]]:
-        rows = ceil(len(self.planes.planes) / _IN_A_ROW)
-        return _TOP + rows * (_ABOVE + _SIDE + _BELOW), self._parts()
-
-    def _parts(self) -> Iterator[str]:
-        colours = colours_of(self.planes.planes)
-        yield mark(9, 13, "mark", 4)
-        yield words(20, 17, self.planes.pair_name)
-        if any(set(each.peaks()) - {each.pair} for each in self.planes.planes):
-            yield mark(9, 31, "tie", 2.5)
-            yield words(20, 35, LARGEST_DRAWN)
-        yield words(4, 59, f"δ of a pair{', log.' if colours.logarithmic else ''}")
-        start = WIDTH - 40 - _SCALE
-        for k in range(_LEVELS + 1):
-            size = _SCALE / (_LEVELS + 1)
-            yield _cells(k, [(start + k * size, 49, size, 12)])
-        place = colours.scale(start, start + _SCALE)
-        for value, name in colours.named():
-            yield words(place(value), 76, name, "middle", "note")
-        for number, each in enumerate(self.planes.planes):
-            row, column = divmod(number, _IN_A_ROW)
-            x = column * WIDTH / _IN_A_ROW
-            yield from _plane(each, colours, x, _TOP + row * (_ABOVE + _SIDE + _BELOW))
 
 
 def _plane(each: Plane, colours: Colours, x: float, y: float) -> Iterator[str]:
