@@ -115,7 +115,7 @@ def enclose_masses(
         mass = divergences.mass(parts, options.precision, asked)
         if isinstance(mass, NotEnclosed):
             found.obstacle, mass = mass.reason, UNIT
-        row = (*outcome.outputs, *_numbers(outcome, asked))
+        row = published_values(outcome, {LinearForm.symbol(k): (own,) for k, own in asked.items()})
         found.rows += (OutputProbability(row, mass.intersect(UNIT), len(parts)),)
         found.engine = divergences.name
     if bins:
@@ -152,16 +152,28 @@ def _asked(
     return found
 
 
-def _numbers(outcome: PublishedOutcome, asked: Mapping[int, Interval]) -> Iterator[Published]:
+LIKELIER = NumberSet(((None, None),), "of a likelihood ratio above e^ε_prv")
+"""Where several numbers are published together."""
+
+
+def published_values(
+    outcome: PublishedOutcome, where: Mapping[LinearForm, tuple[Interval, ...]] | None
+) -> tuple[Published, ...]:
+    """Return what intervals of coordinates tell of all output cells: finite values, then numbers
+    and sets; without intervals these are what is likelier."""
+    reals: list[Published] = []
     for form in outcome.reals:
-        if form.is_constant:
-            yield form.constant
-        elif len(form.terms) > 1:
-            yield ANY_NUMBER
+        own = form.samples()
+        if not own:
+            reals.append(form.constant)
+        elif where is None:
+            reals.append(LIKELIER)
+        elif len(own) > 1 or LinearForm.symbol(own[0]) not in where:
+            reals.append(ANY_NUMBER)
         else:
-            coordinate, factor = _multiple(form)
-            known = NumberSet((asked.get(coordinate, EVERYWHERE),))
-            yield known.mapped(factor, form.constant)
+            known = NumberSet(where[LinearForm.symbol(own[0])])
+            reals.append(known.mapped(form.coefficient(own[0]), form.constant))
+    return (*outcome.outputs, *reals)
 
 
 def _multiple(form: LinearForm) -> tuple[int, Fraction]:

@@ -40,28 +40,9 @@ from dipapprox.pairs.published.processed import COARSE_BITS
 from dipapprox.pairs.published.together import PublishedPairs
 from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.details import LARGEST_FACTOR, POSSIBLE, ExcessSet, LeastFactor
+from dipapprox.privacy.masses import published_values
 from dipapprox.privacy.notation import ANY_NUMBER, NumberSet, Published
 from dipapprox.privacy.run import Witness, WitnessRow
-
-LIKELIER = NumberSet(((None, None),), "of a likelihood ratio above e^ε_prv")
-"""Where several numbers are published together."""
-
-
-def published_values(excess: OutcomeExcess) -> tuple[Published, ...]:
-    """Return what intervals tell of all output cells: finite values, then numbers and sets."""
-    reals: list[Published] = []
-    for form in excess.outcome.reals:
-        own = form.samples()
-        if not own:
-            reals.append(form.constant)
-        elif excess.where is None:
-            reals.append(LIKELIER)
-        elif len(own) > 1 or LinearForm.symbol(own[0]) not in excess.where:
-            reals.append(ANY_NUMBER)
-        else:
-            known = NumberSet(excess.where[LinearForm.symbol(own[0])])
-            reals.append(known.mapped(form.coefficient(own[0]), form.constant))
-    return (*excess.outcome.outputs, *reals)
 
 
 def related_values(excess: OutcomeExcess, names: Sequence[str]) -> tuple[Published, ...]:
@@ -70,7 +51,7 @@ def related_values(excess: OutcomeExcess, names: Sequence[str]) -> tuple[Publish
     Args:
         excess: The set; the probabilities of what is returned are those of it.
     """
-    values = list(published_values(excess))
+    values = list(published_values(excess.outcome, excess.where))
     if excess.where is None:
         return tuple(values)
     first = len(excess.outcome.outputs)
