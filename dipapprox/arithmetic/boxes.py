@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from flint import acb, arb
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 
 _ZERO = arb(0)
 INFINITY = arb("inf")
 
 
-@dataclass(frozen=True, slots=True)
-class Box:
+class Box(Record):
     """A rectangle in the complex plane: low <= Re z <= high, |Im z| <= height; all exact."""
 
     low: arb

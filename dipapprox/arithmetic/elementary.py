@@ -20,7 +20,7 @@ from flint import arb
 
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 
 MOST_BITS = 8192
 _LARGEST_PRIME = 100  # squares of smaller numbers are taken out of roots
@@ -30,22 +30,19 @@ class NoValue(Exception):
     """A constant has no value, or none that can be told from 0."""
 
 
-@dataclass(frozen=True, slots=True)
-class SquareRoot:
+class SquareRoot(Record):
     """sqrt(radicand), the radicand > 0."""
 
     radicand: Number
 
 
-@dataclass(frozen=True, slots=True)
-class Logarithm:
+class Logarithm(Record):
     """log(argument), the argument > 0."""
 
     argument: Number
 
 
-@dataclass(frozen=True, slots=True)
-class Total:
+class Total(Record):
     """The sum of at least two terms that differ in their factors."""
 
     terms: tuple[Number, ...]
@@ -55,8 +52,7 @@ Factor = SquareRoot | Logarithm | Total
 Factors = tuple[tuple[Factor, int], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Elementary:
+class Elementary(Record):
     """coefficient · Π factor^exponent; comparisons raise `NoValue` where they cannot tell."""
 
     coefficient: Fraction  # not 0

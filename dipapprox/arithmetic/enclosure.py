@@ -16,7 +16,7 @@ from functools import wraps
 from math import ceil, floor
 from typing import ParamSpec, TypeVar
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.digits import exact_repr, exact_text
 from dipapprox.errors import Contradiction
 
@@ -105,8 +105,7 @@ def _text(scaled: int, places: int) -> str:
     return f"{sign}{stripped[0]}{fraction}e{exponent}"
 
 
-@dataclass(frozen=True, slots=True)
-class Enclosure:
+class Enclosure(Record):
     """A proved interval: lower <= true value <= upper; a ValueError if that is empty."""
 
     lower: Fraction
@@ -234,8 +233,7 @@ def compare(enclosure: Enclosure, bound: Fraction) -> Side:
     return Side.UNDECIDED
 
 
-@dataclass(frozen=True, slots=True)
-class NotEnclosed:
+class NotEnclosed(Record):
     """No enclosure could be computed; `reason` is a phrase for people."""
 
     reason: str

@@ -9,14 +9,13 @@ from functools import reduce
 from math import inf
 
 from dipapprox.arithmetic.enclosure import Enclosure, outward, rounded_down, rounded_to
-from dipapprox.data_classes import dataclass, field
+from dipapprox.data_classes import Record, field
 from dipapprox.errors import BrokenInvariant, Contradiction
 
 _PLACES = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Extended:
+class Extended(Record):
     """lower <= true value <= upper, in [0, ∞]."""
 
     lower: Fraction | None  # None if the value is infinite, for certain

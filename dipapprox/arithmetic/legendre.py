@@ -31,14 +31,13 @@ from flint import arb, arb_mat, ctx
 from dipapprox.arithmetic.precision import precision
 from dipapprox.arithmetic.rounding import Array
 from dipapprox.cache import Cache
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.errors import BrokenInvariant
 
 _BITS = 256
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Rule:
+class Rule(Record, eq=False):
     """n nodes and R ellipses. All bounds are rounded up; nodes and matrices to nearest doubles."""
 
     nodes: Array  # x_j, shape (n,); each within 2 u |x_j| of the exact one

@@ -8,7 +8,7 @@ from fractions import Fraction
 from math import isqrt
 from typing import assert_never
 
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import Record, replace
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.events.event import Event
 from dipapprox.events.instantiate import Instantiator
@@ -167,8 +167,7 @@ def _root_text(square: Fraction) -> str:
     return str(root) if root * root == square else f"sqrt({square})"
 
 
-@dataclass(frozen=True, slots=True)
-class ExplainedState:
+class ExplainedState(Record):
     """One final state, in words; integrals are those at the explanation's eps and input."""
 
     outputs: tuple[Value, ...]
@@ -202,8 +201,7 @@ class ExplainedState:
         return len(self.names)
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(Record):
     """A program's final states with averages over them.
 
     Without merging these are the columns of the papers' tables (see `semantics.structure`); with

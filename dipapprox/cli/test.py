@@ -17,7 +17,7 @@ from dipapprox.cli.alarm import watching
 from dipapprox.cli.command import Status
 from dipapprox.cli.late import pages, review
 from dipapprox.cli.output import check_new, check_place, show_json, write, write_whole
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.errors import UserError
 from dipapprox.language.load import PYTHON, file_or_bundled, language_of, parts_of_python, read_text
 from dipapprox.limits import Limits
@@ -47,8 +47,7 @@ def shown(outcome: ClaimOutcome) -> str:
     return said if outcome is ClaimOutcome.HOLDS else said.upper()
 
 
-@dataclass(frozen=True, slots=True)
-class TestedClaims(Result):
+class TestedClaims(Record, Result):
     """Claims with their outcomes, by the files they stand in."""
 
     tested: Mapping[Path, Sequence[Tested]]

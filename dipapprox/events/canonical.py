@@ -27,7 +27,7 @@ from functools import lru_cache
 from math import floor
 
 from dipapprox import graphs
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.events.event import Connected, Event, Leaves, Star
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import FAMILIES
@@ -92,8 +92,7 @@ def normal_star(star: Star) -> Star:
     return min(images, key=_star_description)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class StarKind:
+class StarKind(Record, eq=False):
     """Stars that differ in counts only, in normal form: different laws below, and above.
 
     The order says for each law its place before: those below came first, then those above.
@@ -157,8 +156,7 @@ def _law(key: LawKey) -> Distribution:
     return Distribution(FAMILIES[family], Fraction(*parts[:2]), Fraction(*parts[2:]))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Standardisation:
+class Standardisation(Record, eq=False):
     """A substitution x = sign·(unit·y + origin), and what it makes of some laws."""
 
     sign: int

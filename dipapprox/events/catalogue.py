@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.deferred import Deferred
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.circuits import NOTHING
@@ -110,8 +110,7 @@ _Group = tuple[Column | None, Batch, list[int], list[Row]]
 """Of states with equal conditions: the inputs that meet them, outputs and solutions so far."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class StateColumns:
+class StateColumns(Record, eq=False):
     """Final states with equal conditions over a batch of inputs."""
 
     outputs: Column  # for each state its index in `FinalStates.outputs`, ascending

@@ -17,7 +17,7 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dipapprox.data_classes import dataclass, field
+from dipapprox.data_classes import Record, field
 from dipapprox.errors import BrokenInvariant
 from dipapprox.language.core import Input, Program, Value
 from dipapprox.language.domains import AllReals
@@ -138,8 +138,7 @@ Block = NDArray[np.int64]  # inputs × input cells: the numbers of the values
 Image = Callable[[tuple[Value, ...]], int]  # A function of the values of some cells
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CellTable:
+class CellTable(Record, eq=False):
     """A function of some cells with small numbers as values, asked once for each combination."""
 
     places: tuple[int, ...]  # where the cells stand in an input

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from dipapprox.cache import Cache
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.circuits import EVERYTHING, NO_CHOICES, Chances, chances_of
 from dipapprox.events.event import Chosen
@@ -21,8 +21,7 @@ from dipapprox.linear.form import LinearForm, Symbol
 from dipapprox.semantics.state import FinalStates, InputCondition, Sample, guards_of
 
 
-@dataclass(frozen=True, slots=True)
-class Outline:
+class Outline(Record):
     """What a final state looks like before an input is chosen.
 
     Its output is an index in `FinalStates.outputs`, its samples those of its guards, ascending;

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.events.canonical import law_key
 from dipapprox.events.event import Event, Mixture, Star
@@ -34,8 +34,7 @@ _ENDS = (NEVER, ALWAYS)
 _MOST_TALLIES = 200_000  # of all sets at one input: a second of work, and a few hundred megabytes
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Instance:
+class _Instance(Record, eq=False):
     """The comparisons of a program at an input: laws of samples, forms, and kinds of these.
 
     Its number is equal where all of it is; tallies say for each set how many combinations have one.

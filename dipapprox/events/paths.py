@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.events.columns import CellTable, Image, Inputs, numeric
 from dipapprox.events.solutions import Solutions
 from dipapprox.language.core import Value
@@ -29,8 +29,7 @@ from dipapprox.linear.form import LinearForm, are_opposite
 from dipapprox.semantics.state import Constraint, Extreme, Path, Sample, SampleComparison, newest
 
 
-@dataclass(frozen=True, slots=True)
-class SampleChange:
+class SampleChange(Record):
     """The sample y = factor·x[sample] + shift; `shift` is over input cells."""
 
     sample: int
@@ -38,16 +37,14 @@ class SampleChange:
     shift: LinearForm
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ComparedSamples:
+class ComparedSamples(Record, eq=False):
     """Samples of which one is compared with all others."""
 
     samples: frozenset[int]
     numbers: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class GroupStar:
+class GroupStar(Record, eq=False):
     """A star of a whole group of samples, its centre compared with all others."""
 
     centre: int
@@ -57,8 +54,7 @@ class GroupStar:
     largest: int
 
 
-@dataclass(slots=True, eq=False)
-class PathStar:
+class PathStar(Record, frozen=False, eq=False):
     """A star and how it grew: one leaf more, the newest, than its parent.
 
     Never changed; not frozen, for a run makes hundreds of thousands.

@@ -30,7 +30,7 @@ from fractions import Fraction
 from math import floor, isqrt
 
 from dipapprox import graphs
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.events.event import Event, Impossible, Independent, Reduced, Star
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.family import BOTH_SIDES
@@ -118,8 +118,7 @@ def _have_integer_points(event: Event) -> bool | None:
     return potentials([(u, v, floor(w)) for u, v, w in found], 0) is not None
 
 
-@dataclass(frozen=True, slots=True)
-class LawOfSum:
+class LawOfSum(Record):
     """The law of a sum: independent terms add up."""
 
     mean: Fraction

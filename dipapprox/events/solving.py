@@ -14,7 +14,7 @@ from functools import partial
 
 import numpy as np
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.events.columns import (
     FEW,
     Block,
@@ -39,8 +39,7 @@ from dipapprox.linear.half_spaces import irredundant
 from dipapprox.semantics.state import FinalStates
 
 
-@dataclass(frozen=True, slots=True)
-class InputFreePart:
+class InputFreePart(Record):
     """A connected part of a state whose guards mention no input.
 
     A role is a group of variables that may trade places without changing the guards, which are over
@@ -52,15 +51,13 @@ class InputFreePart:
     guards: tuple[LinearForm, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Fixed:
+class Fixed(Record):
     """A state whose guards mention no input; `parts` None: it is impossible."""
 
     parts: tuple[InputFreePart, ...] | None
 
 
-@dataclass(frozen=True, slots=True)
-class Varying:
+class Varying(Record):
     """A state whose guards mention inputs: variables, and the guards as tables over inputs."""
 
     variables: tuple[int, ...]

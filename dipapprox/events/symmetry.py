@@ -40,7 +40,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 
 from dipapprox.cache import Cache
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.events.instantiate import chances_of_states
 from dipapprox.language.core import Input, Value
 from dipapprox.laws.distribution import Scale
@@ -64,8 +64,7 @@ _Signature = frozenset[tuple[_State, int]]
 have in `Chances.sets` (>= 0)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Swap:
+class Swap(Record):
     """What exchanging two cells does to the outputs."""
 
     # For every output, whether its probability stays the same function of the input.

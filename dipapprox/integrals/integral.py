@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import assert_never
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.digits import exact_text
 from dipapprox.linear.form import LinearForm
 
@@ -29,8 +29,7 @@ class Strategy(Enum):
     NONE = "none"
 
 
-@dataclass(frozen=True, slots=True)
-class Level:
+class Level(Record):
     """∫ from lower to upper of the density of samples[variable].
 
     All but Gaussian densities are analytic on either side of their mean only: the builder splits
@@ -56,23 +55,20 @@ class Level:
         return frozenset(sample for bound in bounds for sample in bound.samples())
 
 
-@dataclass(frozen=True, slots=True)
-class Integral:
+class Integral(Record):
     """A level and what stands under its integral sign."""
 
     level: Level
     body: Plan | None  # None: the density alone, a difference of two distribution functions
 
 
-@dataclass(frozen=True, slots=True)
-class Multiply:
+class Multiply(Record):
     """A product of plans over disjoint variables."""
 
     factors: tuple[Plan, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Add:
+class Add(Record):
     """A sum of plans for disjoint pieces; empty: 0."""
 
     terms: tuple[Plan, ...]

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 
 if TYPE_CHECKING:
     from dipapprox.exponentials import ExponentialRatio
 
 
-@dataclass(frozen=True, slots=True)
-class FiniteLaw:
+class FiniteLaw(Record):
     """Outcome k has the probability weights[k], a function of the program's eps.
 
     That the weights are >= 0 and add up to 1 is checked where eps is known (`exact`).
@@ -20,8 +19,7 @@ class FiniteLaw:
     weights: tuple[ExponentialRatio, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ChainLaw:
+class ChainLaw(Record):
     """Where a finite Markov chain that starts in state 0 is absorbed: outcome k in outcomes[k].
 
     Transitions are (next state, probability as a function of eps), none for absorbing states.

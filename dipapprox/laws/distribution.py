@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dipapprox.data_classes import dataclass, field
+from dipapprox.data_classes import Record, field
 from dipapprox.laws.family import Family, IntegerFamily, RealFamily
 
 
-@dataclass(frozen=True, slots=True)
-class Distribution:
+class Distribution(Record):
     """The law of mean + scale * Z, Z standard, exact; ValueError if `scale` <= 0."""
 
     family: Family
@@ -63,8 +62,7 @@ def law_order(law: Distribution) -> tuple[str, Fraction, Fraction]:
     return law.family.name, law.mean, law.scale
 
 
-@dataclass(frozen=True, slots=True)
-class Scale:
+class Scale(Record):
     """A noise scale as a monomial, coefficient * eps ** power; ValueError if `coefficient` <= 0.
 
     `a / eps` is Scale(a, -1), a constant is Scale(a, 0).

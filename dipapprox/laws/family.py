@@ -22,7 +22,7 @@ from abc import ABC, abstractmethod
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.errors import BrokenInvariant
 from dipapprox.laws.libraries import np, panels, rounding
 
@@ -76,8 +76,7 @@ class Family(ABC):
         return noise if (noise > 0) - (noise < 0) in (0, *self.sides) else -noise
 
 
-@dataclass(frozen=True, slots=True)
-class Speeds:
+class Speeds(Record):
     """How fast the probability p of an event moves with means of its noise; see `RealFamily`."""
 
     normal: Fraction = Fraction(0)  # Σ of squares of speeds of Gaussian noise

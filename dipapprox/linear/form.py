@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from math import gcd, lcm
 
-from dipapprox.data_classes import dataclass, field
+from dipapprox.data_classes import Record, field
 
 Symbol = int | str
 Difference = tuple[int, int, Fraction]
@@ -23,8 +23,7 @@ def _order(item: tuple[Symbol, Fraction]) -> tuple[bool, Symbol]:
     return isinstance(item[0], str), item[0]
 
 
-@dataclass(frozen=True, slots=True)
-class LinearForm:
+class LinearForm(Record):
     """Σ coefficient·symbol + constant, exact. Build with `of`, `constant_form` or `symbol`."""
 
     terms: tuple[tuple[Symbol, Fraction], ...]

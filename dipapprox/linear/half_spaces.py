@@ -32,7 +32,7 @@ from math import ceil, floor
 from typing import TYPE_CHECKING, TypeVar
 
 from dipapprox.cache import Cache
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.deferred import Deferred
 from dipapprox.errors import BrokenInvariant
 from dipapprox.graphs import is_forest
@@ -196,8 +196,7 @@ _MOST_WORK = 4_000  # samples times inequalities: more are not looked at
 _REMEMBERED = 2_000
 
 
-@dataclass(frozen=True, slots=True)
-class Inequality:
+class Inequality(Record):
     """Σ a_i z_i <= bound: (i, a_i), ascending, a_i != 0, without common divisor."""
 
     terms: tuple[tuple[int, int], ...]

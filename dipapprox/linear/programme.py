@@ -19,7 +19,7 @@ from fractions import Fraction
 from math import lcm
 from typing import Generic, TypeVar
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.errors import BrokenInvariant
 from dipapprox.limits import Limits
 
@@ -37,8 +37,7 @@ SIDES = {(-1, 1): UnknownSide.ANY, (1,): UnknownSide.AT_LEAST_ZERO, (-1,): Unkno
 """Where an unknown lies that has one of these signs, or is 0."""
 
 
-@dataclass(frozen=True, slots=True)
-class Optimum(Generic[Unknown]):
+class Optimum(Record, Generic[Unknown]):
     """Both programmes are solved, by x and y of equal value: each proves the other optimal."""
 
     value: Fraction
@@ -46,8 +45,7 @@ class Optimum(Generic[Unknown]):
     flow: tuple[Fraction, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Infeasible:
+class Infeasible(Record):
     """No x meets all rows: Σ_g a_gi · y_g has the sign that x_i leaves free, Σ y_g · h_g < 0."""
 
     flow: tuple[Fraction, ...]

@@ -28,7 +28,7 @@ from fractions import Fraction
 from math import lcm
 from typing import TypeVar
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.linear.form import Difference, LinearForm, Symbol
 
 Edge = tuple[int, int]
@@ -121,8 +121,7 @@ Bounds = Mapping[Edge, Fraction]
 _MOST_PIECES = 256  # most pieces that a hull is cut into, to see whether zones fill it
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Zone:
+class Zone(Record, eq=False):
     """A closed system, and those of its bounds that no others imply."""
 
     bounds: Bounds

@@ -14,14 +14,13 @@ from numpy.typing import NDArray
 
 from dipapprox.arithmetic import rounding
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.language.core import Input
 
 Array = rounding.Array
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Bounds:
+class Bounds(Record, eq=False):
     """Proved bounds of an array of probabilities."""
 
     lower: Array  # in [0, 1], at most `upper`

@@ -65,7 +65,7 @@ from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed, enclosi
 from dipapprox.arithmetic.legendre import legendre_nodes
 from dipapprox.arithmetic.precision import exact_fraction, precision, to_ball, to_enclosure
 from dipapprox.cache import Cache
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import Record, replace
 from dipapprox.events.event import Connected, Event, spelled_out
 from dipapprox.events.intervals import EVERYWHERE, Interval, common
 from dipapprox.events.measures import covariance
@@ -89,8 +89,7 @@ _MOST_NODES = 64
 _LARGEST = 2**200
 
 
-@dataclass(frozen=True, slots=True)
-class Panels:
+class Panels(Record):
     """How a separator's range is divided."""
 
     # low, high, how many panels, the side of the mean (0 for Gauss)
@@ -104,8 +103,7 @@ class Panels:
         return self.nodes * sum(count for _, _, count, _ in self.runs)
 
 
-@dataclass(frozen=True, slots=True)
-class Weighted:
+class Weighted(Record):
     """A rule: t_k, w_k, e and l, see above."""
 
     places: tuple[Fraction, ...]
@@ -313,8 +311,7 @@ _MOST_SETS = 400  # most sets of samples that are looked at
 _EASY_RANK = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Separator:
+class Separator(Record):
     """A sample that takes values in turn."""
 
     sample: int  # its number in the event
@@ -329,8 +326,7 @@ RemainingPart = tuple[tuple[int, ...], Event]
 """A part of what is left: which samples it has, and it, over these."""
 
 
-@dataclass(frozen=True, slots=True)
-class Separation:
+class Separation(Record):
     """Separators and the independent parts that are left; no part: nothing is."""
 
     separators: tuple[Separator, ...]

@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import assert_never
 
 from dipapprox.arithmetic.enclosure import Enclosure
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.language.ast import Name, Number
 from dipapprox.language.formula import (
     Formula,
@@ -46,8 +46,7 @@ class Undefined(Exception):
         self.certain = certain
 
 
-@dataclass(frozen=True, slots=True)
-class Jet:
+class Jet(Record):
     """f and its derivatives by eps."""
 
     value: Enclosure  # encloses f(eps) for every eps of the interval

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed, better, enclosing, sure
-from dipapprox.data_classes import dataclass, field
+from dipapprox.data_classes import Record, field
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.events.event import Chosen, Connected, Event, Mixture, Star, count_samples
 from dipapprox.limits import Limits
@@ -151,8 +151,7 @@ class Method(Protocol):
         """
 
 
-@dataclass(frozen=True, slots=True)
-class EventByEvent:
+class EventByEvent(Record):
     """A method that computes event by event, and remembers nothing."""
 
     name: str  # the word in reports
@@ -168,8 +167,7 @@ class EventByEvent:
         return Answers.of(answers)
 
 
-@dataclass(slots=True, eq=False)
-class TriedMethod:
+class TriedMethod(Record, frozen=False, eq=False):
     """A method among others, and what has become of it."""
 
     make: Callable[[], Method]  # makes the method, when its first event comes
@@ -227,8 +225,7 @@ def _method(step: TriedMethod) -> Method:
 _AGAIN = 30  # times less for an event that is enclosed already, but too widely
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Batch:
+class _Batch(Record, eq=False):
     """Events, their answers so far, and by place the reasons of the methods that have none."""
 
     events: Sequence[Connected]

@@ -36,7 +36,7 @@ from math import comb, prod
 import numpy as np
 from numpy.typing import NDArray
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.events.symmetry import CellSymmetry
 from dipapprox.language.core import Cell, Input, Value
 from dipapprox.pairs.selections import Pair
@@ -48,8 +48,7 @@ Weights = dict[int, Integers]
 """For cells by position: what a value, or a pair of values, adds to a code."""
 
 
-@dataclass(frozen=True, slots=True)
-class Completed:
+class Completed(Record):
     """An output whose probability is known after a stage."""
 
     output: int
@@ -82,8 +81,7 @@ class Completed:
             yield sum(own for own, _ in choice), tuple(input)
 
 
-@dataclass(frozen=True, slots=True)
-class CounterStage:
+class CounterStage(Record):
     cell: int
     steps: CellSteps
     completed: tuple[Completed, ...]  # the outputs of this stage
@@ -94,8 +92,7 @@ class CounterStage:
     expansions: int  # at most this many pairs of counters before it and steps
 
 
-@dataclass(frozen=True, slots=True)
-class CounterPlan:
+class CounterPlan(Record):
     """The stages of all cells that some output depends on; the others change nothing."""
 
     stages: tuple[CounterStage, ...]
@@ -232,8 +229,7 @@ def _completed(
 Codes = NDArray[np.uint16]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Origins:
+class Origins(Record, eq=False):
     """For every state after a stage, the state before it and the step that was taken."""
 
     parent: NDArray[np.int32]

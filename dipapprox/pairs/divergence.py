@@ -18,7 +18,7 @@ from fractions import Fraction
 from dipapprox.arithmetic.enclosure import Enclosure, Side
 from dipapprox.arithmetic.extended import BY_ENCLOSURES, EXACTLY, Extended
 from dipapprox.arithmetic.precision import exponential
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.pairs.selections import Pair
 
@@ -26,8 +26,7 @@ _LARGEST_EPS_PRV = Fraction(10_000)
 """e^eps_prv is a number of about 1.44 * eps_prv bits; beyond this it is only bounded from below."""
 
 
-@dataclass(frozen=True, slots=True)
-class Factor:
+class Factor(Record):
     """Bounds lower <= e^eps_prv <= upper; `upper` None stands for infinity."""
 
     lower: Fraction
@@ -47,8 +46,7 @@ def eps_prv_factor(eps_prv: Fraction, bits: int) -> Factor:
     return Factor(enclosure.lower, enclosure.upper)
 
 
-@dataclass(frozen=True, slots=True)
-class Growth:
+class Growth(Record):
     """multiple * e^rate, at least 1, for a multiple > 0: what an eps_prv multiplies with."""
 
     rate: Fraction
@@ -148,8 +146,7 @@ def _least(p: Enclosure, q: Enclosure, factor: Factor) -> Fraction | None:
     return None if factor.upper is None else p.lower - factor.upper * q.upper
 
 
-@dataclass(frozen=True, slots=True)
-class ExactSide:
+class ExactSide(Record):
     """On which side of the claimed delta delta_{u,u'} lies, proved without enclosures."""
 
     side: Side
@@ -158,8 +155,7 @@ class ExactSide:
     argument: str  # why, for people
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
+class Attempt(Record):
     """What is known of one pair after an attempt at `bits` bits."""
 
     pair: Pair

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from dipapprox.arithmetic import rounding
 from dipapprox.arithmetic.enclosure import Enclosure
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.language.core import Input
 from dipapprox.limits import Limits
@@ -50,8 +50,7 @@ _ONE = Fraction(1)
 _GUARD_BITS = 16
 
 
-@dataclass(frozen=True, slots=True)
-class HockeyStickBounds:
+class HockeyStickBounds(Record):
     """Probabilities, as they enter terms from the side of u and from the side of u'.
 
     Arrays of one shape (rows x outputs, or a list of cells).
@@ -172,8 +171,7 @@ many a run stays far below 500 MB."""
 _BLOCK = 2**20  # most terms formed at once
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PairList:
+class PairList(Record, eq=False):
     """Distinct inputs, and pairs of their numbers."""
 
     inputs: tuple[Input, ...]

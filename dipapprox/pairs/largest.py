@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dipapprox.data_classes import dataclass, field
+from dipapprox.data_classes import Record, field
 from dipapprox.language.core import Cell, Input
 from dipapprox.limits import Limits, Progress, silent
 from dipapprox.pairs.counters import CounterPlan, CounterStage, Origins, Trace, Weights
@@ -36,8 +36,7 @@ _Sums = dict[bytes, tuple[frozenset[int], Integers]]
 """By a table: cells, and for every state the sum of what the table says of their codes."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Values:
+class _Values(Record, eq=False):
     """The probabilities of an output at all its arguments; codes ascend, and have a table of their
     places if they are dense."""
 
@@ -49,8 +48,7 @@ class _Values:
         return np.searchsorted(self.codes, codes) if self.table is None else self.table[codes]
 
 
-@dataclass(slots=True)
-class _Layer:
+class _Layer(Record, frozen=False):
     trace: Trace  # some pair with the counters of each
     weights: Weights  # of the stage
     counters: Integers  # codes of the counters

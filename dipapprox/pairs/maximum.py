@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from dipapprox.arithmetic.enclosure import Enclosure, Side, compare
 from dipapprox.arithmetic.extended import BY_ENCLOSURES, Extended, GivenBy
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.pairs.divergence import Attempt, Factor
 from dipapprox.pairs.hockey_stick import Numbers
@@ -47,8 +47,7 @@ FACTOR_BITS = 64
 """At least asked of e^eps_prv: more than doubles have, so that it is not what makes bounds wide."""
 
 
-@dataclass(frozen=True, slots=True)
-class Maximum:
+class Maximum(Record):
     delta: Enclosure  # encloses it
     pair: Pair | None  # a pair whose delta is at least `delta.lower`; None if there are no pairs
     bits: int  # asked for to get here

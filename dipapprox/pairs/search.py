@@ -26,7 +26,7 @@ from typing import TypeVar
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed, Side, compare
 from dipapprox.arithmetic.extended import BY_ENCLOSURES, EXACTLY, Extended, GivenBy
-from dipapprox.data_classes import dataclass, field, replace
+from dipapprox.data_classes import Record, field, replace
 from dipapprox.errors import BrokenInvariant
 from dipapprox.language.core import Input
 from dipapprox.limits import Limits, Progress, silent
@@ -60,8 +60,7 @@ _OF_ONE_PAIR = BY_ENCLOSURES[0], "the δ of one pair"
 _NOTHING = Extended(Fraction(0), Fraction(0))
 
 
-@dataclass(slots=True)
-class Search:
+class Search(Record, frozen=False):
     """One run over many pairs; the fields after `limits` are valid whenever the run ends."""
 
     source: ProbabilitySource

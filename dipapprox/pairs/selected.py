@@ -17,7 +17,7 @@ from itertools import islice
 import numpy as np
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.events.symmetry import symmetry_of
 from dipapprox.language.core import Input
 from dipapprox.limits import Limits
@@ -44,8 +44,7 @@ _BLOCK = 2**17
 _INPUTS_AT_A_TIME = 4096
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TabledPairs:
+class TabledPairs(Record, eq=False):
     """Some pairs, and certified probabilities (inputs x outputs) of the inputs they are made of."""
 
     lower: Array

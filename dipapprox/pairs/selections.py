@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import assert_never
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.errors import UserError
 from dipapprox.language.core import ONE_WAY, Everyone, Input, Listed, Program, Value, Within
 
@@ -13,13 +13,11 @@ Pair = tuple[Input, Input]
 Orbit = tuple[Pair, int]  # A pair, and how many pairs it stands for, itself included; see `orbits`
 
 
-@dataclass(frozen=True, slots=True)
-class AllPairs:
+class AllPairs(Record):
     """Every ordered pair that the program's adjacency allows."""
 
 
-@dataclass(frozen=True, slots=True)
-class OrderedPairs:
+class OrderedPairs(Record):
     """Exactly these ordered pairs, in this order.
 
     Raises:

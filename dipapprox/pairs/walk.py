@@ -22,7 +22,7 @@ from operator import mul
 import numpy as np
 from numpy.typing import NDArray
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.language.core import Cell, Everyone, Input, Value, Within
 from dipapprox.pairs.adjacency import FREE, CellAdjacency, radius_of
 
@@ -33,8 +33,7 @@ _LARGEST_COST = 2**40  # largest sum of costs in common units
 Integers = NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True)
-class CellSteps:
+class CellSteps(Record):
     """The steps of one cell, as three arrays of one length."""
 
     first: Integers
@@ -48,8 +47,7 @@ class CellSteps:
         return zip(self.first.tolist(), self.second.tolist(), self.cost.tolist(), strict=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Walk:
+class Walk(Record):
     """The steps of every cell. Cells with equal domains share one object."""
 
     steps: tuple[CellSteps, ...]
@@ -83,8 +81,7 @@ def plan_walk(cells: tuple[Cell, ...], adjacency: Within | Everyone) -> Walk | N
     return Walk(tuple(made[cell.domain] for cell in cells), None if limit >= most else limit)
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(Record):
     """Ordered pairs of inputs, by number; no pair of an input with itself."""
 
     first: Integers

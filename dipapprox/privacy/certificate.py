@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.language.load import Source
 from dipapprox.privacy.description import Description, Tone, html
 
 
-@dataclass(frozen=True, slots=True)
-class ProgramText:
+class ProgramText(Record):
     """A program as it was written; `language` is "dpg" or "dip"."""
 
     name: str
@@ -24,8 +23,7 @@ def text_of(source: Source) -> ProgramText:
     return ProgramText(source.name, source.language, source.text)
 
 
-@dataclass(frozen=True, slots=True)
-class Certificate:
+class Certificate(Record):
     """A certificate; `fields` is the JSON object, digest included."""
 
     fields: Mapping[str, object]

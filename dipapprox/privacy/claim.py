@@ -5,15 +5,14 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dipapprox.arithmetic.enclosure import Enclosure
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.digits import exact_text
 from dipapprox.errors import BrokenInvariant, UserError
 from dipapprox.language.values import exact_number
 from dipapprox.pairs.divergence import Growth
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(Record):
     """The program run with `eps` is (eps_prv, delta)-differentially private.
 
     Attributes:
@@ -60,8 +59,7 @@ class Claim:
         return self.growth.rate
 
 
-@dataclass(frozen=True, slots=True)
-class Stated:
+class Stated(Record):
     """A number that was claimed by a formula: `text` as written, `value` its enclosure."""
 
     text: str

@@ -15,7 +15,7 @@ from enum import Enum
 from fractions import Fraction
 from typing import TYPE_CHECKING, NoReturn
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.deferred import Deferred
 from dipapprox.digits import brief_text, exact_text
 from dipapprox.errors import NoTruth
@@ -45,8 +45,7 @@ class Tone(Enum):
     PLAIN = "plain"
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(Record):
     """A table beneath a panel."""
 
     title: str  # above it; "" for none
@@ -55,8 +54,7 @@ class Table:
     right: tuple[int, ...] = ()  # places of the columns that are set flush right
 
 
-@dataclass(frozen=True, slots=True)
-class Description:
+class Description(Record):
     """What people see of an answer."""
 
     headline: str  # the answer in a sentence; "" for none: then only what is below is shown
@@ -112,8 +110,7 @@ def values_text(values: Sequence[Value]) -> str:
     return f"({', '.join(map(brief_text, values))})"
 
 
-@dataclass(frozen=True, slots=True)
-class End:
+class End(Record):
     """One end of what an answer says."""
 
     of: str  # of which number: "largest δ"

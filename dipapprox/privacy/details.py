@@ -18,7 +18,7 @@ from typing import Protocol
 
 from dipapprox.arithmetic.enclosure import UNIT, NotEnclosed, enclosing, if_enclosed, sure
 from dipapprox.arithmetic.extended import BY_ENCLOSURES, Extended
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.language.core import Value
 from dipapprox.numerics.bulk import ProbabilitySource
 from dipapprox.pairs.divergence import (
@@ -40,8 +40,7 @@ LARGEST_FACTOR = Fraction(2) ** 14_427
 POSSIBLE = "possible outputs"  # the word for what shows that no factor is enough
 
 
-@dataclass(frozen=True, slots=True)
-class LeastFactor:
+class LeastFactor(Record):
     """Bounds of the least E >= 1 with delta_{u,u'}(E) <= delta."""
 
     lower: Fraction | None  # none if no E is large enough, for certain
@@ -83,8 +82,7 @@ def _solve(
     return best, tuple(sorted(chosen))
 
 
-@dataclass(frozen=True, slots=True)
-class ExcessSet:
+class ExcessSet(Record):
     """A set S of outputs that are likely to be more than e^eps_prv times as likely under u."""
 
     first: Fraction  # at most p(S)
@@ -94,8 +92,7 @@ class ExcessSet:
     possible: bool  # whether p(S) may exceed e^eps_prv q(S)
 
 
-@dataclass(frozen=True, slots=True)
-class PairsBounds:
+class PairsBounds(Record):
     """Bounds of a number that is the largest over all pairs: a least eps_prv, a divergence."""
 
     told: Extended
@@ -126,8 +123,7 @@ class PairDetails(Protocol):
         """Say what tells the pair of an attempt apart, by more than a `delta` if one is given."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ListedDetails:
+class ListedDetails(Record, eq=False):
     """The details of pairs whose outputs are gone through one by one; see `PairDetails`."""
 
     source: ProbabilitySource

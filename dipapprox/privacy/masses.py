@@ -12,7 +12,7 @@ from fractions import Fraction
 from itertools import pairwise
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.errors import UserError
 from dipapprox.events.event import Marginal, Part, PublishedOutcome
 from dipapprox.events.intervals import EVERYWHERE, Interval, common, mapped
@@ -25,8 +25,7 @@ from dipapprox.privacy.sources import open_published
 from dipapprox.semantics.execution import execute
 
 
-@dataclass(frozen=True, slots=True)
-class Bin:
+class Bin(Record):
     """Mass of a number in one interval."""
 
     lower: Fraction
@@ -39,8 +38,7 @@ class Bin:
         return Enclosure(self.mass.lower / width, self.mass.upper / width)
 
 
-@dataclass(frozen=True, slots=True)
-class Histogram:
+class Histogram(Record):
     """The mean densities of one real output, given nothing, in one outcome."""
 
     name: str
@@ -49,8 +47,7 @@ class Histogram:
     bins: tuple[Bin, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class OutputProbability:
+class OutputProbability(Record):
     """One output: its probability and the number of final states that give it for this input.
 
     Where real outputs are published it is an outcome, with its mass.
@@ -61,8 +58,7 @@ class OutputProbability:
     final_states: int
 
 
-@dataclass(slots=True)
-class Masses:
+class Masses(Record, frozen=False):
     """What is known when the search for probabilities ends, early or not."""
 
     engine: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import get_type_hints
 
-from dipapprox.data_classes import dataclass, field
+from dipapprox.data_classes import Record, field
 from dipapprox.errors import UserError, shorten
 from dipapprox.integrals.integral import Strategy
 from dipapprox.limits import Limits
@@ -32,8 +32,7 @@ class Engine(Enum):
     EXACT = "exact"
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(Record):
     """Everything about a run that does not change what is asked.
 
     Attributes:

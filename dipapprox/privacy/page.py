@@ -18,7 +18,7 @@ from fractions import Fraction
 from html import escape as escaped
 from pathlib import Path
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.errors import UserError, shorten
 from dipapprox.highlighting import highlighted
 from dipapprox.language.load import DPG
@@ -57,8 +57,7 @@ pre{white-space:pre-wrap;border:1px solid var(--line)}figure,tr{break-inside:avo
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Listing:
+class Listing(Record):
     """A text that the answer is about."""
 
     name: str
@@ -66,8 +65,7 @@ class Listing:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenCertificate:
+class WrittenCertificate(Record):
     """A certificate that was written: the name of its file, if it is known, and its digest."""
 
     file: str | None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.arithmetic.rounding import sound_arithmetic
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import Record, replace
 from dipapprox.deferred import Deferred
 from dipapprox.digits import brief_text, exact_text
 from dipapprox.errors import EarlyEnd, UserError
@@ -44,8 +44,7 @@ else:
 _ANYWHERE: Mapping[str, Interval] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
-class OutputDistribution(RunResult):
+class OutputDistribution(Record, RunResult):
     """All outputs that some final state has, in order of first appearance.
 
     Attributes:

@@ -23,7 +23,7 @@ from itertools import islice
 from math import comb
 
 from dipapprox.arithmetic.enclosure import Missing, NotEnclosed, enclosing, if_enclosed, sure
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import Record, replace
 from dipapprox.errors import LimitReached
 from dipapprox.exact.distributions import ExactDistributions
 from dipapprox.exponentials import ExponentialRatio
@@ -255,8 +255,7 @@ def _listed(losses: Losses, attempt: Attempt, delta: Fraction | None) -> Witness
     return found
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ProductDetails:
+class ProductDetails(Record, eq=False):
     """The details of pairs by their losses; see `PairDetails`."""
 
     losses: Losses

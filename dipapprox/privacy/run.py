@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure
 from dipapprox.arithmetic.extended import BY_ENCLOSURES, Extended, GivenBy
-from dipapprox.data_classes import dataclass, field, replace
+from dipapprox.data_classes import Record, field, replace
 from dipapprox.deferred import Deferred
 from dipapprox.language.core import Cell, Input, Program
 from dipapprox.language.domains import has_real_inputs
@@ -48,8 +48,7 @@ _MOST_ROWS = 20  # of a witness, in its table
 _MOST_OUTPUTS = 8  # of a witness, in a line
 
 
-@dataclass(frozen=True, slots=True)
-class WitnessRow:
+class WitnessRow(Record):
     """One output of a witness with its probability under both inputs."""
 
     output: tuple[Published, ...]
@@ -86,8 +85,7 @@ def _enclosed(probability: Enclosure) -> str:
     return "not enclosed" if probability == UNIT else str(probability)
 
 
-@dataclass(frozen=True, slots=True)
-class Witness:
+class Witness(Record):
     """A pair of inputs and the output set that tells them apart.
 
     Pr[P(input) in S] - e^eps_prv Pr[P(adjacent) in S] lies in `delta_enclosure`, S being the
@@ -142,8 +140,7 @@ class Witness:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Record):
     """The header of an answer."""
 
     program: Program = field(repr=False)
@@ -158,8 +155,7 @@ class Run:
     by: GivenBy = BY_ENCLOSURES  # the methods that gave the ends of the δ that is told
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(Record):
     """A program with the pairs of inputs that are asked about.
 
     All who answer questions raise `UserError` if the adjacency does not suit the inputs or a choice

@@ -17,7 +17,7 @@ from contextlib import AbstractContextManager, nullcontext
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeAlias
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.deferred import Deferred
 from dipapprox.language.domains import has_real_inputs
 from dipapprox.numerics.bulk import ProbabilitySource
@@ -67,8 +67,7 @@ Executed: TypeAlias = "FinalStates | ProductProgram"
 """A program's final states, or those of its independent parts."""
 
 
-@dataclass(slots=True)
-class Subject:
+class Subject(Record, frozen=False):
     """A program at one eps, with its selected pairs."""
 
     source: ProbabilitySource  # distributions of single inputs

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure
-from dipapprox.data_classes import dataclass, field
+from dipapprox.data_classes import Record, field
 from dipapprox.digits import brief_text, exact_text
 from dipapprox.privacy.claim import Claim, Stated
 from dipapprox.privacy.description import Description, End, Table, Tone, Word, count, seconds_text
@@ -40,8 +40,7 @@ def delta_name(answer: Answer) -> str:
     return "δ of this pair" if answer is Answer.NOT_DP else "largest δ"
 
 
-@dataclass(frozen=True, slots=True)
-class Replayed:
+class Replayed(Record):
     """That the kernel has replayed a proof, or several."""
 
     steps: int
@@ -71,8 +70,7 @@ def proved_fact(replayed: Replayed | None) -> tuple[str, str | None]:
     return "proved", None if replayed is None else replayed.text()
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict(RunResult):
+class Verdict(Record, RunResult):
     """The result of one verification.
 
     Attributes:

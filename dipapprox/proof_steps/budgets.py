@@ -9,7 +9,7 @@ from itertools import chain, islice, product
 from time import perf_counter
 
 from dipapprox.automata.model import Automaton
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import Record, replace
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.errors import NotProved, asking
 from dipapprox.kernel.forms import Form
@@ -35,8 +35,7 @@ _BUDGETS = tuple(map(Fraction, (3, 10, 30)))  # what runs are looked for that lo
 _LITTLE = Fraction(1, 1_000_000)
 
 
-@dataclass(frozen=True, slots=True)
-class DearestInputs:
+class DearestInputs(Record):
     """Two inputs between which an output loses the most."""
 
     # What is read, by name; the output is likelier at the first.
@@ -51,8 +50,7 @@ class DearestInputs:
     grows: dict[str, Fraction] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class KnownRun:
+class KnownRun(Record):
     """A run of an automaton, perhaps round cycles, and how its inputs may change."""
 
     # Which step of the run with cycles once it is, what is shown, None for a number, and the state
@@ -61,8 +59,7 @@ class KnownRun:
     changes: tuple[int, ...]  # of the steps that read
 
 
-@dataclass(frozen=True, slots=True)
-class BudgetBounds:
+class BudgetBounds(Record):
     """What is to be proved of a subject."""
 
     serves: Fraction | None = None  # a budget that serves; None for none

@@ -16,7 +16,7 @@ from fractions import Fraction
 from itertools import pairwise, zip_longest
 from math import ceil, lcm
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.forms import Form, only, over
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
@@ -35,8 +35,7 @@ Growth = Mapping[str, Sequence[Fraction]]
 """By input what its numbers grow by, in the order in which they are read."""
 
 
-@dataclass(frozen=True, slots=True)
-class Whole:
+class Whole(Record):
     """A run, all of it over the noise of samples, by number, and what inputs are.
 
     Where parts come again, cells that they change hold unknown numbers at both ends of them.
@@ -161,8 +160,7 @@ def known_values(noise: Sequence[Fraction], inputs: Sequence[Fraction] = ()) -> 
     return {**dict(enumerate(noise)), **{INPUTS + k: value for k, value in enumerate(inputs)}}
 
 
-@dataclass(frozen=True, slots=True)
-class Solved:
+class Solved(Record):
     """The least noise with which a run is taken, and multipliers that show it."""
 
     rows: Json  # for every turn, as the step has them

@@ -15,7 +15,7 @@ from functools import cache
 from time import perf_counter
 from typing import TypeVar, assert_never
 
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import Record, replace
 from dipapprox.errors import NoCertificate, SourceError, UserError
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.kernel.balls import lower_at, precision, upper_at
@@ -176,8 +176,7 @@ Broken = tuple[Fraction, Violation | Witness]
 """At which eps a claim is violated, and by what: the pair, and the set of outputs."""
 
 
-@dataclass(frozen=True, slots=True)
-class GoalThroughout:
+class GoalThroughout(Record):
     """What the kernel shall confirm."""
 
     epsilons: Epsilons  # all that are meant

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.errors import UserError
 from dipapprox.limits import Limits
 from dipapprox.questions import numbers
@@ -14,8 +14,7 @@ from dipapprox.questions.numbers import Reader
 Spelled = Callable[[str], str]  # says how an edge names an argument: "--eps-prv" for "eps_prv"
 
 
-@dataclass(frozen=True, slots=True)
-class Argument:
+class Argument(Record):
     """One thing that a question asks with."""
 
     name: str  # of the field, the keyword in Python and the key in sweeps; with dashes, the flag

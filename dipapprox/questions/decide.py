@@ -6,7 +6,7 @@ from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError
 from dipapprox.exact.signs.interval import EpsilonInterval
@@ -41,8 +41,7 @@ def _delta(given: object, name: str) -> Delta:
 _unswept = partial(argument, swept=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Decide(Question):
+class Decide(Record, Question):
     """Is it (budget * eps, delta)-differentially private at every eps of an interval?"""
 
     name: ClassVar[str] = "decide"

@@ -39,7 +39,7 @@ from dipapprox.composition.mechanisms import (
     RenyiStatement,
     stated_for,
 )
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import Record, replace
 from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError, did_you_mean, shorten
 from dipapprox.language.core import Program
@@ -109,8 +109,7 @@ def _orders(given: object, name: str) -> tuple[tuple[Fraction, Fraction], ...]:
     return tuple(found)
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Record):
     """A mechanism of the catalogue."""
 
     make: Callable[..., Mechanism]  # takes its parameters by name
@@ -322,8 +321,7 @@ def _each(
     return read_all
 
 
-@dataclass(frozen=True, slots=True)
-class Compose(Question):
+class Compose(Record, Question):
     """The least eps_prv for a delta, the least delta for an eps_prv, a curve, or a claim."""
 
     name: ClassVar[str] = "compose"

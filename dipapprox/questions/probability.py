@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import ClassVar
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.events.intervals import Interval
 from dipapprox.language.core import Program
 from dipapprox.limits import Progress, silent
@@ -19,8 +19,7 @@ from dipapprox.questions.question import WHOLE, Question, argument
 from dipapprox.semantics.real_inputs import with_values
 
 
-@dataclass(frozen=True, slots=True)
-class Probability(Question):
+class Probability(Record, Question):
     """The output distribution of one input."""
 
     name: ClassVar[str] = "probability"

@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import cache, partial
 from typing import TYPE_CHECKING, ClassVar, Literal, TypedDict, Unpack, overload
 
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import Record, replace
 from dipapprox.deferred import Deferred
 from dipapprox.digits import exact_text
 from dipapprox.errors import BrokenInvariant, LimitReached, UserError, shorten
@@ -119,8 +119,7 @@ def _orders(given: object, name: str) -> tuple[Order, ...]:
     return tuple(found)
 
 
-@dataclass(frozen=True, slots=True)
-class Profile(Question):
+class Profile(Record, Question):
     """The least delta for an eps_prv, the least eps_prv for a delta, a curve, or divergences."""
 
     name: ClassVar[str] = "profile"
@@ -201,8 +200,7 @@ class Profile(Question):
                 raise BrokenInvariant("another answer than was asked for")
 
 
-@dataclass(frozen=True, slots=True)
-class Calibrate(Question):
+class Calibrate(Record, Question):
     """A certified eps of the program, and a slightly larger, refuted one."""
 
     name: ClassVar[str] = "calibrate"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal, TypedDict, Unpack, overload
 
 from dipapprox.automata.model import Automaton
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program
 from dipapprox.language.load import file_or_bundled
@@ -42,8 +42,7 @@ if TYPE_CHECKING:
 Proof = AutomatonProof | RealProof | StreamProof | ServiceProof
 
 
-@dataclass(frozen=True, slots=True)
-class Prove(Question):
+class Prove(Record, Question):
     """The least D for which it is (D * eps, 0)-differentially private at every eps > 0."""
 
     name: ClassVar[str] = "prove"

@@ -1,7 +1,6 @@
 """What a question is: a frozen type whose fields say, as data, what every edge needs to know.
 
-    @dataclass(frozen=True, slots=True)
-    class Calibrate(Question):
+    class Calibrate(Record, Question):
         eps_prv: Fraction = argument(numbers.nonnegative, "P", "the claimed ε_prv")
         width: Fraction = argument(numbers.share, "W", "wanted distance", default="1e-6")
 

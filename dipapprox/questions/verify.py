@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING, ClassVar
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.deferred import Deferred
 from dipapprox.language.ast import Name, Number
 from dipapprox.language.core import Program
@@ -48,8 +48,7 @@ PAIRS_HELP = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Verify(Question):
+class Verify(Record, Question):
     """A claim; numbers and formulas are those of the program run at `eps`."""
 
     name: ClassVar[str] = "verify"

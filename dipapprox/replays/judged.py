@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.errors import NO_MEMORY, LimitReached, UserError, shorten
 from dipapprox.kernel.errors import BadProof, NotProved, Refuted, asking
 from dipapprox.kernel.judgements import Judgement
@@ -27,8 +27,7 @@ from dipapprox.replays.words import words_of
 _PROGRAM = ("name", "language", "text", "sha256")
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
+class Said(Record):
     program: str  # the name of what it is about
     parameters: Mapping[str, Fraction]  # of the program
     scope: str  # the inputs and pairs that it is about, in words
@@ -38,8 +37,7 @@ class Said:
     has_texts: bool  # whether there is a program's text
 
 
-@dataclass(frozen=True, slots=True)
-class FileKind:
+class FileKind(Record):
     """A kind of files."""
 
     fields: tuple[str, ...]  # of the object

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import ClassVar
 
-from dipapprox.data_classes import dataclass, field
+from dipapprox.data_classes import Record, field
 from dipapprox.privacy.description import (
     Description,
     Table,
@@ -41,16 +41,14 @@ TONES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ReplayedStep:
+class ReplayedStep(Record):
     rule: str
     premises: tuple[int, ...]  # numbers of the steps it rests on
     theorem: str  # why the rule is right
     conclusion: str  # what it concludes, in words
 
 
-@dataclass(frozen=True, slots=True)
-class Replay(Result):
+class Replay(Record, Result):
     """The result of replaying the proof in a file.
 
     Attributes:

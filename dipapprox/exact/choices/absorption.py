@@ -25,7 +25,7 @@ from math import prod
 from flint import fmpz_mpoly
 
 from dipapprox.cache import Cache
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.errors import BrokenInvariant
 from dipapprox.exact.signs.normal_form import common_steps, exponential_polynomial, polynomials
 from dipapprox.exponentials import ONE, ExponentialPolynomial, ExponentialRatio
@@ -41,8 +41,7 @@ _known: Cache[ChainLaw, Mapping[int, ExponentialRatio]] = Cache(256)
 """Every outcome asks for the same chain."""
 
 
-@dataclass(slots=True)
-class _Row:
+class _Row(Record, frozen=False):
     """total · x = Σ weights[t] · x_t; no weight is 0."""
 
     total: fmpz_mpoly

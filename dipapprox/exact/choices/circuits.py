@@ -20,7 +20,7 @@ from flint import arb, fmpz_mpoly
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.arithmetic.precision import precision, to_enclosure
 from dipapprox.cache import Cache
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.events.circuits import EVERYTHING, NOTHING, Absorbed, Circuit, Weight
 from dipapprox.events.event import Chosen
 from dipapprox.exact.choices.absorption import absorption
@@ -54,8 +54,7 @@ def weight_function(weight: Weight, limits: Limits) -> ExponentialRatio:
 # --- functions ------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Quotient:
+class _Quotient(Record, eq=False):
     """top / (divisor · y^powers[-1] · Π factors[k]^powers[k])."""
 
     top: fmpz_mpoly

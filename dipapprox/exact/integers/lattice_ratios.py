@@ -17,7 +17,7 @@ from math import prod
 
 from flint import Ordering, fmpq, fmpq_mpoly, fmpq_mpoly_ctx
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 
 _CONTEXT = fmpq_mpoly_ctx.get(("Y",), Ordering.lex)
@@ -36,8 +36,7 @@ def _rational(value: Fraction | int) -> fmpq:
     return fmpq(value.numerator, value.denominator)
 
 
-@dataclass(frozen=True, slots=True)
-class LatticeRatio:
+class LatticeRatio(Record):
     """Y^shift * numerator / Π (1 - Y^d)^e; it is 0 exactly if the numerator is."""
 
     numerator: fmpq_mpoly

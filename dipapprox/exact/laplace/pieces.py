@@ -22,14 +22,13 @@ from math import comb, lcm
 
 from flint import fmpq
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.errors import BrokenInvariant
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.laws.distribution import Distribution
 
 
-@dataclass(frozen=True, slots=True)
-class Units:
+class Units(Record):
     """Denominators: all rates are multiples of 1 / `rates`, all points of 1 / `points`."""
 
     rates: int

@@ -29,7 +29,7 @@ from flint import arb
 
 from dipapprox.arithmetic.enclosure import Enclosure, Missing, NotEnclosed, sure
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.events.canonical import canonical
 from dipapprox.events.event import Connected, Part
 from dipapprox.events.intervals import EVERYWHERE, Interval, common, mapped
@@ -49,8 +49,7 @@ _BEYOND = Fraction(2) ** 2**16  # less than what is infinite
 _INFINITE = arb("inf")
 
 
-@dataclass(frozen=True, slots=True)
-class _Term:
+class _Term(Record):
     """A density on an interval, or 1 everywhere without a law, times the probability of events."""
 
     events: tuple[Connected, ...]

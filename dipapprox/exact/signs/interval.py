@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 
 
-@dataclass(frozen=True, slots=True)
-class EpsilonInterval:
+class EpsilonInterval(Record):
     """The ε > 0 between two exact ends, each included or not; all ε > 0 without arguments.
 
     Raises:

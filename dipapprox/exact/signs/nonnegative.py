@@ -11,7 +11,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dipapprox.arithmetic.enclosure import Enclosure
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.exact.signs.interval import EpsilonInterval, simplest_between
 from dipapprox.exact.signs.normal_form import NormalForm, normal_form
@@ -66,20 +66,17 @@ def chain_sign(form: NormalForm, limits: Limits) -> tuple[int, int]:
         groups = [(shift - least, row) for shift, row in derived] if least else derived
 
 
-@dataclass(frozen=True, slots=True)
-class Nonnegative:
+class Nonnegative(Record):
     """The function is >= 0 on the whole interval."""
 
 
-@dataclass(frozen=True, slots=True)
-class Negative:
+class Negative(Record):
     """The function is < 0 at `eps`, a simple number of the interval."""
 
     eps: Fraction
 
 
-@dataclass(frozen=True, slots=True)
-class Undecided:
+class Undecided(Record):
     """Neither is proved; `reason` begins with what ran out: degree-, box-, precision-budget."""
 
     reason: str
@@ -186,8 +183,7 @@ def polynomial_of_same_sign(
     return numerator
 
 
-@dataclass(frozen=True, slots=True)
-class NegativeRange:
+class NegativeRange(Record):
     """An interval of ε, open but for ends that are said to be included: those of what was asked.
 
     Ends that are known exactly are points; None is infinity.

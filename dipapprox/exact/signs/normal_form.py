@@ -32,15 +32,14 @@ from math import gcd, lcm
 
 from flint import Ordering, fmpz, fmpz_mpoly, fmpz_mpoly_ctx, fmpz_poly
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.linear.form import content
 
 Group = tuple[int, tuple[int, ...]]  # (j, coefficients of P_j from the power 0 up)
 
 
-@dataclass(frozen=True, slots=True)
-class NormalForm:
+class NormalForm(Record):
     """G(ε) = Σ_j P_j(ε) e^(-jρε), P_j with integer coefficients."""
 
     rate: Fraction  # ρ > 0; 1 if there is no exponential

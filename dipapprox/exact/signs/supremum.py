@@ -13,7 +13,7 @@ from fractions import Fraction
 from math import factorial, prod
 
 from dipapprox.arithmetic.enclosure import Enclosure, Missing, NotEnclosed, enclosing, sure
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.exact.signs.nonnegative import Nonnegative, is_nonnegative, polynomial_of_same_sign
 from dipapprox.exact.signs.values import Function, as_ratio, difference, enclose_at, enclose_on
@@ -71,8 +71,7 @@ def limit_at_infinity(function: Function) -> Fraction | Infinity:
     return _limit(rate or power, value)
 
 
-@dataclass(frozen=True, slots=True)
-class LimitAtZero:
+class LimitAtZero(Record):
     """Of p / q the jump, None if it is infinite; if it is 1 the slope of ln(p / q), None else."""
 
     jump: Fraction | None
@@ -144,8 +143,7 @@ def _derivative(function: ExponentialPolynomial) -> ExponentialPolynomial:
     return ExponentialPolynomial.of(total)
 
 
-@dataclass(frozen=True, slots=True)
-class Supremum:
+class Supremum(Record):
     """A least upper bound, a point if it is known exactly, and where it is.
 
     The place, one of several that are too close to tell, encloses an ε; it is 0 for the limit at 0,

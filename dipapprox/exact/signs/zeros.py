@@ -29,7 +29,7 @@ from flint import Ordering, fmpz_mpoly_ctx
 
 from dipapprox.arithmetic.enclosure import Enclosure, short
 from dipapprox.arithmetic.precision import precision, to_ball
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import Record, replace
 from dipapprox.errors import LimitReached
 from dipapprox.exact.signs.interval import EpsilonInterval, split_point
 from dipapprox.exact.signs.normal_form import (
@@ -49,8 +49,7 @@ _ROUNDS_UNASKED = 5  # before it is asked whether two zeros are equal
 _ROUNDS_IN_DOUBT = 24  # for two zeros that may be equal, the degrees being too high to see
 
 
-@dataclass(frozen=True, slots=True)
-class Zero:
+class Zero(Record):
     lower: Fraction  # if the zero is rational the zero itself, else a lower bound that is no zero
     upper: Fraction  # likewise; no other zero lies in [lower, upper]
     multiplicity: int  # >= 1; the function changes its sign if it is odd
@@ -68,8 +67,7 @@ class Zero:
         return self.multiplicity % 2 == 1
 
 
-@dataclass(frozen=True, slots=True)
-class ZeroCluster:
+class ZeroCluster(Record):
     """Zeros that are one number, or too near to each other to tell."""
 
     # One of them, in a box that has them all. The boxes of two clusters have no point in common but
@@ -329,8 +327,7 @@ _Parts = list[tuple[NormalForm, Cover, int]]
 """Factors without rational zeros, covered, with their exponents >= 1; none shares a zero > 0."""
 
 
-@dataclass(frozen=True, slots=True)
-class SignChart:
+class SignChart(Record):
     interval: EpsilonInterval
     # Those strictly inside the interval, ascending, their boxes disjoint or touching.
     zeros: tuple[Zero, ...]

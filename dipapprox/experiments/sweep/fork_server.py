@@ -32,7 +32,7 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import NoReturn
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.errors import BrokenInvariant
 from dipapprox.experiments.sweep.execution import run_case
 from dipapprox.experiments.sweep.spec import Case, CaseOutcome
@@ -52,8 +52,7 @@ _NAP = 3600.0  # seconds that are waited at once, as the system may not count fa
 _KILLED = CaseOutcome(None, "killed twice from outside: did the machine run out of memory?", 0.0)
 
 
-@dataclass(slots=True)
-class _Request:
+class _Request(Record, frozen=False):
     """A case on its way, as whoever asks numbers it; `again` in its second run, for which the child
     must be new."""
 
@@ -62,8 +61,7 @@ class _Request:
     again: bool = False
 
 
-@dataclass(slots=True, eq=False)
-class _Child:
+class _Child(Record, frozen=False, eq=False):
     """A child as the server sees it: the requests that it got, and the one that it is busy with."""
 
     process: int

@@ -9,7 +9,7 @@ from math import nan
 from pathlib import Path
 from typing import Any
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.experiments.pictures import (
     LEAST_BUDGET,
     LEAST_DELTA,
@@ -109,8 +109,7 @@ def _heat_map(group: Group, matrix: Matrix) -> Any:
     return figure
 
 
-@dataclass(frozen=True, slots=True)
-class _Colours:
+class _Colours(Record):
     """What the colours of a map stand for: beside the scale, "" for none; its ends, None for those
     of the values; and what number a cell has, not a number where there is none."""
 

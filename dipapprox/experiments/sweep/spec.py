@@ -36,7 +36,7 @@ from itertools import product
 from math import prod
 from pathlib import Path
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.errors import UserError, did_you_mean
 from dipapprox.language.core import Program
 from dipapprox.language.load import PYTHON, language_of, read_text
@@ -122,8 +122,7 @@ MOST_VALUES = 100_000  # most values of one range
 _RANGE = ("from", "to", "step", "count")
 
 
-@dataclass(frozen=True, slots=True)
-class Axis:
+class Axis(Record):
     """One field of the cases, and the values that it takes, as texts, none twice."""
 
     name: str
@@ -219,8 +218,7 @@ _LIMITS = {"timeout": (600, 10**7), "memory": (2000, 2**30)}
 """Default and largest value: seconds (a season) and MiB (a pebibyte)."""
 
 
-@dataclass(frozen=True, slots=True)
-class NamedProgram:
+class NamedProgram(Record):
     """A program: the file as the spec names it, its language and its text."""
 
     name: str
@@ -228,8 +226,7 @@ class NamedProgram:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class CaseGrid:
+class CaseGrid(Record):
     """All combinations of programs, parameters and the other axes."""
 
     task: str  # a key of `TASKS`
@@ -242,16 +239,14 @@ class CaseGrid:
         return len(self.programs) * prod(len(a.values) for a in (*self.parameters, *self.axes))
 
 
-@dataclass(frozen=True, slots=True)
-class CaseLimits:
+class CaseLimits(Record):
     """What one case may use: seconds of wall-clock time, MiB of memory."""
 
     seconds: Fraction
     memory: int
 
 
-@dataclass(frozen=True, slots=True)
-class Spec:
+class Spec(Record):
     """A sweep: limits, and at least one grid."""
 
     limits: CaseLimits
@@ -387,8 +382,7 @@ class Case:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class CaseOutcome:
+class CaseOutcome(Record):
     # The answer's JSON without its running time; None if there is none.
     result: dict[str, object] | None
     failure: str | None  # why there is none: a limit, or an error of the case

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from math import inf, isfinite, log10
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.experiments.sweep.ledger import Ends, FinishedCase, RecordedAnswer
 
 _LARGE = 10**15  # numbers from here on are written out
@@ -22,8 +22,7 @@ MEANING = "✓ DP  ✗ Not_DP  ? Unknown"
 FULL = 3.0  # margins are not told apart beyond a factor of a thousand
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
+class Measured(Record):
     """A number with its enclosure, to drawing accuracy: "eps_prv" (the least), "eps" (the
     calibrated one) or "delta" (the least)."""
 
@@ -32,8 +31,7 @@ class Measured:
     upper: float
 
 
-@dataclass(frozen=True, slots=True)
-class CaseRow:
+class CaseRow(Record):
     values: Mapping[str, str]  # of the fields and parameters, as texts
     answer: str  # a word: the verdict, or the number that was asked for; "-" without an answer
     detail: str  # the enclosure behind it, or why there is no answer
@@ -46,8 +44,7 @@ class CaseRow:
     caveat: str  # what it leaves out, or ""
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(Record):
     """The cases of one task and program."""
 
     task: str
@@ -73,8 +70,7 @@ class Group:
         return Counter(each if _number(each) is None else "answered" for each in answers)
 
 
-@dataclass(frozen=True, slots=True)
-class Matrix:
+class Matrix(Record):
     """The cases of a group in which just two fields vary, both numbers: a row for every value of
     `down`, a column for every value of `across`; None where there is none."""
 
@@ -96,8 +92,7 @@ class Matrix:
         return Matrix(self.across, self.down, tuple(zip(*self.cells, strict=True)))
 
 
-@dataclass(frozen=True, slots=True)
-class Series:
+class Series(Record):
     """Rows in order of one of the varying fields, a number; everything else is fixed."""
 
     label: str

@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.errors import SourceError, UserError
 from dipapprox.experiments.sweep.execution import program_of
 from dipapprox.experiments.sweep.ledger import Ledger
@@ -17,8 +17,7 @@ from dipapprox.experiments.sweep.spec import Case, Spec, cases_of, record
 Progress = Callable[[int, int], None]  # called with the cases done and their total
 
 
-@dataclass(slots=True)
-class Sweep:
+class Sweep(Record, frozen=False):
     """One run of a sweep; the counts are right whenever it ends."""
 
     spec: Spec

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from dipapprox.data_classes import dataclass, field
+from dipapprox.data_classes import Record, field
 from dipapprox.errors import UserError
 from dipapprox.experiments.tables.plan import Plan
 
@@ -67,8 +67,7 @@ def _output_of(*words: str) -> str:
     return done.stdout.strip()
 
 
-@dataclass(frozen=True, slots=True)
-class PaperTable:
+class PaperTable(Record):
     name: str  # "1" … "8", "dipc-1" … "dipc-8"
     title: str
     columns: tuple[str, ...]
@@ -101,8 +100,7 @@ def _line(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
-@dataclass(slots=True)
-class Notes:
+class Notes(Record, frozen=False):
     """Collects the notes of one table; each text gets one number."""
 
     numbers: dict[str, int] = field(default_factory=dict)

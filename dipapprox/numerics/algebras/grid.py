@@ -42,7 +42,7 @@ from flint import arb
 
 from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.arithmetic.precision import enclosure_of, precision, to_ball
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.family import BOTH_SIDES
 from dipapprox.laws.tails import cutoff_interval
@@ -53,8 +53,7 @@ MAX_PANELS = 4096
 """More panels than any event within reach needs; a grid that wants more is refused."""
 
 
-@dataclass(frozen=True, slots=True)
-class PanelSpan:
+class PanelSpan(Record):
     """Panels first, …, last - 1: where a law is kept."""
 
     first: int  # index of the first panel, which is also the index of its left boundary
@@ -62,8 +61,7 @@ class PanelSpan:
     lost: Fraction  # proved bound on the mass outside
 
 
-@dataclass(frozen=True, slots=True)
-class Grid:
+class Grid(Record):
     """Panels [boundaries[p], boundaries[p + 1]] and every law's span among them."""
 
     unit: int  # a common denominator of the boundaries

@@ -33,7 +33,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Generic, Protocol, TypeVar
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.laws.distribution import Distribution
 
 F = TypeVar("F")
@@ -90,8 +90,7 @@ Marks = tuple[int, ...]
 Ends = tuple[int | None, int | None]  # of an interval, in units; None: infinite
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Piecewise(Generic[P]):
+class Piecewise(Record, Generic[P], eq=False):
     """A function: pieces[k] between marks[k - 1] and marks[k], which ascend, in units."""
 
     marks: Marks

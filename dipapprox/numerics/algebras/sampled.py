@@ -69,15 +69,14 @@ from numpy.typing import NDArray
 
 from dipapprox.arithmetic.legendre import Rule
 from dipapprox.arithmetic.rounding import FLOOR, SAFE, UNIT_ROUNDOFF, Array
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.errors import BrokenInvariant
 
 Roundings = int | NDArray[np.int64]
 _TINY = 2.0**-950
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Sampled:
+class Sampled(Record, eq=False):
     """A function >= 0, or an array of such functions, on the P panels of a grid."""
 
     layers: Array  # shape (…, n + R + 2, P): the values at the nodes, the majorants, A
@@ -89,8 +88,7 @@ class Sampled:
         return Sampled(self.layers[..., first:last], self.roundings, self.least)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PanelErrors:
+class PanelErrors(Record, eq=False):
     """Bounds for one integration, each of shape (…, P): see the module's notation."""
 
     values: Array  # E, the errors of the node values
@@ -230,8 +228,7 @@ _MOST_DOUBLES = 2**18  # in the products of the monomials that are integrated at
 _BLOCK = 2**16  # doubles that are multiplied at a time: they stay in the processor's cache
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Table:
+class _Table(Record, eq=False):
     """Some functions >= 0: their layers, (count, n + R + 2, P), and their roundings, (count,)."""
 
     layers: Array

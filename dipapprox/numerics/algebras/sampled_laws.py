@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from dipapprox.arithmetic.double_functions import UNDERFLOW
 from dipapprox.arithmetic.legendre import Rule
 from dipapprox.arithmetic.rounding import FLOOR, SAFE, UNIT_ROUNDOFF, UP, Array
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.errors import BrokenInvariant
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.family import RealFamily
@@ -48,8 +48,7 @@ DENSITY, CDF, SURVIVAL = range(3)
 """The functions of a law, by their places in all arrays here."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Samples:
+class Samples(Record, eq=False):
     """Density, distribution function and survival function on P panels."""
 
     values: Array  # at the left end, the n nodes and the right end, shape (3, n + 2, P)
@@ -89,8 +88,7 @@ Integers = NDArray[np.int64]
 _RESTRICTED_UP = 1 + 2.0**-45
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RestrictedLaw:
+class RestrictedLaw(Record, eq=False):
     """A restricted law, sampled on its span of a grid."""
 
     panels: int  # of the grid

@@ -20,14 +20,13 @@ from fractions import Fraction
 from typing import Generic, TypeVar, assert_never
 
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed, enclosing, sure
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.laws.distribution import Distribution
 from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.piecewise import FunctionAlgebra
 
 
-@dataclass(frozen=True, slots=True)
-class RestrictedDensity:
+class RestrictedDensity(Record):
     """The density of a sample between two constants (None: no bound), else 0."""
 
     law: Distribution
@@ -40,40 +39,35 @@ class RestrictedDensity:
         return RestrictedDensity(self.law.affine(Fraction(1), by), *ends)
 
 
-@dataclass(frozen=True, slots=True)
-class Running:
+class Running(Record):
     """The integral of a product of functions from the left, or from the right, end to t."""
 
     factors: Factors
     from_left: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Moved:
+class Moved(Record):
     """t -> f(t + offset), f a function by number."""
 
     number: int
     offset: Fraction
 
 
-@dataclass(frozen=True, slots=True)
-class FunctionDifference:
+class FunctionDifference(Record):
     """t -> upper(t) - lower(t), functions by number, where 0 <= lower <= upper."""
 
     upper: int
     lower: int
 
 
-@dataclass(frozen=True, slots=True)
-class Convolved:
+class Convolved(Record):
     """The density of a sum of two independent variables."""
 
     left: Factors
     right: Factors | Distribution  # that of the other, or its law
 
 
-@dataclass(frozen=True, slots=True)
-class BetweenConstants:
+class BetweenConstants(Record):
     """A function, by number, between two constants (None: no bound), else 0."""
 
     number: int

@@ -36,7 +36,7 @@ from itertools import product
 from math import lcm
 
 from dipapprox.arithmetic.enclosure import NotEnclosed
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import Record, replace
 from dipapprox.events.event import Event, Star
 from dipapprox.events.intervals import EVERYWHERE, Interval, common
 from dipapprox.events.reduce import SAME, Change, coordinates, is_plain
@@ -60,8 +60,7 @@ from dipapprox.numerics.elimination.plan import (
 Edge = tuple[int, int]  # (i, j): x[i] is bounded by x[j]
 
 
-@dataclass(frozen=True, slots=True)
-class BoundedElement:
+class BoundedElement(Record):
     """A random variable between two constants (None: none), and what it is compared with."""
 
     source: Distribution | tuple[int, ...]  # its law, or the elements whose sum it is
@@ -83,8 +82,7 @@ class BoundedElement:
 Bound = tuple[int, int, Fraction]  # (i, j, w): x[i] <= x[j] + w
 
 
-@dataclass(frozen=True, slots=True)
-class OrderEvent:
+class OrderEvent(Record):
     """Elements within their bounds and comparisons, and comparisons x_i <= x_j + w of roots."""
 
     # all independent but for sums; each after those that it is made of
@@ -184,8 +182,7 @@ def compared(guard: LinearForm, change: Sequence[Change]) -> tuple[Edge, Fractio
 Order = OrderEvent | Star
 
 
-@dataclass(frozen=True, slots=True)
-class _State:
+class _State(Record):
     """What is left: some samples with the functions on each of them, and bounds."""
 
     factors: tuple[tuple[int, Factors], ...]  # (sample, its functions), by sample
@@ -281,8 +278,7 @@ _Sides = dict[int, dict[int, int]]
 """For every sample those that bound it: with `below` l + a <= r, with `above` r <= h + b."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Elimination:
+class _Elimination(Record):
     """Integrates out one sample after the other."""
 
     table: FunctionTable

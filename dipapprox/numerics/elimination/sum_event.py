@@ -27,7 +27,7 @@ from math import gcd, isqrt
 from operator import add
 
 from dipapprox.arithmetic.enclosure import NotEnclosed
-from dipapprox.data_classes import dataclass, field
+from dipapprox.data_classes import Record, field
 from dipapprox.events.event import Event
 from dipapprox.events.intervals import Interval, common
 from dipapprox.events.reduce import coordinates
@@ -63,8 +63,7 @@ def output_event(event: Event, form: LinearForm, bits: int) -> tuple[OrderEvent,
 _ZERO, _ONE = Fraction(0), Fraction(1)
 
 
-@dataclass(slots=True, eq=False)
-class _Part:
+class _Part(Record, frozen=False, eq=False):
     """A random variable while rules are applied."""
 
     law: Distribution | None  # of a sample; None for a sum
@@ -79,8 +78,7 @@ class _Part:
         return self.lower is None and self.upper is None and not self.compared
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Comparison:
+class _Comparison(Record, eq=False):
     """a · part + c · another one + k <= 0; and >= -width, if there is one."""
 
     part: _Part
@@ -90,8 +88,7 @@ class _Comparison:
     width: Fraction | None
 
 
-@dataclass(slots=True, eq=False)
-class _Placed:
+class _Placed(Record, frozen=False, eq=False):
     """A part in the coordinate z, part = slope · z + shift."""
 
     part: _Part
@@ -202,8 +199,7 @@ class _Layout:
         return BoundedElement(source, lower, upper, tuple(below), tuple(above), bands)
 
 
-@dataclass(slots=True, eq=False)
-class _Guard:
+class _Guard(Record, frozen=False, eq=False):
     """Σ coefficient · part + constant <= 0, parts by number."""
 
     terms: dict[int, Fraction]

@@ -44,7 +44,7 @@ from math import comb
 from flint import arb, fmpq, fmpq_mat
 
 from dipapprox.arithmetic.enclosure import NotEnclosed
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.events.event import Event
 from dipapprox.limits import Limits
 
@@ -52,8 +52,7 @@ Vector = tuple[fmpq, ...]
 _ZERO = fmpq(0)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Polyhedron:
+class Polyhedron(Record, eq=False):
     """{ Y_k <= bounds[k], all k }, the Y_k jointly normal, of mean 0; no variance is 0."""
 
     covariance: fmpq_mat  # of the Y
@@ -86,8 +85,7 @@ def _rational(value: Fraction) -> fmpq:
 MOST_BASES = 10_000  # most sets of guards that are looked at, some ten microseconds each
 
 
-@dataclass(frozen=True, slots=True)
-class SimplicialCone:
+class SimplicialCone(Record):
     """{ Y_k <= bounds[k] for every k } for as many normal variables as the rank, with a sign."""
 
     sign: int  # 1 or -1
@@ -101,8 +99,7 @@ class SimplicialCone:
         return [[arb(c) for c in row] for row in self.covariance], [arb(b) for b in self.bounds]
 
 
-@dataclass(frozen=True, slots=True)
-class Cones:
+class Cones(Record):
     """A polyhedron of some rank: its probability is the sum of its cones', times their signs."""
 
     rank: int

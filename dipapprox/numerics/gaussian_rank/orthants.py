@@ -61,7 +61,7 @@ from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed, enclosi
 from dipapprox.arithmetic.legendre import legendre_nodes
 from dipapprox.arithmetic.precision import give_way, precision, to_enclosure
 from dipapprox.cache import Cache
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.events.event import Connected, Event, spelled_out
 from dipapprox.limits import Limits
 from dipapprox.numerics.gaussian_rank.cones import Cones, cones_of, polyhedron_of
@@ -124,8 +124,7 @@ def evaluations(covariance: Matrix, bits: int, most: float) -> float:
     return total
 
 
-@dataclass(frozen=True, slots=True)
-class _Leader:
+class _Leader(Record):
     """The variable Y_1, whose correlations with the others grow from 0."""
 
     place: int  # its number

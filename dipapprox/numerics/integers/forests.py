@@ -40,7 +40,7 @@ from flint import arb, fmpz_poly
 from dipapprox.arithmetic.enclosure import rational
 from dipapprox.arithmetic.precision import precision
 from dipapprox.cache import Cache
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import Record, replace
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.event import Star
 from dipapprox.laws.distribution import Distribution
@@ -50,8 +50,7 @@ MOST_VALUES = 2**20  # most integers that one sample, or a sum of samples, is ke
 _GUARD_BITS = 32
 
 
-@dataclass(frozen=True, slots=True)
-class IntegerMasses:
+class IntegerMasses(Record):
     """An integer variable: Pr[first + k] >= values[k] in units of 2^-unit."""
 
     first: int  # the least integer kept
@@ -146,8 +145,7 @@ Children = tuple[tuple[Link, int], ...]
 """The children of a node: how they are compared with it, and their numbers."""
 
 
-@dataclass(frozen=True, slots=True)
-class ForestVariable:
+class ForestVariable(Record):
     """A sum of independent samples or variables, where low <= x <= high (None: no bound)."""
 
     parts: Parts
@@ -167,16 +165,14 @@ Parts = tuple[tuple[int, Distribution | ForestVariable], ...]
 """Σ factor * part, independent parts, factors other than 0."""
 
 
-@dataclass(frozen=True, slots=True)
-class Below:
+class Below(Record):
     """A probability p with value <= p 2^unit <= value + missing."""
 
     value: int
     missing: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Running:
+class _Running(Record):
     """k -> sums[k - first + 1], Σ over x <= k, from below; at most `missing` too small."""
 
     first: int

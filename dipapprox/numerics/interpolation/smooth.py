@@ -59,7 +59,7 @@ import numpy as np
 
 from dipapprox.arithmetic.precision import exponential
 from dipapprox.arithmetic.rounding import Array, above
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.laws.family import BOTH_SIDES, RealFamily
 from dipapprox.numerics.interpolation.polynomial import Interval, Model
 
@@ -67,8 +67,7 @@ Row = tuple[RealFamily, tuple[Fraction, ...]]
 """A sample around real inputs: |∂μ / ∂u_i| / σ for each axis."""
 
 
-@dataclass(frozen=True, slots=True)
-class Smoothness:
+class Smoothness(Record):
     """How a probability moves with real inputs; see the module."""
 
     steep: tuple[Fraction, ...]  # L_i, by axis

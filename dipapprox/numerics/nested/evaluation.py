@@ -51,7 +51,7 @@ from flint import acb, arb
 
 from dipapprox.arithmetic.boxes import Box
 from dipapprox.arithmetic.precision import to_ball
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import Record, replace
 from dipapprox.errors import BrokenInvariant
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.tails import mass_bound
@@ -62,8 +62,7 @@ _ZERO = arb(0)
 _NOTHING = arb("nan")
 
 
-@dataclass(frozen=True, slots=True)
-class Effort:
+class Effort(Record):
     """How hard to try; the result is proved in any case."""
 
     tolerance: int  # panels whose error is below 2**-tolerance are left alone
@@ -145,8 +144,7 @@ class NodeEvaluator(Protocol):
         """Bound the node's modulus on complex balls, one per depth; exact or not finite."""
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Record):
     """How the quadrature of one tree is run."""
 
     effort: Effort  # for the outermost integrals

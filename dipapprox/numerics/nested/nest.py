@@ -42,7 +42,7 @@ from fractions import Fraction
 from itertools import chain
 from typing import assert_never
 
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import Record, replace
 from dipapprox.events.event import Event
 from dipapprox.integrals.integral import Add, Integral, Multiply, Plan
 from dipapprox.laws.distribution import Distribution
@@ -50,8 +50,7 @@ from dipapprox.laws.tails import cutoff_interval
 from dipapprox.linear.form import LinearForm
 
 
-@dataclass(frozen=True, slots=True)
-class Nest:
+class Nest(Record):
     """∫ density·body over one variable, between two affine ends over outer variables (by depth)."""
 
     law: Distribution
@@ -68,15 +67,13 @@ class Nest:
         return tuple(end for end in (self.lower, self.upper) if end is not None)
 
 
-@dataclass(frozen=True, slots=True)
-class NodeProduct:
+class NodeProduct(Record):
     """Π factor ** power; empty: 1."""
 
     factors: tuple[tuple[Node, int], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class NodeSum:
+class NodeSum(Record):
     """Σ count * term; empty: 0."""
 
     terms: tuple[tuple[Node, int], ...]

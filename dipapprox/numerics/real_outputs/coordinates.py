@@ -12,7 +12,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dipapprox.arithmetic.enclosure import NotEnclosed
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import Record, replace
 from dipapprox.events.event import Event, Marginal
 from dipapprox.events.reduce import connected_samples, restricted
 from dipapprox.limits import Limits
@@ -24,8 +24,7 @@ from dipapprox.numerics.elimination.refinement import GridRequirements
 from dipapprox.numerics.elimination.sum_event import output_event
 
 
-@dataclass(frozen=True, slots=True)
-class DensityPlan:
+class DensityPlan(Record):
     """A density as a function of the published number, but for `error`."""
 
     terms: Terms  # Σ coefficient · product, over a table of functions

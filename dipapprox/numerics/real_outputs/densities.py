@@ -41,7 +41,7 @@ from flint import arb, arb_poly
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed, enclosing, sure
 from dipapprox.arithmetic.precision import give_way, precision, to_ball, to_enclosure
 from dipapprox.arithmetic.rounding import SAFE
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import Record, replace
 from dipapprox.events.intervals import Interval
 from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.balls import (
@@ -72,8 +72,7 @@ _ONE = Enclosure.exact(1)
 Weighted = Sequence[tuple[Enclosure, DensityPlan]]  # Σ weight · density
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Densities:
+class Densities(Record, eq=False):
     """Two densities on one grid; see `open_densities`."""
 
     _algebra: Float64Algebra | BallAlgebra
@@ -169,8 +168,7 @@ def _weighted(
 Gap = tuple[Fraction, Fraction]  # two numbers between which a sign changes; equal where it jumps
 
 
-@dataclass(frozen=True, slots=True)
-class Leaf:
+class Leaf(Record):
     """A part of a panel: of its 2**depth equal parts that of number `place`."""
 
     panel: int  # number of the panel
@@ -180,8 +178,7 @@ class Leaf:
     excess: Fraction  # at least ∫ |h| if the sign is 0, else 0
 
 
-@dataclass(frozen=True, slots=True)
-class LineSigns:
+class LineSigns(Record):
     """Where a function on the line is positive."""
 
     # where its sign changes, ascending: an odd number of sign changes in each

@@ -19,14 +19,13 @@ from functools import reduce
 from math import gcd, prod
 from operator import and_
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.events.event import Marginal, Part
 
 Line = tuple[Part, ...]  # parts with one published number each; their measures add up
 
 
-@dataclass(frozen=True, slots=True)
-class Factored:
+class Factored(Record):
     """Two product measures."""
 
     # by coordinate, those on which they differ: (coordinate, first, second)
@@ -34,8 +33,7 @@ class Factored:
     common: tuple[Line, ...]  # the factors that are the same for both, each with a positive mass
 
 
-@dataclass(frozen=True, slots=True)
-class Mixed:
+class Mixed(Record):
     """Two measures that are no products, but for what is the same everywhere."""
 
     coordinates: tuple[int, ...]  # those in which parts differ, or the two measures

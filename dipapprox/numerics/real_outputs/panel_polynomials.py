@@ -55,7 +55,7 @@ from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.arithmetic.legendre import Rule, legendre_nodes, nearest
 from dipapprox.arithmetic.precision import precision
 from dipapprox.arithmetic.rounding import SAFE, UNIT_ROUNDOFF, Array, above
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.float64 import Float64Algebra
 from dipapprox.numerics.algebras.sampled import Sampled, panel_errors
@@ -66,8 +66,7 @@ OVERFLOW = "doubles overflow: the panels are too wide for the functions"
 """Why there are no signs, and no masses."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Combination:
+class Combination(Record, eq=False):
     """Σ c_i f_i on the panels of a grid."""
 
     values: Array  # at the nodes, shape (n, P)
@@ -109,8 +108,7 @@ def _split(value: Enclosure) -> tuple[float, float]:
     return middle, above(max(value.upper - exact, exact - value.lower))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PanelPolynomials:
+class PanelPolynomials(Record, eq=False):
     """Polynomials on parts of panels."""
 
     coefficients: Array  # in Chebyshev form, shape (n, parts)
@@ -163,8 +161,7 @@ class PanelPolynomials:
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ChebyshevTables:
+class ChebyshevTables(Record, eq=False):
     """Matrices for polynomials of degree < n in Chebyshev form, entries to the nearest double."""
 
     at_nodes: Array  # T_k at the Gauss-Legendre nodes, (node, k)
@@ -201,8 +198,7 @@ MOST_CELLS = 2**17  # more are not made: what is too wide then stays so
 _DEEPEST = 50
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Cells:
+class Cells(Record, eq=False):
     """Disjoint parts of the line, and two measures on them; all arrays of one shape."""
 
     first: tuple[Array, Array]  # bounds of the first measure of each cell, (lower, upper), >= 0

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.language.core import Cell, Everyone, Input, Listed, Norm, Program, Value, Within
 from dipapprox.language.domains import AllReals
@@ -22,8 +22,7 @@ _MOST_SETS = 20_000  # combinations of the values of finite inputs
 Fixed = tuple[Value | None, ...]  # the values of the finite inputs; None for real ones
 
 
-@dataclass(frozen=True, slots=True)
-class PairSet:
+class PairSet(Record):
     polygons: tuple[Polygon, ...]  # for each real input, in the order of the program
     first: Fixed  # of u; `second` of u'
     second: Fixed

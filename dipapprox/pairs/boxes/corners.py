@@ -43,7 +43,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dipapprox.arithmetic.rounding import Array, above, below
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.limits import Limits
 from dipapprox.pairs.boxes.cells import Fixed, PairSet, filled
 from dipapprox.pairs.boxes.one_by_one import Kind, OneByOne
@@ -332,8 +332,7 @@ _FINEST = 2.0**-36  # units: sets whose corners are no multiples of it are not c
 _SIMILAR = 0.25  # inputs that count for at least so much of the largest are cut along with it
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TriangleSets:
+class TriangleSets(Record, eq=False):
     """Sets of one kind: products of triangles, segments and points.
 
     Corners are multiples of a unit times powers of 2, and stay exact doubles: cuts add halves, and

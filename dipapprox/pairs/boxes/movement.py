@@ -23,7 +23,7 @@ from operator import add
 import numpy as np
 from numpy.typing import NDArray
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.errors import LimitReached
 from dipapprox.events.instantiate import Instantiator, Outline, without_inputs
 from dipapprox.laws.family import RealFamily
@@ -42,8 +42,7 @@ class OutOfReach(LimitReached):
     """Near forms of probabilities are not known, or would take too much."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Movement:
+class Movement(Record, eq=False):
     axes: tuple[int, ...]  # the real inputs that it depends on
     # Bounds for complex ones; None if it is not known to be entire.
     entire: tuple[StateBound, ...] | None
@@ -53,8 +52,7 @@ class Movement:
     still: bool  # whether it stays as it is when all inputs move by the same number
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class DerivativeSigns:
+class DerivativeSigns(Record, eq=False):
     """Which derivatives of the P_o, by output and real input, are never negative, or positive."""
 
     rising: NDArray[np.bool_]
@@ -83,8 +81,7 @@ def movements(
     return tuple(_joined(each, len(names)) for each in found)
 
 
-@dataclass(frozen=True, slots=True)
-class _State:
+class _State(Record):
     rows: dict[int, Row]  # each sample around real inputs, by number
     shifted: bool  # whether guards were freed of inputs by moving samples
     # For each real input 1 if the noise that leads here can only become more as it rises, -1 if

@@ -22,7 +22,7 @@ from typing import ClassVar
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure
 from dipapprox.arithmetic.rounding import above, below
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import Record, replace
 from dipapprox.errors import BrokenInvariant
 from dipapprox.limits import Limits
 from dipapprox.pairs.boxes.bounds import Bound, FactorBounds, SetChoice, bound
@@ -42,8 +42,7 @@ _MOST_PARTS = 64  # products of edges and corners that one set is replaced by
 _MOST_TRIED = 32  # pairs that a search begins with, about
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Open:
+class _Open(Record, eq=False):
     """A set that may hold the largest delta, which is at most `upper`."""
 
     upper: float
@@ -56,8 +55,7 @@ class _Open:
         return (-self.upper, self.number) < (-other.upper, other.number)
 
 
-@dataclass(frozen=True, slots=True)
-class BoxSearchResult:
+class BoxSearchResult(Record):
     delta: Enclosure  # encloses the largest delta
     pair: Pair | None  # whose delta is at least `delta.lower`; None if none was looked at
     left: PairSet | None  # a set of pairs with the largest upper bound; None if that is of one pair

@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dipapprox.arithmetic.rounding import Array
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import Record, replace
 from dipapprox.events.instantiate import Instantiator, Outline
 from dipapprox.language.core import Input
 from dipapprox.language.domains import AllReals
@@ -51,8 +51,7 @@ _SLACK = 2.0**-40
 _MASS = 2.0**-46  # at most what values of F are off
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Cuts:
+class _Cuts(Record, eq=False):
     """The cuts of a sample: factors · u + offset, in ascending order; slopes are per unit of u."""
 
     family: RealFamily
@@ -70,8 +69,7 @@ class _Cuts:
         ]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Curvature:
+class Curvature(Record, eq=False):
     """D_k,i and C_k,i by sample, input and polytope."""
 
     steep: Array

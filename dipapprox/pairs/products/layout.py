@@ -22,7 +22,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.graphs import components
 from dipapprox.language.core import Input, Program, Value
@@ -47,16 +47,14 @@ class TooManyMultisets(LimitReached):
     """The pairs of the clusters are too many to be combined."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProductCandidate:
+class ProductCandidate(Record):
     """Adjacent pairs whose parts have certain kinds of pairs; and one of them."""
 
     kinds: Multiset
     pair: Pair
 
 
-@dataclass(frozen=True, slots=True)
-class _Option:
+class _Option(Record):
     """What a cluster can do: kinds, the least cost, and the values of its cells in u and u'."""
 
     kinds: Multiset

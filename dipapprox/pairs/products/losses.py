@@ -17,7 +17,7 @@ from operator import mul
 from typing import Protocol
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import Record, replace
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.language.core import Input
 from dipapprox.limits import Limits
@@ -47,8 +47,7 @@ _CHECKED = 64  # candidates between two looks at the limits
 _ONE = Fraction(1)
 
 
-@dataclass(frozen=True, slots=True)
-class CandidateLoss:
+class CandidateLoss(Record):
     candidate: ProductCandidate
     above: ProductAtoms
     below: ProductAtoms

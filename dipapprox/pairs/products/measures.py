@@ -45,7 +45,7 @@ from itertools import accumulate, pairwise, product
 from math import comb
 
 from dipapprox.arithmetic.enclosure import Enclosure
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import Record, replace
 from dipapprox.errors import LimitReached
 from dipapprox.pairs.divergence import Probabilities
 
@@ -55,8 +55,7 @@ Atom = tuple[int, int, int]
 """Weights P and Q in units of 2^-scale, and the number of outputs that they stand for."""
 
 
-@dataclass(frozen=True, slots=True)
-class PairAtoms:
+class PairAtoms(Record):
     """Atoms above (`above`) or below a pair; those with P = 0 are left out."""
 
     atoms: tuple[Atom, ...]
@@ -140,8 +139,7 @@ def _ordered(atoms: Iterable[Atom]) -> tuple[Atom, ...]:
     return tuple(sorted(found, key=ratio, reverse=True))
 
 
-@dataclass(frozen=True, slots=True)
-class Excess:
+class Excess(Record):
     """The atoms of a product with P > x Q: the sums of P and of Q, exact, and how many outputs."""
 
     first: Fraction

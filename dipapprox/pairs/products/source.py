@@ -12,7 +12,7 @@ from itertools import product
 from math import prod
 
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed, enclosing, sure
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.errors import SourceError
 from dipapprox.language.core import Input, Program, Value
 from dipapprox.limits import Limits
@@ -28,8 +28,7 @@ _FEW_STATES = 500  # so many final states of the whole are worked with as they a
 _LITTLE_MORE = 4  # so are those that are at most so many times as many as one part has
 
 
-@dataclass(frozen=True, slots=True)
-class ProductProgram:
+class ProductProgram(Record):
     program: Program
     parts: tuple[ProgramPart, ...]
     states: tuple[FinalStates, ...]  # the final states of every part

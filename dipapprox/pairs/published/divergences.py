@@ -21,7 +21,7 @@ from dipapprox.composition.explicit_sets import Weights, explicit_set
 from dipapprox.composition.moments import Moment, Moments
 from dipapprox.composition.product_measures import ProductMeasures
 from dipapprox.composition.shifted_noise import published_noise
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import Record, replace
 from dipapprox.events.event import Connected, Part, PublishedOutcome
 from dipapprox.events.intervals import EVERYWHERE, Interval, mapped, within
 from dipapprox.events.measures import Measures, Measuring
@@ -53,8 +53,7 @@ NOTHING = Enclosure.exact(0)
 _EVERYWHERE: Mapping[int, Interval] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
+class Term(Record):
     value: Enclosure  # encloses sup over S of first(S) - growth second(S)
     # A set S that comes close: one number of a normal form lies in one of them, the others
     # anywhere; None: S is of another shape.
@@ -64,8 +63,7 @@ class Term:
     number: int = 0  # which of the numbers
 
 
-@dataclass(frozen=True, slots=True)
-class OutcomeExcess:
+class OutcomeExcess(Record):
     """The set of one outcome that is more than growth times as likely, or nearly that set."""
 
     outcome: PublishedOutcome
@@ -86,8 +84,7 @@ _Apart = tuple[int, int, tuple[tuple[Fraction, ...], ...]]
 constants, and the constants of these parts less those of the first of them."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Sides:
+class _Sides(Record):
     """What two inputs publish with one outcome, and what decides its normal form."""
 
     outcome: PublishedOutcome

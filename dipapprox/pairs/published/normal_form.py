@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TypeVar
 
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import Record, replace
 from dipapprox.events.event import Connected, Event, Marginal, Part
 from dipapprox.events.intervals import EVERYWHERE, within
 from dipapprox.laws.distribution import Distribution
@@ -23,8 +23,7 @@ from dipapprox.linear.form import LinearForm, Symbol
 _Item = TypeVar("_Item")
 
 
-@dataclass(frozen=True, slots=True)
-class MeasureSides:
+class MeasureSides(Record):
     """Two measures of one outcome, at u and at u'; parts add up, none to the measure 0."""
 
     first: tuple[Part, ...]
@@ -36,8 +35,7 @@ class MeasureSides:
         return len(parts[0].marginals) if parts else 0
 
 
-@dataclass(frozen=True, slots=True)
-class CoordinatePlace:
+class CoordinatePlace(Record):
     """Where a coordinate of a normal form comes from: y = sign · z + shift."""
 
     coordinate: int
@@ -45,14 +43,12 @@ class CoordinatePlace:
     shift: Fraction
 
 
-@dataclass(frozen=True, slots=True)
-class NormalMeasures:
+class NormalMeasures(Record):
     sides: MeasureSides
     places: tuple[CoordinatePlace, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Unmoved:
+class Unmoved(Record):
     """The parts of one outcome at one input without the constants of their coordinates."""
 
     parts: tuple[Part, ...]  # as of a normal form but for their order, all constants 0

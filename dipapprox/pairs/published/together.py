@@ -10,7 +10,7 @@ from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed, Side, c
 from dipapprox.arithmetic.extended import BY_ENCLOSURES, EXACTLY
 from dipapprox.arithmetic.precision import exponential
 from dipapprox.composition.shifted_noise import ShiftedNoise, shifted_noise
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import Record, replace
 from dipapprox.errors import LimitReached
 from dipapprox.events.event import Part
 from dipapprox.exact.real_outputs.comparison import ExactComparison
@@ -47,8 +47,7 @@ _About = tuple[Factor, Growth | None, bool]
 """Bounds of e^ε_prv, the growth that is claimed, and whether δ = 0 is."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Told:
+class _Told(Record):
     about: _About  # what was asked
     delta: Enclosure  # encloses its delta, for all factors within the bounds
     by: str  # the method

@@ -50,7 +50,7 @@ from dipapprox.composition.mechanisms import (
     Subsampled,
 )
 from dipapprox.composition.products import RepeatedRun
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.laws.families import GAUSSIAN, LAPLACE
 from dipapprox.pairs.divergence import Factor
@@ -165,8 +165,7 @@ _LIKELY = _UNIT // 100  # A delta where the pair is looked for that is run alone
 _T = TypeVar("_T")
 
 
-@dataclass(slots=True)
-class _Class:
+class _Class(Record, frozen=False):
     pair: Pair
     reverse: int  # the number of the class of the reversed pairs
     lower: list[int | None]  # l at all places; None where nothing is known but chords

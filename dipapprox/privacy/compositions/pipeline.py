@@ -16,7 +16,7 @@ from dipapprox.arithmetic.extended import BY_ENCLOSURES, Extended, GivenBy
 from dipapprox.composition.exact_profiles import LeastBudget, ProfileLine, ProfilePiece
 from dipapprox.composition.mechanisms import Adjacency, Mechanism
 from dipapprox.composition.powers import LossGrid
-from dipapprox.data_classes import dataclass, fields_of
+from dipapprox.data_classes import Record, fields_of
 from dipapprox.digits import exact_text
 from dipapprox.errors import INTERRUPTED, UserError
 from dipapprox.language.core import Program
@@ -44,8 +44,7 @@ from dipapprox.privacy.verdict import TONES, Answer, Replayed, proved_fact, prov
 MOST_RUNS = 10**9  # of one thing
 
 
-@dataclass(frozen=True, slots=True)
-class ProgramAt:
+class ProgramAt(Record):
     """A program at one eps; its text is what certificates need of it."""
 
     program: Program
@@ -53,8 +52,7 @@ class ProgramAt:
     text: ProgramText | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class PipelineRun:
+class PipelineRun(Record):
     """One thing that is run."""
 
     what: ProgramAt | Mechanism  # a program, or a mechanism of the catalogue
@@ -92,8 +90,7 @@ class PipelineRun:
         return f"{self.times} × {self.name}({', '.join(given)}){sample}"
 
 
-@dataclass(frozen=True, slots=True)
-class Pipeline:
+class Pipeline(Record):
     """Runs on the same data, one after the other; each may depend on what came before.
 
     Raises:
@@ -140,7 +137,6 @@ _LONGEST_LINE = 120  # characters of an exact δ that people may want to see
 Exact = ProfileLine | LeastBudget  # A least δ for an ε_prv, or a least ε_prv for a δ
 
 
-@dataclass(frozen=True, slots=True)
 class ComposedCurve(Envelope):
     """The profile of a composition at points, ascending, and between them.
 
@@ -162,8 +158,7 @@ class ComposedCurve(Envelope):
         return cls(monotone(list(map(CurvePoint, budgets, factors, known))), pieces)
 
 
-@dataclass(frozen=True, slots=True)
-class ComposedProof:
+class ComposedProof(Record):
     """A proof that the kernel has replayed, as it reads it: JSON."""
 
     pipeline: object
@@ -173,8 +168,7 @@ class ComposedProof:
     kept: bool  # whether the claim is that it is kept
 
 
-@dataclass(frozen=True, slots=True)
-class ComposedAnswer(Result):
+class ComposedAnswer(Record, Result):
     """What a composition costs, or whether it keeps a claim.
 
     Attributes:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import islice
 
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import Record, replace
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.exact.distributions import ExactDistributions
 from dipapprox.exact.signs.interval import EpsilonInterval
@@ -36,8 +36,7 @@ _NEARLY = 1 - Fraction(1, 2**20)
 _STEPS = 50_000  # most that is given to closed forms, where they are the last resort
 
 
-@dataclass(frozen=True, slots=True)
-class Settled:
+class Settled(Record):
     """What closed forms say of a claim: at which ε, and by which pair, it is violated; or that it
     holds."""
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from dipapprox.arithmetic.rounding import sound_arithmetic
-from dipapprox.data_classes import dataclass, field, replace
+from dipapprox.data_classes import Record, field, replace
 from dipapprox.deferred import Deferred
 from dipapprox.errors import NO_MEMORY, EarlyEnd, LimitReached
 from dipapprox.exact.distributions import ExactDistributions
@@ -50,8 +50,7 @@ else:
 _COUNTED = "by the sign of an exact form; of the outputs only the number of equal ones is known"
 
 
-@dataclass(slots=True)
-class _Run:
+class _Run(Record, frozen=False):
     """One decision; what is set is valid whenever it ends."""
 
     setting: Setting

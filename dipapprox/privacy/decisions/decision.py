@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from dipapprox.arithmetic.enclosure import Enclosure, rounded_down, short
 from dipapprox.arithmetic.extended import Extended
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.digits import exact_text
 from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.exact.signs.nonnegative import NegativeRange
@@ -104,7 +104,6 @@ class Cause(Enum):
     NO_PROOF = "no-proof"
 
 
-@dataclass(frozen=True, slots=True)
 class ViolationRow(WitnessRow):
     """An output of a violation: its probabilities are those at `eps`.
 
@@ -115,8 +114,7 @@ class ViolationRow(WitnessRow):
     adjacent_form: ExponentialRatio | None
 
 
-@dataclass(frozen=True, slots=True)
-class Violation:
+class Violation(Record):
     """Pr[P(input) in O] > e^{t eps} Pr[P(adjacent) in O] + δ, certified at one eps.
 
     Attributes:
@@ -141,8 +139,7 @@ class Violation:
     checked_by: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class LeastUniformDelta:
+class LeastUniformDelta(Record):
     """The least δ that holds for every ε: a supremum."""
 
     enclosure: Enclosure
@@ -152,8 +149,7 @@ class LeastUniformDelta:
     outputs: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Open:
+class Open(Record):
     """An inequality that was not decided."""
 
     pair: Pair
@@ -161,8 +157,7 @@ class Open:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Decision(RunResult):
+class Decision(Record, RunResult):
     """The answer to: is the program (tε, δ(ε))-DP for every ε of an interval?
 
     Attributes:

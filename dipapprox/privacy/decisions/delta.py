@@ -23,7 +23,7 @@ from operator import mul
 from typing import assert_never
 
 from dipapprox.arithmetic.enclosure import Enclosure
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import Record, replace
 from dipapprox.digits import exact_text
 from dipapprox.errors import SourceError, UserError
 from dipapprox.exponentials import Exponent, ExponentialPolynomial, ExponentialRatio
@@ -51,8 +51,7 @@ _FIRST_BITS = 64
 LAST_BITS = 1024  # of the brackets around a δ
 
 
-@dataclass(frozen=True, slots=True)
-class Delta:
+class Delta(Record):
     """A claimed δ."""
 
     text: str
@@ -184,8 +183,7 @@ class _TooLong(Exception):
     """A function is too long when it is multiplied out."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Enclosed:
+class _Enclosed(Record):
     """Σ c ε^n e^{qε} over Π factor^exponent; of no c is it known that it is 0."""
 
     terms: _Terms

@@ -18,7 +18,7 @@ from operator import add
 from typing import Protocol
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
-from dipapprox.data_classes import dataclass, field
+from dipapprox.data_classes import Record, field
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.language.core import Input
 from dipapprox.limits import Limits
@@ -28,8 +28,7 @@ Terms = tuple[tuple[int, int], ...]
 """The outputs of a divergence as numbers of (Pr[P(u) = o], Pr[P(u') = o]), ascending."""
 
 
-@dataclass(frozen=True, slots=True)
-class Divergence:
+class Divergence(Record):
     """G over the outputs at some positions, with the first pair that it was met at."""
 
     pair: Pair
@@ -53,8 +52,7 @@ class Obstacle(Exception):
         self.input = input
 
 
-@dataclass(slots=True)
-class Functions:
+class Functions(Record, frozen=False):
     """The distinct probabilities met so far, numbered; and their differences, by the factor
     e^{tε}. At a `point` functions with one value there are equal."""
 
@@ -112,8 +110,7 @@ def exponential_factor(budget: Fraction) -> ExponentialPolynomial:
     return ExponentialPolynomial.monomial(1, rate=budget)
 
 
-@dataclass(slots=True)
-class Count:
+class Count(Record, frozen=False):
     """How many ordered pairs were looked at, and how many with their sets of outputs."""
 
     pairs: int = 0

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.digits import brief_text
 from dipapprox.errors import UserError, shorten
 from dipapprox.exact.signs.interval import ALL_EPSILONS, EpsilonInterval
@@ -80,8 +80,7 @@ DEFAULT_WIDTH = Fraction(1, 10**9)
 LEAST_WIDTH = Fraction(1, 10**1000)
 
 
-@dataclass(frozen=True, slots=True)
-class DecisionQuestion:
+class DecisionQuestion(Record):
     """Is the program (tε, δ(ε))-differentially private for every ε of an interval?
 
     Raises:

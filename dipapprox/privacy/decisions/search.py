@@ -33,7 +33,7 @@ from fractions import Fraction
 from typing import assert_never
 
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed, short
-from dipapprox.data_classes import dataclass, field
+from dipapprox.data_classes import Record, field
 from dipapprox.digits import exact_text
 from dipapprox.errors import LimitReached
 from dipapprox.exact.signs.interval import EpsilonInterval
@@ -60,8 +60,7 @@ _MOST_TOGETHER = 8  # most functions whose sign changes are taken in any order
 _Term = tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class _Mirror:
+class _Mirror(Record):
     """A difference up to positive factors, and its negative."""
 
     form: NormalForm
@@ -69,8 +68,7 @@ class _Mirror:
     changes: SignChanges
 
 
-@dataclass(slots=True)
-class PatternDivergences:
+class PatternDivergences(Record, frozen=False):
     """Makes divergences over sets of outputs; equal sets of functions once, whatever the pairs."""
 
     functions: Functions
@@ -173,8 +171,7 @@ def _all_orders(
 _MOST_OPEN = 100  # undecided inequalities that are listed; more are only counted
 
 
-@dataclass(frozen=True, slots=True)
-class Violated:
+class Violated(Record):
     """An inequality that certainly fails."""
 
     divergence: Divergence
@@ -184,8 +181,7 @@ class Violated:
     eps: Fraction
 
 
-@dataclass(slots=True)
-class DecisionSearch:
+class DecisionSearch(Record, frozen=False):
     """One run; the fields after `signs` are valid whenever it ends."""
 
     question: DecisionQuestion

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import assert_never
 
 from dipapprox.arithmetic.enclosure import Enclosure
-from dipapprox.data_classes import dataclass, field
+from dipapprox.data_classes import Record, field
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.exact.choices.validity import check_choices
 from dipapprox.exact.signs.interval import EpsilonInterval, simplest_between
@@ -70,16 +70,14 @@ def sign_key(function: ExponentialPolynomial) -> NormalForm | None:
     return normal_form(function) if function else None
 
 
-@dataclass(frozen=True, slots=True)
-class SignChanges:
+class SignChanges(Record):
     """The sign of a function of ε on an interval: before its first change, and where it changes."""
 
     positive: bool
     changes: tuple[Zero, ...]
 
 
-@dataclass(slots=True)
-class Signs:
+class Signs(Record, frozen=False):
     """Sign questions on one interval."""
 
     interval: EpsilonInterval

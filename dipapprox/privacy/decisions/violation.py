@@ -21,7 +21,7 @@ from operator import add
 from typing import TYPE_CHECKING
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, if_enclosed, sure
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import Record, replace
 from dipapprox.deferred import Deferred
 from dipapprox.errors import BrokenInvariant, Contradiction, LimitReached, UserError
 from dipapprox.exact.signs.interval import EpsilonInterval, simplest_between
@@ -239,8 +239,7 @@ _PROOF_RANGE = Fraction(1, 4), Fraction(4)  # where a proof is tried when the in
 _DELTA_BITS = 128
 
 
-@dataclass(frozen=True, slots=True)
-class Partial:
+class Partial(Record):
     """What is known of a claim outside the class."""
 
     violation: Violation | None  # certified at one ε; None if none was found

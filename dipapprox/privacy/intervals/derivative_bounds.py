@@ -64,7 +64,7 @@ from math import isqrt
 import numpy as np
 
 from dipapprox.arithmetic.precision import exponential
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.events.circuits import Absorbed, Weight
 from dipapprox.events.instantiate import chances_of_states
@@ -232,16 +232,14 @@ _BITS = 32
 _FIRST_CUT = Fraction(1)
 
 
-@dataclass(frozen=True, slots=True)
-class SlopeBound:
+class SlopeBound(Record):
     """p -> slope * p + constant, both >= 0."""
 
     slope: Fraction
     constant: Fraction
 
 
-@dataclass(frozen=True, slots=True)
-class Rates:
+class Rates(Record):
     """Majorants of |p'| and |p''| as functions of p, for all of a program and an interval."""
 
     first: tuple[SlopeBound, ...]

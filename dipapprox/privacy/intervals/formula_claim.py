@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from dipapprox.arithmetic.enclosure import Enclosure, short
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.errors import SourceError, UserError
 from dipapprox.language.formula import Formula
 from dipapprox.numerics import intervals
@@ -33,8 +33,7 @@ _MOST_PIECES = 4_000  # bisections of the interval in the search for epsilons th
 BITS = 128  # relative precision of formulas over intervals
 
 
-@dataclass(frozen=True, slots=True)
-class FormulaClaim:
+class FormulaClaim(Record):
     """For every eps in question: the program run with eps is (eps_prv, delta)-private.
 
     Both are formulas in eps, eps_prv in delta too, and texts as the user wrote them.
@@ -142,8 +141,7 @@ _LARGEST_FACTOR = Fraction(2**900)
 """Any minorant of e^eps_prv will do; this one scales everything and stays within doubles."""
 
 
-@dataclass(frozen=True, slots=True)
-class Minorant:
+class Minorant(Record):
     """An affine function below another one over an interval, by its values at the ends."""
 
     at_lower: Fraction

@@ -47,7 +47,7 @@ from typing import Any, TypeVar
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.cache import Cache
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.errors import LimitReached
 from dipapprox.numerics.formula_values import Undefined
 from dipapprox.pairs.divergence import Factor
@@ -79,8 +79,7 @@ _ZERO, _ONE = Fraction(0), Fraction(1)
 _N = TypeVar("_N", Fraction, float)  # exactly, or about
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class KnownAtEps:
+class KnownAtEps(Record, eq=False):
     """What is known of all pairs at one eps."""
 
     eps_prv: Enclosure
@@ -270,8 +269,7 @@ def _is_below(prices: tuple[Fraction | None, Fraction | None], budget: Minorant)
     return lower <= budget.at_lower and upper <= budget.at_upper
 
 
-@dataclass(frozen=True, slots=True)
-class SpreadEnd:
+class SpreadEnd(Record):
     """What is known at one end of the interval."""
 
     growth: Fraction  # g_e > 0

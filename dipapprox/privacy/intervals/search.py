@@ -25,7 +25,7 @@ from math import isqrt
 from typing import Generic, Protocol, TypeVar
 
 from dipapprox.arithmetic.enclosure import Enclosure, outward
-from dipapprox.data_classes import dataclass, field
+from dipapprox.data_classes import Record, field
 from dipapprox.limits import Limits, Progress
 from dipapprox.numerics.simplest import simplest
 from dipapprox.pairs.divergence import Factor
@@ -34,8 +34,7 @@ from dipapprox.pairs.selections import Pair
 K = TypeVar("K")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class EpsilonPoint(Generic[K]):
+class EpsilonPoint(Record, Generic[K], eq=False):
     """One eps."""
 
     eps: Fraction
@@ -57,8 +56,7 @@ class EpsilonPoint(Generic[K]):
         return self.largest.upper <= self.delta.lower
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class EpsilonCell(Generic[K]):
+class EpsilonCell(Record, Generic[K], eq=False):
     """All epsilons between two points."""
 
     lower: EpsilonPoint[K]
@@ -106,8 +104,7 @@ _WIDE = 4  # cells whose ends have a larger ratio are split at about their geome
 _THOUSAND = 1_000
 
 
-@dataclass(slots=True)
-class IntervalSearch(Generic[K]):
+class IntervalSearch(Record, Generic[K], frozen=False):
     """One run; the fields after `limits` are valid whenever it ends."""
 
     lower: Fraction

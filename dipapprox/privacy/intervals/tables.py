@@ -57,7 +57,7 @@ from numpy.typing import NDArray
 
 from dipapprox.arithmetic import rounding
 from dipapprox.arithmetic.enclosure import Enclosure
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.catalogue import Catalogue
 from dipapprox.exact.distributions import compared_samples
@@ -194,8 +194,7 @@ _RAISED = 1 + 2.0**-40
 _TINY = 2.0**-1000  # covers underflow, whether it leaves subnormal numbers or 0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TubeEnd:
+class TubeEnd(Record, eq=False):
     """One end of a tube: what enters Lemma 2's sum there."""
 
     upper: Array  # p_u + r_u, at least

@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from dipapprox.arithmetic.enclosure import Enclosure, rounded_down, rounded_up
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.privacy.charts import Chart
 from dipapprox.privacy.description import Description, End, count
 from dipapprox.privacy.intervals.formula_claim import FormulaClaim
@@ -27,8 +27,7 @@ _MOST_PARTS = 10  # undecided parts of the interval that are shown
 _PLACES = 9
 
 
-@dataclass(frozen=True, slots=True)
-class IntervalVerdict(RunResult):
+class IntervalVerdict(Record, RunResult):
     """The result of one verification for every eps in a closed interval.
 
     Attributes:

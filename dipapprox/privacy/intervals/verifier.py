@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.arithmetic.extended import BY_ENCLOSURES, EXACTLY
 from dipapprox.arithmetic.rounding import sound_arithmetic
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import Record, replace
 from dipapprox.deferred import Deferred
 from dipapprox.errors import EarlyEnd, LimitReached, UserError
 from dipapprox.exact.choices.validity import check_choices
@@ -97,8 +97,7 @@ def verify_interval(
     return run.verdict(end)
 
 
-@dataclass(slots=True)
-class _Run:
+class _Run(Record, frozen=False):
     """One verification for every ε of an interval; what is set is valid whenever it ends."""
 
     setting: Setting

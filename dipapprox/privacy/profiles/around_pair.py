@@ -16,7 +16,7 @@ from itertools import combinations, product
 from typing import TypeAlias
 
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.language.core import Adjacency, Input, Listed, Norm, Program, Within
 from dipapprox.language.domains import AllReals
@@ -44,8 +44,7 @@ _ZERO = Fraction(0)
 Range: TypeAlias = tuple[Fraction, Fraction]
 
 
-@dataclass(frozen=True, slots=True)
-class _Free:
+class _Free(Record):
     place: int
     name: str
     domain: Range | None  # its bounds; None if it has none

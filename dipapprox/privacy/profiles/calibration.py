@@ -22,7 +22,7 @@ from fractions import Fraction
 from dipapprox.arithmetic.enclosure import Enclosure, exact_decimal, short
 from dipapprox.arithmetic.extended import Extended
 from dipapprox.arithmetic.rounding import sound_arithmetic
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import Record, replace
 from dipapprox.errors import LimitReached
 from dipapprox.limits import Progress
 from dipapprox.privacy.charts import Chart
@@ -42,16 +42,14 @@ _UNCLAIMED = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Certified:
+class Certified(Record):
     """An eps at which the claim holds: the least eps_prv, `needed`, is at most the claimed one."""
 
     eps: Fraction
     needed: Extended
 
 
-@dataclass(frozen=True, slots=True)
-class Refuted:
+class Refuted(Record):
     """An eps at which the claim fails, with the pair and the outputs that show it."""
 
     eps: Fraction
@@ -59,8 +57,7 @@ class Refuted:
     witness: Witness | None  # its delta, at the claimed eps_prv, exceeds the claimed delta
 
 
-@dataclass(frozen=True, slots=True)
-class Calibration(RunResult):
+class Calibration(Record, RunResult):
     """A certified eps and a larger, refuted one next to it.
 
     Attributes:
@@ -224,8 +221,7 @@ def calibrate(
     )
 
 
-@dataclass(slots=True)
-class _Search:
+class _Search(Record, frozen=False):
     """Brackets and narrows; raises `LimitReached` where the bracket cannot be made narrow."""
 
     query: Query

@@ -19,7 +19,7 @@ from itertools import combinations
 
 from dipapprox.arithmetic.enclosure import Enclosure, short
 from dipapprox.arithmetic.extended import BY_ENCLOSURES, Extended, GivenBy
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import Record, replace
 from dipapprox.errors import BrokenInvariant, UserError
 from dipapprox.language.values import exact_rational
 from dipapprox.pairs.divergence import Factor, eps_prv_factor
@@ -36,8 +36,7 @@ FACTOR_BITS = 96
 _DIGITS = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Record):
     """A certified lower bound of the profile at every x >= 1: intercept - slope * x."""
 
     intercept: Fraction
@@ -56,8 +55,7 @@ class Line:
 _NOTHING = Line(Fraction(0), Fraction(0))
 
 
-@dataclass(frozen=True, slots=True)
-class CurvePoint:
+class CurvePoint(Record):
     """The profile at one eps_prv."""
 
     eps_prv: Fraction
@@ -73,8 +71,7 @@ class CurvePoint:
     by: GivenBy = BY_ENCLOSURES
 
 
-@dataclass(frozen=True, slots=True)
-class Envelope:
+class Envelope(Record):
     """Points of a profile in order of their budgets, two or more, and what they prove between."""
 
     points: tuple[CurvePoint, ...]

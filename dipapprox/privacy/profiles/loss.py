@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.arithmetic.rounding import sound_arithmetic
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.language.core import Cell, Input, Program, Value
 from dipapprox.language.values import check_input
 from dipapprox.numerics.powers import logarithm
@@ -29,8 +29,7 @@ LogProbabilities = dict[tuple[int | str, ...], float]
 _LOGARITHM_BITS = 60
 
 
-@dataclass(frozen=True, slots=True)
-class PairDistributions(Result):
+class PairDistributions(Record, Result):
     """The output distributions of a program for two inputs, output by output."""
 
     program: str

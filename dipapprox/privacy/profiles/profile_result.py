@@ -10,7 +10,7 @@ from typing import Protocol
 
 from dipapprox.arithmetic.enclosure import Enclosure, rounded_up, short
 from dipapprox.arithmetic.extended import Extended
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.digits import brief_text
 from dipapprox.errors import UserError
 from dipapprox.privacy.charts import Chart, Curve, Picture, between
@@ -132,8 +132,7 @@ class _Least(_AtOneEps):
         return self._described(f"least {name} for {asked}: {told}{none}", facts)
 
 
-@dataclass(frozen=True, slots=True)
-class LeastDelta(_Least):
+class LeastDelta(Record, _Least):
     """The least delta for an eps_prv: the largest delta_{u,u'} of all pairs.
 
     Attributes:
@@ -153,8 +152,7 @@ class LeastDelta(_Least):
         return "δ", f"ε_prv = {brief_text(self.eps_prv)}", fields, told
 
 
-@dataclass(frozen=True, slots=True)
-class LeastEpsPrv(_Least):
+class LeastEpsPrv(Record, _Least):
     """The least eps_prv for a delta; infinite if no eps_prv is enough.
 
     Attributes:
@@ -175,8 +173,7 @@ class LeastEpsPrv(_Least):
         return "ε_prv", f"δ = {brief_text(self.delta)}", fields, told
 
 
-@dataclass(frozen=True, slots=True)
-class PrivacyCurve(_AtOneEps):
+class PrivacyCurve(Record, _AtOneEps):
     """The privacy profile on a range of budgets.
 
     Attributes:
@@ -266,8 +263,7 @@ class PrivacyCurve(_AtOneEps):
         }
 
 
-@dataclass(frozen=True, slots=True)
-class OrderResult:
+class OrderResult(Record):
     """The largest Rényi divergence of one order, in nats, and a pair that attains it."""
 
     order: Order
@@ -275,8 +271,7 @@ class OrderResult:
     witness: Witness | None
 
 
-@dataclass(frozen=True, slots=True)
-class RenyiProfile(_AtOneEps):
+class RenyiProfile(Record, _AtOneEps):
     """Rényi divergences, and what they say about zero-concentrated differential privacy.
 
     Attributes:

@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Literal
 
 from dipapprox.arithmetic.enclosure import Enclosure
-from dipapprox.data_classes import dataclass, field
+from dipapprox.data_classes import Record, field
 from dipapprox.errors import UserError
 from dipapprox.pairs.divergence import Growth
 from dipapprox.privacy.logarithms import read_growth
@@ -23,8 +23,7 @@ _LARGEST_ORDER = 100_000
 Order = Fraction | Literal["inf"]  # of a Rényi divergence: >= 1, or "inf"
 
 
-@dataclass(frozen=True, slots=True)
-class AtEpsPrv:
+class AtEpsPrv(Record):
     """The least delta for an eps_prv."""
 
     # A number >= 0; a formula such as "log(3)" if e^eps_prv is obviously a rational number times a
@@ -49,8 +48,7 @@ class AtEpsPrv:
         return self.width or max(delta.upper * _RELATIVE_WIDTH, _LEAST_WIDTH)
 
 
-@dataclass(frozen=True, slots=True)
-class AtDelta:
+class AtDelta(Record):
     """The least eps_prv for a delta; delta 0 asks for pure differential privacy."""
 
     delta: Fraction  # in [0, 1]
@@ -64,8 +62,7 @@ class AtDelta:
         return self.width or DEFAULT_WIDTH
 
 
-@dataclass(frozen=True, slots=True)
-class OnCurve:
+class OnCurve(Record):
     """The profile from eps_prv `low` to eps_prv `high`, certified at `count` points and between."""
 
     low: Fraction
@@ -76,8 +73,7 @@ class OnCurve:
         evenly(self.low, self.high, self.count)
 
 
-@dataclass(frozen=True, slots=True)
-class AtOrders:
+class AtOrders(Record):
     """The largest Rényi divergences of these orders, ascending."""
 
     orders: tuple[Order, ...]

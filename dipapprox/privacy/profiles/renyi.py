@@ -24,7 +24,7 @@ from dipapprox.arithmetic import rounding
 from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.arithmetic.extended import BY_ENCLOSURES, INFINITE, Extended
 from dipapprox.arithmetic.rounding import Array
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import Record, replace
 from dipapprox.numerics.powers import logarithm, logarithms, power, powers
 from dipapprox.pairs.divergence import Probabilities
 from dipapprox.pairs.maxima import MOST_CANDIDATES, Maxima
@@ -172,8 +172,7 @@ def divergence_of(moment: Fraction, order: Fraction, bits: int = 64) -> tuple[Fr
     return found.lower / (order - 1), found.upper / (order - 1)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Terms:
+class _Terms(Record, eq=False):
     """What inputs contribute to a sum: bounds of products' factors, and of a summand of u."""
 
     own_lower: Array
