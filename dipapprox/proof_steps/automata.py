@@ -8,6 +8,7 @@ from fractions import Fraction
 from dipapprox.automata.model import Automaton, LaplaceNoise, OutputSample, Transition, members
 from dipapprox.automata.unfolding import steps_before_stops
 from dipapprox.errors import NoCertificate
+from dipapprox.graphs import strong_components
 from dipapprox.language import core
 from dipapprox.proof_steps.machines import Json, number_json
 from dipapprox.proof_steps.rounds import readable, rounds_json
@@ -93,21 +94,13 @@ MOST_FIRST = 5  # steps that are taken before rounds begin
 def first_steps(automaton: Automaton) -> int:
     """Return how many steps an automaton takes before it is in a state on a cycle, or halts."""
     targets = [{automaton.transitions[k].target for k in own} for own in automaton.leaving()]
+    component = strong_components([[*own] for own in targets])
+    cyclic = {k for k, own in enumerate(targets) if any(component[t] == component[k] for t in own)}
     now, steps = {0}, 0
-    while steps < MOST_FIRST and all(targets[k] and k not in _reached(targets, k) for k in now):
+    while steps < MOST_FIRST and all(targets[k] and k not in cyclic for k in now):
         now = {after for state in now for after in targets[state]}
         steps += 1
     return steps
-
-
-def _reached(targets: Sequence[set[int]], start: int) -> set[int]:
-    """The states to which one or more steps lead."""
-    found, waiting = set[int](), [start]
-    while waiting:
-        after = targets[waiting.pop()] - found
-        found |= after
-        waiting += after
-    return found
 
 
 def _drawn(cell: str, noise: LaplaceNoise, reads: bool) -> Json:
