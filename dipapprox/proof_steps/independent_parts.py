@@ -171,11 +171,13 @@ class IndependentParts:
         ]
         self._exact, self.known = exact, {}
         for part, own in ((part, own) for part, found in groups for own in found):
-            for each in self._candidates(own) if exact else ():
+            if exact and own.top is not None:
+                # The greatest loss that may be meant.
+                short = simplest(own.top - Fraction(1, 1 << 32), own.top)
                 with suppress(Refuted):
+                    each = _Class(own.pairs, {short: Fraction(0)}, own.price)
                     self._points(steps, part, each)
                     own = each
-                    break
             self.known[Change(part, self._eps, frozenset(own.pairs), None)] = own
         inputs = {part: frozenset(all_inputs(part.domains)) for part in self._place}
         parts = Parts(self._proof, self._ranges, self._eps, inputs)
@@ -222,13 +224,6 @@ class IndependentParts:
             return max(tops.values(), default=Fraction(0)) or Fraction(1)
         whole = (sum((tops[c] * n for c, n in way.items()), Fraction(0)) for way in self._largest)
         return max(whole, default=Fraction(0))
-
-    def _candidates(self, own: _Class) -> Iterator[_Class]:
-        """A class with the greatest loss that may be meant, and as it is."""
-        assert own.top is not None
-        short = simplest(own.top - Fraction(1, 1 << 32), own.top)
-        yield _Class(own.pairs, {short: Fraction(0)}, own.price)
-        yield own
 
     def _classes(self, part: Machine, found: Distributions, pure: bool) -> list[_Class]:
         """Pairs with their bounds; those that are below others join them."""
