@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language import core
@@ -100,8 +100,7 @@ def law_of_end(
     return law, tuple(outcomes.values())
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ChainEnd:
+class ChainEnd(Record, eq=False):
     """A way in which a loop is left."""
 
     state: State  # store and outputs; only live cells are in the store

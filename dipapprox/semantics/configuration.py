@@ -12,7 +12,7 @@ from functools import reduce
 from operator import xor
 from random import getrandbits
 
-from dipapprox.data_classes import dataclass, field
+from dipapprox.data_classes import Record, field
 from dipapprox.errors import BrokenInvariant
 from dipapprox.language import core
 from dipapprox.linear.form import LinearForm, Symbol
@@ -27,8 +27,7 @@ SHARE_BITS = 64
 _Terms = tuple[tuple[Symbol, object], ...]
 
 
-@dataclass(slots=True)
-class GuardCone:
+class GuardCone(Record, frozen=False):
     """The guards of a path, closed under simple consequences; never changed."""
 
     order: Order = field(default_factory=Order)  # the comparisons of two points
@@ -87,8 +86,7 @@ class GuardCone:
         yield from self.others.values()
 
 
-@dataclass(slots=True, eq=False)
-class Trail:
+class Trail(Record, frozen=False, eq=False):
     """A persistent list of the decisions of a path, newest first; never changed."""
 
     parent: Trail | None
@@ -112,8 +110,7 @@ class Trail:
             node = node.parent
 
 
-@dataclass(slots=True, eq=False)
-class State:
+class State(Record, frozen=False, eq=False):
     """A path in progress."""
 
     store: Store[StoredValue]  # values of the variables assigned so far; inputs are not in it

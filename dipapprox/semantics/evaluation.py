@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Protocol, assert_never
 
-from dipapprox.data_classes import dataclass, field
+from dipapprox.data_classes import Record, field
 from dipapprox.language import core
 from dipapprox.linear.form import LinearForm
 from dipapprox.source import Diagnostic, Span
@@ -54,8 +54,7 @@ class Values(Protocol):
         """Return the product of two forms with symbols, or raise what says that it is no form."""
 
 
-@dataclass(slots=True, eq=False)
-class Forms:
+class Forms(Record, frozen=False, eq=False):
     """Values in one execution: equal ones are the same object."""
 
     # The one object that stands for equal forms.
@@ -66,10 +65,6 @@ class Forms:
     seen: dict[int, tuple[core.Value, StoredValue]] = field(default_factory=dict, kw_only=True)
     # Two forms, which are kept alive so, and their sum, by the identities of the two.
     sums: dict[tuple[int, int], tuple[LinearForm, LinearForm, LinearForm]] = field(
-        default_factory=dict, kw_only=True
-    )
-    # The value of a constant by its identity; it is kept alive so.
-    literals: dict[int, tuple[core.Constant, StoredValue]] = field(
         default_factory=dict, kw_only=True
     )
     # The form that an input is: a symbol, or a constant if the domain has one value; None if values
@@ -87,11 +82,7 @@ def evaluate(forms: Forms, expression: core.Expression, state: Values) -> Stored
     """
     match expression:
         case core.Constant():
-            known = forms.literals.get(id(expression))
-            if known is None:
-                known = expression, constant(forms, expression.value)
-                forms.literals[id(expression)] = known
-            return known[1]
+            return constant(forms, expression.value)
         case core.Variable():
             return state.read(forms, expression.name, expression.span)
         case core.Element():

@@ -15,7 +15,7 @@ from fractions import Fraction
 from itertools import product
 from math import prod
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.errors import BrokenInvariant
 from dipapprox.language.core import Cell, Value
 from dipapprox.language.domains import AllIntegers, AllReals
@@ -45,8 +45,7 @@ ValuesLeft = tuple[tuple[Value, ...], frozenset[Value] | None]
 """The domain of a cell, and what is left of it; None for all."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Knowledge:
+class Knowledge(Record, eq=False):
     """The inputs that may take a path: domains, restricted cell by cell, and linear conditions."""
 
     domains: Mapping[str, tuple[Value, ...]]

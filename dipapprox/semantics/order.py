@@ -22,7 +22,7 @@ from fractions import Fraction
 from itertools import combinations
 from math import prod
 
-from dipapprox.data_classes import dataclass, field
+from dipapprox.data_classes import Record, field
 from dipapprox.linear.form import LinearForm, Symbol, are_opposite, is_unit
 from dipapprox.semantics.inputs import Knowledge
 from dipapprox.semantics.state import Constraint, Guard, SampleComparison
@@ -157,8 +157,7 @@ class Points:
         self.fixed |= bit
 
 
-@dataclass(slots=True)
-class Order:
+class Order(Record, frozen=False):
     """A transitively closed strict order on points; never changed."""
 
     # For each point that has smaller ones, the mask of all of them. No mask is 0.

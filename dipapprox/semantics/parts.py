@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import chain
 
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import Record, replace
 from dipapprox.graphs import components
 from dipapprox.language import core
 from dipapprox.language.cells import Use, assigned, sources_of, statements_in, use_of
@@ -24,8 +24,7 @@ from dipapprox.language.equal_turns import written_out
 from dipapprox.language.traversal import reachable
 
 
-@dataclass(frozen=True, slots=True)
-class ProgramPart:
+class ProgramPart(Record):
     """One part of a program."""
 
     # Its statements, with the inputs that they read and the outputs that they assign. Its adjacency

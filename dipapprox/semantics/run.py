@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import prod
 
-from dipapprox.data_classes import dataclass, field
+from dipapprox.data_classes import Record, field
 from dipapprox.errors import BrokenInvariant
 from dipapprox.language import core
 from dipapprox.language.cells import Use
@@ -31,8 +31,7 @@ from dipapprox.semantics.state import Choice, LoneGuard, Reading, Sample, Store,
 from dipapprox.source import Diagnostic, Span
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Weighing:
+class Weighing(Record, eq=False):
     """A choice with its weights worked out."""
 
     written: FiniteLaw  # the weights as they are written, but for those that are the zero function
@@ -40,8 +39,7 @@ class Weighing:
     places: tuple[int, ...]  # for each outcome of `law` the first option with its value
 
 
-@dataclass(slots=True, eq=False)
-class Execution(Forms):
+class Execution(Forms, frozen=False, eq=False):
     """One execution of a program."""
 
     program: core.Program
@@ -57,8 +55,6 @@ class Execution(Forms):
     lines: GuardLines
     drawn_on: list[int | None]  # the line that each sample is drawn on
     sets: OutcomeSets = field(default_factory=OutcomeSets)
-    # By the domain of an output and a literal, the literal, and its value in there.
-    admitted: dict[tuple[int, int], tuple[core.Constant, core.Value]] = field(default_factory=dict)
     # In the order of their numbers, by what makes draws the same.
     samples: dict[Hashable, Sample] = field(default_factory=dict)
     # The form that each of them is, likewise.

@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence, Set
 from itertools import groupby
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.language import core
 from dipapprox.language.cells import read
 from dipapprox.language.core import Relation
@@ -45,8 +45,7 @@ _LARGEST = {
 """Whether a candidate that compares so with the best so far is better for being larger."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Selection:
+class Selection(Record, eq=False):
     """A run of branches that selects one of several candidates."""
 
     best: str  # the variable that holds the best so far, before the first branch as well

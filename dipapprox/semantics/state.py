@@ -17,7 +17,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import Generic, NamedTuple, TypeVar, overload
 
-from dipapprox.data_classes import dataclass, field
+from dipapprox.data_classes import Record, field
 from dipapprox.errors import BrokenInvariant, UserError
 from dipapprox.language.core import Program, Value
 from dipapprox.laws.choices import ChoiceLaw
@@ -117,8 +117,7 @@ def assigned_apart(stores: Sequence[Store[V]]) -> set[str]:
     return names
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
+class Sample(Record):
     """An independent draw. `mean` is a form over input cells only; `site` is its `Draw.site`."""
 
     family: Family
@@ -129,8 +128,7 @@ class Sample:
     line: int | None = field(default=None, compare=False)  # of the program, for people
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Record):
     """An independent draw from finitely many outcomes, numbered from 0."""
 
     # Closed: it depends on eps only. A choice whose law depends on inputs is one `Choice` for each
@@ -140,8 +138,7 @@ class Choice:
     label: str  # the variable that was assigned, for people
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(Record):
     """What an input cell is, as a choice: outcome k is the k-th value of its domain.
 
     At an input it has one outcome. Several may be of one cell; a set has no two of them on a way.
@@ -151,8 +148,7 @@ class Reading:
     place: int
 
 
-@dataclass(frozen=True, slots=True)
-class Guard:
+class Guard(Record):
     """form <= 0, or form < 0 if `strict`; at least one sample occurs in `form`.
 
     `form` is over samples and input cells, `normalised()`. For continuous samples strictness does
@@ -175,8 +171,7 @@ class SampleComparison(NamedTuple):
     strict: bool
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Extreme:
+class Extreme(Record, eq=False):
     """One sample of a group lies above, or below, all others: a comparison with each of them."""
 
     best: int  # the sample
@@ -221,8 +216,7 @@ def samples_of(step: Step) -> tuple[int, ...]:
 _ZERO, _ONE, _MINUS_ONE = Fraction(0), Fraction(1), Fraction(-1)
 
 
-@dataclass(frozen=True, slots=True)
-class InputCondition:
+class InputCondition(Record):
     """A condition on the inputs alone.
 
     Either `form` (over input cells) is compared with 0 — <= 0, or < 0 if `strict` — or, when
@@ -235,8 +229,7 @@ class InputCondition:
     values: frozenset[Value] | None = None
 
 
-@dataclass(slots=True, eq=False)
-class Path:
+class Path(Record, frozen=False, eq=False):
     """A persistent list of guards: states that share a prefix share the objects.
 
     Compared by identity, and never changed; not frozen, for a run makes hundreds of thousands. The
@@ -319,16 +312,14 @@ class Valuation(Sequence[Value]):
         return value
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LoneGuard:
+class LoneGuard(Record, eq=False):
     """A guard about a sample that nothing else is about, and at most one other."""
 
     guard: Guard
     sample: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FinalState:
+class FinalState(Record, eq=False):
     """One final state."""
 
     outputs: Valuation  # values of the output cells, in the order of `Program.outputs`
@@ -350,8 +341,7 @@ class FinalState:
     compared: int = ALWAYS
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FinalStates:
+class FinalStates(Record, eq=False):
     """All final states of a program: for each input, disjoint and of total probability 1."""
 
     program: Program

@@ -176,16 +176,7 @@ def assign(run: Execution, statement: core.Assign, state: State) -> list[State]:
         value = evaluate(run, statement.value, state)
         _store(run, state, name, value, statement.span)
         return [state]
-    # Constants by identity, kept alive: fractions hash slowly.
-    key = id(run.outputs[name]), id(statement.value)
-    known = run.admitted.get(key)
-    if known is not None:
-        state.set_output(name, known[1])
-        return [state]
-    shown = finite(run, statement.value, state)
-    found = _set_output(run, state, name, shown, statement.span)
-    if isinstance(statement.value, core.Constant):
-        run.admitted[key] = statement.value, found
+    _set_output(run, state, name, finite(run, statement.value, state), statement.span)
     return [state]
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from itertools import groupby
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.linear.form import LinearForm
 from dipapprox.semantics.configuration import cone_of
 from dipapprox.semantics.inputs import Knowledge
@@ -21,8 +21,7 @@ from dipapprox.semantics.state import FinalState, FinalStates, Guard, guards_of
 _Node = int | LinearForm
 
 
-@dataclass(frozen=True, slots=True)
-class Structure:
+class Structure(Record):
     """What the tables say about a program; averages are exact."""
 
     final_states: int  # paths over the decisions that were made, infeasible ones included

@@ -28,7 +28,7 @@ from contextlib import contextmanager
 from random import getrandbits
 from typing import Any
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.language import core
 from dipapprox.language.cells import use_of
 from dipapprox.linear.form import LinearForm
@@ -42,8 +42,7 @@ from dipapprox.semantics.statements import new_sample
 _Rename = Callable[[Any], Any]  # from samples and input cells of one turn to those of another
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TurnHead:
+class TurnHead(Record, eq=False):
     """A state at the head of a turn, and how much there was of everything by then."""
 
     state: State  # as it was there

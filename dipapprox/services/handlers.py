@@ -153,7 +153,7 @@ def _active(step: Sequence[CallOutcome], values: Mapping[str, int]) -> tuple[int
 _CERTAINLY = ExponentialRatio.constant(1)
 
 
-class _NoGuards(GuardCone):
+class _NoGuards(GuardCone, frozen=False):
     """Of a path on which no sample decides anything."""
 
     def decides(self, guard: Constraint, points: Points) -> bool | None:
