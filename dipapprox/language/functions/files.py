@@ -13,6 +13,7 @@ import builtins
 import linecache
 import sys
 from fractions import Fraction
+from functools import lru_cache
 from inspect import Signature, signature
 from itertools import chain
 from math import isinf
@@ -287,22 +288,17 @@ def _annotation(value: Any) -> ImportedName:
     return ImportedName("typing.Literal" if literal else f"typing.{name}", get_args(value))
 
 
-class _File:
-    """A file as a tree, and what Python makes of its functions."""
+@lru_cache(maxsize=64)
+def _tree_and_codes(file: str, text: str, flags: int) -> tuple[ast.Module, set[CodeType]]:
+    """Read a file, and what Python makes of its functions."""
+    tree, codes = places.tree_of(SourceFile(file, text)), set[CodeType]()
+    waiting = [compile(text, file, "exec", flags, dont_inherit=True)]  # nothing runs
+    while waiting:
+        code = waiting.pop()
+        codes.add(code)
+        waiting += [each for each in code.co_consts if isinstance(each, CodeType)]
+    return tree, codes
 
-    def __init__(self, lines: list[str], file: str, flags: int) -> None:
-        self.lines = lines
-        text = "".join(lines).replace("\r\n", "\n")
-        self.tree = places.tree_of(SourceFile(file, text))
-        self.codes: set[CodeType] = set()
-        waiting = [compile(text, file, "exec", flags, dont_inherit=True)]  # nothing runs
-        while waiting:
-            code = waiting.pop()
-            self.codes.add(code)
-            waiting += [each for each in code.co_consts if isinstance(each, CodeType)]
-
-
-_FILES: dict[tuple[str, int], _File] = {}
 
 _FUTURE = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
 """What `from __future__` may have changed for a function."""
@@ -316,18 +312,16 @@ def _definition(function: FunctionType) -> Any:
     if not lines:
         message = f"the text of '{function.__name__}' is not known: it is read, and not run"
         raise UserError(message, "functions stand in files, or in cells of a notebook")
-    flags = code.co_flags & _FUTURE
-    known = _FILES.get((file, flags))
-    if known is None or known.lines is not lines:
-        known = _FILES[file, flags] = _File(lines, file, flags)
+    text = "".join(lines).replace("\r\n", "\n")
+    tree, codes = _tree_and_codes(file, text, code.co_flags & _FUTURE)
     found = []
-    for node in ast.walk(known.tree):
+    for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
             first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
             name = getattr(node, "name", "<lambda>")
             if (name, first) == (code.co_name, code.co_firstlineno):
                 found.append(node)
-    if len(found) != 1 or code not in known.codes:
+    if len(found) != 1 or code not in codes:
         message = f"the text of '{function.__name__}' is another one than when it was made"
         raise UserError(message, "run the file again; one line has one lambda")
     return found[0]

@@ -45,7 +45,6 @@ from dipapprox.language.functions.signature import (
     closed_declarations,
     end_of,
     place_of,
-    texts_in,
 )
 from dipapprox.language.functions.symbols import refusal, running_as
 from dipapprox.language.functions.trees import End, with_defaults
@@ -93,7 +92,9 @@ def _execute(read: Read, parameters: Mapping[str, Fraction]) -> Executed:
     declarations = elaborate_declarations(head.program, parameters, AS_DECLARED)
     inputs = cells_of(declarations.inputs)
     domains = {c.name: c.domain for c in inputs if not isinstance(c.domain, AllReals)}
-    variables, texts = (*declarations.inputs, *declarations.outputs), texts_in(declarations)
+    variables = (*declarations.inputs, *declarations.outputs)
+    finite = (each.domain for each in variables if not isinstance(each.domain, AllReals))
+    texts = frozenset(value for domain in finite for value in domain if isinstance(value, str))
     names = texts.union(variable.name for variable in variables)
     cells = [
         (place_of(c), None if isinstance(c.domain, AllReals) else texts & frozenset(c.domain))

@@ -184,10 +184,8 @@ def unary(machine: Machine, op: ast.unaryop, value: Any) -> Any:
             raise machine.refusal("a truth value of numpy's has no sign", _PLAIN)
         return symbols.of_numpy(unary(machine, op, symbols.of_numpy(value, False)))
     if isinstance(value, Symbolic):
-        if isinstance(op, ast.USub):
-            return symbols.negative(value)
-        if isinstance(op, ast.UAdd):
-            return symbols.positive(value)
+        if not isinstance(op, ast.Invert):
+            return symbols.signed("-" if isinstance(op, ast.USub) else "+", value)
         if type(value) is not Condition:
             raise value.refusal("has no such operation")
         return symbols.inverted(value)

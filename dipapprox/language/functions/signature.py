@@ -236,18 +236,6 @@ def closed_declarations(
     return tuple(with_names(each, values) for each in others)
 
 
-def texts_in(declarations: Declarations) -> frozenset[str]:
-    """Return the named values of inputs and outputs."""
-    variables = (*declarations.inputs, *declarations.outputs)
-    return frozenset(
-        value
-        for variable in variables
-        if not isinstance(variable.domain, AllReals)
-        for value in variable.domain
-        if isinstance(value, str)
-    )
-
-
 # --- what is returned ----------------------------------------------------------------------------
 
 

@@ -301,17 +301,12 @@ def _computed(operator: str, left: Any, right: Any) -> Any:
     return kind(node, first.cells | second.cells, compute)
 
 
-def positive(symbol: Symbolic[Any]) -> Symbolic[Any]:
-    """Return + symbol."""
+def signed(sign: str, symbol: Symbolic[Any]) -> Symbolic[Any]:
+    """Return + symbol or - symbol."""
     of = as_number(symbol)
-    _refuse_text(of, "+")
-    return of
-
-
-def negative(symbol: Symbolic[Any]) -> Symbolic[Any]:
-    """Return - symbol."""
-    of = as_number(symbol)
-    _refuse_text(of, "-")
+    _refuse_text(of, sign)
+    if sign == "+":
+        return of
     inner = of.compute
     compute = None if inner is None or isinstance(of, Weight) else lambda given: -inner(given)
     node = ast.Negative(of.node, span=running().here)
