@@ -83,54 +83,49 @@ def program_of(text: str) -> Program:
     return program
 
 
-TEXTS: dict[str, tuple[str, int | str]] = {
-    "a Gaussian above a threshold": (text_of("kernel/small-a_gaussian_above_a_threshold"), "1/4"),
-    "a difference of Laplace noise in a band": (
-        text_of("kernel/small-a_difference_of_laplace_noise_in_a_band"),
+def small_text(name: str) -> str:
+    file = name.lower().replace(",", "").replace("-", "_").replace(" ", "_")
+    return text_of(f"kernel/small-{file}")
+
+
+def _small(
+    name: str, eps_prv: int | str, delta: str, first: Json, second: Json, outputs: Json
+) -> Small:
+    return Small(name, small_text(name), eps_prv, Fraction(delta), (first, second, outputs))
+
+
+SMALL = (
+    _small("a Gaussian above a threshold", "1/4", "0.164113645671", [1], [0], [[1]]),
+    _small(
+        "a difference of Laplace noise in a band", "1/8", "0.070897636089", [0, 1], [1, 1], [[0]]
+    ),
+    _small("discrete Laplace noise", "1/8", "0.103003274262", [0], [-1], [[3], [2], [1]]),
+    _small("discrete Gaussian noise", 0, "0.199471140201", [0], [1], [[1]]),
+    _small("a choice in proportion", "1/8", "0.001293659754", [0, 0], [2, 0], [[2]]),
+    _small("a coin, then noise, joined", "1/8", "0.017564453241", [0], [1], [[0]]),
+    _small("one-sided noise", "1/2", "0.393469340287", [0], [1], [[0]]),
+    _small(
+        "named values",
         "1/8",
+        "0.169351157172",
+        [{"name": "high"}],
+        [{"name": "low"}],
+        [[{"name": "high"}]],
     ),
-    "discrete Laplace noise": (text_of("kernel/small-discrete_laplace_noise"), "1/8"),
-    "discrete Gaussian noise": (text_of("kernel/small-discrete_gaussian_noise"), 0),
-    "a choice in proportion": (text_of("kernel/small-a_choice_in_proportion"), "1/8"),
-    "a coin, then noise, joined": (text_of("kernel/small-a_coin_then_noise_joined"), "1/8"),
-    "one-sided noise": (text_of("kernel/small-one_sided_noise"), "1/2"),
-    "named values": (text_of("kernel/small-named_values"), "1/8"),
-    "sparse vectors": (text_of("kernel/small-sparse_vectors"), "1/4"),
-    "a loop that ends by chance": (text_of("kernel/small-a_loop_that_ends_by_chance"), "1/8"),
-    "the largest of three, and one between": (
-        text_of("kernel/small-the_largest_of_three_and_one_between"),
+    _small("sparse vectors", "1/4", "0.005813645428", [0, 0, 1], [1, 1, 0], [[0, 0, 1]]),
+    _small("a loop that ends by chance", "1/8", "0.169351157172", [0], [1], [[0]]),
+    _small(
+        "the largest of three, and one between",
         "1/4",
+        "0.196885308866",
+        [0, 1, 0],
+        [1, 0, 1],
+        [[2]],
     ),
-    "integers between integers": (text_of("kernel/small-integers_between_integers"), "1/8"),
-    "an element that is looked up": (text_of("kernel/small-an_element_that_is_looked_up"), "1/8"),
-}
-
-
-KNOWN: dict[str, tuple[str, Json, Json, Json]] = {
-    "a Gaussian above a threshold": ("0.164113645671", [1], [0], [[1]]),
-    "a difference of Laplace noise in a band": ("0.070897636089", [0, 1], [1, 1], [[0]]),
-    "discrete Laplace noise": ("0.103003274262", [0], [-1], [[3], [2], [1]]),
-    "discrete Gaussian noise": ("0.199471140201", [0], [1], [[1]]),
-    "a choice in proportion": ("0.001293659754", [0, 0], [2, 0], [[2]]),
-    "a coin, then noise, joined": ("0.017564453241", [0], [1], [[0]]),
-    "one-sided noise": ("0.393469340287", [0], [1], [[0]]),
-    "named values": ("0.169351157172", [{"name": "high"}], [{"name": "low"}], [[{"name": "high"}]]),
-    "sparse vectors": ("0.005813645428", [0, 0, 1], [1, 1, 0], [[0, 0, 1]]),
-    "a loop that ends by chance": ("0.169351157172", [0], [1], [[0]]),
-    "the largest of three, and one between": ("0.196885308866", [0, 1, 0], [1, 0, 1], [[2]]),
-    "integers between integers": ("0.110795647054", [0, 0], [0, 1], [[0], [1]]),
-    "an element that is looked up": ("0.41166873161", [3, 3], [0, 3], [[3]]),
-}
-"""Of each: the delta at eps = 1/2 to 12 digits, the pair with it, and the set of outputs."""
-
-
-def _small(name: str) -> Small:
-    text, eps_prv = TEXTS[name]
-    delta, first, second, outputs = KNOWN[name]
-    return Small(name, text, eps_prv, Fraction(delta), (first, second, outputs))
-
-
-SMALL = tuple(map(_small, TEXTS))
+    _small("integers between integers", "1/8", "0.110795647054", [0, 0], [0, 1], [[0], [1]]),
+    _small("an element that is looked up", "1/8", "0.41166873161", [3, 3], [0, 3], [[3]]),
+)
+"""Of each: its eps_prv, the delta at eps = 1/2 to 12 digits, the pair with it, and outputs."""
 
 LISTED = tuple(
     replace(small, name=f"{small.name}, one pair listed", pairs=[list(small.worst[:2])])

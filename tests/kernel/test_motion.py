@@ -22,6 +22,7 @@ from dipapprox.proof_steps.verdicts import single_inputs
 from kernel.machines import cell, finite
 from kernel.small import program_of
 from tests.cases import cases, refuses
+from tests.texts import texts_in
 from tests.thorough import part
 
 HALF = Fraction(1, 2)
@@ -64,85 +65,11 @@ def probabilities(
 
 # --- directions ----------------------------------------------------------------------------------
 
-ORDERED = {
-    "a threshold": "x <- Gauss(q[1], 1)  o <- 0  if x >= 1 then o <- 1 end",
-    "a falling threshold": "x <- Gauss(-1 * q[1], 1)  o <- 0  if x >= 1 then o <- 1 end",
-    "levels of which one is left": """
-        x <- Gauss(q[1], 1)  t <- Gauss(0, 1)  y <- Gauss(0, 1)  o <- 3
-        if y >= t then o <- 1 else if x >= t then o <- 2 end end
-        """,
-    "the largest": """
-        x <- Gauss(q[1], 1)  y <- Gauss(q[2], 1)  z <- Gauss(0, 1)
-        o <- 0  b <- x
-        if y > b then b <- y  o <- 1 end
-        if z > b then b <- z  o <- 2 end
-        """,
-    "the least": """
-        x <- Gauss(q[1], 1)  y <- Gauss(q[2], 1)  z <- Gauss(0, 1)
-        o <- 0  b <- x
-        if y < b then b <- y  o <- 1 end
-        if z < b then b <- z  o <- 2 end
-        """,
-    "a coin": """
-        c <- choose {0 : 1/4, 1 : 3/4}
-        x <- Gauss(q[1], 1)  o <- 0
-        if x >= c then o <- 1 end
-        """,
-    "integer noise that is not on both sides": """
-        k <- DLap(0, 1)  x <- Gauss(q[1], 1)  o <- 0
-        if k >= 0 and k < 0 then
-        if x >= 0 and x <= 1 then o <- 1 end
-        else
-        if x >= 0 then o <- 1 end
-        end
-        """,
-    "an input that cancels": """
-        x <- Gauss(q[1], 1)  y <- Gauss(q[1], 1)  o <- 0
-        if x >= y then o <- 1 end
-        """,
-    "an input that is compared itself": """
-        x <- Gauss(0, 1)  o <- 0
-        if x + q[1] >= 1 then o <- 1 end
-        """,
-}
 
-UNORDERED = {
-    "a band": "x <- Gauss(q[1], 1)  o <- 0  if x >= 0 and x <= 1 then o <- 1 end",
-    "three levels": """
-        x <- Gauss(q[1], 1)  o <- 0
-        if x >= 1 then o <- 2 else if x >= 0 then o <- 1 end end
-        """,
-    "two outputs on either side": """
-        x <- Gauss(q[1], 1)  y <- Gauss(0, 1)
-        o <- 0
-        if y >= 0 then o <- 1 end
-        if x >= 0 then o <- o + 2 end
-        """,
-    "integer noise that may attain both bounds": """
-        k <- DLap(0, 1)  x <- Gauss(q[1], 1)  o <- 0
-        if k >= 0 and k <= 0 then
-        if x >= 0 and x <= 1 then o <- 1 end
-        else
-        if x >= 0 then o <- 1 end
-        end
-        """,
-    "a coin that turns the threshold round": """
-        c <- choose {0 : 1/2, 1 : 1/2}
-        x <- Gauss(q[1], 1)  o <- 0
-        if c = 1 and x >= 0 then o <- 1 end
-        if c = 0 and x < 0 then o <- 1 end
-        """,
-}
-
-
-@pytest.mark.parametrize("name", ORDERED)
-def test_probabilities_that_move_in_one_direction(name) -> None:
-    assert motion_of(ORDERED[name]).is_ordered(0)
-
-
-@pytest.mark.parametrize("name", UNORDERED)
-def test_probabilities_that_do_not(name) -> None:
-    assert not motion_of(UNORDERED[name]).is_ordered(0)
+@pytest.mark.parametrize("folder", ["ordered", "unordered"])
+def test_probabilities_that_move_in_one_direction(folder) -> None:
+    for name, text in texts_in(folder).items():
+        assert motion_of(text, "").is_ordered(0) == (folder == "ordered"), name
 
 
 # --- random machines -----------------------------------------------------------------------------

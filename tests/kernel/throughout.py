@@ -14,7 +14,7 @@ from dipapprox.privacy.run import Setting
 from dipapprox.privacy.verdict import Replayed
 from dipapprox.proof_steps.throughout import goals_of, replayed_throughout
 from kernel.forgeries import Proof
-from kernel.small import TEXTS, program_of
+from kernel.small import program_of, small_text
 from tests.texts import text_of
 
 STEPS_OF_NOISE = text_of("kernel/throughout-steps_of_noise")
@@ -66,20 +66,20 @@ def _decided(asked: Asked) -> Decision:
 
 
 ASKED = {
-    "one-sided, broken": Asked(TEXTS["one-sided noise"][0], "Not_DP"),
-    "one-sided, kept": Asked(TEXTS["one-sided noise"][0], "DP", delta="1 - exp(-eps)"),
-    "named values, kept": Asked(TEXTS["named values"][0], "DP"),
-    "named values, half": Asked(TEXTS["named values"][0], "Not_DP", "1/2"),
+    "one-sided, broken": Asked(small_text("one-sided noise"), "Not_DP"),
+    "one-sided, kept": Asked(small_text("one-sided noise"), "DP", delta="1 - exp(-eps)"),
+    "named values, kept": Asked(small_text("named values"), "DP"),
+    "named values, half": Asked(small_text("named values"), "Not_DP", "1/2"),
     "named values, a bound": Asked(
-        TEXTS["named values"][0], "DP", "1/4", "(1 - exp(-3*eps/4)) / 2 + eps / 8", "0..3"
+        small_text("named values"), "DP", "1/4", "(1 - exp(-3*eps/4)) / 2 + eps / 8", "0..3"
     ),
-    "a loop": Asked(TEXTS["a loop that ends by chance"][0], "DP", "4"),
-    "a loop, broken": Asked(TEXTS["a loop that ends by chance"][0], "Not_DP", "1/8"),
+    "a loop": Asked(small_text("a loop that ends by chance"), "DP", "4"),
+    "a loop, broken": Asked(small_text("a loop that ends by chance"), "Not_DP", "1/8"),
     "a coin, then noise": Asked(
-        TEXTS["a coin, then noise, joined"][0], "DP", "2", "1/4", "1/4..3/2"
+        small_text("a coin, then noise, joined"), "DP", "2", "1/4", "1/4..3/2"
     ),
-    "a coin, broken": Asked(TEXTS["a coin, then noise, joined"][0], "Not_DP", "1/8", "0", "0..1"),
-    "in proportion": Asked(TEXTS["a choice in proportion"][0], "DP", "2", "1/2", "0..1"),
+    "a coin, broken": Asked(small_text("a coin, then noise, joined"), "Not_DP", "1/8", "0", "0..1"),
+    "in proportion": Asked(small_text("a choice in proportion"), "DP", "2", "1/2", "0..1"),
     "integers": Asked(STEPS_OF_NOISE, "DP", "3/2"),
     "integers, broken": Asked(STEPS_OF_NOISE, "Not_DP", "1/8"),
     "integers, a bound": Asked(STEPS_OF_NOISE, "DP", "1/4", "1 - exp(-eps / 4)", "0..8"),
@@ -88,10 +88,10 @@ ASKED = {
     "one pair": Asked(TURNING, "DP", "0", "4/5", "1/2..1", ((0,), (1,))),
     "either noise": Asked(EITHER, "DP"),
     "at one eps": Asked(EITHER, "DP", interval="2/3..2/3"),
-    "an irrational bound": Asked(TEXTS["one-sided noise"][0], "DP", "1", "exp(-1/2)", "0..9/10"),
-    "an irrational bound, broken": Asked(TEXTS["one-sided noise"][0], "Not_DP", "1", "exp(-1/2)"),
+    "an irrational bound": Asked(small_text("one-sided noise"), "DP", "1", "exp(-1/2)", "0..9/10"),
+    "an irrational bound, broken": Asked(small_text("one-sided noise"), "Not_DP", "1", "exp(-1/2)"),
     "attained, then more": Asked(
-        TEXTS["one-sided noise"][0], "DP", "1", "1 - exp(-eps) + (eps - 2/3)^2"
+        small_text("one-sided noise"), "DP", "1", "1 - exp(-eps) + (eps - 2/3)^2"
     ),
 }
 

@@ -36,48 +36,24 @@ LEAST: dict[str, dict[str, object]] = {
 """What must be given."""
 
 
-WRONG: list[tuple[str, Any]] = [
-    ("eps", 0),
-    ("eps", 0.5),
-    ("eps", "half"),
-    ("eps", None),
-    ("eps", True),
-    ("eps", [1]),
-    ("eps_prv", -1),
-    ("eps_prv", 1.5),
-    ("eps_prv", object()),
-    ("delta", 2),
-    ("delta", "-1/2"),
-    ("delta", 0.01),
-    ("delta", float("nan")),
-    ("delta", Decimal("Infinity")),
-    ("budget", -1),
-    ("budget", 2.0),
-    ("interval", "1..x"),
-    ("interval", (2, 1)),
-    ("interval", -1),
-    ("width", 0),
-    ("width", 1e-9),
-    ("relative_width", 1),
-    ("curve", (0, 1)),
-    ("curve", "0:1:1.5"),
-    ("curve", (0, 1.0, 5)),
-    ("renyi", 0.5),
-    ("renyi", "2,,3"),
-    ("violations", "perhaps"),
-    ("least_delta", 1),
-    ("input", 5),
-    ("input", (0, 0.5)),
-    ("pairs", 5),
-    ("pairs", "nowhere.json"),
-    ("pairs", ""),
-    ("pairs", [((0, 0),)]),
-    ("pairs", [(0, 1)]),
-    ("pairs", ["0~1"]),
-]
+WRONG: dict[str, list[Any]] = {
+    "eps": [0, 0.5, "half", None, True, [1]],
+    "eps_prv": [-1, 1.5, object()],
+    "delta": [2, "-1/2", 0.01, float("nan"), Decimal("Infinity")],
+    "budget": [-1, 2.0],
+    "interval": ["1..x", (2, 1), -1],
+    "width": [0, 1e-9],
+    "relative_width": [1],
+    "curve": [(0, 1), "0:1:1.5", (0, 1.0, 5)],
+    "renyi": [0.5, "2,,3"],
+    "violations": ["perhaps"],
+    "least_delta": [1],
+    "input": [5, (0, 0.5)],
+    "pairs": [5, "nowhere.json", "", [((0, 0),)], [(0, 1)], ["0~1"]],
+}
 
 
-@pytest.mark.parametrize(("name", "wrong"), WRONG, ids=[f"{n}={w!r:.20}" for n, w in WRONG])
+@cases("name, wrong", *((name, wrong) for name, all_wrong in WRONG.items() for wrong in all_wrong))
 def test_every_wrong_argument_is_named(name, wrong) -> None:
     for question in QUESTIONS:
         named = {each.name: each for each in arguments_of(question)}
