@@ -31,7 +31,6 @@ THREADS = 4
 CHAIN = text_of("svt_gauss").replace("N = 2", "N = 4")
 
 LAPLACE = text_of("tests/threads-laplace")
-
 RESPONSE = text_of("tests/threads-response")
 
 DIP = "INPUTSIZE 1; OUTPUT = [1]; x = gauss(eps, 0);;"

@@ -7,9 +7,7 @@ import pytest
 from tests.texts import text_of
 
 SVT = text_of("asked/svt-1")
-
 SIGNED = text_of("asked/signed-1")
-
 COIN = text_of("asked/coin-1")
 """At budget 0 both deltas are exactly 1/2."""
 

@@ -29,9 +29,6 @@ FIXED = ANSWER.replace("REPLY", "reply <- choose {n : 3/4, 1 - n : 1/4}")
 UNCOUNTED = "on query ask do reply <- clamp(DLap(n, 1 / eps), 0, 1) end\n"
 TOLD = "on query ask do if n = 1 then reply <- stop else reply <- 0 end end\n"
 REAL = text_of("kernel/served-real")
-THROWN = text_of("kernel/served-thrown")
-KEPT = text_of("kernel/served-kept")
-HIDDEN = text_of("kernel/served-hidden")
 
 EXAMPLES: dict[str, tuple[str, Fraction | None]] = {
     "counted": (HEAD + DATA + ONCE, Fraction(1)),
@@ -42,12 +39,12 @@ EXAMPLES: dict[str, tuple[str, Fraction | None]] = {
     "real": (REAL, Fraction(3, 2)),
     "real replaced": ("adjacent replace\n" + REAL, Fraction(3)),
     "slots": (slots("int"), Fraction(2)),
-    "thrown": (THROWN, Fraction(1)),
+    "thrown": (text_of("kernel/served-thrown"), Fraction(1)),
     "never ends": (HEAD + DATA + UNCOUNTED, None),
     "told": (HEAD + DATA + TOLD, None),
     "fixed": (HEAD + DATA + FIXED, None),
-    "hidden": (HIDDEN, None),
-    "kept": (KEPT, None),
+    "hidden": (text_of("kernel/served-hidden"), None),
+    "kept": (text_of("kernel/served-kept"), None),
 }
 """Services, and their least budgets; None for none."""
 

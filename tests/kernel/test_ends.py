@@ -35,8 +35,6 @@ if x >= 1 then o <- 1 else o <- 0 end
 
 CHOICES = text_of("kernel/ends-choices")
 
-RESPONSE = text_of("kernel/ends-response")
-
 
 def program_of(text: str) -> Program:
     program = parse(text)
@@ -122,7 +120,7 @@ def test_a_least_eps_prv_is_proved_and_a_hair_inside_is_not(name, delta) -> None
 
 
 def test_an_irrational_eps_prv_is_between_rational_ones() -> None:
-    program = program_of(RESPONSE)
+    program = program_of(text_of("kernel/ends-response"))
     # 3/4 - 2 * 1/4
     found = least_delta(program, PROVED, "log(2)")
     assert Fraction(1, 4) in found.delta_enclosure and found.reason is None

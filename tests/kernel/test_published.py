@@ -37,9 +37,6 @@ BOTH = "input q[2] in 0..2\noutput y[2] in real\nadjacent l1 1\n"
 LAPLACE = BOTH + "y[1] <- Lap(q[1], 1 / eps)\ny[2] <- y[1] / 2 - Lap(q[2], 1 / eps)"
 SHARED = BOTH + "y[1] <- 2 * Lap(q[1], 1 / eps)\ny[2] <- y[1] / 4 - Lap(q[2], 1 / eps)"
 
-TWICE = text_of("kernel/published-twice")
-
-TRUNCATED = text_of("kernel/published-truncated")
 
 LARGEST = text_of("kernel/published-largest")
 
@@ -66,7 +63,7 @@ CLOSED = [
     ("gauss, eps_prv = 3", GAUSS, Fraction(3), gauss(3)),
     ("laplace", LAPLACE, Fraction(1, 3), 1 - exp((1 / 3 - 1) / 2)),
     ("clamped", CLAMPED, Fraction(1, 3), 1 - exp((1 / 3 - 1) / 2)),
-    ("truncated", TRUNCATED, Fraction(1, 4), truncated(0.25)),
+    ("truncated", text_of("kernel/published-truncated"), Fraction(1, 4), truncated(0.25)),
     ("moved", MOVED, Fraction(1, 3), 1 - exp((1 / 3 - 3 / 2) / 2)),
     ("moved back", AGAINST, Fraction(1, 3), 1 - exp((1 / 3 - 1 / 2) / 2)),
     ("shared", SHARED, Fraction(1, 3), 1 - exp((1 / 3 - 1) / 2)),
@@ -308,7 +305,7 @@ def test_densities_whose_quotient_neither_rises_nor_falls() -> None:
 @cases(
     "text, price",
     (LAPLACE, Fraction(1)),
-    (TWICE, Fraction(4, 3)),
+    (text_of("kernel/published-twice"), Fraction(4, 3)),
     (MOVED, Fraction(3, 2)),
     (AGAINST, Fraction(1, 2)),
     (SHARED, Fraction(1)),
@@ -333,9 +330,6 @@ def violation_of(text: str, delta: Json, inputs: Json = ((0,), (1,))) -> tuple[J
     return machine, claim | {"verdict": "Not_DP"}, [step | pair | {"rule": "published violation"}]
 
 
-HIDDEN = text_of("kernel/published-hidden")
-
-
 def test_violations_are_bounds_from_below() -> None:
     below, above = (written(Fraction(gauss(0.5) + shift)) for shift in (-1e-6, 1e-6))
     assert isinstance(replay(*violation_of(GAUSS, below)), Violated)
@@ -343,7 +337,7 @@ def test_violations_are_bounds_from_below() -> None:
         (GAUSS, above, ((0,), (1,))),
         (GAUSS, below, ((0,), (0,))),
         (GAUSS, "1/100", ((0,), (2,))),
-        (HIDDEN, "1/100", ((0,), (1,))),  # a sum of products
+        (text_of("kernel/published-hidden"), "1/100", ((0,), (1,))),  # a sum of products
     ]:
         refuses(Refuted, None, replay, *violation_of(text, delta, pair))
 

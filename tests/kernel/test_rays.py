@@ -105,9 +105,6 @@ def test_integers_that_are_above_0_are_at_least_1() -> None:
 
 BOUNDED = text_of("kernel/rays-bounded")
 INTEGERS = text_of("kernel/rays-integers")
-NUMBER = text_of("kernel/rays-number")
-
-
 TIES = text_of("kernel/rays-ties")
 """Paths that are impossible only as integers that are equal are not different."""
 
@@ -118,7 +115,9 @@ CONTRADICTED = text_of("kernel/rays-contradicted")
 """One of the paths is impossible."""
 
 
-@pytest.mark.parametrize("program", [BOUNDED, INTEGERS, NUMBER, TIES, OFF_CENTRE])
+@pytest.mark.parametrize(
+    "program", [BOUNDED, INTEGERS, text_of("kernel/rays-number"), TIES, OFF_CENTRE]
+)
 def test_bounded_inputs_need_as_much_as_is_found(program) -> None:
     proof = dipapprox.prove(dipapprox.parse(program), reals=True, options=OPTIONS)
     assert proof.answer is Answer.DP, proof.unproved
@@ -317,11 +316,10 @@ def test_nobody_sees_that_a_program_without_rounds_exits() -> None:
             refuses(NotProved, None, lost, machine, {**forged, "noise": [[2 * run - 1, 0]]})
 
 
-VANISHING = text_of("kernel/rays-vanishing")
-
-
 def test_what_is_lost_as_eps_vanishes_is_replayed() -> None:
-    proof = dipapprox.prove(dipapprox.parse(VANISHING), reals=True, options=OPTIONS)
+    proof = dipapprox.prove(
+        dipapprox.parse(text_of("kernel/rays-vanishing")), reals=True, options=OPTIONS
+    )
     machine, claim, steps = file_of(proof)
     assert claim["at least"] == number_json(proof.lower) == "4/9"
     judged = replay(machine, claim, steps)

@@ -324,14 +324,13 @@ def test_another_program_is_refuted_whoever_renews_its_hash(name) -> None:
 
 
 COINS = text_of("kernel/throughout-coins")
-ENDING = text_of("kernel/throughout-ending")
 FALLING: Any = ["+", "1/1000", ["*", -1, ["*", ["+", ["eps"], -9], ["+", ["eps"], -9]]]]
 MEANINGLESS: list[tuple[str, str, tuple[str, str], str, Any]] = [
     (COINS, "0", ("1/10", "1/2"), "eps", {"from": "1/10", "to": 3}),
     (COINS, "0", ("1/10", "1"), "eps", {"from": "1/10", "to": None}),
     (COINS, "1/1000", ("1/10", "1"), "delta", FALLING),
     (COINS, "0", ("1/10", "1"), "eps_prv", ["*", -1, ["eps"]]),
-    (ENDING, "0", ("2", "3"), "eps", {"from": "1/2", "to": 3}),
+    (text_of("kernel/throughout-ending"), "0", ("2", "3"), "eps", {"from": "1/2", "to": 3}),
 ]
 
 

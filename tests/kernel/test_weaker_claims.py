@@ -183,7 +183,6 @@ def test_closed_forms_tell_a_hair(small) -> None:
 # --- Claims about finite inputs that follow from a budget of all numbers between them -------------
 
 SPARSE = text_of("kernel/weaker_claims-sparse")
-
 GAP = text_of("kernel/weaker_claims-gap")
 
 

@@ -18,9 +18,7 @@ from kernel.small import program_of, small_text
 from tests.texts import text_of
 
 STEPS_OF_NOISE = text_of("kernel/throughout-steps_of_noise")
-
 TURNING = text_of("kernel/throughout-turning")
-
 EITHER = text_of("kernel/throughout-either")
 
 

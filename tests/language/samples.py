@@ -7,11 +7,11 @@ from dipapprox.language.elaborate import elaborate
 from dipapprox.language.parser import parse
 from tests.texts import text_of
 
-MIN_MAX = text_of("language/samples-min_max")
-
-CHOICES = text_of("language/samples-choices")
-
-SAMPLES = [*(text_of(name) for name in ("svt_gauss", "noisy_max_laplace")), MIN_MAX, CHOICES]
+SAMPLES = [
+    *(text_of(name) for name in ("svt_gauss", "noisy_max_laplace")),
+    text_of("language/samples-min_max"),
+    text_of("language/samples-choices"),
+]
 
 HEADER = "input q[2] in {0, 1}\noutput out in {0, 1}\n"
 

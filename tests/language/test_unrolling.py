@@ -64,9 +64,6 @@ def test_the_command() -> None:
     assert "input made in bool" in text
 
 
-SPARSE = text_of("proofs/streams_as_automata-3")
-
-
 def program(text: str) -> core.Program:
     return elaborate(parse(text), {}, "program")
 
@@ -78,7 +75,10 @@ def test_reals_list_nothing() -> None:
     assert domain == AllReals() != AllReals((Fraction(0), Fraction(1)))
 
 
-@pytest.mark.parametrize("text", [SPARSE, "input q in real 0..1\noutput o in {0}\no <- 0\n"])
+@pytest.mark.parametrize(
+    "text",
+    [text_of("proofs/streams_as_automata-3"), "input q in real 0..1\noutput o in {0}\no <- 0\n"],
+)
 def test_other_commands_name_the_one_to_use(text) -> None:
     refuses(UserError, "dipapprox prove", finite, program(text))
 

@@ -41,13 +41,13 @@ def test_the_numbers_of_the_density() -> None:
 
 # --- what it is drawn for -------------------------------------------------------------------------
 
-NOISY_MAX = text_of("laws/laws-noisy_max")
-
 
 @pytest.mark.parametrize("scores", [(0, 0, 0), (0, 1, 2), (2, 0, 1), (1, 2, 2)])
 def test_the_noisy_maximum_is_the_exponential_mechanism(scores) -> None:
     """Pr[i] = e^(q_i / b) / Σ e^(q_j / b) is in every enclosure."""
-    found = dipapprox.probability(dipapprox.parse(NOISY_MAX), eps=1, input=scores)
+    found = dipapprox.probability(
+        dipapprox.parse(text_of("laws/laws-noisy_max")), eps=1, input=scores
+    )
     listed = {each["output"]["best"]: each["probability"] for each in found.to_dict()["outputs"]}
     assert len(listed) == 3
     with precision(BITS):

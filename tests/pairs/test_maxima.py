@@ -25,8 +25,7 @@ from tests.texts import text_of
 from tests.thorough import part
 
 HALF = Fraction(1, 2)
-TEXT = text_of("noisy_max_gauss")
-PROGRAM = dipapprox.parse(TEXT, {"N": 4}, "noisy_max_gauss")
+PROGRAM = dipapprox.parse(text_of("noisy_max_gauss"), {"N": 4}, "noisy_max_gauss")
 ORDERS = (1, 2, Fraction(7, 2))
 
 

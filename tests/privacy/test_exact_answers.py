@@ -231,9 +231,6 @@ def test_what_is_possible_for_one_input_only_on_an_interval() -> None:
     check_schema("decide", decision.to_dict())
 
 
-HALVES = text_of("decisions/decide_question-2")
-
-
 @cases(
     "delta, interval, status",
     ("1/2 - exp(-2)/3", "2", 0),
@@ -244,7 +241,7 @@ HALVES = text_of("decisions/decide_question-2")
 )
 def test_certificates_of_such_deltas(delta, interval, status, tmp_path) -> None:
     program, record = tmp_path / "halves.dpg", tmp_path / "record.json"
-    program.write_text(HALVES)
+    program.write_text(text_of("decisions/decide_question-2"))
     words = "--budget", "0", "--interval", interval, "--delta", delta
     assert run("decide", str(program), *words, "--certificate", str(record))[0] == status
     assert run_json("check", str(record))[1]["result"] == "confirmed"

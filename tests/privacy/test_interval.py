@@ -227,7 +227,6 @@ def test_nobody_is_private_below_0(text, eps_prv, delta, monkeypatch) -> None:
 
 
 _WHOLE = text_of("privacy/interval-whole")
-_CHOICE = text_of("privacy/interval-choice")
 
 
 def _least_delta(eps: float, budget: float) -> float:
@@ -264,7 +263,7 @@ def test_integer_noise_has_answers_for_any_budget(budget) -> None:
 
 
 def test_choices_have_answers_for_any_budget_and_delta() -> None:
-    program = dipapprox.parse(_CHOICE)
+    program = dipapprox.parse(text_of("privacy/interval-choice"))
     for budget, delta, answer in (
         ("1", "0", Answer.DP),  # attained at ε = 1
         ("log(3)", "sqrt(eps)/1000", Answer.DP),

@@ -24,8 +24,6 @@ from tests.texts import text_of
 from tests.thorough import examples
 
 _SVT = text_of("privacy/planes-3")
-
-
 _SUM = text_of("privacy/planes-5")
 
 

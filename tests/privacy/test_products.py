@@ -24,12 +24,8 @@ from tests.texts import text_of
 HALF = Fraction(1, 2)
 
 RESPONSES = text_of("privacy/products-1")
-
-
 COMPARISONS = text_of("privacy/products-comparisons")
-
 QUERIES = text_of("privacy/products-queries")
-
 LISTED = text_of("privacy/products-listed")
 
 ALL = [RESPONSES, text_of("privacy/products-2"), COMPARISONS, QUERIES, LISTED]

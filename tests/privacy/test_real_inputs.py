@@ -360,11 +360,11 @@ def test_functions_of_an_input_without_noise_are_named(call) -> None:
         verify(program, eps=1, delta=0)
 
 
-TWO_NUMBERS = text_of("privacy/real_inputs-two_numbers")
-CLAMPED_NUMBER = text_of("privacy/real_inputs-clamped_number")
-
-
-@cases("text, budget", (TWO_NUMBERS, Fraction(3, 2)), (CLAMPED_NUMBER, Fraction(1)))
+@cases(
+    "text, budget",
+    (text_of("privacy/real_inputs-two_numbers"), Fraction(3, 2)),
+    (text_of("privacy/real_inputs-clamped_number"), Fraction(1)),
+)
 def test_numbers_that_no_vertex_stands_for_have_a_budget_and_pairs_that_demand_it(
     text, budget
 ) -> None:

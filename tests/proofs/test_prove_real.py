@@ -345,8 +345,6 @@ def test_no_shift_between_bounds_is_no_impossible_output() -> None:
 
 # --- lower bounds at one ε, or near no ray --------------------------------------------------------
 
-IN_BETWEEN = text_of("proofs/prove_real-in_between")
-
 
 def proved(program: str) -> RealProof:
     """The answer, with both ends replayed by the kernel."""
@@ -361,7 +359,7 @@ def proved(program: str) -> RealProof:
 
 
 def test_more_is_lost_at_one_eps_than_at_the_ends() -> None:
-    answer = proved(IN_BETWEEN)
+    answer = proved(text_of("proofs/prove_real-in_between"))
     lost = answer.between
     assert lost is not None and lost.eps
     # What is lost there as eps vanishes, or grows, is less.

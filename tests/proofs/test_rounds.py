@@ -48,9 +48,7 @@ def of_text(text: str, budget: str | None = None) -> StreamProof:
 SPARSE = text_of("proofs/rounds-1")
 
 
-RANGE = text_of("proofs/rounds-range")
 NUMERIC = SPARSE.replace("publish top", "publish Lap(q, 2 / eps)")
-LATE = text_of("proofs/rounds-late")
 NAMED = "z <- Lap(0, 2 / eps)\n        publish q + z + 3"
 
 
@@ -71,10 +69,10 @@ NAMED = "z <- Lap(0, 2 / eps)\n        publish q + z + 3"
         "1",
     ),
     (NUMERIC, "3/2", "3/2"),
-    (LATE, "1", "1"),
+    (text_of("proofs/rounds-late"), "1", "1"),
     (NUMERIC.replace("Lap(q, 2 / eps)", "q + Lap(1, 2 / eps)"), "3/2", "3/2"),
     (NUMERIC.replace("publish Lap(q, 2 / eps)", NAMED), "3/2", "3/2"),
-    (RANGE, "1", "1"),
+    (text_of("proofs/rounds-range"), "1", "1"),
     (SPARSE.replace("linf 1", "increasing 1"), "3/4", "3/4"),
     (SPARSE.replace("linf 1", "decreasing 1"), "1/4", "1/4"),
     (SPARSE.replace("linf 1", "l1 1"), "0", "1"),

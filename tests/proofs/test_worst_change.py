@@ -109,10 +109,6 @@ r <- Lap(q[1] + q[2], 1 / eps)
 if r >= 1 then out <- high else out <- low end
 """
 
-BETWEEN = text_of("proofs/worst_change-between")
-
-TWICE = text_of("proofs/worst_change-twice")
-
 
 @pytest.mark.parametrize("radius", ["1", "5/4", "3/2", "2"])
 def test_radii_between_multiples_of_the_width_are_used_up(radius) -> None:
@@ -123,13 +119,13 @@ def test_radii_between_multiples_of_the_width_are_used_up(radius) -> None:
 
 def test_the_largest_changes_are_tried_where_those_of_all_sizes_are_too_many() -> None:
     """All of the radius goes to s, which moves both samples, by 3 times as much as is lost."""
-    proof = dipapprox.prove(dipapprox.parse(BETWEEN))
+    proof = dipapprox.prove(dipapprox.parse(text_of("proofs/worst_change-between")))
     assert proof.lower == proof.upper == 3 * Fraction(3, 2)
 
 
 def test_what_inputs_share_goes_where_a_unit_of_it_is_dearest() -> None:
     """An input that is read twice goes as far as it can, though a wider one is worth more."""
-    proof = dipapprox.prove(dipapprox.parse(TWICE))
+    proof = dipapprox.prove(dipapprox.parse(text_of("proofs/worst_change-twice")))
     assert proof.lower == proof.upper == Fraction(3, 4) * Fraction(3, 2) + Fraction(3, 2)
 
 

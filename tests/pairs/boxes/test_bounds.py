@@ -51,7 +51,6 @@ from tests.thorough import examples, part
 F0, _HALF, F1 = Fraction(0), Fraction(1, 2), Fraction(1)
 
 _SVT = text_of("boxes/bounds-1")
-
 _BETWEEN = text_of("boxes/bounds-2")
 
 

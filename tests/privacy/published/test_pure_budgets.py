@@ -275,9 +275,6 @@ def test_sums_with_a_common_sample_are_bounded_from_both_sides() -> None:
     assert found.lower < found.upper < Fraction(4, 10)
 
 
-SUMMED = text_of("published/pure_budgets-summed")
-
-
 def test_sums_that_take_too_many_panels_are_enclosed_less_well() -> None:
     """y moves by 1, of scale 2, and z by 3: δ is an integral of δ of z at what y has lost."""
     x = np.linspace(-80, 80, 40_001)
@@ -290,7 +287,7 @@ def test_sums_that_take_too_many_panels_are_enclosed_less_well() -> None:
         w * np.maximum(f - exp(0.5 - each) * g, 0).sum() * 0.004
         for w, each in zip(weight, lost, strict=True)
     )
-    found = _delta(SUMMED, "1/2")
+    found = _delta(text_of("published/pure_budgets-summed"), "1/2")
     assert found.width < Fraction(1, 10**6)
     assert truth == pytest.approx(float(found.lower), abs=1e-4)
 
@@ -305,12 +302,9 @@ def test_the_least_budget_has_two_ends() -> None:
         assert claim.answer is answer
 
 
-FAR = text_of("published/pure_budgets-far")
-
-
 def test_pairs_without_densities_are_bounded_each_for_itself() -> None:
     """Of 0 and 4 the first number alone tells much more than of 0 and 1."""
-    program = dipapprox.parse(FAR)
+    program = dipapprox.parse(text_of("published/pure_budgets-far"))
     alone = dipapprox.verify(program, eps=1, eps_prv=1, delta="1/5", pairs=[((4,), (0,))])
     assert alone.answer is Answer.NOT_DP
     assert dipapprox.verify(program, eps=1, eps_prv=1, delta="1/5").answer is Answer.NOT_DP
