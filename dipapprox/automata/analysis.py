@@ -255,7 +255,10 @@ class _Progress:
             self._lower_upper(result.family)
         if result.family is None or result.is_pinned:
             self.reason = self.reason or result.reason or _PINNED
-            self._construct(merged, weight)
+            for found in () if self._is_settled() else dear_runs(merged, weight, self.limits):
+                self._improve(merged, found)
+                if self._is_settled():
+                    break
         elif self.now.dearest is None or self.now.dearest.value != result.family.value:
             raise BrokenInvariant("the dearest run does not cost what the search says")
         if self.now.dearest is not None and not self._is_settled() and not self.now.determined:
@@ -300,12 +303,6 @@ class _Progress:
     def _lower_upper(self, found: ClosedFamily) -> None:
         if self.now.upper_bound is None or found.value <= self.now.upper_bound:
             self._learn(upper=found)
-
-    def _construct(self, merged: Quotient, weight: PathWeight) -> None:
-        for found in () if self._is_settled() else dear_runs(merged, weight, self.limits):
-            self._improve(merged, found)
-            if self._is_settled():
-                return
 
     def _pass(self, merged: Quotient, result: OptimumFound, cap: Fraction) -> None:
         """A run costs more than every well-formed automaton could."""

@@ -73,7 +73,10 @@ def cells_of(whole: Unfolding) -> Automaton | None:
     joints = _joints(whole)
     if not any(len(joint.steps) > 1 for joint in joints):
         return None
-    live = _live(len(automaton.states), joints)
+    # For each state what some path compares before it stores it outright.
+    ends = [(joint.one.source, joint.one.target) for joint in joints]
+    used, kept = [joint.one.used for joint in joints], [~joint.one.assigned for joint in joints]
+    live = masks_ahead(len(automaton.states), ends, used, kept)
     joints = [
         replace(j, least=j.least & live[j.one.target], largest=j.largest & live[j.one.target])
         for j in joints
@@ -149,20 +152,6 @@ def _joint(automaton: Automaton, indices: list[int], orders: Sequence[ValueOrder
     return _Joint(tuple(indices), one, least, largest & ~least)
 
 
-def _live(count: int, joints: Sequence[_Joint]) -> list[int]:
-    """Return, for each state, what some path compares before it stores it outright."""
-    ends = [(joint.one.source, joint.one.target) for joint in joints]
-    used, kept = [joint.one.used for joint in joints], [~joint.one.assigned for joint in joints]
-    return masks_ahead(count, ends, used, kept)
-
-
-def _running_on(count: int, joints: Sequence[_Joint]) -> list[int]:
-    """Return, for each state, what is a running one on some path before a new period begins."""
-    ends = [(joint.one.source, joint.one.target) for joint in joints]
-    kept = [~(joint.one.assigned | joint.one.used) for joint in joints]
-    return masks_ahead(count, ends, [joint.running for joint in joints], kept)
-
-
 # --- cells ----------------------------------------------------------------------------------------
 
 _Place = tuple[int, int, tuple[int, ...]]
@@ -177,7 +166,10 @@ class _Builder:
         self.leaving: list[list[_Joint]] = [[] for _ in automaton.states]
         for joint in joints:
             self.leaving[joint.one.source].append(joint)
-        self.running_on = _running_on(len(automaton.states), joints)
+        # For each state what is a running one on some path before a new period begins.
+        ends = [(joint.one.source, joint.one.target) for joint in joints]
+        runs, kept = [j.running for j in joints], [~(j.one.assigned | j.one.used) for j in joints]
+        self.running_on = masks_ahead(len(automaton.states), ends, runs, kept)
         self.largest = 0
         for joint in joints:
             self.largest |= joint.largest

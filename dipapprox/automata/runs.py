@@ -29,17 +29,6 @@ class Segment(Record):
         return self.start <= position < self.end
 
 
-def is_walk(automaton: Automaton, run: Run) -> bool:
-    """Whether a sequence of transitions is a run from the initial state."""
-    state = 0
-    for index in run:
-        transition = automaton.transitions[index]
-        if transition.source != state:
-            return False
-        state = transition.target
-    return True
-
-
 def dependencies(automaton: Automaton, run: Run) -> tuple[Arc, ...]:
     """Return the edges of the dependency graph, in order of the positions that create them."""
     last: dict[int, int] = {}

@@ -61,7 +61,6 @@ from dipapprox.automata.runs import (
     Segment,
     closing_walk,
     dependencies,
-    is_walk,
     orders,
     run_of,
     walk_to,
@@ -152,11 +151,12 @@ def holds(automaton: Automaton, structure: BadStructure) -> bool:
     values as it was: then it can be repeated for ever.
     """
     run = structure.run
+    steps = [automaton.transitions[index] for index in run]
+    reached = 0, *(step.target for step in steps)
     states = orders(automaton, run)
-    if not is_walk(automaton, run) or states is None:
+    if states is None or any(s.source != here for s, here in zip(steps, reached, strict=False)):
         return False
     cycles, path = structure.cycles, structure.path
-    steps = [automaton.transitions[index] for index in run]
     for each in cycles:
         if not 0 <= each.start < each.end <= len(run):
             return False

@@ -67,11 +67,7 @@ class GridStep(Record):
         """Enclose e to the loss at so many steps."""
         return self.loss(place).exp()
 
-    def divided(self, parts: int) -> GridStep:
-        """A grid that is finer by a whole number."""
-        return replace(self, unit=self.unit / parts)
-
-    def wider(self, parts: int) -> GridStep:
+    def wider(self, parts: int | Fraction) -> GridStep:
         """A grid whose step is so many times as wide."""
         return replace(self, unit=self.unit * parts)
 
@@ -235,7 +231,7 @@ def refined(mechanisms: Sequence[Mechanism], step: GridStep, parts: Fraction) ->
     """Return a grid that is finer by about a factor, after one of `first_step` or of this."""
     if step.base is None and not have_lattices(mechanisms):
         return aligned(mechanisms, step.unit / parts)
-    return step.divided(ceil(parts))
+    return step.wider(Fraction(1, ceil(parts)))
 
 
 def have_lattices(mechanisms: Sequence[Mechanism]) -> bool:
@@ -262,7 +258,7 @@ def first_step(mechanisms: Sequence[Mechanism], size: Fraction) -> tuple[GridSte
     )
     most = float(size) / max(map(_beside_its_lattice, mechanisms)) ** 0.5 if not exact else 0.0
     while not exact and float(step.loss(1)) > most:
-        step = step.divided(2)
+        step = step.wider(Fraction(1, 2))
     return step, exact
 
 

@@ -18,7 +18,6 @@ from typing import Any
 
 from dipapprox.errors import NoCertificate
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
-from dipapprox.kernel import services as kernel
 from dipapprox.kernel.couplings import Case, Couplings, Store
 from dipapprox.kernel.errors import NotProved, asking
 from dipapprox.kernel.exponentials import Ratio, Sum
@@ -41,6 +40,7 @@ from dipapprox.services.loss import Loss
 from dipapprox.services.model import NOTHING, AskedService, Inexpressible
 from dipapprox.services.pairs import RunPairs, matched
 from dipapprox.services.ratios import Gain, gain_at, gain_of
+from dipapprox.services.system import System
 from dipapprox.services.traces import SeenCall
 
 _EPSILONS = tuple(Fraction(10) ** k for k in (0, -6, -3, -2, -1, 1, 2))
@@ -64,6 +64,8 @@ def replayed(
     machine = service_json(asked.service, sorted(asked.users))
     with asking(limits.check):
         claim, steps = _Evidence(asked, machine, loss, limits).written(budget)
+        if asked.eps is not None:
+            claim["eps"] = number_json(asked.eps)
         start = perf_counter()
         replay(machine, claim, steps)
         seconds = perf_counter() - start
@@ -77,11 +79,7 @@ class _Evidence:
         self._limits = limits
         self._machine = read_service(machine)
 
-    def written(self, budget: Fraction | None) -> tuple[Json, list[Json]]:
-        claim, steps = self._written(budget)
-        return claim if self._eps is None else {**claim, "eps": number_json(self._eps)}, steps
-
-    def _written(self, budget: Fraction | None) -> tuple[dict[str, Json], list[Json]]:
+    def written(self, budget: Fraction | None) -> tuple[dict[str, Json], list[Json]]:
         loss = self._loss
         if loss.unbounded or (budget is not None and budget < loss.lower):
             step, least = self._lower()
@@ -109,24 +107,91 @@ class _Evidence:
 
     def _upper(self, budget: Fraction) -> dict[str, Json]:
         """Return couplings; calls whose samples decide something, or are not seen, are followed
-        exactly."""
+        exactly, and those whose paths do not tell what they reply."""
         pairs = self._loss.pairs
         if pairs is None:
             raise NoCertificate("no pairs of runs are known")
-        exact = pairs.system.decided | {
+        system = pairs.system
+        if not all(s.is_additive for s in system.service.states if s.name in system.kept):
+            raise NoCertificate("cells that are compared are known by their differences only")
+        self._exact = system.decided | {
             number
             for number, handler in enumerate(self._service.handlers)
             if not self._machine.calls[number].seen
             if any(isinstance(each, core.Draw) for each in statements_in(handler.body))
         }
         while True:
-            found = CouplingWriter(self._machine, self._loss, pairs, exact)
             try:
-                return found.step(budget)
+                return self._couplings(budget, pairs)
             except UnmatchedCall as call:
-                if call.number in exact:
+                if call.number in self._exact:
                     raise NoCertificate("replies of two runs are not matched") from None
-                exact.add(call.number)
+                self._exact.add(call.number)
+
+    def _couplings(self, budget: Fraction, known: RunPairs) -> dict[str, Json]:
+        system = known.system
+        points: dict[tuple[Store, Store], list[Json]] = {}
+        valued = zip(known.nodes, self._loss.values, strict=True)
+        for (first, second, apart), value in valued:
+            key = (self._store(system.states[first]), self._store(system.states[second]))
+            shifts: Json = [number_json(-each) for each in apart]
+            points.setdefault(key, []).append([shifts, number_json(value)])
+        stores = [self._store(state) for state in known.parents]
+        changes: list[list[Json]] = [[_written(store), None] for store in stores]
+        pairs: list[list[Json]] = [
+            [_written(one), _written(other), listed, None]
+            for (one, other), listed in points.items()
+        ]
+        step: dict[str, Any] = {
+            "rule": "couplings",
+            "from": [],
+            "eps": None if system.eps is None else number_json(system.eps),
+            "budget": number_json(budget),
+            "held": [cell.name for cell in system.service.states if cell.name in system.kept],
+            "followed": [
+                "exact" if k in self._exact else "symbols" if not k and system.any_data else "given"
+                for k in range(len(self._machine.calls))
+            ],
+            "changes": changes,
+            "pairs": pairs,
+        }
+        found = Couplings(self._machine, Signs.at(system.eps), step)
+        for written, store in zip(changes, stores, strict=True):
+            written[-1] = [self._groups(found, case, system) for case in found.changes(store)]
+        for written, key in zip(pairs, points, strict=True):
+            written[-1] = [self._groups(found, case, system) for case in found.calls(key)]
+        return step
+
+    def _store(self, state: Sequence[Value | None]) -> Store:
+        return tuple([read_value(value_json(value)) for value in state if value is not None])
+
+    def _paths(self, found: Couplings, case: Case) -> list[list[Path]]:
+        self._limits.check()
+        try:
+            return [[path for path, _ in found.paths(*side)] for side in case[:2]]
+        except NotProved as obstacle:
+            number = case[0][1][0]
+            if number in self._exact:
+                raise NoCertificate(f"the kernel does not follow a call: {obstacle}") from None
+            raise UnmatchedCall(number) from None
+
+    def _groups(self, step: Couplings, case: Case, system: System) -> Json:
+        """Match paths that show the same, as outcomes are matched."""
+        ours, theirs = self._paths(step, case)
+        first, second = _classes(ours), _classes(theirs)
+        if first.keys() - second.keys():
+            raise UnmatchedCall(case[0][1][0])
+        found: list[Json] = []
+        for label, left in first.items():
+            ways = list(left.items()), list(second[label].items())
+            for ours_alike, theirs_alike in matched(*ways, lambda way: way[0][0]):
+                one, other = (
+                    [k for _, own in each for k in own] for each in (ours_alike, theirs_alike)
+                )
+                gain = _gain([ours[k] for k in one], [theirs[k] for k in other], system)
+                found.append([[*one], [*other], gain])
+        plain: list[Json] = [[[k], [k], 0] for k in range(len(ours))]
+        return None if found == plain else found
 
     # --- budgets that do not --------------------------------------------------------------------
 
@@ -260,99 +325,18 @@ class UnmatchedCall(Exception):
     """A call whose paths do not tell what it replies: it is to be followed exactly."""
 
     def __init__(self, number: int) -> None:
-        super().__init__()
         self.number = number
 
 
-class CouplingWriter:
-    """Writes the step of couplings of a loss with an upper bound; follows some calls exactly."""
-
-    def __init__(
-        self, machine: kernel.Service, loss: Loss, pairs: RunPairs, exact: set[int]
-    ) -> None:
-        self._machine, self._limits = machine, pairs.system.limits
-        self._loss, self._pairs, self._exact = loss, pairs, exact
-        system = pairs.system
-        held = [cell for cell in system.service.states if cell.name in system.kept]
-        self._held = [cell.name for cell in held]
-        if not all(cell.is_additive for cell in held):
-            raise NoCertificate("cells that are compared are known by their differences only")
-
-    def step(self, budget: Fraction) -> dict[str, Json]:
-        """Return the step."""
-        system = self._pairs.system
-        points: dict[tuple[Store, Store], list[Json]] = {}
-        valued = zip(self._pairs.nodes, self._loss.values, strict=True)
-        for (first, second, apart), value in valued:
-            key = (self._store(system.states[first]), self._store(system.states[second]))
-            shifts: Json = [number_json(-each) for each in apart]
-            points.setdefault(key, []).append([shifts, number_json(value)])
-        stores = [self._store(state) for state in self._pairs.parents]
-        changes: list[list[Json]] = [[_written(store), None] for store in stores]
-        pairs: list[list[Json]] = [
-            [_written(one), _written(other), listed, None]
-            for (one, other), listed in points.items()
-        ]
-        step: dict[str, Any] = {
-            "rule": "couplings",
-            "from": [],
-            "eps": None if system.eps is None else number_json(system.eps),
-            "budget": number_json(budget),
-            "held": [*self._held],
-            "followed": [
-                "exact" if k in self._exact else "symbols" if not k and system.any_data else "given"
-                for k in range(len(self._machine.calls))
-            ],
-            "changes": changes,
-            "pairs": pairs,
-        }
-        found = Couplings(self._machine, Signs.at(system.eps), step)
-        for written, store in zip(changes, stores, strict=True):
-            written[-1] = [self._groups(found, case) for case in found.changes(store)]
-        for written, key in zip(pairs, points, strict=True):
-            written[-1] = [self._groups(found, case) for case in found.calls(key)]
-        return step
-
-    def _store(self, state: Sequence[Value | None]) -> Store:
-        return tuple([read_value(value_json(value)) for value in state if value is not None])
-
-    def _paths(self, found: Couplings, case: Case) -> list[list[Path]]:
-        self._limits.check()
-        try:
-            return [[path for path, _ in found.paths(*side)] for side in case[:2]]
-        except NotProved as obstacle:
-            number = case[0][1][0]
-            if number in self._exact:
-                raise NoCertificate(f"the kernel does not follow a call: {obstacle}") from None
-            raise UnmatchedCall(number) from None
-
-    def _groups(self, step: Couplings, case: Case) -> Json:
-        """Match paths that show the same, as outcomes are matched."""
-        ours, theirs = self._paths(step, case)
-        first, second = _classes(ours), _classes(theirs)
-        if first.keys() - second.keys():
-            raise UnmatchedCall(case[0][1][0])
-        found: list[Json] = []
-        for label, left in first.items():
-            ways = list(left.items()), list(second[label].items())
-            for ours_alike, theirs_alike in matched(*ways, lambda way: way[0][0]):
-                one, other = (
-                    [k for _, own in each for k in own] for each in (ours_alike, theirs_alike)
-                )
-                gain = self._gain([ours[k] for k in one], [theirs[k] for k in other])
-                found.append([[*one], [*other], gain])
-        plain: list[Json] = [[[k], [k], 0] for k in range(len(ours))]
-        return None if found == plain else found
-
-    def _gain(self, ours: Sequence[Path], theirs: Sequence[Path]) -> Json:
-        nothing = Ratio.constant(Fraction(0))
-        p, q = (sum((path.weight for path in paths), nothing) for paths in (ours, theirs))
-        if p == q:
-            return 0
-        found = self._pairs.system.gain(ratio_of(p), ratio_of(q)).upper
-        if found is None:
-            raise NoCertificate("how much likelier a choice is, is not bounded")
-        return number_json(found)
+def _gain(ours: Sequence[Path], theirs: Sequence[Path], system: System) -> Json:
+    nothing = Ratio.constant(Fraction(0))
+    p, q = (sum((path.weight for path in paths), nothing) for paths in (ours, theirs))
+    if p == q:
+        return 0
+    found = system.gain(ratio_of(p), ratio_of(q)).upper
+    if found is None:
+        raise NoCertificate("how much likelier a choice is, is not bounded")
+    return number_json(found)
 
 
 def _written(store: Store) -> Json:
