@@ -2,6 +2,8 @@
 
 few pairs of few outputs   one by one on the ladder of precisions (`pairs.search`)
 many pairs                 whatever is quickest (`pairs.maxima`)
+
+From the end of a search, whatever ended it, comes a verdict: the answer, its reason, its witness.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ class Question(ABC):
     """The command, the task of a sweep."""
 
     computing: ClassVar[tuple[str, ...]]
-    """The names of the arguments of `computing` that its answer depends on."""
+    """The names of the arguments of `COMPUTING` that its answer depends on."""
 
     @classmethod
     def check(cls, given: Collection[str], spelled: Spelled) -> None:

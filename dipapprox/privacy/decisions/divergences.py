@@ -2,7 +2,7 @@
 
 Over a set of outputs O it is G = Σ_{o in O} (Pr[P(u) = o] - e^{tε} Pr[P(u') = o]), a function of ε;
 the claim is G <= δ for every pair and every O. For δ = 0 single outputs suffice; for δ > 0 see
-`patterns`.
+`search`.
 
 Probabilities are numbered as functions of ε. Divergences over the same functions are made once,
 whatever the pairs; those that differ in a positive factor only are recognised later, by their

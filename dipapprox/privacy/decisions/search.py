@@ -1,6 +1,6 @@
 """Every inequality of a claim, each function of ε decided once.
 
-for each divergence G of each pair (`divergences`, `patterns`):
+for each divergence G of each pair (`divergences`, and below):
     f := δ - G without its denominators   -- seen before -------->  next divergence
         f >= 0 on the whole interval  ---------------------------->  next divergence
         f < 0 somewhere  -- δ exact, or f < 0 with δ from above -->  violated: stop
