@@ -41,21 +41,10 @@ def components(size: int, edges: Iterable[Edge]) -> tuple[tuple[int, ...], ...]:
 
 
 def is_forest(edges: Iterable[Edge]) -> bool:
-    """Whether there is no undirected cycle."""
-    above: dict[int, int] = {}
-
-    def root(vertex: int) -> int:
-        while (parent := above.get(vertex, vertex)) != vertex:
-            above[vertex] = above.get(parent, parent)
-            vertex = parent
-        return vertex
-
-    for u, v in edges:
-        a, b = root(u), root(v)
-        if a == b:
-            return False
-        above[a] = b
-    return True
+    """Whether there is no undirected cycle: every edge joins two components."""
+    listed = list(edges)
+    size = 1 + max(map(max, listed), default=-1)
+    return size - len(components(size, listed)) == len(listed)
 
 
 def strong_components(successors: Sequence[Sequence[int]]) -> tuple[int, ...]:

@@ -17,19 +17,7 @@ from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation
 
 from dipapprox.language.core import EUCLIDEAN, Norm
 from dipapprox.language.lexer import KEYWORDS
-from dipapprox.language.symbols import (
-    ABSOLUTE,
-    CLAMP,
-    DISCRETISATION,
-    DISTRIBUTIONS,
-    EPSILON,
-    EXPONENTIAL,
-    LOGARITHM,
-    MECHANISM,
-    ROOT,
-    ROUNDINGS,
-    SELECTIONS,
-)
+from dipapprox.language.symbols import EPSILON, FUNCTIONS
 
 DECLARATIONS = ("param", "input", "output", "adjacent")
 WORD_OPERATORS = ("and", "or", "not", "in")
@@ -41,18 +29,6 @@ SOFT_STATEMENTS = (
 REALS = r"(?<=\bin )(?:real|int)\b"
 NORMS = ("all", *(norm.value for norm in Norm), EUCLIDEAN)
 
-_FUNCTIONS = (
-    *DISTRIBUTIONS,
-    MECHANISM,
-    EXPONENTIAL,
-    *SELECTIONS,
-    CLAMP,
-    ABSOLUTE,
-    *ROUNDINGS,
-    ROOT,
-    LOGARITHM,
-    DISCRETISATION,
-)
 _CONTROL = tuple(sorted(KEYWORDS - {*DECLARATIONS, *WORD_OPERATORS, *CONSTANTS}))
 _PHRASES = (r"(on)(\s+)(data|query)\b", r"(seen)(\s+)(by)\b")
 """Words that are words only after others."""
@@ -77,7 +53,7 @@ _RULES = (
     (Operator.Word, "keyword.operator.word", _any_of(WORD_OPERATORS)),
     (Keyword.Constant, "constant.language", _any_of(CONSTANTS)),
     (Keyword, "keyword.control", _any_of(_CONTROL)),
-    (Name.Builtin, "support.function", rf"{_any_of(_FUNCTIONS)}(?=\s*\()"),
+    (Name.Builtin, "support.function", rf"{_any_of(FUNCTIONS)}(?=\s*\()"),
     (Keyword.Pseudo, "support.constant", _any_of(NORMS)),
     (Name.Variable.Magic, "variable.language", rf"\b{EPSILON}\b"),
     (Number, "constant.numeric", rf"\b{_NUMBER}"),

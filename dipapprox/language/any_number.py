@@ -23,11 +23,10 @@ from fractions import Fraction
 from dipapprox.data_classes import Record, field
 from dipapprox.errors import Diagnosis, UserError, did_you_mean
 from dipapprox.language import ast
-from dipapprox.language.affine import Affine, affine
 from dipapprox.language.constants import Wrong, evaluate, evaluate_integer
 from dipapprox.language.core import Rounds, Value
 from dipapprox.language.declarations import evaluate_value
-from dipapprox.language.first_values import first_values
+from dipapprox.language.first_values import Affine, affine, first_values
 from dipapprox.language.traversal import nodes_in, rewrite, with_names
 from dipapprox.source import Span
 

@@ -10,6 +10,9 @@ from dipapprox.language import ast
 # Binding strengths; an operand that binds less than its place demands gets brackets.
 _OR, _AND, _NOT, _COMPARISON, _SUM, _PRODUCT, _NEGATIVE, _POWER, _ATOM = range(9)
 
+_LEVELS = {
+    ast.Or: _OR, ast.And: _AND, ast.Comparison: _COMPARISON, ast.Sum: _SUM, ast.Product: _PRODUCT,
+}  # fmt: skip
 _INDENT = "    "
 
 
@@ -132,27 +135,25 @@ def _statement(node: ast.Statement, indent: str, lines: list[str]) -> None:
             lines.append(f"{indent}end")
         case ast.For(variable, first, last, body):
             bounds = f"{print_expression(first)}..{print_expression(last)}"
-            lines.append(f"{indent}for {variable} in {bounds} do")
-            _block(body, indent + _INDENT, lines)
-            lines.append(f"{indent}end")
+            _loop(f"for {variable} in {bounds}", body, indent, lines)
         case ast.While(condition, body):
-            lines.append(f"{indent}while {print_expression(condition)} do")
-            _block(body, indent + _INDENT, lines)
-            lines.append(f"{indent}end")
+            _loop(f"while {print_expression(condition)}", body, indent, lines)
         case ast.Forever(body):
-            lines.append(f"{indent}forever do")
-            _block(body, indent + _INDENT, lines)
-            lines.append(f"{indent}end")
+            _loop("forever", body, indent, lines)
         case ast.Read(name):
             lines.append(f"{indent}read {name}")
         case ast.Publish(value):
             lines.append(f"{indent}publish {print_expression(value)}")
-        case ast.Skip():
-            lines.append(f"{indent}skip")
-        case ast.Exit():
-            lines.append(f"{indent}exit")
+        case ast.Skip() | ast.Exit():
+            lines.append(indent + type(node).__name__.lower())
         case _:
             assert_never(node)
+
+
+def _loop(head: str, body: ast.Block, indent: str, lines: list[str]) -> None:
+    lines.append(f"{indent}{head} do")
+    _block(body, indent + _INDENT, lines)
+    lines.append(f"{indent}end")
 
 
 # --- expressions --------------------------------------------------------------------------------
@@ -187,16 +188,17 @@ def _write(node: ast.Expression) -> tuple[str, int]:
             return "not " + _bracketed(operand, _NOT), _NOT
         case ast.Power(base, exponent):
             return f"{_bracketed(base, _ATOM)}^{_bracketed(exponent, _ATOM)}", _POWER
-        case ast.Sum(operands, operators):
-            return _chain(operands, operators, _SUM), _SUM
-        case ast.Product(operands, operators):
-            return _chain(operands, operators, _PRODUCT), _PRODUCT
-        case ast.Comparison(operands, operators):
-            return _chain(operands, operators, _COMPARISON), _COMPARISON
-        case ast.And(operands):
-            return _chain(operands, ("and",) * (len(operands) - 1), _AND), _AND
-        case ast.Or(operands):
-            return _chain(operands, ("or",) * (len(operands) - 1), _OR), _OR
+        case (
+            ast.Sum(operands, operators)
+            | ast.Product(operands, operators)
+            | ast.Comparison(operands, operators)
+        ):
+            level = _LEVELS[type(node)]
+            return _chain(operands, operators, level), level
+        case ast.And(operands) | ast.Or(operands):
+            level = _LEVELS[type(node)]
+            word = type(node).__name__.lower()
+            return _chain(operands, (word,) * (len(operands) - 1), level), level
         case _:
             assert_never(node)
 

@@ -35,6 +35,10 @@ CLAMP = "clamp"
 ABSOLUTE = "abs"
 ROUNDINGS = ("round", "floor", "ceil")
 IN_SCALES = (ROOT, LOGARITHM, ABSOLUTE, *EXTREMES)  # functions that scales may have
+FUNCTIONS = (
+    *DISTRIBUTIONS, MECHANISM, EXPONENTIAL, *SELECTIONS, CLAMP, ABSOLUTE, *ROUNDINGS, ROOT,
+    LOGARITHM, DISCRETISATION,
+)  # fmt: skip
 _REAL = ", ".join([name for name in DISTRIBUTIONS if name not in INTEGER_DISTRIBUTIONS])
 _STUDENT = f"there is no Student-t noise; real noise is {_REAL}"
 _MEAN = "sums are made in a loop, 'n <- n + x[i]', and divided: n / N"
