@@ -65,6 +65,14 @@ class AffineEnd(NamedTuple):
 class VariableElimination(ABC, Generic[M, C]):
     """What reals, or integers, have to say; weights are sums of monomials M times coefficients C.
 
+        irredundant     what implies all of a system; None if it holds with probability 0
+        difficulty      about how many pieces it makes to get rid of a variable
+        sides           pieces on which the weight times the density has an antiderivative
+        primitive       that antiderivative, or antidifference
+        at              its terms at the upper end, or (sign -1) those of its negative at the lower
+        growth          the sign of the exponent with which a monomial grows in a variable
+        summed          the sum of some coefficients, at least one; false if it is 0
+
     Args:
         size: How many variables there are.
         limits: Asked at every piece; `limits.pieces` bounds how many a variable is split into.
@@ -78,36 +86,29 @@ class VariableElimination(ABC, Generic[M, C]):
         self._count = 0
 
     @abstractmethod
-    def irredundant(self, tightest: Mapping[Row, Fraction | int]) -> Bounds | None:
-        """What implies all of a system; None if it is seen to hold with probability 0."""
+    def irredundant(self, tightest: Mapping[Row, Fraction | int]) -> Bounds | None: ...
 
     @abstractmethod
-    def difficulty(self, variable: int, systems: Iterable[Bounds]) -> tuple[int, int]:
-        """About how many pieces it makes to get rid of a variable."""
+    def difficulty(self, variable: int, systems: Iterable[Bounds]) -> tuple[int, int]: ...
 
     @abstractmethod
     def sides(
         self, variable: int, piece: Piece, weight: Mapping[M, C]
-    ) -> Iterator[tuple[Piece, Mapping[M, C]]]:
-        """Split, so that the weight times the density of a variable has an antiderivative."""
+    ) -> Iterator[tuple[Piece, Mapping[M, C]]]: ...
 
     @abstractmethod
-    def primitive(self, weight: Mapping[M, C], variable: int) -> Mapping[M, C]:
-        """An antiderivative, or antidifference, in a variable."""
+    def primitive(self, weight: Mapping[M, C], variable: int) -> Mapping[M, C]: ...
 
     @abstractmethod
     def at(
         self, primitive: Mapping[M, C], variable: int, end: AffineEnd, sign: int
-    ) -> Iterable[tuple[M, C]]:
-        """± the antiderivative at the upper (sign 1) or lower end, as terms."""
+    ) -> Iterable[tuple[M, C]]: ...
 
     @abstractmethod
-    def growth(self, monomial: M, variable: int) -> Fraction | int:
-        """The sign of the exponent with which a monomial grows in a variable."""
+    def growth(self, monomial: M, variable: int) -> Fraction | int: ...
 
     @abstractmethod
-    def summed(self, coefficients: Sequence[C]) -> C:
-        """The sum of some coefficients, at least one; false if it is 0."""
+    def summed(self, coefficients: Sequence[C]) -> C: ...
 
     def total(
         self, inequalities: Iterable[tuple[Row, Fraction | int]], weight: Mapping[M, C]

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import product
-from math import prod
+from math import inf, prod
 from typing import TypeVar
 
 import numpy as np
@@ -207,18 +207,15 @@ def select_parts(
         BrokenInvariant: If states were lost on the way: a bug.
     """
     product = execute_parts(program, merge, limits, inputs_of(selection))
-    return product if product is not None and _has_few_pairs(product, selection) else None
-
-
-def _has_few_pairs(product: ProductProgram, selection: PairSelection) -> bool:
-    rule = rule_of(product.program, selection)
-    if rule is None:
-        return True
-    walk = plan_walk(product.program.inputs, rule)
-    return walk is not None and all(
-        prod(len(walk.steps[cell]) for cell in cells) <= _MOST_STEPS
+    rule = rule_of(program, selection)
+    if product is None or rule is None:
+        return product
+    walk = plan_walk(program.inputs, rule)
+    sizes = (
+        inf if walk is None else prod(len(walk.steps[cell]) for cell in cells)
         for _, cells in _clusters(product.parts)
     )
+    return product if max(sizes) <= _MOST_STEPS else None
 
 
 def _clusters(parts: Sequence[ProgramPart]) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
