@@ -14,7 +14,7 @@ from dipapprox.cli import flags
 from dipapprox.cli.command import Status
 from dipapprox.cli.late import files, pages, pictures, records, review
 from dipapprox.cli.output import CERTIFICATE, certified, check_new, check_place
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import Record, replace
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program
 from dipapprox.language.domains import AS_DECLARED
@@ -185,8 +185,7 @@ STATUS = {Answer.DP: 0, Answer.NOT_DP: 1, Answer.UNKNOWN: Status.UNKNOWN}
 """The exit statuses of verdicts."""
 
 
-@dataclass(frozen=True, slots=True)
-class Asking(Generic[AnyQuestion]):
+class Asking(Record, Generic[AnyQuestion]):
     """A question of the command line, how to answer it, and where the answer goes; None for
     nowhere."""
 

@@ -31,7 +31,7 @@ import numpy as np
 
 from dipapprox.arithmetic import rounding
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, Side, compare, if_enclosed, sure
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import Record, replace
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.limits import Limits, Progress, silent
 from dipapprox.numerics.bulk import BulkSource, ProbabilitySource
@@ -277,8 +277,7 @@ class Maxima:
         return found
 
 
-@dataclass(slots=True)
-class _Best:
+class _Best(Record, frozen=False):
     """The largest sums met so far; -1 before the first."""
 
     lower: float = -1.0

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from dipapprox.arithmetic.enclosure import Enclosure, short
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.errors import UserError
 
 Scale: TypeAlias = Callable[[float], float]
@@ -89,8 +89,7 @@ class Chart(ABC):
         """Return the height of what is beneath the title, and its elements; `WIDTH` wide."""
 
 
-@dataclass(frozen=True, slots=True)
-class Bars(Chart):
+class Bars(Record, Chart):
     """Probabilities side by side."""
 
     title: str
@@ -129,8 +128,7 @@ class Bars(Chart):
         return first + size * len(shown) + (24 if more else 8), drawn()
 
 
-@dataclass(frozen=True, slots=True)
-class Curve(Chart):
+class Curve(Record, Chart):
     """A number that is enclosed along another, or several."""
 
     title: str
@@ -223,8 +221,7 @@ def needs_powers(drawn: Sequence[Fraction | float], claimed: Sequence[Fraction] 
     return min(small) < LOGARITHMIC_BELOW or 5 * flat >= len(positive)
 
 
-@dataclass(frozen=True, slots=True)
-class Picture:
+class Picture(Record):
     """A chart that notebooks show and that can be saved."""
 
     chart: Chart

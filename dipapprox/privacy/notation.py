@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.deferred import Deferred
 from dipapprox.digits import brief_text, decimal_text, exact_text
 from dipapprox.errors import BrokenInvariant
@@ -32,8 +32,7 @@ else:
 _SHORT = 8  # fractions with more digits are shown to people as decimals, where these are exact
 
 
-@dataclass(frozen=True, slots=True)
-class NumberSet:
+class NumberSet(Record):
     """A union of disjoint intervals, from left to right; None stands for an infinite end."""
 
     intervals: tuple[Interval, ...]

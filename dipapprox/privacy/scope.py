@@ -21,7 +21,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import assert_never
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.errors import UserError, did_you_mean
 from dipapprox.language.core import (
     ONE_WAY,
@@ -60,8 +60,7 @@ _MOST_VALUES = 12
 _LONGEST_PAIR = 60  # of domains and pairs that are written out
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerScope:
+class AnswerScope(Record):
     """What an answer is about, in words."""
 
     inputs: str  # "q[1..3] in {0, 1}"; "" without inputs

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from time import perf_counter
 
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import Record, replace
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.compositions import read_composed
 from dipapprox.kernel.judgements import Judgement, LossesOf
@@ -17,8 +17,7 @@ from dipapprox.proof_steps.machines import Json, numbers_json
 _GREATEST_BUDGET = 500
 
 
-@dataclass(frozen=True, slots=True)
-class ComposedGoal:
+class ComposedGoal(Record):
     """What the kernel shall confirm about a pipeline."""
 
     kept: bool  # whether it keeps the claim; else it breaks it

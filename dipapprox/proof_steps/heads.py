@@ -16,7 +16,7 @@ from itertools import permutations, product
 from typing import Any
 
 from dipapprox.automata.pins import pin
-from dipapprox.data_classes import dataclass, field
+from dipapprox.data_classes import Record, field
 from dipapprox.errors import NoCertificate
 from dipapprox.graphs import strong_components
 from dipapprox.kernel.errors import NotProved
@@ -37,8 +37,7 @@ _Number = Any  # an integer, or a fraction that is none
 _Terms = tuple[tuple[int, _Number], ...]  # of a form; its constant is the same in both runs
 
 
-@dataclass(frozen=True, slots=True)
-class _Sampled:
+class _Sampled(Record):
     """A sample: its mean, what a shift of one unit costs, and the signs of shifts."""
 
     mean: _Terms
@@ -125,8 +124,7 @@ def _fast(value: Fraction) -> _Number:
     return value.numerator if value.denominator == 1 else value
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(Record):
     """Where a round begins: values of cells, cells that hold something random, facts.
 
     `is_first` says that it is the body that begins.
@@ -161,8 +159,7 @@ def node_of(head: Head, allowances: list[Json], cases: list[Json]) -> Json:
     }
 
 
-@dataclass(slots=True)
-class Way:
+class Way(Record, frozen=False):
     """A path, as the search looks at it."""
 
     numbers: list[int]  # of the paths that are joined to it; its own

@@ -15,7 +15,7 @@ from fractions import Fraction
 from itertools import pairwise
 from math import ceil, log, log2
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.adjacency import Input, adjacent_pairs, all_inputs
 from dipapprox.kernel.errors import NotProved, Refused, Refuted
@@ -75,8 +75,7 @@ def _ranges(machine: Machine) -> list[Json]:
     return [[a, b] for a, b in pairwise(ends)]
 
 
-@dataclass(frozen=True, slots=True)
-class _Class:
+class _Class(Record):
     """Pairs of inputs of a part whose deltas are bounded together, by eps_prv."""
 
     pairs: tuple[tuple[Input, Input], ...]

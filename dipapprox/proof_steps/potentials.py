@@ -18,7 +18,7 @@ from fractions import Fraction
 from heapq import heappop, heappush
 from itertools import count
 
-from dipapprox.data_classes import dataclass, field
+from dipapprox.data_classes import Record, field
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.paths import Path, Read, Sample, number_form
 from dipapprox.kernel.rounds import Rounds
@@ -44,8 +44,7 @@ MOST_PATIENCE = 3_000  # vectors; from then on entries that grow round after rou
 LEFT_FREE = 4  # cells at one head that are shifted by all there is where those of others are fixed
 
 
-@dataclass(slots=True)
-class Member:
+class Member(Record, frozen=False):
     """A vector of a closed family."""
 
     head: Head

@@ -11,7 +11,7 @@ from fractions import Fraction
 from time import perf_counter
 from typing import TypeVar
 
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import Record, replace
 from dipapprox.errors import EarlyEnd, NoCertificate
 from dipapprox.kernel.errors import NotProved, Refused, Refuted, asking
 from dipapprox.kernel.grid import MOST_BITS
@@ -55,8 +55,7 @@ _MOST_PAIRS = 5_000_000  # more are more work than the kernel spends on a step
 _FINER = (2, 4, 8)  # how many times the bits that seem to be enough are tried after them
 
 
-@dataclass(frozen=True, slots=True)
-class Goal:
+class Goal(Record):
     """What the kernel shall confirm about a program: that a claim is kept, or that it is broken."""
 
     claim: Claim  # the numbers
@@ -126,8 +125,7 @@ def least_of(goal: Goal, bits: int) -> Fraction:
     return min(stated, Fraction(max(4 * bits // 7, _MOST_RATE)))
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenProof:
+class WrittenProof(Record):
     """A proof as the kernel reads it: JSON."""
 
     machine: Json
@@ -231,8 +229,7 @@ def run_step(said: dict[str, Json], inputs: Json, bits: int) -> dict[str, Json]:
 Found = TypeVar("Found")
 
 
-@dataclass(frozen=True, slots=True)
-class NoProof:
+class NoProof(Record):
     """Why the kernel has no proof."""
 
     missing: str

@@ -30,7 +30,7 @@ from pathlib import Path
 from time import perf_counter
 from tokenize import COMMENT, generate_tokens
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.digits import exact_text
 from dipapprox.errors import Diagnosis, LimitReached, SourceError, UserError
 from dipapprox.language.functions import mechanism as modules
@@ -79,8 +79,7 @@ _WORDS: Mapping[str, type[Verify | Decide | Prove]] = {
 REFUSED = "refused"  # the answer of a question that makes no sense for a program
 
 
-@dataclass(frozen=True, slots=True)
-class StatedClaim:
+class StatedClaim(Record):
     """A question about a program, and the answer that it must have."""
 
     text: str  # as written, without the word before the colon
@@ -102,8 +101,7 @@ class ClaimOutcome(Enum):
     ERROR = "error"
 
 
-@dataclass(frozen=True, slots=True)
-class Tested:
+class Tested(Record):
     """A claim with its outcome."""
 
     claim: StatedClaim

@@ -14,7 +14,7 @@ from enum import Enum
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.deferred import Deferred
 from dipapprox.digits import exact_text
 from dipapprox.errors import UserError, did_you_mean, shorten
@@ -37,8 +37,7 @@ _FORMULA = re.compile(r"[*^()]|.[-+]|\b(?:eps|delta|sqrt|log|exp)\b", re.ASCII)
 _EXPONENT = re.compile(r"(?<=[\d.])[eE][-+]?\d+", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
+class Written(Record):
     """A formula, and the text that it was read from."""
 
     formula: formulas.Formula
@@ -170,8 +169,7 @@ def input_of(given: object, name: str, program: Program) -> Input:
     return values
 
 
-@dataclass(frozen=True, slots=True)
-class GivenInput:
+class GivenInput(Record):
     """An input as it was given; what it is, depends on the program."""
 
     given: object
@@ -214,8 +212,7 @@ def intervals(given: object, name: str) -> dict[str, Interval]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class Pairs:
+class Pairs(Record):
     """Pairs of inputs as they were given: a text, or ordered pairs of inputs."""
 
     given: str | tuple[object, ...]

@@ -25,7 +25,6 @@ from itertools import pairwise, product
 from math import ceil, floor, prod
 
 from dipapprox.cache import Cache
-from dipapprox.data_classes import dataclass
 from dipapprox.exact.choices.validity import check_choices
 from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.exponentials import ExponentialRatio
@@ -73,8 +72,7 @@ def range_of(cell: Cell) -> Range | None:
     return (low, high) if high - low + 1 == len(set(numbers)) else None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class KeptCells(Knowledge):
+class KeptCells(Knowledge, eq=False):
     """What a path knows of cells that are symbols: of some, between which numbers they lie."""
 
     ranges: Mapping[str, Range]

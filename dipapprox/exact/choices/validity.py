@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import TypeVar, assert_never
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.digits import exact_text
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.exact.choices.absorption import absorption, possible, reached
@@ -37,8 +37,7 @@ _NEAR = Fraction(1, 2**10)  # how near a zero the number is that stands for it i
 Key = TypeVar("Key")
 
 
-@dataclass(frozen=True, slots=True)
-class Objection:
+class Objection(Record):
     """Why a law cannot be used, as a phrase; what is not proved is a doubt."""
 
     reason: str

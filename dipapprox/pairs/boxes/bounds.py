@@ -38,7 +38,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dipapprox.arithmetic.rounding import Array
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.pairs.boxes.cells import PairSet
 from dipapprox.pairs.boxes.models import Models
 from dipapprox.pairs.boxes.polygons import (
@@ -62,8 +62,7 @@ _SHARP = 2.0
 Taken = NDArray[np.bool_]  # by output
 
 
-@dataclass(frozen=True, slots=True)
-class FactorBounds:
+class FactorBounds(Record):
     """Doubles around e^eps_prv; `upper` may be infinite."""
 
     lower: float
@@ -80,8 +79,7 @@ class FactorBounds:
         return (self.upper - self.taken) * (1 + 4 * _UNIT)
 
 
-@dataclass(frozen=True, slots=True)
-class Bound:
+class Bound(Record):
     upper: float  # at least the largest delta
     best: tuple[Point, ...]  # corners of the polygons at which the upper bound is about attained
     # Polygons for each real input: a maximum of delta lies in a product of some.
@@ -94,8 +92,7 @@ class Bound:
 OF_NO_USE = Bound(-1.0, (), ())  # of a set of pairs that need not be looked at
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SetChoice:
+class SetChoice(Record, eq=False):
     """Outputs that are taken in any case, or left in any case: see `regions`."""
 
     taken: Taken

@@ -22,7 +22,7 @@ import numpy as np
 
 from dipapprox.arithmetic.rounding import Array, above
 from dipapprox.cache import Cache
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.errors import BrokenInvariant
 from dipapprox.language.domains import AllReals
 from dipapprox.limits import Limits
@@ -54,8 +54,7 @@ _MOST_SCALES = 2**40  # ranges of inputs, in scales of noise: far more would be 
 Box = tuple[Interval, ...]  # an interval for each real input
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Models:
+class Models(Record, eq=False):
     """All outputs on one box, by output: see `Model`; gradients by output and real input."""
 
     values: Array

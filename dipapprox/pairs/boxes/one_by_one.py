@@ -29,7 +29,7 @@ from math import lcm, prod
 import numpy as np
 
 from dipapprox.arithmetic.rounding import Array
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import Record, replace
 from dipapprox.pairs.adjacency import FREE
 from dipapprox.pairs.boxes.cells import Fixed, PairSet, filled, real_places
 from dipapprox.pairs.boxes.polygons import Point, Polygon, X, Y, sides
@@ -40,8 +40,7 @@ _MOST_VERTICES = 20_000  # products of corners of a set whose budget binds
 Vertex = tuple[Point, ...]  # of a set of pairs: a point for every real input
 
 
-@dataclass(frozen=True, slots=True)
-class Image:
+class Image(Record):
     """The image of a set of pairs: where (s, s') lies, and a vertex of the set for every corner."""
 
     polygon: Polygon
@@ -161,8 +160,7 @@ Kind = tuple[Fixed, Fixed, float | None, tuple[int, ...]]
 """Finite inputs in u and u', the budget in units, and how many corners there are for each input."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class OneByOne:
+class OneByOne(Record, eq=False):
     roots: list[PairSet]  # sets where delta may be largest
     unit: Fraction  # all corners are small integers in it
     thresholds: dict[Fixed, Thresholds]  # at all values of finite inputs, for this unit

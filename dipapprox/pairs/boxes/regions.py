@@ -34,7 +34,7 @@ from itertools import product
 
 import numpy as np
 
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import Record, replace
 from dipapprox.events.symmetry import CellSymmetry
 from dipapprox.pairs.boxes.bounds import SetChoice, Taken
 from dipapprox.pairs.boxes.cells import PairSet, real_places
@@ -52,8 +52,7 @@ LEMMAS = frozenset({TRANSLATIONS, SYMMETRY, OUTPUTS})
 """Those that are used where they are asked for."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PairRegion:
+class PairRegion(Record, eq=False):
     """Sets of pairs, and the outputs that are taken or left there in any case."""
 
     sets: tuple[PairSet, ...]

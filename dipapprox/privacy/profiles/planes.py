@@ -18,7 +18,7 @@ from itertools import pairwise
 from math import ceil, floor, log10
 
 from dipapprox.arithmetic.enclosure import Enclosure
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.privacy.charts import (
     LOGARITHMIC_BELOW,
     WIDTH,
@@ -35,8 +35,7 @@ Place = tuple[Fraction, Fraction]  # A point of a plane: its values along both s
 _FEWEST_OF_A_LINE = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Plane:
+class Plane(Record):
     """δ where two numbers of a pair of inputs move."""
 
     across: str  # the first number, for people: "q[1] of the input"
@@ -87,8 +86,7 @@ class Plane:
         return f"{sides} ({self.fixed}): {found}"
 
 
-@dataclass(frozen=True, slots=True)
-class Planes(Chart):
+class Planes(Record, Chart):
     """Planes through one pair, side by side."""
 
     title: str
@@ -182,8 +180,7 @@ _LEVELS = 20
 _FAINTEST = 0.06
 
 
-@dataclass(frozen=True, slots=True)
-class Colours:
+class Colours(Record):
     """What the colours of a map stand for."""
 
     logarithmic: bool  # whether they stand for powers of ten
