@@ -45,7 +45,7 @@ def evaluate(
         raise Refuted(f"eps must be > 0, got {eps}")
     parts = graph.needed(wanted)
     if _has_closed_forms(graph, parts):
-        with suppress(Refused), precision(2 * accuracy.precision):  # else it has too many terms
+        with suppress(NotProved), precision(2 * accuracy.precision):  # else there are panels
             exact = named("exact.exact_values")(graph, wanted, Signs.at(eps))
             return {number: value.ball(eps) for number, value in exact.items()}
     # How many nodes are still to be made of each; one more where it is wanted.
