@@ -19,8 +19,10 @@ from dipapprox.automata.benchmarks import (
     sparse_vector_text,
 )
 from dipapprox.automata.description import automaton_of
+from dipapprox.automata.model import Automaton
 from dipapprox.automata.unfolding import stopping_states
 from dipapprox.bundled import BUNDLED
+from dipapprox.data_classes import replace
 from dipapprox.errors import UserError
 from dipapprox.experiments.tables.plan import plan
 from dipapprox.language.core import Program
@@ -30,7 +32,7 @@ from dipapprox.language.load import DPG, parse_program, read_text
 from dipapprox.limits import Limits
 from dipapprox.privacy.verdict import Answer
 from dipapprox.proofs.endless_proof import AutomatonProof, Stops, StreamProof
-from dipapprox.proofs.prove_automaton import NamedAutomaton, prove_automaton, prove_rounds
+from dipapprox.proofs.prove_automaton import prove_automaton, prove_rounds
 from dipapprox.questions.certifying import certify_proof
 from dipapprox.replays.any_file import check
 from dipapprox.replays.result import Outcome
@@ -143,8 +145,8 @@ def measure_automaton(case: AutomatonCase, patience: Patience) -> Budgeted:
 
     def prove(cap: float) -> None:
         limits = Limits(seconds=cap)
-        if isinstance(subject, NamedAutomaton):
-            found = analyse(subject.automaton, limits)
+        if isinstance(subject, Automaton):
+            found = analyse(subject, limits)
             reason = found.reason if found.upper is None else None
         else:
             answer = _proof(subject, limits)
@@ -154,9 +156,9 @@ def measure_automaton(case: AutomatonCase, patience: Patience) -> Budgeted:
 
     def prove_text(cap: float) -> None:
         limits, read = Limits(seconds=cap), _subject(case)
-        if isinstance(read, NamedAutomaton):
-            analyse(read.automaton, limits)
-            stopping_states(read.automaton, limits)
+        if isinstance(read, Automaton):
+            analyse(read, limits)
+            stopping_states(read, limits)
         else:
             _proof(read, limits)
 
@@ -174,13 +176,13 @@ def measure_automaton(case: AutomatonCase, patience: Patience) -> Budgeted:
     return Budgeted(case, bounds, side_by_side({**contestants, CHECKED: examine}, patience))
 
 
-def _subject(case: AutomatonCase) -> NamedAutomaton | Program:
+def _subject(case: AutomatonCase) -> Automaton | Program:
     if case.for_all is not None:
         return case.program()
-    return NamedAutomaton(case.name, automaton_of(parse_dipa(case.text)))
+    return replace(automaton_of(parse_dipa(case.text)), name=case.name)
 
 
-def _proof(subject: NamedAutomaton | Program, limits: Limits) -> AutomatonProof | StreamProof:
-    if isinstance(subject, NamedAutomaton):
+def _proof(subject: Automaton | Program, limits: Limits) -> AutomatonProof | StreamProof:
+    if isinstance(subject, Automaton):
         return prove_automaton(subject, None, Stops.HIDDEN, limits)
     return prove_rounds(subject, None, limits)

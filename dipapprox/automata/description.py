@@ -14,7 +14,8 @@ from dipapprox.automata.model import (
     check,
 )
 from dipapprox.bundled import shown_name
-from dipapprox.errors import Diagnosis, did_you_mean
+from dipapprox.data_classes import replace
+from dipapprox.errors import Diagnosis, check_visible, did_you_mean
 from dipapprox.language.automata import AutomatonNoise, AutomatonText
 from dipapprox.language.dipa import parse_dipa
 from dipapprox.language.load import read_text
@@ -23,8 +24,9 @@ _SAMPLES = {sample.value: sample for sample in OutputSample}
 
 
 def load_automaton(path: Path) -> Automaton:
-    """Read a `.dipa` file and check the automaton."""
-    return automaton_of(parse_dipa(read_text(path), shown_name(path)))
+    """Read a `.dipa` file and check the automaton; the file's stem becomes its name."""
+    check_visible(path.stem, "the automaton's name")
+    return replace(automaton_of(parse_dipa(read_text(path), shown_name(path))), name=path.stem)
 
 
 def automaton_of(text: AutomatonText) -> Automaton:

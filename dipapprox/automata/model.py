@@ -32,7 +32,7 @@ from enum import Enum
 from fractions import Fraction
 from itertools import combinations
 
-from dipapprox.data_classes import Record
+from dipapprox.data_classes import Record, field
 from dipapprox.errors import Diagnosis
 from dipapprox.language.traversal import reachable
 from dipapprox.source import Located
@@ -95,6 +95,7 @@ class Automaton(Record):
     # The ends of the interval in which changes of inputs lie: costs are convex in them. Words are
     # about 1 and -1, whatever these are; weights and the graphs of structures bound all of them.
     changes: tuple[int, ...] = (1, -1)
+    name: str = field(default="automaton", compare=False)  # what answers call it
 
     def leaving(self) -> tuple[tuple[int, ...], ...]:
         """Return, for each state, the indices of its transitions."""

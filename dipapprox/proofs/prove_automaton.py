@@ -11,20 +11,18 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from fractions import Fraction
-from pathlib import Path
 
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.arithmetic.rounding import sound_arithmetic
 from dipapprox.automata.analysis import Analysis, analyse
-from dipapprox.automata.description import load_automaton
 from dipapprox.automata.model import Automaton, LaplaceNoise, OutputSample, gaps
 from dipapprox.automata.runs import Run, dependencies
 from dipapprox.automata.shifts import RunCost
 from dipapprox.automata.structures import cost_of_rounds, gain_of_round, rounds_beyond
 from dipapprox.automata.unfolding import stopping_states, with_visible_stops
 from dipapprox.automata.words import HalfLine, Letters, NearZero, Seen, WordBound, ray_of
-from dipapprox.data_classes import Record, replace
-from dipapprox.errors import BrokenInvariant, EarlyEnd, NoCertificate, UserError, check_visible
+from dipapprox.data_classes import replace
+from dipapprox.errors import BrokenInvariant, EarlyEnd, NoCertificate, UserError
 from dipapprox.events.canonical import canonical
 from dipapprox.events.event import Event, Impossible
 from dipapprox.events.reduce import reduce
@@ -165,32 +163,18 @@ _MOST_ON_RAY = 400  # steps of a run for which inputs are looked for
 _LONGEST = 20_000  # steps of a run that goes round a structure often: longer ones are not looked at
 
 
-class NamedAutomaton(Record):
-    """A valid automaton, and what answers call it."""
-
-    name: str
-    automaton: Automaton
-
-
-def load_named(path: Path) -> NamedAutomaton:
-    """Read a `.dipa` file; its stem becomes the automaton's name."""
-    check_visible(path.stem, "the automaton's name")
-    return NamedAutomaton(path.stem, load_automaton(path))
-
-
 def prove_automaton(
-    named: NamedAutomaton, budget: Fraction | None, stops: Stops, limits: Limits
+    automaton: Automaton, budget: Fraction | None, stops: Stops, limits: Limits
 ) -> AutomatonProof:
     """Find the least D for which an automaton is (D·eps, 0)-private for every eps.
 
     Args:
-        named: A valid automaton.
+        automaton: A valid one.
         budget: The claimed one: then the answer is about it. None asks whether there is one.
         stops: Whether it is seen where no guard holds.
         limits: Nodes of graphs count as states; where they end, bounds known by then stand.
     """
     begun = time.monotonic()
-    automaton = named.automaton
     stopping: tuple[str, ...] = ()
     if stops is Stops.VISIBLE:
         found = _with_stops_seen(automaton, limits)
@@ -208,7 +192,7 @@ def prove_automaton(
         where = ", ".join(stopping)
         caveat = f"that it may stop in {where}, where no guard holds, is taken as unseen"
     return AutomatonProof(
-        program=named.name,
+        program=automaton.name,
         parameters={},
         states=len(automaton.states),
         caveat=caveat,

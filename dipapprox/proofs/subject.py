@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
 
+from dipapprox.automata.description import load_automaton
+from dipapprox.automata.model import Automaton
 from dipapprox.data_classes import replace
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program
@@ -13,9 +15,8 @@ from dipapprox.language.domains import AllReals, has_names
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import DIPA, PYTHON, language_of, read_source
 from dipapprox.language.services import Service, elaborate_service, is_service
-from dipapprox.proofs.prove_automaton import NamedAutomaton, load_named
 
-Subject = Program | NamedAutomaton | Service
+Subject = Program | Automaton | Service
 
 
 def load_subject(
@@ -41,7 +42,7 @@ def load_subject(
         return elaborate(program, rest, source.name, for_all=for_all)
     for name in [*parameters, *([] if for_all is None else [for_all])]:
         raise UserError(f"an automaton has no parameter '{name}'")
-    return load_named(path)
+    return load_automaton(path)
 
 
 def with_real_inputs(program: Program) -> Program:

@@ -17,7 +17,7 @@ from dipapprox.language.services import Service
 from dipapprox.limits import Progress, silent
 from dipapprox.privacy.options import Options
 from dipapprox.proofs.endless_proof import AutomatonProof, Stops, StreamProof
-from dipapprox.proofs.prove_automaton import NamedAutomaton, prove_automaton, prove_rounds
+from dipapprox.proofs.prove_automaton import prove_automaton, prove_rounds
 from dipapprox.proofs.prove_real import answer_real
 from dipapprox.proofs.real_proof import RealProof
 from dipapprox.proofs.replayed import proved
@@ -160,10 +160,8 @@ def prove(
 
 def _known_subject(program: object) -> Subject:
     match program:
-        case Program() | Service():
+        case Program() | Service() | Automaton():
             return program
-        case Automaton():
-            return NamedAutomaton("automaton", program)
         case str() | PathLike():
             return load_subject(file_or_bundled(Path(program)), {})
         case _ if (made := program_made(program)) is not None:

@@ -26,8 +26,8 @@ from dipapprox.automata.words import WordBound, WordSearch, ray_of
 from dipapprox.language.dipa import parse_dipa
 from dipapprox.proof_steps.automata import machines_of
 from dipapprox.proofs.endless_proof import Stops
-from dipapprox.proofs.prove_automaton import NamedAutomaton, prove_automaton
 from dipapprox.proofs.prove_automaton import log_ratio as enclosed_log_ratio
+from dipapprox.proofs.prove_automaton import prove_automaton
 from dipapprox.proofs.replayed import proved
 from dipapprox.replays.digest import digest
 from tests.automata import examples
@@ -251,7 +251,7 @@ def test_no_part_loses_again_where_there_is_a_budget() -> None:
 
 
 def test_the_kernel_replays_what_comes_again() -> None:
-    automaton = NamedAutomaton("random", _alike(619))
+    automaton = _alike(619)
     for budget in (None, Fraction(5)):
         found = prove_automaton(automaton, budget, Stops.HIDDEN, Limits())
         assert found.answer is Answer.NOT_DP and found.has_none and found.upper is None

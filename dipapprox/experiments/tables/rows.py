@@ -56,7 +56,7 @@ from dipapprox.privacy.run import Setting
 from dipapprox.privacy.scope import select
 from dipapprox.privacy.verifier import verify
 from dipapprox.proofs.endless_proof import AutomatonProof, Stops
-from dipapprox.proofs.prove_automaton import NamedAutomaton, prove_automaton
+from dipapprox.proofs.prove_automaton import prove_automaton
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.structure import Structure, measure_structure
 
@@ -119,10 +119,10 @@ def decided(
 def proved(text: str, seconds: float) -> tuple[RerunAnswer, AutomatonProof | None]:
     """Bound the least budget of an automaton; no proof of one that is refused."""
     try:
-        named = NamedAutomaton("automaton", automaton_of(parse_dipa(text)))
+        automaton = automaton_of(parse_dipa(text))
     except SourceError as error:
         return RerunAnswer(REFUSED, error.message, 0.0), None
-    proof = prove_automaton(named, None, Stops.HIDDEN, Limits(seconds=seconds))
+    proof = prove_automaton(automaton, None, Stops.HIDDEN, Limits(seconds=seconds))
     return RerunAnswer(proof.answer.value, proof.reason, proof.seconds), proof
 
 
