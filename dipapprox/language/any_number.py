@@ -134,7 +134,6 @@ class _Rounds:
     # --- the loop -----------------------------------------------------------------------------
 
     def _split(self) -> tuple[list[ast.Statement], ast.For]:
-        """Return the statements before the loop over rounds, and the loop."""
         loop: ast.For | None = None
         before: list[ast.Statement] = []
         for statement in self._program.body:
@@ -161,8 +160,6 @@ class _Rounds:
         return before, loop
 
     def _unrolled(self, block: ast.Block) -> ast.Block:
-        """Unroll the loops whose turns are known."""
-
         def change(node: object) -> ast.Block | None:
             match node:
                 case ast.For(variable, first, last, body):
@@ -242,7 +239,6 @@ class _Rounds:
         raise self._wrong(message, node.span, self._only(array))
 
     def _apart(self, first: int, loop: ast.For) -> None:
-        """Check that no round has to do with an entry that is used before the rounds."""
         for array, entries in self._entries.items():
             for fixed, name in entries.fixed.items():
                 if array in self._outputs or entries.slope:

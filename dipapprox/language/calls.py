@@ -407,7 +407,6 @@ class Calls:
 
 
 def _numbers(ends: ast.Range | ast.Turns, constants: Mapping[str, Fraction]) -> range:
-    """Return the numbers of a range."""
     first = evaluate_integer(ends.first, constants, "an end of a range")
     last = evaluate_integer(ends.last, constants, "an end of a range")
     return range(first, last + 1)

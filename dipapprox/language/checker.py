@@ -69,7 +69,6 @@ def check_declarations(program: ast.Program) -> None:
 
 
 def _has_streams(program: ast.Program) -> bool:
-    """Whether a program has a stream, publishes something or goes on for ever."""
     has = ast.Stream | ast.Publishes | ast.Read | ast.Publish | ast.Forever
     return any(isinstance(node, has) for node in nodes_in(program))
 
@@ -221,7 +220,6 @@ def _streams(scope: Scope, program: ast.Program) -> None:
 
 
 def _reads(scope: Scope, program: ast.Program) -> None:
-    """Check that what is read is a stream."""
     streams = [variable.name for variable, _ in declared_in(program, ast.Stream)]
     for statement in statements_of(program.body):
         if isinstance(statement, ast.Read) and statement.name not in streams:
@@ -231,7 +229,6 @@ def _reads(scope: Scope, program: ast.Program) -> None:
 
 
 def _publish(scope: Scope, value: ast.Expression) -> None:
-    """Check that a value can be published."""
     check_expression(scope, value)
     symbol = scope.symbols.get(value.name) if isinstance(value, ast.Name | ast.Index) else None
     if symbol is not None and symbol.role is Role.INPUT:
@@ -305,7 +302,6 @@ def _assign(scope: Scope, statement: ast.Assign) -> None:
 def _fits(
     scope: Scope, target: ast.Target, symbol: Symbol, value: ast.Expression, kind: Kind
 ) -> None:
-    """Check that a variable can hold a value."""
     name = f"'{target.name}'"
     if symbol.is_real_output and not scope.in_service and kind & (Kind.NAMED | Kind.INTEGER):
         hint = "assign a number"

@@ -158,7 +158,6 @@ def adjacency_of(
 def _widened(
     inputs: list[DeclaredVariable], widening: Widening
 ) -> tuple[list[DeclaredVariable], dict[str, Domain]]:
-    """Give inputs their wider domains; also return what those declared."""
     declared = {variable.name: variable.domain for variable in inputs}
     wider = wider_domains(widening, declared)
     widened = [replace(v, domain=wider.get(v.name, v.domain)) for v in inputs]

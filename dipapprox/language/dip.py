@@ -23,10 +23,9 @@ from dipapprox.language.lexer import Spelling, marks
 from dipapprox.language.tokens import PlainTokens
 from dipapprox.source import SourceFile, Span, unlike_ascii
 
-_USED = frozenset(["IF", "THEN", "ELSE", "RANDOM", "NUMERIC", "OUTPUT", "INPUT", "INPUTSIZE"])
 _UNUSED = frozenset(["TRUE", "FALSE", "AND", "OR", "NOT"])
 """Reserved words that no rule of the format uses."""
-_KEYWORDS = _USED | _UNUSED
+_KEYWORDS = _UNUSED | {"IF", "THEN", "ELSE", "RANDOM", "NUMERIC", "OUTPUT", "INPUT", "INPUTSIZE"}
 
 
 def _unexpected(text: str, start: int) -> tuple[int, str, str]:
@@ -96,7 +95,6 @@ def parse_dip(text: str, name: str = "<text>") -> ast.Program:
 
 
 def _check(file: _File) -> None:
-    """Check that the arrays are declared and indices are in range."""
     sizes = {INPUTS: file.inputs, OUTPUTS: file.outputs}
     spelled = {INPUTS: "INPUT", OUTPUTS: "OUTPUT"}
     for name, example in ((INPUTS, "INPUTSIZE 2;"), (OUTPUTS, "OUTPUT = [0, 0];")):

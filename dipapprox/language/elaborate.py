@@ -355,7 +355,6 @@ class _Unrolling:
         return self.expressions.symbols[target.name].is_real_output
 
     def _truth(self, statement: ast.Assign) -> None:
-        """x, y, … <- condition."""
         value = statement.value
 
         def assign(truth: bool) -> None:

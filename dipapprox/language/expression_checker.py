@@ -135,7 +135,6 @@ def _name(scope: Scope, node: ast.Name | ast.Index, name: str) -> None:
 
 
 def _unmixed(scope: Scope, kinds: list[Kind], where: str, node: ast.Expression) -> None:
-    """Check that reals and random integers do not meet."""
     random = [kind & Kind.RANDOM for kind in kinds]
     if Kind.REAL in random and Kind.INTEGER in random:
         hint = "integer samples can only be combined with each other and with finite numbers"
@@ -208,7 +207,6 @@ def _comparison(scope: Scope, node: ast.Comparison) -> None:
 
 
 def _takes(scope: Scope, node: ast.Call, counts: tuple[int, ...], hint: str) -> bool:
-    """Report a call with another number of arguments."""
     given = len(node.arguments)
     if given not in counts:
         allowed = " or ".join(map(str, counts)) + (" argument" if counts == (1,) else " arguments")

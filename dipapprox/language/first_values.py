@@ -56,7 +56,6 @@ def first_values(
 def _is_whole(
     loop: ast.For, output: ast.Output, array: str, parameter: str, constants: Mapping[str, Fraction]
 ) -> bool:
-    """Whether a loop goes through all entries of an output."""
     size = next(variable.size for variable in output.variables if variable.name == array)
     if size is None:
         return False

@@ -192,7 +192,6 @@ def _state_cells(
 
 
 def _check_parts(program: ast.Program) -> None:
-    """Check that there is what a service needs, and nothing else."""
     diagnosis = Diagnosis()
     for statement in program.body:
         diagnosis.report(

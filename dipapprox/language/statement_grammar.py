@@ -119,7 +119,6 @@ _DOMAINS = {
 
 
 def _named_domain(p: Any) -> ast.Element:
-    """Return the domain that a word stands for."""
     span = p.lexer.span(p)
     if p[1] == "int":
         return ast.Integers(span=span)

@@ -284,7 +284,6 @@ def _named(domain: ast.Domain) -> Iterator[str]:
 
 
 def _surely_assigns(block: ast.Block, name: str) -> bool:
-    """Whether a scalar is assigned whatever way a block takes."""
     for statement in block:
         match statement:
             case ast.Assign(targets):

@@ -340,7 +340,6 @@ class _Compiler:
         self._note(made, words, (None,) if sample is not None else step.shown.symbols)
 
     def _note(self, transition: Transition, words: Words, seen: Seen) -> None:
-        """Add a transition, and note what it is in the program."""
         self._transitions.append(transition)
         self._words.append(words)
         self._seen.append(seen)

@@ -247,7 +247,6 @@ class _Exploration:
     def _check_symbol(
         self, target: core.Variable | core.Element, value: StoredValue, span: Span | None
     ) -> None:
-        """Check that what is published is declared."""
         if _names(target) != (core.PUBLISHED,) or samples_in(value) or inputs_in(value):
             return
         known = value.constant if isinstance(value, LinearForm) else value
@@ -341,7 +340,6 @@ class _Exploration:
         return read_noise(draw, form_of(self._forms, draw.mean, path) + self._around(path, draw))
 
     def _drawn(self, path: RoundPath, draw: core.Draw) -> RoundPath:
-        """Return the path after its draw."""
         noise = self._noise(path, draw)
         used = path.used | ({noise.input} if noise.input is not None else set())
         after = replace(path, used=used, drawn_input=noise.input)
@@ -349,7 +347,6 @@ class _Exploration:
         return after.put(cell_of(self._forms, draw.target, after), value, draw.span)
 
     def _around(self, path: RoundPath, draw: core.Draw) -> LinearForm:
-        """What is added to the mean of a draw."""
         if draw.site not in self._added:
             return LinearForm.constant_form(0)
         name, factor = self._added[draw.site]

@@ -121,7 +121,6 @@ class RoundPath(Record, eq=False):
         return self.guard[atom] == above
 
     def _foreseen(self, place: int, atom: Atom, node: core.Comparison) -> bool:
-        """Return how stored values compare."""
         if (place, atom) in self.facts:
             return self.facts[place, atom]
         wanted: tuple[tuple[int, Atom], ...] = ((place, atom),)
