@@ -11,13 +11,13 @@ References:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from dipapprox.data_classes import dataclass
 from dipapprox.deferred import Deferred
 from dipapprox.exponentials import ExponentialRatio
-from dipapprox.laws.choices import ChainLaw, ChoiceLaw, FiniteLaw
+from dipapprox.laws.choices import ChainLaw, FiniteLaw
 from dipapprox.semantics.outcomes import ALWAYS, NEVER, UNION, Node, reachable
 from dipapprox.semantics.state import Choice, Reading
 
@@ -240,7 +240,13 @@ class _Maker:
         if found is None:
             made = self._choices[choice]
             assert isinstance(made, Choice), "a reading has no weights"
-            found = tuple(map(self._weight, outcome_weights(made.law)))
+            law = made.law
+            weights: Iterable[Weight] = (
+                law.weights
+                if isinstance(law, FiniteLaw)
+                else (Absorbed(law, outcome) for outcome in range(len(law.outcomes)))
+            )
+            found = tuple(map(self._weight, weights))
             self._of_choice[choice] = found
             self._laws.add(tuple(sorted(found)))
         return found
@@ -258,12 +264,3 @@ _Polynomial = dict[int, int]
 """Coefficients by monomials, whose digit k is the exponent of weight k; weight 0 is 1."""
 
 _Factor = tuple[int, ...]  # numbers of weights that are added up, ascending
-
-
-def outcome_weights(law: ChoiceLaw) -> tuple[Weight, ...]:
-    """Return the probabilities of the outcomes of a law."""
-    match law:
-        case FiniteLaw(weights):
-            return weights
-        case ChainLaw(_, outcomes):
-            return tuple(Absorbed(law, outcome) for outcome in range(len(outcomes)))

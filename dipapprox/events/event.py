@@ -90,6 +90,13 @@ def spelled_out(event: Event | Star) -> Event:
     return Event(tuple(samples), tuple(guards))
 
 
+def laws_of(event: Event | Star) -> tuple[Distribution, ...]:
+    """Return the laws of an event's samples; of a star's leaves each law once."""
+    if isinstance(event, Event):
+        return event.samples
+    return event.centre, *(law for law, _ in (*event.below, *event.above))
+
+
 def count_samples(event: Event | Star) -> int:
     """Return how many samples an event is about."""
     if isinstance(event, Event):

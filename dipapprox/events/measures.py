@@ -166,7 +166,12 @@ class Measuring:
             if len(which) > 1:
                 together = [published[k] for k in which]
                 if own_guards or not are_uncorrelated(together, event.samples):
-                    return NotEnclosed(self._refusal(self._bases[number], which))
+                    pivots = self._bases[number].pivots
+                    *others, last = [f"'{self.names[pivots[k]]}'" for k in which]
+                    return NotEnclosed(
+                        f"the real outputs {', '.join(others)} and {last} depend on one another: "
+                        "their joint density is out of reach"
+                    )
                 for k in which:
                     marginals[k] = _marginal(event, published[k].samples(), (), published[k])
             elif which:
@@ -174,14 +179,6 @@ class Measuring:
             elif own_guards:
                 events.append(canonical(as_comparisons(restricted(event, group, own_guards))))
         return Part(tuple(events), tuple(marginals[k] for k in range(len(published))))
-
-    def _refusal(self, basis: _Basis, coordinates: Iterable[int]) -> str:
-        names = [f"'{self.names[basis.pivots[k]]}'" for k in coordinates]
-        first = ", ".join(names[:-1])
-        return (
-            f"the real outputs {first} and {names[-1]} depend on one another: their joint density "
-            "is out of reach"
-        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,7 @@ from enum import Enum
 from typing import TypeGuard, assert_never
 
 from dipapprox.arithmetic.enclosure import NotEnclosed
-from dipapprox.events.event import Chosen, Connected, Event, Mixture, Star
-from dipapprox.laws.distribution import Distribution
+from dipapprox.events.event import Chosen, Connected, Event, Mixture, Star, laws_of
 
 
 class Tier(Enum):
@@ -38,7 +37,7 @@ def as_continuous(event: Connected) -> Event | Star | NotEnclosed:
         case Mixture():
             return MIXTURE
         case Event() | Star():
-            return INTEGERS if any(law.family.is_discrete for law in _laws(event)) else event
+            return INTEGERS if any(law.family.is_discrete for law in laws_of(event)) else event
         case _:
             assert_never(event)
 
@@ -49,7 +48,7 @@ def is_discrete(event: Connected) -> bool:
         return False  # the most frequent case
     if isinstance(event, Chosen | Mixture):
         return isinstance(event, Chosen)
-    return all(law.family.is_discrete for law in _laws(event))
+    return all(law.family.is_discrete for law in laws_of(event))
 
 
 def is_sum(event: Connected) -> TypeGuard[Event | Star]:
@@ -61,7 +60,7 @@ def is_ratio(event: Connected) -> bool:
     """Whether an event is discrete, and its probability a ratio of exponential polynomials."""
     if isinstance(event, Chosen | Mixture):
         return isinstance(event, Chosen)
-    return is_discrete(event) and all(law.family.is_exponential for law in _laws(event))
+    return is_discrete(event) and all(law.family.is_exponential for law in laws_of(event))
 
 
 def has_density(event: Connected) -> bool:
@@ -77,27 +76,17 @@ def is_mixture(event: Connected) -> TypeGuard[Mixture]:
 def is_laplace_type(event: Connected) -> bool:
     """Whether all samples of an event are Laplace or one-sided exponential ones."""
     return not isinstance(event, Chosen | Mixture) and all(
-        law.family.is_exponential and not law.family.is_discrete for law in _laws(event)
+        law.family.is_exponential and not law.family.is_discrete for law in laws_of(event)
     )
 
 
 def is_gaussian(event: Connected) -> TypeGuard[Event | Star]:
     """Whether all samples of an event are Gaussian."""
     return not isinstance(event, Chosen | Mixture) and all(
-        law.family.is_normal for law in _laws(event)
+        law.family.is_normal for law in laws_of(event)
     )
 
 
 def has_sums(event: Connected) -> TypeGuard[Event]:
     """Whether a guard of an event is about more than two samples."""
     return isinstance(event, Event) and any(len(guard.terms) > 2 for guard in event.guards)
-
-
-def _laws(event: Event | Star) -> tuple[Distribution, ...]:
-    match event:
-        case Event(samples):
-            return samples
-        case Star(centre, below, above):
-            return centre, *(law for law, _ in (*below, *above))
-        case _:
-            assert_never(event)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.cache import Cache
-from dipapprox.events.event import Event, Star, spelled_out
+from dipapprox.events.event import Event, Star, laws_of, spelled_out
 from dipapprox.exact.laplace.algebra import ExactAlgebra, Function, TooManyTerms
 from dipapprox.exact.laplace.pieces import LARGEST_RATE, MOST_SAMPLES, Units
 from dipapprox.exact.laplace.polyhedra import integrate
@@ -131,9 +131,7 @@ def _fit(units: Units, required: GridRequirements) -> bool:
 
 def _obstacle(event: Event | Star) -> str | None:
     """Why there is no closed form, as far as the laws tell."""
-    laws = event.samples if isinstance(event, Event) else (event.centre,)
-    leaves = () if isinstance(event, Event) else (*event.below, *event.above)
-    for law in (*laws, *(law for law, _ in leaves)):
+    for law in laws_of(event):
         if not law.family.is_exponential:
             return f"outside-fragment: {law.family.title} noise has no closed form"
         if law.family.is_discrete:

@@ -23,7 +23,7 @@ from dipapprox.arithmetic.rounding import Array
 from dipapprox.cache import Cache
 from dipapprox.data_classes import dataclass, field
 from dipapprox.deferred import Deferred
-from dipapprox.events.event import Connected, Event, Star
+from dipapprox.events.event import Connected, Event, Star, laws_of
 from dipapprox.events.reduce import is_plain
 from dipapprox.laws.distribution import Distribution, law_order
 from dipapprox.laws.tails import cutoff_interval
@@ -251,7 +251,7 @@ class Stars:
 
     def add(self, place: int, star: Star) -> bool:
         """Add a star, unless one of its laws has no density or there are too many laws then."""
-        laws = self._laws.union((star.centre, *(law for law, _ in (*star.below, *star.above))))
+        laws = self._laws.union(laws_of(star))
         if len(laws) > len(self._laws):
             if any(law.family.is_discrete for law in laws):
                 return False

@@ -13,7 +13,7 @@ from typing import Any, assert_never
 
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.data_classes import dataclass
-from dipapprox.events.event import Star
+from dipapprox.events.event import Star, count_samples, laws_of
 from dipapprox.laws.distribution import Distribution
 from dipapprox.limits import Limits
 from dipapprox.numerics.elimination.plan import FunctionTable, Moved, RestrictedDensity, Terms
@@ -37,13 +37,7 @@ def bytes_per_panel(level: RefinementLevel) -> int:
 
 def double_levels(tier: Tier) -> list[RefinementLevel]:
     """The attempts in doubles; the first tells how large a probability is, about."""
-    match tier:
-        case Tier.BALLS:
-            return []
-        case Tier.AUTO | Tier.FLOAT64:
-            return [RefinementLevel(fineness) for fineness in (1, 3, 16, 64)]
-        case _:
-            assert_never(tier)
+    return [] if tier is Tier.BALLS else [RefinementLevel(fine) for fine in (1, 3, 16, 64)]
 
 
 def doubles_may_do(
@@ -69,21 +63,15 @@ def ball_levels(bits: int, tier: Tier) -> list[RefinementLevel]:
     In steps of 64 bits. Panels as wide as a scale need a degree of about half the bits; more cost
     little, as the algebra drops what is negligible, and high powers need them.
     """
-    match tier:
-        case Tier.FLOAT64:
-            return []
-        case Tier.AUTO | Tier.BALLS:
-            steps = (
-                (1, bits + 40, bits // 2 + 30),
-                (2, bits + 100, bits // 2 + 20),
-                (4, bits + 160, bits // 2 + 30),
-                (8, 2 * bits + 160, 3 * bits // 4 + 50),
-            )
-            return [
-                RefinementLevel(fine, -(-own // 64) * 64, degree) for fine, own, degree in steps
-            ]
-        case _:
-            assert_never(tier)
+    if tier is Tier.FLOAT64:
+        return []
+    steps = (
+        (1, bits + 40, bits // 2 + 30),
+        (2, bits + 100, bits // 2 + 20),
+        (4, bits + 160, bits // 2 + 30),
+        (8, 2 * bits + 160, 3 * bits // 4 + 50),
+    )
+    return [RefinementLevel(fine, -(-own // 64) * 64, degree) for fine, own, degree in steps]
 
 
 def leading_zeros(found: Sequence[Enclosure | NotEnclosed | None], bits: int) -> int:
@@ -121,10 +109,8 @@ class GridRequirements:
     def of(cls, order: Order) -> GridRequirements:
         """Read what an event requires."""
         match order:
-            case Star(centre, below, above):
-                leaves = (*below, *above)
-                laws = frozenset((centre, *(law for law, _ in leaves)))
-                return cls(laws, frozenset(), 1 + sum(count for _, count in leaves))
+            case Star():
+                return cls(frozenset(laws_of(order)), frozenset(), count_samples(order))
             case OrderEvent(elements, _, bounds):
                 sources = {id(each.source): each.source for each in elements}  # laws hash slowly
                 laws = frozenset(s for s in sources.values() if isinstance(s, Distribution))

@@ -199,7 +199,7 @@ class _Pair:
         self._parts = first, second
         self._masses, self._limits = masses, limits
         self._table = FunctionTable()
-        self._plans: dict[int, tuple[_Planned, _Planned] | NotEnclosed] = {}
+        self._plans: Cache[int, tuple[_Planned, _Planned] | NotEnclosed] = Cache(_REMEMBERED)
         self._densities: Cache[tuple[RefinementLevel, int], Densities | NotEnclosed] = Cache(
             _DENSITIES, lambda found: int(isinstance(found, Densities))
         )
@@ -208,7 +208,7 @@ class _Pair:
     def signs(self, growth: Enclosure, bits: int, tier: Tier) -> LineSigns:
         """Prove signs; `LineSigns.excess` is all that the set may lack."""
         kept = _kept(bits + _bits_of(growth))
-        plans = sure(self._plans_for(kept))
+        plans = sure(self._plans.find(kept, lambda: self._planned(kept)))
         if not any(plans):
             return LineSigns((), 0, Fraction(0))
         wanted = Fraction(1, 2 ** (bits + 2))
@@ -237,10 +237,11 @@ class _Pair:
     @enclosing
     def discretised(self, bits: int, spread: float, negligible: float) -> Discretised:
         """See `HockeyStick.discretised`."""
-        plans = sure(self._plans_for(_kept(bits)))
+        kept = _kept(bits)
+        plans = sure(self._plans.find(kept, lambda: self._planned(kept)))
         if not any(plans):
             return sure(NotEnclosed("what is published has no density"))
-        densities = sure(self._opened(plans, _kept(bits), RefinementLevel(_FINENESS)))
+        densities = sure(self._opened(plans, kept, RefinementLevel(_FINENESS)))
         cells = sure(densities.cells(spread, negligible, self._limits))
         return Discretised(cells, densities.lost, (_error(plans[0]), _error(plans[1])))
 
@@ -250,11 +251,6 @@ class _Pair:
         return self._densities.find(
             (level, kept), lambda: open_densities(*plans, kept, level, self._table, self._limits)
         )
-
-    def _plans_for(self, kept: int) -> tuple[_Planned, _Planned] | NotEnclosed:
-        if kept not in self._plans:
-            self._plans[kept] = self._planned(kept)
-        return self._plans[kept]
 
     @enclosing
     def _planned(self, kept: int) -> tuple[_Planned, _Planned]:
