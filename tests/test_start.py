@@ -67,7 +67,7 @@ def test_a_verification_loads_what_it_needs_only() -> None:
         "dipapprox.language.syntax_errors",
         "dipapprox.semantics.turns",
         "dipapprox.integrals.optimizer",
-        "dipapprox.numerics.algebras.kernels",
+        "dipapprox.numerics.algebras.convolution",
         "dipapprox.numerics.nested.engine",
         "dipapprox.numerics.parallel",
         "dipapprox.pairs.products.losses",

@@ -41,10 +41,8 @@ from dipapprox.numerics.algebras.sampled_laws import (
 
 if TYPE_CHECKING:
     from dipapprox.numerics.algebras import convolution as convolutions
-    from dipapprox.numerics.algebras import kernels
 else:
     convolutions = Deferred("dipapprox.numerics.algebras.convolution")
-    kernels = Deferred("dipapprox.numerics.algebras.kernels")
 
 NODES = 20
 _BATCH = 2**17  # doubles
@@ -87,7 +85,7 @@ class Float64Algebra:
         self.half = np.array([width / (2 * grid.unit) for width in widths])
         self._laws: dict[Distribution, RestrictedLaw] = {}
         self._leaves: dict[tuple[int, Distribution], Sampled] = {}
-        self._kernels: dict[Distribution, kernels.ConvolutionKernel] = {}
+        self._kernels: dict[Distribution, convolutions.ConvolutionKernel] = {}
 
     def density(self, law: Distribution) -> Sampled:
         return self._leaf(DENSITY, law)
@@ -133,7 +131,7 @@ class Float64Algebra:
     def convolution(self, left: Sampled, right: Sampled, check: Callable[[], None]) -> Sampled:
         start, width = self._lattice()
         return convolutions.convolve(
-            left, kernels.function_kernel(right, start, self.rule), self.rule, width, check
+            left, convolutions.function_kernel(right, start, self.rule), self.rule, width, check
         )
 
     def plus_sample(
@@ -141,14 +139,14 @@ class Float64Algebra:
     ) -> Sampled:
         _, width = self._lattice()
         if law not in self._kernels:
-            self._kernels[law] = kernels.law_kernel(law, width, self.grid.panels, self.rule)
+            self._kernels[law] = convolutions.law_kernel(law, width, self.grid.panels, self.rule)
         return convolutions.convolve(function, self._kernels[law], self.rule, width, check)
 
     def require_sums(self) -> None:
         """See to it that functions can be added up on the grid; a ValueError if not."""
         _, width = self._lattice()
         for law in self.grid.spans:
-            kernels.require_reach(law, width, self.grid.panels)
+            convolutions.require_reach(law, width, self.grid.panels)
 
     def _lattice(self) -> tuple[int, Fraction]:
         start, width = self.grid.lattice()
