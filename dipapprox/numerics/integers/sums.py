@@ -211,7 +211,7 @@ class _Sum:
             return self._forests.probability(
                 system.ranges, system.oriented(order), order, self._limits
             )
-        return self._by_values(self._shortest(system), system.ranges, system.inequalities)
+        return self._by_values(self._shortest(system), system)
 
     def foreseen(
         self, variables: Sequence[ForestVariable], inequalities: Sequence[Inequality]
@@ -238,19 +238,17 @@ class _Sum:
         lengths = {i: len(self._forests.masses(system.ranges[i]).values) for i in chosen}
         return min(chosen, key=lambda i: (lengths[i], i))
 
-    def _by_values(
-        self, fixed: int, ranges: Sequence[ForestVariable], inequalities: Sequence[Inequality]
-    ) -> Below:
+    def _by_values(self, fixed: int, system: _System) -> Below:
         """Sum over the values of one variable the probabilities of what is left."""
-        masses = self._forests.masses(ranges[fixed])
-        others = [each for i, each in enumerate(ranges) if i != fixed]
+        masses = self._forests.masses(system.ranges[fixed])
+        others = [each for i, each in enumerate(system.ranges) if i != fixed]
         value = missing = 0
         for k, mass in enumerate(masses.values):
             self._limits.check()
             self._parts += 1
             if self._parts > self._limits.pieces:
                 raise _TooManySums
-            left = [_with_value(each, fixed, masses.first + k) for each in inequalities]
+            left = [_with_value(each, fixed, masses.first + k) for each in system.inequalities]
             below = self.probability(others, left)
             value += mass * below.value >> self._forests.unit
             missing = max(missing, below.missing)
@@ -271,10 +269,10 @@ class _System:
             if len(inequality.terms) == 2:
                 (i, a), (j, b) = inequality.terms
                 self._links.setdefault((i, j), []).append((a, b, inequality.bound))
+                self._links.setdefault((j, i), []).append((b, a, inequality.bound))
         self._neighbours: list[set[int]] = [set() for _ in self.ranges]
         for i, j in self._links:
             self._neighbours[i].add(j)
-            self._neighbours[j].add(i)
         self._order = [] if self._longer else leaves_first(self._neighbours)
 
     def forest(self) -> list[tuple[int, int | None]] | None:
@@ -284,10 +282,7 @@ class _System:
 
     def oriented(self, order: Sequence[tuple[int, int | None]]) -> dict[tuple[int, int], Link]:
         """The links of a forest from children to parents."""
-        both = dict(self._links)
-        for (i, j), link in self._links.items():
-            both[j, i] = [(b, a, bound) for a, b, bound in link]
-        return {(i, j): tuple(sorted(both[i, j])) for i, j in order if j is not None}
+        return {(i, j): tuple(sorted(self._links[i, j])) for i, j in order if j is not None}
 
     def in_the_way(self) -> list[int]:
         """How much each variable keeps the system from being a forest."""

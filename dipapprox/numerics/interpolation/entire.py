@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cache
-from math import ceil, exp, log
+from math import ceil, exp, log, prod
 
 from dipapprox.arithmetic.precision import exponential
 from dipapprox.arithmetic.rounding import above
@@ -45,16 +45,9 @@ class StateBound:
 
     def exponent(self, imaginary: Sequence[Fraction]) -> Fraction:
         """Σ_k (Im μ_k)² / 2σ_k² where |Im u_i| is at most `imaginary[i]`."""
-        return (
-            sum(
-                (
-                    sum((s * y for s, y in zip(row, imaginary, strict=True)), Fraction(0)) ** 2
-                    for row in self.slopes
-                ),
-                Fraction(0),
-            )
-            / 2
-        )
+        rows = (zip(row, imaginary, strict=True) for row in self.slopes)
+        moved = (sum((s * y for s, y in row), Fraction(0)) for row in rows)
+        return sum((each**2 for each in moved), Fraction(0)) / 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +85,7 @@ def tails(states: Sequence[StateBound], halves: Sequence[Fraction], sizes: Seque
         size = sum((_exponential(state.exponent(imaginary)) for state in states), Fraction(0))
         plain = [_tail(rhos[j], sizes[j]) if j == axis else 1 + _tail(rhos[j], 1) for j in axes]
         steep = [_steep_tail(rhos[j], sizes[j] if j == axis else 1) for j in axes]
-        whole = size
-        for factor in plain:
-            whole *= factor
+        whole = prod(plain, start=size)
         value += whole
         for m in axes:
             slopes[m] += whole / plain[m] * steep[m]
@@ -103,11 +94,8 @@ def tails(states: Sequence[StateBound], halves: Sequence[Fraction], sizes: Seque
 
 def _weight(states: Sequence[StateBound], axis: int, half: Fraction) -> float:
     """About half² Σ_k slope_k² of the worst state, other axes counted where samples share them."""
-    worst = 0.0
-    for state in states:
-        total = sum(float(row[axis]) * float(sum(row)) for row in state.slopes)
-        worst = max(worst, total)
-    return worst * float(half) ** 2
+    totals = (sum(float(row[axis]) * float(sum(row)) for row in s.slopes) for s in states)
+    return max(totals, default=0.0) * float(half) ** 2
 
 
 @cache

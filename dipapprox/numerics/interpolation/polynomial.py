@@ -38,7 +38,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import cache
 from itertools import combinations_with_replacement
-from math import lcm
+from math import lcm, prod
 
 import numpy as np
 from flint import arb
@@ -267,11 +267,8 @@ def fit(
     # Both ends of the enclosures: no rounded middle matters.
     off = np.maximum(np.abs(values - lower), np.abs(upper - values)).max()
     residual = float(off) * (1 + 4 * _ULP) + norm * roundings * _ULP + _TINY
-    constant = Fraction(1)
-    for count in middle.shape:
-        constant *= lebesgue(count)
     gap = Fraction(residual) + Fraction(tails.value)
-    own = constant * gap
+    own = prod(map(lebesgue, middle.shape), start=gap)
     slopes = tuple(
         above((count - 1) ** 2 * own + Fraction(each))
         for count, each in zip(middle.shape, tails.slopes, strict=True)
