@@ -44,10 +44,11 @@ from dipapprox.errors import BrokenInvariant
 from dipapprox.events.canonical import canonical
 from dipapprox.events.event import Connected, Event, Marginal, Part, PublishedOutcome
 from dipapprox.events.instantiate import Instantiator
-from dipapprox.events.reduce import as_comparisons, connected_parts, is_possible, restricted
+from dipapprox.events.reduce import as_comparisons, connected_samples, is_possible, restricted
 from dipapprox.language.core import Input
 from dipapprox.laws.distribution import Distribution
 from dipapprox.linear.form import LinearForm, Symbol
+from dipapprox.linear.half_spaces import irredundant
 from dipapprox.linear.span import FormSpan, Matrix, solved, vector_of
 from dipapprox.semantics.state import FinalState, FinalStates, guards_of
 
@@ -145,27 +146,27 @@ class Measuring:
         mentioned = {sample for form in (*guards, *forms) for sample in form.samples()}
         samples = sorted(mentioned)
         whole = restricted(Event(tuple(laws), ()), samples, (*guards, *forms))
-        event = Event(whole.samples, whole.guards[: len(guards)])
         published = whole.guards[len(guards) :]
-        parts = connected_parts(event)
-        if parts is None or not all(is_possible(part) for _, part in parts):
+        conditions = irredundant(whole.guards[: len(guards)])
+        if conditions is None:
             return None
-        groups = _groups(len(samples), [own for own, _ in parts], published)
+        place = {id(form): k for k, form in enumerate(published)}
+        groups = [
+            (
+                group,
+                [form for form in own if id(form) not in place],
+                [place[id(form)] for form in own if id(form) in place],
+            )
+            for group, own in connected_samples(len(samples), (*conditions, *published))
+        ]
+        if not all(is_possible(restricted(whole, group, own)) for group, own, _ in groups):
+            return None
         events: list[Connected] = []
         marginals: dict[int, Marginal] = {}
-        home = {sample: k for k, group in enumerate(groups) for sample in group}
-        conditions: list[list[LinearForm]] = [[] for _ in groups]
-        for own, part in parts:
-            named: dict[Symbol, Symbol] = dict(enumerate(own))
-            place = home[own[0]]
-            conditions[place] += (form.renamed(named.__getitem__) for form in part.guards)
-        coordinates: list[list[int]] = [[] for _ in groups]
-        for coordinate, form in enumerate(published):
-            coordinates[home[form.samples()[0]]].append(coordinate)
-        for group, own_guards, which in zip(groups, conditions, coordinates, strict=True):
+        for group, own_guards, which in groups:
             if len(which) > 1:
                 together = [published[k] for k in which]
-                if own_guards or not are_uncorrelated(together, event.samples):
+                if own_guards or not are_uncorrelated(together, whole.samples):
                     pivots = self._bases[number].pivots
                     *others, last = [f"'{self.names[pivots[k]]}'" for k in which]
                     return NotEnclosed(
@@ -173,11 +174,11 @@ class Measuring:
                         "their joint density is out of reach"
                     )
                 for k in which:
-                    marginals[k] = _marginal(event, published[k].samples(), (), published[k])
+                    marginals[k] = _marginal(whole, published[k].samples(), (), published[k])
             elif which:
-                marginals[which[0]] = _marginal(event, group, own_guards, published[which[0]])
-            elif own_guards:
-                events.append(canonical(as_comparisons(restricted(event, group, own_guards))))
+                marginals[which[0]] = _marginal(whole, group, own_guards, published[which[0]])
+            else:
+                events.append(canonical(as_comparisons(restricted(whole, group, own_guards))))
         return Part(tuple(events), tuple(marginals[k] for k in range(len(published))))
 
 
@@ -225,23 +226,12 @@ def _combined(row: Iterable[Fraction], forms: Iterable[LinearForm]) -> LinearFor
     return sum((form.scaled(c) for c, form in terms if c), LinearForm.constant_form(0))
 
 
-def _groups(
-    size: int, parts: Iterable[Sequence[int]], forms: Iterable[LinearForm]
-) -> list[tuple[int, ...]]:
-    """Return the samples that conditions and published forms connect, group by group."""
-    edges = [(own[0], other) for own in parts for other in own[1:]]
-    for form in forms:
-        first, *others = form.samples()
-        edges += [(first, other) for other in others]
-    return [tuple(group) for group in graphs.components(size, edges)]
-
-
 def _marginal(
     event: Event, group: Sequence[int], guards: Iterable[LinearForm], form: LinearForm
 ) -> Marginal:
     """What a form over samples of a group is, given its guards."""
-    local: dict[Symbol, Symbol] = {sample: k for k, sample in enumerate(group)}
-    return Marginal(restricted(event, group, guards), form.renamed(local.__getitem__))
+    found = restricted(event, group, (*guards, form))
+    return Marginal(Event(found.samples, found.guards[:-1]), found.guards[-1])
 
 
 # --- bases ----------------------------------------------------------------------------------------
