@@ -25,7 +25,7 @@ by halves would take the samples off the integers.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from math import floor, isqrt
 
@@ -57,7 +57,12 @@ def is_possible(event: Event | Star) -> bool:
         return _have_integer_points(event) is not False
     if all(family.sides == BOTH_SIDES for family in families):
         return True
-    supports = [form for k, law in enumerate(event.samples) for form in _support(k, law)]
+    supports = [
+        LinearForm(((k, Fraction(side)),), -side * law.mean)
+        for k, law in enumerate(event.samples)
+        for side in BOTH_SIDES
+        if side not in law.family.sides
+    ]
     return not supports or has_interior([*event.guards, *supports])
 
 
@@ -66,14 +71,6 @@ def is_surely_possible(event: Event | Star) -> bool:
     if isinstance(event, Star) or not any(law.family.is_discrete for law in event.samples):
         return True
     return _have_integer_points(event) is True
-
-
-def _support(sample: int, law: Distribution) -> Iterator[LinearForm]:
-    """Yield the bound of a one-sided law."""
-    if -1 not in law.family.sides:
-        yield LinearForm(((sample, Fraction(-1)),), law.mean)
-    if 1 not in law.family.sides:
-        yield LinearForm(((sample, Fraction(1)),), -law.mean)
 
 
 def range_of(
