@@ -20,7 +20,7 @@ from dipapprox.laws.families import LAPLACE
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.intervals import power
 from dipapprox.numerics.methods import Answers
-from dipapprox.numerics.nested.evaluation import Effort, Settings, make_evaluator
+from dipapprox.numerics.nested.evaluation import Effort, make_evaluator
 from dipapprox.numerics.nested.nest import Nest, NodeProduct
 from tests.cli.running import run
 
@@ -186,8 +186,8 @@ for each in test_bare_systems.BROKEN:
 def two_branches() -> None:
     law = Distribution(LAPLACE, Fraction(0), Fraction(1))
     ends = (LinearForm.of({}, Fraction(end)) for end in (-1, 1))
-    settings = Settings(Effort(40, to_ball(1), 10), 10, lambda: None)
-    make_evaluator(Nest(law, *ends, -1, 1, 0, NodeProduct(())), settings)
+    effort = Effort(40, to_ball(1), 10, 10, lambda: None)
+    make_evaluator(Nest(law, *ends, -1, 1, 0, NodeProduct(())), effort)
 
 
 def no_answer() -> None:

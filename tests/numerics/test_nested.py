@@ -20,13 +20,7 @@ from dipapprox.laws.family import Family
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.nested.engine import Nested, enclose_plan
-from dipapprox.numerics.nested.evaluation import (
-    Effort,
-    NodeEvaluator,
-    Settings,
-    integrate,
-    make_evaluator,
-)
+from dipapprox.numerics.nested.evaluation import Effort, NodeEvaluator, integrate, make_evaluator
 from dipapprox.numerics.nested.nest import (
     Nest,
     Node,
@@ -169,7 +163,7 @@ def _check_ranges(
         _check_ranges(child, old, boxes)
 
 
-EFFORT = Effort(60, arb(2) ** -20, 20_000)
+EFFORT = Effort(60, arb(2) ** -20, 20_000, 20_000, lambda: None)
 
 
 def density(x: arb) -> arb:
@@ -215,7 +209,7 @@ def test_exceptions_arrive_as_they_were_raised_and_at_once(error) -> None:
 
 
 BALL_BITS = 90
-SETTINGS = Settings(Effort(60, arb(2) ** -10, 20_000), 20_000, lambda: None)
+NESTED = Effort(60, arb(2) ** -10, 20_000, 20_000, lambda: None)
 branches = st.sampled_from([(GAUSSIAN, 0), (LAPLACE, -1), (LAPLACE, 1)])
 START = Fraction(-9, 2)
 
@@ -224,7 +218,7 @@ def squared_nest(family: Family, side: int, breaks: tuple[Fraction, ...] = ()) -
     law = Distribution(family, Fraction(0), Fraction(1))
     leaf = Nest(law, None, LinearForm.symbol(1), 0, side)
     ends = LinearForm.constant_form(START), LinearForm.symbol(0)
-    return make_evaluator(Nest(law, *ends, side, side, 1, leaf, breaks), SETTINGS)
+    return make_evaluator(Nest(law, *ends, side, side, 1, leaf, breaks), NESTED)
 
 
 def closed_form(family: Family, side: int, z: acb) -> acb:

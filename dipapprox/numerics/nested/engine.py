@@ -28,7 +28,7 @@ from dipapprox.integrals.optimizer import elimination_depth, plan
 from dipapprox.limits import Limits
 from dipapprox.numerics.kinds import as_continuous
 from dipapprox.numerics.methods import Answers
-from dipapprox.numerics.nested.evaluation import Effort, Settings, make_evaluator
+from dipapprox.numerics.nested.evaluation import Effort, make_evaluator
 from dipapprox.numerics.nested.nest import (
     Node,
     build_node,
@@ -134,16 +134,16 @@ def _attempt(tree: Node, bits: int, attempt: int, limits: Limits) -> Enclosure:
     ]
     dynamics = ceil(max(sizes, default=Fraction(1)) / finest).bit_length()
     with precision(bits + guard + dynamics + 16):
-        effort = Effort(bits + guard, to_ball(finest / 2**10).mid(), _OUTER_EVALUATIONS << attempt)
 
         def check() -> None:
             limits.check()
             give_way()
 
-        settings = Settings(effort, _INNER_EVALUATIONS << attempt, check)
+        most = _OUTER_EVALUATIONS << attempt, _INNER_EVALUATIONS << attempt
+        effort = Effort(bits + guard, to_ball(finest / 2**10).mid(), *most, check)
         depths = [each.depth for each in ranges(truncated)]
         start = [arb(0)] * (max(depths, default=0) + 1)
-        found = sure(to_enclosure(make_evaluator(truncated, settings).value(start)))
+        found = sure(to_enclosure(make_evaluator(truncated, effort).value(start)))
     # The module `nest` proves: truncated value <= probability <= truncated value + tails.
     whole = Enclosure(found.lower, found.upper + Fraction(count, 2**tail_bits))
     return whole.intersect(UNIT, "nested")

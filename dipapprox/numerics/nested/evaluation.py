@@ -68,6 +68,8 @@ class Effort(Record):
     tolerance: int  # panels whose error is below 2**-tolerance are left alone
     narrow: arb  # real balls of at most this radius (exact, > 0) are nodes
     evaluations: int  # most calls of the integrand
+    inner_evaluations: int  # the same for an integrand that has other integrals around it
+    check: Callable[[], None]  # called at every evaluation; raises to stop
 
 
 _MOST_NODES = 512
@@ -144,24 +146,16 @@ class NodeEvaluator(Protocol):
         """Bound the node's modulus on complex balls, one per depth; exact or not finite."""
 
 
-class Settings(Record):
-    """How the quadrature of one tree is run."""
-
-    effort: Effort  # for the outermost integrals
-    inner_evaluations: int  # the most calls of an integrand that has other integrals around it
-    check: Callable[[], None]  # called at every evaluation; raises to stop
-
-
-def make_evaluator(node: Node, settings: Settings) -> NodeEvaluator:
+def make_evaluator(node: Node, effort: Effort) -> NodeEvaluator:
     """Prepare a truncated node; everything exact becomes balls at the current precision."""
     match node:
         case Nest(body=None):
             return _MassEvaluator(node)
         case Nest(body=body):
             assert body is not None
-            return _NestEvaluator(node, body, settings)
+            return _NestEvaluator(node, body, effort)
         case NodeProduct(items) | NodeSum(items):
-            inner = [(make_evaluator(each, settings), number) for each, number in items]
+            inner = [(make_evaluator(each, effort), number) for each, number in items]
             return _FoldedEvaluator(inner, _sum if isinstance(node, NodeSum) else _product)
         case _:
             assert_never(node)
@@ -255,7 +249,7 @@ def _product(items: Iterable[tuple[arb, int]]) -> arb:
 class _NestEvaluator:
     """∫ density·body over a finite span, by quadrature."""
 
-    def __init__(self, nest: Nest, body: Node, settings: Settings) -> None:
+    def __init__(self, nest: Nest, body: Node, effort: Effort) -> None:
         assert nest.lower is not None and nest.upper is not None, "not truncated"
         if nest.lower_side != nest.upper_side:
             raise BrokenInvariant("a nest lies on two branches of its law's density")
@@ -265,10 +259,9 @@ class _NestEvaluator:
         self.lower, self.upper = _Affine(nest.lower), _Affine(nest.upper)
         self.mean, self.scale = to_ball(nest.law.mean), to_ball(nest.law.scale)
         self.breaks = [to_ball(point).mid() for point in nest.breaks]
-        self.check = settings.check
-        self.effort = settings.effort
-        inner = replace(settings.effort, evaluations=settings.inner_evaluations)
-        self.body = make_evaluator(body, replace(settings, effort=inner))
+        self.effort = effort
+        inner = replace(effort, evaluations=effort.inner_evaluations)
+        self.body = make_evaluator(body, inner)
 
     def value(self, at: list[arb]) -> arb:
         lower, upper = self.lower.at(at), self.upper.at(at)
@@ -282,12 +275,12 @@ class _NestEvaluator:
 
     def _between(self, start: arb, stop: arb, at: list[arb]) -> arb:
         def value(x: arb) -> arb:
-            self.check()
+            self.effort.check()
             at[self.depth] = x
             return self.law.pdf((x - self.mean) / self.scale, self.side) * self.body.value(at)
 
         def magnitude(x: acb) -> arb:
-            self.check()
+            self.effort.check()
             return self._density_bound(x, list(at))
 
         marks = [start, *(point for point in self.breaks if start <= point <= stop), stop]
