@@ -164,7 +164,9 @@ def _place(diagnostic: Diagnostic) -> tuple[int, str]:
 
 def _block(run: Execution, block: core.Body, states: list[State]) -> list[State]:
     """Run a block from every state; return the states that reach its end."""
-    selections = _selections_in(run, block)
+    selections = run.selections.get(id(block))
+    if selections is None:
+        selections = run.selections[id(block)] = selections_in(block) if run.merge else {}
     place = 0
     while place < len(block) and states:
         run.limits.check()
@@ -289,14 +291,6 @@ def _meet(run: Execution, live: int | None, block: core.Block, states: list[Stat
     needed = (live | run.live.mask(use.reads)) & ~run.live.mask(dead)
     outputs = {run.cells.get(name, name) for name in dead & run.outputs.keys()}
     return join_states(run, states, needed, outputs)
-
-
-def _selections_in(run: Execution, block: core.Body) -> dict[int, Selection]:
-    """Return the selections of a block, found once; none if states are not merged."""
-    found = run.selections.get(id(block))
-    if found is None:
-        found = run.selections[id(block)] = selections_in(block) if run.merge else {}
-    return found
 
 
 def _select(run: Execution, selection: Selection, states: list[State]) -> list[State] | None:

@@ -183,70 +183,44 @@ def describe_fault(fault: PathFault, trail: Trail | None) -> Diagnostic:
     Of the decisions, those that assign the cell at fault in one of their branches are named; if
     there are none, the last ones.
     """
-    steps = [step for step in (trail.steps() if trail is not None else ()) if not _is_inner(step)]
-    relevant = [step for step in steps if fault.cell in _assigned(step)]
+    steps = [
+        step
+        for step in (trail.steps() if trail is not None else ())
+        if not isinstance(_bisection(step), core.If)  # it only leads to another one
+    ]
+    relevant = [
+        step
+        for step in steps
+        if fault.cell in (step.cells.get(name, name) for name in assigned((step.statement,)))
+    ]
     named = (relevant or steps)[:_MOST_STEPS][::-1]
     return fault.diagnostic(" when " + " and ".join(map(_describe, named)) if named else "")
 
 
-def _leaf(step: Trail) -> core.Value | None:
-    """Return the value that a function such as `floor` has by the last step of its bisection.
-
-    Its steps have the place of the call, and so do the statements in their branches.
-    """
-    match _taken(step):
-        case (core.Assign(_, core.Constant(value)) as only,) if _is_step(step, only):
-            return value
+def _bisection(step: Trail) -> core.Statement | None:
+    """Return what a step of the bisection of a function such as `floor` leads to: it has the place
+    of the call, and so do the statements in its branches."""
+    match step.statement:
+        case core.If(condition, then, otherwise, span=span) if span == condition.span:
+            block = then if step.taken else otherwise
+            alone = len(block) == 1 and span is not None and block[0].span == span
+            return block[0] if alone else None
         case _:
             return None
 
 
-def _is_inner(step: Trail) -> bool:
-    """Whether a step only leads to another one of a bisection."""
-    match _taken(step):
-        case (core.If() as only,):
-            return _is_step(step, only)
-        case _:
-            return False
-
-
-def _taken(step: Trail) -> core.Block:
-    match step.statement:
-        case core.If(_, then, otherwise):
-            return then if step.taken else otherwise
-        case _:
-            return ()
-
-
-def _is_step(step: Trail, inside: core.If | core.Assign) -> bool:
-    span = step.statement.span
-    return (
-        isinstance(step.statement, core.If)
-        and span is not None
-        and (span == step.statement.condition.span == inside.span)
-    )
-
-
 def _describe(step: Trail) -> str:
     statement = step.statement
-    value = _leaf(step)
-    if value is not None and statement.span is not None:
-        return _placed(statement.span, "is", str(value))
     choice = isinstance(statement, core.Choose)
     span = statement.span if isinstance(statement, core.Choose) else statement.condition.span
     outcome = str(step.outcome).lower() if isinstance(step.outcome, bool) else str(step.outcome)
     if span is None:
         return f"{'choice' if choice else 'condition'} {step.number + 1} is {outcome}"
+    match _bisection(step):
+        case core.Assign(_, core.Constant(value)):
+            outcome = str(value)
     verb = "gives" if choice else "is"
-    return _placed(span, verb, outcome)
-
-
-def _placed(span: Span, verb: str, outcome: str) -> str:
     return f"'{' '.join(span.text.split())}' at line {span.line} {verb} {outcome}"
-
-
-def _assigned(step: Trail) -> Iterator[str]:
-    return (step.cells.get(name, name) for name in assigned((step.statement,)))
 
 
 _MANY_POINTS = 4096

@@ -16,7 +16,7 @@ from dipapprox.linear.form import LinearForm
 from dipapprox.semantics.configuration import cone_of
 from dipapprox.semantics.inputs import Knowledge
 from dipapprox.semantics.order import Points
-from dipapprox.semantics.state import FinalState, FinalStates, Guard, guards_of
+from dipapprox.semantics.state import FinalStates, Guard, guards_of
 
 _Node = int | LinearForm
 
@@ -51,10 +51,12 @@ def measure_structure(states: FinalStates) -> Structure:
     variables: list[int] = []
     for decisions, group in groupby(states.states, key=lambda state: state.decisions):
         guards.append(len(decisions))
-        feasible = [s for s in group if not cone_of(guards_of(s.path), points)[1]]
+        paths = [guards_of(state.path) for state in group]
+        feasible = [path for path in paths if not cone_of(path, points)[1]]
         if feasible:
-            depths.append(max(_depth(guards_of(s.path)) for s in feasible))
-            variables.append(max(_count_samples(s) for s in feasible))
+            depths.append(max(map(_depth, feasible)))
+            samples = [{s for each in path for s in each.form.samples()} for path in feasible]
+            variables.append(max(map(len, samples)))
     return Structure(
         final_states=len(guards),
         average_guards=_mean(guards),
@@ -69,10 +71,6 @@ def _mean(numbers: list[int]) -> Fraction:
     return Fraction(sum(numbers), len(numbers)) if numbers else Fraction(0)
 
 
-def _count_samples(state: FinalState) -> int:
-    return len({sample for guard in guards_of(state.path) for sample in guard.form.samples()})
-
-
 def _depth(guards: Iterable[Guard]) -> int:
     """Layers of the graph with an edge from the larger to the smaller side of every guard.
 
@@ -83,11 +81,9 @@ def _depth(guards: Iterable[Guard]) -> int:
     for guard in guards:
         low: set[_Node] = {s for s, c in guard.form.terms if c > 0 and isinstance(s, int)}
         high: set[_Node] = {s for s, c in guard.form.terms if c < 0 and isinstance(s, int)}
-        fixed = _fixed_part(guard)
-        if not low:
-            low = {fixed}
-        if not high:
-            high = {-fixed}
+        terms = tuple((s, c) for s, c in guard.form.terms if isinstance(s, str))
+        fixed = LinearForm(terms, guard.form.constant)
+        low, high = low or {fixed}, high or {-fixed}
         for node in low | high:
             smaller.setdefault(node, set())
         for node in high:
@@ -95,11 +91,6 @@ def _depth(guards: Iterable[Guard]) -> int:
     layers = _longest_path(smaller)
     constants = any(isinstance(node, LinearForm) for node in smaller)
     return (len(smaller) if layers is None else layers) - constants
-
-
-def _fixed_part(guard: Guard) -> LinearForm:
-    terms = tuple((s, c) for s, c in guard.form.terms if isinstance(s, str))
-    return LinearForm(terms, guard.form.constant)
 
 
 def _longest_path(smaller: Mapping[_Node, set[_Node]]) -> int | None:
