@@ -71,17 +71,13 @@ class Points:
         """Return the mask of some samples."""
         found = 0
         for sample in samples:
-            found |= 1 << self._number(sample)
+            found |= 1 << self.number(sample)
         return found
-
-    def number(self, sample: int) -> int:
-        """Return the number of the point that a sample is."""
-        return self._number(sample)
 
     def pair(self, guard: Constraint) -> Pair | None:
         """Return the comparison of two points that a guard is, or None."""
         if isinstance(guard, SampleComparison):
-            return self._number(guard.small), self._number(guard.large)
+            return self.number(guard.small), self.number(guard.large)
         terms, constant = guard.form.terms, guard.form.constant
         (first, slope), rest = terms[0], terms[1:]
         assert isinstance(first, int)
@@ -91,15 +87,15 @@ class Points:
         if not rest or isinstance(rest[0][0], str):
             fixed = LinearForm(rest, constant)
             if rising:
-                return self._number(first), self._number(-fixed)
-            return self._number(fixed), self._number(first)
+                return self.number(first), self.number(-fixed)
+            return self.number(fixed), self.number(first)
         second, other = rest[0]
         if len(rest) > 1 or constant or not are_opposite(other, slope):
             return None
         assert isinstance(second, int)
         if rising:
-            return self._number(first), self._number(second)
-        return self._number(second), self._number(first)
+            return self.number(first), self.number(second)
+        return self.number(second), self.number(first)
 
     def constraint(self, pair: Pair) -> Constraint:
         """Return the guard that says `pair`; not both points may be fixed."""
@@ -121,7 +117,8 @@ class Points:
         point = self._points[number]
         return LinearForm.symbol(point) if isinstance(point, int) else point
 
-    def _number(self, point: int | LinearForm) -> int:
+    def number(self, point: int | LinearForm) -> int:
+        """Return the number of a point: of a sample, or of a fixed quantity."""
         number = self._numbers.get(point)
         if number is None:
             number = self._numbers[point] = len(self._points)
