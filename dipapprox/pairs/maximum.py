@@ -23,7 +23,8 @@ is named, or the simplest. Its own bound is what is stated of it; what is lost i
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -83,7 +84,17 @@ class Together(ABC):
 
     def __init__(self, total: int | None) -> None:
         self._total = total
+        self._delta_asked: Fraction | None = None
         self.obstacle: str | None = None
+
+    @contextmanager
+    def asking(self, delta: Fraction) -> Iterator[None]:
+        """Ask within the block only whether the largest delta is at most this one."""
+        before, self._delta_asked = self._delta_asked, delta
+        try:
+            yield
+        finally:
+            self._delta_asked = before
 
     def standing(self, bits: int) -> list[tuple[Pair, list[PairAtoms]]] | None:
         """Return pairs, with atoms of independent parts; of all pairs each is below some of these.

@@ -88,9 +88,7 @@ class Subject(Record, frozen=False):
 
     def claiming(self, delta: Fraction) -> AbstractContextManager[None]:
         """Ask within the block only whether the largest delta is at most this one."""
-        if self.published is not None:
-            return self.published.asking(delta)
-        return nullcontext() if self.boxes is None else self.boxes.claiming(delta)
+        return nullcontext() if self.together is None else self.together.asking(delta)
 
 
 def executed_for(setting: Setting, *, parts: bool = True) -> Executed:

@@ -8,7 +8,6 @@ corners.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from fractions import Fraction
 from functools import partial
 from itertools import islice, product
@@ -84,7 +83,6 @@ class RealPairs(Together):
         self._program = states.program
         self._source, self._limits = source, limits
         self._roots = pairs_of(states.program)
-        self._claimed: Fraction | None = None
         self._refutable = False
         self.known: BoxSearchResult | None = None
         self._factor: Factor | None = None
@@ -101,15 +99,6 @@ class RealPairs(Together):
             self._used.update(dict.fromkeys(used))
             if not self._free:
                 self._corners = one_by_one(states, eps, self._roots)
-
-    @contextmanager
-    def claiming(self, delta: Fraction) -> Iterator[None]:
-        """Ask within the block only whether the largest delta is at most this one."""
-        before, self._claimed = self._claimed, delta
-        try:
-            yield
-        finally:
-            self._claimed = before
 
     @property
     def name(self) -> str:
@@ -159,10 +148,10 @@ class RealPairs(Together):
             return Enclosure.exact(0) if pair[0] == pair[1] else enclosed(pair, bits) or UNIT
 
         nothing = self._everywhere(Enclosure.exact(0), factor)
-        self._refutable = self._claimed is not None and nothing.upper > self._claimed
+        self._refutable = self._delta_asked is not None and nothing.upper > self._delta_asked
 
         def enough(delta: Enclosure, sets: int) -> bool:
-            claimed = self._claimed
+            claimed = self._delta_asked
             if claimed is not None:
                 delta = self._everywhere(delta, factor)
                 if delta.upper <= claimed or delta.lower > claimed:
@@ -171,7 +160,7 @@ class RealPairs(Together):
             return delta.width <= _tolerance(delta.upper, sets, bits) or sets >= MOST_SETS
 
         def refuted(delta: Enclosure, _: int) -> bool:
-            return self._claimed is not None and delta.lower > self._claimed
+            return self._delta_asked is not None and delta.lower > self._delta_asked
 
         ways = exact, factor, self._limits
         search = SetSearch(*ways, next(iter(self._roots), None))
@@ -179,7 +168,7 @@ class RealPairs(Together):
             pass
         elif self._corners is not None and factor.lower <= LARGEST_FACTOR:
             self._used[CORNERS] = None
-            search = CornerSearch(self._corners, *ways, self._claimed)
+            search = CornerSearch(self._corners, *ways, self._delta_asked)
         else:
             likely = list(_inside(self._roots, self._program.inputs)) if self._free else ()
             search = BoxSearch(self._regions, self._models, *ways, likely=likely)

@@ -88,7 +88,6 @@ class PublishedPairs(Together):
         self.divergences = divergences
         self._pairs, self._limits = pairs, limits
         self._couplings, self._claimed, self._comparison = couplings, claimed, comparison
-        self._pure = False
         self.processed = Processed(divergences)
         self._compared: dict[tuple[MeasureSides, Growth], bool | NotEnclosed] = {}
         self._budgets: dict[Pair, Fraction | None] = {}
@@ -105,14 +104,9 @@ class PublishedPairs(Together):
         finally:
             self._claimed = before
 
-    @contextmanager
-    def asking(self, delta: Fraction) -> Iterator[None]:
-        """Ask within the block only whether the largest delta is at most this one."""
-        before, self._pure = self._pure, not delta
-        try:
-            yield
-        finally:
-            self._pure = before
+    @property
+    def _pure(self) -> bool:
+        return self._delta_asked is not None and not self._delta_asked
 
     def _growth(self, factor: Factor) -> Growth | None:
         """The growth that a factor bounds, where it matters whether anything is left there."""
