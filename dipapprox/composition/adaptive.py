@@ -82,7 +82,6 @@ class AdaptiveProfile(Record):
     ends: ClassVar[Ends] = NO_ENDS
 
     def at(self, alpha: arb) -> ProfilePoint:
-        """Evaluate at α > 0."""
         size, reach = float(self.size), self.reach
         place = floor(float(alpha.log().mid()) / size)
         line = min(max(place + reach, 0), 2 * reach)

@@ -90,7 +90,6 @@ class DiscreteProfile(Record):
     attained: bool  # whether the mechanism has this pair
 
     def at(self, alpha: arb) -> ProfilePoint:
-        """Evaluate at α > 0."""
         middle = alpha.mid()
         start = bisect_right(self.places, middle)
         first, second = self.firsts[start], self.seconds[start]

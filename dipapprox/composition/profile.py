@@ -112,7 +112,6 @@ class ReversedProfile(Record):
         return Ends(ends.lost, ends.infinite)
 
     def at(self, alpha: arb) -> ProfilePoint:
-        """Evaluate at α > 0."""
         point = self.profile.at(1 / alpha)
         bound = 1 - alpha + alpha * point.bound
         return ProfilePoint(bound, 1 - point.second, 1 - point.first)
@@ -131,7 +130,6 @@ class SubsampledProfile(Record):
         return Ends(self.rate * ends.infinite, ends.lost if self.rate == 1 else arb(0))
 
     def at(self, alpha: arb) -> ProfilePoint:
-        """Evaluate at α > 0."""
         inner = (alpha - 1 + self.rate) / self.rate
         if not inner > 0:
             # Where balls leave the side open, r H(inner) is still within r |inner| of 1 - α.
@@ -155,7 +153,6 @@ class GaussianProfile(Record):
     ends: ClassVar[Ends] = NO_ENDS
 
     def at(self, alpha: arb) -> ProfilePoint:
-        """Evaluate at α > 0."""
         wide = self.shift * arb(2).sqrt()
         place, half = alpha.log() / wide, wide / 4
         first, second = (place - half).erfc() / 2, (place + half).erfc() / 2
@@ -175,7 +172,6 @@ class LaplaceProfile(Record):
     ends: ClassVar[Ends] = NO_ENDS
 
     def at(self, alpha: arb) -> ProfilePoint:
-        """Evaluate at α > 0."""
         most = self.shift.exp()
         if _at_least(alpha, most):
             return _point(alpha, arb(0), arb(0), most)
@@ -202,7 +198,6 @@ class BoundedRangeProfile(Record):
     ends: ClassVar[Ends] = NO_ENDS
 
     def at(self, alpha: arb) -> ProfilePoint:
-        """Evaluate at α > 0."""
         top = self.range.exp()
         root = top.sqrt()
         if self.chosen and alpha < top and 1 / top < alpha:

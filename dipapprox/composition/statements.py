@@ -92,7 +92,6 @@ class StatementProfile:
     ends: ClassVar[Ends] = NO_ENDS
 
     def at(self, alpha: arb) -> ProfilePoint:
-        """Evaluate at α > 0."""
         turned = alpha.mid() < 1
         factor = 1 / alpha if turned else alpha
         tangents = self._worst.at(max(float(factor.log().mid()), 0.0))

@@ -128,9 +128,20 @@ class EndlessProof(BudgetAnswer):
         structure = self.analysis.structure
         yield "structure", None if structure is None else structure_text(self.compiled, structure)
         yield "proof", "; ".join(self._proof(self.analysis))
-        yield "published", self._published()
+        published = self.published_weight
+        if published is not None and published != self.upper:
+            is_budget = "" if published >= self.lower else ": no budget"
+            yield "published", f"weight {exact_text(published)}{is_budget}"
         yield "caveat", None if self.caveat is None else f"{self.caveat} (--stops visible)"
-        yield "automaton", self._size(self.compiled.automaton)
+        automaton = self.compiled.automaton
+        sizes = [
+            count(len(automaton.states), "state"),
+            count(len(automaton.transitions), "transition"),
+            count(len(automaton.variables), "stored value"),
+        ]
+        if self.quotient_states is not None:
+            sizes.append(f"{count(self.quotient_states, 'node')} when merged")
+        yield "automaton", ", ".join(sizes)
 
     def _where_violated(self) -> str:
         is_word = isinstance(self.analysis.lower, WordBound)
@@ -170,23 +181,6 @@ class EndlessProof(BudgetAnswer):
                 return f"by {count(cases, 'case')}, {families}"
             case _:
                 assert_never(analysis.upper)
-
-    def _published(self) -> str | None:
-        published = self.published_weight
-        if published is None or published == self.upper:
-            return None
-        is_budget = published >= self.lower
-        return f"weight {exact_text(published)}{'' if is_budget else ': no budget'}"
-
-    def _size(self, automaton: Automaton) -> str:
-        sizes = [
-            count(len(automaton.states), "state"),
-            count(len(automaton.transitions), "transition"),
-            count(len(automaton.variables), "stored value"),
-        ]
-        if self.quotient_states is not None:
-            sizes.append(f"{count(self.quotient_states, 'node')} when merged")
-        return ", ".join(sizes)
 
     def _below(self) -> list[Table | str]:
         evidence, compiled = self.evidence, self.compiled

@@ -177,10 +177,15 @@ def prove_automaton(
     begun = time.monotonic()
     stopping: tuple[str, ...] = ()
     if stops is Stops.VISIBLE:
-        found = _with_stops_seen(automaton, limits)
+        known: Analysis | None = None
+        with EarlyEnd() as end, limited(limits):
+            known = analyse(with_visible_stops(automaton), limits)
+        found = known or Analysis(automaton, reason=end.reason)
     else:
-        found = analyse(automaton, limits)
-        stopping = _stopping(automaton, limits)
+        found, where = analyse(automaton, limits), gaps(automaton)
+        with EarlyEnd(), limited(limits):  # if there is no time to look, some too many
+            where = stopping_states(automaton, limits) if where else where
+        stopping = tuple(automaton.states[state].name for state in where)
     compiled = in_own_words(found.automaton)
     rounds, beyond = going_round(compiled, found, budget, limits)
     ray = _ray(found, limits.within(MOST_STEPS))
@@ -217,21 +222,6 @@ def comes_again(
     with EarlyEnd(), limited(limits):
         return endless(subject, stops_are_seen, limits.within(MOST_STEPS))
     return None
-
-
-def _with_stops_seen(automaton: Automaton, limits: Limits) -> Analysis:
-    with EarlyEnd() as end, limited(limits):
-        return analyse(with_visible_stops(automaton), limits)
-    return Analysis(automaton, reason=end.reason)
-
-
-def _stopping(automaton: Automaton, limits: Limits) -> tuple[str, ...]:
-    """Name the states where it may stop unseen; if there is no time to look, some too many."""
-    found = gaps(automaton)
-    with EarlyEnd(), limited(limits):
-        if found:
-            found = stopping_states(automaton, limits)
-    return tuple(automaton.states[state].name for state in found)
 
 
 def _ray(found: Analysis, limits: Limits) -> WordBound | None:

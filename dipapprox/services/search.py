@@ -139,12 +139,11 @@ class PairSearch:
 
 def _shown(outcome: CallOutcome) -> Reply:
     """Return a reply in which samples show a number near their means."""
-    return tuple([_near(each) if isinstance(each, Published) else each for each in outcome.reply])
-
-
-def _near(published: Published) -> Fraction:
-    low, high = published.ends or (None, None)
-    number = published.mean.constant
-    if low is None or high is None:
-        return number
-    return min(max(number, Fraction(low)), Fraction(high))
+    reply = list[Value | None]()
+    for each in outcome.reply:
+        if isinstance(each, Published):
+            number = each.mean.constant
+            low, high = each.ends or (number, number)
+            each = min(max(number, Fraction(low)), Fraction(high))
+        reply.append(each)
+    return tuple(reply)

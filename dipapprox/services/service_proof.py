@@ -95,10 +95,13 @@ class ServiceProof(BudgetAnswer):
         return f"every sequence of calls, {change}; {seen}"
 
     def _facts(self) -> Iterable[tuple[str, str | None]]:
+        cells = count(len(self.service.states), "state cell")
+        pairs = count(self.quotient_states or 0, "pair")
+        size = f"{cells}, {count(self.states, 'state')}, {pairs} of states"
         same = None
         if self.implements is not None and self.states:
             same = f"{self.implements}: every reply and next state has the same law, at every call"
-        return [("implements", same), ("proof", self._proof()), ("service", self._size())]
+        return [("implements", same), ("proof", self._proof()), ("service", size)]
 
     def _proof(self) -> str | None:
         loss = self.loss
@@ -119,11 +122,6 @@ class ServiceProof(BudgetAnswer):
             return None
         kept = ", some cells by their differences" if loss.by_differences else ""
         return f"at most: longest path over pairs of states{kept}; at least: the calls below"
-
-    def _size(self) -> str:
-        cells = count(len(self.service.states), "state cell")
-        pairs = count(self.quotient_states or 0, "pair")
-        return f"{cells}, {count(self.states, 'state')}, {pairs} of states"
 
     def _below(self) -> Iterator[Table]:
         trace, repetition = self.loss.trace, self.loss.repetition
