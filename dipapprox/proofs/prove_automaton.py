@@ -182,10 +182,10 @@ def prove_automaton(
             known = analyse(with_visible_stops(automaton), limits)
         found = known or Analysis(automaton, reason=end.reason)
     else:
-        found, where = analyse(automaton, limits), gaps(automaton)
+        found, places = analyse(automaton, limits), gaps(automaton)
         with EarlyEnd(), limited(limits):  # if there is no time to look, some too many
-            where = stopping_states(automaton, limits) if where else where
-        stopping = tuple(automaton.states[state].name for state in where)
+            places = stopping_states(automaton, limits) if places else places
+        stopping = tuple(automaton.states[state].name for state in places)
     compiled = in_own_words(found.automaton)
     rounds, beyond = going_round(compiled, found, budget, limits)
     ray = _ray(found, limits.within(MOST_STEPS))
