@@ -2,7 +2,7 @@
 
     pairs that differ most   of numbers that are published, from below
     couplings of these       from above: a pure budget of all pairs        (`published.couplings`)
-    pairs that need most     that budget, where numbers are clamped, say   (`boxes.monotone`)
+    pairs that need most     that budget, where numbers are clamped, say   (`boxes.vertices`)
     programs that tell more  from above: they publish all samples, say     (`published.processed`)
 
 The upper ends are about finite outputs, too, and about one ε; neither need be attained. So they are

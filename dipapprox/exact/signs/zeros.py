@@ -110,7 +110,7 @@ def in_order(
     """Order zeros of any functions, ascending, equal ones together.
 
     Boxes are refined until they are disjoint; those that stay together are asked for a common
-    divisor with a zero there (`bivariate`), so this ends with certain places unless the degrees
+    divisor with a zero there (`normal_form`), so this ends with certain places unless the degrees
     are too high for that, or different zeros are nearer than some 2^-4000.
 
     Args:
