@@ -68,7 +68,8 @@ class _Trees:
 
     def add(self, place: int, order: OrderEvent) -> None:
         """Plan a tree, rooted at a vertex of many neighbours."""
-        neighbours: list[list[tuple[int, bool]]] = [[] for _ in order.samples]
+        laws = _laws(order)
+        neighbours: list[list[tuple[int, bool]]] = [[] for _ in laws]
         for low, high, _ in order.bounds:
             neighbours[low].append((high, False))
             neighbours[high].append((low, True))  # True: the neighbour lies below
@@ -78,11 +79,10 @@ class _Trees:
             return tuple(sorted(found))
 
         def message(vertex: int, parent: int, below: bool) -> int:
-            law, inner = order.samples[vertex].law, children(vertex, parent)
-            return self._message(law, inner, below)
+            return self._message(laws[vertex], children(vertex, parent), below)
 
-        root = max(range(len(order.samples)), key=lambda v: len(neighbours[v]))
-        law = self._law(order.samples[root].law)
+        root = max(range(len(laws)), key=lambda v: len(neighbours[v]))
+        law = self._law(laws[root])
         self.places.append(place)
         self.roots.append((law, children(root, -1)))
 
@@ -189,9 +189,9 @@ class Prepared:
                 raise NoPlainEvaluation(order.reason)
             if order.has_offsets:
                 raise NoPlainEvaluation("comparisons with offsets")
-            if any(each.lower is not None or each.upper is not None for each in order.samples):
+            if any(each.lower is not None or each.upper is not None for each in order.elements):
                 raise NoPlainEvaluation("a comparison with a constant")
-            if len(order.bounds) == len(order.samples) - 1:
+            if len(order.bounds) == len(order.elements) - 1:
                 self._trees.add(place, order)
             else:
                 self._centres.append(_centres(place, order))
@@ -210,8 +210,15 @@ class Prepared:
         return found
 
 
+def _laws(order: OrderEvent) -> list[Distribution]:
+    laws = [element.law for element in order.elements]
+    if None in laws:
+        raise NoPlainEvaluation("a sum of samples")
+    return [law for law in laws if law is not None]
+
+
 def _centres(place: int, order: OrderEvent) -> _Centres:
-    size = len(order.samples)
+    size = len(order.elements)
     above: list[set[int]] = [set() for _ in range(size)]
     below: list[set[int]] = [set() for _ in range(size)]
     edges = {(low, high) for low, high, _ in order.bounds}
@@ -229,7 +236,7 @@ def _centres(place: int, order: OrderEvent) -> _Centres:
 
 
 def _arranged(place: int, order: OrderEvent, low: int, high: int, others: list[int]) -> _Centres:
-    laws = [sample.law for sample in order.samples]
+    laws = _laws(order)
     if any(law.family is not GAUSSIAN for law in laws):
         raise NoPlainEvaluation("two centres of laws that are not smooth")
     centres = _Centres(place, laws[low], laws[high])
