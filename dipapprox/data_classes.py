@@ -24,13 +24,12 @@ from abc import ABCMeta
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from reprlib import recursive_repr
-from types import MemberDescriptorType
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar, dataclass_transform
 
 if TYPE_CHECKING:
-    from dataclasses import dataclass, field
+    from dataclasses import field
 
-__all__ = ["Record", "dataclass", "field", "metadata_of", "replace"]
+__all__ = ["Record", "field", "metadata_of", "replace"]
 
 _MISSING: Any = type("_Missing", (), {"__repr__": lambda _: "<factory>"})()
 
@@ -116,38 +115,6 @@ class _RecordType(ABCMeta):
 
     def __init__(cls, name: str, bases: tuple[type, ...], given: dict[str, Any], **_: bool) -> None:
         super().__init__(name, bases, given)
-
-
-if not TYPE_CHECKING:
-
-    def dataclass(*, slots: bool, frozen: bool = False, eq: bool = True) -> Any:
-        """Make a record of a class that does not name `Record` among its bases."""
-
-        def decorate(cls: Any) -> Any:
-            if isinstance(cls, _RecordType) and frozen and eq:
-                return cls
-            made = _OF_ANY_CLASS, _Late, MemberDescriptorType
-            given = {
-                n: v for n, v in vars(cls).items()
-                if n not in made[0] and not isinstance(v, made[1:]) and v not in (_refuse, _repr)
-            }  # fmt: skip
-            if given.get("__hash__", 0) is None:
-                del given["__hash__"]  # Python's, which saw no other
-            annotated = _annotated(given)
-            given |= {n: each for n, each in _fields(cls).items() if n in annotated}
-            bases = tuple(base for base in cls.__bases__ if base is not object)
-            if not issubclass(cls, Record):
-                bases = (Record, *bases)
-            given["__qualname__"] = cls.__qualname__
-            return _RecordType(cls.__name__, bases, given, frozen=frozen, eq=eq)
-
-        return decorate
-
-
-_OF_ANY_CLASS = (
-    "__dict__", "__weakref__", "__slots__", "__match_args__", "__abstractmethods__", "_abc_impl",
-    _FIELDS,
-)  # fmt: skip
 
 
 def _fields(cls: type) -> dict[str, _Field]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.deferred import Deferred
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.laws.choices import ChainLaw, FiniteLaw
@@ -30,8 +30,7 @@ NOTHING, EVERYTHING = 0, 1
 """The nodes 0 and 1 of every circuit are these constants."""
 
 
-@dataclass(frozen=True, slots=True)
-class Absorbed:
+class Absorbed(Record):
     """The weight of where a Markov chain ends: the probability of one outcome."""
 
     law: ChainLaw
@@ -43,8 +42,7 @@ Products = tuple[tuple[int, int], ...]
 """Terms (number of a weight, number of a node), ascending; a term may occur more than once."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Circuit:
+class Circuit(Record, eq=False):
     """Sums of products of weights: functions of eps, weight 0 is 1. Roots are what is asked for."""
 
     weights: tuple[Weight, ...]
@@ -56,8 +54,7 @@ NO_CHOICES = Circuit((ExponentialRatio.constant(1),), ((), ((0, EVERYTHING),)), 
 """The circuit of a program without choices."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Chances:
+class Chances(Record, eq=False):
     """The probabilities of sets of outcomes, at every input."""
 
     circuit: Circuit  # its roots are the probabilities

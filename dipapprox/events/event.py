@@ -14,15 +14,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.events.circuits import Circuit
 from dipapprox.language.core import Value
 from dipapprox.laws.distribution import Distribution
 from dipapprox.linear.form import LinearForm
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(Record):
     """{ x : form(x) <= 0 for every guard }, x[i] ~ samples[i] independent.
 
     A guard is about real samples or about integer ones, not both. Guards about integers have no
@@ -38,8 +37,7 @@ Leaves = tuple[tuple[Distribution, int], ...]
 """Independent samples, equal laws counted: (law, how many >= 1), each law once."""
 
 
-@dataclass(frozen=True, slots=True)
-class Star:
+class Star(Record):
     """{ (c, x, y) : every x <= c <= every y }, all samples independent: at least two leaves.
 
     Most events of most programs; as laws with counts they stay small however many samples there
@@ -54,8 +52,7 @@ class Star:
     above: Leaves
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
+class Chosen(Record):
     """Choices have outcomes of some set."""
 
     circuit: Circuit  # of the probabilities of all sets of a program, as functions of its eps
@@ -63,8 +60,7 @@ class Chosen:
     eps: Fraction  # where the program runs, exact and > 0
 
 
-@dataclass(frozen=True, slots=True)
-class Mixture:
+class Mixture(Record):
     """One of many disjoint events: Σ count · Π Pr[event]^power, the events independent."""
 
     terms: tuple[tuple[int, tuple[tuple[Event | Star, int], ...]], ...]
@@ -104,13 +100,11 @@ def count_samples(event: Event | Star) -> int:
     return 1 + sum(count for _, count in (*event.below, *event.above))
 
 
-@dataclass(frozen=True, slots=True)
-class Impossible:
+class Impossible(Record):
     """An event of probability exactly 0."""
 
 
-@dataclass(frozen=True, slots=True)
-class Independent:
+class Independent(Record):
     """A conjunction of independent, simplified, connected events; empty: probability exactly 1.
 
     Every factor's guards are irredundant and its samples all occur in them.
@@ -122,8 +116,7 @@ class Independent:
 Reduced = Impossible | Independent
 
 
-@dataclass(frozen=True, slots=True)
-class Marginal:
+class Marginal(Record):
     """S -> Pr[x in event and form(x) in S]: the law of one real output on one group of samples."""
 
     # Independent samples, all real, and guards: none if there is no condition. Guards and form
@@ -132,8 +125,7 @@ class Marginal:
     form: LinearForm  # over indices of `event.samples`, with at least one of them, plus a constant
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Record):
     """One final state at one input: a product measure, all factors independent of one another.
 
     The marginals are those of the coordinates of the outcome, in order.
@@ -143,8 +135,7 @@ class Part:
     marginals: tuple[Marginal, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class PublishedOutcome:
+class PublishedOutcome(Record):
     """What final states publish, up to the values of coordinates y[0], y[1], … on the line.
 
     Measures of different outcomes are singular to each other: they are summed one by one.

@@ -39,7 +39,7 @@ from itertools import combinations
 
 from dipapprox import graphs
 from dipapprox.arithmetic.enclosure import NotEnclosed
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.canonical import canonical
 from dipapprox.events.event import Connected, Event, Marginal, Part, PublishedOutcome
@@ -182,8 +182,7 @@ class Measuring:
         return Part(tuple(events), tuple(marginals[k] for k in range(len(published))))
 
 
-@dataclass(frozen=True, slots=True)
-class _Basis:
+class _Basis(Record):
     """How the real outputs of a state are written in terms of coordinates."""
 
     pivots: tuple[int, ...]  # places of the outputs that are no combinations of earlier ones

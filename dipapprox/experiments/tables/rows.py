@@ -27,7 +27,7 @@ from typing import NamedTuple
 from dipapprox.automata.benchmarks import FAMILIES
 from dipapprox.automata.description import automaton_of
 from dipapprox.bundled import BUNDLED
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import Record, replace
 from dipapprox.digits import exact_text
 from dipapprox.errors import BrokenInvariant, SourceError
 from dipapprox.experiments.tables.plan import (
@@ -73,8 +73,7 @@ class RerunSubject(NamedTuple):
     pairs: str = "all"
 
 
-@dataclass(frozen=True, slots=True)
-class RerunAnswer:
+class RerunAnswer(Record):
     """An answer: DP, Not_DP or Unknown, why if it is unknown, and the time in seconds."""
 
     answer: str
@@ -182,8 +181,7 @@ def _is_quick(row: Printed, most: Mapping[str, int]) -> bool:
     return all(value is not None and value <= bound for value, bound in values)
 
 
-@dataclass(frozen=True, slots=True)
-class _Cells:
+class _Cells(Record):
     plan: Plan
     table: TablePlan
     layout: ColumnLayout

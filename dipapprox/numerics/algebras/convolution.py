@@ -57,7 +57,7 @@ from flint import arb, arb_mat
 from dipapprox.arithmetic.legendre import Rule, double_above, legendre_nodes
 from dipapprox.arithmetic.precision import precision
 from dipapprox.arithmetic.rounding import FLOOR, SAFE, UNIT_ROUNDOFF, Array
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.laws.distribution import Distribution
 from dipapprox.numerics.algebras.grid import Grid, PanelSpan
 from dipapprox.numerics.algebras.sampled import Sampled, panel_errors
@@ -66,8 +66,7 @@ from dipapprox.numerics.algebras.sampled_laws import DENSITY, FARTHEST, on_grid,
 _BITS = 192
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Bilinear:
+class Bilinear(Record, eq=False):
     """The matrices A_j and B_j, of doubles, and what their errors can do."""
 
     first: Array  # A_j[a, b], shape (n, n, n); symmetric in a, b
@@ -135,8 +134,7 @@ def interpolation_errors(ellipses: Array, matrices: Bilinear) -> Array:
 _NEGLIGIBLE = 2.0**-100  # densities below this, times the scale, are bounded only
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ConvolutionKernel:
+class ConvolutionKernel(Record, eq=False):
     """What a function is convolved with, prepared for the differences d = start, start + 1, …"""
 
     start: int  # the first difference of panels

@@ -21,7 +21,7 @@ from dipapprox.arithmetic import rounding
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.arithmetic.rounding import Array
 from dipapprox.cache import Cache
-from dipapprox.data_classes import dataclass, field
+from dipapprox.data_classes import Record, field
 from dipapprox.deferred import Deferred
 from dipapprox.events.event import Connected, Event, Star, laws_of
 from dipapprox.events.reduce import is_plain
@@ -231,8 +231,7 @@ def share_grids(stars: Iterable[tuple[int, Star]]) -> list[Stars]:
     return groups
 
 
-@dataclass(slots=True)
-class _Round:
+class _Round(Record, frozen=False):
     """The stars round one law: columns of functions, and the exponents that are not 0."""
 
     places: list[int] = field(default_factory=list)  # positions of the stars

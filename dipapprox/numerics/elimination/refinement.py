@@ -12,7 +12,7 @@ from operator import le, or_
 from typing import Any, assert_never
 
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.events.event import Star, count_samples, laws_of
 from dipapprox.laws.distribution import Distribution
 from dipapprox.limits import Limits
@@ -21,8 +21,7 @@ from dipapprox.numerics.elimination.planning import BoundedElement, Order, Order
 from dipapprox.numerics.kinds import Tier
 
 
-@dataclass(frozen=True, slots=True)
-class RefinementLevel:
+class RefinementLevel(Record):
     """One attempt: how fine the grid is and which algebra works on it."""
 
     fineness: int
@@ -88,8 +87,7 @@ _NARROW = 20  # widths below 2**-20 times the probability come from panels that 
 _DOUBLES = 48  # doubles rarely give enclosures that are narrower than 2**-48 times the probability
 
 
-@dataclass(frozen=True, slots=True)
-class GridRequirements:
+class GridRequirements(Record):
     """What some events require of a grid."""
 
     laws: frozenset[Distribution]  # of their samples
@@ -160,8 +158,7 @@ def requirements(order: Order, limits: Limits) -> GridRequirements:
     return GridRequirements(laws, _ends(leaves), len(order.elements), moved=True, shifts=shifts)
 
 
-@dataclass(slots=True, eq=False)
-class GridEvent:
+class GridEvent(Record, frozen=False, eq=False):
     """An event in an order, what it requires of a grid, and what is known of it so far."""
 
     place: int  # in its batch

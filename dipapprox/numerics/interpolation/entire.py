@@ -28,7 +28,7 @@ from math import ceil, exp, log, prod
 
 from dipapprox.arithmetic.precision import exponential
 from dipapprox.arithmetic.rounding import above
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 
 _RHOS = tuple(Fraction(round(64 * 1.06**k), 64) for k in range(1, 110))
 """Parameters of ellipses that are tried, 1.06 to 600."""
@@ -36,8 +36,7 @@ _RHOS = tuple(Fraction(round(64 * 1.06**k), 64) for k in range(1, 110))
 _LARGEST_EXPONENT = 600  # beyond, a bound e^x is of no use
 
 
-@dataclass(frozen=True, slots=True)
-class StateBound:
+class StateBound(Record):
     """How the means of the Gaussian samples of a final state move with real inputs."""
 
     # for each sample that moves and each axis, |∂μ_k / ∂u_i| / σ_k, exact
@@ -50,8 +49,7 @@ class StateBound:
         return sum((each**2 for each in moved), Fraction(0)) / 2
 
 
-@dataclass(frozen=True, slots=True)
-class Tails:
+class Tails(Record):
     """What a partial sum of a Chebyshev series leaves out, at most; see the module."""
 
     value: float  # of the function, anywhere in the box

@@ -46,7 +46,7 @@ from flint import arb
 from dipapprox.arithmetic.precision import precision
 from dipapprox.arithmetic.rounding import Array, above, total_above
 from dipapprox.cache import Cache
-from dipapprox.data_classes import dataclass
+from dipapprox.data_classes import Record
 from dipapprox.errors import BrokenInvariant
 from dipapprox.numerics.interpolation.entire import Tails
 from dipapprox.numerics.powers import logarithm
@@ -94,8 +94,7 @@ def _values(count: int) -> tuple[Array, Array]:
     return table, inverse
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Restriction:
+class Restriction(Record, eq=False):
     """The matrix R with T_k(x) = Σ_m R[k, m] T_m(z) for x in a part of [-1, 1]."""
 
     matrix: Array  # correctly rounded; columns that are negligible are left out
@@ -147,8 +146,7 @@ def _restriction(count: int, centre: Fraction, half: Fraction) -> Restriction:
     return Restriction(np.ascontiguousarray(matrix[:, :kept]), above(norm), dropped)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Model:
+class Model(Record, eq=False):
     """A function on a box: value + Σ gradient_i (u_i - centre_i), up to `spread`."""
 
     value: float  # at the centre, of the polynomial
@@ -162,8 +160,7 @@ class Model:
     noise: float  # what smaller boxes have of `rest`, too
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RestrictedPolynomial:
+class RestrictedPolynomial(Record, eq=False):
     """Close to a function on a part of a box: Σ table[κ] T_κ(z), z in [-1, 1] on every axis."""
 
     table: Array  # by degree in each axis; 0 beyond degree 0 where the part has no width
@@ -202,8 +199,7 @@ class RestrictedPolynomial:
         return Model(value, gradient, spread * up, steepness, bends, rest * up, self.noise)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Polynomial:
+class Polynomial(Record, eq=False):
     """Close to a function on a box."""
 
     centres: tuple[Fraction, ...]  # of the box, by axis

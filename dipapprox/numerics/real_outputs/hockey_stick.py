@@ -32,7 +32,7 @@ from math import prod
 
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed, better, enclosing, sure
 from dipapprox.cache import Cache
-from dipapprox.data_classes import dataclass, replace
+from dipapprox.data_classes import Record, replace
 from dipapprox.events.canonical import canonical
 from dipapprox.events.event import Connected, Part
 from dipapprox.events.intervals import Interval, within
@@ -61,8 +61,7 @@ _FAR = Fraction(2) ** 512  # grids that keep all that counts with larger factors
 _FINENESS = 3  # of the panels that are cut into cells
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Discretised:
+class Discretised(Record, eq=False):
     """Cells of two measures on the line."""
 
     cells: Cells  # their masses and ratios under two measures
@@ -72,8 +71,7 @@ class Discretised:
     errors: tuple[Fraction, Fraction]
 
 
-@dataclass(frozen=True, slots=True)
-class Split:
+class Split(Record):
     """A hockey-stick divergence and a set that attains it, nearly."""
 
     value: Enclosure  # Encloses sup over sets S of first(S) - growth · second(S), >= 0
