@@ -35,6 +35,7 @@ from dipapprox.exact.laplace.algebra import ExactAlgebra, Function, TooManyTerms
 from dipapprox.exact.laplace.pieces import Piece, Units
 from dipapprox.exact.methods import EventForms, ratio_sum
 from dipapprox.exact.real_outputs.line_signs import Coefficients, added, is_positive_somewhere
+from dipapprox.exact.real_outputs.moved_sums import EndQuotient, moved_sum
 from dipapprox.exact.real_outputs.quotients import EnclosedQuotient, Masses
 from dipapprox.exact.signs.values import sign_at
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
@@ -90,14 +91,7 @@ class ExactComparison:
     def _exceeds(
         self, first: Sequence[Part], second: Sequence[Part], growth: ExponentialRatio
     ) -> bool:
-        if len(first[0].marginals) < 2:
-            pairs = [(tuple(first), tuple(second))]
-        else:
-            factors = factored(first, second)
-            if isinstance(factors, Mixed):
-                raise Missing(NotEnclosed(factors.reason))
-            pairs = [(one, two) for _, one, two in factors.pairs]
-        pairs = [own for pair in pairs for own in _separated(*pair)]
+        pairs = _lines(first, second)
         if len(pairs) == 1:
             with suppress(Missing):  # then its quotient is enclosed
                 first, second = pairs[0]
@@ -112,10 +106,9 @@ class ExactComparison:
         least = _UNIT
         brackets: list[_Bracket] = []
         for pair in pairs:
-            own = self._quotients.get(pair) or self._quotient(*pair)
+            own = self._quotient(*pair)
             if own is None:
                 return True
-            self._quotients.put(pair, own)
             if isinstance(own, ExponentialRatio):
                 least = least * own
             else:
@@ -131,14 +124,35 @@ class ExactComparison:
             max(brackets, key=lambda b: b.high if b.high == inf else b.high / b.low).halve()
         raise Missing(NotEnclosed("a product of quotients of densities is next to e^ε_prv"))
 
+    def is_unbounded(self, first: Sequence[Part], second: Sequence[Part]) -> bool:
+        """Whether first(S) > growth · second(S) for some S is shown for every growth; see
+        `exceeds`."""
+        if not first or not second:
+            return bool(first)
+        try:
+            return any(self._quotient(*pair) is None for pair in _lines(first, second))
+        except (Missing, TooManyTerms):
+            return False
+
     def _quotient(self, first: Line, second: Line) -> ExponentialRatio | _Bracket | None:
-        """The least c with first <= c second; None if there is none."""
+        """The least c with first <= c second, remembered; None if there is none."""
+        found = self._quotients.get((first, second)) or self._found(first, second)
+        return None if found is None else self._quotients.put((first, second), found)
+
+    def _found(self, first: Line, second: Line) -> ExponentialRatio | _Bracket | None:
         try:
             if not first[0].marginals:
                 raise Missing(NotEnclosed("no densities"))
             densities = _Densities(first, second, self._forms, self._limits)
         except Missing:
-            return EnclosedQuotient(first, second, self._masses, self._limits)
+            moved = moved_sum(first, second)
+            if moved is None:
+                found = EnclosedQuotient(first, second, self._masses, self._limits)
+                return None if found.is_infinite else found
+            if moved.end is not None:
+                return EndQuotient(moved, self._masses)
+            rate = moved.logarithm
+            return None if rate is None else _exponential(rate)
         candidates = densities.quotients()
         if candidates is None:
             return None
@@ -151,6 +165,17 @@ class ExactComparison:
             if not densities.exceeds(greatest):
                 return greatest
         return _BracketedQuotient(densities)
+
+
+def _lines(first: Sequence[Part], second: Sequence[Part]) -> list[tuple[Line, Line]]:
+    """Write two measures as products of measures of one number, or none."""
+    pairs = [(tuple(first), tuple(second))]
+    if len(first[0].marginals) > 1:
+        factors = factored(first, second)
+        if isinstance(factors, Mixed):
+            raise Missing(NotEnclosed(factors.reason))
+        pairs = [(one, two) for _, one, two in factors.pairs]
+    return [own for pair in pairs for own in _separated(*pair)]
 
 
 def _separated(first: Line, second: Line) -> list[tuple[Line, Line]]:
@@ -203,7 +228,7 @@ class _BracketedQuotient:
         return self._densities.exceeds(ExponentialRatio.constant(factor))
 
 
-_Bracket = _BracketedQuotient | EnclosedQuotient
+_Bracket = _BracketedQuotient | EnclosedQuotient | EndQuotient
 
 
 class _Densities:
@@ -316,3 +341,8 @@ def _coefficients(piece: Piece, eta: Fraction) -> dict[tuple[int, int], Exponent
         exponent = 0, q * eta
         own[exponent] = own.get(exponent, Fraction(0)) + Fraction(int(c.p), int(c.q)) * eta**n
     return {key: ExponentialRatio(ExponentialPolynomial.of(terms)) for key, terms in sums.items()}
+
+
+def _exponential(rate: Fraction) -> ExponentialRatio:
+    """The number e^rate."""
+    return ExponentialRatio(ExponentialPolynomial.monomial(1, 0, rate))

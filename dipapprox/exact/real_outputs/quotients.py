@@ -13,8 +13,10 @@ the means are marks: they are exponentials), and
     f / g  <=  Σ v_i max(f_i / r)  /  Σ w_j min(g_j / r)    on [s, t].
 
 At an infinite end a quotient is at most e^|d|, d the move in scales, where noise allows that
-(`Family.shifts`), and its inverse is. From below the supremum is at least every value at an end: f
-and g are continuous between marks. Pieces that bound it worst are halved.
+(`Family.shifts`), and its inverse is; where noise does not, it tends to infinity, as it does for
+Laplace noise of a larger scale. If that holds of one f_i and all g_j, f / g has no bound. From
+below the supremum is at least every value at an end: f and g are continuous between marks. Pieces
+that bound it worst are halved.
 """
 
 from __future__ import annotations
@@ -57,6 +59,9 @@ class _Term(Record):
     interval: Interval
 
 
+_Present = Sequence[tuple[Distribution | None, Enclosure]]
+"""The terms that are there on a piece: densities, 1 for None, and their weights."""
+
 _Piece = tuple[Fraction | float, int, Fraction | float, Interval]
 """The negative of an upper bound, a number of its own, a lower bound, and where."""
 
@@ -87,6 +92,11 @@ class EnclosedQuotient:
         self._open()
         while not self.low:
             self._cut()
+
+    @property
+    def is_infinite(self) -> bool:
+        """Whether there is no bound."""
+        return self.low == _BEYOND
 
     @property
     def high(self) -> Fraction | float:
@@ -161,6 +171,10 @@ class EnclosedQuotient:
             return Fraction(0), Fraction(0)
         if not present[1]:
             return (inf if any(weight.lower for _, weight in present[0]) else Fraction(0)), inf
+        if any(
+            end is None and _has_no_bound(present[0], present[1], k) for k, end in enumerate(piece)
+        ):
+            return inf, inf
         bases = [law for law, _ in present[1] if law is not None]
         base = max(bases, key=lambda law: law.scale, default=None)
         with precision(self._bits + 2 * _ROUNDING):
@@ -221,6 +235,16 @@ def _moved(law: Distribution | None, base: Distribution | None, piece: Interval,
     if side * scales > 0:
         return to_ball(abs(scales)).exp() if bounded else _INFINITE
     return to_ball(-abs(scales)).exp() if bounded else arb(0)
+
+
+def _has_no_bound(first: _Present, second: _Present, end: int) -> bool:
+    """Whether some term of f is more than any multiple of all terms of g at an infinite end."""
+    return any(
+        weight.lower
+        and law is not None
+        and all(_moved(law, other, EVERYWHERE, end) == _INFINITE for other, _ in second)
+        for law, weight in first
+    )
 
 
 def _most(values: Sequence[arb]) -> arb:

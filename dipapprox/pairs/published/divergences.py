@@ -20,7 +20,6 @@ from dipapprox.cache import Cache
 from dipapprox.composition.explicit_sets import Weights, explicit_set
 from dipapprox.composition.moments import Moment, Moments
 from dipapprox.composition.product_measures import ProductMeasures
-from dipapprox.composition.shifted_noise import published_noise
 from dipapprox.data_classes import Record, replace
 from dipapprox.events.event import Connected, Part, PublishedOutcome
 from dipapprox.events.intervals import EVERYWHERE, Interval, mapped, within
@@ -47,7 +46,6 @@ from dipapprox.semantics.state import FinalStates
 _REMEMBERED = 20_000
 _ACCURATE = 52  # most bits for pairs that publish several numbers
 _ZERO = Fraction(0)
-_FEW_BITS = 64  # enough to see that something is possible
 NOTHING = Enclosure.exact(0)
 
 _EVERYWHERE: Mapping[int, Interval] = MappingProxyType({})
@@ -230,19 +228,6 @@ class PublishedDivergences:
         where = _where(own.conditions, form.places)
         return replace(found, where=where, first=own.first, second=own.second)
 
-    def is_unbounded(self, pair: Pair) -> bool:
-        """Whether some outcome is shown to be more likely by any factor, on some set.
-
-        Densities of a number that is shifted may have no bound of their quotient (`Family.shifts`);
-        nor has a product with others then: these have mass where their own is above some number.
-        """
-        sides = self.sides(pair)
-        if isinstance(sides, NotEnclosed):
-            return False
-        shifted = (form.sides.first for _, form in sides if _is_unbounded_shift(form.sides))
-        masses = (self.mass(parts, _FEW_BITS) for parts in shifted)
-        return any(isinstance(mass, Enclosure) and mass.lower > 0 for mass in masses)
-
     def measures(self, input: Input) -> Measures | NotEnclosed:
         return self._measures.find(input, lambda: self._measuring.at(input))
 
@@ -332,20 +317,6 @@ class PublishedDivergences:
             alone = Fraction(0) if split.second.upper else split.first.lower
             value = Enclosure(min(alone, value.upper), value.upper)
         return Term(value, split.intervals, split.first, split.second, split.coordinate)
-
-
-def _is_unbounded_shift(sides: MeasureSides) -> bool:
-    """Whether both measures are single products, and a number is shifted as no factor allows."""
-    if len(sides.first) != 1 or len(sides.second) != 1:
-        return False
-    for one, two in zip(sides.first[0].marginals, sides.second[0].marginals, strict=True):
-        own, other = (published_noise((Part((), (each,)),)) for each in (one, two))
-        if own is None or other is None or own.mean == other.mean:
-            continue
-        side, alike = 1 if own.mean > other.mean else -1, own.family is other.family
-        if alike and own.square == other.square and side not in own.family.shifts:
-            return True
-    return False
 
 
 def _where(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 
@@ -31,6 +31,7 @@ EXACT = "exact"  # the word for what comparisons of densities in closed form pro
 _ARGUMENT = "densities in closed form exceed e^ε_prv times the other on a set of positive mass"
 """Why, for people, a delta that no enclosure separates from 0 is positive."""
 
+_FEW_BITS = 64  # enough to see that something is possible
 _LARGEST = Fraction(1_000)  # larger budgets are not compared
 _SOME = Fraction(65, 64)  # A factor that no quotient is likely to be
 
@@ -286,6 +287,21 @@ class PublishedPairs(Together):
         a negative one. The comparison relies on parts of positive mass, so their enclosures have to
         say so, too.
         """
+        return self._where(pair, lambda sides: self._exceeds(sides, growth) is True, bits)
+
+    def is_unbounded(self, pair: Pair) -> bool:
+        """Whether some outcome is shown to be more likely by any factor, on some set."""
+        compared = self._comparison
+
+        def unbounded(sides: MeasureSides) -> bool:
+            return compared is not None and compared.is_unbounded(sides.first, sides.second)
+
+        return bool(self._where(pair, unbounded, _FEW_BITS))
+
+    def _where(
+        self, pair: Pair, holds: Callable[[MeasureSides], bool], bits: int
+    ) -> tuple[int, ...]:
+        """Which outcomes something holds of, if all their parts are known to be possible."""
         sides = self.divergences.sides(pair)
         if isinstance(sides, NotEnclosed):
             return ()
@@ -297,7 +313,7 @@ class PublishedPairs(Together):
         return tuple(
             number
             for number, (_, form) in enumerate(sides)
-            if self._exceeds(form.sides, growth) is True and all(map(is_possible, form.sides.first))
+            if holds(form.sides) and all(map(is_possible, form.sides.first))
         )
 
     def side(self, pair: Pair, place: Fraction, delta: Fraction, bits: int) -> Side | NotEnclosed:

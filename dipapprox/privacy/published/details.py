@@ -145,7 +145,7 @@ class PublishedDetails:
         terms = self._divergences.terms(pair)
         if isinstance(terms, NotEnclosed):
             return self._bracketed(pair, delta, bits, Fraction(1))
-        if not delta and self._divergences.is_unbounded(pair):
+        if not delta and self._pairs.is_unbounded(pair):
             return LeastFactor(None, None, (), POSSIBLE)
         best = Fraction(1)
         probe = self._guesses.get((pair, delta), best)

@@ -28,7 +28,7 @@ from dipapprox.pairs.maxima import Maxima
 from dipapprox.pairs.published.divergences import Terms
 from dipapprox.pairs.published.together import COUPLING, PublishedPairs, shift_of
 from dipapprox.pairs.selections import Pair
-from dipapprox.privacy.details import PairDetails, PairsBounds
+from dipapprox.privacy.details import POSSIBLE, PairDetails, PairsBounds
 from dipapprox.privacy.profiles.least_eps_prv import ANYTHING, LEAST, least_eps_prv
 from dipapprox.privacy.profiles.renyi import divergence_of
 
@@ -173,8 +173,8 @@ def _least_pure(
 ) -> PairsBounds | None:
     """Bound the least eps_prv for δ = 0 where closed forms compare densities.
 
-    Pairs of which nothing is left at what the pairs before need are not looked at any further;
-    those of the largest budgets come first.
+    Pairs that no eps_prv is enough for come first. Those of which nothing is left at what the pairs
+    before need are not looked at any further; the largest budgets are before others.
 
     Args:
         budgets: Of the pairs that differ, by couplings.
@@ -182,6 +182,9 @@ def _least_pure(
     Returns:
         None if some pair is not compared, or needs no finite eps_prv, as far as is told.
     """
+    for pair, budget in budgets.items():
+        if budget is None and pairs.is_unbounded(pair):
+            return PairsBounds(Extended(None, None, POSSIBLE), pair, bits, ())
     lower = upper = Fraction(1)
     attaining: Pair | None = None
     for pair in sorted(budgets, key=lambda each: -(budgets[each] or _LARGEST_SHOWN)):
