@@ -15,6 +15,7 @@ from dipapprox.events.event import Event, Marginal, Part
 from dipapprox.exact.real_outputs import quotients
 from dipapprox.exact.real_outputs.comparison import ExactComparison
 from dipapprox.exact.real_outputs.line_signs import is_positive_somewhere
+from dipapprox.exact.real_outputs.moved_sums import EndQuotient, moved_sum
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import EXPONENTIAL, GAUSSIAN, GUMBEL, LAPLACE, LOGISTIC
@@ -101,6 +102,68 @@ def test_mixtures_on_an_interval_exceed_below_their_largest_quotient_alone(
     growth = [ExponentialPolynomial.constant(F(largest) * (1 + F(c, 1000))) for c in (-1, 1)]
     found = [COMPARISON.exceeds(parts[0], parts[1], each) for each in growth]
     assert found == [True, False]
+
+
+def _sum_parts(laws: Sequence[Distribution], mean: int, low: int | None, high: int | None):
+    published = LinearForm.of(dict.fromkeys(range(len(laws)), F(1)), F(mean))
+    guards = [] if high is None else [published - LinearForm.constant_form(high)]
+    guards += [] if low is None else [LinearForm.constant_form(low) - published]
+    return number(laws, guards, published)
+
+
+@settings(max_examples=10)
+@given(
+    st.lists(st.integers(1, 3), min_size=2, max_size=2),
+    st.tuples(st.integers(-2, 2), st.integers(-2, 2)).filter(lambda own: own[0] != own[1]),
+    st.sampled_from([(None, None), (-1, None), (None, 1), (-1, 1)]),
+)
+def test_sums_that_are_moved_exceed_as_their_closed_forms_do(scales, means, ends) -> None:
+    laws = [law(0, scale) for scale in scales]
+    first, second = (_sum_parts(laws, mean, *ends) for mean in means)
+    found = moved_sum(first, second)
+    assert found is not None and (found.end is None) == (ends[means[0] > means[1]] is None)
+    if found.end is None:
+        rate = F(abs(means[0] - means[1]), max(scales))
+        assert found.supremum == ExponentialRatio(ExponentialPolynomial.monomial(1, rate=rate))
+        assert not exceeds(first, second, rate) and exceeds(first, second, rate - F(1, 1000))
+        return
+    bracket = EndQuotient(found, _mass)
+    for _ in range(5):
+        for place, is_exceeded in ((bracket.low, True), (bracket.high, False)):
+            growth = ExponentialPolynomial.constant(F(place) * (1 + F(1 - 2 * is_exceeded, 10**9)))
+            assert COMPARISON.exceeds(first, second, growth) is is_exceeded
+        bracket.halve()
+    assert bracket.high < bracket.low * F(3, 2)
+
+
+@cases(
+    "laws, up, down",
+    ([GAUSSIAN, LAPLACE], 1, 1),
+    ([GUMBEL, GAUSSIAN], 1, None),
+    ([GUMBEL, LOGISTIC], 1, 1),
+    ([GUMBEL.mirror, GAUSSIAN], None, 1),
+    ([GAUSSIAN, GAUSSIAN], None, None),
+)
+def test_sums_need_what_moments_of_their_samples_allow(laws, up, down) -> None:
+    noise = [Distribution(family, F(0), F(2)) for family in laws]
+    low, high = (_sum_parts(noise, mean, None, None) for mean in (0, 1))
+    for own, other, wanted in ((high, low, up), (low, high, down)):
+        assert COMPARISON.is_unbounded(own, other) == (wanted is None)
+        if wanted is not None:
+            assert not exceeds(own, other, F(1, 2)) and exceeds(own, other, F(499, 1000))
+
+
+def test_mixtures_may_have_no_bound() -> None:
+    """|x| of Gaussian noise: what is moved further from 0 has the longer tail."""
+    folded = [
+        [
+            *number([Distribution(GAUSSIAN, F(mean), F(1))], [-Y]),
+            *number([Distribution(GAUSSIAN, F(-mean), F(1))], [-Y]),
+        ]
+        for mean in (0, 1)
+    ]
+    assert COMPARISON.is_unbounded(folded[1], folded[0])
+    assert not COMPARISON.is_unbounded(folded[0], folded[1])
 
 
 @settings(max_examples=5)

@@ -146,13 +146,12 @@ class ExactComparison:
             densities = _Densities(first, second, self._forms, self._limits)
         except Missing:
             moved = moved_sum(first, second)
-            if moved is None:
-                found = EnclosedQuotient(first, second, self._masses, self._limits)
-                return None if found.is_infinite else found
-            if moved.end is not None:
+            if moved is not None and moved.end is None:
+                return moved.supremum
+            if moved is not None and len(moved.laws) > 1:
                 return EndQuotient(moved, self._masses)
-            rate = moved.logarithm
-            return None if rate is None else _exponential(rate)
+            found = EnclosedQuotient(first, second, self._masses, self._limits)
+            return None if found.is_infinite else found
         candidates = densities.quotients()
         if candidates is None:
             return None
@@ -341,8 +340,3 @@ def _coefficients(piece: Piece, eta: Fraction) -> dict[tuple[int, int], Exponent
         exponent = 0, q * eta
         own[exponent] = own.get(exponent, Fraction(0)) + Fraction(int(c.p), int(c.q)) * eta**n
     return {key: ExponentialRatio(ExponentialPolynomial.of(terms)) for key, terms in sums.items()}
-
-
-def _exponential(rate: Fraction) -> ExponentialRatio:
-    """The number e^rate."""
-    return ExponentialRatio(ExponentialPolynomial.monomial(1, 0, rate))

@@ -7,7 +7,7 @@ is finite for t < r, for f falls faster than e^(-sy) for an s > t; and infinite 
 falls nowhere faster than e^(-ry). It is the product of those of the samples: r is the least of
 theirs (`RealFamily.moments_below`, in scales). So where an interval has no upper end the supremum
 of f(y - d) / f(y) is its limit e^(rd). Where it ends at t it is the value there: at most the
-quotient of the masses beyond t, at least that of the masses of any interval below t.
+quotient of the masses of any interval above t, at least that of any below t.
 
 Downwards all is mirrored.
 """
@@ -15,19 +15,21 @@ Downwards all is mirrored.
 from __future__ import annotations
 
 from fractions import Fraction
+from math import inf
 
 from dipapprox.arithmetic.enclosure import Enclosure, Missing, NotEnclosed, sure
 from dipapprox.data_classes import Record, replace
 from dipapprox.events.event import Event, Marginal, Part
 from dipapprox.events.intervals import EVERYWHERE, Interval, common, mapped, within
 from dipapprox.exact.real_outputs.quotients import Masses
+from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.laws.distribution import Distribution, law_order
 from dipapprox.laws.family import BOTH_SIDES
 from dipapprox.numerics.real_outputs.coordinates import simplified
 from dipapprox.numerics.real_outputs.factors import Line
 
 _BITS = 64
-_MOST_HALVINGS = 40
+_MOST_HALVINGS = 30
 
 
 class MovedSum(Record):
@@ -45,12 +47,14 @@ class MovedSum(Record):
         return self.interval[self.move > 0]
 
     @property
-    def logarithm(self) -> Fraction | None:
-        """That of the supremum if there is no end; None if it is infinite."""
+    def supremum(self) -> ExponentialRatio | None:
+        """That of the quotient if there is no end; None if it is infinite."""
         turned = [law.affine(Fraction(self.move > 0 or -1), Fraction(0)) for law in self.laws]
         falls = [(law.real.moments_below, law.scale) for law in turned]
         rates = [below / scale for below, scale in falls if below is not None]
-        return min(rates) * abs(self.move) if rates else None
+        if not rates:
+            return None
+        return ExponentialRatio(ExponentialPolynomial.monomial(1, 0, min(rates) * abs(self.move)))
 
 
 def moved_sum(first: Line, second: Line) -> MovedSum | None:
@@ -96,18 +100,19 @@ class EndQuotient:
         ends = [end for end in moved.interval if end is not None]
         self._reach = (max(ends) - min(ends)) or max(law.scale for law in moved.laws)
         self._halvings = 0
-        beyond = self._masses_between(Fraction(0), None)
-        self.high: Fraction | float = beyond[0].upper / beyond[1].lower
         self.low: Fraction = Fraction(0)
+        self.high: Fraction | float = inf
         self.halve()
 
     def halve(self) -> None:
-        """Look at an interval below the end that is half as long."""
+        """Look at intervals on both sides of the end that are half as long."""
         if self._halvings == _MOST_HALVINGS:
             raise Missing(NotEnclosed("a quotient of two densities is next to e^ε_prv"))
         self._halvings += 1
         own, other = self._masses_between(-self._reach, Fraction(0))
         self.low = max(self.low, own.lower / other.upper)
+        own, other = self._masses_between(Fraction(0), self._reach if self._halvings > 1 else None)
+        self.high = min(self.high, own.upper / other.lower)
         self._reach /= 2
 
     def _masses_between(self, low: Fraction, high: Fraction | None) -> list[Enclosure]:
