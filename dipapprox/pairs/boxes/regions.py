@@ -131,6 +131,8 @@ def _divided(
     outputs = len(signs.rising)
     if outputs > 30 or len(roots) * 2**outputs > _MOST_REGIONS:
         return None
+    if outputs > 2 * signs.rising.shape[1] + 2 and not exchanges:
+        return None  # few inputs are cut sooner than many sets of outputs are gone through
     if not (signs.rising | signs.falling).any(axis=0).all():
         return None
     return [
