@@ -155,6 +155,11 @@ class PublishedPairs(Together):
         delta = Enclosure(lower.delta.lower, upper.delta.upper)
         return Maximum(delta, certain, bits, likely, (lower.by, upper.by))
 
+    @property
+    def has_products(self) -> bool:
+        """Whether some pair that was looked at publishes several numbers that differ."""
+        return any(_has_products(terms) for terms, _ in self._classes or ())
+
     def _known_of(self, pair: Pair, about: _About) -> _Told | None:
         """Return what was told of a pair before, if it holds for a factor that is known better."""
         before = self._before.get(pair)

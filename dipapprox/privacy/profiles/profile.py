@@ -111,8 +111,7 @@ class Profiler:
                 question.growth.bounds, lambda delta: delta.width <= question.tolerance(delta)
             )
         wanted = question.tolerance(found.delta)
-        if question.width is None and self._subject.boxes is not None:
-            # Sets of pairs are bounded by polynomials: more bits would not help.
+        if question.width is None and self._is_coarse:
             wanted = max(wanted, found.delta.upper * REAL_WIDTH)
         reached = found.delta.width <= wanted
         witness = None
@@ -124,6 +123,13 @@ class Profiler:
         run = self._finished(found.bits, reached, asked=wanted, by=found.by)
         return LeastDelta(run, self._eps, question.eps_prv, found.delta, witness)
 
+    @property
+    def _is_coarse(self) -> bool:
+        """Whether more bits would not help: polynomials bound sets of pairs of real inputs, and
+        parts of the plane what several numbers tell."""
+        published = self._subject.published
+        return self._subject.boxes is not None or (published is not None and published.has_products)
+
     def least_eps_prv(self, question: AtDelta) -> LeastEpsPrv:
         wanted = question.tolerance
         enough, real = self._enough, self._subject.boxes is not None
@@ -132,7 +138,7 @@ class Profiler:
             wanted = max(wanted, REAL_WIDTH * max(enough, Fraction(1)))
         found = self._least_eps_prv(question.delta, wanted, question.claimed)
         upper = found.told.upper
-        if question.width is None and real and upper is not None:
+        if question.width is None and self._is_coarse and upper is not None:
             wanted = REAL_WIDTH * max(upper, Fraction(1))
         witness = None
         if found.pair is not None and (found.outputs is None or found.outputs):

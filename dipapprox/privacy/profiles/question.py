@@ -16,7 +16,7 @@ DEFAULT_WIDTH = Fraction(1, 10**9)  # of a least eps_prv, and of Rényi divergen
 _RELATIVE_WIDTH = Fraction(1, 10**12)
 _LEAST_WIDTH = Fraction(1, 10**30)  # of a least delta
 REAL_WIDTH = Fraction(1, 10**6)
-"""Of answers for real inputs, relative, where nothing else is asked for."""
+"""Of answers for real inputs, or about several numbers, relative, where nothing else is asked."""
 
 MOST_ORDERS = 1_000
 _LARGEST_ORDER = 100_000
@@ -30,7 +30,7 @@ class AtEpsPrv(Record):
     # rational power of e.
     eps_prv: Fraction | str
     # Wanted of the enclosure; None for a 10^12th of delta (10^-30 if that is less), with real
-    # inputs for what can be had, a millionth of delta at least.
+    # inputs or several numbers for what can be had, a millionth of delta at least.
     width: Fraction | None = None
     growth: Growth = field(init=False)  # e^eps_prv
 
@@ -52,8 +52,8 @@ class AtDelta(Record):
     """The least eps_prv for a delta; delta 0 asks for pure differential privacy."""
 
     delta: Fraction  # in [0, 1]
-    # Wanted of the enclosure; None for `DEFAULT_WIDTH`, with real inputs for what can be had, a
-    # millionth (of eps_prv, if that is above 1) at least.
+    # Wanted of the enclosure; None for `DEFAULT_WIDTH`, with real inputs or several numbers for what
+    # can be had, a millionth (of eps_prv, if that is above 1) at least.
     width: Fraction | None = None
     claimed: Fraction | None = None  # an eps_prv that is claimed: what needs more is shown there
 
