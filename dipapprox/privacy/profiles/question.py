@@ -52,8 +52,8 @@ class AtDelta(Record):
     """The least eps_prv for a delta; delta 0 asks for pure differential privacy."""
 
     delta: Fraction  # in [0, 1]
-    # Wanted of the enclosure; None for `DEFAULT_WIDTH`, with real inputs or several numbers for what
-    # can be had, a millionth (of eps_prv, if that is above 1) at least.
+    # Wanted of the enclosure; None for `DEFAULT_WIDTH`, with real inputs or several numbers for
+    # what can be had, a millionth (of eps_prv, if that is above 1) at least.
     width: Fraction | None = None
     claimed: Fraction | None = None  # an eps_prv that is claimed: what needs more is shown there
 
