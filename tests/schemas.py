@@ -13,6 +13,7 @@ from jsonschema import Draft202012Validator
 from dipapprox.schemas.generate import SCHEMAS
 
 OPTIONAL = {
+    "profile": {"precision"},
     "prove": {"caveat", "params"},
     "verify": {"delta_claim_enclosure", "eps_prv_enclosure", "precision"},
     "verify_interval": {"precision"},

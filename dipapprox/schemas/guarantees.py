@@ -159,7 +159,7 @@ class ProfileAnswer(PairsAnswer, frozen=True, kw_only=True):
     """What all privacy profiles have."""
 
     eps: Rational
-    precision: Count
+    precision: Count | UnsetType = UNSET
     reason: Text | None
 
 
