@@ -17,17 +17,18 @@ the loop to all entries of an output is what a round begins with, and what the e
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from dipapprox.data_classes import Record, field
 from dipapprox.errors import Diagnosis, UserError, did_you_mean
-from dipapprox.language import ast
+from dipapprox.language import ast, core
 from dipapprox.language.constants import Wrong, evaluate, evaluate_integer
-from dipapprox.language.core import Rounds, Value
 from dipapprox.language.declarations import evaluate_value
-from dipapprox.language.first_values import Affine, affine, first_values
-from dipapprox.language.traversal import nodes_in, rewrite, with_names
+from dipapprox.language.expressions import Expressions
+from dipapprox.language.folding import terms_of
+from dipapprox.language.symbols import Role, Symbol
+from dipapprox.language.traversal import declared_in, mention, nodes_in, rewrite, with_names
 from dipapprox.source import Span
 
 _MOST_TURNS = 1_000  # of loops that do not depend on the parameter, altogether
@@ -35,7 +36,7 @@ _MOST_TURNS = 1_000  # of loops that do not depend on the parameter, altogether
 
 def with_any_number(
     program: ast.Program, parameter: str, overrides: Mapping[str, Fraction]
-) -> tuple[ast.Program, Rounds]:
+) -> tuple[ast.Program, core.Rounds]:
     """Return a program whose loop up to a parameter goes on for ever, and its cells: rounds, empty.
 
     Args:
@@ -78,58 +79,41 @@ class _Rounds:
         self, program: ast.Program, parameter: str, overrides: Mapping[str, Fraction]
     ) -> None:
         self._program, self._parameter = program, parameter
-        self._constants = self._bound(overrides)
+        self._constants = dict[str, Fraction]()  # values of the other parameters
         self._turns = 0
-        self._long: set[str] = set()
-        self._inputs: dict[str, ast.Input] = {}
-        self._outputs: dict[str, ast.Output] = {}
-        self._scalars: set[str] = set()
-        self._entries: dict[str, _Entries] = {}
+        self._inputs, self._outputs = (
+            {each.name: each.size for each, _ in declared_in(program, kind)}
+            for kind in (ast.Input, ast.Output)
+        )
+        sizes = {**self._inputs, **self._outputs}
+        self._scalars = {name for name, size in sizes.items() if size is None}
+        self._long = {name for name, size in sizes.items() if mention(size, parameter)}
+        self._entries = {name: _Entries() for name in sizes}
         self._initial: dict[str, ast.Expression] = {}
         for declaration in program.declarations:
             match declaration:
-                case ast.Input(variables) | ast.Output(variables):
-                    self._no_parameter(declaration.domain, "a domain")
-                    for each in variables:
-                        self._declare(declaration, each)
-                case ast.AdjacentRule(radius=radius) if radius is not None:
+                case ast.Parameter(name) if name in overrides:
+                    self._constants[name] = overrides[name]
+                case ast.Parameter(name, default) if name != parameter and default is not None:
+                    self._no_parameter(default, f"'{name}'")
+                    self._constants[name] = evaluate(default, self._constants)
+                case ast.Input(domain=domain) | ast.Output(domain=domain):
+                    self._no_parameter(domain, "a domain")
+                case ast.AdjacentRule(radius=radius):
                     self._no_parameter(radius, "the adjacency")
 
-    def made(self) -> tuple[ast.Program, Rounds]:
+    def made(self) -> tuple[ast.Program, core.Rounds]:
         """Return the program with rounds, and its cells."""
         prelude, loop = self._split()
         before = self._unrolled(tuple(prelude))
         body = self._unrolled(loop.body)
         first = evaluate_integer(loop.first, self._constants, "the start of a loop")
-        for array in [*self._inputs, *self._outputs]:
-            self._entries[array] = _Entries()
-        body = self._with_cells(body, loop.variable, first)
-        before = self._with_cells(before, None, first)
+        body = self._with_cells(body, loop.variable)
+        before = self._with_cells(before, None)
         self._no_round(body, loop.variable)
         self._no_parameter((before, body), "this")
         self._apart(first, loop)
-        return self._program_of(before, body, loop), self._cells(body)
-
-    # --- declarations -------------------------------------------------------------------------
-
-    def _bound(self, overrides: Mapping[str, Fraction]) -> dict[str, Fraction]:
-        values = dict[str, Fraction]()
-        for declaration in self._program.declarations:
-            if isinstance(declaration, ast.Parameter) and declaration.name != self._parameter:
-                if declaration.name in overrides:
-                    values[declaration.name] = overrides[declaration.name]
-                elif declaration.default is not None:
-                    self._no_parameter(declaration.default, f"'{declaration.name}'")
-                    values[declaration.name] = evaluate(declaration.default, values)
-        return values
-
-    def _declare(self, declaration: ast.Input | ast.Output, variable: ast.Declared) -> None:
-        arrays = self._inputs if isinstance(declaration, ast.Input) else self._outputs
-        arrays[variable.name] = declaration  # type: ignore[assignment]  # of its own kind
-        if variable.size is None:
-            self._scalars.add(variable.name)
-        elif self._mentions(variable.size):
-            self._long.add(variable.name)
+        return self._with_rounds(before, body, loop)
 
     # --- the loop -----------------------------------------------------------------------------
 
@@ -140,14 +124,12 @@ class _Rounds:
             if loop is not None:
                 hint = "with any number of rounds nothing comes after them"
                 raise self._wrong("something follows the loop over rounds", statement.span, hint)
-            if isinstance(statement, ast.For) and self._mentions(statement.last):
-                initial = first_values(
-                    statement, before, self._outputs, self._parameter, self._constants
-                )
+            if isinstance(statement, ast.For) and mention(statement.last, self._parameter):
+                initial = self._first_values(statement, before)
                 if initial is not None:
                     self._initial |= initial
                     continue
-                if self._mentions(statement.first):
+                if mention(statement.first, self._parameter):
                     message = f"the loop begins where '{self._parameter}' says"
                     raise self._wrong(message, statement.first.span)
                 loop = statement
@@ -158,6 +140,37 @@ class _Rounds:
             hint = f"rounds are written 'for i in 1..{self._parameter} do … end'"
             raise self._wrong(message, self._program.span, hint)
         return before, loop
+
+    def _first_values(
+        self, loop: ast.For, before: Sequence[ast.Statement]
+    ) -> dict[str, ast.Expression] | None:
+        """Return the outputs that a loop gives first values, and these; None if it does more.
+
+        All their entries have them before anything else is done with them, and nothing ended.
+        """
+        found = dict[str, ast.Expression]()
+        for statement in loop.body:
+            if not isinstance(statement, ast.Assign):
+                return None
+            for target in statement.targets:
+                if not isinstance(target, ast.Index) or target.index != ast.Name(loop.variable):
+                    return None
+                size = self._outputs.get(target.name)
+                if size is None:
+                    return None
+                parts = (loop.first, loop.last, size)
+                first, last, whole = (self._affine(each, self._parameter) for each in parts)
+                if first != (Fraction(0), Fraction(1)) or last is None or last != whole:
+                    return None
+                found[target.name] = statement.value
+            try:
+                evaluate_value(statement.value, self._constants)
+            except Wrong:
+                return None
+        for node in nodes_in(tuple(before)):
+            if isinstance(node, ast.Exit) or getattr(node, "name", None) in found:
+                return None
+        return found
 
     def _unrolled(self, block: ast.Block) -> ast.Block:
         def change(node: object) -> ast.Block | None:
@@ -181,7 +194,7 @@ class _Rounds:
 
     # --- entries ------------------------------------------------------------------------------
 
-    def _with_cells(self, block: ast.Block, variable: str | None, first: int) -> ast.Block:
+    def _with_cells(self, block: ast.Block, variable: str | None) -> ast.Block:
         """Put cells in the place of entries of inputs and outputs.
 
         Args:
@@ -191,13 +204,13 @@ class _Rounds:
         def change(node: object) -> object:
             match node:
                 case ast.Index(name, index) if name in self._entries:
-                    place = affine(index, variable, self._constants)
+                    place = self._affine(index, variable)
                     if place is None:
                         message = f"an entry of '{name}' that depends on more than the round"
                         raise self._wrong(message, node.span, self._only(name))
-                    if place.slope == 0 and variable is not None and name in self._outputs:
-                        raise self._one_value(f"{name}[{place.start}]", node.span)
-                    return ast.Name(self._cell(name, place, node), span=node.span)
+                    if place[0] == 0 and variable is not None and name in self._outputs:
+                        raise self._one_value(f"{name}[{place[1]}]", node.span)
+                    return ast.Name(self._cell(name, *place, node), span=node.span)
                 case ast.Name(name) if name in self._scalars and variable is not None:
                     if name in self._outputs:
                         raise self._one_value(name, node.span)
@@ -208,6 +221,30 @@ class _Rounds:
                     return None
 
         return rewrite(block, change)
+
+    def _affine(
+        self, node: ast.Expression, variable: str | None
+    ) -> tuple[Fraction, Fraction] | None:
+        """Read an expression as slope · variable + start; None if it is not of that form."""
+
+        def known(part: ast.Expression) -> core.Expression:
+            return core.Constant(evaluate(part, self._constants))
+
+        names = (each.name for each in nodes_in(node) if isinstance(each, ast.Name | ast.Index))
+        symbols = {name: Symbol(name, Role.LOOP, False, None) for name in names}
+        try:
+            form = Expressions(symbols, self._constants, {}, known).value(node)
+        except Wrong:
+            return None
+        slope = start = Fraction(0)
+        for coefficient, of in terms_of(form):
+            if of is None:
+                start += coefficient
+            elif isinstance(of, core.Variable) and of.name == variable:
+                slope += coefficient
+            else:
+                return None
+        return slope, start
 
     def _allowed(self, array: str) -> str:
         known = self._entries[array].starts
@@ -220,12 +257,12 @@ class _Rounds:
         hint = f"with any {self._parameter} every output belongs to a round: write '{name}[i]'"
         return self._wrong(f"'{name}' is one value for the whole run", span, hint)
 
-    def _cell(self, array: str, place: Affine, node: ast.Index) -> str:
-        """Return the cell that stands for an entry."""
-        if place.slope.denominator != 1 or place.start.denominator != 1 or place.slope < 0:
+    def _cell(self, array: str, steps: Fraction, begins: Fraction, node: ast.Index) -> str:
+        """Return the cell that stands for the entry steps · round + begins."""
+        if steps.denominator != 1 or begins.denominator != 1 or steps < 0:
             message = f"the entry '{_text(node)}' does not ascend from round to round"
             raise self._wrong(message, node.span)
-        entries, slope, start = self._entries[array], int(place.slope), int(place.start)
+        entries, slope, start = self._entries[array], int(steps), int(begins)
         if slope == 0:
             return entries.fixed.setdefault(start, f"{array}[{start}]")
         if entries.slope in (0, slope):
@@ -252,65 +289,75 @@ class _Rounds:
     # --- what is left -------------------------------------------------------------------------
 
     def _no_round(self, body: ast.Block, variable: str) -> None:
-        for node in nodes_in(body):
-            if isinstance(node, ast.Name) and node.name == variable:
-                uses = [self._allowed(array) for array in self._entries if array in self._long]
-                raise self._wrong(
-                    f"a round knows its number '{variable}'", node.span,
-                    f"with any {self._parameter} a round may use '{variable}' in "
-                    f"{' and '.join(uses) or 'its entries'} only",
-                )  # fmt: skip
-
-    def _mentions(self, tree: object) -> bool:
-        return any(
-            isinstance(node, ast.Name) and node.name == self._parameter for node in nodes_in(tree)
-        )
+        found = mention(body, variable)
+        if found is not None:
+            uses = [self._allowed(array) for array in self._entries if array in self._long]
+            raise self._wrong(
+                f"a round knows its number '{variable}'", found.span,
+                f"with any {self._parameter} a round may use '{variable}' in "
+                f"{' and '.join(uses) or 'its entries'} only",
+            )  # fmt: skip
 
     def _no_parameter(self, tree: object, what: str) -> None:
-        for node in nodes_in(tree):
-            if isinstance(node, ast.Name) and node.name == self._parameter:
-                message = f"{what} depends on '{self._parameter}', which is any number"
-                hint = "only sizes of arrays and the end of the loop over rounds may"
-                raise self._wrong(message, node.span, hint)
+        found = mention(tree, self._parameter)
+        if found is not None:
+            message = f"{what} depends on '{self._parameter}', which is any number"
+            hint = "only sizes of arrays and the end of the loop over rounds may"
+            raise self._wrong(message, found.span, hint)
 
     def _wrong(self, message: str, span: Span | None, hint: str = "") -> Wrong:
         return Wrong("type error", message, span, hint)
 
     # --- the program --------------------------------------------------------------------------
 
-    def _program_of(self, before: ast.Block, body: ast.Block, loop: ast.For) -> ast.Program:
+    def _with_rounds(
+        self, before: ast.Block, body: ast.Block, loop: ast.For
+    ) -> tuple[ast.Program, core.Rounds]:
         declarations: list[ast.Declaration] = []
-        reads: list[ast.Statement] = []
-        first_reads: list[ast.Statement] = []
-        resets: list[ast.Statement] = []
-        first_resets: list[ast.Statement] = []
+        # Of what precedes the rounds, and of a round: what is read, first values, output cells.
+        reads: tuple[list[ast.Statement], ...] = [], []
+        resets: tuple[list[ast.Statement], ...] = [], []
+        cells: tuple[list[str], ...] = [], []
+        padding: list[ast.Expression | None] = []
         for each in self._program.declarations:
             match each:
                 case ast.Parameter(name) if name == self._parameter:
                     pass
                 case ast.Input(variables):
                     domain = self._reals(each)
-                    for variable in variables:
-                        for cell, in_round in self._cells_of(variable):
-                            stream = ast.Declared(cell, None, span=each.span)
-                            declarations.append(ast.Stream((stream,), domain, span=each.span))
-                            read = ast.Read(cell, span=each.span)
-                            (reads if in_round else first_reads).append(read)
+                    for _, cell, in_round in self._cells_of(variables):
+                        stream = ast.Declared(cell, None, span=each.span)
+                        declarations.append(ast.Stream((stream,), domain, span=each.span))
+                        reads[in_round].append(ast.Read(cell, span=each.span))
                 case ast.Output(variables, domain):
-                    for variable in variables:
-                        for cell, in_round in self._cells_of(variable):
-                            single = ast.Declared(cell, None, span=variable.span)
-                            declarations.append(ast.Output((single,), domain, span=each.span))
-                            initial = self._initial.get(variable.name)
-                            if initial is not None:
-                                to = (ast.Name(cell, span=initial.span),)
-                                reset = ast.Assign(to, initial, span=initial.span)
-                                (resets if in_round else first_resets).append(reset)
+                    for variable, cell, in_round in self._cells_of(variables):
+                        single = ast.Declared(cell, None, span=variable.span)
+                        declarations.append(ast.Output((single,), domain, span=each.span))
+                        cells[in_round].append(cell)
+                        initial = self._initial.get(variable.name)
+                        if initial is not None:
+                            to = (ast.Name(cell, span=initial.span),)
+                            resets[in_round].append(ast.Assign(to, initial, span=initial.span))
+                        if in_round:
+                            padding.append(initial)
                 case _:
                     declarations.append(each)
-        forever = ast.Forever((*reads, *resets, *body), span=loop.span)
-        statements = (*first_reads, *first_resets, *before, forever)
-        return ast.Program(tuple(declarations), statements, span=self._program.span)
+        known = [each for each in padding if each is not None]
+        exits = any(isinstance(node, ast.Exit) for node in nodes_in(self._program.body))
+        if exits and len(known) < len(padding):
+            raise self._wrong(
+                "after 'exit' some outputs have no value", self._program.body[-1].span,
+                f"write one to all of them first: 'for i in 1..{self._parameter} do out[i] <- 0 "
+                "end'",
+            )  # fmt: skip
+        if len(known) < len(padding):
+            known = []
+        last = tuple(evaluate_value(each, self._constants) for each in known)
+        forever = ast.Forever((*reads[True], *resets[True], *body), span=loop.span)
+        statements = (*reads[False], *resets[False], *before, forever)
+        program = ast.Program(tuple(declarations), statements, span=self._program.span)
+        published = tuple(cells[False]), tuple(cells[True])
+        return program, core.Rounds((), (), *published, last, self._parameter)
 
     def _reals(self, declaration: ast.Input) -> tuple[ast.Element, ...]:
         """Return all reals for a domain of numbers, and what is declared of reals."""
@@ -323,38 +370,18 @@ class _Rounds:
                 raise self._wrong("an input has named values", element.span, hint)
         return (ast.Reals(None, span=declaration.span),)
 
-    def _cells_of(self, variable: ast.Declared) -> Iterator[tuple[str, bool]]:
-        """Yield the cells of an array that are used, in order, and whether rounds use them."""
-        if variable.size is None:
-            yield variable.name, False
-            return
-        entries = self._entries[variable.name]
-        yield from ((entries.fixed[k], False) for k in sorted(entries.fixed))
-        yield from ((entries.starts[k], True) for k in sorted(entries.starts))
-
-    def _cells(self, body: ast.Block) -> Rounds:
-        before, each = list[str](), list[str]()
-        padding: list[Value] | None = []
-        for declaration in self._program.declarations:
-            if isinstance(declaration, ast.Output):
-                for variable in declaration.variables:
-                    initial = self._initial.get(variable.name)
-                    for cell, in_round in self._cells_of(variable):
-                        (each if in_round else before).append(cell)
-                        if in_round and padding is not None:
-                            if initial is None:
-                                padding = None
-                            else:
-                                padding.append(evaluate_value(initial, self._constants))
-        exits = any(isinstance(node, ast.Exit) for node in nodes_in(self._program.body))
-        if exits and padding is None:
-            raise self._wrong(
-                "after 'exit' some outputs have no value", self._program.body[-1].span,
-                f"write one to all of them first: 'for i in 1..{self._parameter} do out[i] <- 0 "
-                "end'",
-            )  # fmt: skip
-        last = tuple(padding or ())
-        return Rounds((), (), tuple(before), tuple(each), last, self._parameter)
+    def _cells_of(
+        self, variables: Iterable[ast.Declared]
+    ) -> Iterator[tuple[ast.Declared, str, bool]]:
+        """Yield the cells of variables that are used, in order, and whether rounds use them."""
+        for variable in variables:
+            entries = self._entries[variable.name]
+            if variable.size is None:
+                yield variable, variable.name, False
+            for place in sorted(entries.fixed):
+                yield variable, entries.fixed[place], False
+            for place in sorted(entries.starts):
+                yield variable, entries.starts[place], True
 
 
 def _index_text(slope: int, start: int) -> str:

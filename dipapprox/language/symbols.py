@@ -15,7 +15,7 @@ from typing import Any
 from dipapprox.data_classes import Record, replace
 from dipapprox.errors import Diagnosis
 from dipapprox.language import ast
-from dipapprox.language.traversal import nodes_in, statements_of, targets_in
+from dipapprox.language.traversal import mention, nodes_in, statements_of, targets_in
 from dipapprox.laws.families import FAMILIES
 from dipapprox.source import Span
 
@@ -311,7 +311,7 @@ def _joined(operands: tuple[ast.Expression, ...], symbols: Mapping[str, Symbol])
 
 def with_delta(program: ast.Program) -> ast.Program:
     """Declare `delta` as a parameter if it is mentioned and nothing else."""
-    found = _mention(program)
+    found = mention(program, DELTA)
     if found is None or DELTA in names_given(program):
         return program
     declared = ast.Parameter(DELTA, None, span=found.span)
@@ -322,8 +322,3 @@ def needs_delta(program: ast.Program) -> bool:
     """Whether a program needs a value for `delta`: it is undeclared, or has no default."""
     declared = (d for d in with_delta(program).declarations if isinstance(d, ast.Parameter))
     return any(d.name == DELTA and d.default is None for d in declared)
-
-
-def _mention(program: ast.Program) -> ast.Name | None:
-    names = (node for node in nodes_in(program) if isinstance(node, ast.Name))
-    return next((name for name in names if name.name == DELTA), None)

@@ -29,6 +29,12 @@ def nodes_in(tree: Any) -> Iterator[Any]:
             waiting += reversed(part)
 
 
+def mention(tree: object, name: str) -> ast.Name | None:
+    """Return where a name stands first in a tree, or in a tuple of trees; None if nowhere."""
+    names = (node for node in nodes_in(tree) if isinstance(node, ast.Name))
+    return next((node for node in names if node.name == name), None)
+
+
 def _parts_of(node: Any) -> Iterator[Any]:
     """Yield what a node itself says, besides its place, last things first."""
     return (getattr(node, name) for name in reversed(node.__slots__))
