@@ -69,15 +69,6 @@ def test_adjacency_is_that_of_grids(adjacency) -> None:
         assert verify(program, eps=_HALF, eps_prv="1/20", delta=delta).answer is answer
 
 
-@pytest.mark.parametrize(("noise", "oracle"), [("Gauss", gaussian), ("Lap", laplace)])
-def test_one_input_has_a_closed_form(noise, oracle) -> None:
-    """Pr[out = 1] = F(q / 2): the largest difference over |q - q'| <= 1 is at -1/2 ~ 1/2."""
-    text = _ONE.replace("Gauss", noise).format(domain="real -3..3", adjacency="linf 1")
-    found = _delta(text, "0")
-    assert float(found.lower) - 1e-12 < oracle(0.5, 0) < float(found.upper) + 1e-12
-    assert found.width < Fraction(1, 10**9)
-
-
 @examples(3)
 @given(st.lists(st.fractions(0, 1, max_denominator=7), min_size=4, max_size=4))
 def test_no_pair_exceeds_the_largest_delta(values) -> None:
@@ -97,45 +88,45 @@ def test_finite_inputs_stand_beside_real_ones() -> None:
         assert box.width < Fraction(1, 10**8)
 
 
-@pytest.mark.thorough
-def test_the_largest_of_all_real_numbers_is_closed_by_limits() -> None:
-    """Two numbers: the law of v[1] - v[2] moves by 1; the largest difference is in the middle."""
-    text = _MAX.replace("3", "2").format(domain="real", adjacency="increasing 1")
-    delta = Fraction(gaussian(1 / (8 * 2**0.5), 0)) + Fraction(1, 10**5)
-    found = verify(parse(text), eps=_HALF, eps_prv=0, delta=delta)
-    assert found.answer is Answer.DP
-    assert "limits at infinity" in found.engine
+_REAL = {"domain": "real", "adjacency": "linf 1"}
+_FAR_OFF = _ONE.format(**_REAL).replace("r >= 0", "r >= 700")
 
 
-@pytest.mark.parametrize("noise", ["Gauss", "Lap"])
-def test_all_real_numbers_are_closed_by_limits(noise) -> None:
-    """The threshold lies far off; the largest difference is at 700 - 1/2 ~ 700 + 1/2."""
-    text = _ONE.replace("Gauss", noise).replace("r >= 0", "r >= 700")
-    program = parse(text.format(domain="real", adjacency="linf 1"))
-    exact = (gaussian if noise == "Gauss" else laplace)(0.5, 0)
-    hair = Fraction(1, 10**5)
-    found = verify(program, eps=1, eps_prv=0, delta=Fraction(exact) + hair)
-    assert found.answer is Answer.DP
-    assert "limits at infinity" in found.engine
-    assert "for all inputs q in real," in found.to_json()
-    found = verify(program, eps=1, eps_prv=0, delta=Fraction(exact) - hair)
-    assert found.answer is Answer.NOT_DP
+@cases(
+    "text, eps_prv, truth, hair, limits",
+    # The threshold lies far off; the largest difference is at 700 - 1/2 ~ 700 + 1/2.
+    (_FAR_OFF, 0, gaussian(0.5, 0), 1e-5, True),
+    (_FAR_OFF.replace("Gauss", "Lap"), 0, laplace(0.5, 0), 1e-5, True),
+    # Balle and Wang 2018, theorem 8, for the change 1.
+    ("input q in real\noutput y in real\nadjacent linf 1\ny <- Gauss(q, 1)\n",
+     1, gaussian(1, 1), 1e-9, False),
+    # The law of v[1] - v[2] moves by 1; the largest difference is in the middle.
+    pytest.param(
+        _MAX.replace("3", "2").format(domain="real", adjacency="increasing 1"),
+        0, gaussian(1 / (4 * 2**0.5), 0), 1e-5, True, marks=pytest.mark.thorough,
+    ),
+)  # fmt: skip
+def test_largest_deltas_of_all_real_numbers(text, eps_prv, truth, hair, limits) -> None:
+    own, other = (
+        verify(parse(text), eps=1, eps_prv=eps_prv, delta=Fraction(truth) + Fraction(each))
+        for each in (hair, -hair)
+    )
+    assert (own.answer, other.answer) == (Answer.DP, Answer.NOT_DP)
+    assert ("limits at infinity" in own.engine) == limits
+    assert "for all inputs q" in own.to_json()
 
 
-def test_gaussian_noise_tells_some_pair_apart_at_any_budget() -> None:
-    text = _ONE.format(domain="real", adjacency="linf 1")
-    assert verify(parse(text), eps=1, eps_prv=1, delta=0).answer is Answer.NOT_DP
-
-
-def test_published_numbers_of_all_real_inputs() -> None:
-    """Balle and Wang 2018, theorem 8, for the change 1."""
-    program = parse("input q in real\noutput y in real\nadjacent linf 1\ny <- Gauss(q, 1)\n")
-    exact = gaussian(1, 1)
-    hair = Fraction(1, 10**9)
-    found = verify(program, eps=1, eps_prv=1, delta=Fraction(exact) + hair)
-    assert found.answer is Answer.DP
-    found = verify(program, eps=1, eps_prv=1, delta=Fraction(exact) - hair)
-    assert found.answer is Answer.NOT_DP
+@cases(
+    "text, eps_prv, delta",
+    # Gaussian noise tells some pair apart at any budget.
+    (_ONE.format(**_REAL), 1, "0"),
+    # Two noisy answers against a noisy threshold: far from the ends that stand for infinity.
+    ("input q[2] in real\noutput o in 0..2\nadjacent linf 1\nt <- Gauss(0, 4)\no <- 0\n"
+     "for i in 1..2 do\n    x <- Gauss(q[i], 8)\n    if x >= t then o <- i; exit end\nend\n",
+     "1/2", "5e-5"),
+)  # fmt: skip
+def test_some_pair_of_all_real_numbers_refutes(text, eps_prv, delta) -> None:
+    assert verify(parse(text), eps=1, eps_prv=eps_prv, delta=delta).answer is Answer.NOT_DP
 
 
 @pytest.mark.parametrize("noise", part(["Gauss", "Lap", "LapPlus"], 2))
@@ -185,39 +176,10 @@ def test_many_inputs_and_wide_ones_end_with_bounds(monkeypatch) -> None:
     assert verify(wide, eps=1, delta="1e-9").answer is not Answer.DP
 
 
-def test_violations_far_from_the_ends_that_stand_for_infinity() -> None:
-    """Where two noisy answers are compared with a noisy threshold, the worst pairs are near it."""
-    text = (
-        "input q[2] in real\noutput o in 0..2\nadjacent linf 1\nt <- Gauss(0, 4)\no <- 0\n"
-        "for i in 1..2 do\n    x <- Gauss(q[i], 8)\n    if x >= t then o <- i; exit end\nend\n"
-    )
-    found = verify(parse(text), eps=1, eps_prv="1/2", delta="5e-5")
-    assert found.answer is Answer.NOT_DP
-
-
 def test_finite_orders_are_refused() -> None:
     program = parse(_ONE.format(domain="real 0..1", adjacency="linf 1"))
     with pytest.raises(UserError, match="real inputs"):
         profile(program, eps=1, renyi=(2,))
-
-
-_GAUSS = "input q[{n}] in real 0..1\noutput y[{n}] in real\nadjacent {rule}\n" + (
-    "for i in 1..{n} do y[i] <- Gauss(q[i], 1) end\n"
-)
-
-
-@cases(
-    "n, rule, shift",
-    (1, "linf 1", 1.0),
-    (2, "linf 1", 2**0.5),
-    (2, "l1 1/2", 0.5),
-    (3, "l0 2", 2**0.5),
-)
-def test_gaussian_mechanisms_depend_on_the_largest_norm(n, rule, shift) -> None:
-    program = parse(_GAUSS.format(n=n, rule=rule))
-    found = profile(program, eps=1, eps_prv=1).delta_enclosure
-    assert abs(float(found.lower) - gaussian(shift, 1)) < 1e-10
-    assert found.width < Fraction(1, 10**10)
 
 
 def test_a_calibration_asks_of_sets_of_pairs_only_what_is_claimed() -> None:

@@ -27,20 +27,33 @@ RESPONSE = {"mechanism": "randomised_response", "probability": "3/4", "times": 7
 
 
 def test_gaussian_releases_are_one() -> None:
-    composed = dipapprox.compose([{"mechanism": "gaussian", "sigma": 10, "times": 40}])
-    shift = sqrt(40) / 10
+    """20 of sigma 5: budgets, deltas, curves between their points, and another accountant."""
+    composed = dipapprox.compose([{"mechanism": "gaussian", "sigma": 5, "times": 20}])
+    shift = sqrt(20) / 5
     true = optimize.brentq(lambda e: gaussian(shift, e) - 1e-6, 0, 50, xtol=1e-13)
     answer = composed.epsilon("1e-6")
     found = answer.eps_prv_enclosure
     assert float(found.lower) - 1e-9 <= true <= float(found.upper) + 1e-9
     assert found.upper - found.lower <= F(1, 1000) and answer.reason is None
+    assert composed.epsilon(0).eps_prv_enclosure.infinite
+    assert composed.verify(100, 0).answer is Answer.NOT_DP
     for budget in ("0", "1", "2.5"):
         delta = composed.delta(budget).delta_enclosure
         true = gaussian(shift, float(F(budget)))
         assert float(delta.lower) * (1 - 1e-9) <= true <= float(delta.upper) * (1 + 1e-9)
         assert delta.width <= delta.upper / 1000
-    assert composed.epsilon(0).eps_prv_enclosure.infinite
-    assert composed.verify(100, 0).answer is Answer.NOT_DP
+    curve = composed.curve(0, 2, 9).curve
+    assert len(curve.points) == 9
+    for k in range(1, 40):
+        found, true = curve.at(F(k, 20)), gaussian(shift, k / 20)
+        assert float(found.lower) - 1e-9 <= true <= float(found.upper) + 1e-9
+        assert k % 5 or found.width <= F(1, 10**6)
+    refuses(UserError, "covers", curve.at, 3)
+    lower, upper = composed.to_pld("0.01")
+    other = pld.from_two_probability_mass_functions(lower, upper, symmetric=False)
+    for budget in (0.5, 1.0, 2.0):
+        true = gaussian(shift, budget)
+        assert true <= other.get_delta_for_epsilon(budget) * (1 + 1e-6) <= true * 1.01 + 1e-9
 
 
 def test_claims_just_inside_and_outside() -> None:
@@ -65,27 +78,6 @@ def test_pairs_that_may_be_bounds_only_have_no_greatest_loss() -> None:
         run = PipelineRun(known, "something", 2)
         found = Composed(Pipeline((run,), Adjacency.ADD_REMOVE)).epsilon(0).eps_prv_enclosure
         assert found.lower == 0 and found.upper is None
-
-
-def test_curves_hold_between_their_points() -> None:
-    composed = dipapprox.compose([{"mechanism": "gaussian", "sigma": 5, "times": 20}])
-    curve = composed.curve(0, 2, 9).curve
-    assert len(curve.points) == 9
-    shift = sqrt(20) / 5
-    for k in range(1, 40):
-        found, true = curve.at(F(k, 20)), gaussian(shift, k / 20)
-        assert float(found.lower) - 1e-9 <= true <= float(found.upper) + 1e-9
-        assert k % 5 or found.width <= F(1, 10**6)
-    refuses(UserError, "covers", curve.at, 3)
-
-
-def test_another_accountant_goes_on_from_here() -> None:
-    composed = dipapprox.compose([{"mechanism": "gaussian", "sigma": 5, "times": 20}])
-    lower, upper = composed.to_pld("0.01")
-    other = pld.from_two_probability_mass_functions(lower, upper, symmetric=False)
-    for budget in (0.5, 1.0, 2.0):
-        true = gaussian(sqrt(20) / 5, budget)
-        assert true <= other.get_delta_for_epsilon(budget) * (1 + 1e-6) <= true * 1.01 + 1e-9
 
 
 @pytest.mark.parametrize("name", CATALOGUE)
