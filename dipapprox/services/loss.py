@@ -78,10 +78,9 @@ class Loss(Record):
         """Whether the bounds of the least budget meet, or all but meet."""
         return self.upper is not None and self.upper - self.lower <= _CLOSE
 
-    @property
-    def is_exact(self) -> bool:
-        """Whether `upper` is the least budget."""
-        return self.upper is not None and self.upper == self.lower
+    def because(self, reason: str | None) -> Loss:
+        """The same, for a reason; the first one stays."""
+        return replace(self, reason=self.reason or reason or "")
 
 
 def noted(known: Loss, trace: Trace, runs: Runs) -> Loss:

@@ -127,6 +127,7 @@ class RunPairs:
         parents: For each state how it was first come to; None for the initial one.
         one_sided: The first reply that only one run can give.
         determined: Whether replies determine all successors, and the first call too.
+        calm: The least data, where it is numbers.
     """
 
     def __init__(self, system: System) -> None:
@@ -149,7 +150,7 @@ class RunPairs:
         self._data_name = service.data.arguments[0].name
         data = [v for v in service.data.arguments[0].domain if isinstance(v, Fraction)]
         self._ends = tuple(dict.fromkeys((min(data), max(data)))) if data else ()
-        self._calm = (min(data, key=lambda v: (abs(v), v)),) if data else ()
+        self.calm = (min(data, key=lambda v: (abs(v), v)),) if data else ()
 
     def explore(self, most: float) -> None:
         """Find the pairs from all covering ones, until a reply is one-sided.
@@ -283,7 +284,7 @@ class RunPairs:
                 gain = self.system.gain(one.probability, other.probability)
                 target = self.number((our_states[0], their_states[0], ()))
                 (value,) = self.data_values(call, one, other)
-                yield Edge(target, gain, cost, _with_data(call, value), (one, other))
+                yield Edge(target, gain, cost, with_data(call, value), (one, other))
                 return
         if not visible:
             left, right = unseen(left), unseen(right)
@@ -314,7 +315,7 @@ class RunPairs:
                     after = self.after(one, other, differences, value, value)
                     our_state, their_state = map(self.system.number, (one.state, other.state))
                     target = self.number((our_state, their_state, after))
-                    said = _with_data(call, value)
+                    said = with_data(call, value)
                     yield Edge(target, gain, cost, said, (one, other))
 
     def data_values(
@@ -327,7 +328,7 @@ class RunPairs:
             a.coefficient(self._data_name) == b.coefficient(self._data_name)
             for a, b in zip(one.forms, other.forms, strict=True)
         )
-        return self._calm if alike else self._ends
+        return self.calm if alike else self._ends
 
     def costs(
         self, one: CallOutcome, other: CallOutcome, differences: tuple[Fraction, ...]
@@ -358,7 +359,7 @@ class RunPairs:
             yield outcomes, theirs[label]
 
 
-def _with_data(call: Call, value: Fraction | None) -> Call:
+def with_data(call: Call, value: Fraction | None) -> Call:
     """Return a call that stands for data of all values with one of them; None leaves a call."""
     return call if value is None else Call(call.handler, call.name, (value,))
 

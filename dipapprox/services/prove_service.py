@@ -1,90 +1,46 @@
 """The least budget of a service for every sequence of calls, or what shows that there is none.
 
-    service -> transitions (`system`) -> pairs of runs (`pairs`) -> longest path (`loss`)
-        -> the calls and replies along it, run again on values (`traces`): a lower bound
+Small services: `search`. Large ones: cells that are compared with constants are kept by differences
+as well.
 
-The longest path is an upper bound whatever the replies leave open. The least budget is known where
-both meet.
+Two runs differ in few cells, and mostly by known numbers: a slot holds one point more. What such
+*counters* hold is left open: comparisons then have several cases (`handlers`), all of which are
+followed, so that there are at least the pairs of runs that calls lead to. The longest path is an
+upper bound. Where calls that can be repeated seem to gain, the counters that change on the way
+round are given their values, and all is done again.
+
+The lower bound is a course of calls on values. It is searched among pairs of runs with values for
+the counters, along edges that lose nothing of the upper bound:
+
+    weight + V(target) = V(pair)        V the longest paths of the pairs by differences
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from fractions import Fraction
+from functools import cache
 from itertools import islice
 from math import inf, prod
 
 from dipapprox.data_classes import replace
-from dipapprox.errors import EarlyEnd
+from dipapprox.errors import EarlyEnd, UserError
+from dipapprox.language.core import Value
 from dipapprox.language.domains import AllReals
-from dipapprox.language.services import Change
 from dipapprox.limits import limited
-from dipapprox.services.abstraction import loss_by_counters
-from dipapprox.services.loss import Cycle, Loss, noted, paths_of
-from dipapprox.services.model import AskedService, Call, Inexpressible, Untracked
-from dipapprox.services.pairs import Edge, RunPairs
-from dipapprox.services.search import PairSearch, tight_path
-from dipapprox.services.system import BY_VALUE, System
-from dipapprox.services.traces import Reply, Runs, SeenCall, Trace, with_best_replies
-
-_MOST_COURSES = 300  # courses whose probabilities are compared
-
-
-def short_courses(system: System) -> Iterator[tuple[Trace, Runs]]:
-    """Yield courses whose last reply may tell two runs apart, and the runs after them."""
-    waiting = deque([(Trace(), Runs(system), False)])
-    compared = 0
-    while waiting and compared < _MOST_COURSES:
-        system.limits.check()
-        course, runs, differ = waiting.popleft()
-        following = [(event, differ) for event in _alike(system, runs)]
-        if not differ:
-            following += [(event, True) for event in _differing(system)]
-        for event, apart in following:
-            filled, after = with_best_replies([event], system, runs.copy())
-            if not after.first:
-                continue
-            longer = course + filled
-            if after.second:
-                waiting.append((longer, after, apart))
-            if not after.second or (apart and event.reply is not None):
-                compared += bool(after.second)
-                yield longer, after
-
-
-def _alike(system: System, runs: Runs) -> Iterator[SeenCall]:
-    """Yield what both runs may be asked, with all replies of the first one."""
-    for call in system.calls:
-        if not system.sees(call):
-            yield SeenCall(call, call, None)
-            continue
-        replies = dict[Reply, None]()
-        for state in runs.first:
-            replies.update((outcome.values, None) for outcome in system.step(state, call))
-        for reply in replies:
-            yield SeenCall(call, call, reply)
-
-
-def _differing(system: System) -> Iterator[SeenCall]:
-    """Yield the calls in which the runs may differ."""
-    calls: list[Call | None] = [call for call in system.calls if call.is_data]
-    if system.service.change is Change.INSERT:
-        yield from (
-            event for c in calls for event in (SeenCall(c, None, None), SeenCall(None, c, None))
-        )
-    else:
-        yield from (SeenCall(one, other, None) for one in calls for other in calls if one != other)
-
+from dipapprox.linear.form import LinearForm
+from dipapprox.services.handlers import range_of
+from dipapprox.services.loss import Cycle, Loss, paths_of
+from dipapprox.services.model import Arrival, AskedService, Call, Inexpressible, Untracked
+from dipapprox.services.pairs import EQUAL, Covering, Edge, Node, RunPairs
+from dipapprox.services.search import PairSearch, loss_by_values, tight_path
+from dipapprox.services.system import System
 
 _LARGE = 10_000
 """States from which on it is tried to keep cells that are compared by differences, too."""
 
 _FEW = 1000  # states and pairs that are looked at first for what shows that there is no budget
-_MOST_TOPS = 20  # longest paths that are run on values, to find one that shows its whole length
-_MOST_SINGLE = 50  # calls that lead back to where they are made, and are looked at one by one
-_MOST_JUMPS = 200  # steps with quotients that do not vanish with eps which are looked at one by one
 
 
 def find_loss(asked: AskedService) -> Loss:
@@ -107,152 +63,217 @@ def find_loss(asked: AskedService) -> Loss:
     return shown if fine.lower > coarse.lower else coarse
 
 
-def loss_by_values(asked: AskedService, most: float = inf) -> Loss:
-    """Find the loss with values for all cells that are not additive."""
+_MOST_BEFORE = 50
+"""States in which the runs may begin to differ, in the search for a course of calls."""
+
+_MOST_PAIRS = 30_000  # pairs that are looked at in this search
+_MOST_COURSES = 5  # courses that are run on values
+
+
+def loss_by_counters(asked: AskedService, most: float = inf) -> Loss | None:
+    """Find the loss with counters by differences.
+
+    Args:
+        most: States, and pairs, that are looked at for each choice of counters.
+
+    Returns:
+        Bounds, the upper one known, or that there is none; None if differences show neither.
+    """
     service = asked.service
     additive = frozenset(cell.name for cell in service.states if cell.is_additive)
-    numbers = all(isinstance(v, Fraction) for v in service.data.arguments[0].domain)
-    ways = [(additive, True)] * numbers + [(additive, False)] if additive else []
-    for kept, any_data in (*ways, (BY_VALUE, False)):
-        pairs = RunPairs(System(asked, kept, any_data))
-        reason = ""
-        try:
-            with EarlyEnd() as end, limited(asked.limits):
-                try:
-                    pairs.explore(most)
-                except Inexpressible as missing:
-                    reason = str(missing)
-        except Untracked:
-            continue
-        search = _Search(pairs, System(asked) if additive else pairs.system)
-        search.is_whole = end.reason is None
-        return search.answer(Loss(reason=end.reason or reason, pairs=pairs))
-    raise AssertionError("with values for all cells everything is tracked")
+    counters = {s.name for s in service.states if range_of(s.cell) is not None}
+    any_data = all(isinstance(v, Fraction) for v in service.data.arguments[0].domain)
+    with EarlyEnd(), limited(asked.limits):
+        while counters:
+            try:
+                search = _Search(
+                    System(asked, additive | counters, any_data), System(asked, additive, any_data)
+                )
+                search.pairs.explore(most)
+                edges = (edge for row in search.pairs.edges for edge in row)
+                if search.pairs.one_sided or any(edge.gain.upper is None for edge in edges):
+                    return None  # the longest paths bound nothing
+                search.lost, cycle = paths_of(search.pairs)
+                if not cycle:
+                    return search.loss()
+                repeated = search.counted_repetition(cycle)
+                if repeated.unbounded:
+                    return repeated
+                needed: Collection[str] = search.counted_round(cycle) & counters
+            except Untracked as missing:
+                needed = missing.cells & counters
+                if not needed and any_data:
+                    any_data = False
+                    continue
+            except (Inexpressible, UserError):
+                # States that calls do not lead to may be looked at, so this is no error.
+                return None
+            if not needed:
+                return None
+            counters.difference_update(needed)
+    return None
 
 
 class _Search(PairSearch):
-    is_whole = True
-    """Whether all pairs were found."""
+    """Pairs with some cells by differences: all counters in `system`, additive ones in `fine`; and
+    pairs in which a course is searched."""
 
-    def answer(self, known: Loss) -> Loss:
-        with EarlyEnd() as end, limited(self.limits):
-            try:
-                return self.conclude(known)
-            except Inexpressible as missing:
-                return replace(known, reason=known.reason or str(missing))
-        return replace(known, reason=known.reason or end.reason or "")
+    lost: tuple[Fraction, ...] = ()
+    """What may be lost from each pair."""
 
-    def conclude(self, known: Loss) -> Loss:
-        pairs = self.pairs
-        if pairs.one_sided is not None:
-            found = self.run(known, self.one_sided_course())
-            if found.unbounded:
-                return found
-            reason = "whether a reply is possible in one run only depends on its noise"
-            return self.with_short_course(replace(known, reason=known.reason or reason))
-        for course in islice(self.jumps(), _MOST_JUMPS):
-            found = self.run(known, course)
-            if found.unbounded:
-                return found
-        unknown = any(edge.gain.upper is None for row in pairs.edges for edge in row)
-        values, cycle = paths_of(pairs)
-        if cycle:
-            found = self.repetition(known, cycle)
-            if found.unbounded:
-                return found
-            reason = "calls that can be repeated may gain something each time"
-            return self.with_short_course(replace(known, reason=known.reason or reason))
-        if not pairs.covers and not pairs.least:
-            if known.reason:
-                return self.with_short_course(known)
-            return replace(known, upper=Fraction(0))
-        starts = {node: values[node] + cover.gain for node, cover in pairs.covers.items()}
-        upper = max(starts.values(), default=pairs.least)
-        tops = [node for node, start in starts.items() if start == upper]
-        upper = max(upper, pairs.least)
-        courses = (
-            self.events_from(pairs.covers[top], self.along(top, values))
-            for top in tops[:_MOST_TOPS]
-        )
-        bounded = self.shown(replace(known, upper=upper, values=values), courses)
-        if bounded.unbounded:
-            return bounded
-        if known.reason or unknown:
-            bounded = replace(bounded, upper=None, values=())
-        if known.reason:
-            return self.with_short_course(bounded)
-        if unknown:
-            return replace(bounded, reason="how much a reply tells is not bounded for every eps")
-        if not bounded.is_known:
-            bounded = self.with_short_course(bounded)
-        return bounded if bounded.is_known else replace(bounded, reason=self.doubt())
+    def __init__(self, system: System, fine: System) -> None:
+        super().__init__(RunPairs(system), System(system.asked))
+        self.fine = PairSearch(RunPairs(fine), self.values)
+        self.without = cache(self._without)
 
-    def with_short_course(self, known: Loss) -> Loss:
-        """Return the bounds with a better course, if a short one shows more.
+    def counted_round(self, cycle: Cycle) -> set[str]:
+        """Return the cells that change on the way round a cycle, or are asked for."""
+        found: set[str] = set()
+        kept = [cell.name for cell in self.system.service.states if cell.name in self.system.kept]
+        for node, arc in cycle:
+            for outcome in self.pairs.edges[node][arc].outcomes:
+                found.update(name for name, _ in outcome.where)
+                forms = zip(kept, outcome.forms, strict=True)
+                found.update(name for name, form in forms if form != LinearForm.symbol(name))
+        return found
 
-        Where replies leave open what a service remembers, the course along a longest path may show
-        little: other states of the two runs answer alike. So courses are followed on values, with
-        the whole distribution over states, the shortest first. Not where a limit ended the
-        exploration: what is missing is then the rest of the pairs.
-        """
-        if not self.is_whole:
+    def loss(self) -> Loss:
+        starts = (self.lost[node] + cover.gain for node, cover in self.pairs.covers.items())
+        upper = max((self.pairs.least, *starts))
+        found = Loss(upper=upper, values=self.lost, pairs=self.pairs)
+        if not upper:
+            return found
+        with EarlyEnd(), limited(self.limits), suppress(Inexpressible, Untracked):
+            begins = islice(self.begins(upper), _MOST_COURSES)
+            courses = ((cover, self.course(begin)) for begin, cover in begins)
+            found = self.shown(
+                found, (self.fine.events_from(cover, edges) for cover, edges in courses if edges)
+            )
+        if found.is_known or found.unbounded:
+            return found
+        return found.because("what counters hold is left open")
+
+    # --- calls to repeat ------------------------------------------------------------------------
+
+    def counted_repetition(self, cycle: Cycle) -> Loss:
+        """Return what is known if the calls round a cycle are repeated on values."""
+        known, found = Loss(pairs=self.pairs), self.round_of(cycle)
+        if found is None:
             return known
-        with EarlyEnd(), limited(self.limits), suppress(Inexpressible):
-            for course, runs in short_courses(self.values):
-                known = noted(known, course, runs)
-                if known.unbounded or (known.upper is not None and known.lower >= known.upper):
+        _, leading, turned = found
+        pairs = self.fine.pairs
+        pairs.parents = {self.fine.system.initial: None}
+        for node, cover in pairs.covering(self.fine.system.initial):
+            place = pairs.number(node)
+            begin = None if place == EQUAL else self.followed(place, leading)
+            if begin is None:
+                continue
+            place = begin[-1].target if begin else place
+            round_ = self.followed(place, turned)
+            if round_ is not None and round_[-1].target == place:
+                known = self.fine.repeated(known, cover, begin, round_)
+                if known.unbounded:
                     break
         return known
 
-    def doubt(self) -> str:
-        """Say why the two bounds do not meet."""
-        if not self.pairs.determined:
-            return "replies do not determine what the service remembers"
-        if any(edge.gain.exact is None for row in self.pairs.edges for edge in row):
-            return "what replies tell is no multiple of eps"
-        return "clamped replies hide part of a difference"
+    def followed(self, node: int, edges: Sequence[Edge]) -> list[Edge] | None:
+        """Return edges of pairs by value that follow those by differences; None if they end."""
+        found = []
+        pairs = self.fine.pairs
+        for edge in edges:
+            number = next(k for k, c in enumerate(pairs.system.calls) if self.stands(c, edge))
+            wanted = self.pairs.nodes[edge.target] if edge.target != EQUAL else None
+            onward = (e for e in pairs.leaving(node, number) if e.target != EQUAL)
+            same = (e for e in onward if self.abstracted(pairs.nodes[e.target]) == wanted)
+            alike = (e for e in same if e.gain.upper is not None and e.weight == edge.weight)
+            step = next(alike, None)
+            if step is None:
+                return None
+            found.append(step)
+            node = step.target
+        return found
 
-    def along(self, node: int, values: Sequence[Fraction]) -> list[Edge]:
-        """Return the edges of a longest path with as few calls as possible."""
-        lost = (*values, Fraction(0))  # the last is that of EQUAL
-        path = tight_path(node, self.pairs.edges.__getitem__, lost.__getitem__)
-        assert path is not None
-        return path
+    def stands(self, call: Call, edge: Edge) -> bool:
+        """Whether a call is that of an edge, or stands for it."""
+        if call.is_data and self.system.any_data:
+            return edge.call.is_data
+        return call == edge.call
 
-    # --- no budget ------------------------------------------------------------------------------
+    # --- courses on values ----------------------------------------------------------------------
 
-    def one_sided_course(self) -> list[SeenCall]:
-        """Return the calls up to the reply that only one run can give."""
-        found = self.pairs.one_sided
-        assert found is not None
-        events = self.events_to(found.node)
-        assert events is not None
-        return [*events, SeenCall(found.call, found.call, found.reply)]
+    def begins(self, upper: Fraction) -> Iterator[tuple[int, Covering]]:
+        """Yield pairs by value from which all of the upper bound may be lost."""
+        pairs, system = self.fine.pairs, self.fine.system
+        pairs.parents = {system.initial: None}
+        waiting = [system.initial]
+        for state in waiting:
+            self.limits.check()
+            for node, cover in pairs.covering(state):
+                if self.lost_from(node) + cover.gain == upper:
+                    yield pairs.number(node), cover
+            for call in system.calls:
+                for outcome in system.step(state, call):
+                    if outcome.state not in pairs.parents and len(pairs.parents) < _MOST_BEFORE:
+                        pairs.parents[outcome.state] = Arrival(state, call, outcome)
+                        waiting.append(outcome.state)
 
-    def jumps(self) -> Iterator[list[SeenCall]]:
-        """Yield courses whose last reply seems to tell the runs apart however small eps is."""
-        for node, row in enumerate(self.pairs.edges):
-            for edge in row:
-                if edge.gain.is_unbounded:
-                    leading = self.events_to(node)
-                    if leading is not None:
-                        yield [*leading, self.event(edge)]
+    def course(self, begin: int) -> list[Edge]:
+        """Return a shortest course along which all is lost that may be lost from a pair."""
+        pairs, calls = self.fine.pairs, self.fine.system.calls
 
-    def repetition(self, known: Loss, cycle: Cycle) -> Loss:
-        """Return what is known when the calls round a cycle were run on values; where replies leave
-        open where the runs are, single calls that lead back are tried, too."""
-        single = (
-            ((node, number),)
-            for node, row in enumerate(self.pairs.edges)
-            for number, edge in enumerate(row)
-            if edge.target == node and edge.weight > 0
-        )
-        others = () if self.pairs.determined else islice(single, _MOST_SINGLE)
-        for each in (cycle, *others):
-            found = self.round_of(each)
-            if found is not None:
-                cover, leading, turned = found
-                known = self.repeated(known, self.pairs.covers[cover], leading, turned)
-            if known.unbounded:
-                break
-        return known
+        @cache
+        def lost(node: int) -> Fraction:
+            return _FREE if node == EQUAL else self.lost_from(pairs.nodes[node])
+
+        @cache
+        def promising(number: int) -> list[int]:
+            """The calls that may lose nothing of the upper bound, by a pair by differences."""
+            tight = [
+                edge
+                for edge in self.pairs.edges[number]
+                if edge.weight + (self.lost[edge.target] if edge.target != EQUAL else 0)
+                == self.lost[number]
+            ]
+            return [k for k, c in enumerate(calls) if any(self.stands(c, edge) for edge in tight)]
+
+        def known(node: int) -> Iterator[Edge]:
+            self.limits.check()
+            if len(pairs.nodes) >= _MOST_PAIRS:
+                return
+            for call in promising(self.pairs.numbers[self.abstracted(pairs.nodes[node])]):
+                for edge in pairs.leaving(node, call):
+                    if edge.gain.upper is not None:
+                        yield edge
+
+        return tight_path(begin, known, lost)
+
+    def lost_from(self, node: Node) -> Fraction:
+        """Return the longest path from a pair by value, its counters by differences."""
+        number = self.pairs.numbers.get(self.abstracted(node))
+        return Fraction(0) if number is None else self.lost[number]
+
+    def abstracted(self, node: Node) -> Node:
+        """Return the pair without the values of its counters."""
+        (first, ours), (second, theirs) = map(self.without, node[:2])
+        apart = iter(node[2])
+        differences = [
+            next(apart) if a is None or b is None else _FREE if a is b else a - b
+            for a, b in zip(ours, theirs, strict=True)
+        ]
+        return first, second, tuple(differences)
+
+    def _without(self, number: int) -> tuple[int, tuple[Fraction | None, ...]]:
+        """Return a state without the values of its counters, and these."""
+        rest: list[Value | None] = []
+        counted: list[Fraction | None] = []
+        states = self.fine.system.states[number]
+        for cell, value in zip(self.system.service.states, states, strict=True):
+            if cell.name in self.system.kept:
+                assert not isinstance(value, str)
+                counted.append(value)
+                value = None
+            rest.append(value)
+        return self.system.number(tuple(rest)), tuple(counted)
+
+
+_FREE = Fraction(0)

@@ -1,29 +1,85 @@
 """What a graph of pairs says of the loss, and courses of calls and replies along its paths.
 
+    service -> transitions (`system`) -> pairs of runs (`pairs`) -> longest path (`loss`)
+        -> the calls and replies along it, run again on values (`traces`): a lower bound
+
+The longest path is an upper bound whatever the replies leave open. The least budget is known where
+both meet.
+
 Courses are events on values. Up to the call in which the runs differ they are one run: its replies
 are those that lead to the states on the way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from fractions import Fraction
+from itertools import islice
+from math import inf
 
 from dipapprox.data_classes import replace
+from dipapprox.errors import EarlyEnd
 from dipapprox.graphs import shortest_way
 from dipapprox.language.core import Value
-from dipapprox.services.loss import Cycle, Loss, noted, repeated
-from dipapprox.services.model import Arrival, Call, CallOutcome, Published, State
-from dipapprox.services.pairs import EQUAL, Covering, Edge, RunPairs
-from dipapprox.services.system import System
-from dipapprox.services.traces import Reply, SeenCall, with_best_replies
+from dipapprox.language.services import Change
+from dipapprox.limits import limited
+from dipapprox.services.loss import Cycle, Loss, noted, paths_of, repeated
+from dipapprox.services.model import (
+    Arrival,
+    AskedService,
+    Call,
+    CallOutcome,
+    Inexpressible,
+    Published,
+    State,
+    Untracked,
+)
+from dipapprox.services.pairs import EQUAL, Covering, Edge, RunPairs, with_data
+from dipapprox.services.system import BY_VALUE, System
+from dipapprox.services.traces import Reply, Runs, SeenCall, Trace, with_best_replies
+
+_MOST_COURSES = 300  # courses whose probabilities are compared
+_MOST_TOPS = 20  # longest paths that are run on values, to find one that shows its whole length
+_MOST_SINGLE = 50  # calls that lead back to where they are made, and are looked at one by one
+_MOST_JUMPS = 200  # steps with quotients that do not vanish with eps which are looked at one by one
+
+
+def loss_by_values(asked: AskedService, most: float = inf) -> Loss:
+    """Find the loss with values for all cells that are not additive."""
+    service = asked.service
+    additive = frozenset(cell.name for cell in service.states if cell.is_additive)
+    numbers = all(isinstance(v, Fraction) for v in service.data.arguments[0].domain)
+    ways = [(additive, True)] * numbers + [(additive, False)] if additive else []
+    for kept, any_data in (*ways, (BY_VALUE, False)):
+        pairs = RunPairs(System(asked, kept, any_data))
+        known = Loss(pairs=pairs)
+        try:
+            with EarlyEnd() as end, limited(asked.limits):
+                try:
+                    pairs.explore(most)
+                except Inexpressible as missing:
+                    known = known.because(str(missing))
+        except Untracked:
+            continue
+        is_whole = end.reason is None
+        known = known.because(end.reason)
+        search = PairSearch(pairs, System(asked) if additive else pairs.system, is_whole)
+        with EarlyEnd() as end, limited(asked.limits):
+            try:
+                return search.conclude(known)
+            except Inexpressible as missing:
+                return known.because(str(missing))
+        return known.because(end.reason)
+    raise AssertionError("with values for all cells everything is tracked")
 
 
 def tight_path(
     start: int, edges: Callable[[int], Iterable[Edge]], lost: Callable[[int], Fraction]
-) -> list[Edge] | None:
-    """Return a shortest path along which all is lost that may be lost from a pair on; None for
-    none.
+) -> list[Edge]:
+    """Return a shortest path along which all is lost that may be lost from a pair on; no edges if
+    none is found.
 
     Nothing is lost from EQUAL.
     """
@@ -33,19 +89,58 @@ def tight_path(
         return ((e, e.target) for e in edges(node) if e.weight + lost(e.target) == here)
 
     found = shortest_way([start], tight, lambda node: not lost(node))
-    return None if found is None else found[1]
+    return [] if found is None else found[1]
 
 
 class PairSearch:
-    """Pairs, and what shows what they say."""
+    """Pairs, and what shows what they say.
 
-    def __init__(self, pairs: RunPairs, values: System) -> None:
-        self.pairs, self.values = pairs, values
+    Args:
+        is_whole: Whether all pairs were found.
+    """
+
+    def __init__(self, pairs: RunPairs, values: System, is_whole: bool = True) -> None:
+        self.pairs, self.values, self.is_whole = pairs, values, is_whole
         self.system, self.limits = pairs.system, values.limits
 
-    def run(self, known: Loss, course: Sequence[SeenCall]) -> Loss:
-        """Return what is known when a course was run on values."""
-        return noted(known, *with_best_replies(course, self.values))
+    def conclude(self, known: Loss) -> Loss:
+        """Return what longest paths bound, or what shows that there is no budget."""
+        pairs = self.pairs
+        for course in islice(self.telling(), _MOST_JUMPS):
+            found = noted(known, *with_best_replies(course, self.values))
+            if found.unbounded:
+                return found
+        if pairs.one_sided is not None:
+            return self.with_short_course(known.because(_BY_NOISE))
+        values, cycle = paths_of(pairs)
+        if cycle:
+            found = self.repetition(known, cycle)
+            if found.unbounded:
+                return found
+            return self.with_short_course(known.because(_BY_REPETITION))
+        if not pairs.covers and not pairs.least:
+            return self.with_short_course(known) if known.reason else replace(known, upper=_ZERO)
+        starts = {node: values[node] + cover.gain for node, cover in pairs.covers.items()}
+        most = max(starts.values(), default=pairs.least)
+        tops = [node for node, start in starts.items() if start == most]
+        lost = (*values, _ZERO)  # the last is that of EQUAL
+        courses = (
+            self.events_from(
+                pairs.covers[top], tight_path(top, pairs.edges.__getitem__, lost.__getitem__)
+            )
+            for top in tops[:_MOST_TOPS]
+        )
+        upper = max(most, pairs.least)
+        bounded = self.shown(replace(known, upper=upper, values=values), courses)
+        if bounded.unbounded:
+            return bounded
+        unknown = any(edge.gain.upper is None for row in pairs.edges for edge in row)
+        if known.reason or unknown:
+            bounded = replace(bounded, upper=None, values=()).because(_UNBOUNDED)
+            return self.with_short_course(bounded) if known.reason else bounded
+        if not bounded.is_known:
+            bounded = self.with_short_course(bounded)
+        return bounded if bounded.is_known else bounded.because(self.doubt())
 
     def shown(self, known: Loss, courses: Iterable[Sequence[SeenCall]]) -> Loss:
         """Return what courses show at least; the first that shows all that may be lost will do."""
@@ -58,25 +153,67 @@ class PairSearch:
                 break
         return known
 
-    # --- paths ----------------------------------------------------------------------------------
+    def with_short_course(self, known: Loss) -> Loss:
+        """Return the bounds with a better course, if a short one shows more.
 
-    def path_to(self, wanted: Callable[[int], bool]) -> tuple[int, list[Edge], int] | None:
-        """Return a shortest path from a covering pair to a wanted one: start, edges, end."""
+        Where replies leave open what a service remembers, the course along a longest path may show
+        little: other states of the two runs answer alike. So courses are followed on values, with
+        the whole distribution over states, the shortest first. Not where a limit ended the
+        exploration: what is missing is then the rest of the pairs.
+        """
+        if not self.is_whole:
+            return known
+        with EarlyEnd(), limited(self.limits), suppress(Inexpressible):
+            for course, runs in short_courses(self.values):
+                known = noted(known, course, runs)
+                if known.unbounded or (known.upper is not None and known.lower >= known.upper):
+                    break
+        return known
 
-        def leaving(node: int) -> Iterator[tuple[Edge, int]]:
-            return ((e, e.target) for e in self.pairs.edges[node] if e.target != EQUAL)
+    def doubt(self) -> str:
+        """Say why the two bounds do not meet."""
+        if not self.pairs.determined:
+            return "replies do not determine what the service remembers"
+        if any(edge.gain.exact is None for row in self.pairs.edges for edge in row):
+            return "what replies tell is no multiple of eps"
+        return "clamped replies hide part of a difference"
 
-        return shortest_way(self.pairs.covers, leaving, wanted)
+    # --- no budget ------------------------------------------------------------------------------
 
-    def round_of(self, cycle: Cycle) -> tuple[int, list[Edge], list[Edge]] | None:
-        """Return a covering pair, the path from there to a cycle, and once round it."""
-        nodes = [node for node, _ in cycle]
-        path = self.path_to(lambda node: node in nodes)
-        if path is None:
-            return None
-        cover, leading, entry = path
-        turn = nodes.index(entry)
-        return cover, leading, [self.pairs.edges[n][a] for n, a in (*cycle[turn:], *cycle[:turn])]
+    def telling(self) -> Iterator[list[SeenCall]]:
+        """Yield courses whose last reply only one run can give; if there is none, those whose last
+        reply seems to tell the runs apart however small eps is."""
+        only = self.pairs.one_sided
+        ends: Iterable[tuple[int, SeenCall]] = (
+            (node, self.event(edge))
+            for node, row in enumerate(self.pairs.edges)
+            for edge in row
+            if edge.gain.is_unbounded
+        )
+        if only is not None:
+            ends = [(only.node, SeenCall(only.call, only.call, only.reply))]
+        for node, last in ends:
+            path = self.path_to((node,))
+            if path is not None:
+                yield [*self.events_from(*path[:2]), last]
+
+    def repetition(self, known: Loss, cycle: Cycle) -> Loss:
+        """Return what is known when the calls round a cycle were run on values; where replies leave
+        open where the runs are, single calls that lead back are tried, too."""
+        single = (
+            ((node, number),)
+            for node, row in enumerate(self.pairs.edges)
+            for number, edge in enumerate(row)
+            if edge.target == node and edge.weight > 0
+        )
+        others = () if self.pairs.determined else islice(single, _MOST_SINGLE)
+        for each in (cycle, *others):
+            found = self.round_of(each)
+            if found is not None:
+                known = self.repeated(known, *found)
+            if known.unbounded:
+                break
+        return known
 
     def repeated(
         self, known: Loss, cover: Covering, leading: Sequence[Edge], turned: Sequence[Edge]
@@ -85,56 +222,66 @@ class PairSearch:
         before = self.events_from(cover, leading)
         return repeated(known, before, list(map(self.event, turned)), self.values)
 
-    # --- events ---------------------------------------------------------------------------------
+    # --- paths ----------------------------------------------------------------------------------
 
-    def events_to(self, node: int) -> list[SeenCall] | None:
-        """Return the calls up to a pair; None if none lead there."""
-        path = self.path_to(lambda each: each == node)
-        return None if path is None else self.events_from(self.pairs.covers[path[0]], path[1])
+    def path_to(self, wanted: Collection[int]) -> tuple[Covering, list[Edge], int] | None:
+        """Return a shortest path from a covering pair to a wanted one: start, edges, end."""
 
-    def events_from(self, cover: Covering, edges: Sequence[Edge]) -> list[SeenCall]:
-        """Return the calls up to a covering pair and along edges; replies have None where samples
-        are published after the runs differ."""
-        events = list(self._before(cover.state))
-        events.append(SeenCall(self._data(cover.first), self._data(cover.second), None))
-        return events + [self.event(edge) for edge in edges]
+        def leaving(node: int) -> Iterator[tuple[Edge, int]]:
+            return ((e, e.target) for e in self.pairs.edges[node] if e.target != EQUAL)
+
+        found = shortest_way(self.pairs.covers, leaving, wanted.__contains__)
+        return None if found is None else (self.pairs.covers[found[0]], *found[1:])
+
+    def round_of(self, cycle: Cycle) -> tuple[Covering, list[Edge], list[Edge]] | None:
+        """Return a covering pair, the path from there to a cycle, and once round it."""
+        nodes = [node for node, _ in cycle]
+        path = self.path_to(nodes)
+        if path is None:
+            return None
+        cover, leading, entry = path
+        turn = nodes.index(entry)
+        return cover, leading, [self.pairs.edges[n][a] for n, a in (*cycle[turn:], *cycle[:turn])]
 
     def event(self, edge: Edge) -> SeenCall:
-        """Return what an edge stands for."""
+        """Return what an edge stands for; replies have None where samples are published."""
         reply = edge.outcomes[0].values if self.system.sees(edge.call) else None
         return SeenCall(edge.call, edge.call, reply)
 
-    def _data(self, value: Value | None) -> Call | None:
-        return None if value is None else Call(0, self.system.calls[0].name, (value,))
-
-    def _before(self, state: State) -> Iterator[SeenCall]:
+    def events_from(self, cover: Covering, edges: Sequence[Edge]) -> list[SeenCall]:
+        """Return the calls up to a covering pair and along edges."""
         arrivals: list[tuple[Arrival, State]] = []
+        state = cover.state
         while (before := self.pairs.parents[state]) is not None:
             arrivals.append((before, state))
             state = before.state
-        now = self.values.initial
+        now, events = self.values.initial, list[SeenCall]()
         for arrival, there in reversed(arrivals):
-            call = self._with_value(arrival.call)
-            outcome = self._leading(now, call, arrival.outcome, there)
-            yield SeenCall(call, call, _shown(outcome) if self.system.sees(call) else None)
+            call = arrival.call
+            if call.is_data and self.system.any_data:
+                call = with_data(call, *self.pairs.calm)
+            # On values, one of the outcomes that are the arrival's by differences.
+            outcomes = self.values.step(now, call)
+            alike = (
+                each
+                for each in outcomes
+                if each.values == arrival.outcome.values
+                and all(b is None or a == b for a, b in zip(each.state, there, strict=True))
+            )
+            outcome = next(alike, outcomes[0])
+            events.append(SeenCall(call, call, _shown(outcome) if self.system.sees(call) else None))
             now = outcome.state
+        first, second = (
+            None if value is None else Call(0, self.system.calls[0].name, (value,))
+            for value in (cover.first, cover.second)
+        )
+        return [*events, SeenCall(first, second, None), *map(self.event, edges)]
 
-    def _leading(self, now: State, call: Call, wanted: CallOutcome, there: State) -> CallOutcome:
-        """Return the outcome on values that is one of a state by differences."""
-        outcomes = self.values.step(now, call)
-        for outcome in outcomes:
-            fits = all(b is None or a == b for a, b in zip(outcome.state, there, strict=True))
-            if fits and outcome.values == wanted.values:
-                return outcome
-        return outcomes[0]
 
-    def _with_value(self, call: Call) -> Call:
-        """Give data of any value the least one."""
-        if not (call.is_data and self.system.any_data):
-            return call
-        domain = self.system.service.data.arguments[0].domain
-        values = [value for value in domain if isinstance(value, Fraction)]
-        return Call(0, call.name, (min(values, key=lambda v: (abs(v), v)),))
+_ZERO = Fraction(0)
+_BY_NOISE = "whether a reply is possible in one run only depends on its noise"
+_BY_REPETITION = "calls that can be repeated may gain something each time"
+_UNBOUNDED = "how much a reply tells is not bounded for every eps"
 
 
 def _shown(outcome: CallOutcome) -> Reply:
@@ -147,3 +294,49 @@ def _shown(outcome: CallOutcome) -> Reply:
             each = min(max(number, Fraction(low)), Fraction(high))
         reply.append(each)
     return tuple(reply)
+
+
+def short_courses(system: System) -> Iterator[tuple[Trace, Runs]]:
+    """Yield courses whose last reply may tell two runs apart, and the runs after them."""
+    waiting = deque([(Trace(), Runs(system), False)])
+    compared = 0
+    while waiting and compared < _MOST_COURSES:
+        system.limits.check()
+        course, runs, differ = waiting.popleft()
+        following = [(event, differ) for event in _alike(system, runs)]
+        if not differ:
+            following += [(event, True) for event in _differing(system)]
+        for event, apart in following:
+            filled, after = with_best_replies([event], system, runs.copy())
+            if not after.first:
+                continue
+            longer = course + filled
+            if after.second:
+                waiting.append((longer, after, apart))
+            if not after.second or (apart and event.reply is not None):
+                compared += bool(after.second)
+                yield longer, after
+
+
+def _alike(system: System, runs: Runs) -> Iterator[SeenCall]:
+    """Yield what both runs may be asked, with all replies of the first one."""
+    for call in system.calls:
+        if not system.sees(call):
+            yield SeenCall(call, call, None)
+            continue
+        replies = dict[Reply, None]()
+        for state in runs.first:
+            replies.update((outcome.values, None) for outcome in system.step(state, call))
+        for reply in replies:
+            yield SeenCall(call, call, reply)
+
+
+def _differing(system: System) -> Iterator[SeenCall]:
+    """Yield the calls in which the runs may differ."""
+    calls: list[Call | None] = [call for call in system.calls if call.is_data]
+    if system.service.change is Change.INSERT:
+        yield from (
+            event for c in calls for event in (SeenCall(c, None, None), SeenCall(None, c, None))
+        )
+    else:
+        yield from (SeenCall(one, other, None) for one in calls for other in calls if one != other)

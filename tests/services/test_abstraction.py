@@ -9,9 +9,9 @@ from dipapprox import Answer, Limits, UserError
 from dipapprox.bundled import BUNDLED
 from dipapprox.language.load import read_source
 from dipapprox.language.services import elaborate_service
-from dipapprox.services import prove_service
-from dipapprox.services.abstraction import loss_by_counters
 from dipapprox.services.model import AskedService
+from dipapprox.services.prove_service import find_loss, loss_by_counters
+from dipapprox.services.search import loss_by_values
 from dipapprox.services.system import System
 from dipapprox.services.traces import with_best_replies
 from tests.cases import cases
@@ -24,7 +24,7 @@ from tests.texts import text_of
 def test_differences_of_counters_bound_what_values_show(text) -> None:
     service = service_of(text)
     try:
-        by_values = prove_service.loss_by_values(AskedService(service, Limits()))
+        by_values = loss_by_values(AskedService(service, Limits()))
     except UserError:
         assert loss_by_counters(AskedService(service, Limits())) is None
         return
@@ -45,8 +45,8 @@ def test_slots_of_many_points() -> None:
     service = elaborate_service(
         read_source(BUNDLED / "services" / "slots.dpg", {}).program, parameters, "slots"
     )
-    loss = prove_service.find_loss(AskedService(service, Limits()))
-    assert loss.is_exact
+    loss = find_loss(AskedService(service, Limits()))
+    assert loss.lower == loss.upper
     assert loss.upper == 10
     assert loss.pairs is not None and len(loss.pairs.nodes) < 1000
     assert loss.trace is not None
@@ -100,8 +100,8 @@ FULL = text_of("services/abstraction-full")
 def test_data_of_any_value_has_one_in_a_course(change, upper) -> None:
     """Nothing is lost before the counter is full, which takes data whose value nothing uses."""
     service = service_of(FULL.replace("SIZE", "40").replace("CHANGE", change))
-    loss = prove_service.find_loss(AskedService(service, Limits()))
-    assert loss.is_exact and loss.upper == upper
+    loss = find_loss(AskedService(service, Limits()))
+    assert loss.lower == loss.upper == upper
     assert loss.by_differences
     if upper:
         assert loss.trace is not None
@@ -109,4 +109,4 @@ def test_data_of_any_value_has_one_in_a_course(change, upper) -> None:
         gain = with_best_replies(loss.trace, values)[1].gain()
         assert gain is not None and gain.exact == upper
     small = service_of(FULL.replace("SIZE", "3").replace("CHANGE", change))
-    assert prove_service.find_loss(AskedService(small, Limits())).upper == upper
+    assert find_loss(AskedService(small, Limits())).upper == upper

@@ -84,7 +84,7 @@ def test_no_three_calls_lose_more(at, text, data) -> None:
         assert gain.upper is not None if asked.eps else not gain.is_unbounded
         most = max(most, gain.lower)
     assert most <= loss.upper
-    known = loss.is_exact if asked.eps is None else loss.is_known
+    known = loss.lower == loss.upper if asked.eps is None else loss.is_known
     if known and loss.trace is not None and len(loss.trace) <= 3:
         assert loss.lower == most
 
