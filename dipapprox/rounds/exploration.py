@@ -29,14 +29,22 @@ from dipapprox.language.cells import statements_in
 from dipapprox.language.equal_turns import written_out
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
-from dipapprox.rounds.paths import DRAWN, Foreseen, RoundPath, WantsMean
-from dipapprox.rounds.points import Point, PointMaker, RoundLiveness, Steps
-from dipapprox.rounds.steps import Atom, Noise, Step, inputs_in, read_noise, refusal, samples_in
+from dipapprox.rounds.paths import (
+    DRAWN,
+    Atom,
+    Foreseen,
+    RoundPath,
+    WantsMean,
+    known_in,
+    refusal,
+    samples_in,
+)
+from dipapprox.rounds.points import Noise, Point, PointMaker, RoundLiveness, Step, Steps, read_noise
 from dipapprox.rounds.visible import END
 from dipapprox.semantics.courses import Frame, Parted, Way, follow, holds, into
 from dipapprox.semantics.evaluation import Forms, PathFault, StoredValue, cell_of, evaluate, form_of
-from dipapprox.source import Span
 
+_PUBLISHED = core.Variable(core.PUBLISHED)
 _FRESH = -1  # the symbol of a sample that is published at once
 MOST_POINTS = 20_000
 """Of a program: scalars that take more and more values make more and more of them."""
@@ -211,7 +219,11 @@ class _Exploration:
     def assign(self, statement: core.Assign, path: RoundPath) -> RoundPath:
         """Return the path after an assignment."""
         value = evaluate(self._forms, statement.value, path)
-        self._check_symbol(statement.target, value, statement.span)
+        known = known_in(value)
+        if statement.target == _PUBLISHED and known not in (None, *self._rounds.symbols):
+            allowed = ", ".join(map(str, self._rounds.symbols)) or "samples only"
+            message, hint = f"{known} is published, which is not declared", "'publishes' allows "
+            raise refusal(message, statement.span, hint + allowed, "value error")
         return path.put(cell_of(self._forms, statement.target, path), value, statement.span)
 
     def decides(self, statement: core.If, path: RoundPath) -> bool:
@@ -244,17 +256,6 @@ class _Exploration:
             case _:
                 assert_never(here.statement)
 
-    def _check_symbol(
-        self, target: core.Variable | core.Element, value: StoredValue, span: Span | None
-    ) -> None:
-        if _names(target) != (core.PUBLISHED,) or samples_in(value) or inputs_in(value):
-            return
-        known = value.constant if isinstance(value, LinearForm) else value
-        if known not in self._rounds.symbols:
-            allowed = ", ".join(map(str, self._rounds.symbols)) or "samples only"
-            hint = f"'publishes' allows {allowed}"
-            raise refusal(f"{known} is published, which is not declared", span, hint, "value error")
-
     def _next_round(self, path: RoundPath) -> RoundPath:
         kept = {name: path.values[name] for name in self._live.at(None, (), path.values)}
         return replace(path, in_rounds=True, values=kept, cells=0)
@@ -274,8 +275,8 @@ class _Exploration:
                 message = f"'{cell}' may have no value at the end of a round"
                 raise refusal(message, self._outputs[cell].span)
             value = path.values[cell]
-            known = value.constant if isinstance(value, LinearForm) else value
-            if known not in self._outputs[cell].domain:
+            known = known_in(value)
+            if known is not None and known not in self._outputs[cell].domain:
                 message = f"{known} is not in the domain of '{cell}'"
                 raise refusal(message, self._outputs[cell].span)
             path = replace(path.publish(value, None), cells=path.cells + 1)
@@ -288,16 +289,14 @@ class _Exploration:
         if self._source is None:
             return None
         number, following = self._source, here.after()
-        if draw.target != core.Variable(core.PUBLISHED):
+        if draw.target != _PUBLISHED:
             statement = None if following is None else following.statement
-            if (
-                following is None
-                or not isinstance(statement, core.Assign)
-                or statement.target != core.Variable(core.PUBLISHED)
-            ):
+            if following is None or not isinstance(statement, core.Assign):
                 return None
             following = following.after()
-            if self._live.at(following, self._points.awaited(path), _names(draw.target)):
+            names = (draw.target.name,) if isinstance(draw.target, core.Variable) else ()
+            is_read = self._live.at(following, self._points.awaited(path), names)
+            if statement.target != _PUBLISHED or is_read:
                 return None
             drawn = LinearForm.symbol(_FRESH) - self._around(path, draw)
             published = path.put(cell_of(self._forms, draw.target, path), drawn, None)
@@ -314,12 +313,9 @@ class _Exploration:
         if noise.statement is None or path.shown.sample or path.shown.fresh:
             return None
         other = self._noise(path, draw)
-        if (other.reads, other.input or "") != (noise.reads, path.drawn_input or ""):
-            return None
-        if noise.is_integer != other.is_integer:
-            return None
+        same = (other.reads, other.input or "") == (noise.reads, path.drawn_input or "")
         fresh = LaplaceNoise(other.rate, other.mean)
-        if self._fresh.setdefault(number, fresh) != fresh:
+        if not same or self._fresh.setdefault(number, fresh) != fresh:
             return None
         return [(following, replace(path, shown=replace(path.shown, fresh=fresh)))]
 
@@ -371,7 +367,3 @@ def _integers(*blocks: core.Block) -> bool:
             other.span,
         )
     return True in kinds
-
-
-def _names(target: core.Variable | core.Element) -> tuple[str, ...]:
-    return (target.name,) if isinstance(target, core.Variable) else ()

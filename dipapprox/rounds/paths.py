@@ -9,17 +9,57 @@ from __future__ import annotations
 from fractions import Fraction
 from math import ceil, floor
 
+from dipapprox.automata.model import LaplaceNoise
 from dipapprox.data_classes import Record, field, replace
 from dipapprox.errors import SourceError
 from dipapprox.language import core
 from dipapprox.language.core import Relation
 from dipapprox.linear.form import LinearForm
-from dipapprox.rounds.steps import Atom, Facts, Shown, refusal
 from dipapprox.semantics.courses import Parted
 from dipapprox.semantics.evaluation import Forms, StoredValue
-from dipapprox.source import Span
+from dipapprox.source import Diagnostic, Span
 
 DRAWN = 0  # the symbol of the sample that the path began with; stored values have higher numbers
+
+
+class Atom(Record):
+    """Is a sample, mostly the one that is drawn, >= a stored value plus a number?
+
+    The stored value is told by the number of its place; None for the number alone.
+    """
+
+    stored: int | None
+    number: Fraction = Fraction(0)
+
+
+Facts = dict[tuple[int, Atom], bool]  # whether the value in a place is >= another one, or a number
+
+
+class Shown(Record):
+    """What one step publishes: symbols, the drawn sample, or fresh noise on the same input."""
+
+    symbols: tuple[str, ...] = ()
+    sample: bool = False
+    fresh: LaplaceNoise | None = None
+
+
+def samples_in(value: StoredValue) -> tuple[int, ...]:
+    """Return the samples of a form; none for a named value."""
+    return value.samples() if isinstance(value, LinearForm) else ()
+
+
+def known_in(value: StoredValue) -> core.Value | None:
+    """Return the number or name that a value is; None if it has samples or inputs."""
+    if isinstance(value, LinearForm):
+        return None if value.terms else value.constant
+    return value
+
+
+def refusal(
+    message: str, span: Span | None, hint: str = "", kind: str = "type error"
+) -> SourceError:
+    """Return the error that a program is none of which the theorems speak, and where."""
+    return SourceError([Diagnostic(kind, message, span, hint)])
 
 
 class WantsMean(Exception):
@@ -77,8 +117,7 @@ class RoundPath(Record, eq=False):
                 message = "a sample is published after noise that is drawn for what is published"
                 raise refusal(message, span, "publish the sample first, or in a round of its own")
             return replace(self, shown=replace(self.shown, sample=True))
-        text = value if isinstance(value, str) else str(value.constant)
-        symbols = (*self.shown.symbols, text)
+        symbols = (*self.shown.symbols, str(known_in(value)))
         return replace(self, shown=replace(self.shown, symbols=symbols))
 
     def read(self, forms: Forms, name: str, span: Span | None) -> StoredValue:

@@ -1,20 +1,23 @@
-"""What is kept of a path at its next draw: live values, places for the drawn sample, facts.
+"""Points of a program with rounds, and steps between them: from one draw to the next.
 
-A point is a stack of places in blocks; the loop begins again after the last statement of a round.
+A point is what is kept of a path at a draw: live values, places for the drawn sample, facts. Draws
+are noise that an automaton has; what has no finite budget is refused with its place.
+
+Its place is a stack of places in blocks; the loop begins again after the last statement of a round.
 Live is what the rest of the program may still read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from functools import partial
+from fractions import Fraction
 
 from dipapprox.data_classes import Record, field
 from dipapprox.language import core
 from dipapprox.language.cells import assigned
+from dipapprox.laws.family import BOTH_SIDES
 from dipapprox.linear.form import LinearForm, Symbol
-from dipapprox.rounds.paths import DRAWN, RoundPath
-from dipapprox.rounds.steps import Atom, Facts, Noise, Step, samples_in
+from dipapprox.rounds.paths import DRAWN, Atom, Facts, RoundPath, Shown, refusal, samples_in
 from dipapprox.semantics.courses import Frame
 from dipapprox.semantics.liveness import Liveness
 
@@ -74,6 +77,59 @@ class Point(Record, eq=False):
         return place, path.in_rounds, self.draws, values, path.used, path.cells, facts
 
 
+class Noise(Record):
+    """What is drawn at a point, if anything: its rate, in multiples of eps, and its mean.
+
+    The mean is a number, plus an input, told by its symbol there, times a factor.
+    """
+
+    statement: core.Draw | None
+    rate: Fraction
+    mean: Fraction
+    reads: Fraction
+    input: str | None
+
+    @property
+    def is_integer(self) -> bool:
+        """Whether the sample is an integer."""
+        return self.statement is not None and self.statement.family.is_discrete
+
+
+def read_noise(draw: core.Draw, mean: LinearForm) -> Noise:
+    """Read the noise of a draw; SourceError if it has no finite budget, or the mean is random."""
+    _check_family(draw)
+    inputs = mean.inputs()
+    if mean.samples():
+        raise refusal("the mean is a random number", draw.mean.span or draw.span)
+    if len(inputs) > 1:
+        message = "a mean with several inputs: with any number of rounds a sample has one"
+        raise refusal(message, draw.mean.span or draw.span)
+    reads = mean.coefficient(inputs[0]) if inputs else Fraction(0)
+    only = inputs[0] if inputs else None
+    return Noise(draw, 1 / draw.scale.coefficient, mean.constant, reads, only)
+
+
+def _check_family(draw: core.Draw) -> None:
+    if not draw.family.shifts:
+        hint = "'profile' gives the least delta for some rounds and finitely many values"
+        raise refusal(f"{draw.family.title} noise has no finite pure budget", draw.span, hint)
+    if draw.family.shifts != BOTH_SIDES or not draw.family.is_exponential:
+        message = f"{draw.family.title} noise: with any number of rounds all noise is Laplace"
+        raise refusal(message, draw.span, "'prove --reals' answers for a fixed number of inputs")
+    if draw.scale.power != -1:
+        raise refusal("the scale is no multiple of 1/eps: no budget serves every eps", draw.span)
+
+
+class Step(Record):
+    """One way on from a point to the next, None for the end; some places store the sample."""
+
+    source: int
+    guard: dict[Atom, bool]
+    target: int | None
+    shown: Shown
+    stored: frozenset[int]
+
+
 class Steps(Record, frozen=False):
     """A program with rounds as a graph, in the order in which it is reached.
 
@@ -110,17 +166,16 @@ class PointMaker(Record):
         for name, value in values.items():
             if not isinstance(value, LinearForm):
                 continue
-            renamed: dict[Symbol, Symbol] = {}
+            renamed: dict[Symbol, Symbol] = {symbol: symbol for symbol, _ in value.terms}
             for symbol in value.inputs():
                 stream = symbol.rpartition(" ")[0]
                 renamed[symbol] = inputs.setdefault(symbol, f"{stream} {len(inputs) + 1}")
-            if DRAWN in value.samples():
+            if DRAWN in renamed:
                 place = self._free_place(name, taken)
                 renamed[DRAWN] = place
                 taken.add(place)
                 new.add(place)
-            if renamed:
-                values[name] = value.renamed(partial(_renamed, renamed))
+            values[name] = value.renamed(renamed.__getitem__)
         used = frozenset(str(inputs[s]) for s in path.used if s in inputs)
         facts = self._facts(path, taken - new, new)
         kept = RoundPath(
@@ -161,7 +216,3 @@ class PointMaker(Record):
             for symbol in samples_in(value)
             if symbol not in samples_in(path.values[name])
         )
-
-
-def _renamed(names: dict[Symbol, Symbol], symbol: Symbol) -> Symbol:
-    return names.get(symbol, symbol)
