@@ -115,21 +115,65 @@ def test_programs_that_need_the_value_of_an_input(program, reason) -> None:
     assert reason in proof.reason
 
 
-@cases(
-    "adjacency, answer, budget",
-    ("adjacent linf 1", Answer.DP, "3"),
-    ("adjacent linf 2/3", Answer.DP, "2"),
-    ("adjacent l1 1", Answer.DP, "1"),
-    ("adjacent l1 5/2", Answer.DP, "5/2"),
-    ("adjacent increasing 1", Answer.DP, "3"),
-    ("adjacent linf 0", Answer.DP, "0"),
-    ("adjacent l0 1", Answer.NOT_DP, "1"),
-    ("adjacent all", Answer.NOT_DP, "1"),
+SCALED = text_of("proofs/prove_real-3")
+BESIDE = (
+    "input a in real 0..1\ninput b in real\noutput out in bool\nadjacent {}\n"
+    "r <- Lap(a, 1/eps)\n{}\nout <- r >= s\n"
 )
-def test_adjacencies(adjacency, answer, budget) -> None:
-    proof = prove_text(text_of("proofs/prove_real-3").replace("adjacent linf 1", adjacency))
-    assert (proof.answer, proof.lower) == (answer, Fraction(budget)), proof.reason
-    if proof.parts:
+WIDTHS = (
+    "input a in real 0..1\ninput b in real\ninput c in real 0..1/3\noutput out in bool\n"
+    "adjacent linf 5\nr <- Lap(a + c, 1/eps)\ns <- Lap(b, 1/eps)\nout <- r >= s\n"
+)
+ATOM = (
+    "input q in real\nadjacent linf 1\noutput y in real\nc <- choose {{0: 1/3, 1: 2/3}}\n"
+    "if c = 0 then\n  y <- Lap(q, 1/eps)\nelse\n  {}\nend\n"
+)
+NUMBER = "input q in real 0..1\noutput y in real\nadjacent linf 1\n"
+DIFFERENCE = "u <- Lap(b, 1/eps)\nv <- Lap(b, 1/eps)\ns <- u - v"
+
+
+@cases(
+    "text, answer, lower, upper",
+    (SCALED, Answer.DP, 3, 3),
+    (SCALED.replace("linf 1", "linf 2/3"), Answer.DP, 2, 2),
+    (SCALED.replace("linf 1", "l1 1"), Answer.DP, 1, 1),
+    (SCALED.replace("linf 1", "l1 5/2"), Answer.DP, Fraction(5, 2), Fraction(5, 2)),
+    (SCALED.replace("linf 1", "increasing 1"), Answer.DP, 3, 3),
+    (SCALED.replace("linf 1", "linf 0"), Answer.DP, 0, 0),
+    (SCALED.replace("linf 1", "l0 1"), Answer.NOT_DP, 1, None),
+    (SCALED.replace("linf 1", "all"), Answer.NOT_DP, 1, None),
+    # What the input between bounds loses is a lower bound, and leaves a budget.
+    *(
+        (BESIDE.format(adjacency, other), answer, 1, upper)
+        for adjacency in ("l0 1", "all")
+        for other, answer, upper in (
+            ("s <- Lap(0, 1/eps)", Answer.DP, 1),  # b is read by nothing
+            (DIFFERENCE, Answer.UNKNOWN, None),  # but 1 serves
+            ("s <- Lap(b, 1/eps)", Answer.NOT_DP, None),  # for a change by 1
+        )
+    ),
+    # Inputs of different widths change by what their bounds allow.
+    (WIDTHS, Answer.DP, 5 + Fraction(4, 3), 5 + Fraction(4, 3)),
+    # Numbers with densities are told from atoms.
+    (ATOM.format("y <- 3"), Answer.DP, 1, 1),  # whether y = 3 tells the branch, and nothing of q
+    (ATOM.format("y <- Lap(3, 1/eps)"), Answer.DP, 1, 1),  # 3 is far from some inputs
+    (ATOM.format("y <- q"), Answer.NOT_DP, 0, None),  # what another q never gives
+    (ATOM.format("y <- q + 1"), Answer.NOT_DP, 0, None),
+    (NUMBER + "y <- Lap(q, 1/eps)\n", Answer.DP, 1, 1),
+    (
+        NUMBER + "r <- Lap(q, 2/eps)\nif r < 0 then y <- 0 elif r > 1 then y <- 1 else y <- r end",
+        *(Answer.DP, Fraction(1, 2), Fraction(1, 2)),
+    ),
+    # What is published hides which of the two it is, but not far from 0.
+    (
+        NUMBER + "r <- Lap(q, 1/eps)\ns <- Lap(-q, 1/eps)\nif r > s then y <- r else y <- s end",
+        *(Answer.DP, 1, 2),
+    ),
+)
+def test_budgets(text, answer, lower, upper) -> None:
+    proof = prove_text(text)
+    assert (proof.answer, proof.lower, proof.upper) == (answer, lower, upper), proof.reason
+    if lower and not proof.subject.real_outputs:
         confirm(proof)
 
 
@@ -226,35 +270,6 @@ def test_inputs_that_bound_a_sample_make_outputs_likelier_by_a_factor() -> None:
     assert proof.between is not None and (proof.between.eps, proof.between.loss) == (0, None)
 
 
-@pytest.mark.parametrize("adjacency", ["l0 1", "all"])
-@cases(
-    "other, answer, lower",
-    ("s <- Lap(0, 1/eps)", Answer.DP, "1"),  # b is read by nothing
-    ("u <- Lap(b, 1/eps)\nv <- Lap(b, 1/eps)\ns <- u - v", Answer.UNKNOWN, "1"),  # but 1 serves
-    ("s <- Lap(b, 1/eps)", Answer.NOT_DP, "1"),  # for a change by 1,
-)
-def test_what_changes_without_bound_beside_an_input_between_bounds(
-    adjacency, other, answer, lower
-) -> None:
-    """What the input between bounds loses is a lower bound, and leaves a budget."""
-    proof = prove_text(
-        f"input a in real 0..1\ninput b in real\noutput out in bool\nadjacent {adjacency}\n"
-        f"r <- Lap(a, 1/eps)\n{other}\nout <- r >= s\n"
-    )
-    assert (proof.answer, proof.lower) == (answer, Fraction(lower))
-    assert proof.upper == (1 if answer is Answer.DP else None)
-    confirm(proof)
-
-
-def test_inputs_of_different_widths_change_by_what_their_bounds_allow() -> None:
-    proof = prove_text(
-        "input a in real 0..1\ninput b in real\ninput c in real 0..1/3\noutput out in bool\n"
-        "adjacent linf 5\nr <- Lap(a + c, 1/eps)\ns <- Lap(b, 1/eps)\nout <- r >= s\n"
-    )
-    assert (proof.lower, proof.upper) == (5 + Fraction(4, 3), 5 + Fraction(4, 3))
-    confirm(proof)
-
-
 def test_an_atom_beside_a_density_that_becomes_impossible() -> None:
     """Above 0 and near it y is s at q = 0, and nothing at q = 1; at 0 it may be both times."""
     proof = prove_text(
@@ -263,36 +278,6 @@ def test_an_atom_beside_a_density_that_becomes_impossible() -> None:
     )
     assert (proof.answer, proof.reason) == (Answer.NOT_DP, IMPOSSIBLE)
     confirm(proof)
-
-
-@cases(
-    "other, lower, upper",
-    ("y <- 3", "1", "1"),  # whether y = 3 tells the branch, and nothing of q
-    ("y <- Lap(3, 1/eps)", "1", "1"),  # densities everywhere, but 3 is far from some inputs
-    ("y <- q", "0", None),  # what another q never gives
-    ("y <- q + 1", "0", None),
-)
-def test_numbers_with_densities_are_told_from_atoms(other, lower, upper) -> None:
-    proof = prove_text(
-        "input q in real\nadjacent linf 1\noutput y in real\nc <- choose {0: 1/3, 1: 2/3}\n"
-        f"if c = 0 then\n  y <- Lap(q, 1/eps)\nelse\n  {other}\nend\n"
-    )
-    assert proof.lower == Fraction(lower)
-    assert proof.upper == (None if upper is None else Fraction(upper))
-    assert proof.answer is (Answer.NOT_DP if upper is None else Answer.DP)
-
-
-@cases(
-    "body, lower",
-    ("y <- Lap(q, 1/eps)\n", "1"),
-    ("r <- Lap(q, 2/eps)\nif r < 0 then y <- 0 elif r > 1 then y <- 1 else y <- r end\n", "1/2"),
-    # What is published hides which of the two it is, but not far from 0.
-    ("r <- Lap(q, 1/eps)\ns <- Lap(-q, 1/eps)\nif r > s then y <- r else y <- s end", "1"),
-)
-def test_numbers_published_between_bounds(body, lower) -> None:
-    proof = prove_text("input q in real 0..1\noutput y in real\nadjacent linf 1\n" + body)
-    assert proof.answer is Answer.DP
-    assert proof.lower == Fraction(lower)
 
 
 def test_gaussian_noise_between_bounds_has_no_budget() -> None:

@@ -110,23 +110,22 @@ if r >= 1 then out <- high else out <- low end
 """
 
 
-@pytest.mark.parametrize("radius", ["1", "5/4", "3/2", "2"])
-def test_radii_between_multiples_of_the_width_are_used_up(radius) -> None:
-    """By one input as far as it goes, and another one: as eps vanishes all of it is lost."""
-    proof = dipapprox.prove(dipapprox.parse(SUM.format(inputs="real 0..3/4", radius=radius)))
-    assert proof.lower == proof.upper == min(Fraction(radius), Fraction(3, 2))
-
-
-def test_the_largest_changes_are_tried_where_those_of_all_sizes_are_too_many() -> None:
-    """All of the radius goes to s, which moves both samples, by 3 times as much as is lost."""
-    proof = dipapprox.prove(dipapprox.parse(text_of("proofs/worst_change-between")))
-    assert proof.lower == proof.upper == 3 * Fraction(3, 2)
-
-
-def test_what_inputs_share_goes_where_a_unit_of_it_is_dearest() -> None:
-    """An input that is read twice goes as far as it can, though a wider one is worth more."""
-    proof = dipapprox.prove(dipapprox.parse(text_of("proofs/worst_change-twice")))
-    assert proof.lower == proof.upper == Fraction(3, 4) * Fraction(3, 2) + Fraction(3, 2)
+@cases(
+    "text, budget",
+    # Radii between multiples of the width are used up: by one input as far as it goes, and another.
+    *(
+        (SUM.format(inputs="real 0..3/4", radius=radius), min(Fraction(radius), Fraction(3, 2)))
+        for radius in ("1", "5/4", "3/2", "2")
+    ),
+    # All of the radius goes to s, which moves both samples, by 3 times as much as is lost.
+    (text_of("proofs/worst_change-between"), 3 * Fraction(3, 2)),
+    # An input that is read twice goes as far as it can, though a wider one is worth more.
+    (text_of("proofs/worst_change-twice"), Fraction(3, 4) * Fraction(3, 2) + Fraction(3, 2)),
+)
+def test_changes_go_where_they_are_dearest(text, budget) -> None:
+    """As eps vanishes all of it is lost."""
+    proof = dipapprox.prove(dipapprox.parse(text))
+    assert proof.lower == proof.upper == budget
 
 
 @pytest.mark.parametrize("norm", list(Norm))
