@@ -15,6 +15,7 @@ from dipapprox.cli.alarm import stop_watching, watching
 from dipapprox.errors import EarlyEnd, LimitReached
 from dipapprox.limits import Limits
 from dipapprox.privacy import subjects
+from tests.cases import refuses
 from tests.cli.running import run, run_json
 
 ROOT = Path(__file__).parent.parent.parent
@@ -127,8 +128,7 @@ def test_the_memory_is_watched_too() -> None:
 
 def test_what_was_swallowed_is_raised_again() -> None:
     with pytest.raises(LimitReached), watching(USED_UP):
-        with pytest.raises(LimitReached):
-            busy()
+        refuses(LimitReached, None, busy)
         busy()
 
 
@@ -210,8 +210,7 @@ def test_a_verdict_is_unknown_with_the_reason(monkeypatch) -> None:
     ["verify", "probability", "profile", "calibrate", "decide", "prove", "explain", "check"],
 )
 def test_every_command_that_computes_has_a_time_limit(command, capsys) -> None:
-    with pytest.raises(SystemExit):
-        app.build_parser([command]).parse_args([command, "--help"])
+    refuses(SystemExit, None, app.build_parser([command]).parse_args, [command, "--help"])
     assert "--timeout SECONDS" in capsys.readouterr().out
 
 

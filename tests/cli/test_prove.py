@@ -13,7 +13,7 @@ from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.privacy.decisions import decider, violation
 from dipapprox.privacy.decisions.decision import range_fields, ranges_text
 from dipapprox.semantics.state import FinalStates
-from tests.cases import cases
+from tests.cases import cases, refuses
 from tests.cli.running import run, run_json
 from tests.texts import text_of
 
@@ -103,8 +103,7 @@ def test_bounds_bound_what_may_change(rule) -> None:
 
 
 def test_finite_domains_need_a_word() -> None:
-    with pytest.raises(UserError, match="finitely many values"):
-        dipapprox.prove(PROGRAM)
+    refuses(UserError, "finitely many values", dipapprox.prove, PROGRAM)
     assert dipapprox.prove(PROGRAM, reals=True, budget="1/2").answer is Answer.DP  # for N = 2
 
 

@@ -36,7 +36,7 @@ from dipapprox.composition.products import RepeatedRun
 from dipapprox.composition.profile import LaplaceProfile, ReversedProfile
 from dipapprox.composition.pure import pure_epsilon
 from tests import moved_noise
-from tests.cases import cases
+from tests.cases import cases, refuses
 
 F = Fraction
 
@@ -440,8 +440,7 @@ def test_the_pair_the_other_way_round() -> None:
     (lambda: Atoms(LOPSIDED.masses, adjacency=Adjacency.SUBSTITUTION), "must be symmetric"),
 )
 def test_parameters_are_checked(made, message) -> None:
-    with pytest.raises(UserError, match=message):
-        made()
+    refuses(UserError, message, made)
 
 
 def test_what_is_for_one_adjacency_only() -> None:

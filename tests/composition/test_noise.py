@@ -27,7 +27,7 @@ from dipapprox.composition.shifted_noise import ShiftedNoise
 from dipapprox.composition.statements import StatementProfile, concentrated_at, worst_of_many
 from dipapprox.laws.families import GAUSSIAN, LAPLACE
 from tests import moved_noise
-from tests.cases import cases
+from tests.cases import cases, refuses
 
 
 def gaussian(shift: F | int) -> ShiftedNoise:
@@ -179,8 +179,7 @@ def test_many_numbers_and_many_bits() -> None:
     assert _found([Fraction(1, 10)] * 21, Fraction(3, 2)).lower > found.upper
     many = {Fraction(1, k): 1 for k in range(1, 30)}
     assert laplace_product(many, Enclosure.exact(2), 40, Limits()) is None
-    with pytest.raises(LimitReached):
-        laplace_product(many, Enclosure.exact(2), 40, Limits(seconds=0))
+    refuses(LimitReached, None, laplace_product, many, Enclosure.exact(2), 40, Limits(seconds=0))
 
 
 _STEP = 1 / 200

@@ -21,6 +21,7 @@ from dipapprox.laws.choices import ChainLaw, ChoiceLaw, FiniteLaw, count_outcome
 from dipapprox.semantics.outcomes import ALWAYS, OutcomeSets
 from dipapprox.semantics.state import Choice
 from tests import thorough
+from tests.cases import refuses
 from tests.chosen import chosen, circuit_of
 
 ONE = ExponentialPolynomial.constant(1)
@@ -304,5 +305,4 @@ def test_programs_are_refused_with_the_name_of_the_choice() -> None:
     weight = ratio(narrow, narrow + ONE)
     hard = Choice(FiniteLaw((weight, SURELY - weight)), 4, "hard")
     check_choices([hard], ALL_EPSILONS, Limits())
-    with pytest.raises(LimitReached, match="'hard'"):
-        check_choices([hard], ALL_EPSILONS, Limits(seconds=0.0))
+    refuses(LimitReached, "'hard'", check_choices, [hard], ALL_EPSILONS, Limits(seconds=0.0))

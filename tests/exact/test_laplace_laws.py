@@ -37,6 +37,7 @@ from exact.integer_events import (
     total_of,
     value_at,
 )
+from tests.cases import refuses
 from tests.exact.laplace_events import ENGINE, FAMILIES, below, closed_form, form, lap
 from tests.numerics.alone import alone
 from tests.texts import text_of
@@ -190,8 +191,7 @@ def test_pieces_are_limited() -> None:
 
 def test_long_products_and_the_time_are_limited(monkeypatch) -> None:
     star = Star(lap(0, 1), ((lap(1, 3), 3), (lap(2, 5), 3)), ())
-    with pytest.raises(LimitReached):
-        LaplaceIntegrals().closed_form(star, Limits(seconds=0))
+    refuses(LimitReached, None, LaplaceIntegrals().closed_form, star, Limits(seconds=0))
     monkeypatch.setattr(algebra, "_MOST_TERMS", 10)
     engine = LaplaceIntegrals()
     found = engine.closed_form(star, Limits())
@@ -291,8 +291,7 @@ def test_budgets_are_kept() -> None:
     event = Event((dlap(0), dlap(0), dlap(0)), guards)
     found = discrete_probability(event, Limits(pieces=50))
     assert found.reason.startswith("integration-budget: more than 50 pieces")
-    with pytest.raises(LimitReached):
-        discrete_probability(event, Limits(seconds=0.0))
+    refuses(LimitReached, None, discrete_probability, event, Limits(seconds=0.0))
 
 
 def test_closed_forms_that_are_too_long_say_so() -> None:
@@ -377,5 +376,4 @@ def test_weights_that_do_not_sum_to_one_are_noticed() -> None:
         "input q in {0, 1}\noutput out in {0, 1}\nadjacent all\n"
         "out <- choose { 0 : 1 / (1 + eps), 1 : 1 / 2 }\n"
     )
-    with pytest.raises(BrokenInvariant):
-        ExactDistributions(states, None, Limits()).distribution((Q(0),))
+    refuses(BrokenInvariant, None, ExactDistributions(states, None, Limits()).distribution, (Q(0),))

@@ -223,8 +223,7 @@ def test_runs_of_statements_have_outcomes_independently() -> None:
         assert best_of(cells, Fraction(loss)) == pytest.approx(true)
     unlike = [Fraction(3, 4), Fraction(1, 8), Fraction(1), Fraction(1)]
     for wrong in (unlike + told[4:], told[:4] + unlike, told[:4], told * 2):
-        with pytest.raises(BadProof):
-            Mechanism("divergences", runs).pair(wrong, above=False)
+        refuses(BadProof, None, Mechanism("divergences", runs).pair, wrong, above=False)
 
 
 @pytest.mark.parametrize("json", [CONCENTRATED, SEVERAL], ids=["zcdp", "rdp"])

@@ -136,8 +136,7 @@ def test_weights_that_are_no_probabilities_somewhere_are_refused() -> None:
     for to in ("201/100", None):
         step = RUN | {"bits": None, "eps": {"from": 0, "to": to}}
         refuses(NotProved, None, apply, Proof(read_machine(machine), None), {}, step)
-    with pytest.raises(UserError):
-        Asked(TURNING, "DP", interval="0..3").decision()
+    refuses(UserError, None, Asked(TURNING, "DP", interval="0..3").decision)
 
 
 CHOICE = """

@@ -36,7 +36,7 @@ from dipapprox.language.unrolling import read_calls
 from dipapprox.language.write_tables import GRAMMARS
 from dipapprox.questions.claims import read_claims
 from dipapprox.semantics.execution import execute
-from tests.cases import cases
+from tests.cases import cases, refuses
 from tests.golden_text import check_answers, complaint
 from tests.language.samples import HEADER, SAMPLES, core_of
 from tests.language.strategies import damaged, programs
@@ -131,8 +131,7 @@ def test_the_deepest_allowed_program_is_parsed_and_printed() -> None:
 def test_long_texts_are_refused(monkeypatch) -> None:
     monkeypatch.setattr("dipapprox.language.tokens.MOST_TOKENS", 100)
     for read, text in ((parse, "out <- 1" + " 1" * 100), (parse_dipa, "(q1, 1, 0): " * 20)):
-        with pytest.raises(SourceError, match="more than 100 symbols"):
-            read(text)
+        refuses(SourceError, "more than 100 symbols", read, text)
 
 
 # --- messages -------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from dipapprox.language.unused import unused
 from dipapprox.pairs.adjacency import count_selected, select_pairs
 from dipapprox.pairs.selections import AllPairs, is_symmetric
 from dipapprox.semantics.execution import execute
-from tests.cases import cases
+from tests.cases import cases, refuses
 from tests.language.samples import core_of
 from tests.semantics.interpreter import Noise, run
 from tests.texts import text_of
@@ -186,8 +186,7 @@ def test_the_pairs_are_those_of_the_rule_and_the_condition(rule, condition) -> N
         if pair[0] != pair[1] and RULES[rule](pair) and CONDITIONS[condition](pair)
     }
     if not expected:
-        with pytest.raises(SourceError, match="no two different inputs"):
-            dipapprox.parse(text)
+        refuses(SourceError, "no two different inputs", dipapprox.parse, text)
         return
     program = dipapprox.parse(text)
     found = list(select_pairs(program, AllPairs()))

@@ -34,6 +34,7 @@ from dipapprox.numerics.algebras.sampled import Sampled, panel_errors
 from dipapprox.numerics.elimination.grid_evaluator import new_evaluator
 from dipapprox.numerics.elimination.plan import FunctionTable
 from dipapprox.numerics.elimination.refinement import GridRequirements, RefinementLevel
+from tests.cases import refuses
 from tests.numerics.one_by_one import value
 
 Q = Fraction
@@ -140,8 +141,7 @@ def test_sums_of_two_have_their_known_densities(family) -> None:
 
 def test_what_is_no_lattice_is_refused() -> None:
     grid = Grid(1, (0, 1, 3), {})
-    with pytest.raises(ValueError, match="lattice"):
-        grid.lattice()
+    refuses(ValueError, "lattice", grid.lattice)
 
 
 def constant(value: float, read: float, algebra: Float64Algebra) -> Sampled:

@@ -27,6 +27,7 @@ from dipapprox.numerics.methods import Answers, InOrder, Method, MixtureMethod, 
 from dipapprox.numerics.nested.engine import Nested
 from dipapprox.numerics.parallel import Parallel
 from dipapprox.numerics.probability import EventStore
+from tests.cases import refuses
 from tests.event_strategies import gauss, laplace, less
 from tests.numerics.alone import alone
 from tests.numerics.recording import Recording
@@ -107,8 +108,7 @@ def test_mixtures_have_the_ends_of_their_factors_asked_for_with_bits_to_spare() 
 
 
 def test_limits_of_the_run_are_not_swallowed() -> None:
-    with pytest.raises(LimitReached, match="time limit"):
-        alone(both(), WIDE, 30, Limits(seconds=0.0))
+    refuses(LimitReached, "time limit", alone, both(), WIDE, 30, Limits(seconds=0.0))
 
 
 def test_engines_that_contradict_each_other_are_noticed() -> None:

@@ -18,7 +18,7 @@ from dipapprox.language.core import Program
 from dipapprox.pairs.products import source as products
 from dipapprox.pairs.products.measures import PairAtoms, ProductAtoms, atoms_of, envelope
 from dipapprox.privacy.options import Engine
-from tests.cases import cases
+from tests.cases import cases, refuses
 from tests.texts import text_of
 
 HALF = Fraction(1, 2)
@@ -210,8 +210,7 @@ def _above_zero(each: Enclosure) -> Enclosure:
 
 def test_too_many_losses_are_refused() -> None:
     atoms = PairAtoms(tuple((k + 1, 1, 1) for k in range(40)), True, 40)
-    with pytest.raises(LimitReached, match="loss limit"):
-        atoms.power(20)
+    refuses(LimitReached, "loss limit", atoms.power, 20)
 
 
 @given(

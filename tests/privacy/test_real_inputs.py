@@ -15,7 +15,7 @@ from scipy.special import ndtr
 
 from dipapprox import Answer, Options, SourceError, UserError, calibrate, parse, profile, verify
 from dipapprox.proofs.budget_verdict import most_of
-from tests.cases import cases
+from tests.cases import cases, refuses
 from tests.moved_noise import gaussian, laplace
 from tests.texts import text_of
 from tests.thorough import examples, part
@@ -178,8 +178,7 @@ def test_many_inputs_and_wide_ones_end_with_bounds(monkeypatch) -> None:
 
 def test_finite_orders_are_refused() -> None:
     program = parse(_ONE.format(domain="real 0..1", adjacency="linf 1"))
-    with pytest.raises(UserError, match="real inputs"):
-        profile(program, eps=1, renyi=(2,))
+    refuses(UserError, "real inputs", profile, program, eps=1, renyi=(2,))
 
 
 def test_a_calibration_asks_of_sets_of_pairs_only_what_is_claimed() -> None:

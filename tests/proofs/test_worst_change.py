@@ -27,7 +27,7 @@ from dipapprox.proofs.prove_real import prove_real
 from dipapprox.proofs.real_proof import RealProof
 from dipapprox.proofs.worst_change import CostOfChanges
 from dipapprox.questions.verify import Verify
-from tests.cases import cases
+from tests.cases import cases, refuses
 from tests.texts import text_of
 from tests.thorough import examples
 
@@ -231,8 +231,7 @@ def test_a_budget_that_a_pair_contradicts_stops_the_run(monkeypatch) -> None:
     name = "dipapprox.proofs.budget_verdict.serving_budget"
     monkeypatch.setattr(name, lambda *_: Fraction(9, 10))
     said = r"the least ε_prv: at least .* by enclosures and at most 0\.9 by least budget"
-    with pytest.raises(Contradiction, match=said):
-        dipapprox.profile(dipapprox.parse(ROUNDED), eps=1, delta=0)
+    refuses(Contradiction, said, dipapprox.profile, dipapprox.parse(ROUNDED), eps=1, delta=0)
 
 
 def test_what_was_known_from_below_stays_beside_a_budget() -> None:

@@ -16,7 +16,7 @@ import dipapprox
 from dipapprox import Answer, Enclosure, Options, SourceError
 from dipapprox.arithmetic.extended import INFINITE, Extended
 from dipapprox.questions.claims import ClaimOutcome, claims_in, read_claims, try_claim
-from tests.cases import cases
+from tests.cases import cases, refuses
 from tests.cli.running import run_json
 from tests.privacy.test_charts import ABOVE
 from tests.texts import text_of
@@ -83,8 +83,7 @@ def test_bounds_are_written_as_short_decimals_rounded_outwards(lower, width, pla
 
 def test_an_infinite_budget_is_written_and_compared() -> None:
     assert (str(INFINITE), f"{INFINITE:.3f}", float(INFINITE)) == ("∞", "∞", math.inf)
-    with pytest.raises(ValueError, match="an enclosure has no format"):
-        format(Extended(Fraction(0), None), "d")
+    refuses(ValueError, "an enclosure has no format", format, Extended(Fraction(0), None), "d")
 
 
 def test_a_least_budget_is_printed_as_it_stands_in_its_answer() -> None:

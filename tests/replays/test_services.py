@@ -14,6 +14,7 @@ from dipapprox.language.services import Service
 from dipapprox.proofs.subject import load_subject
 from dipapprox.questions.certifying import certify_proof
 from dipapprox.replays.words import words_of
+from tests.cases import refuses
 from tests.replays.certified import Fields, replaced, retold, signed
 from tests.schemas import check_schema
 from tests.services.examples import proof_of
@@ -91,8 +92,7 @@ def test_choices_are_matched_by_the_means_of_the_noise() -> None:
 @pytest.mark.parametrize("about", [{}, {"seen by": "bob"}, {"seen by": [1]}, {"users": []}])
 def test_what_it_is_about_is_read_strictly(about) -> None:
     fields = replaced(certificate(USERS), ("about",), about)
-    with pytest.raises(UserError, match="malformed"):
-        outcome(fields)
+    refuses(UserError, "malformed", outcome, fields)
 
 
 def test_at_the_command_line(tmp_path, capsys) -> None:

@@ -27,6 +27,7 @@ from dipapprox.services.ratios import Gain, gain_of
 from dipapprox.services.service_proof import prove_service
 from dipapprox.services.system import System
 from dipapprox.services.traces import Runs, SeenCall
+from tests.cases import refuses
 from tests.services.examples import COIN, DATA, HEAD, ONCE, service_of
 from tests.services.strategies import services
 from tests.texts import text_of
@@ -135,8 +136,7 @@ def test_multiples_of_eps_stay_exact() -> None:
 def test_only_services_are_asked_at_one_eps() -> None:
     program = elaborate(read_source(BUNDLED / "svt_laplace.dpg", {}).program, {}, "svt_laplace")
     question = read_keywords(Prove, {"eps": 1, "reals": True})
-    with pytest.raises(UserError, match="only services are proved at one ε"):
-        question.answer(program, Options())
+    refuses(UserError, "only services are proved at one ε", question.answer, program, Options())
 
 
 # --- What single courses of calls show ------------------------------------------------------------

@@ -21,6 +21,7 @@ from dipapprox.services.implementation import prove_implementation
 from dipapprox.services.model import AskedService, Call, State
 from dipapprox.services.prove_service import find_loss
 from dipapprox.services.system import System
+from tests.cases import refuses
 from tests.cli.running import run, run_json
 from tests.services.examples import DATA, HEAD, ONCE, proof_of, service_of
 from tests.texts import text_of
@@ -232,8 +233,7 @@ def test_the_command_shows_that_one_implements_the_other(tmp_path) -> None:
 
 def test_the_printed_sampler_is_refused_for_every_eps() -> None:
     """For large eps it is no probability; m = 2 runs its wrong line."""
-    with pytest.raises(UserError, match="probability"):
-        proof_of(with_sampler(PRINTED), m=2)
+    refuses(UserError, "probability", proof_of, with_sampler(PRINTED), m=2)
 
 
 def test_the_printed_sampler_loses_too_much_at_one_eps() -> None:

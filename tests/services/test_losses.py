@@ -18,7 +18,7 @@ from dipapprox.services.model import AskedService
 from dipapprox.services.prove_service import find_loss
 from dipapprox.services.service_proof import prove_service
 from dipapprox.services.traces import SeenCall
-from tests.cases import cases
+from tests.cases import cases, refuses
 from tests.schemas import check_schema
 from tests.services.examples import DATA, HEAD, ONCE, proof_of, service_of, slots
 from tests.services.strategies import services
@@ -79,8 +79,7 @@ def test_users_alone_and_together() -> None:
     assert proof_of(USERS, "alice", "bob").upper == Fraction(3, 2)
     assert proof_of(USERS, "alice").upper == 1
     assert proof_of(USERS, "bob").upper == Fraction(1, 2)
-    with pytest.raises(UserError, match="no user 'carol'"):
-        proof_of(USERS, "carol")
+    refuses(UserError, "no user 'carol'", proof_of, USERS, "carol")
 
 
 def test_endless_loops_and_missing_replies_are_errors_with_a_place() -> None:

@@ -16,6 +16,7 @@ from dipapprox.errors import UserError
 from dipapprox.experiments.sweep import pool as cluster
 from dipapprox.experiments.sweep.pool import Pool, run_on_cluster
 from dipapprox.experiments.sweep.spec import cases_of, read_spec
+from tests.cases import refuses
 
 pytest.importorskip("distributed")
 
@@ -94,8 +95,7 @@ def test_no_cluster_is_a_clear_error(tmp_path, monkeypatch) -> None:
         next(iter(run_on_cluster(iter(()), "tcp://127.0.0.1:9")))
 
     for address in ("here", "tcp://here", "tcp://here:port"):
-        with pytest.raises(UserError, match="is no address"):
-            next(iter(run_on_cluster(iter(()), address)))
+        refuses(UserError, "is no address", next, iter(run_on_cluster(iter(()), address)))
 
 
 def _address(file: Path) -> str:

@@ -100,8 +100,7 @@ def test_functions_become_programs_or_are_refused_where_they_are_written(
 
 
 def test_parameters_are_those_of_the_signature() -> None:
-    with pytest.raises(UserError, match="no parameter 'M'"):
-        made("return 0", "q: Bit, N: int = 2").program(M=3)
+    refuses(UserError, "no parameter 'M'", made("return 0", "q: Bit, N: int = 2").program, M=3)
 
 
 @pytest.mark.parametrize("name", ["svt", "count_above", "above", "sign"])
@@ -203,8 +202,7 @@ def test_a_module_that_changes_is_read_again(tmp_path) -> None:
 
 def test_a_run_that_asks_nothing_ends(monkeypatch) -> None:
     monkeypatch.setattr("dipapprox.language.functions.machine.MOST_STEPS", 1000)
-    with pytest.raises(SourceError, match="more than 1000 steps"):
-        made("while True: eps").program()
+    refuses(SourceError, "more than 1000 steps", made("while True: eps").program)
 
 
 def test_a_file_is_never_run(tmp_path) -> None:
@@ -283,8 +281,7 @@ def test_names_are_those_that_python_imports(statement, used, tmp_path) -> None:
     if used and "pow" not in used:
         assert "Lap(q, 2 / eps)" in read_mechanism(tmp_path / "f.py", text, "f").text()
         return
-    with pytest.raises(SourceError):
-        read_mechanism(tmp_path / "f.py", text, "f").text()
+    refuses(SourceError, None, read_mechanism(tmp_path / "f.py", text, "f").text)
 
 
 class One(enum.IntEnum):
@@ -356,8 +353,7 @@ def test_delta_is_that_of_the_claim() -> None:
 
 
 def test_noise_outside_a_mechanism_says_so() -> None:
-    with pytest.raises(UserError, match="a mechanism that dipapprox executes"):
-        example("sign")(0, 1)
+    refuses(UserError, "a mechanism that dipapprox executes", example("sign"), 0, 1)
 
 
 def test_files_that_fail_say_where() -> None:

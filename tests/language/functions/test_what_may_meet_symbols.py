@@ -8,7 +8,7 @@ import pytest
 from dipapprox.errors import SourceError
 from dipapprox.language.functions import operators
 from dipapprox.language.functions.mechanism import read_mechanism
-from tests.cases import cases
+from tests.cases import cases, refuses
 from tests.golden_text import check_answers, complaint
 
 HEAD = """
@@ -97,8 +97,7 @@ def test_lists_count_and_only_iterators_of_itertools_go_on_for_ever(monkeypatch)
         "import itertools as it\nreturn max(it.count())",
         "from itertools import count as numbers\nreturn max(numbers())",
     ):
-        with pytest.raises(SourceError, match="this goes on for ever"):
-            made(body, signature, "Out")
+        refuses(SourceError, "this goes on for ever", made, body, signature, "Out")
 
 
 def test_a_default_is_of_a_class_of_its_own() -> None:

@@ -126,10 +126,8 @@ def test_adjacency_is_one_and_said() -> None:
         dipapprox.compose([SAMPLED], adjacency="substitution")
     refuses(UserError, "needs a run", dipapprox.compose, [])
     refuses(UserError, "adjacency: unknown value", dipapprox.compose, [noise], adjacency="swap")  # type: ignore[arg-type]
-    with pytest.raises(UserError, match="delta must be in"):
-        dipapprox.compose([noise]).epsilon(1)
-    with pytest.raises(UserError, match="eps_prv must be >= 0"):
-        dipapprox.compose([noise]).delta("-1")
+    refuses(UserError, "delta must be in", dipapprox.compose([noise]).epsilon, 1)
+    refuses(UserError, "eps_prv must be >= 0", dipapprox.compose([noise]).delta, "-1")
 
 
 def test_the_kernel_confirms_claims_and_ends() -> None:
