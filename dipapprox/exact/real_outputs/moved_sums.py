@@ -28,7 +28,7 @@ from dipapprox.laws.family import BOTH_SIDES
 from dipapprox.numerics.real_outputs.coordinates import simplified
 from dipapprox.numerics.real_outputs.factors import Line
 
-_BITS = 64
+_BITS = 40  # doubles tell so many: outcomes beside the interval need more than its end, mostly
 _MOST_HALVINGS = 30
 
 

@@ -158,10 +158,16 @@ def least_published(
     known = ANYTHING
     if finite and len(finite) == len(budgets):
         known = Extended.at_most(max(finite), COUPLING)
-    found = None if delta else _least_pure(pairs, details, maxima.ladder[0], budgets)
-    if found is None:
-        with pairs.asking(delta):
-            found = least_eps_prv(maxima, details, delta, width, known)
+    try:
+        found = None if delta else _least_pure(pairs, details, maxima.ladder[0], budgets)
+        if found is None:
+            with pairs.asking(delta):
+                found = least_eps_prv(maxima, details, delta, width, known)
+    except LimitReached as reached:
+        if known.upper is None:
+            raise
+        maxima.ended = reached.reason
+        found = PairsBounds(known, None, maxima.ladder[0], ())
     found = replace(found, told=found.told.meet(known, LEAST))
     if found.told.most_by == COUPLING:
         pairs.divergences.note(COUPLING)
