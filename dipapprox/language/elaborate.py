@@ -164,14 +164,10 @@ class _Unrolling:
         """Return the core statements."""
         self._statements(block)
         self.diagnosis.finish()
-        declared = self.declarations
-        inputs = cells_of(declared.inputs)
-        outputs = cells_of((*declared.outputs, *declared.states))
         rounds = () if self.rounds is None else self.rounds.body
-        whole = (*self.body, *self.top, *rounds)
-        check_whole_numbers(
-            whole, list(map(_integer, inputs)), list(map(_integer, outputs)), self.diagnosis
-        )
+        whole, declared = (*self.body, *self.top, *rounds), self.declarations
+        given = (*declared.outputs, *declared.states)
+        check_whole_numbers(whole, declared.inputs, given, self.diagnosis)
         self.diagnosis.finish()
         return (*self.body, *self.top)
 
@@ -370,13 +366,6 @@ class _Unrolling:
             index = int(place.name[len(target.name) + 1 : -1])
             self.largest[target.name] = max(index, self.largest.get(target.name, 0))
         return place
-
-
-def _integer(cell: core.Cell) -> core.Cell:
-    """Beside integer noise, inputs that may be any number are integers."""
-    if not isinstance(cell.domain, AllReals):
-        return cell
-    return replace(cell, domain=(Fraction(0), Fraction(1)))
 
 
 def _may_target(place: Place, target: ast.Target | None, value: ast.Computed) -> bool:

@@ -18,6 +18,7 @@ from dipapprox.language import ast, core
 from dipapprox.language.constants import literal
 from dipapprox.language.domains import AllReals, admits
 from dipapprox.language.services import DATA, Change, Service
+from dipapprox.language.symbols import names_given
 from dipapprox.language.traversal import (
     declared_in,
     free_name,
@@ -152,23 +153,17 @@ class _Unrolled:
         self.service = service
         self.users = users
         self.handlers = {handler.name or DATA: handler for handler in program.handlers}
-        declarations = program.declarations
         self.outputs = {v.name: (v, d.domain) for v, d in declared_in(program, ast.Output)}
         self.states = {v.name: (v, d.initial) for v, d in declared_in(program, ast.State)}
-        self.shared = {
-            *self.states,
-            *(d.name for d in declarations if isinstance(d, ast.Parameter)),
-            *(n for d in declarations if isinstance(d, ast.State | ast.Output)
-              for n in _named(d.domain)),
-            *(n for h in program.handlers for a in h.arguments for n in _named(a.domain)),
-        }  # fmt: skip
-
+        arguments = (each for handler in program.handlers for each in handler.arguments)
+        declared = (d for d in program.declarations if isinstance(d, ast.State | ast.Output))
+        named = [name for each in (*declared, *arguments) for name in _named(each.domain)]
+        parameters = {d.name for d in program.declarations if isinstance(d, ast.Parameter)}
+        self.shared = {*self.states, *parameters, *named}
+        self.named = [name for name in dict.fromkeys(named) if name not in parameters]
         taken = {*self.shared, *self.outputs}
-        for handler in program.handlers:
-            taken.update(_names(handler))
-            taken.update(target.name for target in targets_in(handler.body))
-            loops = (s for s in statements_of(handler.body) if isinstance(s, ast.For))
-            taken.update(loop.variable for loop in loops)
+        for each in program.handlers:
+            taken |= names_given(ast.Program(each.arguments, each.body))
         self.made, self.index, self.values = (
             free_name(stem, taken) for stem in (MADE, "k", _VALUES)
         )
@@ -237,17 +232,7 @@ class _Unrolled:
     def other_names(self, outputs: Sequence[ast.Output]) -> tuple[ast.Name, ...]:
         """Return the named values that no output has."""
         known = {name for output in outputs for name in _named(output.domain)}
-        names = dict.fromkeys(
-            name
-            for d in self.text.declarations
-            if isinstance(d, ast.State | ast.Output)
-            for name in _named(d.domain)
-            if name not in known and name not in self.service.parameters
-        )
-        for handler in self.text.handlers:
-            for argument in handler.arguments:
-                names.update(dict.fromkeys(n for n in _named(argument.domain) if n not in known))
-        return tuple(map(ast.Name, names))
+        return tuple(ast.Name(name) for name in self.named if name not in known)
 
     def filled(
         self, name: str, variable: ast.Declared, value: ast.Expression
@@ -265,16 +250,13 @@ class _Unrolled:
             for target in targets_in(handler.body)
             if target.name not in self.shared
         }
-        names.update(zip(_names(handler), map(literal, values), strict=True))
+        arguments = (v.name for each in handler.arguments for v in each.variables)
+        names.update(zip(arguments, map(literal, values), strict=True))
         flag = f"ended{self.mark}{number}"
         block, exits = _without_exit(with_names(handler.body, names), ast.Name(flag))
         if not exits:
             return block
         return (ast.Assign((ast.Name(flag),), ast.Truth(False)), *block)
-
-
-def _names(handler: ast.Handler) -> list[str]:
-    return [variable.name for each in handler.arguments for variable in each.variables]
 
 
 def _named(domain: ast.Domain) -> Iterator[str]:

@@ -19,25 +19,34 @@ from dipapprox.data_classes import Record
 from dipapprox.errors import Diagnosis
 from dipapprox.language import core
 from dipapprox.language.cells import statements_in
+from dipapprox.language.declarations import DeclaredVariable
+from dipapprox.language.domains import AllReals
 from dipapprox.language.folding import terms_of
 from dipapprox.language.traversal import nodes_in, reachable
 from dipapprox.source import Span
 
 
 def check_whole_numbers(
-    body: core.Body, inputs: Sequence[core.Cell], outputs: Sequence[core.Cell], diagnosis: Diagnosis
+    body: core.Body,
+    inputs: Sequence[DeclaredVariable],
+    others: Sequence[DeclaredVariable],
+    diagnosis: Diagnosis,
 ) -> None:
-    """Report fractions where whole numbers are needed."""
+    """Report fractions where whole numbers are needed; inputs that may be any are integers then."""
     statements = list(statements_in(body))
     draws = [s for s in statements if isinstance(s, core.Draw)]
     if not any(draw.family.is_discrete for draw in draws):
         return
     integers = {_stem(draw.target) for draw in draws if draw.family.is_discrete}
     fractions = {_stem(draw.target) for draw in draws if not draw.family.is_discrete}
-    domains = {cell.name: cell.domain for cell in inputs}
-    for cell in (*inputs, *outputs):
-        if not all(value.denominator == 1 for value in cell.domain if isinstance(value, Fraction)):
-            fractions.add(cell.variable)
+    any_integer = (Fraction(0), Fraction(1))
+    domains = {
+        each.name: any_integer if isinstance(each.domain, AllReals) else each.domain
+        for each in (*inputs, *others)
+    }
+    for name, domain in domains.items():
+        if not all(value.denominator == 1 for value in domain if isinstance(value, Fraction)):
+            fractions.add(name)
     flows: dict[str, list[str]] = defaultdict(list)
     for target, value in _assignments(statements):
         if not _is_whole_but(value):
@@ -45,7 +54,7 @@ def check_whole_numbers(
         for name in _names(value):
             flows[name].append(target)
     integers, fractions = (reachable(each, flows.__getitem__) for each in (integers, fractions))
-    checks = _Checks(integers, fractions, domains, diagnosis)
+    checks = _Checks(integers, fractions, {v.name: domains[v.name] for v in inputs}, diagnosis)
     for statement in statements:
         checks.statement(statement)
 
@@ -93,7 +102,7 @@ class _Checks(Record):
             else:
                 coefficients[factor] += coefficient
         for factor, coefficient in coefficients.items():
-            domain = self.domains.get(factor.name) if isinstance(factor, core.Variable) else None
+            domain = self.domains.get(_stem(factor)) if isinstance(factor, core.Variable) else None
             if domain is None:
                 if coefficient.denominator != 1 or not self._is_whole(factor):
                     return False

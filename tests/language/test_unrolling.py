@@ -56,6 +56,14 @@ def test_replies_without_bounds_are_refused() -> None:
     refuses(UserError, "may be any number", unroll, parse(text), service, calls)
 
 
+def test_parameters_in_domains_of_arguments_are_no_named_values() -> None:
+    text = "param K = 2 state n in 0..5 <- 0 output reply in 0..5 on data d in {0, K} do n <- d end"
+    program = parse(text + " on query sum do reply <- n end")
+    service = elaborate_service(program, {}, "f")
+    unrolled = unroll(program, service, read_calls("data 2, sum", service))
+    assert "named_values" not in print_program(unrolled)
+
+
 def test_the_command() -> None:
     slots = str(BUNDLED / "services" / "slots.dpg")
     status, text = run("unroll", slots, "data 1, sum", "-p", "t=1")
