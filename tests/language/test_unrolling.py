@@ -57,8 +57,9 @@ def test_replies_without_bounds_are_refused() -> None:
 
 
 def test_parameters_in_domains_of_arguments_are_no_named_values() -> None:
-    text = "param K = 2 state n in 0..5 <- 0 output reply in 0..5 on data d in {0, K} do n <- d end"
-    program = parse(text + " on query sum do reply <- n end")
+    text = "param K = 2\nstate n in 0..5 <- 0\noutput reply in 0..5\n"
+    text += "on data d in {0, K} do\n    n <- d\nend\non query sum do\n    reply <- n\nend\n"
+    program = parse(text)
     service = elaborate_service(program, {}, "f")
     unrolled = unroll(program, service, read_calls("data 2, sum", service))
     assert "named_values" not in print_program(unrolled)
