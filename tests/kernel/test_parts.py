@@ -25,7 +25,7 @@ from dipapprox.proof_steps.machines import number_json
 from dipapprox.replays.words import words_of
 from kernel.forgeries import judged, spread
 from kernel.machines import finite
-from tests.cases import refuses
+from tests.cases import cases, refuses
 from tests.texts import text_of
 
 Json = Any
@@ -196,11 +196,36 @@ def test_parts_that_are_not_independent_are_refused(why) -> None:
         refuses(NotProved, None, replay, leaky, SAID, changed)
 
 
-def test_what_parts_do_has_to_be_known_for_all_inputs() -> None:
-    place = next(k for k, each in enumerate(STEPS) if "inputs" in each)
-    fewer = {**STEPS[place], "inputs": [[0]]}
-    with pytest.raises(Refuted, match=r"all its inputs|not bound|no distribution"):
-        replay(PLAIN, SAID, [*STEPS[:place], fewer, *STEPS[place + 1 :]])
+def with_step(place: int, *without: str, **changed: Json) -> list[Json]:
+    own = {name: each for name, each in STEPS[place].items() if name not in without} | changed
+    return [*STEPS[:place], own, *STEPS[place + 1 :]]
+
+
+PLACES = {each["rule"]: k for k, each in reversed([*enumerate(STEPS)])}
+KNOWN, PAIRS = next(k for k, each in enumerate(STEPS) if "inputs" in each), PLACES["every pair"]
+ABOUT, HALVES = STEPS[PAIRS]["of"], [[0, len(BODY) // 2], [len(BODY) // 2, len(BODY)]]
+
+
+@cases(
+    "kind, words, steps",
+    # What parts do has to be known for all inputs.
+    (Refuted, "all its inputs|not bound|no distribution", with_step(KNOWN, inputs=[[0]])),
+    # Losses on a sample are smaller: nobody samples what a part reads.
+    *(
+        (Refuted, None, with_step(k, sample=["1/2", added]))
+        for k, each in enumerate(STEPS)
+        for added in (False, True)
+        if each["rule"] == "losses"
+    ),
+    # Steps about parts rest on what is known of the same ones.
+    (NotProved, None, with_step(PAIRS, "of")),
+    *(
+        (NotProved, None, with_step(PAIRS, of=of))
+        for of in ({**ABOUT, "part": HALVES[ABOUT["part"] == HALVES[0]]}, {"run": 0}, None)
+    ),
+)
+def test_steps_about_other_parts_are_refused(kind, words, steps) -> None:
+    refuses(kind, words, replay, PLAIN, SAID, steps)
 
 
 def test_ways_in_which_parts_differ_are_bounded(monkeypatch) -> None:
@@ -256,38 +281,12 @@ def test_a_million_joint_outputs_are_proved(eps_prv, verdict) -> None:
     assert found.run.reason is None
 
 
-def test_losses_on_a_sample_are_not_those_of_parts() -> None:
-    """They are smaller: nobody samples what a part reads."""
-    for place, each in enumerate(STEPS):
-        if each["rule"] != "losses":
-            continue
-        for added in (False, True):
-            sampled = {**each, "sample": ["1/2", added]}
-            with pytest.raises(Refuted):
-                replay(PLAIN, SAID, [*STEPS[:place], sampled, *STEPS[place + 1 :]])
-
-
 def test_parts_are_known_at_the_eps_that_is_meant() -> None:
     said = {**claim("DP", HALF, 0.9), "eps": 2}
     steps = [dict(each) for each in parts_proof(PLAIN, claim("DP", HALF, 0.9), None)]
     refuses(NotProved, None, replay, PLAIN, said, [*steps[:-1], {**steps[-1], "eps": 2}])
     runs = [{**each, "eps": 2} if "inputs" in each else each for each in steps]
     refuses(NotProved, None, replay, PLAIN, claim("DP", HALF, 0.9), runs)
-
-
-def test_steps_about_parts_rest_on_what_is_known_of_the_same_ones() -> None:
-    place = next(k for k, each in enumerate(STEPS) if each["rule"] == "every pair")
-    whole = {name: part for name, part in STEPS[place].items() if name != "of"}
-    other = STEPS[place]["of"]["part"] == [0, len(BODY) // 2]
-    moved = {"part": [len(BODY) // 2, len(BODY)] if other else [0, len(BODY) // 2]}
-    for changed in (
-        whole,
-        {**STEPS[place], "of": {**STEPS[place]["of"], **moved}},
-        {**STEPS[place], "of": {"run": 0}},
-        {**STEPS[place], "of": None},
-    ):
-        with pytest.raises(NotProved):
-            replay(PLAIN, SAID, [*STEPS[:place], changed, *STEPS[place + 1 :]])
 
 
 def test_every_statement_is_in_a_part() -> None:

@@ -51,17 +51,46 @@ def test_a_shared_pool(t, v, least) -> None:
         assert proof.loss.unbounded == (least is None)
 
 
+NOISE = "reply <- clamp(DLap(n, 1 / eps), 0, 1)"
+
+
+def changed(old: str, new: str) -> str:
+    return (HEAD + DATA + ONCE).replace(old, new)
+
+
+@cases(
+    "answer, verdict, why",
+        ("if n = 1 then reply <- clamp(DLap(0, 1/eps), 0, 1) else reply <- 0 end",
+         Answer.NOT_DP, None),
+        ("if n = 1 then reply <- clamp(DLap(0, 1/eps), 0, 1)\n"
+         "else reply <- clamp(DLap(0, 2/eps), 0, 1) end", Answer.DP, None),
+        ("if n = 1 then reply <- clamp(DLap(0, 1/eps), 0, 1)\n"
+         "else reply <- clamp(DLap(0, 1/eps), 1, 1) end", Answer.NOT_DP, None),
+        ("reply <- choose {n: 3/4, 1 - n: 1/4}", Answer.NOT_DP, lambda it: it.loss.vanishing),
+        # It says what to ask.
+        ("z <- Gauss(n, 1 / eps)\nif z > 0 then reply <- 1 else reply <- 0 end",
+         Answer.UNKNOWN, lambda it: "'profile'" in it.reason),
+)  # fmt: skip
+def test_noise_of_different_kinds(answer, verdict, why) -> None:
+    proof = proof_of(changed(NOISE, answer))
+    assert proof.answer is verdict and (why is None or why(proof))
+
+
 def test_forgetting_to_count_leaves_no_budget() -> None:
-    proof = proof_of((HEAD + DATA + ONCE).replace("done <- true", "skip"))
+    proof = proof_of(changed("done <- true", "skip"))
     assert proof.answer is Answer.NOT_DP
     assert proof.loss.repetition.gain == 1
 
 
-def test_answers_that_do_not_depend_on_eps_leave_no_budget() -> None:
-    noise = "reply <- clamp(DLap(n, 1 / eps), 0, 1)"
-    proof = proof_of((HEAD + DATA + ONCE).replace(noise, "reply <- choose {n: 3/4, 1 - n: 1/4}"))
-    assert proof.answer is Answer.NOT_DP
-    assert proof.loss.vanishing
+@cases(
+    "old, new, words",
+    (NOISE, "reply <- 0\nwhile n = 1 do skip end", r":\d+:\d+: loop error: the loop never ends"),
+    (NOISE, "if n = 1 then reply <- 0 end", "query 'ask' may end without a reply"),
+    (NOISE, "reply <- n + 1", "'reply' gets 2, which is not in its domain"),
+    ("n <- d", "n <- n + d", "'n' gets 2, which is not in its domain"),
+)
+def test_endless_loops_and_missing_replies_are_errors_with_a_place(old, new, words) -> None:
+    refuses(SourceError, words, proof_of, changed(old, new))
 
 
 USERS = (
@@ -82,19 +111,6 @@ def test_users_alone_and_together() -> None:
     refuses(UserError, "no user 'carol'", proof_of, USERS, "carol")
 
 
-def test_endless_loops_and_missing_replies_are_errors_with_a_place() -> None:
-    noise = "reply <- clamp(DLap(n, 1 / eps), 0, 1)"
-    text = HEAD + DATA + ONCE
-    with pytest.raises(SourceError, match=r"f.dpg:\d+:\d+: loop error: the loop never ends"):
-        proof_of(text.replace(noise, "reply <- 0\nwhile n = 1 do skip end"))
-    with pytest.raises(SourceError, match="query 'ask' may end without a reply"):
-        proof_of(text.replace(noise, "if n = 1 then reply <- 0 end"))
-    with pytest.raises(SourceError, match="'reply' gets 2, which is not in its domain"):
-        proof_of(text.replace(noise, "reply <- n + 1"))
-    with pytest.raises(SourceError, match="'n' gets 2, which is not in its domain"):
-        proof_of(text.replace("n <- d", "n <- n + d"))
-
-
 def test_a_cell_that_leaves_its_domain_beside_an_additive_one() -> None:
     text = HEAD.replace("0..1 <- 0", "0..1 <- 0\nstate total in int <- 0", 1) + ONCE
     with pytest.raises(SourceError, match="'n' gets 2, which is not in its domain"):
@@ -110,28 +126,6 @@ def test_claims_and_limits() -> None:
         assert proof.answer is Answer.UNKNOWN
         assert "limit" in (proof.reason or "")
         check_schema("prove", proof.to_dict())
-
-
-def test_gaussian_noise_has_no_budget_and_says_what_to_ask() -> None:
-    noise = "reply <- clamp(DLap(n, 1 / eps), 0, 1)"
-    gauss = "z <- Gauss(n, 1 / eps)\nif z > 0 then reply <- 1 else reply <- 0 end"
-    proof = proof_of((HEAD + DATA + ONCE).replace(noise, gauss))
-    assert proof.answer is Answer.UNKNOWN
-    assert proof.reason is not None
-    assert "'profile'" in proof.reason
-
-
-@cases(
-    "answer, verdict",
-        ("if n = 1 then reply <- clamp(DLap(0, 1/eps), 0, 1) else reply <- 0 end", Answer.NOT_DP),
-        ("if n = 1 then reply <- clamp(DLap(0, 1/eps), 0, 1)\n"
-         "else reply <- clamp(DLap(0, 2/eps), 0, 1) end", Answer.DP),
-        ("if n = 1 then reply <- clamp(DLap(0, 1/eps), 0, 1)\n"
-         "else reply <- clamp(DLap(0, 1/eps), 1, 1) end", Answer.NOT_DP),
-)  # fmt: skip
-def test_noise_of_different_kinds(answer, verdict) -> None:
-    noise = "reply <- clamp(DLap(n, 1 / eps), 0, 1)"
-    assert proof_of((HEAD + DATA + ONCE).replace(noise, answer)).answer is verdict
 
 
 # --- hidden choices -------------------------------------------------------------------------------

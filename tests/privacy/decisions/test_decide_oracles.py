@@ -128,14 +128,6 @@ def test_a_delta_that_varies_with_epsilon() -> None:
     assert refuted.answer is Answer.NOT_DP
 
 
-def test_tight_claims_of_noisy_max() -> None:
-    assert ask("nmax2", N=2).answer is Answer.DP
-    for budget in ("99/100", "999999999999/1000000000000"):
-        decision = ask("nmax2", budget=budget, violations=True, N=2)
-        assert decision.answer is Answer.NOT_DP
-        assert ends_of(decision) == [(0, None)]
-
-
 def test_hist2_is_outside_the_class_and_violated_below_1() -> None:
     decision = ask("hist2", N=1)
     assert decision.answer is Answer.NOT_DP
@@ -147,10 +139,16 @@ def test_hist2_is_outside_the_class_and_violated_below_1() -> None:
     assert "proved for all ε in [2, 4]" in (unbounded.reason or "")
 
 
-def test_randomised_response() -> None:
-    assert ask("rand1", N=2).answer is Answer.DP
-    violated = ask("rand1", budget="99/100", N=2, violations=True)
-    assert ends_of(violated) == [(0, None)]
+@pytest.mark.parametrize("name", ["nmax2", "rand1"])
+def test_tight_claims_of_noisy_max_and_of_randomised_response(name) -> None:
+    assert ask(name, N=2).answer is Answer.DP
+    for budget in ("99/100", "999999999999/1000000000000"):
+        violated = ask(name, budget=budget, violations=True, N=2)
+        assert violated.answer is Answer.NOT_DP
+        assert ends_of(violated) == [(0, None)]
+
+
+def test_weights_that_are_near_0_and_1() -> None:
     # (1 + eps) / (1 - eps) > e^eps on the whole of (0, 1).
     rand2 = ask("rand2", interval="0..1", N=1, violations=True)
     (found,) = rand2.violated_on

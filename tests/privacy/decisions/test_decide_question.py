@@ -33,13 +33,24 @@ def test_deltas_that_are_none(text) -> None:
     refuses(UserError, None, read_delta, text)
 
 
-def test_a_delta_must_be_defined_and_nonnegative_on_the_interval() -> None:
-    signs = Signs(read_epsilons("0..2"), Limits())
-    check_delta(read_delta("2 - eps"), signs)
-    check_delta(read_delta("1/(3 - eps)"), signs)
-    refuses(UserError, "negative", check_delta, read_delta("1 - eps"), signs)
-    refuses(UserError, "divides by 0", check_delta, read_delta("1/(1 - eps)^2"), signs)
-    refuses(UserError, "divides by 0", check_delta, read_delta("1/(2 - eps)"), signs)
+@cases(
+    "epsilons, delta, words",
+    ("0..2", "2 - eps", None),
+    ("0..2", "1/(3 - eps)", None),
+    ("0..2", "1 - eps", "negative"),
+    ("0..2", "1/(1 - eps)^2", "divides by 0"),
+    ("0..2", "1/(2 - eps)", "divides by 0"),
+    ("0..1", "exp(-2)*eps", None),
+    ("0..1", "exp(-2)*eps - eps/7", "negative"),
+    ("0..1", "eps*(sqrt(2) + sqrt(3) - sqrt(5 + 2*sqrt(6)))", "tight-delta"),
+)
+def test_a_delta_must_be_defined_and_nonnegative_on_the_interval(epsilons, delta, words) -> None:
+    asked = read_delta(delta), Signs(read_epsilons(epsilons), Limits())
+    if words is None:
+        check_delta(*asked)
+    else:
+        kind = LimitReached if words == "tight-delta" else UserError
+        refuses(kind, words, check_delta, *asked)
 
 
 def test_questions_out_of_range() -> None:
@@ -85,14 +96,6 @@ def test_a_delta_attained_exactly_at_one_epsilon(text, shift, expected) -> None:
     assert nearby.answer.value == "DP"
     violated = decide(program, budget=0, delta="exp(-1)*eps", interval=(Fraction(1, 10), 2))
     assert violated.answer.value == "Not_DP"
-
-
-def test_a_varying_delta_that_is_negative_somewhere() -> None:
-    signs = Signs(read_epsilons("0..1"), Limits())
-    check_delta(read_delta("exp(-2)*eps"), signs)
-    refuses(UserError, "negative", check_delta, read_delta("exp(-2)*eps - eps/7"), signs)
-    with pytest.raises(LimitReached, match="tight-delta"):
-        check_delta(read_delta("eps*(sqrt(2) + sqrt(3) - sqrt(5 + 2*sqrt(6)))"), signs)
 
 
 @cases(
