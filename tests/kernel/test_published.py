@@ -204,17 +204,7 @@ def test_sums_of_more_samples_than_two_pairs() -> None:
     refuses(Refuted, None, replay, machine, claim | less, [step | less])
 
 
-RELATED = """
-input q in {0, 1}
-output y[4] in real
-adjacent all
-a <- Gauss(q, 1)
-b <- Gauss(0, 1)
-y[1] <- a + b
-y[2] <- 3
-y[3] <- a - b
-y[4] <- a + SLOPE * b + OFFSET
-"""
+RELATED = text_of("kernel/published-related")
 
 
 @pytest.mark.parametrize(

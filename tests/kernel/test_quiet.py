@@ -21,21 +21,10 @@ from tests.kernel import streams
 from tests.kernel.edits import require_sound
 from tests.kernel.test_potentials import file_of
 from tests.proofs.test_random_streams import Writer, of_rounds
+from tests.texts import text_of
 from tests.thorough import part
 
-STREAM = """
-stream q in real
-publishes {a, b}
-adjacent linf 1
-x <- Lap(0, 2 / eps)
-y <- Lap(0, 2 / eps)
-n <- 0
-forever do
-    read q
-    r <- Lap(q, 4 / eps)
-    ROUND
-end
-"""
+STREAM = text_of("kernel/quiet-stream")
 
 ROUNDS = {
     "silent": ("if r >= x then exit end", "1/2", "1/2"),

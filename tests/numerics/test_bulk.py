@@ -94,33 +94,10 @@ def test_random_programs(program, merge, seed) -> None:
 
 
 RESPONSE = "out <- choose {q : 2/3, 1 - q : 1/3}\n"
-HEAD = "input q[2] in -1..1\noutput out in 0..3\n"
-NOISY_RESPONSE = (
-    HEAD
-    + """
-r <- Gauss(q[2], 1 / eps)
-z <- DLap(q[2], 1 / eps)
-y <- DLap(0, 1 / eps)
-x <- choose {q[1] : 2/3, 1 - q[1] : 1/3}
-if q[2] = 1 then x <- choose {0 : 4/5, 1 : 1/5} end
-if x = 1 then
-    if r > q[2] then out <- 0 else out <- 1 end
-else
-    if z = y then out <- 2 else out <- 3 end
-end
-"""
-)
+NOISY_RESPONSE = text_of("numerics/bulk-noisy_response")
 """The truth about q[1] decides which comparison is made, of reals or integers."""
 
-THRESHOLDS = (
-    HEAD
-    + """
-z <- DLap(0, 1 / eps)
-y <- DLap(q[2], 1 / eps)
-if z + q[1] < y then out <- 0 elif z = q[1] then out <- 1 elif z > q[2] then out <- 2
-else out <- 3 end
-"""
-)
+THRESHOLDS = text_of("numerics/bulk-thresholds")
 """Integers against inputs, alone and in differences: the guards vary with the input."""
 
 WALK = text_of("numerics/bulk-walk")

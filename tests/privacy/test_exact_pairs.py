@@ -146,47 +146,17 @@ def test_a_constant_that_is_attained(delta) -> None:
     assert found.answer is Answer.DP and "exact" in found.run.engine
 
 
-_THIRD = """input q in {{0, 1}}
-output o in 0..2
-adjacent all
-a <- {0}(0, 1/eps)
-b <- {0}(0, 1/eps)
-c <- {0}(0, 1/eps)
-d <- {0}(q, 1/eps)
-o <- 0
-if a >= b and a >= c then
-    if q = 1 then o <- 1 end
-else
-    if d >= {1} then o <- 2 end
-end"""
-
-
 def test_the_least_budget_of_a_delta_that_is_attained_for_ever() -> None:
     """One output has probability 1/3, and none for the other input: δ is 1/3 from ε_prv 1 on."""
-    program = dipapprox.parse(_THIRD.format("Lap", 0))
+    program = dipapprox.parse(text_of("privacy/exact_pairs-third"))
     found = dipapprox.profile(program, eps=1, delta="1/3").eps_prv_enclosure
     assert found.lower <= 1 <= found.upper
     assert found.upper - found.lower < F(1, 10**9)
 
 
-_GAPS = """input q[4] in {{0, 1}}
-output out in 1..3
-adjacent linf 1
-for i in 1..4 do r[i] <- {}(q[i], 1/eps) end
-first <- r[2] - r[1]
-second <- r[3] - r[2]
-third <- r[4] - r[3]
-out <- 3
-if first >= second and first >= third then
-    out <- 1
-elif second >= third then
-    out <- 2
-end"""
-
-
 def test_sums_that_take_values_in_turn_come_after_closed_forms() -> None:
     """The largest gap of four integers: tens of thousands of parts of one sum."""
-    program = dipapprox.parse(_GAPS.format("DLap"))
+    program = dipapprox.parse(text_of("privacy/exact_pairs-gaps"))
     pair = ((0, 0, 0, 0), (0, 1, 0, 0))
     found = dipapprox.verify(program, eps="1/4", eps_prv="1/2", delta="1/100", pairs=[pair])
     assert found.run.engine == "exact"

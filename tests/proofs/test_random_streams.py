@@ -18,6 +18,7 @@ from dipapprox.automata.shifts import RunCost
 from dipapprox.automata.unfolding import with_visible_stops
 from tests.automata.examples import automaton
 from tests.automata.random_automata import random_automaton
+from tests.texts import text_of
 from tests.thorough import part
 
 SCALES = ("1 / eps", "2 / eps", "4 / eps", "1/2 / eps")
@@ -132,20 +133,7 @@ def of_rounds(text: str, rounds: int) -> RealProof:
 
 # --- rounds that are written out ------------------------------------------------------------------
 
-SILENT = """
-stream q in real
-publishes {no}
-adjacent linf 1
-rT <- Lap(0, 2 / eps)
-forever do
-    read q
-    r <- Lap(q, 4 / eps)
-    if r >= rT then
-        ABOVE
-        exit
-    end
-end
-"""
+SILENT = text_of("proofs/random_streams-silent")
 
 
 @pytest.mark.parametrize("above", ["publish no", ""])

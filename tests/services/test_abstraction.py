@@ -56,23 +56,7 @@ def test_slots_of_many_points() -> None:
     assert gain.exact == 10
 
 
-LARGE = """
-state cur in 1..2 <- 1
-state n[2] in 0..999 <- 0
-state left in 0..9 <- 9
-output reply in int
-output over in bool
-on data d in {0, 1} do
-    if n[cur] < 999 then n[cur] <- n[cur] + d end
-end
-on query ask do
-    over <- left = 0
-    if over then exit end
-    reply <- DLap(n[1] + n[2], 1 / eps)
-    if cur = 2 then cur <- 1 else cur <- 2 end
-    END
-end
-"""
+LARGE = text_of("services/abstraction-large")
 
 
 @cases(

@@ -175,23 +175,7 @@ def test_pairs_with_budgets_of_their_own(tmp_path) -> None:
 
 PRINTED = text_of("literature/truncated_geometric_printed")
 
-SERVICE = """
-param m = 1
-state n in 0..2*m <- 0
-state left in 0..2 <- 2
-output reply in {0, 1, 2, 3, 4, stop}
-on data d in {0, 1} do
-    if n < 2*m then n <- n + d end
-end
-on query count do
-    if left = 0 then
-        reply <- stop
-    else
-        left <- left - 1
-        SAMPLE
-    end
-end
-"""
+SERVICE = text_of("services/families-counts")
 
 
 def with_sampler(sampler: str = text_of("literature/truncated_geometric")) -> str:

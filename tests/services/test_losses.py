@@ -22,6 +22,7 @@ from tests.cases import cases, refuses
 from tests.schemas import check_schema
 from tests.services.examples import DATA, HEAD, ONCE, proof_of, service_of, slots
 from tests.services.strategies import services
+from tests.texts import text_of
 
 
 @pytest.mark.parametrize("kind", ["int", "-v..v"])
@@ -130,17 +131,7 @@ def test_claims_and_limits() -> None:
 
 # --- hidden choices -------------------------------------------------------------------------------
 
-STORED = """
-adjacent replace
-state n in 0..1 <- 0
-output reply in {0, 1}
-on data d in {0, 1} do
-    KEEP
-end
-on query ask do
-    reply <- n
-end
-"""
+STORED = text_of("services/losses-stored")
 
 
 def test_what_is_stored_with_noise_may_be_read_for_ever() -> None:

@@ -46,22 +46,6 @@ APART = (
     + MIXTURE.replace("y <-", "y[2] <-").replace("(q,", "(q[2],")
 )
 BESIDE = MIXTURE.replace("y <-", "y[1] <-") + "y[2] <- clamp(Logistic(q, 1), 0, 1)\n"
-SPARSE = """
-output above[2] in {0, 1}
-output y in real
-adjacent linf 1
-for i in 1..2 do above[i] <- 0 end
-y <- 0
-t <- Lap(0, 2/eps)
-for i in 1..2 do
-    r <- Lap(q[i], 4/eps)
-    if r >= t then
-        above[i] <- 1
-        y <- Lap(q[i], 1/eps)
-        exit
-    end
-end
-"""
 
 
 def _least_of_the_index() -> float:
@@ -83,7 +67,7 @@ def _least_of_the_index() -> float:
     (BIT.replace("all", "decreasing 1") + "y <- Gumbel(q, 1)\n", 1.0),
     (BIT.replace("all", "decreasing 1") + "y <- LapPlus(q, 1) + 1\n", 1.0),
     # The first is left below and the second is above, and the answer's density costs 1.
-    (BITS.splitlines()[0] + SPARSE, 1 + _least_of_the_index()),
+    (text_of("published/pure_budgets-sparse"), 1 + _least_of_the_index()),
     (COUNT + ABSOLUTE, 1.0),
     # Where the densities are greatest: 3/8 against what is left a unit away.
     (COUNT + MIXTURE, log(0.375 / (exp(-0.5) / 8 + exp(-1) / 4))),

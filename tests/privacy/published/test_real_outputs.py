@@ -89,22 +89,8 @@ def verdict_of(text: str, **claim: str) -> Verdict:
     return found
 
 
-MIXED = """
-input q in {0, 1}
-adjacent all
-output y in real
-output above in {0, 1}
-above, y <- 0
-r <- Lap(q, 1 / eps)
-if r >= 1 then
-    above <- 1
-    y <- PUBLISHED
-end
-"""
-
-
 def test_masses_of_intervals_and_outcomes() -> None:
-    program = dipapprox.parse(MIXED.replace("PUBLISHED", "3 - 2 * r"))
+    program = dipapprox.parse(text_of("published/real_outputs-mixed"))
     whole = dipapprox.probability(program, eps=1, input=(1,))
     assert [each.probability.lower for each in whole.outputs] == [Fraction(1, 2)] * 2
     # y = 3 - 2 r <= -1 if r >= 2; the constant 0 lies in no such interval.
