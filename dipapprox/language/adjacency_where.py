@@ -73,10 +73,10 @@ def listed_pairs(
             raise Wrong("type error", message, span, hint)
     if prod(len(cell.domain) for cell in cells) > MOST_PAIRS:
         raise _too_many(declaration)
-    test: _Test = _always
+    tests: tuple[_Test, ...] = ()
     text = f"{EUCLIDEAN} {rule.radius}" if isinstance(rule, Euclidean) else ""
     if isinstance(declaration, ast.AdjacentWhere):
-        test = _conjunction(_conditions(declaration, parameters, cells, symbols))
+        tests = tuple(_conditions(declaration, parameters, cells, symbols))
         text = printer.print_condition(declaration)
     kept: list[Pair] = []
     tried = 0
@@ -85,7 +85,7 @@ def listed_pairs(
             tried += 1
             if tried > MOST_PAIRS:
                 raise _too_many(declaration)
-            if test(first, second):
+            if all(test(first, second) for test in tests):
                 kept.append((first, second))
     if not kept:
         raise Wrong("value error", "no two different inputs fulfil this", span)
@@ -98,10 +98,6 @@ def listed_pairs(
                 once[first, second] = None
         kept = list(once)
     return Listed(tuple(kept), one_way, text)
-
-
-def _always(first: Input, second: Input) -> bool:
-    return True
 
 
 def _too_many(declaration: ast.AdjacentWhere | ast.AdjacentRule) -> Wrong:
@@ -181,11 +177,6 @@ def _conditions(
     for number in range(first, last + 1):
         constants[turns.variable] = Fraction(number)
         yield _test(expressions.condition(declaration.condition), places)
-
-
-def _conjunction(tests: Iterator[_Test]) -> _Test:
-    every = tuple(tests)
-    return lambda first, second: all(test(first, second) for test in every)
 
 
 def _test(condition: core.Condition, places: Mapping[str, tuple[bool, int]]) -> _Test:

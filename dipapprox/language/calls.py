@@ -119,7 +119,7 @@ class Calls:
                 self.compute(node, place, None)
             case _:
                 place = self.fresh("truth", node.span)
-                self._hold(node, place, True)
+                self.hold(node, place, True)
         return place
 
     def decide(self, node: ast.Expression, assign: Callable[[bool], None]) -> None:
@@ -134,8 +134,8 @@ class Calls:
             assign(False)
         self._emitter.emit(core.If(condition, tuple(then), tuple(otherwise), span=node.span))
 
-    def _hold(self, node: ast.Expression, place: core.Variable, boolean: bool) -> None:
-        """Emit an assignment of a condition to a fresh variable."""
+    def hold(self, node: ast.Expression, place: core.Variable, boolean: bool) -> None:
+        """Emit an assignment of a condition to a place that no program declares."""
 
         def assign(value: bool) -> None:
             self._emitter.store(place, truth_value(value, boolean, node), None, node.span)
@@ -231,7 +231,7 @@ class Calls:
         if boolean or not self._expressions.is_boolean(node):
             return self._expressions.value(node)
         place = self.fresh("truth", node.span)
-        self._hold(node, place, False)
+        self.hold(node, place, False)
         return place
 
     def _mechanism(self, call: ast.Call, place: Place, target: ast.Target | None) -> None:

@@ -148,7 +148,7 @@ class _Unrolling:
         self.diagnosis = Diagnosis()
         self.emitter = Emitter(declarations.outputs, declarations.states, self.diagnosis)
         self.expressions = Expressions(
-            symbols, self.constants, {**sizes, **local_sizes}, self._take
+            symbols, self.constants, {**sizes, **local_sizes}, lambda node: self.calls.take(node)
         )
         ranges = {v.name: bounds_of(v.domain) for v in declarations.inputs}
         known = {name: ends for name, ends in ranges.items() if ends is not None}
@@ -175,9 +175,6 @@ class _Unrolling:
         """Return the largest constant index assigned to each local array."""
         self._statements(block)
         return self.largest
-
-    def _take(self, node: ast.Expression) -> core.Expression:
-        return self.calls.take(node)
 
     def _statements(self, block: ast.Block) -> None:
         for statement in block:
@@ -270,14 +267,7 @@ class _Unrolling:
         value = statement.value
         published = core.Variable(core.PUBLISHED, span=statement.span)
         if self.expressions.is_boolean(value) and not isinstance(value, ast.Name | ast.Index):
-
-            def publish(truth: bool) -> None:
-                constant = truth_value(truth, True, value)
-                self.emitter.emit(core.Assign(published, constant, span=value.span))
-
-            self.calls.decide(value, publish)
-        elif isinstance(value, ast.Computed):
-            self.calls.compute(value, published, None)
+            self.calls.hold(value, published, True)
         else:
             self._store(published, None, value)
 
