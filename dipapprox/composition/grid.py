@@ -236,7 +236,7 @@ def refined(mechanisms: Sequence[Mechanism], step: GridStep, parts: Fraction) ->
 
 def have_lattices(mechanisms: Sequence[Mechanism]) -> bool:
     """Whether the losses of atoms of much mass are multiples of one step, for each mechanism."""
-    return all(_atoms_of(each) is not None for each in mechanisms)
+    return all(_lattice(each) is not None for each in mechanisms)
 
 
 def first_step(mechanisms: Sequence[Mechanism], size: Fraction) -> tuple[GridStep, bool]:
@@ -245,53 +245,44 @@ def first_step(mechanisms: Sequence[Mechanism], size: Fraction) -> tuple[GridSte
     Args:
         size: Of a step, at most, if that is not so.
     """
-    steps = [_atoms_of(each) for each in mechanisms]
-    known = [step for step in steps if step is not None]
-    units = [step.unit for step in known]
-    if not known or len({step.base for step in known}) > 1:
+    lattices = [_lattice(each) for each in mechanisms]
+    steps = [each[0] for each in lattices if each is not None]
+    units = [step.unit for step in steps]
+    if not steps or len({step.base for step in steps}) > 1:
         return aligned(mechanisms, size), False
-    step = GridStep(content(units), known[0].base)
+    step = GridStep(content(units), steps[0].base)
     if max(units) > _FINEST * step.unit:
         return aligned(mechanisms, size), False
-    exact = len(known) == len(steps) and not any(
-        isinstance(each, Laplace | ExponentialMechanism) for each in mechanisms
-    )
-    most = float(size) / max(map(_beside_its_lattice, mechanisms)) ** 0.5 if not exact else 0.0
-    while not exact and float(step.loss(1)) > most:
+    beside = [1.0 if each is None else each[1] for each in lattices]
+    if not any(beside):
+        return step, True
+    # What is on no grid alone is moved when put on one; beside other mechanisms it may matter more.
+    most = float(size) / max(mass or 1.0 for mass in beside) ** 0.5
+    while float(step.loss(1)) > most:
         step = step.wider(Fraction(1, 2))
-    return step, exact
+    return step, False
 
 
-def _beside_its_lattice(mechanism: Mechanism) -> float:
-    """About the mass at losses that are on no grid, which alone is moved when put on one."""
-    match mechanism:
-        case Laplace(sensitivity, scale):
-            return max(-expm1(-float(sensitivity / scale)) / 2, _LEAST_MASS)
-        case _:
-            return 1.0
-
-
-def _atoms_of(mechanism: Mechanism) -> GridStep | None:
-    """A step of which the losses of all atoms of much mass are multiples; None if there are none.
-
-    That is also said where there are too many, or none that is known.
+def _lattice(mechanism: Mechanism) -> tuple[GridStep, float] | None:
+    """A step of which the losses of all atoms of much mass are multiples, and about the mass beside
+    them; None if there are none, too many, or none that is known.
     """
     match mechanism:
         case RandomisedResponse(probability, values):
             odds = probability * (values - 1) / (1 - probability)
-            return (
-                GridStep(Fraction(1), max(odds, 1 / odds)) if odds != 1 else GridStep(Fraction(1))
-            )
+            return GridStep(Fraction(1), max(odds, 1 / odds) if odds != 1 else None), 0.0
         case ApproximateStatement(eps):
-            return GridStep(eps or Fraction(1))
+            return GridStep(eps or Fraction(1)), 0.0
         case DiscreteLaplace(sensitivity, scale):
-            return GridStep((1 + (sensitivity + 1) % 2) / scale)
+            return GridStep((1 + (sensitivity + 1) % 2) / scale), 0.0
         case DiscreteGaussian(sensitivity) if mechanism.square <= _WIDEST**2:
-            return GridStep(sensitivity * (1 + (sensitivity + 1) % 2) / (2 * mechanism.square))
+            unit = sensitivity * (1 + (sensitivity + 1) % 2) / (2 * mechanism.square)
+            return GridStep(unit), 0.0
         case Laplace(sensitivity, scale):
-            return GridStep(sensitivity / scale)
+            beside = -expm1(-float(sensitivity / scale)) / 2
+            return GridStep(sensitivity / scale), max(beside, _LEAST_MASS)
         case ExponentialMechanism(eps):
-            return GridStep(eps / 2)
+            return GridStep(eps / 2), 1.0
         case _:
             return None
 
@@ -346,11 +337,11 @@ def _sharp(mechanism: Mechanism) -> list[float]:
                 if min(p.lower, q.lower) >= _MUCH
             ]
             return [log(p / q) for p, q in sorted(both)[-_MOST_ATOMS:]]
-        case _ if not isinstance(mechanism, DiscreteGaussian):
-            step = _atoms_of(mechanism)
-            size = 0.0 if step is None else float(step.unit)
-            if step is not None and step.base is not None:
-                size *= log(step.base)
-            return [size, -size]
-        case _:
+        case DiscreteGaussian():
             return []
+        case _:
+            found = _lattice(mechanism)
+            size = 0.0 if found is None else float(found[0].unit)
+            if found is not None and found[0].base is not None:
+                size *= log(found[0].base)
+            return [size, -size]
