@@ -45,6 +45,7 @@ from dipapprox.composition.shifted_noise import (
     PublishedNoise,
     half_line,
     published_noise,
+    shift_between,
     shifted_noise,
 )
 from dipapprox.data_classes import replace
@@ -243,18 +244,13 @@ def _noise(factors: Factored) -> tuple[dict[Fraction, int], Fraction, list[LineP
     shifts: dict[Fraction, int] = {}
     others: dict[tuple[Line, Line], int] = {}
     for _, first, second in factors.pairs:
-        one, two = published_noise(first), published_noise(second)
-        if one and two and (one.family, one.square) == (two.family, two.square):
-            ratio = (one.mean - two.mean) ** 2 / one.square
-            if one.family is GAUSSIAN:
-                square += ratio
-                continue
-            if one.family is LAPLACE:
-                if ratio:
-                    shift = abs(one.mean - two.mean) / one.scale
-                    shifts[shift] = shifts.get(shift, 0) + 1
-                continue
-        others[first, second] = others.get((first, second), 0) + 1
+        noise = shift_between(published_noise(first), published_noise(second))
+        if noise is None:
+            others[first, second] = others.get((first, second), 0) + 1
+        elif noise.family is GAUSSIAN:
+            square += noise.square
+        elif noise.shift:
+            shifts[noise.shift] = shifts.get(noise.shift, 0) + 1
     return shifts, square, [LinePair(*pair, times) for pair, times in others.items()]
 
 

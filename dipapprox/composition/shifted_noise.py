@@ -71,7 +71,7 @@ class ShiftedNoise(Record):
     """A law against itself moved."""
 
     family: Family
-    square: Fraction  # of the shift in scales, m² or t², > 0; for Laplace the square of a rational
+    square: Fraction  # of the shift in scales, m² or t²; for Laplace the square of a rational
     shift: Fraction  # t; 0 for Gauss, where m need not be rational
 
     def __post_init__(self) -> None:
@@ -170,9 +170,8 @@ def shifted_noise(first: Sequence[Part], second: Sequence[Part]) -> ShiftedNoise
         return None  # what is the same on both sides may have any mass
     found: list[ShiftedNoise] = []
     for _, one, two in factors.pairs:
-        own, other = published_noise(one), published_noise(two)
-        shift = None if own is None or other is None else _between(own, other)
-        if shift is None:
+        shift = shift_between(published_noise(one), published_noise(two))
+        if shift is None or not shift.square:
             return None
         found.append(shift)
     if len(found) == 1:
@@ -187,14 +186,15 @@ def gaussian_shift(square: Fraction) -> ShiftedNoise:
     return ShiftedNoise(GAUSSIAN, square, Fraction(0))
 
 
-def _between(one: PublishedNoise, two: PublishedNoise) -> ShiftedNoise | None:
-    if (one.family, one.square) != (two.family, two.square) or one.mean == two.mean:
+def shift_between(one: PublishedNoise | None, two: PublishedNoise | None) -> ShiftedNoise | None:
+    """Return how far noise of one law is moved, 0 if not at all; None if it is something else."""
+    if one is None or two is None or (one.family, one.square) != (two.family, two.square):
         return None
     square = (one.mean - two.mean) ** 2 / one.square
     if one.family is GAUSSIAN:
-        return ShiftedNoise(one.family, square, Fraction(0))
+        return gaussian_shift(square)
     if one.family is LAPLACE:
-        return ShiftedNoise(one.family, square, abs(one.mean - two.mean) / one.scale)
+        return ShiftedNoise(LAPLACE, square, abs(one.mean - two.mean) / one.scale)
     return None
 
 
@@ -216,8 +216,8 @@ def half_line(
         ValueError: If it is not noise that is shifted.
     """
     one, two = published_noise(tuple(first)), published_noise(tuple(second))
-    shift = None if one is None or two is None else _between(one, two)
-    if one is None or two is None or shift is None:
+    shift = shift_between(one, two)
+    if one is None or two is None or shift is None or not shift.square:
         raise ValueError("a half-line is the best set of shifted noise, and of no other")
     middle, apart = (one.mean + two.mean) / 2, one.mean - two.mean
     if shift.family is GAUSSIAN:
