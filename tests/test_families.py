@@ -32,6 +32,7 @@ from dipapprox.semantics.real_inputs import NotReal
 from tests.cases import refuses
 from tests.families import REAL_FAMILIES
 from tests.test_architecture import FILES, PACKAGE
+from tests.texts import text_of
 
 ONE = Fraction(1)
 each = pytest.mark.parametrize("family", FAMILIES.values(), ids=repr)
@@ -186,19 +187,9 @@ def test_the_kernel_knows_every_family(family) -> None:
     assert FAMILIES[known.mirror] == family.mirror
 
 
-FIRST = """
-input q[2] in {0, 1}
-output first in {0, 1}
-adjacent linf 1
-x <- FAMILY(q[1], 2 / eps)
-y <- FAMILY(q[2], 2 / eps)
-if x > y then first <- 1 else first <- 0 end
-"""
-
-
 @each
 def test_verdicts_about_every_family_are_proved(family) -> None:
-    program = dipapprox.parse(FIRST.replace("FAMILY", family.name))
+    program = dipapprox.parse(text_of("laws/families-first").replace("Gauss", family.name))
     found = dipapprox.profile(program, eps=1, eps_prv="1/4").delta_enclosure
     low, high = found.lower, found.upper
     proved = dipapprox.Options(proved=True)

@@ -280,19 +280,9 @@ def alone(family: str, whole: bool) -> Any:
     return machine
 
 
-ANY_SCALE = """
-input q in 0..2
-output out in {0, 1}
-adjacent linf 1
-x <- Lap(q, 1 / eps)
-t <- NOISE
-if x > t then out <- 1 else out <- 0 end
-"""
-
-
 @pytest.mark.parametrize("noise", ["Lap(0, 3)", "Gauss(0, 2 / eps)", "LapPlus(1, 2)"])
 def test_noise_of_any_scale_stays_where_it_is(noise) -> None:
-    program = dipapprox.parse(ANY_SCALE.replace("NOISE", noise))
+    program = dipapprox.parse(text_of("kernel/potentials-any_scale").replace("Lap(0, 3)", noise))
     machine, claim, (step, *_) = potential_of(found(program))
     assert dipapprox.decide(program, options=OPTIONS).replayed is not None
     first = machine["body"][0]

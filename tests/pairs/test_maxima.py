@@ -284,21 +284,13 @@ def test_walks_that_are_too_wide_are_refused() -> None:
     assert plan_walk((coarse,), Within(Norm.L1, Fraction(9))) is None
 
 
-ONE_SIDED = """
-input q[2] in {0, 1, 2}
-output out in {0, 1}
-adjacent RULE
-x <- LapPlus(q[1] + q[2], 1 / eps)
-out <- 0
-if x >= 2 then out <- 1 end
-"""
-"""Pr[out = 1] is 1 if q[1] + q[2] >= 2, e^(eps (q[1] + q[2] - 2)) below: each order matters."""
-
-
 @pytest.mark.parametrize("radius", [1, 2])
 @pytest.mark.parametrize("rule", [Norm.INCREASING, Norm.DECREASING])
 def test_every_question_is_about_these_pairs_alone(rule, radius) -> None:
-    program = dipapprox.parse(ONE_SIDED.replace("RULE", f"{rule.value} {radius}"))
+    """Pr[out = 1] is 1 if q[1] + q[2] >= 2, e^(eps (q[1] + q[2] - 2)) below: each order matters."""
+    program = dipapprox.parse(
+        text_of("pairs/maxima-one_sided").replace("increasing 1", f"{rule.value} {radius}")
+    )
     assert program.adjacency == Within(rule, Q(radius))
     assert not is_symmetric(program, AllPairs())
     every = product(product((Q(0), Q(1), Q(2)), repeat=2), repeat=2)

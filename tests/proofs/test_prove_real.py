@@ -354,30 +354,9 @@ def test_more_is_lost_at_one_eps_than_at_the_ends() -> None:
     assert isinstance(fields, dict) and fields["kind"] == "one eps"
 
 
-HEAD = "output out in {0, 1, 2}\nadjacent linf 1\n"
-
-HALVES = """
-input q in real
-r <- Lap(q, 4 / eps)
-s <- Lap(0, 3 / eps)
-if s < 0 then
-  if r >= 1 then out <- 1 else out <- 0 end
-else
-  if r >= s then out <- 0 else out <- 1 end
-end
-"""
-FROM_THE_MIDDLE = """
-input q in real 0..2
-r <- Lap(q + 1, 3 / eps)
-s <- Lap(q, 3 / eps)
-if r >= 2 then out <- 0 elif s >= r then out <- 1 elif s < 1 then out <- 0 else out <- 2 end
-"""
-
-
-@pytest.mark.parametrize("text", [HALVES, FROM_THE_MIDDLE])
-def test_their_certificates_are_confirmed(text) -> None:
-    line, _, body = text.strip().partition("\n")
-    text = f"{line}\n{HEAD}{body}\n"
+@pytest.mark.parametrize("name", ["halves", "from_the_middle"])
+def test_their_certificates_are_confirmed(name) -> None:
+    text = text_of(f"proofs/prove_real-{name}")
     proof = dipapprox.prove(dipapprox.parse(text))
     certificate = dipapprox.certify(dipapprox.parse(text), text, proof)
     assert dipapprox.check(certificate.to_json()).outcome is Outcome.CONFIRMED

@@ -23,6 +23,7 @@ from dipapprox.privacy.run import Setting
 from tests.cases import cases
 from tests.cli.conftest import COIN, SVT
 from tests.moved_noise import gaussian, laplace
+from tests.texts import text_of
 
 F = Fraction
 Exact = list[tuple[Fraction, Fraction]]
@@ -133,24 +134,14 @@ def test_programs_that_tell_all() -> None:
         dipapprox.compose([{"program": alone, "eps": 1}]).epsilon("0.01")
 
 
-HISTOGRAM = """
-param N = 1
-input q[N] in 0..2
-output out[N] in -1..3
-adjacent METRIC 1
-for i in 1..N do
-    r <- Lap(q[i], 1 / eps)
-    out[i] <- disc(r; -1 < 0 < 1 < 2 < 3)
-end
-"""
-
-
 @pytest.mark.parametrize(("metric", "cells", "runs", "alone"), [("l1", 7, 3, 3), ("linf", 4, 2, 8)])
 def test_independent_parts_cost_what_single_runs_of_those_that_change_do(
     metric, cells, runs, alone
 ) -> None:
     def least(size: int, times: int) -> Extended:
-        program = dipapprox.parse(HISTOGRAM.replace("METRIC", metric), {"N": size})
+        program = dipapprox.parse(
+            text_of("privacy/compositions-histogram").replace("l1", metric), {"N": size}
+        )
         run = {"program": program, "eps": "1/5", "times": times}
         found = dipapprox.compose([run]).epsilon("1e-6").eps_prv_enclosure
         assert found is not None
