@@ -1,7 +1,7 @@
 """From a machine or a graph to balls around probabilities and numbers, at one eps.
 
-Nodes are evaluated in the order of their numbers, each once, and forgotten when no other needs
-them. Sums with Laplace noise alone have closed forms (`exact`), which are evaluated instead.
+Nodes are evaluated in the order of their numbers, each once, and forgotten when no other needs it.
+Sums with Laplace noise alone have closed forms (`exact`), taken unless equal scales cancel.
 """
 
 from __future__ import annotations
@@ -29,8 +29,7 @@ MOST_VALUES = 10**7  # of all functions that are kept at a time: a gigabyte
 
 def most_factors(graph: Graph, scalars: Iterable[Node]) -> int:
     """Return how many functions are multiplied at most on the way to some scalars."""
-    functions = (n for n in graph.needed(scalars) if graph.discrete[n] is not None)
-    made = (graph.nodes[number] for number in functions)
+    made = (graph.nodes[n] for n in graph.needed(scalars) if graph.discrete[n] is not None)
     return max((sum(node.data) for node in made if node.kind == "product"), default=1)
 
 
@@ -47,7 +46,9 @@ def evaluate(
     if _has_closed_forms(graph, parts):
         with suppress(NotProved), precision(2 * accuracy.precision):  # else there are panels
             exact = named("exact.exact_values")(graph, wanted, Signs.at(eps))
-            return {number: value.ball(eps) for number, value in exact.items()}
+            found = {number: value.ball(eps) for number, value in exact.items()}
+            if all(ball.rad() < to_ball(Fraction(1, 2**accuracy.bits)) for ball in found.values()):
+                return found
     # How many nodes are still to be made of each; one more where it is wanted.
     uses = Counter([*wanted, *(part for own in parts.values() for part in own)])
     values: dict[Node, Any] = {}

@@ -250,7 +250,7 @@ class Conditioned:
         for part, own_movers in zip(separation.parts, movers, strict=True):
             shifts = [(separation.separators[d].shift, rules[d].places) for d in own_movers]
             chosen = list(product(*(range(counts[d]) for d in own_movers)))
-            batch = [_moved(part, shifts, choice) for choice in chosen]
+            batch = [_moved(plain, part, shifts, choice) for choice in chosen]
             table: dict[_Choice, Enclosure] = {}
             answers = self._inner.enclose(batch, wanted, limits)
             for choice, answer in zip(chosen, answers, strict=True):
@@ -266,18 +266,25 @@ _Shift = tuple[tuple[int, Fraction], ...]
 
 
 def _moved(
-    part: RemainingPart, shifts: Sequence[tuple[_Shift, Sequence[Fraction]]], choice: _Choice
+    event: Event,
+    part: RemainingPart,
+    shifts: Sequence[tuple[_Shift, Sequence[Fraction]]],
+    choice: _Choice,
 ) -> Event:
-    """What is left where separators, that move its means, take values."""
+    """What is left of an event where separators, that move its means, take values.
+
+    Separations know no means: events that differ in them have the same.
+    """
+    numbers, guards = part
     moved: dict[int, Fraction] = {}
     for (shift, places), place in zip(shifts, choice, strict=True):
         for k, by in shift:
             moved[k] = moved.get(k, Fraction(0)) + by * places[place]
     samples = [
         replace(law, mean=law.mean + moved[k]) if k in moved else law
-        for k, law in zip(part[0], part[1].samples, strict=True)
+        for k, law in ((k, event.samples[k]) for k in numbers)
     ]
-    return Event(tuple(samples), part[1].guards)
+    return Event(tuple(samples), guards)
 
 
 def _total(
@@ -322,8 +329,8 @@ class Separator(Record):
     strength: Fraction  # Σ a² / σ² over `shift`
 
 
-RemainingPart = tuple[tuple[int, ...], Event]
-"""A part of what is left: which samples it has, and it, over these."""
+RemainingPart = tuple[tuple[int, ...], tuple[LinearForm, ...]]
+"""A part of what is left: which samples it has, and guards over their places there."""
 
 
 class Separation(Record):
@@ -392,7 +399,8 @@ def separation_by(event: Event, chosen: Sequence[int]) -> Separation | None:
         strength = sum((w * c for w, c in zip(weights, column, strict=True)), _ZERO)
         lower, upper = reduce(common, bounds[sample], EVERYWHERE)
         separators.append(Separator(sample, lower, upper, tuple(shift), strength))
-    return Separation(tuple(separators), parts)
+    left = tuple((numbers, part.guards) for numbers, part in parts)
+    return Separation(tuple(separators), left)
 
 
 _ZERO = Fraction(0)

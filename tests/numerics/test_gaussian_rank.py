@@ -224,6 +224,18 @@ def test_any_separators_give_one_probability(chosen) -> None:
     assert found.meets(by_rank) and found.width < Q(1, 2**bits)
 
 
+def test_events_of_one_shape_have_their_own_means() -> None:
+    """Separations are remembered without means: asked again, each event is told with its own."""
+    event, conditioned = ring([GAUSSIAN] * 3), Conditioned(DOUBLES)
+    for mean in (Q(0), Q(2), Q(-1)):
+        samples = (law(GAUSSIAN, mean, event.samples[0].scale), *event.samples[1:-1])
+        last = event.samples[-1].affine(Q(1), mean / 2)
+        moved = Event((*samples, last), event.guards)
+        by_rank = alone(GaussianRank(), moved, 40, Limits())
+        found = alone(conditioned, moved, 20, Limits())
+        assert found.meets(by_rank) and found.width < Q(1, 2**16)
+
+
 def test_work_is_known_before() -> None:
     """Three separators at 200 bits: refused at once; so are nests too deep."""
     samples = [law(GAUSSIAN, 0, k + 1) for k in range(12)]

@@ -131,6 +131,9 @@ class ExactComparison:
             return bool(first)
         try:
             return any(self._quotient(*pair) is None for pair in _lines(first, second))
+        except LimitReached:
+            self._limits.check()
+            return False
         except (Missing, TooManyTerms):
             return False
 

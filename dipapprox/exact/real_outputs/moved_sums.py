@@ -28,7 +28,7 @@ from dipapprox.laws.family import BOTH_SIDES
 from dipapprox.numerics.real_outputs.coordinates import simplified
 from dipapprox.numerics.real_outputs.factors import Line
 
-_BITS = 40  # doubles tell so many: outcomes beside the interval need more than its end, mostly
+_BITS = 40  # at first: doubles tell so many
 _MOST_HALVINGS = 30
 
 
@@ -117,12 +117,12 @@ class EndQuotient:
 
     def _masses_between(self, low: Fraction, high: Fraction | None) -> list[Enclosure]:
         """The masses, at u and at u', at places so far beyond the end."""
-        moved, found = self._moved, []
+        moved, found, bits = self._moved, [], _BITS + 2 * self._halvings
         assert moved.end is not None
         where = mapped((low, high), Fraction(moved.move > 0 or -1), moved.end)
         for number in (moved.first, moved.second):
             events = within(number, where)
-            mass = None if events is None else sure(self._masses((Part(tuple(events), ()),), _BITS))
+            mass = None if events is None else sure(self._masses((Part(tuple(events), ()),), bits))
             if mass is None or not mass.lower:
                 raise Missing(NotEnclosed("a mass beyond an end is next to 0"))
             found.append(mass)

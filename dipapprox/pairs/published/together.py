@@ -296,10 +296,10 @@ class PublishedPairs(Together):
 
     def is_unbounded(self, pair: Pair) -> bool:
         """Whether some outcome is shown to be more likely by any factor, on some set."""
-        compared = self._comparison
+        compared = self._comparison or ExactComparison(self._limits, self.divergences.mass)
 
         def unbounded(sides: MeasureSides) -> bool:
-            return compared is not None and compared.is_unbounded(sides.first, sides.second)
+            return compared.is_unbounded(sides.first, sides.second)
 
         return bool(self._where(pair, unbounded, _FEW_BITS))
 

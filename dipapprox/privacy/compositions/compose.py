@@ -157,6 +157,10 @@ class Composed:
             wanted = max(bounds.upper, bounds.width / 2**20) * DEFAULT_WIDTH / 2
             if bounds.upper <= _LEAST_DELTA:
                 break
+        if not told.lower and told.upper:
+            pure = self._pure(begun, DEFAULT_WIDTH).eps_prv_enclosure
+            if pure is not None and pure.upper is not None and pure.upper <= eps_prv:
+                told, reason = Extended.of(Enclosure.exact(0), _LOSSES), None
         return replace(self._answer(begun, found, reason, told), eps_prv=eps_prv)
 
     @sound_arithmetic()

@@ -164,7 +164,7 @@ def least_published(
             with pairs.asking(delta):
                 found = least_eps_prv(maxima, details, delta, width, known)
     except LimitReached as reached:
-        if known.upper is None:
+        if not budgets:
             raise
         maxima.ended = reached.reason
         found = PairsBounds(known, None, maxima.ladder[0], ())
