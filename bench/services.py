@@ -83,7 +83,7 @@ def measure_service(case: ServiceCase, patience: Patience) -> ServedBudget:
     """Measure a proof."""
     service = case.service
     loss = find_loss(AskedService(service, Limits()))
-    bounds = "none" if loss.unbounded else f"{loss.lower}" if loss.is_exact else "open"
+    bounds = "none" if loss.unbounded else f"{loss.lower}" if loss.upper == loss.lower else "open"
 
     def prove(cap: float) -> None:
         found = find_loss(AskedService(service, Limits(seconds=cap)))
