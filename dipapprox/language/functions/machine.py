@@ -335,6 +335,8 @@ class Machine:
                 return
             content = thing.values if isinstance(thing, NameScope) else thing
             content = vars(thing) if is_object(thing) else content
+            if not hasattr(content, "copy"):
+                return  # it has no items: what changes them is refused
             self.kept[id(thing)] = thing, content, content.copy()
 
     def undo(self) -> None:

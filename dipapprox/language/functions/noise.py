@@ -141,6 +141,9 @@ def _with_probabilities(
         if probabilities is not None:
             raise running().refusal("the mapping has probabilities already")
         return list(options.items())
+    for given in (options, probabilities):
+        if given is not None and not isinstance(given, Iterable):
+            raise running().refusal(f"choose takes lists of values, not {type(given).__name__}")
     values = list(options)
     if probabilities is not None:
         given = list(probabilities)

@@ -229,7 +229,10 @@ def _raise(machine: Machine, node: ast.Raise, scope: NameScope) -> None:
         raise machine.handled[-1]
     value = machine.evaluate(node.exc, scope)
     if node.cause is not None:
-        machine.evaluate(node.cause, scope)
+        cause = machine.evaluate(node.cause, scope)
+        is_class = isinstance(cause, type) and issubclass(cause, BaseException)
+        if cause is not None and not is_class and not isinstance(cause, BaseException):
+            raise machine.refusal(f"{kind_of(cause)} is no exception")
     if isinstance(value, type) and issubclass(value, BaseException):
         value = machine.call(value)
     if not isinstance(value, BaseException):
