@@ -356,10 +356,10 @@ def _conditions(state: State) -> Iterator[tuple[_Literal, Hashable, Hashable]]:
     key of a state that differs in it."""
     linear, order, others = state.knowledge.linear, _cone(state).order.key(), _others(state)
     allowed = frozenset(state.knowledge.allowed.items())
-    for guard in others:
+    for guard in _cone(state).others.values():
         rest = order, others - {guard}, allowed, linear
         yield guard, (rest, guard), (rest, complement(guard))
-    for each in linear:
+    for each in sorted(linear, key=repr):  # in an order that is not of hashes
         assert each.form is not None
         opposite = InputCondition(form=-each.form, strict=not each.strict)
         inner = order, others, allowed, linear - {each}
