@@ -290,4 +290,4 @@ def better(
     """Return what two attempts, the second made `by` somebody, say of one number together."""
     if isinstance(found, NotEnclosed):
         return found if known is None else known
-    return found.intersect(known, by) if isinstance(known, Enclosure) else found
+    return known.intersect(found, by) if isinstance(known, Enclosure) else found
