@@ -126,9 +126,9 @@ class ExactComparison:
 
     def is_unbounded(self, first: Sequence[Part], second: Sequence[Part]) -> bool:
         """Whether first(S) > growth · second(S) for some S is shown for every growth; see
-        `exceeds`."""
+        `exceeds`. What is impossible is left to enclosures: these have a set that shows it."""
         if not first or not second:
-            return bool(first)
+            return False
         try:
             return any(self._quotient(*pair) is None for pair in _lines(first, second))
         except LimitReached:
