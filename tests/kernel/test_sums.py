@@ -70,6 +70,13 @@ def above(z: float) -> float:
     return math.erfc(z / math.sqrt(2)) / 2
 
 
+def test_sums_whose_closed_forms_cancel_are_followed_on_panels() -> None:
+    """Coefficients are quotients by differences of scales: of six next to equal no bit is left."""
+    samples = [("Lap", 0, str(1 + Fraction(k, 10**6))) for k in range(1, 7)]
+    low, high = enclosed(decided(samples, [([1] * 6, ">=", 1)]), bits=8)[1,]
+    assert 0 < low <= high < low + 1 / 100
+
+
 @pytest.mark.parametrize(("coefficients", "bound"), [([1, 1, 1], 2), ([2, "-1/2", -3], -1)])
 def test_sums_of_gaussian_samples_are_gaussian(coefficients, bound) -> None:
     samples = [("Gauss", k, 1 + k % 2) for k in range(len(coefficients))]

@@ -89,6 +89,8 @@ class PublishedPairs(Together):
         self.divergences = divergences
         self._pairs, self._limits = pairs, limits
         self._couplings, self._claimed, self._comparison = couplings, claimed, comparison
+        # What has no bound is told without closed forms as well, whatever else is asked.
+        self._quotients = comparison or ExactComparison(limits, divergences.mass)
         self.processed = Processed(divergences)
         self._compared: dict[tuple[MeasureSides, Growth], bool | NotEnclosed] = {}
         self._budgets: dict[Pair, Fraction | None] = {}
@@ -296,12 +298,8 @@ class PublishedPairs(Together):
 
     def is_unbounded(self, pair: Pair) -> bool:
         """Whether some outcome is shown to be more likely by any factor, on some set."""
-        compared = self._comparison or ExactComparison(self._limits, self.divergences.mass)
-
-        def unbounded(sides: MeasureSides) -> bool:
-            return compared.is_unbounded(sides.first, sides.second)
-
-        return bool(self._where(pair, unbounded, _FEW_BITS))
+        told = self._quotients.is_unbounded
+        return bool(self._where(pair, lambda own: told(own.first, own.second), _FEW_BITS))
 
     def _where(
         self, pair: Pair, holds: Callable[[MeasureSides], bool], bits: int
