@@ -181,7 +181,10 @@ def method(machine: Machine, receiver: Any, name: str) -> MethodType:
 def _call_word(
     function: ImportedName, machine: Machine, placed: tuple[Any, ...], named: dict[str, Any]
 ) -> Any:
-    raise machine.refusal(*unknown(function.name))
+    own = function.name.removeprefix("numpy.")  # numpy has what Python has elsewhere
+    homes = ("", "statistics.", "math.") if own != function.name else ()
+    known = (f"{home}{own}(…) does, of lists" for home in homes if f"{home}{own}" in _library())
+    raise machine.refusal(*unknown(function.name, next(known, "")))
 
 
 # --- how arguments are taken ----------------------------------------------------------------------

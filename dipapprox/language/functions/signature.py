@@ -103,6 +103,8 @@ class SignatureHead:
         outputs = _domain_text(result) or _domain_of_type(result, taken, "the result", span)
         if not outputs:
             hint = '-> Annotated[int, "in {0, 1}"] says what it may return'
+            if node.returns is not None and python.unparse(node.returns).startswith("tuple["):
+                hint = '-> Annotated[tuple, "a in {0, 1}", "b in real"] names what it returns'
             message = f"the result of '{function.name}' has no domain"
             raise refusal("type error", message, hint, span)
         self.several = len(outputs) > 1

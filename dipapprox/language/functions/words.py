@@ -63,6 +63,13 @@ _INSTEAD = {
     "suppress": "try: … except …: pass",
     "type": "isinstance(x, int) of what is known",
     "groupby tee merge": "lists do: a loop over them",
+    "array asarray": "lists do: [x, y], [x + y for x, y in zip(v, w)]",
+    "zeros ones full empty": "lists do: [0] * n",
+    "arange": "range(n) does",
+    "dot inner": "sum(x * y for x, y in zip(v, w))",
+    "unique": "sorted(set(v)) does",
+    "maximum minimum": "max(a, b) of two, dipapprox.maximum(values) without a path for each",
+    "print": "leave print(…) out",
 }
 INSTEAD = {name: hint for names, hint in _INSTEAD.items() for name in names.split()}
 """What dipapprox has in the place of functions that people write first, by their names."""
@@ -117,8 +124,9 @@ def hint_for(text: str) -> str:
     return ""
 
 
-def unknown(name: str) -> tuple[str, str, str]:
-    """Say why something that is imported or built in is not followed: message, hint and kind."""
+def unknown(name: str, otherwise: str) -> tuple[str, str, str]:
+    """Say why something that is imported or built in is not followed: message, hint and kind;
+    `otherwise` is what to write where no table says more."""
     module, _, short = name.rpartition(".")
     hint = INSTEAD.get(short) or (f"dipapprox.{short} does" if short in OWN else "")
     if any(name == each or name.startswith(f"{each}.") for each in DRAWN):
@@ -129,5 +137,5 @@ def unknown(name: str) -> tuple[str, str, str]:
     if module == "dipapprox":
         message = f"'dipapprox' has no function '{short}' that stands in mechanisms"
         return message, of_unknown(short), "type error"
-    what = hint or "write a function of your own in this file or in one beside it"
+    what = hint or otherwise or "write a function of your own in this file or in one beside it"
     return f"'{name}' is not among the functions that are followed", what, "type error"
