@@ -43,18 +43,27 @@ which cells these are. Where there is next to nothing of g, that is taken from g
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from math import ceil
+from math import ceil, isqrt
 
 import numpy as np
+from flint import arb
 from numpy.typing import NDArray
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed, enclosing, sure
-from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
-from dipapprox.arithmetic.rounding import SAFE, above, below, product_below
+from dipapprox.arithmetic.precision import enclosure_of, precision, to_ball, to_enclosure
+from dipapprox.arithmetic.rounding import (
+    SAFE,
+    above,
+    below,
+    product_above,
+    product_below,
+    sum_below,
+    total_above,
+)
 from dipapprox.composition.grid import COARSEST, GridStep, first_step, refined
-from dipapprox.composition.losses import BoundSide, RunLosses, ceiling, deltas, rounded
+from dipapprox.composition.losses import BoundSide, LossRow, RunLosses, deltas, rounded
 from dipapprox.composition.mechanisms import Mechanism
 from dipapprox.composition.powers import LossGrid, product, share_of
 from dipapprox.composition.products import Factor, RepeatedRun, factors_of
@@ -95,12 +104,13 @@ def losses_of_cells(
         return NotEnclosed("bounds of masses are too wide")
     first, last = _range(cells, float(step.loss(1)), 2.0**-bits * max(cut, 1))
     limits.check_atoms(last - first + 1)
-    masses, infinite = _from_above(cells, _Knots.of(step, first, last))
+    knots = _Knots.of(step, first, last)
+    masses, infinite = _from_above(cells, knots)
     dense = [_unit(mass, bits, BoundSide.ABOVE) for mass in masses.tolist()]
     rest = _unit(infinite, bits, BoundSide.ABOVE)
     places = {first + k: mass for k, mass in enumerate(dense) if mass}
     high = RunLosses(places, places, rest, bits, BoundSide.ABOVE)
-    return CellLosses(high, *_from_below(cells, step, first, last, bits))
+    return CellLosses(high, *_from_below(cells, knots, step, bits))
 
 
 def _unit(mass: int, bits: int, side: BoundSide) -> int:
@@ -125,24 +135,31 @@ def _range(cells: Cells, size: float, negligible: float) -> tuple[int, int]:
 class _Knots(Record, eq=False):
     """e to the losses of consecutive whole steps, ascending."""
 
+    first: int  # of the steps
     lower: Array
     upper: Array
     gaps: Array  # lower bounds of 1 - e^(-k h) for k = 0, 1, …, h the step
 
     @classmethod
     def of(cls, step: GridStep, first: int, last: int) -> _Knots:
+        many = isqrt(last - first) + 1
         with precision(96):
-            factors = [to_enclosure(step.factor(k)) for k in range(first, last + 1)]
-            gaps = [to_enclosure(1 - step.factor(-k)) for k in range(last - first + 1)]
-        found = [
-            np.array([end(getattr(each, name)) for each in many])
-            for many, name, end in (
-                (factors, "lower", below),
-                (factors, "upper", above),
-                (gaps, "lower", lambda each: below(max(each, Fraction(0)))),
-            )
-        ]
-        return cls(*found)
+            low, high = _bounds(step.factor(first + many * k) for k in range(many + 1))
+            own, other = _bounds(step.factor(k) for k in range(many))
+            rest, _ = _bounds(1 - step.factor(-many * k) for k in range(many + 1))
+            fall, _ = _bounds(step.factor(-many * k) for k in range(many + 1))
+            near, _ = _bounds(1 - step.factor(-k) for k in range(many))
+        lower, upper = product_below(low[:, None], own), product_above(high[:, None], other)
+        # 1 - a b = (1 - a) + a (1 - b)
+        gaps = sum_below(rest[:, None], product_below(fall[:, None], near))
+        size = last - first + 1
+        return cls(first, lower.ravel()[:size], upper.ravel()[:size], gaps.ravel()[:size])
+
+
+def _bounds(balls: Iterable[arb]) -> tuple[Array, Array]:
+    """Bounds of numbers >= 0."""
+    found = [enclosure_of(each).positive() for each in balls]
+    return np.array([below(e.lower) for e in found]), np.array([above(e.upper) for e in found])
 
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
@@ -179,36 +196,36 @@ def _ceiling(masses: Array) -> NDArray[np.int64]:
 
 
 def _from_below(
-    cells: Cells, step: GridStep, first: int, last: int, bits: int
+    cells: Cells, knots: _Knots, step: GridStep, bits: int
 ) -> tuple[RunLosses, Fraction]:
     """Join the cells of each step; also return what is lent."""
-    p, q = cells.first[0], cells.second[1]
+    p, q, size, first = cells.first[0], cells.second[1], float(step.loss(1)), knots.first
+    last = first + len(knots.lower) - 1
     with np.errstate(divide="ignore"):
         losses = np.log(p / q)  # q is positive: bounds are
-    beyond = losses > max(_FARTHEST / 2, last * float(step.loss(1)))
+    beyond = losses > max(_FARTHEST / 2, last * size)
     certain = int(np.floor(p[beyond] * 2.0**_UNIT).astype(np.int64).sum())
-    lent = sum(map(Fraction, q[beyond].tolist()), Fraction(0))
-    at = np.clip(np.rint(losses[~beyond] / float(step.loss(1))), first, last).astype(np.int64)
-    masses, others = np.zeros(last - first + 1, np.int64), [Fraction(0)] * (last - first + 1)
-    np.add.at(masses, at - first, np.floor(p[~beyond] * 2.0**_UNIT).astype(np.int64))
-    for place, mass in zip((at - first).tolist(), q[~beyond].tolist(), strict=True):
-        others[place] += Fraction(mass)
-    turned = []
-    with precision(bits + 64):
-        for k, other in enumerate(others):
-            turned.append(ceiling(step.factor(first + k) * to_ball(other), bits))
+    lent = Fraction(float(total_above(q[beyond])))
+    at = np.clip(np.rint(losses[~beyond] / size), first, last).astype(np.int64) - first
+    masses, others = np.zeros(len(knots.lower), np.int64), np.zeros(len(knots.lower))
+    np.add.at(masses, at, np.floor(p[~beyond] * 2.0**_UNIT).astype(np.int64))
+    np.add.at(others, at, q[~beyond])
+    most = int(np.bincount(at).max(initial=0))
+    turned = product_above(knots.upper, others * (1 + (most + 4) * 2.0**-52))
+    places = [first + k for k in range(len(masses))]
     dense = [_unit(mass, bits, BoundSide.BELOW) for mass in masses.tolist()]
-    rest = _unit(certain, bits, BoundSide.BELOW)
-    places = [first + k for k in range(len(dense))]
-    kept, others_kept = (dict(zip(places, many, strict=True)) for many in (dense, turned))
-    return RunLosses(kept, others_kept, rest, bits, BoundSide.BELOW), lent
+    kept = dict(zip(places, dense, strict=True))
+    others_kept = dict(zip(places, map(ceil, np.ldexp(turned, bits).tolist()), strict=True))
+    return RunLosses(
+        kept, others_kept, _unit(certain, bits, BoundSide.BELOW), bits, BoundSide.BELOW
+    ), lent
 
 
 _MOST_LOSSES = 2**15  # most losses of a composition of pairs in closed form: seconds
-_MOST_CELL_LOSSES = 2**12, 2**14
-"""The same with cells: as a rule, and for those who want more than `_RULE` bits."""
+_MOST_CELL_LOSSES = 2**12, 2**16
+"""The same with cells: as a rule, and for those who want more than `_FEW` bits."""
 
-_RULE = 48
+_FEW = 32
 _PARTS = Fraction(4)  # by how much a grid of losses gets finer: widths go like its square
 _ACCURATE = 60  # bits of accuracy beyond which no composition goes
 _ACCURATE_CELLS = 48  # bits of accuracy of cells, which are cut in doubles
@@ -223,87 +240,120 @@ class LinePair(Record):
     times: int  # how many independent ones there are
 
 
-class PairProducts(Record, eq=False):
-    """Products of pairs at one factor."""
+class _Level(Record, eq=False):
+    """The losses of products on one grid, for all factors."""
 
-    line: HockeyStick  # cuts measures on the line into cells
-    runs: Sequence[RepeatedRun]  # pairs in closed form, probability measures
-    lines: Sequence[LinePair]
-    hints: Sequence[Mechanism]  # mechanisms with losses near which atoms of the pairs may lie
-    factor: Enclosure
-    bits: int  # wanted width: 2**-bits
-    limits: Limits
+    above: LossRow
+    below: LossRow
+    losts: Sequence[tuple[Fraction, Fraction]]  # λ and μ of every factor
+    errors: Sequence[tuple[Fraction, Fraction]]  # e and d of every factor
 
-    def enclosure(self) -> Enclosure | NotEnclosed:
-        """Enclose the divergence, >= 0.
+    @enclosing
+    def at(self, factor: Enclosure) -> Enclosure:
+        """Enclose the divergence at a factor."""
+        less, more = sure(slacks(self.losts, self.errors, factor.upper))
+        with precision(self.above.bits + 64):
+            ends = factor.lower, factor.upper
+            low, high = (sure(to_enclosure(to_ball(end).log())) for end in ends)
+        (upper,) = deltas(self.above, [low.lower])
+        (lower,) = deltas(self.below, [high.upper])
+        least, most = lower - less, min(upper + more, Fraction(1))
+        if least > most:
+            raise BrokenInvariant("bounds of a divergence from below and from above do not meet")
+        return Enclosure(least, most).positive()
+
+
+class PairProducts:
+    """Products of pairs: their losses are put on a grid once, and asked at many factors.
+
+    Args:
+        line: Cuts measures on the line into cells.
+        runs: Pairs in closed form, probability measures.
+        hints: Mechanisms with losses near which atoms of the pairs may lie.
+        bits: How accurate losses are kept: 2**-bits.
+    """
+
+    def __init__(
+        self,
+        line: HockeyStick,
+        runs: Sequence[RepeatedRun],
+        lines: Sequence[LinePair],
+        hints: Sequence[Mechanism],
+        bits: int,
+        limits: Limits,
+    ) -> None:
+        self._line, self._runs, self._lines, self._hints = line, runs, lines, hints
+        self._bits, self._limits = bits, limits
+        self._step, exact = first_step(hints, COARSEST)
+        self._exact = exact and not lines
+        self._levels: list[_Level | NotEnclosed] = []
+
+    def enclosure(self, factor: Enclosure, bits: int) -> Enclosure | NotEnclosed:
+        """Enclose the divergence, >= 0, at a factor to 2**-bits if possible.
 
         Raises:
             LimitReached: If the limits run out before anything is known.
         """
-        wanted = Fraction(1, 2**self.bits)
-        accuracy = Fraction(1, 2 ** min(self.bits, _ACCURATE))
-        step, exact = first_step(self.hints, COARSEST)
-        exact = exact and not self.lines
-        most = _MOST_LOSSES
-        if self.lines:
+        found, number, most = UNIT, max(len(self._levels) - 2, 0), _MOST_LOSSES
+        if self._lines:
             # The next grid has so many times the losses of this one.
-            most = int(_MOST_CELL_LOSSES[self.bits > _RULE] / _PARTS)
-        times = [*(run.times for run in self.runs), *(pair.times for pair in self.lines)]
-        found, share = UNIT, share_of(accuracy, times)
+            most = int(_MOST_CELL_LOSSES[bits > _FEW] / _PARTS)
         while True:
             try:
-                grid = LossGrid(step, share, accuracy=accuracy, exact=exact, weight=accuracy)
-                attempt = self._on(grid)
+                level = self._level(number)
             except LimitReached:
                 if found == UNIT:
                     raise
                 return found
-            if isinstance(attempt, NotEnclosed):
-                return attempt if found == UNIT else found
-            value, atoms = attempt
+            value = level if isinstance(level, NotEnclosed) else level.at(factor)
+            if isinstance(level, NotEnclosed) or isinstance(value, NotEnclosed):
+                return value if found == UNIT else found
             before = found.width
             found = found.intersect(value, "a finer grid", "a grid", "the δ of a product of pairs")
-            if found.width <= wanted or exact or atoms > most:
+            enough = found.width <= Fraction(1, 2**bits)
+            if enough or self._exact or level.above.atoms > most:
                 return found
             if found.width > before / 2 and before < 1:
                 return found
-            step = refined(self.hints, step, _PARTS)
+            number += 1
+
+    def _level(self, number: int) -> _Level | NotEnclosed:
+        if number == len(self._levels):
+            if number:
+                self._step = refined(self._hints, self._step, _PARTS)
+            self._levels.append(self._on(self._step))
+        return self._levels[number]
 
     @enclosing
-    def _on(self, grid: LossGrid) -> tuple[Enclosure, int]:
-        """Enclose the divergence on a grid; and say how many losses that took."""
+    def _on(self, step: GridStep) -> _Level:
+        """Compose losses on a grid."""
+        accuracy = Fraction(1, 2 ** min(self._bits, _ACCURATE))
+        times = [*(run.times for run in self._runs), *(pair.times for pair in self._lines)]
+        share = share_of(accuracy, times)
+        grid = LossGrid(step, share, accuracy=accuracy, exact=self._exact, weight=accuracy)
         above: list[Factor] = []
         below: list[Factor] = []
-        if self.runs:
-            factors = factors_of(self.runs, grid, self.limits, [*BoundSide], added=False)
+        if self._runs:
+            factors = factors_of(self._runs, grid, self._limits, [*BoundSide], added=False)
             above, below = factors.values()
         losts: list[tuple[Fraction, Fraction]] = []
         errors: list[tuple[Fraction, Fraction]] = []
-        accurate = min(self.bits + 8, _ACCURATE_CELLS)
-        for pair in self.lines:
+        accurate = min(self._bits + 8, _ACCURATE_CELLS)
+        for pair in self._lines:
             # About `_CELLS` cells for each loss of the grid.
-            spread = float(grid.step.loss(1)) / _CELLS
+            spread = float(step.loss(1)) / _CELLS
             finest = 2.0 ** -(accurate + 12)
             lines = pair.first, pair.second
-            found = sure(self.line.discretised(*lines, accurate, spread, finest))
+            found = sure(self._line.discretised(*lines, accurate, spread, finest))
             cut = grid.cut(1, grid.bits)
-            losses = sure(losses_of_cells(found.cells, grid.step, grid.bits, cut, self.limits))
+            losses = sure(losses_of_cells(found.cells, step, grid.bits, cut, self._limits))
             above.append((losses.above, pair.times))
             below.append((losses.below, pair.times))
             lost, other = found.lost
             losts.append((pair.times * lost, pair.times * (other + losses.lent)))
             errors.append((pair.times * found.errors[0], pair.times * found.errors[1]))
-        less, more = sure(slacks(losts, errors, self.factor.upper))
-        with precision(self.bits + 64):
-            ends = self.factor.lower, self.factor.upper
-            low, high = (sure(to_enclosure(to_ball(end).log())) for end in ends)
-        whole = product(above, grid, self.limits)
-        (upper,) = deltas(whole, [low.lower])
-        (lower,) = deltas(product(below, grid, self.limits), [high.upper])
-        least, most = lower - less, min(upper + more, Fraction(1))
-        if least > most:
-            raise BrokenInvariant("bounds of a divergence from below and from above do not meet")
-        return Enclosure(least, most).positive(), whole.atoms
+        high, low = (product(each, grid, self._limits) for each in (above, below))
+        return _Level(high, low, losts, errors)
 
 
 def slacks(

@@ -68,7 +68,7 @@ _BUDGET_BITS = 32  # more of a budget than of its divergence, whose slope is at 
 _REMEMBERED = 2_000
 _CERTAIN = Enclosure.exact(1)
 TOO_SMALL = NotEnclosed("a probability of what is published is too small to be told from 0")
-_Product = tuple[tuple[tuple[int, Line, Line], ...], Enclosure, int]
+_Product = tuple[tuple[int, Line, Line], ...]
 _Sum = tuple[tuple[Part, ...], tuple[Part, ...], Enclosure, int]
 
 
@@ -83,7 +83,7 @@ class ProductMeasures:
         self.line = HockeyStick(method, limits, tier)
         self._limits = limits
         self._sums: Cache[_Sum, Split | NotEnclosed] = Cache(_REMEMBERED)
-        self._products: Cache[_Product, Enclosure | NotEnclosed] = Cache(_REMEMBERED)
+        self._products: Cache[_Product, PairProducts] = Cache(_REMEMBERED)
 
     @enclosing
     def divergence(
@@ -219,18 +219,19 @@ class ProductMeasures:
             if closed is not None:
                 return own * closed
         # No grid tells more with more bits than these, nor of a factor that is known better.
-        bits = min(bits, _ACCURATE_CELLS if lines else _ACCURATE)
+        most = _ACCURATE_CELLS if lines else _ACCURATE
+        bits = min(bits, most)
         factor = _rounded(factor, bits + _GUARD_BITS)
-        runs = [RepeatedRun(Laplace(shift, Fraction(1)), times) for shift, times in shifts.items()]
-        if square:
-            runs.append(RepeatedRun(Gaussian(Fraction(1), variance=1 / square)))
-        value = self._products.find(
-            (factors.pairs, factor, bits),
-            lambda: PairProducts(
-                self.line, runs, lines, _hints(stripped), factor, bits, self._limits
-            ).enclosure(),
-        )
-        return own * sure(value)
+
+        def products() -> PairProducts:
+            runs = [RepeatedRun(Laplace(shift, Fraction(1)), n) for shift, n in shifts.items()]
+            if square:
+                runs.append(RepeatedRun(Gaussian(Fraction(1), variance=1 / square)))
+            own = [] if lines else runs
+            return PairProducts(self.line, own, lines, _hints(stripped), most, self._limits)
+
+        found = self._products.find(stripped.pairs, products)
+        return own * sure(found.enclosure(factor, bits))
 
 
 def relative(growth: Enclosure, own: Enclosure, other: Enclosure) -> Enclosure:
@@ -239,19 +240,22 @@ def relative(growth: Enclosure, own: Enclosure, other: Enclosure) -> Enclosure:
 
 
 def _noise(factors: Factored) -> tuple[dict[Fraction, int], Fraction, list[LinePair]]:
-    """Tell shifts of noise from other pairs: Laplace ones in scales, Gaussian ones together."""
+    """Tell shifts of noise: Laplace ones in scales, Gaussian ones together; all pairs are lines if
+    one is something else."""
     square = Fraction(0)
     shifts: dict[Fraction, int] = {}
-    others: dict[tuple[Line, Line], int] = {}
+    lines: dict[tuple[Line, Line], int] = {}
+    plain = True
     for _, first, second in factors.pairs:
         noise = shift_between(published_noise(first), published_noise(second))
+        lines[first, second] = lines.get((first, second), 0) + 1
         if noise is None:
-            others[first, second] = others.get((first, second), 0) + 1
+            plain = False
         elif noise.family is GAUSSIAN:
             square += noise.square
         elif noise.shift:
             shifts[noise.shift] = shifts.get(noise.shift, 0) + 1
-    return shifts, square, [LinePair(*pair, times) for pair, times in others.items()]
+    return shifts, square, [] if plain else [LinePair(*pair, n) for pair, n in lines.items()]
 
 
 _Events = tuple[Connected, ...]
