@@ -8,6 +8,7 @@ Everything else is a bug and may propagate.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Self
 
@@ -132,6 +133,28 @@ _NAME_HINT = "names are shown in answers: letters, digits and signs that are see
 def shorten(text: str, longest: int = 40) -> str:
     """Shorten a text that is too long for a message."""
     return text if len(text) <= longest else text[: longest - 3] + "..."
+
+
+_JSON_TYPES = {
+    "array": "a list", "bool": "true or false", "float": "a number", "int": "a whole number",
+    "null": "null", "object": "an object", "str": "a string",
+}  # fmt: skip
+
+
+def complaint(said: str) -> str:
+    """Say where in a JSON value something is wrong, and what: "$.rows[3].input: expected …".
+
+    Args:
+        said: By `msgspec.ValidationError`; before a colon types say themselves of the field of a
+            field.
+    """
+    form = r"((?P<inner>\.\S+): )?(?P<reason>.*?)( - at `\$(?P<place>[^`]*)`)?"
+    match = re.fullmatch(form, said, re.DOTALL)
+    if match is None:
+        return shorten(said, 200)
+    place = f"${match['place'] or ''}{match['inner'] or ''}"
+    reason = re.sub("`([^`]*)`", lambda n: _JSON_TYPES.get(n[1], f"'{n[1]}'"), match["reason"])
+    return f"{shorten(place, 80)}: {shorten(reason[:1].lower() + reason[1:], 120)}"
 
 
 class UnsoundArithmetic(UserError):

@@ -68,7 +68,7 @@ LAYERS = (
 HOMES: dict[str, set[str]] = {
     "ply": {"language"},
     "igraph": {"integrals"},
-    "msgspec": {"schemas", "experiments"},
+    "msgspec": {"schemas", "experiments", "services"},
     "flint": {"kernel", "arithmetic", "laws", "numerics", "composition", "exact"},
     "rich": {"cli"},
     "shtab": {"cli"},

@@ -35,12 +35,16 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
+from typing import Annotated, ClassVar
+
+from msgspec import UNSET, Meta, Struct, UnsetType, ValidationError, convert
+from msgspec import field as json_field
 
 from dipapprox.data_classes import Record, field, replace
-from dipapprox.errors import EarlyEnd, NoCertificate, UserError, shorten
+from dipapprox.errors import EarlyEnd, NoCertificate, UserError, complaint
 from dipapprox.flows import Arc, maximum_flow
 from dipapprox.language.core import Cell, Value
 from dipapprox.language.domains import admits
@@ -197,132 +201,117 @@ class FamilyCheck:
 _TOO_LITTLE = "the replies cannot be matched within what the pair may lose"
 
 
-_MOST_STEPS = 1000
 _LARGEST = 50 * 2**20  # bytes
+_Row = list[object]
+
+
+class _Named(Struct, forbid_unknown_fields=True, kw_only=True):
+    state: _Row | UnsetType = UNSET
+    data: object = UNSET
+
+
+class _Levels(_Named, kw_only=True):
+    levels: list[list[tuple[_Row, _Row]]]
+
+
+class _Pairs(_Named, kw_only=True):
+    budgets: list[tuple[_Row, _Row, object]]
+
+
+class _InLevels(Struct, forbid_unknown_fields=True):
+    step: object
+    steps: Annotated[int, Meta(ge=0, le=1000)]
+    families: list[_Levels]
+    equal: bool = False
+
+
+class _InPairs(Struct, forbid_unknown_fields=True):
+    step: object = json_field(name="budget")
+    families: list[_Pairs]
+    equal: bool = False
+    steps: ClassVar[int] = 1
 
 
 def read_families(path: Path, service: Service) -> Families:
     """Read a file of families; `UserError` if it is malformed, or does not suit the service."""
     try:
         content = json.loads(read_text(path, _LARGEST), parse_float=str)
+        parts = isinstance(content, dict) and "budget" in content
+        kind: type[_InPairs | _InLevels] = _InPairs if parts else _InLevels
+        return _families(convert(content, kind), service, f"{path}: $")
+    except ValidationError as error:
+        raise UserError(f"{path}: {complaint(str(error))}") from None
     except (ValueError, RecursionError) as error:
         raise UserError(f"'{path}' is not JSON: {error}") from None
-    return _Reader(service, str(path)).families(content)
 
 
-class _Reader:
-    def __init__(self, service: Service, name: str) -> None:
-        self._cells = [state.cell for state in service.states]
-        self._data = service.data.arguments[0]
-        self._name = name
-
-    def _wrong(self, where: str, what: str) -> UserError:
-        return UserError(f"{self._name}: {where}: {what}")
-
-    def families(self, content: object) -> Families:
-        parts = isinstance(content, dict) and "budget" in content
-        sizes = {"budget"} if parts else {"step", "steps"}
-        whole = self._object(content, "$", {*sizes, "equal", "families"}, {"equal"})
-        size = "budget" if parts else "step"
-        step = exact_rational(whole[size], f"{self._name}: $.{size}")
-        steps, equal = whole.get("steps", 1), whole.get("equal", False)
-        if step < 0 or (step == 0 and not parts):
-            raise self._wrong(f"$.{size}", f"expected a number >{'=' if parts else ''} 0")
-        if not isinstance(steps, int) or not 0 <= steps <= _MOST_STEPS or isinstance(steps, bool):
-            raise self._wrong("$.steps", f"expected a whole number from 0 to {_MOST_STEPS}")
-        if not isinstance(equal, bool):
-            raise self._wrong("$.equal", "expected true or false")
-        common: Budgets | None = None
-        named: dict[tuple[State, Value], Budgets] = {}
-        content_of = "budgets" if parts else "levels"
-        for place, each in enumerate(self._list(whole["families"], "$.families")):
-            where = f"$.families[{place}]"
-            one = self._object(each, where, {"state", "data", content_of}, {"state", "data"})
-            listed = self._list(one[content_of], f"{where}.{content_of}")
-            if parts:
-                values = self._budgets(listed, f"{where}.budgets")
-            else:
-                values = self._levels(listed, step, steps, f"{where}.levels")
-            family = Budgets(values, equal)
-            if ("state" in one) != ("data" in one):
-                raise self._wrong(where, "expected both a state and data, or neither")
-            if "state" in one:
-                state = self._state(one["state"], f"{where}.state")
-                named[state, self._value(one["data"], self._data, f"{where}.data")] = family
-            elif common is None:
-                common = family
-            else:
-                raise self._wrong(where, "there is a family for all others already")
-        return Families(step, steps, common, named)
-
-    def _levels(
-        self, levels: list[object], step: Fraction, steps: int, where: str
-    ) -> dict[tuple[State, State], Fraction]:
-        """Return what pairs may lose: steps as of the least level that they are in."""
-        if len(levels) != steps + 1:
-            raise self._wrong(where, f"expected {steps + 1}, got {len(levels)}")
+def _families(said: _InLevels | _InPairs, service: Service, file: str) -> Families:
+    parts, steps = isinstance(said, _InPairs), said.steps
+    at = f"{file}.{'budget' if parts else 'step'}"
+    step = exact_rational(said.step, at)
+    if step < 0 or (step == 0 and not parts):
+        raise UserError(f"{at}: expected a number >{'=' if parts else ''} 0")
+    common: Budgets | None = None
+    named: dict[tuple[State, Value], Budgets] = {}
+    cells = [state.cell for state in service.states]
+    listed: Sequence[_Levels | _Pairs] = said.families
+    for place, each in enumerate(listed):
+        where = f"{file}.families[{place}]"
         values: dict[tuple[State, State], Fraction] = {}
-        for level, relation in enumerate(levels):
-            for place, each in enumerate(self._list(relation, f"{where}[{level}]")):
-                here = f"{where}[{level}][{place}]"
-                pair = self._list(each, here)
-                if len(pair) != 2:
-                    raise self._wrong(here, "expected two states")
-                states = self._state(pair[0], here), self._state(pair[1], here)
-                values.setdefault(states, step * level)
-        return values
-
-    def _budgets(self, content: list[object], where: str) -> dict[tuple[State, State], Fraction]:
-        values: dict[tuple[State, State], Fraction] = {}
-        for place, each in enumerate(content):
-            here = f"{where}[{place}]"
-            entry = self._list(each, here)
-            if len(entry) != 3:
-                raise self._wrong(here, "expected two states and a number")
-            pair = self._state(entry[0], here), self._state(entry[1], here)
-            value = exact_rational(entry[2], f"{self._name}: {here}[2]")
-            if value < 0:
-                raise self._wrong(f"{here}[2]", "expected a number >= 0")
-            if pair in values:
-                raise self._wrong(here, "this pair has a budget already")
-            values[pair] = value
-        return values
-
-    def _state(self, content: object, where: str) -> State:
-        values = self._list(content, where)
-        if len(values) != len(self._cells):
-            raise self._wrong(where, f"expected {len(self._cells)} values, got {len(values)}")
-        return tuple(self._value(v, c, where) for v, c in zip(values, self._cells, strict=True))
-
-    def _value(self, given: object, cell: Cell, where: str) -> Value:
-        value: Value
-        if isinstance(given, bool):
-            value = "true" if given else "false"
-        elif isinstance(given, str) and admits(cell.domain, given):
-            value = given
+        for at, first, second, may_lose in _rows(each, step, steps, where):
+            number = exact_rational(may_lose, f"{at}[2]")
+            if number < 0:
+                raise UserError(f"{at}[2]: expected a number >= 0")
+            pair = _state(first, cells, at), _state(second, cells, at)
+            if parts and pair in values:
+                raise UserError(f"{at}: this pair has a budget already")
+            values.setdefault(pair, number)
+        family = Budgets(values, said.equal)
+        if (each.state is UNSET) != (each.data is UNSET):
+            raise UserError(f"{where}: expected both a state and data, or neither")
+        if each.state is not UNSET:
+            data = _value(each.data, service.data.arguments[0], f"{where}.data")
+            named[_state(each.state, cells, f"{where}.state"), data] = family
+        elif common is None:
+            common = family
         else:
-            value = exact_rational(given, f"{self._name}: {where}")
-        if not admits(cell.domain, value):
-            raise self._wrong(where, f"{value} is not in the domain of '{cell.name}'")
-        return value
+            raise UserError(f"{where}: there is a family for all others already")
+    return Families(step, steps, common, named)
 
-    def _list(self, content: object, where: str) -> list[object]:
-        if not isinstance(content, list):
-            raise self._wrong(where, f"expected a list, got {shorten(repr(content))}")
-        return content
 
-    def _object(
-        self, content: object, where: str, known: set[str], optional: set[str]
-    ) -> Mapping[str, object]:
-        if not isinstance(content, dict):
-            raise self._wrong(where, "expected an object")
-        for name in content:
-            if name not in known:
-                raise self._wrong(where, f"unknown field '{shorten(name)}'")
-        for name in sorted(known - optional):
-            if name not in content:
-                raise self._wrong(where, f"the field '{name}' is missing")
-        return content
+def _rows(
+    family: _Levels | _Pairs, step: Fraction, steps: int, where: str
+) -> Iterator[tuple[str, _Row, _Row, object]]:
+    """Yield where pairs stand, and what they may lose: steps as of the least level that they are
+    in, which comes first."""
+    if isinstance(family, _Pairs):
+        for place, row in enumerate(family.budgets):
+            yield f"{where}.budgets[{place}]", *row
+        return
+    if len(family.levels) != steps + 1:
+        raise UserError(f"{where}.levels: expected {steps + 1}, got {len(family.levels)}")
+    for level, relation in enumerate(family.levels):
+        for place, pair in enumerate(relation):
+            yield f"{where}.levels[{level}][{place}]", *pair, step * level
+
+
+def _state(given: _Row, cells: Sequence[Cell], where: str) -> State:
+    if len(given) != len(cells):
+        raise UserError(f"{where}: expected {len(cells)} values, got {len(given)}")
+    return tuple([_value(value, cell, where) for value, cell in zip(given, cells, strict=True)])
+
+
+def _value(given: object, cell: Cell, where: str) -> Value:
+    value: Value
+    if isinstance(given, bool):
+        value = "true" if given else "false"
+    elif isinstance(given, str) and admits(cell.domain, given):
+        value = given
+    else:
+        value = exact_rational(given, where)
+    if not admits(cell.domain, value):
+        raise UserError(f"{where}: {value} is not in the domain of '{cell.name}'")
+    return value
 
 
 class FamilyProof(ServiceProof):

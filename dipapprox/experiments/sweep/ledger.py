@@ -11,7 +11,6 @@ import contextlib
 import fcntl
 import json
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Self, TypeVar
@@ -19,29 +18,7 @@ from typing import Annotated, Self, TypeVar
 import msgspec
 from msgspec import Meta, Struct
 
-from dipapprox.errors import UserError, shorten
-
-_MESSAGE = re.compile(
-    r"((?P<inner>\.\S+): )?(?P<reason>.*?)( - at `\$(?P<place>[^`]*)`)?", re.DOTALL
-)
-"""`inner` is what types say themselves of the field of a field."""
-
-_TYPE = re.compile("`([^`]*)`")
-_TYPES = {
-    "array": "a list", "bool": "true or false", "float": "a number", "int": "a whole number",
-    "null": "null", "object": "an object", "str": "a string",
-}  # fmt: skip
-
-
-def complaint(error: msgspec.ValidationError) -> str:
-    """Say where in a JSON value something is wrong, and what: "$.rows[3].input: expected …"."""
-    match = _MESSAGE.fullmatch(str(error))
-    if match is None:
-        return shorten(str(error), 200)
-    place = f"${match['place'] or ''}{match['inner'] or ''}"
-    reason = _TYPE.sub(lambda name: _TYPES.get(name[1], f"'{name[1]}'"), match["reason"])
-    return f"{shorten(place, 80)}: {shorten(reason[:1].lower() + reason[1:], 120)}"
-
+from dipapprox.errors import UserError, complaint
 
 FORMAT = 1  # of the lines; in the heading
 _NUMBER = r"^-?[0-9]+(/0*[1-9][0-9]*|(\.[0-9]+)?(e-?[0-9]{1,4})?)$|^inf$"
@@ -106,7 +83,7 @@ def _complaining() -> Iterator[None]:
     try:
         yield
     except msgspec.ValidationError as error:
-        raise ValueError(complaint(error)) from None
+        raise ValueError(complaint(str(error))) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise ValueError("not JSON") from None
 

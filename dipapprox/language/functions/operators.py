@@ -34,6 +34,7 @@ from dipapprox.language.functions.machine import (
     plain,
 )
 from dipapprox.language.functions.symbols import Condition, Symbolic, Weight
+from dipapprox.language.functions.words import exact_form
 
 WHOLE = frozenset((int, bool))
 NUMBERS = WHOLE | {Fraction}
@@ -213,24 +214,12 @@ def combine(machine: Machine, op: type[ast.operator], left: Any, right: Any) -> 
     ints = (type(left), type(right)) in _WHOLE
     if (type(left), type(right)) not in allowed or (op is ast.Pow and ints and right < 0):
         if ints and op in (ast.Div, ast.Pow):
-            raise machine.refusal(
-                "a / b of two int is a float in Python", _exact_form(machine, op, left, right)
-            )
+            hint = exact_form(machine.node, op is ast.Div, left, right)
+            raise machine.refusal("a / b of two int is a float in Python", hint)
         message = f"this operator is not known for {kind_of(left)} and {kind_of(right)}"
         arrays = isinstance(left, Array) or isinstance(right, Array)
         raise machine.refusal(message, "[a + b for a, b in zip(v, w)]" if arrays else "")
     return machine.spend(machine.native(operate, *_small(machine, op, left, right)))
-
-
-def _exact_form(machine: Machine, op: type[ast.operator], above: object, below: object) -> str:
-    """Say how a quotient or power of whole numbers is written, in the words of the user, if any."""
-    match machine.node:
-        case ast.BinOp(left, _, right):
-            above, below = ast.unparse(left), ast.unparse(right)
-        case ast.AugAssign(target, _, value):
-            above, below = ast.unparse(target), ast.unparse(value)
-    exact = f"Fraction({above}, {below})" if op is ast.Div else f"Fraction({above}) ** ({below})"
-    return f"write {exact}"
 
 
 def _small(machine: Machine, op: type[ast.operator], left: Any, right: Any) -> tuple[Any, Any]:

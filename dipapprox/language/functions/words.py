@@ -139,3 +139,16 @@ def unknown(name: str, otherwise: str) -> tuple[str, str, str]:
         return message, of_unknown(short), "type error"
     what = hint or otherwise or "write a function of your own in this file or in one beside it"
     return f"'{name}' is not among the functions that are followed", what, "type error"
+
+
+def exact_form(node: ast.AST, divides: bool, above: object, below: object) -> str:
+    """Say how a quotient or power of whole numbers is written: in the words of `node`, if these are
+    the user's."""
+    match node:
+        case ast.BinOp(left, _, right):
+            above, below = ast.unparse(left), ast.unparse(right)
+        case ast.AugAssign(target, _, value):
+            above, below = ast.unparse(target), ast.unparse(value)
+    return (
+        f"write Fraction({above}, {below})" if divides else f"write Fraction({above}) ** ({below})"
+    )
