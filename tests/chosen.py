@@ -5,7 +5,7 @@ from fractions import Fraction
 
 from dipapprox.events.circuits import Circuit, chances_of
 from dipapprox.events.event import Chosen
-from dipapprox.laws.choices import ChoiceLaw, count_outcomes
+from dipapprox.laws.distribution import ChoiceLaw, count_outcomes
 from dipapprox.semantics.outcomes import ALWAYS, Node, OutcomeSets
 from dipapprox.semantics.state import Choice
 

@@ -16,7 +16,7 @@ from dipapprox.arithmetic.precision import precision, to_ball
 from dipapprox.composition.shifted_noise import ShiftedNoise
 from dipapprox.events.event import Event
 from dipapprox.kernel.laws import FAMILIES as KERNELS
-from dipapprox.laws import families, tails
+from dipapprox.laws import distribution, families
 from dipapprox.laws.distribution import Distribution, Scale, exponential_sides
 from dipapprox.laws.families import FAMILIES, LOGISTIC
 from dipapprox.laws.family import BOTH_SIDES, Family, IntegerFamily, RealFamily
@@ -62,7 +62,7 @@ PLACES: dict[str, Callable[[], object]] = {
     "what a shift costs": lambda: cones._source(SAMPLE, {}),
     "masses": lambda: forests.law_masses(LAW, 2),
     "far away": lambda: infinity._far(MADE_UP),
-    "cutoffs": lambda: tails.cutoff_interval(LAW, 40),
+    "cutoffs": lambda: distribution.cutoff_interval(LAW, 40),
     "widths of panels": lambda: grid._shape(LAW, 40, 1),
     "widths of lattices": lambda: grid._widest(LAW),
     "densities": lambda: LAW.real,

@@ -16,8 +16,7 @@ from dipapprox.events.reduce import connected_parts, law_of, leading, primitive,
 from dipapprox.integrals.integral import Add, Integral, Multiply, Plan, Strategy, form_text, nesting
 from dipapprox.integrals.optimizer import order_edges, plan
 from dipapprox.language.core import Input, Value
-from dipapprox.laws.choices import count_outcomes
-from dipapprox.laws.distribution import Distribution, Scale
+from dipapprox.laws.distribution import Distribution, Scale, count_outcomes
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm, Symbol
 from dipapprox.linear.half_spaces import irredundant

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from dipapprox.data_classes import Record
 from dipapprox.deferred import Deferred
 from dipapprox.exponentials import ExponentialRatio
-from dipapprox.laws.choices import ChainLaw, FiniteLaw
+from dipapprox.laws.distribution import ChainLaw, FiniteLaw
 from dipapprox.semantics.outcomes import ALWAYS, NEVER, UNION, Node, reachable
 from dipapprox.semantics.state import Choice, Reading
 

@@ -1,11 +1,25 @@
-"""Noise distributions: exact parameters and their validity."""
+"""Laws of what is drawn: noise by family, mean and scale, and choices among finitely many outcomes.
+
+And where a law keeps nearly all of its mass.
+"""
 
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cache
+from math import ceil
+from typing import TYPE_CHECKING
 
+from dipapprox.arithmetic.enclosure import Enclosure, Side, compare
 from dipapprox.data_classes import Record, field
-from dipapprox.laws.family import Family, IntegerFamily, RealFamily
+from dipapprox.laws.family import BOTH_SIDES, Family, IntegerFamily, RealFamily
+from dipapprox.laws.libraries import boxes, flint, precision
+
+if TYPE_CHECKING:
+    from flint import arb
+
+    from dipapprox.arithmetic.boxes import Box
+    from dipapprox.exponentials import ExponentialRatio
 
 
 class Distribution(Record):
@@ -78,3 +92,89 @@ class Scale(Record):
     def at(self, eps: Fraction) -> Fraction:
         """Return the exact scale at `eps` > 0."""
         return self.coefficient * eps**self.power
+
+
+class FiniteLaw(Record):
+    """Outcome k has the probability weights[k], a function of the program's eps.
+
+    That the weights are >= 0 and add up to 1 is checked where eps is known (`exact`).
+    """
+
+    weights: tuple[ExponentialRatio, ...]
+
+
+class ChainLaw(Record):
+    """Where a finite Markov chain that starts in state 0 is absorbed: outcome k in outcomes[k].
+
+    Transitions are (next state, probability as a function of eps), none for absorbing states.
+    """
+
+    transitions: tuple[tuple[tuple[int, ExponentialRatio], ...], ...]
+    outcomes: tuple[int, ...]
+
+
+ChoiceLaw = FiniteLaw | ChainLaw
+"""The law of a choice among finitely many outcomes, numbered from 0."""
+
+
+def weights_of(law: ChoiceLaw) -> tuple[ExponentialRatio, ...]:
+    """Return the weights of a law, or of the steps of its chain."""
+    if isinstance(law, FiniteLaw):
+        return law.weights
+    return tuple([weight for row in law.transitions for _, weight in row])
+
+
+def count_outcomes(law: ChoiceLaw) -> int:
+    """Return how many outcomes a law has."""
+    return len(law.weights if isinstance(law, FiniteLaw) else law.outcomes)
+
+
+def mass_bound(law: RealFamily, lower: Box, upper: Box, lower_side: int, upper_side: int) -> arb:
+    """Bound |cdf(upper) - cdf(lower)| for all points of two boxes."""
+    if lower.is_real and upper.is_real:
+        # cdf increases, so the difference is largest at one of two opposite choices of the ends.
+        forward = law.mass(lower.low, upper.high, lower_side, upper_side)
+        backward = law.mass(lower.high, upper.low, lower_side, upper_side)
+        return boxes.largest(forward, -backward, flint.arb(0))
+    # F(u) - F(l) = S(l) - S(u) = 1 - F(l) - S(u)
+    below, above = law.cdf_bound(lower, lower_side), law.survival_bound(upper, upper_side)
+    return boxes.smallest(
+        law.cdf_bound(upper, upper_side) + below,
+        law.survival_bound(lower, lower_side) + above,
+        1 + below + above,
+    )
+
+
+def tail_mass(family: RealFamily, distance: Fraction, side: int, bits: int) -> arb:
+    """Enclose the mass that the standard law has beyond so many scales, >= 0, on a side of 0."""
+    if distance < 0:
+        raise ValueError(f"distance must be >= 0, got {distance}")
+    with precision.precision(bits):
+        z = precision.to_ball(distance)
+        return family.survival(z, side) if side > 0 else family.cdf(-z, side)
+
+
+@cache
+def cutoff(family: RealFamily, side: int, bits: int) -> Fraction:
+    """Return a distance, a multiple of 1/8, beyond which a side of 0 has a mass <= 2**-bits.
+
+    It is guessed and then proved by evaluating the tail with balls.
+    """
+    wanted = Fraction(1, 2**bits)
+    with precision.precision(64):
+        guess = precision.exact_fraction(family.cutoff_guess(bits, side).mid())
+    eighths = ceil(8 * guess)
+    while not _is_at_most(tail_mass(family, Fraction(eighths, 8), side, bits + 64), wanted):
+        eighths += 1
+    return Fraction(eighths, 8)
+
+
+def cutoff_interval(law: Distribution, bits: int) -> tuple[Fraction, Fraction]:
+    """Return where a law keeps all but 2**(1 - bits) of its mass."""
+    left, right = (cutoff(law.real, side, bits) * law.scale for side in BOTH_SIDES)
+    return law.mean - left, law.mean + right
+
+
+def _is_at_most(ball: arb, bound: Fraction) -> bool:
+    enclosure = precision.to_enclosure(ball)
+    return isinstance(enclosure, Enclosure) and compare(enclosure, bound) is Side.BELOW

@@ -51,10 +51,9 @@ from fractions import Fraction
 from math import inf
 from typing import TYPE_CHECKING
 
-from dipapprox.laws.family import BOTH_SIDES, Real, RealFamily, Speeds
+from dipapprox.laws.family import BOTH_SIDES, Real, RealFamily, Reflected, Speeds
 from dipapprox.laws.libraries import boxes, double_functions, flint, np, panels, precision, rounding
 from dipapprox.laws.logistic import LOGISTIC
-from dipapprox.laws.reflected import Reflected
 
 if TYPE_CHECKING:
     from flint import arb

@@ -70,8 +70,7 @@ from dipapprox.events.event import Connected, Event, spelled_out
 from dipapprox.events.intervals import EVERYWHERE, Interval, common
 from dipapprox.events.measures import covariance
 from dipapprox.events.reduce import connected_parts
-from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.tails import cutoff_interval
+from dipapprox.laws.distribution import Distribution, cutoff_interval
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.linear.span import solved

@@ -25,7 +25,7 @@ from dipapprox.errors import BrokenInvariant, EarlyEnd, LimitReached
 from dipapprox.exact.choices.validity import check_choices
 from dipapprox.exact.signs.interval import ALL_EPSILONS
 from dipapprox.language.core import Program
-from dipapprox.laws.choices import weights_of
+from dipapprox.laws.distribution import weights_of
 from dipapprox.limits import Limits, limited
 from dipapprox.proofs.changes import Box, Changes, changes_of
 from dipapprox.proofs.cones import Cone, Pricing, ShiftSource

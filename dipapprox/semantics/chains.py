@@ -26,7 +26,7 @@ from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language import core
 from dipapprox.language.traversal import reaching
-from dipapprox.laws.choices import ChainLaw, ChoiceLaw, FiniteLaw
+from dipapprox.laws.distribution import ChainLaw, ChoiceLaw, FiniteLaw
 from dipapprox.semantics.configuration import State, Trail, cone_of
 from dipapprox.semantics.courses import Frame, into
 from dipapprox.semantics.evaluation import PathFault

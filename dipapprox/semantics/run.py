@@ -16,7 +16,7 @@ from dipapprox.errors import BrokenInvariant
 from dipapprox.language import core
 from dipapprox.language.cells import Use
 from dipapprox.language.domains import AllReals
-from dipapprox.laws.choices import ChoiceLaw, FiniteLaw
+from dipapprox.laws.distribution import ChoiceLaw, FiniteLaw
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.semantics.configuration import GuardCone, State

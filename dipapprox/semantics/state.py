@@ -20,8 +20,7 @@ from typing import Generic, NamedTuple, TypeVar, overload
 from dipapprox.data_classes import Record, field
 from dipapprox.errors import BrokenInvariant, UserError
 from dipapprox.language.core import Program, Value
-from dipapprox.laws.choices import ChoiceLaw
-from dipapprox.laws.distribution import Scale
+from dipapprox.laws.distribution import ChoiceLaw, Scale
 from dipapprox.laws.family import Family
 from dipapprox.linear.form import LinearForm, Symbol
 from dipapprox.semantics.guard_lines import GuardLines

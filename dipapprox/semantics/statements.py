@@ -19,7 +19,7 @@ from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.language import core
 from dipapprox.language.cells import statements_in
 from dipapprox.language.traversal import nodes_in
-from dipapprox.laws.choices import ChoiceLaw, FiniteLaw, count_outcomes
+from dipapprox.laws.distribution import ChoiceLaw, FiniteLaw, count_outcomes
 from dipapprox.linear.form import LinearForm
 from dipapprox.semantics.configuration import State
 from dipapprox.semantics.evaluation import (

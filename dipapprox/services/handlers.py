@@ -34,7 +34,7 @@ from dipapprox.language.cells import assigned, statements_in
 from dipapprox.language.core import Cell
 from dipapprox.language.domains import AllIntegers, AllReals, Domain, admits
 from dipapprox.language.services import Handler, Service, expanded
-from dipapprox.laws.choices import ChoiceLaw, FiniteLaw
+from dipapprox.laws.distribution import ChoiceLaw, FiniteLaw
 from dipapprox.laws.family import BOTH_SIDES
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm

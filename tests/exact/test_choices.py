@@ -17,7 +17,7 @@ from dipapprox.exact.choices.validity import check_choices, law_at, objection
 from dipapprox.exact.signs.interval import ALL_EPSILONS, EpsilonInterval
 from dipapprox.exact.signs.values import enclose_at
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
-from dipapprox.laws.choices import ChainLaw, ChoiceLaw, FiniteLaw, count_outcomes
+from dipapprox.laws.distribution import ChainLaw, ChoiceLaw, FiniteLaw, count_outcomes
 from dipapprox.semantics.outcomes import ALWAYS, OutcomeSets
 from dipapprox.semantics.state import Choice
 from tests import thorough

@@ -18,9 +18,8 @@ from dipapprox import Enclosure, Limits, NotEnclosed
 from dipapprox.arithmetic.precision import to_ball, to_enclosure
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.event import Connected, Event, Star
-from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.distribution import Distribution, tail_mass
 from dipapprox.laws.families import EXPONENTIAL, FAMILIES, GAUSSIAN, REFLECTED_EXPONENTIAL
-from dipapprox.laws.tails import tail_mass
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.algebras.balls import BallAlgebra
 from dipapprox.numerics.algebras.float64 import Float64Algebra

@@ -14,8 +14,7 @@ from dipapprox.events.event import Event, Star
 from dipapprox.events.reduce import connected_parts
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.integrals.integral import Strategy
-from dipapprox.laws.choices import FiniteLaw
-from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.distribution import Distribution, FiniteLaw
 from dipapprox.laws.families import DISCRETE_LAPLACE, EXPONENTIAL, GAUSSIAN
 from dipapprox.laws.family import Family
 from dipapprox.linear.form import LinearForm

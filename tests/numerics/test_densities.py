@@ -21,6 +21,7 @@ from dipapprox.arithmetic.double_functions import (
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.arithmetic.legendre import legendre_rule
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
+from dipapprox.laws.distribution import cutoff, mass_bound, tail_mass
 from dipapprox.laws.families import (
     EXPONENTIAL,
     GAUSSIAN,
@@ -31,7 +32,6 @@ from dipapprox.laws.families import (
     REFLECTED_GUMBEL,
 )
 from dipapprox.laws.family import Family, RealFamily
-from dipapprox.laws.tails import cutoff, mass_bound, tail_mass
 from dipapprox.numerics.algebras.sampled_laws import Samples, sample_law
 from tests.cases import cases, refuses
 from tests.families import REAL_FAMILIES

@@ -13,7 +13,7 @@ from math import prod
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language import core
 from dipapprox.language.core import Relation, Value
-from dipapprox.laws.choices import ChoiceLaw, FiniteLaw
+from dipapprox.laws.distribution import ChoiceLaw, FiniteLaw
 from dipapprox.laws.families import FAMILIES
 from dipapprox.linear.form import LinearForm, Symbol
 from dipapprox.semantics.outcomes import ALWAYS, NEVER, UNION, reachable

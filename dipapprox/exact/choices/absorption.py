@@ -30,7 +30,7 @@ from dipapprox.errors import BrokenInvariant
 from dipapprox.exact.signs.normal_form import common_steps, exponential_polynomial, polynomials
 from dipapprox.exponentials import ONE, ExponentialPolynomial, ExponentialRatio
 from dipapprox.language.traversal import reaching
-from dipapprox.laws.choices import ChainLaw
+from dipapprox.laws.distribution import ChainLaw
 from dipapprox.limits import Limits
 
 Edges = Mapping[int, Mapping[int, ExponentialRatio]]

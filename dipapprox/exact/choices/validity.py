@@ -29,7 +29,7 @@ from dipapprox.exact.signs.values import sign_at
 from dipapprox.exact.signs.zeros import Zero, in_order, refine, zeros
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.language.traversal import reaching
-from dipapprox.laws.choices import ChainLaw, ChoiceLaw, FiniteLaw
+from dipapprox.laws.distribution import ChainLaw, ChoiceLaw, FiniteLaw
 from dipapprox.limits import Limits
 from dipapprox.semantics.state import Choice
 

@@ -43,9 +43,8 @@ from flint import arb
 from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.arithmetic.precision import enclosure_of, precision, to_ball
 from dipapprox.data_classes import Record
-from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.distribution import Distribution, cutoff_interval
 from dipapprox.laws.family import BOTH_SIDES
-from dipapprox.laws.tails import cutoff_interval
 from dipapprox.limits import asking
 from dipapprox.linear.form import content
 

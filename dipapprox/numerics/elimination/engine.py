@@ -27,8 +27,7 @@ from dipapprox import graphs
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed, better
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.events.event import Connected, Event
-from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.tails import cutoff_interval
+from dipapprox.laws.distribution import Distribution, cutoff_interval
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.algebras.grid import MAX_PANELS

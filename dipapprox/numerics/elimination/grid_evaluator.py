@@ -25,8 +25,7 @@ from dipapprox.data_classes import Record, field
 from dipapprox.deferred import Deferred
 from dipapprox.events.event import Connected, Event, Star, laws_of
 from dipapprox.events.reduce import is_plain
-from dipapprox.laws.distribution import Distribution, law_order
-from dipapprox.laws.tails import cutoff_interval
+from dipapprox.laws.distribution import Distribution, cutoff_interval, law_order
 from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.float64 import Float64Algebra
 from dipapprox.numerics.algebras.grid import build_grid, build_lattice

@@ -53,8 +53,7 @@ from dipapprox.arithmetic.boxes import Box
 from dipapprox.arithmetic.precision import to_ball
 from dipapprox.data_classes import Record, replace
 from dipapprox.errors import BrokenInvariant
-from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.tails import mass_bound
+from dipapprox.laws.distribution import Distribution, mass_bound
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.nested.nest import Nest, Node, NodeProduct, NodeSum
 

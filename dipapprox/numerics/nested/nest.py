@@ -45,8 +45,7 @@ from typing import assert_never
 from dipapprox.data_classes import Record, replace
 from dipapprox.events.event import Event
 from dipapprox.integrals.integral import Add, Integral, Multiply, Plan
-from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.tails import cutoff_interval
+from dipapprox.laws.distribution import Distribution, cutoff_interval
 from dipapprox.linear.form import LinearForm
 
 
