@@ -22,7 +22,7 @@ grammar: $(VENV)/.installed
 
 # The words that shells complete, after a flag has changed: into dipapprox/cli/words.json.
 completion: $(VENV)/.installed
-	$(BIN)/python -m dipapprox.cli.write_words
+	$(BIN)/python -m dipapprox.cli.completion
 
 # A million random operations of the float64 algebra against the balls: some minutes.
 soundness: $(VENV)/.tested

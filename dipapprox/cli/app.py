@@ -15,9 +15,15 @@ from importlib import import_module
 from io import StringIO
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
-from dipapprox.cli import plain
-from dipapprox.cli.alarm import watching
-from dipapprox.cli.command import COMMANDS, Parser, Status
+from dipapprox.cli.command import (
+    COMMANDS,
+    HANDLER,
+    Parser,
+    Status,
+    add_described,
+    register,
+    watching,
+)
 from dipapprox.deferred import Deferred
 from dipapprox.errors import (
     INTERRUPTED,
@@ -34,9 +40,8 @@ from dipapprox.version import VERSION
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from dipapprox.cli import described, flags
+    from dipapprox.cli import flags
 else:
-    described = Deferred("dipapprox.cli.described")
     flags = Deferred("dipapprox.cli.flags")
 
 _EPILOG = """examples:
@@ -59,12 +64,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     Args:
         argv: The words after the program's name; None takes those of the process.
     """
-    plain.register()
+    register()
     sys.stdout, sys.stderr = (each or StringIO() for each in (sys.stdout, sys.stderr))
     for stream in (sys.stdout, sys.stderr):
         # A terminal without Greek letters gets words, not an exception.
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors=plain.HANDLER)
+            stream.reconfigure(errors=HANDLER)
     words = join_negative_values(sys.argv[1:] if argv is None else argv)
     try:
         parsed = build_parser(words).parse_args(words)
@@ -166,7 +171,7 @@ def build_parser(words: Sequence[str] | None = None) -> argparse.ArgumentParser:
     chosen = COMMANDS if words is None else [word for word in words[:1] if word in COMMANDS]
     for name in chosen:
         if words is not None and ("--help" in words or "-h" in words):
-            described.add_described(commands.add_parser(name, help=COMMANDS[name]), name)
+            add_described(commands.add_parser(name, help=COMMANDS[name]), name)
         else:
             command = import_module(f"dipapprox.cli.{name}")
             own = commands.add_parser(name, help=COMMANDS[name], **_LAYOUT)

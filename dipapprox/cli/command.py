@@ -5,23 +5,43 @@ A command is a module: what `--help` begins with (DESCRIPTION) and ends with (EX
 
 dipapprox verify svt.dpg --esp 1    →    error: --esp is no flag of verify
                                          hint: did you mean '--eps'?
+
+The words of all commands are data (WORDS), too: for `--help` and for shells, without loading what
+they need. `make completion` writes them when a flag has changed.
+
+A command's limits are asked four times a second wherever its time is spent. Computations ask them
+themselves, at places that end well. What lies between two such places may be long: a linear
+program, the parsing of a large file, one sum of many thousand terms. A timer asks there, between
+two instructions, as Ctrl-C interrupts; what that leaves behind is told in the same way. A single
+call of an extension module is not interrupted: those that can be long are bounded where they are
+made.
+
+Signs that a terminal may not have are words there: "eps" for ε where the encoding is ASCII.
+`register()` makes the error handler `HANDLER` known to Python's streams; what is laid out in
+columns is passed through `shown` before, so that the columns keep their width.
 """
 
 from __future__ import annotations
 
 import argparse
+import codecs
+import gc
+import json
 import re
-from collections.abc import Mapping, Sequence
+import signal
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, NoReturn
+from functools import cache
+from pathlib import Path
+from threading import current_thread, main_thread
+from types import FrameType
+from typing import Any, NoReturn
 
-from dipapprox.deferred import Deferred
-from dipapprox.errors import did_you_mean
-
-if TYPE_CHECKING:
-    from dipapprox.cli import described
-else:  # for mistakes
-    described = Deferred("dipapprox.cli.described")
+from dipapprox.errors import BrokenInvariant, LimitReached, did_you_mean
+from dipapprox.limits import Limits
+from dipapprox.source import visible_lines
 
 COMMANDS = {
     "verify": "decide whether a program is differentially private",
@@ -89,7 +109,7 @@ class Parser(argparse.ArgumentParser):
         if unknown is not None:
             parser, flag = unknown
             name = parser.prog.partition(" ")[2]
-            others = described.commands_with(flag)
+            others = commands_with(flag)
             if others:
                 hint = f"{listed(others)} {'has' if len(others) == 1 else 'have'} it"
                 hint = _INSTEAD.get((name, flag), hint)
@@ -132,3 +152,124 @@ def commands_of(parser: argparse.ArgumentParser) -> Mapping[str, argparse.Argume
         if isinstance(each, argparse._SubParsersAction):
             return each.choices
     return {}
+
+
+_INTERVAL = 0.25  # seconds between two looks at the limits
+_SOON = 0.01  # seconds until the next look where nobody would hear of one
+_TO_CONCLUDE = 1.0  # seconds that a run has to tell what it found, once a limit has ended it
+
+
+@contextmanager
+def watching(limits: Limits) -> Iterator[None]:
+    """Raise `LimitReached` inside the block when the limits are used up, wherever that is.
+
+    It may be raised again if something swallows it. Only the main thread can be watched, and only
+    where there are timers; elsewhere the block runs as it is.
+    """
+    if not _can_watch():
+        yield
+        return
+
+    collecting = False
+
+    def note(phase: str, _info: dict[str, int]) -> None:
+        nonlocal collecting
+        collecting = phase == "start"
+
+    def look(_signal: int, _frame: FrameType | None) -> None:
+        if collecting:
+            # What finalizers raise is only printed.
+            signal.setitimer(signal.ITIMER_REAL, _SOON, _INTERVAL)
+            return
+        try:
+            limits.check()
+        except LimitReached:
+            signal.setitimer(signal.ITIMER_REAL, _TO_CONCLUDE, _INTERVAL)
+            raise
+
+    gc.callbacks.append(note)
+    before = signal.signal(signal.SIGALRM, look)
+    signal.setitimer(signal.ITIMER_REAL, _INTERVAL, _INTERVAL)
+    try:
+        yield
+    finally:
+        stop_watching()
+        signal.signal(signal.SIGALRM, before)
+        gc.callbacks.remove(note)
+
+
+def stop_watching() -> None:
+    """Let what is left of the block run undisturbed: an answer is told whole."""
+    if _can_watch():
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def _can_watch() -> bool:
+    return hasattr(signal, "setitimer") and current_thread() is main_thread()
+
+
+WORDS = Path(__file__).parent / "words.json"
+"""For each command its description, its epilog, and what `argparse` is told of its words."""
+
+
+@cache
+def _words() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(WORDS.read_text(encoding="utf-8"))
+    return found
+
+
+def _described(name: str) -> dict[str, Any]:
+    if name not in _words():
+        raise BrokenInvariant(f"words.json has no command '{name}': make completion writes it")
+    described: dict[str, Any] = _words()[name]
+    return described
+
+
+def commands_with(flag: str) -> list[str]:
+    commands = _words().items()
+    return [name for name, each in commands if any(flag in w["names"] for w in each["words"])]
+
+
+def add_described(parser: argparse.ArgumentParser, name: str) -> None:
+    """Add the words of a command to its parser, which only shows them."""
+    described = _described(name)
+    parser.description, parser.epilog = described["description"], described["epilog"]
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    groups: dict[str, argparse._ActionsContainer] = {"": parser}
+    for word in described["words"]:
+        said = {key: value for key, value in word.items() if key not in ("names", "group")}
+        title = word.get("group", "")
+        if title not in groups:
+            groups[title] = parser.add_argument_group(title)
+        groups[title].add_argument(*word["names"], **said)
+
+
+HANDLER = "dipapprox.words"
+
+_WORDS = {
+    "ε": "eps", "δ": "delta", "α": "alpha", "λ": "lambda", "σ": "sigma", "μ": "mu", "é": "e",
+    "∞": "inf", "≤": "<=", "≥": ">=", "≠": "!=", "≈": "~", "·": "*", "×": "x", "−": "-", "–": "-",
+    "—": "-", "→": "->", "∈": "in", "∪": "or", "²": "^2", "√": "sqrt ", "…": "...", "‘": "'",
+    "’": "'", "│": "|",
+}  # fmt: skip
+
+
+def register() -> None:
+    codecs.register_error(HANDLER, _words)
+
+
+def _words(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    signs = error.object[error.start : error.end]
+    return "".join(_WORDS.get(sign, "?") for sign in signs), error.end
+
+
+def shown(text: str) -> str:
+    """Return what standard output will show of a text; nothing of it steers a terminal."""
+    text = visible_lines(text)
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    if encoding.lower().replace("-", "") == "utf8":
+        return text
+    register()
+    return text.encode(encoding, errors=HANDLER).decode(encoding)

@@ -1,12 +1,13 @@
 """`dipapprox completion`: a script that teaches a shell the commands and flags.
 
 The words of a command stand in its module, which loads all that the command needs. Here they are
-taken from `described`.
+taken from `WORDS`. As a program it writes those, after a flag has changed (`make completion`).
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -14,12 +15,12 @@ import shtab
 
 from dipapprox.bundled import bundled_programs, table_names
 from dipapprox.cli.app import build_parser
-from dipapprox.cli.command import commands_of
-from dipapprox.cli.described import add_described
+from dipapprox.cli.command import WORDS, add_described, commands_of
 from dipapprox.cli.output import write
 
 if TYPE_CHECKING:
     from rich.console import Console
+
 
 DESCRIPTION = "Print a script that completes commands and flags in a shell."
 
@@ -105,3 +106,53 @@ def described_parser() -> argparse.ArgumentParser:
         add_described(command, name)
         command.description = None  # shells show the line of `--help`, which is whole
     return parser
+
+
+_SAID = ("nargs", "default", "choices", "metavar", "help")
+
+
+def describe(parser: argparse.ArgumentParser) -> str:
+    """Return the words of its commands as `WORDS` has them."""
+    words = {
+        name: {
+            "description": command.description,
+            "epilog": command.epilog,
+            "words": [
+                _described(word, _group_of(word, command))
+                for word in command._actions
+                if not isinstance(word, argparse._HelpAction)  # every parser has its own
+            ],
+        }
+        for name, command in commands_of(parser).items()
+    }
+    return json.dumps(words, ensure_ascii=False, indent=1) + "\n"
+
+
+def _group_of(word: argparse.Action, command: argparse.ArgumentParser) -> str:
+    """Return the heading above a word that has one of its own."""
+    first = ("positional arguments", "options")
+    titles = (group.title for group in command._action_groups if word in group._group_actions)
+    return next((title for title in titles if title and title not in first), "")
+
+
+def _described(word: argparse.Action, group: str) -> dict[str, object]:
+    """Return its names, and what `add_argument` is to be told beside them."""
+    described: dict[str, object] = {"names": word.option_strings or [word.dest]}
+    if group:
+        described["group"] = group
+    if word.required and word.option_strings:
+        described["required"] = True
+    if word.nargs == 0:
+        described["action"] = "store_true"
+    elif isinstance(word, argparse._AppendAction):
+        described["action"] = "append"
+    return described | {key: getattr(word, key) for key in _SAID if getattr(word, key)}
+
+
+def main() -> None:
+    WORDS.write_text(describe(build_parser()), encoding="utf-8")
+    print(f"wrote {WORDS}")
+
+
+if __name__ == "__main__":
+    main()

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from dipapprox.cli.alarm import stop_watching
+from dipapprox.cli.command import stop_watching
 from dipapprox.data_classes import replace
 from dipapprox.deferred import Deferred
 from dipapprox.errors import EarlyEnd, NoCertificate, UserError

@@ -10,7 +10,7 @@ from rich.constrain import Constrain
 from rich.panel import Panel
 from rich.text import Text
 
-from dipapprox.cli.plain import shown
+from dipapprox.cli.command import shown
 from dipapprox.privacy.description import Description, Fact, Table, Tone
 
 WIDEST_PANEL = 100  # columns: longer lines are hard to read

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
 from dipapprox.cli import flags
-from dipapprox.cli.alarm import watching
-from dipapprox.cli.command import Status
+from dipapprox.cli.command import Status, watching
 from dipapprox.cli.late import pages, review
 from dipapprox.cli.output import check_new, check_place, show_json, write, write_whole
 from dipapprox.data_classes import Record

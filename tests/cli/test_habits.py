@@ -7,7 +7,7 @@ from io import BytesIO, TextIOWrapper
 
 import pytest
 
-from dipapprox.cli import app, plain, progress, progress_bar
+from dipapprox.cli import app, command, progress
 from dipapprox.cli.progress import reporting
 from dipapprox.language import load
 from tests.cli.running import run, run_json
@@ -66,11 +66,11 @@ def test_what_is_not_used_is_said(tmp_path, capsys) -> None:
 
 
 def test_signs_have_words(monkeypatch) -> None:
-    plain.register()
-    said = "ε_prv ≤ δ … ∞ ☃".encode("ascii", errors=plain.HANDLER).decode()
+    command.register()
+    said = "ε_prv ≤ δ … ∞ ☃".encode("ascii", errors=command.HANDLER).decode()
     assert said == "eps_prv <= delta ... inf ?"
     monkeypatch.setattr(sys, "stdout", TextIOWrapper(BytesIO(), encoding="ascii"))
-    assert plain.shown("δ") == "delta"
+    assert command.shown("δ") == "delta"
 
 
 def test_a_wide_terminal_without_greek_letters() -> None:
@@ -157,7 +157,7 @@ def test_a_bar_for_long_runs_on_terminals(terminal, patience, shown, monkeypatch
     monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
     monkeypatch.setattr(progress, "_PATIENCE", patience)
     monkeypatch.setattr(progress, "_INTERVAL", 0.0)
-    monkeypatch.setattr(progress_bar, "ProgressBar", lambda unit: Bar(found))
+    monkeypatch.setattr(progress, "ProgressBar", lambda unit: Bar(found))
     with reporting("pairs") as report:
         report(1, None)
         report(2, 3)

@@ -11,7 +11,7 @@ from threading import Thread
 import pytest
 
 from dipapprox.cli import app
-from dipapprox.cli.alarm import stop_watching, watching
+from dipapprox.cli.command import stop_watching, watching
 from dipapprox.errors import EarlyEnd, LimitReached
 from dipapprox.limits import Limits
 from dipapprox.privacy import subjects
