@@ -12,11 +12,10 @@ from dipapprox.language.core import Program
 from dipapprox.language.load import program_from, read_source
 from dipapprox.limits import Limits
 from dipapprox.pairs.selections import AllPairs
-from dipapprox.privacy.certificate import text_of
-from dipapprox.privacy.claim import Claim
+from dipapprox.privacy.description import text_of
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.run import Setting
-from dipapprox.privacy.verdict import Answer, Verdict
+from dipapprox.privacy.verdict import Answer, Claim, Verdict
 from dipapprox.privacy.verifier import verify
 from dipapprox.replays.any_file import check
 from dipapprox.replays.files import certify_answer

@@ -20,11 +20,10 @@ from dipapprox.language.core import Program
 from dipapprox.language.load import program_from, read_source
 from dipapprox.limits import Limits
 from dipapprox.pairs.selections import AllPairs, OrderedPairs, PairSelection
-from dipapprox.privacy.certificate import text_of
-from dipapprox.privacy.claim import Claim
+from dipapprox.privacy.description import text_of
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.run import Setting
-from dipapprox.privacy.verdict import Answer, Verdict
+from dipapprox.privacy.verdict import Answer, Claim, Verdict
 from dipapprox.privacy.verifier import verify
 from dipapprox.proof_steps.verdicts import goal_of, proved
 from dipapprox.proof_steps.verdicts import written as written_proof

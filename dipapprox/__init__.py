@@ -45,14 +45,13 @@ if TYPE_CHECKING:
     from dipapprox.language.functions.symbols import Weight as Weight
     from dipapprox.language.load import OpenProgram as OpenProgram
     from dipapprox.limits import Limits as Limits
-    from dipapprox.privacy.certificate import Certificate as Certificate
-    from dipapprox.privacy.certificate import ProgramText as ProgramText
-    from dipapprox.privacy.claim import Claim as Claim
     from dipapprox.privacy.compositions.compose import Composed as Composed
     from dipapprox.privacy.compositions.pipeline import ComposedAnswer as ComposedAnswer
     from dipapprox.privacy.compositions.pipeline import ComposedCurve as ComposedCurve
     from dipapprox.privacy.decisions.decision import Decision as Decision
     from dipapprox.privacy.decisions.decision import Violation as Violation
+    from dipapprox.privacy.description import Certificate as Certificate
+    from dipapprox.privacy.description import ProgramText as ProgramText
     from dipapprox.privacy.intervals.verdict import IntervalVerdict as IntervalVerdict
     from dipapprox.privacy.masses import OutputProbability as OutputProbability
     from dipapprox.privacy.options import Engine as Engine
@@ -67,6 +66,7 @@ if TYPE_CHECKING:
     from dipapprox.privacy.run import Witness as Witness
     from dipapprox.privacy.run import WitnessRow as WitnessRow
     from dipapprox.privacy.verdict import Answer as Answer
+    from dipapprox.privacy.verdict import Claim as Claim
     from dipapprox.privacy.verdict import Verdict as Verdict
     from dipapprox.proofs.endless_proof import AutomatonProof as AutomatonProof
     from dipapprox.proofs.endless_proof import StreamProof as StreamProof
@@ -100,8 +100,6 @@ _HOMES = {
     "language.functions.symbols": "Condition Quantity Weight",
     "language.load": "OpenProgram",
     "limits": "Limits",
-    "privacy.certificate": "Certificate ProgramText",
-    "privacy.claim": "Claim",
     "privacy.compositions.compose": "Composed",
     "privacy.compositions.pipeline": "ComposedAnswer ComposedCurve",
     "privacy.decisions.decision": "Decision Violation",
@@ -112,8 +110,9 @@ _HOMES = {
     "privacy.profiles.calibration": "Calibration",
     "privacy.profiles.loss": "PairDistributions",
     "privacy.profiles.profile_result": "LeastDelta LeastEpsPrv PrivacyCurve RenyiProfile",
+    "privacy.description": "Certificate ProgramText",
     "privacy.run": "Witness WitnessRow",
-    "privacy.verdict": "Answer Verdict",
+    "privacy.verdict": "Answer Claim Verdict",
     "proofs.endless_proof": "AutomatonProof StreamProof",
     "proofs.real_proof": "RealProof",
     "questions.certifying": "certify",

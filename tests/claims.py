@@ -1,7 +1,7 @@
 """Claims for tests."""
 
 from dipapprox.privacy.intervals.formula_claim import FormulaClaim
-from dipapprox.questions.argument import spelled_as_keyword
+from dipapprox.questions.kinds import spelled_as_keyword
 from dipapprox.questions.question import read
 from dipapprox.questions.verify import Verify
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from dipapprox.cli import flags
 from dipapprox.cli.command import Status
-from dipapprox.cli.late import files, pages, pictures, records, review
+from dipapprox.cli.late import files, pages, pictures, review
 from dipapprox.cli.output import CERTIFICATE, certified, check_new, check_place
 from dipapprox.data_classes import Record, replace
 from dipapprox.errors import UserError
@@ -31,12 +31,12 @@ from dipapprox.language.load import (
 from dipapprox.language.unused import unused
 from dipapprox.language.values import parse_rational, read_rounds, read_widening
 from dipapprox.pairs.adjacency import count_selected
+from dipapprox.privacy.description import ProgramText
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.run import Setting
 from dipapprox.privacy.scope import widening_by_pairs
 from dipapprox.privacy.verdict import Answer
-from dipapprox.questions.argument import spelled_as_flag
-from dipapprox.questions.kinds import Pairs
+from dipapprox.questions.kinds import Pairs, spelled_as_flag
 from dipapprox.questions.question import (
     AnyQuestion,
     Question,
@@ -238,7 +238,7 @@ def certified_answer(
     """Return an answer with its proof, and the digest of its certificate, if one is wanted."""
     if asked.certificate is None:
         return found, None
-    text = records.ProgramText(program.name, source.language, source.text)
+    text = ProgramText(program.name, source.language, source.text)
     setting = Setting(program, pairs.select(program), asked.options)
     return certified(
         found,

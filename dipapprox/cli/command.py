@@ -255,10 +255,10 @@ _WORDS = {
 
 
 def register() -> None:
-    codecs.register_error(HANDLER, _words)
+    codecs.register_error(HANDLER, _in_words)
 
 
-def _words(error: UnicodeError) -> tuple[str, int]:
+def _in_words(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeEncodeError):
         raise error
     signs = error.object[error.start : error.end]

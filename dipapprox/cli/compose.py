@@ -14,8 +14,8 @@ from dipapprox.cli.output import certified, show_answer
 from dipapprox.cli.progress import reporting
 from dipapprox.errors import UserError
 from dipapprox.language.load import read_source, read_text
-from dipapprox.privacy.certificate import text_of
 from dipapprox.privacy.compositions.pipeline import Pipeline, ProgramAt
+from dipapprox.privacy.description import text_of
 from dipapprox.questions.pipelines import Compose, composed_program, read_pipeline
 
 if TYPE_CHECKING:

@@ -31,8 +31,8 @@ from dipapprox.limits import limited
 from dipapprox.privacy.decisions import closed_form
 from dipapprox.privacy.description import parameter_fields, parameters_text
 from dipapprox.privacy.notation import plain_factors, plain_terms, valuation, valuation_text
-from dipapprox.questions import numbers
-from dipapprox.questions.argument import LIMITS
+from dipapprox.questions import kinds
+from dipapprox.questions.kinds import LIMITS
 from dipapprox.questions.question import STRUCTURE
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.real_inputs import with_values
@@ -358,7 +358,7 @@ def add_words(parser: argparse.ArgumentParser) -> None:
 
 @sound_arithmetic()
 def run(words: argparse.Namespace, console: Console) -> int:
-    given, eps = program_of(words), numbers.positive(words.eps, "--eps")
+    given, eps = program_of(words), kinds.positive(words.eps, "--eps")
     options = asking.options_of(words)
     program = load(given, reals=True)
     chosen = None if words.input is None else parse_input(words.input, program, "--input")

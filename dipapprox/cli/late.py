@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from dipapprox.cli import plot as plots
     from dipapprox.cli import review
     from dipapprox.experiments import pictures
-    from dipapprox.privacy import certificate as records
     from dipapprox.privacy import page as pages
     from dipapprox.proof_steps import composed_ends
     from dipapprox.proofs import replayed
@@ -20,7 +19,6 @@ else:
     review = Deferred("dipapprox.cli.review")
     plots = Deferred("dipapprox.cli.plot")
     pictures = Deferred("dipapprox.experiments.pictures")
-    records = Deferred("dipapprox.privacy.certificate")
     pages = Deferred("dipapprox.privacy.page")
     worst_pair = Deferred("dipapprox.questions.worst_pair")
     composed_ends = Deferred("dipapprox.proof_steps.composed_ends")
@@ -30,5 +28,5 @@ else:
 
 __all__ = [
     "certifying", "composed_ends", "files", "pages", "pictures", "plots",
-    "records", "replayed", "review", "worst_pair",
+    "replayed", "review", "worst_pair",
 ]  # fmt: skip

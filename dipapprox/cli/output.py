@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from dipapprox.cli import report as reports
     from dipapprox.privacy import description as descriptions
-    from dipapprox.privacy.certificate import Certificate
+    from dipapprox.privacy.description import Certificate
     from dipapprox.privacy.result import Result
 else:
     descriptions = Deferred("dipapprox.privacy.description")

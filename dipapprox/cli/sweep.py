@@ -35,7 +35,7 @@ from dipapprox.experiments.sweep.summary import (
     readable_text,
 )
 from dipapprox.experiments.sweep.sweep import Sweep
-from dipapprox.questions import numbers
+from dipapprox.questions import kinds
 
 _MOST_ROWS = 60  # rows of a table; more are only counted
 _WIDE = Console(width=10_000)  # to measure tables on
@@ -167,7 +167,7 @@ def run(words: argparse.Namespace, console: Console) -> int:
         raise UserError("sweep needs a SPEC and --out FILE, or --summary FILE", hint)
     if words.plot is not None:
         raise UserError("--plot goes with --summary")
-    jobs = numbers.whole(1)(words.jobs, "--jobs")
+    jobs = kinds.whole(1)(words.jobs, "--jobs")
     sweep = Sweep(read_spec(words.spec), words.out, jobs, words.cluster)
     with reporting("cases") as reporter:
         try:

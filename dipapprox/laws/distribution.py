@@ -10,10 +10,9 @@ from functools import cache
 from math import ceil
 from typing import TYPE_CHECKING
 
-from dipapprox.arithmetic.enclosure import Enclosure, Side, compare
 from dipapprox.data_classes import Record, field
 from dipapprox.laws.family import BOTH_SIDES, Family, IntegerFamily, RealFamily
-from dipapprox.laws.libraries import boxes, flint, precision
+from dipapprox.laws.libraries import boxes, enclosure, flint, precision
 
 if TYPE_CHECKING:
     from flint import arb
@@ -176,5 +175,7 @@ def cutoff_interval(law: Distribution, bits: int) -> tuple[Fraction, Fraction]:
 
 
 def _is_at_most(ball: arb, bound: Fraction) -> bool:
-    enclosure = precision.to_enclosure(ball)
-    return isinstance(enclosure, Enclosure) and compare(enclosure, bound) is Side.BELOW
+    known = precision.to_enclosure(ball)
+    if not isinstance(known, enclosure.Enclosure):
+        return False
+    return enclosure.compare(known, bound) is enclosure.Side.BELOW

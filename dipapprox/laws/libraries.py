@@ -10,15 +10,25 @@ if TYPE_CHECKING:
     import flint
     import numpy as np
 
-    from dipapprox.arithmetic import boxes, double_functions, precision, rounding
+    from dipapprox.arithmetic import boxes, double_functions, enclosure, precision, rounding
     from dipapprox.laws import panels
 else:
     flint = Deferred("flint")
     np = Deferred("numpy")
     boxes = Deferred("dipapprox.arithmetic.boxes")
     double_functions = Deferred("dipapprox.arithmetic.double_functions")
+    enclosure = Deferred("dipapprox.arithmetic.enclosure")
     precision = Deferred("dipapprox.arithmetic.precision")
     rounding = Deferred("dipapprox.arithmetic.rounding")
     panels = Deferred("dipapprox.laws.panels")
 
-__all__ = ["boxes", "double_functions", "flint", "np", "panels", "precision", "rounding"]
+__all__ = [
+    "boxes",
+    "double_functions",
+    "enclosure",
+    "flint",
+    "np",
+    "panels",
+    "precision",
+    "rounding",
+]

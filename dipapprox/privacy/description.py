@@ -6,10 +6,13 @@ And how parameters of programs and values of cells are written in all of them; a
 of an answer: the method, and the pair and the outputs that show it. Ends come with the words of
 their methods from where they are found (`arithmetic.extended`). An end that says nothing (δ >= 0,
 no upper one) has no method.
+
+Certificates as objects, and programs as they were written, which certificates record.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from fractions import Fraction
@@ -20,6 +23,7 @@ from dipapprox.deferred import Deferred
 from dipapprox.digits import brief_text, exact_text
 from dipapprox.errors import NoTruth
 from dipapprox.language.core import Value
+from dipapprox.language.load import Source
 
 if TYPE_CHECKING:
     import html as markup
@@ -32,6 +36,7 @@ else:
     enclosures = Deferred("dipapprox.arithmetic.enclosure")
     extended = Deferred("dipapprox.arithmetic.extended")
     markup = Deferred("html")
+
 
 Fact = tuple[str, str]  # A name and a value
 
@@ -240,3 +245,34 @@ def _aligned(rows: Sequence[Sequence[str]], right: Sequence[int]) -> Iterator[st
             for place, (cell, width) in enumerate(zip(row, widths, strict=True))
         )
         yield f"  {'  '.join(cells)}".rstrip()
+
+
+class ProgramText(Record):
+    """A program as it was written; `language` is "dpg" or "dip"."""
+
+    name: str
+    language: str
+    text: str
+
+
+def text_of(source: Source) -> ProgramText:
+    """Return the text of a program that was read; of a Python function, of the program it is."""
+    return ProgramText(source.name, source.language, source.text)
+
+
+class Certificate(Record):
+    """A certificate; `fields` is the JSON object, digest included."""
+
+    fields: Mapping[str, object]
+
+    def to_json(self) -> str:
+        """Return the text of the file: one line."""
+        return json.dumps(self.fields, ensure_ascii=False) + "\n"
+
+    def __hash__(self) -> int:
+        return hash(self.fields.get("digest"))
+
+    def _repr_html_(self) -> str:
+        shown = ("verdict", "claim", "scope", "params", "computed", "digest")
+        said = ((name, str(self.fields[name])) for name in shown if name in self.fields)
+        return html(Description("", "", Tone.PLAIN, tuple(said)))

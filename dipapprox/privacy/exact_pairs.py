@@ -32,7 +32,6 @@ from dipapprox.limits import Limits
 from dipapprox.pairs.divergence import Attempt, ExactSide, Growth, divergence
 from dipapprox.pairs.search import ExactPairs, precisions
 from dipapprox.pairs.selections import Pair
-from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.decisions.divergences import (
     Distributions,
     Functions,
@@ -40,6 +39,7 @@ from dipapprox.privacy.decisions.divergences import (
     Terms,
     probability,
 )
+from dipapprox.privacy.verdict import Claim
 from dipapprox.semantics.state import FinalStates
 
 _LARGEST_PRECISION = 2**17

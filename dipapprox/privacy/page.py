@@ -22,9 +22,8 @@ from dipapprox.data_classes import Record
 from dipapprox.errors import UserError, shorten
 from dipapprox.highlighting import highlighted
 from dipapprox.language.load import DPG
-from dipapprox.privacy.certificate import Certificate
 from dipapprox.privacy.charts import STYLE, Chart, figure
-from dipapprox.privacy.description import Description, Table, html
+from dipapprox.privacy.description import Certificate, Description, Table, html
 from dipapprox.version import VERSION
 
 _STYLE = """

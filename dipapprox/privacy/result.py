@@ -16,8 +16,8 @@ from dipapprox.privacy.description import Description, End, html, text
 
 if TYPE_CHECKING:
     from dipapprox.privacy import page
-    from dipapprox.privacy.certificate import Certificate
     from dipapprox.privacy.charts import Chart
+    from dipapprox.privacy.description import Certificate
 else:
     page = Deferred("dipapprox.privacy.page")
 

@@ -46,8 +46,8 @@ from dipapprox.numerics.kinds import (
 from dipapprox.numerics.methods import InOrder, Method, MixtureMethod, TriedMethod
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.pairs.search import ExactPairs
-from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.options import Engine, Options
+from dipapprox.privacy.verdict import Claim
 from dipapprox.semantics.state import FinalStates
 
 if TYPE_CHECKING:

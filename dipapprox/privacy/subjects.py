@@ -25,7 +25,6 @@ from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.pairs.adjacency import count_selected, select_pairs
 from dipapprox.pairs.search import ExactPairs
 from dipapprox.pairs.selections import AllPairs, Pair, inputs_of
-from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.details import ListedDetails, PairDetails
 from dipapprox.privacy.run import Setting
 from dipapprox.privacy.sources import (
@@ -34,6 +33,7 @@ from dipapprox.privacy.sources import (
     open_product_source,
     open_published,
 )
+from dipapprox.privacy.verdict import Claim
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.parts import is_seen_whole
 from dipapprox.semantics.state import FinalStates

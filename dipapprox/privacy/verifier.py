@@ -24,12 +24,11 @@ from dipapprox.pairs.divergence import Attempt
 from dipapprox.pairs.likely import FEW_PAIRS, likely_first
 from dipapprox.pairs.search import Search, precisions
 from dipapprox.pairs.selections import one_by_one
-from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.description import values_text
 from dipapprox.privacy.options import LARGEST_PRECISION, Engine
 from dipapprox.privacy.run import Setting, Witness
 from dipapprox.privacy.subjects import Executed, Subject, executed_for, open_subject, sizes_of
-from dipapprox.privacy.verdict import Answer, Verdict
+from dipapprox.privacy.verdict import Answer, Claim, Verdict
 from dipapprox.semantics.state import FinalStates
 
 if TYPE_CHECKING:

@@ -33,7 +33,6 @@ from dipapprox.language import formula as formulas
 from dipapprox.language.ast import Name, Number
 from dipapprox.language.core import Program
 from dipapprox.language.domains import has_real_inputs
-from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.decisions.decision import Cause, Decision, Violation
 from dipapprox.privacy.decisions.delta import Delta, read_delta
 from dipapprox.privacy.intervals.nested_inputs import inputs_at_ties
@@ -45,7 +44,7 @@ from dipapprox.privacy.profiles.profile import profile
 from dipapprox.privacy.profiles.profile_result import LeastDelta
 from dipapprox.privacy.profiles.question import AtEpsPrv
 from dipapprox.privacy.run import Setting, Witness
-from dipapprox.privacy.verdict import Answer, Replayed
+from dipapprox.privacy.verdict import Answer, Claim, Replayed
 from dipapprox.proof_steps import verdicts
 from dipapprox.proof_steps.composed_steps import premises_of
 from dipapprox.proof_steps.liveness import machine_json

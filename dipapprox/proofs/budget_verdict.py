@@ -47,7 +47,6 @@ from dipapprox.laws.distribution import Scale
 from dipapprox.limits import Limits, limited
 from dipapprox.numerics.powers import logarithm
 from dipapprox.pairs.selections import AllPairs, is_symmetric
-from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.decisions.decision import Decision
 from dipapprox.privacy.decisions.delta import as_ratio
 from dipapprox.privacy.decisions.question import closed_interval
@@ -57,7 +56,7 @@ from dipapprox.privacy.profiles.least_eps_prv import BUDGET, LEAST
 from dipapprox.privacy.profiles.profile_result import LeastDelta, LeastEpsPrv, ProfileAnswer
 from dipapprox.privacy.profiles.question import REAL_WIDTH, AtDelta, AtEpsPrv, Question
 from dipapprox.privacy.run import BY_BUDGET, Run, Setting
-from dipapprox.privacy.verdict import Answer, Verdict
+from dipapprox.privacy.verdict import Answer, Claim, Verdict
 from dipapprox.proofs.prove_real import prove_real
 from dipapprox.semantics.real_inputs import execute_for_declared
 

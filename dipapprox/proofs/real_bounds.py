@@ -24,13 +24,12 @@ from dipapprox.pairs.published.couplings import Couplings
 from dipapprox.pairs.published.processed import telling_more
 from dipapprox.pairs.published.together import COUPLING, PROCESSING
 from dipapprox.pairs.selections import AllPairs, OrderedPairs, Pair
-from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.profiles.profile import profile
 from dipapprox.privacy.profiles.profile_result import LeastDelta, LeastEpsPrv, ProfileAnswer
 from dipapprox.privacy.profiles.question import AtDelta, AtEpsPrv, Question
 from dipapprox.privacy.run import Setting
 from dipapprox.privacy.scope import scope_of
-from dipapprox.privacy.verdict import Answer, Verdict
+from dipapprox.privacy.verdict import Answer, Claim, Verdict
 from dipapprox.privacy.verifier import verify
 from dipapprox.proofs.budget_verdict import at_most, kept, most_of, within_budget
 from dipapprox.semantics.real_inputs import execute_for_declared

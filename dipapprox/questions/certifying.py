@@ -11,8 +11,8 @@ from dipapprox.language.core import Program
 from dipapprox.language.load import DIPA, DPG
 from dipapprox.language.services import Service
 from dipapprox.limits import Limits, limited
-from dipapprox.privacy.certificate import Certificate, ProgramText
 from dipapprox.privacy.decisions.decision import Decision
+from dipapprox.privacy.description import Certificate, ProgramText
 from dipapprox.privacy.intervals.verdict import IntervalVerdict
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.run import Setting

@@ -18,9 +18,8 @@ from dipapprox.privacy.decisions.delta import Delta, read_delta
 from dipapprox.privacy.decisions.question import DecisionQuestion, read_epsilons
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.run import Setting
-from dipapprox.questions import kinds, numbers
-from dipapprox.questions.argument import LIMITS
-from dipapprox.questions.kinds import Pairs
+from dipapprox.questions import kinds
+from dipapprox.questions.kinds import LIMITS, Pairs
 from dipapprox.questions.question import PROVED, Question, argument
 from dipapprox.questions.verify import PAIRS_HELP, budgets_of, is_open
 
@@ -35,7 +34,7 @@ else:
 
 
 def _delta(given: object, name: str) -> Delta:
-    return read_delta(given if isinstance(given, str) else str(numbers.number(given, name)), name)
+    return read_delta(given if isinstance(given, str) else str(kinds.number(given, name)), name)
 
 
 _unswept = partial(argument, swept=False)
@@ -48,7 +47,7 @@ class Decide(Record, Question):
     computing: ClassVar[tuple[str, ...]] = ("merge", PROVED, *LIMITS)
 
     budget: Fraction = argument(
-        numbers.nonnegative, "T", "the claimed budget is T * ε (default: 1)", default="1"
+        kinds.nonnegative, "T", "the claimed budget is T * ε (default: 1)", default="1"
     )
     delta: Delta = argument(
         _delta,
@@ -64,16 +63,16 @@ class Decide(Record, Question):
     )
     pairs: Pairs = argument(kinds.pairs, "PAIRS", PAIRS_HELP, default="all")
     violations: bool = _unswept(
-        numbers.flag,
+        kinds.flag,
         "",
         "find every ε at which some pair violates the claim; do not stop at the first pair",
         default="false",
     )
     least_delta: bool = _unswept(
-        numbers.flag, "", "enclose the least δ that holds on the interval", default="false"
+        kinds.flag, "", "enclose the least δ that holds on the interval", default="false"
     )
     width: Fraction = _unswept(
-        numbers.positive,
+        kinds.positive,
         "W",
         "how narrowly ends of violated ranges and the least δ are enclosed (default: 1e-9)",
         default="1e-9",

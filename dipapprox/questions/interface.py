@@ -41,7 +41,7 @@ from dipapprox.language.values import Wider, exact_rational, read_rounds, wideni
 from dipapprox.privacy.intervals.verdict import IntervalVerdict
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.verdict import Answer, Verdict
-from dipapprox.questions import kinds, numbers
+from dipapprox.questions import kinds
 from dipapprox.questions.kinds import Row
 from dipapprox.questions.question import read_keywords
 from dipapprox.questions.verify import Verify
@@ -340,7 +340,7 @@ def pair_distributions(
     known = known_program(program, reals=True)
     first = kinds.input_of(input, "input", known)
     second = kinds.input_of(adjacent, "adjacent", known)
-    exact = numbers.positive(eps, "eps")
+    exact = kinds.positive(eps, "eps")
     values = real_inputs.with_values(known, [(first, second)])
     return loss.pair_distributions(values, exact, first, second, known_options(options))
 

@@ -1,4 +1,4 @@
-"""The kinds of things that a question asks with, one reader each.
+"""What questions ask with: arguments, declared as data, and a reader for each kind of them.
 
 A reader takes what an edge was given and the name by which that edge knows it: "--eps-prv" on the
 command line, "eps_prv" in Python, "grid 1: eps_prv" in a sweep. The command line and sweeps give
@@ -9,7 +9,7 @@ with it is a `UserError` that begins with the name.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -18,18 +18,154 @@ from dipapprox.data_classes import Record
 from dipapprox.deferred import Deferred
 from dipapprox.digits import exact_text
 from dipapprox.errors import UserError, did_you_mean, shorten
-from dipapprox.events.intervals import EVERYWHERE, Interval, common
 from dipapprox.language.core import Input, Program
 from dipapprox.language.domains import AllReals
-from dipapprox.language.values import check_input, parse_input
+from dipapprox.language.values import check_input, exact_rational, parse_input
+from dipapprox.limits import Limits
 from dipapprox.pairs.selections import OrderedPairs, PairSelection
 from dipapprox.privacy.scope import select
-from dipapprox.questions.numbers import Reader, nonnegative, number, positive, probability
 
 if TYPE_CHECKING:
     from dipapprox.language import formula as formulas
 else:
     formulas = Deferred("dipapprox.language.formula")
+
+
+# --- numbers and switches -------------------------------------------------------------------------
+
+Value = TypeVar("Value")
+Reader = Callable[[Any, str], Value]
+"""Takes what was given and its name; returns the value or raises `UserError`."""
+
+_LONGEST = 10**7  # in seconds
+
+
+def number(given: object, name: str) -> Fraction:
+    """Read an exact number."""
+    return exact_rational(given, name)
+
+
+def _such(holds: Callable[[Fraction], bool], said: str) -> Reader[Fraction]:
+    def read(given: object, name: str) -> Fraction:
+        value = number(given, name)
+        if not holds(value):
+            raise UserError(f"{name} must be {said}, got {exact_text(value)}")
+        return value
+
+    return read
+
+
+positive = _such(lambda value: value > 0, "> 0")
+nonnegative = _such(lambda value: value >= 0, ">= 0")
+probability = _such(lambda value: 0 <= value <= 1, "in [0, 1]")
+share = _such(lambda value: 0 < value < 1, "in (0, 1)")
+
+
+def whole(least: int, most: int | None = None, unit: str = "") -> Reader[int]:
+    """Return a reader of whole numbers from `least` to `most`."""
+    allowed = f">= {least}" if most is None else f"in [{least}, {most}]"
+    allowed, of = (f"{allowed} {unit}", f" of {unit}") if unit else (allowed, "")
+
+    def read(given: object, name: str) -> int:
+        value = number(given, name)
+        if value.denominator != 1:
+            raise UserError(f"{name} must be a whole number{of}, got {exact_text(value)}")
+        if value < least or (most is not None and value > most):
+            raise UserError(f"{name} must be {allowed}, got {exact_text(value)}")
+        return int(value)
+
+    return read
+
+
+def seconds(given: object, name: str) -> float:
+    """Read a time, at most a season."""
+    value = positive(given, name)
+    if value > _LONGEST:
+        raise UserError(f"{name} is at most {_LONGEST} seconds, got {exact_text(value)}")
+    return float(value)
+
+
+def flag(given: object, name: str) -> bool:
+    """Read whether something is wanted."""
+    match given:
+        case bool():
+            return given
+        case "true" | "false":
+            return given == "true"
+        case _:
+            raise UserError(f"{name} must be true or false, got {shorten(repr(given))}")
+
+
+# --- arguments ------------------------------------------------------------------------------------
+
+Spelled = Callable[[str], str]  # says how an edge names an argument: "--eps-prv" for "eps_prv"
+
+
+class Argument(Record):
+    """One thing that a question asks with."""
+
+    name: str  # of the field, the keyword in Python and the key in sweeps; with dashes, the flag
+    read: Reader[object]  # its kind
+    metavar: str  # what stands for its value on the command line; "" for a switch
+    help: str  # in one line
+    default: str | None  # what is read if nothing is given; None: the field is None then
+    required: bool  # whether it must be given
+    swept: bool  # whether it is a key of grids
+    group: str = ""  # its heading on the command line; "" for none
+    choices: tuple[str, ...] = ()  # all that may be written; none: whatever `read` takes
+
+
+def read_values(
+    declared: Iterable[Argument], given: Mapping[str, object], spelled: Spelled
+) -> dict[str, Any]:
+    """Read declared arguments; what has neither a value nor a default is left out."""
+    values = {}
+    for each in declared:
+        value = given.get(each.name)
+        if value is None:
+            value = each.default
+        if value is not None:
+            values[each.name] = each.read(value, spelled(each.name))
+        elif each.required:
+            raise UserError(f"{spelled(each.name)} is missing", f"it is {each.help}")
+    return values
+
+
+def spelled_as_flag(name: str) -> str:
+    """Name an argument as the command line does."""
+    return "--" + name.replace("_", "-")
+
+
+def spelled_as_keyword(name: str) -> str:
+    """Name an argument as Python does."""
+    return name
+
+
+def _limit(
+    name: str, read: Reader[object], metavar: str, help: str, default: str | None = None
+) -> Argument:
+    group = "limits (when one is reached, the answer is Unknown)"
+    return Argument(name, read, metavar, help, default, False, False, group)
+
+
+LIMITING = (
+    _limit("timeout", seconds, "SECONDS", "wall-clock time"),
+    _limit("max_states", whole(1), "N", "symbolic states", "100000"),
+    _limit("max_memory", whole(1), "MB", "resident memory (default: 60% of the machine's)"),
+)
+
+LIMITS = tuple(each.name for each in LIMITING)
+
+
+def read_limits(given: Mapping[str, object], spelled: Spelled) -> Limits:
+    """Read the limits from what an edge was given; None is nothing. Their clock starts now."""
+    read = read_values(LIMITING, given, spelled)
+    return Limits(
+        seconds=read.get("timeout"), memory=read.get("max_memory"), states=read["max_states"]
+    )
+
+
+# --- formulas -------------------------------------------------------------------------------------
 
 _FORMULA = re.compile(r"[*^()]|.[-+]|\b(?:eps|delta|sqrt|log|exp)\b", re.ASCII)
 """What numbers never contain; the sign of an exponent is taken out first."""
@@ -56,7 +192,7 @@ def written(text: str, name: str, names: Sequence[str]) -> Written:
 
 WordT = TypeVar("WordT", bound=Enum)
 
-# --- words ----------------------------------------------------------------------------------------
+# --- words ---------------------------------------------------------------------------------------
 
 
 def word(words: type[WordT]) -> Reader[WordT]:
@@ -94,7 +230,7 @@ def names(given: object, name: str) -> tuple[str, ...]:
     return read
 
 
-# --- claims ---------------------------------------------------------------------------------------
+# --- claims --------------------------------------------------------------------------------------
 
 
 def eps_or_interval(given: object, name: str) -> Fraction | tuple[Fraction, Fraction]:
@@ -144,7 +280,7 @@ def items(given: object) -> tuple[Any, ...] | None:
     return None
 
 
-# --- inputs ---------------------------------------------------------------------------------------
+# --- inputs --------------------------------------------------------------------------------------
 
 Row = Iterable[int | Fraction | str] | str  # an input: its values, or a text such as "0,1"
 
@@ -167,49 +303,6 @@ def input_of(given: object, name: str, program: Program) -> Input:
         )
     check_input(program, values, name)
     return values
-
-
-class GivenInput(Record):
-    """An input as it was given; what it is, depends on the program."""
-
-    given: object
-    name: str
-
-    def of(self, program: Program) -> Input:
-        return input_of(self.given, self.name, program)
-
-
-def an_input(given: object, name: str) -> GivenInput:
-    """Take an input: "0,1", or its values."""
-    return GivenInput(given, name)
-
-
-_CONDITION = re.compile(
-    r"(?:(?P<low>[^<>=,]+)<=)?\s*(?P<name>[^\W\d]\w*(?:\[\d+\])?)\s*"
-    r"(?:(?P<way><=|>=)(?P<end>[^<>=,]+))?",
-    re.ASCII,
-)
-
-
-def intervals(given: object, name: str) -> dict[str, Interval]:
-    """Read intervals of numbers: "0 <= y <= 1, z[2] >= 3"."""
-    found: dict[str, Interval] = {}
-    for part in str(given).split(","):
-        if not part.strip():
-            continue
-        match = _CONDITION.fullmatch(part.strip())
-        if match is None or not (match["low"] or match["end"]):
-            raise UserError(
-                f"{name}: {shorten(repr(part.strip()))} is no interval",
-                "for example 0 <= y <= 1, or z[2] >= 3",
-            )
-        low = None if match["low"] is None else number(match["low"], name)
-        end = None if match["end"] is None else number(match["end"], name)
-        own = (low, end) if match["way"] != ">=" else (end, None)
-        if match["way"] == ">=" and low is not None:
-            raise UserError(f"{name}: write {low} <= {match['name']} <= …, not both ways")
-        found[match["name"]] = common(found.get(match["name"], EVERYWHERE), own)
-    return found
 
 
 class Pairs(Record):

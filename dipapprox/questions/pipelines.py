@@ -48,7 +48,6 @@ from dipapprox.language.load import Source, finite, program_from, read_source
 from dipapprox.language.toml import check_known, read_toml
 from dipapprox.language.values import widening_of
 from dipapprox.limits import Progress, silent
-from dipapprox.privacy.certificate import Certificate, ProgramText, text_of
 from dipapprox.privacy.compositions.compose import Composed
 from dipapprox.privacy.compositions.pipeline import (
     MOST_RUNS,
@@ -57,10 +56,11 @@ from dipapprox.privacy.compositions.pipeline import (
     PipelineRun,
     ProgramAt,
 )
+from dipapprox.privacy.description import Certificate, ProgramText, text_of
 from dipapprox.privacy.options import Options
-from dipapprox.questions import kinds, numbers
-from dipapprox.questions.argument import Spelled
+from dipapprox.questions import kinds
 from dipapprox.questions.interface import explained, known_options, program_made
+from dipapprox.questions.kinds import Spelled
 from dipapprox.questions.profile import Range, range_of
 from dipapprox.questions.question import PROVED, WHOLE, Question, argument
 
@@ -76,13 +76,13 @@ Table = Mapping[str, object]  # a run: its keys and their values
 
 def read_rate(given: object, name: str) -> Fraction:
     """Read a rate of sampling, in (0, 1]."""
-    value = numbers.positive(given, name)
+    value = kinds.positive(given, name)
     if value > 1:
         raise UserError(f"{name} must be in (0, 1], got {value}")
     return value
 
 
-read_times = numbers.whole(1, MOST_RUNS)  # reads how often something is run
+read_times = kinds.whole(1, MOST_RUNS)  # reads how often something is run
 
 read_adjacency = kinds.word(Adjacency)  # reads which data sets are adjacent
 
@@ -93,8 +93,8 @@ def _orders(given: object, name: str) -> tuple[tuple[Fraction, Fraction], ...]:
         match each:
             case (order, divergence):
                 pair = (
-                    numbers.positive(order, f"{name}: an order"),
-                    numbers.positive(divergence, f"{name}: a divergence"),
+                    kinds.positive(order, f"{name}: an order"),
+                    kinds.positive(divergence, f"{name}: a divergence"),
                 )
             case _:
                 raise UserError(
@@ -113,14 +113,14 @@ class Entry(Record):
     """A mechanism of the catalogue."""
 
     make: Callable[..., Mechanism]  # takes its parameters by name
-    parameters: Mapping[str, numbers.Reader[Any]]  # their readers
+    parameters: Mapping[str, kinds.Reader[Any]]  # their readers
     optional: Mapping[str, object]  # those that may be left out
 
 
-_SHIFTED, _WHOLE = {"sensitivity": numbers.positive}, {"sensitivity": numbers.whole(1)}
-_SCALE, _SIGMA = {"scale": numbers.positive}, {"sigma": numbers.positive}
-_RESPONSE = {"probability": numbers.share, "values": numbers.whole(2)}
-_STATED = {"eps": numbers.nonnegative, "delta": numbers.probability}
+_SHIFTED, _WHOLE = {"sensitivity": kinds.positive}, {"sensitivity": kinds.whole(1)}
+_SCALE, _SIGMA = {"scale": kinds.positive}, {"sigma": kinds.positive}
+_RESPONSE = {"probability": kinds.share, "values": kinds.whole(2)}
+_STATED = {"eps": kinds.nonnegative, "delta": kinds.probability}
 _UNIT: Mapping[str, object] = {"sensitivity": 1}
 
 CATALOGUE: dict[str, Entry] = {
@@ -129,14 +129,14 @@ CATALOGUE: dict[str, Entry] = {
     "discrete_laplace": Entry(DiscreteLaplace, _WHOLE | _SCALE, _UNIT),
     "discrete_gaussian": Entry(
         DiscreteGaussian,
-        _WHOLE | _SIGMA | {"variance": numbers.positive},
+        _WHOLE | _SIGMA | {"variance": kinds.positive},
         {**_UNIT, "sigma": None, "variance": None},
     ),
     "randomised_response": Entry(RandomisedResponse, _RESPONSE, {"values": 2}),
-    "exponential_mechanism": Entry(ExponentialMechanism, {"eps": numbers.positive}, {}),
+    "exponential_mechanism": Entry(ExponentialMechanism, {"eps": kinds.positive}, {}),
     "approx_dp": Entry(ApproximateStatement, _STATED, {"delta": 0}),
     "rdp": Entry(RenyiStatement, {"orders": _orders}, {}),
-    "zcdp": Entry(ConcentratedStatement, {"rho": numbers.positive}, {}),
+    "zcdp": Entry(ConcentratedStatement, {"rho": kinds.positive}, {}),
 }
 """The mechanisms by name; noise has the names of its parameters in the literature."""
 
@@ -253,7 +253,7 @@ def _run(table: Table, where: str, folder: Path) -> PipelineRun:
     share = None if sampled is None else read_rate(sampled, f"{where}: subsample")
     if "program" in table:
         program, text = _program(table, where, folder)
-        eps = numbers.positive(_required(table, "eps", where), f"{where}: eps")
+        eps = kinds.positive(_required(table, "eps", where), f"{where}: eps")
         return PipelineRun(ProgramAt(program, eps, text), program.name, number, share)
     name = str(table["mechanism"])
     if name not in CATALOGUE:
@@ -283,7 +283,7 @@ def _program(table: Table, where: str, folder: Path) -> tuple[Program, ProgramTe
     parameters = table.get("params", {})
     if not isinstance(parameters, Mapping):
         raise UserError(f"{where}: params must be a table", "params = { N = 5 }")
-    exact = {key: numbers.number(value, f"{where}: {key}") for key, value in parameters.items()}
+    exact = {key: kinds.number(value, f"{where}: {key}") for key, value in parameters.items()}
     wider = table.get("widen")
     if wider is not None and not isinstance(wider, str):
         raise UserError(f'{where}: widen must be a domain such as "-5..5"')
@@ -307,9 +307,7 @@ _optional = partial(argument, default=None)
 _asked = partial(_optional, group="question (--delta and --eps-prv together are a claim)")
 
 
-def _each(
-    read: numbers.Reader[Fraction] | numbers.Reader[int],
-) -> numbers.Reader[tuple[object, ...]]:
+def _each(read: kinds.Reader[Fraction] | kinds.Reader[int]) -> kinds.Reader[tuple[object, ...]]:
     """Return a reader of one value for all programs, or of one for each: "100", "100,10"."""
 
     def read_all(given: object, name: str) -> tuple[object, ...]:
@@ -328,7 +326,7 @@ class Compose(Record, Question):
     computing: ClassVar[tuple[str, ...]] = (*WHOLE, PROVED)
 
     eps: tuple[Fraction, ...] | None = _optional(
-        _each(numbers.positive), "E", "the programs' ε: one for all, or one each: 1/2,1"
+        _each(kinds.positive), "E", "the programs' ε: one for all, or one each: 1/2,1"
     )
     times: tuple[int, ...] | None = _optional(
         _each(read_times),
@@ -348,9 +346,9 @@ class Compose(Record, Question):
         choices=kinds.choices_of(Adjacency),
     )
     delta: Fraction | None = _asked(
-        numbers.probability, "D", "the least ε_prv for this δ; 0 asks for pure privacy"
+        kinds.probability, "D", "the least ε_prv for this δ; 0 asks for pure privacy"
     )
-    eps_prv: Fraction | None = _asked(numbers.nonnegative, "P", "the least δ for this ε_prv")
+    eps_prv: Fraction | None = _asked(kinds.nonnegative, "P", "the least δ for this ε_prv")
     curve: Range | None = _asked(
         range_of,
         "LO:HI:COUNT",
@@ -358,7 +356,7 @@ class Compose(Record, Question):
         swept=False,
     )
     width: Fraction | None = _optional(
-        numbers.positive,
+        kinds.positive,
         "W",
         "wanted width of intervals (default: of ε_prv 1e-3, of δ a thousandth, of curves 1e-6)",
     )

@@ -2,21 +2,60 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import ClassVar
 
 from dipapprox.data_classes import Record
-from dipapprox.events.intervals import Interval
-from dipapprox.language.core import Program
+from dipapprox.errors import UserError, shorten
+from dipapprox.events.intervals import EVERYWHERE, Interval, common
+from dipapprox.language.core import Input, Program
 from dipapprox.limits import Progress, silent
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.probabilities import OutputDistribution, output_distribution
 from dipapprox.privacy.rounded_scales import error_of
-from dipapprox.questions import kinds, numbers
-from dipapprox.questions.kinds import GivenInput
+from dipapprox.questions import kinds
 from dipapprox.questions.question import WHOLE, Question, argument
 from dipapprox.semantics.real_inputs import with_values
+
+
+class GivenInput(Record):
+    """An input as it was given; what it is, depends on the program."""
+
+    given: object
+    name: str
+
+    def of(self, program: Program) -> Input:
+        return kinds.input_of(self.given, self.name, program)
+
+
+_CONDITION = re.compile(
+    r"(?:(?P<low>[^<>=,]+)<=)?\s*(?P<name>[^\W\d]\w*(?:\[\d+\])?)\s*"
+    r"(?:(?P<way><=|>=)(?P<end>[^<>=,]+))?",
+    re.ASCII,
+)
+
+
+def _intervals(given: object, name: str) -> dict[str, Interval]:
+    """Read intervals of numbers: "0 <= y <= 1, z[2] >= 3"."""
+    found: dict[str, Interval] = {}
+    for part in str(given).split(","):
+        if not part.strip():
+            continue
+        match = _CONDITION.fullmatch(part.strip())
+        if match is None or not (match["low"] or match["end"]):
+            raise UserError(
+                f"{name}: {shorten(repr(part.strip()))} is no interval",
+                "for example 0 <= y <= 1, or z[2] >= 3",
+            )
+        low = None if match["low"] is None else kinds.number(match["low"], name)
+        end = None if match["end"] is None else kinds.number(match["end"], name)
+        own = (low, end) if match["way"] != ">=" else (end, None)
+        if match["way"] == ">=" and low is not None:
+            raise UserError(f"{name}: write {low} <= {match['name']} <= …, not both ways")
+        found[match["name"]] = common(found.get(match["name"], EVERYWHERE), own)
+    return found
 
 
 class Probability(Record, Question):
@@ -25,15 +64,15 @@ class Probability(Record, Question):
     name: ClassVar[str] = "probability"
     computing: ClassVar[tuple[str, ...]] = tuple(name for name in WHOLE if name != "max_precision")
 
-    eps: Fraction = argument(numbers.positive, "E", "the program's ε, exact: 1/2, 0.5")
+    eps: Fraction = argument(kinds.positive, "E", "the program's ε, exact: 1/2, 0.5")
     input: GivenInput = argument(
-        kinds.an_input,
+        GivenInput,
         "ROW",
         "values of all input cells in order of declaration: 0,1 or bot,top",
         default="",
     )
     relative_width: Fraction | None = argument(
-        numbers.share,
+        kinds.share,
         "W",
         "refine until every enclosure is at most W times its probability wide, in (0, 1): 1e-6 for "
         "six digits (--precision is absolute)",
@@ -41,7 +80,7 @@ class Probability(Record, Question):
     )
 
     where: Mapping[str, Interval] = argument(
-        kinds.intervals,
+        _intervals,
         "CONDITIONS",
         'real outputs in intervals: "0 <= y <= 1, z[2] >= 3" (default: any numbers)',
         default="",

@@ -41,8 +41,7 @@ from dipapprox.privacy.profiles.question import (
 from dipapprox.privacy.profiles.question import Question as ProfileQuestion
 from dipapprox.privacy.run import Setting
 from dipapprox.privacy.subjects import executed_for
-from dipapprox.questions import kinds, numbers
-from dipapprox.questions.argument import Spelled
+from dipapprox.questions import kinds
 from dipapprox.questions.interface import (
     AnyProgram,
     Number,
@@ -51,7 +50,7 @@ from dipapprox.questions.interface import (
     known_program,
 )
 from dipapprox.questions.interface import Pairs as GivenPairs
-from dipapprox.questions.kinds import Pairs, is_formula
+from dipapprox.questions.kinds import Pairs, Spelled, is_formula
 from dipapprox.questions.question import PROVED, WHOLE, Question, argument, read_keywords
 from dipapprox.questions.verify import PAIRS_HELP, budgets_of, prefers_budgets
 
@@ -81,7 +80,7 @@ _CHOICES = ("eps_prv", "delta", "curve", "renyi")
 def _eps_prv(given: object, name: str) -> Fraction | str:
     if isinstance(given, str) and is_formula(given):
         return given
-    return numbers.nonnegative(given, name)
+    return kinds.nonnegative(given, name)
 
 
 Range = tuple[Fraction, Fraction, int]
@@ -98,9 +97,9 @@ def range_of(given: object, name: str) -> Range:
             raise UserError(
                 f"{name} needs LO:HI:COUNT, got {shorten(repr(given))}", "for example 0:1.5:200"
             )
-    first = numbers.number(low, f"{name}: the first eps_prv")
-    last = numbers.number(high, f"{name}: the last eps_prv")
-    points = numbers.number(count, f"{name}: the number of points")
+    first = kinds.number(low, f"{name}: the first eps_prv")
+    last = kinds.number(high, f"{name}: the last eps_prv")
+    points = kinds.number(count, f"{name}: the number of points")
     if points.denominator != 1:
         raise UserError(f"{name}: the number of points must be whole, got {exact_text(points)}")
     return first, last, int(points)
@@ -115,7 +114,7 @@ def _orders(given: object, name: str) -> tuple[Order, ...]:
         if isinstance(part, str) and part.strip() == "inf":
             found.append("inf")
         else:
-            found.append(numbers.number(part, f"{name}: an order"))
+            found.append(kinds.number(part, f"{name}: an order"))
     return tuple(found)
 
 
@@ -125,12 +124,12 @@ class Profile(Record, Question):
     name: ClassVar[str] = "profile"
     computing: ClassVar[tuple[str, ...]] = (*WHOLE, PROVED)
 
-    eps: Fraction = argument(numbers.positive, "E", "the program's ε, exact: 1/2, 0.5")
+    eps: Fraction = argument(kinds.positive, "E", "the program's ε, exact: 1/2, 0.5")
     eps_prv: Fraction | str | None = _one_of(
         _eps_prv, "P", "the least δ for this ε_prv: 1/2, log(3)"
     )
     delta: Fraction | None = _one_of(
-        numbers.probability, "D", "the least ε_prv for this δ in [0, 1]; 0 asks for pure privacy"
+        kinds.probability, "D", "the least ε_prv for this δ in [0, 1]; 0 asks for pure privacy"
     )
     curve: Range | None = _one_of(
         range_of,
@@ -145,7 +144,7 @@ class Profile(Record, Question):
         swept=False,
     )
     width: Fraction | None = argument(
-        numbers.positive,
+        kinds.positive,
         "W",
         "wanted width of enclosures (default: 1e-9; of δ, δ/10^12; with real inputs a millionth)",
         default=None,
@@ -206,10 +205,10 @@ class Calibrate(Record, Question):
     name: ClassVar[str] = "calibrate"
     computing: ClassVar[tuple[str, ...]] = (*WHOLE, PROVED)
 
-    eps_prv: Fraction = argument(numbers.nonnegative, "P", "the claimed ε_prv")
-    delta: Fraction = argument(numbers.probability, "D", "the claimed δ in [0, 1]")
+    eps_prv: Fraction = argument(kinds.nonnegative, "P", "the claimed ε_prv")
+    delta: Fraction = argument(kinds.probability, "D", "the claimed δ in [0, 1]")
     width: Fraction = argument(
-        numbers.share,
+        kinds.share,
         "W",
         "wanted distance of the two ε, relative to the larger (default: 1e-6)",
         default="1e-6",

@@ -13,10 +13,9 @@ from dipapprox.language.ast import Name, Number
 from dipapprox.language.core import Program
 from dipapprox.limits import Progress, silent
 from dipapprox.pairs.adjacency import are_very_many
-from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.run import Setting
-from dipapprox.privacy.verdict import Answer, Verdict
+from dipapprox.privacy.verdict import Answer, Claim, Verdict
 from dipapprox.questions import kinds
 from dipapprox.questions.kinds import Pairs, Written
 from dipapprox.questions.question import PROVED, WHOLE, Question, argument

@@ -4,30 +4,45 @@ verdict | least δ | least ε_prv  →  δ over planes through its pair (`Planes
 
 A verdict of DP has no pair: then the pair of the largest δ at the claimed ε_prv is asked for, which
 takes about as long as the verdict did.
+
+One input   its value in u against its value in u', all else as in the pair
+Two inputs  their values in u, u' at the same distance from it; or u' stays where it is, if the
+            domains leave no room for that
+            their values in u', u as in the pair: which changes matter
+
+Every drawn δ is enclosed, as for finite inputs; the points are chosen for the eye.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from itertools import combinations, product
+from typing import TypeAlias
 
-from dipapprox.arithmetic.enclosure import short
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed, short
+from dipapprox.data_classes import Record
 from dipapprox.digits import exact_text
 from dipapprox.errors import LimitReached, UserError
-from dipapprox.language.core import Program
-from dipapprox.language.domains import has_real_inputs
-from dipapprox.pairs.divergence import Growth
-from dipapprox.privacy.claim import Claim
+from dipapprox.language.core import Adjacency, Input, Listed, Norm, Program, Within
+from dipapprox.language.domains import AllReals, has_real_inputs
+from dipapprox.pairs.adjacency import allows
+from dipapprox.pairs.divergence import Growth, divergence
+from dipapprox.pairs.maximum import FACTOR_BITS
+from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.description import known_to_be
 from dipapprox.privacy.intervals.verdict import IntervalVerdict
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.profiles.around_pair import planes
 from dipapprox.privacy.profiles.calibration import Calibration, Refuted
-from dipapprox.privacy.profiles.planes import Planes, short_number
+from dipapprox.privacy.profiles.planes import Place, Plane, Planes, short_number
 from dipapprox.privacy.profiles.profile_result import LeastDelta, LeastEpsPrv
+from dipapprox.privacy.rounded_scales import slack, widened
 from dipapprox.privacy.run import RunResult, Witness
-from dipapprox.privacy.verdict import Answer, Verdict
+from dipapprox.privacy.sources import open_probabilities
+from dipapprox.privacy.verdict import Answer, Claim, Verdict
 from dipapprox.questions.kinds import Pairs
 from dipapprox.questions.profile import Profile
+from dipapprox.semantics.real_inputs import execute_for_declared
 
 _NOTHING = "there is nothing to draw"
 _LONGEST = len("1/1000")
@@ -96,3 +111,225 @@ def _largest(program: Program, claim: Claim, pairs: Pairs, options: Options) -> 
         return Profile(eps=claim.eps, eps_prv=claim.eps_prv, pairs=pairs).answer(program, options)
     except LimitReached as reached:
         raise UserError(f"{_NOTHING}: {reached.reason}") from None
+
+
+_FINE, _COARSE = 24, 8
+"""Steps of a side of a plane: where probabilities come cheaply, and where not."""
+_MEDIUM = 16  # steps where two inputs move
+_BITS = 40
+_DIGITS = 16  # binary ones of a δ that its enclosure tells
+_RADII = 3  # where the domain is much wider than a pair, so much of it is drawn on either side
+_MOST_ONE, _MOST_TWO = 4, 3
+"""Inputs, and pairs of inputs, that have planes."""
+
+_ZERO = Fraction(0)
+
+Range: TypeAlias = tuple[Fraction, Fraction]
+
+
+class _Free(Record):
+    place: int
+    name: str
+    domain: Range | None  # its bounds; None if it has none
+
+
+def planes(
+    program: Program, eps: Fraction, growth: Growth, pair: Pair, options: Options
+) -> tuple[tuple[Plane, ...], str]:
+    """Compute δ over planes through a pair of a program with real inputs and finite outputs.
+
+    Returns:
+        The planes, and why there are no more: "" if there are all.
+
+    Raises:
+        UserError: If the program publishes numbers.
+    """
+    if program.real_outputs:
+        raise UserError("no picture over pairs of inputs: the program publishes numbers")
+    free = [
+        _Free(place, cell.name, cell.domain.bounds)
+        for place, cell in enumerate(program.inputs)
+        if isinstance(cell.domain, AllReals)
+        and (cell.domain.bounds is None or cell.domain.bounds[0] < cell.domain.bounds[1])
+    ]
+    shown = [each for each in free if each.domain is not None or _radius(program.adjacency)]
+    chosen = list(combinations(shown, 2))
+    found: list[Plane] = []
+    try:
+        drawing = _Drawing(program, eps, growth, pair, options)
+        for each in shown[:_MOST_ONE]:
+            found.append(drawing.alone(each))
+        for one, other in chosen[:_MOST_TWO]:
+            found.append(drawing.where(one, other))
+        for one, other in chosen[:_MOST_TWO]:
+            found.append(drawing.which_change(one, other))
+    except LimitReached as reached:
+        return tuple(found), reached.reason
+    missing = [each.name for each in shown[_MOST_ONE:]]
+    missing += [f"{one.name} against {other.name}" for one, other in chosen[_MOST_TWO:]]
+    missing += [f"{each.name}, which has no bounds" for each in free if each not in shown]
+    return tuple(found), ", ".join(missing)
+
+
+_Axis = tuple[tuple[int, int, Fraction], ...]
+"""What one number of a plane moves: of a side of the pair an input, so far from the number."""
+
+
+class _Drawing:
+    def __init__(
+        self, program: Program, eps: Fraction, growth: Growth, pair: Pair, options: Options
+    ) -> None:
+        self._slack = slack(program, growth)
+        if program.rounding is not None:
+            program = program.with_rational_scales()
+        states = execute_for_declared(program, options.merge, options.limits)
+        self._adjacency, self._radius = program.adjacency, _radius(program.adjacency)
+        self._source = open_probabilities(states, eps, options)
+        self._factor = growth.bounds(FACTOR_BITS)
+        self._pair = pair
+        (delta,) = self._deltas([pair], _BITS)
+        # A δ of many zeros needs more bits to be told from its neighbours.
+        self._bits = _BITS
+        if delta is not None and delta.upper:
+            numerator, denominator = delta.upper.as_integer_ratio()
+            zeros = denominator.bit_length() - numerator.bit_length()
+            self._bits = max(_BITS, zeros + _DIGITS)
+
+    def alone(self, each: _Free) -> Plane:
+        """Move one input in both inputs of the pair, each on its own."""
+        u, v = (Fraction(input[each.place]) for input in self._pair)
+        steps = _FINE if self._bits == _BITS else _COARSE
+        values = _values(self._window(each, (u, v)), (u, v), self._radius, steps)
+        names = f"{each.name} of the input", f"{each.name} of the adjacent input"
+        axes = [((side, each.place, _ZERO),) for side in (0, 1)]
+        return self._plane(names, "all else as in the pair", (values, values), (u, v), axes)
+
+    def where(self, one: _Free, other: _Free) -> Plane:
+        """Move two inputs of u, and those of u' with them if there is room for that."""
+        changes, rooms, moving = [], [], (one, other)
+        for each in moving:
+            u, v = (Fraction(input[each.place]) for input in self._pair)
+            low, high = self._window(each, (u,))
+            changes.append(v - u)
+            rooms.append((max(low, low - v + u), min(high, high - v + u)))
+        if any(low >= high for low, high in rooms):
+            return self._of_two(0, moving, "the adjacent input as in the pair")
+        return self._of_two(0, moving, "the adjacent input differs as in the pair", rooms, changes)
+
+    def which_change(self, one: _Free, other: _Free) -> Plane:
+        return self._of_two(1, (one, other), "the input as in the pair")
+
+    def _of_two(
+        self,
+        side: int,
+        moving: tuple[_Free, _Free],
+        fixed: str,
+        rooms: Sequence[Range] = (),
+        changes: Sequence[Fraction] = (),
+    ) -> Plane:
+        """Move two inputs of one side of the pair; in rooms, the other side with them."""
+        x, y = (Fraction(self._pair[side][each.place]) for each in moving)
+        across, up = (f"{each.name} of the{' adjacent' * side} input" for each in moving)
+        axes: list[_Axis] = [((side, each.place, _ZERO),) for each in moving]
+        if rooms:
+            with_it = zip(moving, changes, strict=True)
+            others = [(1 - side, each.place, change) for each, change in with_it]
+            axes = [(*axis, other) for axis, other in zip(axes, others, strict=True)]
+        steps = _MEDIUM if self._bits == _BITS else _COARSE
+        windows = rooms or self._near(self._pair[1 - side], *moving)
+        columns, rows = (
+            _values(window, (value,), self._radius, steps)
+            for window, value in zip(windows, (x, y), strict=True)
+        )
+        return self._plane((across, up), fixed, (columns, rows), (x, y), axes)
+
+    def _near(self, fixed: Input, *inputs: _Free) -> list[Range]:
+        """Return what can be adjacent to a fixed input of the numbers that move."""
+        radius = self._radius
+        if radius is None:
+            return [each.domain for each in inputs if each.domain is not None]
+        around = [(Fraction(fixed[each.place]), each.domain) for each in inputs]
+        return [_clipped((value - radius, value + radius), domain) for value, domain in around]
+
+    def _plane(
+        self,
+        names: tuple[str, str],
+        fixed: str,
+        sides: tuple[tuple[Fraction, ...], tuple[Fraction, ...]],
+        own: Place,
+        axes: Sequence[_Axis],
+    ) -> Plane:
+        pairs = []
+        for place in product(*sides):
+            moved = [list(input) for input in self._pair]
+            for value, axis in zip(place, axes, strict=True):
+                for side, which, further in axis:
+                    moved[side][which] = value + further
+            pairs.append((tuple(moved[0]), tuple(moved[1])))
+        found, size = self._deltas(pairs, self._bits), len(sides[1])
+        deltas = tuple(tuple(found[k : k + size]) for k in range(0, len(found), size))
+        return Plane(*names, fixed, *sides, own, deltas)
+
+    def _deltas(self, pairs: Sequence[Pair], bits: int) -> list[Enclosure | None]:
+        """Enclose δ of pairs; None for those that are not adjacent, or where it is not known."""
+        drawn = [pair for pair in pairs if are_adjacent(self._adjacency, *pair)]
+        inputs = list(dict.fromkeys(input for pair in drawn for input in pair))
+        known = dict(zip(inputs, self._source.distributions(inputs, bits), strict=True))
+        found: dict[Pair, Enclosure] = {}
+        for pair in drawn:
+            first, second = (known[input] for input in pair)
+            if not isinstance(first, NotEnclosed) and not isinstance(second, NotEnclosed):
+                delta = widened(divergence(first, second, self._factor), self._slack)
+                found[pair] = Enclosure(max(delta.lower, Fraction(0)), delta.upper)
+        return [found.get(pair) for pair in pairs]
+
+    def _window(self, each: _Free, own: Iterable[Fraction]) -> Range:
+        """Return what is drawn of a domain: all of it, unless a pair would be lost in it."""
+        values = list(own)
+        around = _RADII * (self._radius or _ZERO)
+        near = min(values) - around, max(values) + around
+        if each.domain is not None and (
+            not around or each.domain[1] - each.domain[0] <= 3 * around
+        ):
+            return each.domain
+        return _clipped(near, each.domain)
+
+
+def _values(
+    window: Range, own: Iterable[Fraction], radius: Fraction | None, steps: int
+) -> tuple[Fraction, ...]:
+    """Choose about `steps` values, ascending: both ends, those of the pair, and equidistant ones.
+
+    Their distance divides the radius of adjacency, so that pairs on its edge are drawn.
+    """
+    low, high = window
+    step = (high - low) / steps
+    if radius and radius > step:
+        step = radius / round(radius / step)
+    fixed = {low, high, *own}
+    grid = [low + k * step for k in range(int((high - low) / step) + 1)]
+    # Cells next to the values of the pair are no slivers.
+    spaced = (value for value in grid if all(3 * abs(value - each) >= step for each in fixed))
+    return tuple(sorted(fixed.union(spaced)))
+
+
+def _clipped(window: Range, domain: Range | None) -> Range:
+    return window if domain is None else (max(window[0], domain[0]), min(window[1], domain[1]))
+
+
+def _radius(adjacency: Adjacency) -> Fraction | None:
+    """Return how far one number of two adjacent inputs may be apart; None if nothing says it."""
+    if isinstance(adjacency, Within) and adjacency.norm is not Norm.L0 and adjacency.radius:
+        return adjacency.radius
+    return None
+
+
+def are_adjacent(adjacency: Adjacency, u: Sequence[object], v: Sequence[object]) -> bool:
+    """Whether two inputs are adjacent in this order, or equal."""
+    if isinstance(adjacency, Listed):
+        return (tuple(u), tuple(v)) in adjacency.pairs or (tuple(v), tuple(u)) in adjacency.pairs
+    changes = [
+        y - x if isinstance(x, Fraction) and isinstance(y, Fraction) else Fraction(x != y)
+        for x, y in zip(u, v, strict=True)
+    ]
+    return allows(adjacency, changes)

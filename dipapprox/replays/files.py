@@ -25,8 +25,8 @@ from dipapprox.language.core import Program
 from dipapprox.language.domains import Widening, domain_text
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import parse_program
-from dipapprox.privacy.certificate import Certificate, ProgramText
 from dipapprox.privacy.compositions.pipeline import ProgramAt
+from dipapprox.privacy.description import Certificate, ProgramText
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.run import Setting
 from dipapprox.privacy.scope import scope_of

@@ -10,11 +10,11 @@ from dipapprox.arithmetic.extended import Extended
 from dipapprox.data_classes import replace
 from dipapprox.kernel.errors import NotProved
 from dipapprox.pairs.selections import AllPairs
-from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.profiles.calibration import Calibration
 from dipapprox.privacy.profiles.profile_result import LeastDelta, LeastEpsPrv
 from dipapprox.privacy.profiles.question import AtDelta, AtEpsPrv
 from dipapprox.privacy.run import Setting, Witness
+from dipapprox.privacy.verdict import Claim
 from dipapprox.proof_steps.ends import proved_calibration, proved_delta, proved_eps_prv
 from dipapprox.proof_steps.verdicts import Goal, replayed
 from tests.cases import cases

@@ -20,12 +20,11 @@ from dipapprox.pairs.adjacency import select_pairs
 from dipapprox.pairs.divergence import Growth
 from dipapprox.pairs.search import Search
 from dipapprox.pairs.selections import AllPairs
-from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.exact_pairs import ExactDeltas
 from dipapprox.privacy.options import LAST_PRECISION, Engine, Options
 from dipapprox.privacy.run import Setting
 from dipapprox.privacy.sources import open_exact_pairs, open_probabilities
-from dipapprox.privacy.verdict import Answer, Verdict
+from dipapprox.privacy.verdict import Answer, Claim, Verdict
 from dipapprox.privacy.verifier import verify
 from dipapprox.semantics.execution import execute
 from tests.cases import cases

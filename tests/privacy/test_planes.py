@@ -14,11 +14,10 @@ from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program
 from dipapprox.pairs.adjacency import adjacent_pairs
-from dipapprox.privacy.profiles.around_pair import are_adjacent
 from dipapprox.privacy.profiles.planes import Plane, Planes
 from dipapprox.privacy.run import RunResult
 from dipapprox.questions.kinds import pairs
-from dipapprox.questions.worst_pair import around_worst_pair
+from dipapprox.questions.worst_pair import are_adjacent, around_worst_pair
 from tests.cli.running import run
 from tests.texts import text_of
 from tests.thorough import examples

@@ -44,8 +44,8 @@ from dipapprox.language.toml import check_known, read_toml
 from dipapprox.language.values import parse_rational, read_domain
 from dipapprox.limits import Limits
 from dipapprox.questions import kinds
-from dipapprox.questions.argument import Argument
 from dipapprox.questions.decide import Decide
+from dipapprox.questions.kinds import Argument
 from dipapprox.questions.pipelines import Compose
 from dipapprox.questions.profile import Calibrate, Profile
 from dipapprox.questions.question import (

@@ -46,7 +46,6 @@ from dipapprox.language.core import Program
 from dipapprox.language.dipa import parse_dipa
 from dipapprox.language.load import load
 from dipapprox.limits import Limits
-from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.decisions.decider import decide
 from dipapprox.privacy.decisions.decision import Decision
 from dipapprox.privacy.decisions.delta import read_delta
@@ -54,6 +53,7 @@ from dipapprox.privacy.decisions.question import DecisionQuestion, read_epsilons
 from dipapprox.privacy.options import Engine, Options
 from dipapprox.privacy.run import Setting
 from dipapprox.privacy.scope import select
+from dipapprox.privacy.verdict import Claim
 from dipapprox.privacy.verifier import verify
 from dipapprox.proofs.endless_proof import AutomatonProof, Stops
 from dipapprox.proofs.prove_automaton import prove_automaton

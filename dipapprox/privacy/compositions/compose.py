@@ -43,7 +43,6 @@ from dipapprox.errors import BrokenInvariant, EarlyEnd, NoCertificate, UserError
 from dipapprox.language.values import exact_rational
 from dipapprox.limits import Progress, limited, silent
 from dipapprox.pairs.selections import AllPairs
-from dipapprox.privacy.certificate import Certificate
 from dipapprox.privacy.compositions.mechanisms import Mechanisms
 from dipapprox.privacy.compositions.pipeline import (
     ComposedAnswer,
@@ -53,6 +52,7 @@ from dipapprox.privacy.compositions.pipeline import (
     ProgramAt,
 )
 from dipapprox.privacy.compositions.programs import require_symmetric
+from dipapprox.privacy.description import Certificate
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles.curve import evenly
 from dipapprox.privacy.profiles.profile import profile

@@ -22,11 +22,11 @@ from dipapprox.errors import INTERRUPTED, UserError
 from dipapprox.language.core import Program
 from dipapprox.pairs.divergence import eps_prv_factor
 from dipapprox.pairs.selections import AllPairs
-from dipapprox.privacy.certificate import ProgramText
 from dipapprox.privacy.charts import Curve, between
 from dipapprox.privacy.description import (
     Description,
     End,
+    ProgramText,
     Tone,
     count,
     ends_of,

@@ -33,7 +33,6 @@ from dipapprox.language.formula import Operation, Operator
 from dipapprox.limits import Limits, silent
 from dipapprox.numerics import intervals
 from dipapprox.pairs.divergence import difference_over, eps_prv_factor
-from dipapprox.privacy.claim import Claim
 from dipapprox.privacy.decisions.decision import Violation, ViolationRow
 from dipapprox.privacy.decisions.divergences import (
     Divergence,
@@ -48,7 +47,7 @@ from dipapprox.privacy.intervals.formula_claim import FormulaClaim
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.run import Setting
 from dipapprox.privacy.sources import open_probabilities
-from dipapprox.privacy.verdict import Answer, Verdict
+from dipapprox.privacy.verdict import Answer, Claim, Verdict
 from dipapprox.privacy.verifier import verify
 from dipapprox.semantics.state import FinalStates
 

@@ -18,14 +18,13 @@ from dipapprox.deferred import Deferred
 from dipapprox.errors import EarlyEnd, UserError
 from dipapprox.pairs.divergence import Growth, eps_prv_factor
 from dipapprox.pairs.selections import inputs_of
-from dipapprox.privacy.claim import Claim, Stated
 from dipapprox.privacy.intervals.formula_claim import FormulaClaim
 from dipapprox.privacy.logarithms import growth_of
 from dipapprox.privacy.options import Engine
 from dipapprox.privacy.rounded_scales import error_of, widened, widened_witness
 from dipapprox.privacy.rounded_scales import slack as rounding_slack
 from dipapprox.privacy.run import Setting
-from dipapprox.privacy.verdict import Answer, Verdict
+from dipapprox.privacy.verdict import Answer, Claim, Stated, Verdict
 from dipapprox.privacy.verifier import verify
 from dipapprox.semantics.execution import execute
 

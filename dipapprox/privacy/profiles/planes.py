@@ -1,7 +1,7 @@
 """δ over planes through a pair of real inputs, two numbers at a time: data, words and pictures.
 
 What is drawn is δ at points of a grid, enclosed at each; between the points nothing is claimed. The
-certified bound over all pairs stands in the answer (`around_pair` computes the points).
+certified bound over all pairs stands in the answer (`questions.worst_pair` computes the points).
 
 Maps of δ over planes, drawn as SVG: the darker, the larger (`charts`, `profiles.planes`).
 
