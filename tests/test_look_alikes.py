@@ -19,7 +19,7 @@ from dipapprox.cli.app import main
 from dipapprox.digits import read_digits
 from dipapprox.errors import UserError
 from dipapprox.language.formula import parse_formula
-from dipapprox.language.toml import read_toml
+from dipapprox.language.load import read_toml
 from dipapprox.language.values import parse_rational
 from dipapprox.source import HIDDEN, named, unlike_ascii, visible
 from tests.cases import cases, refuses

@@ -16,8 +16,7 @@ from dipapprox.automata.model import (
 from dipapprox.bundled import shown_name
 from dipapprox.data_classes import replace
 from dipapprox.errors import Diagnosis, check_visible, did_you_mean
-from dipapprox.language.automata import AutomatonNoise, AutomatonText
-from dipapprox.language.dipa import parse_dipa
+from dipapprox.language.dipa import AutomatonNoise, AutomatonText, parse_dipa
 from dipapprox.language.load import read_text
 
 _SAMPLES = {sample.value: sample for sample in OutputSample}

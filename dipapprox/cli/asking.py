@@ -16,6 +16,7 @@ from dipapprox.cli.late import files, pages, pictures, review
 from dipapprox.cli.output import CERTIFICATE, certified, check_new, check_place
 from dipapprox.data_classes import Record, replace
 from dipapprox.errors import UserError
+from dipapprox.language.checker import unused
 from dipapprox.language.core import Program
 from dipapprox.language.domains import AS_DECLARED
 from dipapprox.language.load import (
@@ -28,7 +29,6 @@ from dipapprox.language.load import (
     read_source,
     with_claimed_delta,
 )
-from dipapprox.language.unused import unused
 from dipapprox.language.values import parse_rational, read_rounds, read_widening
 from dipapprox.pairs.adjacency import count_selected
 from dipapprox.privacy.description import ProgramText

@@ -22,10 +22,9 @@ from dipapprox.language.constants import (
     evaluate_rate,
     truth_name,
 )
-from dipapprox.language.emitter import Emitter, Place
-from dipapprox.language.expressions import Expressions
-from dipapprox.language.folding import FALSE, TRUE, as_number, balanced, scaled
-from dipapprox.language.piecewise import (
+from dipapprox.language.emitted import (
+    Emitter,
+    Place,
     Range,
     ValueStep,
     absolute,
@@ -37,6 +36,8 @@ from dipapprox.language.piecewise import (
     whole_steps,
     with_whole_factors,
 )
+from dipapprox.language.expressions import Expressions
+from dipapprox.language.folding import FALSE, TRUE, as_number, balanced, scaled
 from dipapprox.language.symbols import (
     ABSOLUTE,
     CLAMP,

@@ -317,7 +317,7 @@ class Rounding(Located):
 
     Attributes:
         error: At most the total variation distance of the laws of two runs, and the sum of the
-            |log(s / r)| of the samples of a run (`scales`).
+            |log(s / r)| of the samples of a run (`constants`).
         span: The first such scale.
     """
 

@@ -23,21 +23,59 @@ from fractions import Fraction
 from functools import cache
 from typing import Any
 
+from dipapprox.data_classes import Record, field
 from dipapprox.errors import shorten
-from dipapprox.language.automata import (
-    INSAMPLE,
-    INSAMPLE_PRIME,
-    AutomatonNoise,
-    AutomatonText,
-    Location,
-    StatedTransition,
-    ThresholdTest,
-)
 from dipapprox.language.expression_grammar import collect
 from dipapprox.language.grammar import Grammar, rules_in
 from dipapprox.language.lexer import Spelling, marks
 from dipapprox.language.tokens import PlainTokens
-from dipapprox.source import SourceFile, unlike_ascii
+from dipapprox.source import Located, SourceFile, Span, unlike_ascii
+
+INSAMPLE = "insample"  # the sample that guards compare and variables store
+INSAMPLE_PRIME = "insampleprime"  # the second, independent sample, which can only be an output
+
+
+class ThresholdTest(Located):
+    """A comparison of insample with a variable: `at_least` for >= (or >), else < (or <=)."""
+
+    variable: str
+    at_least: bool
+
+
+class StatedTransition(Located):
+    """One transition: a conjunction of atoms (empty: true), variables set, output, next state."""
+
+    guard: tuple[ThresholdTest, ...]
+    assigned: tuple[str, ...]
+    output: str
+    target: str
+    target_span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+
+class AutomatonNoise(Record):
+    """Laplace noise: its rate (the scale is 1 / (rate · ε)) and its mean."""
+
+    rate: Fraction
+    mean: Fraction
+
+
+class Location(Located):
+    """A state: whether it reads an input, the noise of its samples, its transitions."""
+
+    name: str
+    reads: bool
+    insample: AutomatonNoise
+    insample_prime: AutomatonNoise | None
+    steps: tuple[StatedTransition, ...]
+
+
+class AutomatonText(Record):
+    """An automaton as it is written; the first state is the initial one."""
+
+    locations: tuple[Location, ...]
+
+
+# --- the reader -----------------------------------------------------------------------------------
 
 
 def _unexpected(text: str, start: int) -> tuple[int, str, str]:

@@ -27,11 +27,19 @@ from dipapprox.language.declarations import (
     elaborate_declarations,
 )
 from dipapprox.language.domains import AS_DECLARED, AllReals, FiniteRounds, Widening, bounds_of
-from dipapprox.language.emitter import Emitter, Place
-from dipapprox.language.equal_turns import arrays_of_equal_turns
+from dipapprox.language.emitted import Emitter, Place
 from dipapprox.language.expressions import Expressions
 from dipapprox.language.folding import FALSE, TRUE
-from dipapprox.language.symbols import SELECTIONS, Role, Symbol, with_delta
+from dipapprox.language.symbols import (
+    DISTRIBUTIONS,
+    LOGARITHM,
+    ROOT,
+    SELECTIONS,
+    Role,
+    Symbol,
+    with_delta,
+)
+from dipapprox.language.traversal import operands_of, statements_of
 from dipapprox.language.whole_numbers import check_whole_numbers
 
 _MANY_TURNS = 4  # A loop of no more turns, the last one apart, is unrolled
@@ -369,3 +377,40 @@ def _may_target(place: Place, target: ast.Target | None, value: ast.Computed) ->
             and all(isinstance(a, ast.Name) and a.name != target.name for a in value.arguments)
         )
     )
+
+
+def arrays_of_equal_turns(loop: ast.For, symbols: Mapping[str, Symbol]) -> tuple[str, ...] | None:
+    """Return the arrays that a loop goes through element by element.
+
+    None if its turns are not equal but for these elements.
+
+    Args:
+        loop: Assigns, draws, branches and exits, and nothing else.
+    """
+    statements = list(statements_of(loop.body))
+    if not all(isinstance(s, ast.Assign | ast.If | ast.Exit | ast.Skip) for s in statements):
+        return None
+    indexed, others = set[str](), set[str]()
+    waiting = [part for statement in statements for part in operands_of(statement)]
+    while waiting:
+        node = waiting.pop()
+        match node:
+            case ast.Index(name, ast.Name(variable)) if variable == loop.variable:
+                indexed.add(name)
+            case ast.Name(name) | ast.Index(name) if name != loop.variable:
+                others.add(name)
+                waiting += operands_of(node)
+            case ast.Call(name) if name in (*DISTRIBUTIONS, ROOT, LOGARITHM):
+                waiting += operands_of(node)
+            case ast.Name() | ast.Index() | ast.Call() | ast.Choose() | ast.Disc():
+                return None
+            case _:
+                waiting += operands_of(node)
+    if indexed & others or not all(_is_finite(symbols[name]) for name in indexed):
+        return None
+    return tuple(sorted(indexed))
+
+
+def _is_finite(symbol: Symbol) -> bool:
+    """Whether a name is an input, or an output with finitely many values."""
+    return symbol.role in (Role.INPUT, Role.OUTPUT) and not symbol.is_real_output

@@ -14,7 +14,15 @@ from fractions import Fraction
 from typing import Any
 
 from dipapprox.language import ast, core
-from dipapprox.language.constants import Wrong, check_size, evaluate_exponent, power, truth_name
+from dipapprox.language.constants import (
+    ScaleInUse,
+    Wrong,
+    check_size,
+    evaluate_exponent,
+    evaluate_scale,
+    power,
+    truth_name,
+)
 from dipapprox.language.domains import MOST_CELLS
 from dipapprox.language.folding import (
     FALSE,
@@ -28,7 +36,6 @@ from dipapprox.language.folding import (
     folded_sum,
     scaled,
 )
-from dipapprox.language.scales import ScaleInUse, evaluate_scale
 from dipapprox.language.symbols import (
     EPSILON,
     EXPONENTIAL,

@@ -7,13 +7,7 @@ from functools import cache
 from typing import Any
 
 from dipapprox.errors import MOST_DIAGNOSTICS, Diagnosis
-from dipapprox.language import (
-    ast,
-    expression_grammar,
-    service_grammar,
-    statement_grammar,
-    syntax_errors,
-)
+from dipapprox.language import ast, expression_grammar, statement_grammar, syntax_errors
 from dipapprox.language.grammar import Grammar, rules_in
 from dipapprox.language.lexer import TOKENS
 from dipapprox.language.tokens import TokenStream, read_tokens
@@ -67,7 +61,7 @@ GRAMMAR = Grammar(
     start="program",
     tokens=TOKENS,
     precedence=expression_grammar.precedence,
-    rules=rules_in(*map(vars, (expression_grammar, statement_grammar, service_grammar))),
+    rules=rules_in(*map(vars, (expression_grammar, statement_grammar))),
     error=_raise_unexpected,
 )
 

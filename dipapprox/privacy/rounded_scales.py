@@ -1,8 +1,8 @@
 """What is found for rational scales, said of the irrational ones that they stand for.
 
-The laws of the two programs are at most `error` apart in total variation (`language.scales`), for
-every input. So a probability p of one is in p ± error for the other, and with the `slack` s, by how
-much Pr[S | u] - e^eps_prv Pr[S | u'] differs at most (there),
+The laws of the two programs are at most `error` apart in total variation, for every input
+(`language.constants`). So a probability p of one is in p ± error for the other, and with the
+`slack` s, by how much Pr[S | u] - e^eps_prv Pr[S | u'] differs at most (there),
 
     the other is (eps_prv, delta)-private        if the one is (eps_prv, delta - s)-private
     the other is not (eps_prv, delta)-private    if the one is not (eps_prv, delta + s)-private
@@ -30,7 +30,7 @@ def error_of(program: Program) -> Fraction:
 
 
 def slack(program: Program, growth: Growth) -> Fraction:
-    """Return how much a delta is off, at most: by the better one of both lemmas of `scales`."""
+    """Return how much a delta is off, at most: by the better one of both lemmas of `constants`."""
     rounding = program.rounding
     if rounding is None:
         return Fraction(0)

@@ -11,7 +11,7 @@ from dipapprox.kernel.services import read_service
 from dipapprox.language import core
 from dipapprox.language.calls import Clamp
 from dipapprox.language.domains import AllIntegers, AllReals
-from dipapprox.language.piecewise import held_between
+from dipapprox.language.emitted import held_between
 from dipapprox.language.services import Service, expanded
 from dipapprox.proof_steps.machines import Json, block_json, cell_json, value_json
 from dipapprox.source import Span

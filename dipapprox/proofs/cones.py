@@ -42,9 +42,9 @@ from dipapprox.linear.form import LinearForm, Symbol, content, difference
 from dipapprox.linear.half_spaces import has_interior, implies, nearest_point
 from dipapprox.linear.programme import SIDES, LinearProgramme, UnknownSide
 from dipapprox.linear.zones import potentials
-from dipapprox.semantics.integers import coprime
 from dipapprox.semantics.path_ends import supports
 from dipapprox.semantics.real_inputs import NotReal, bounds_of
+from dipapprox.semantics.splitting import coprime
 from dipapprox.semantics.state import FinalState, FinalStates, Guard, Sample, guards_of
 
 _HALVINGS = 200

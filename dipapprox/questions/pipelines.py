@@ -44,8 +44,14 @@ from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError, did_you_mean, shorten
 from dipapprox.language.core import Program
 from dipapprox.language.domains import AS_DECLARED, Widening
-from dipapprox.language.load import Source, finite, program_from, read_source
-from dipapprox.language.toml import check_known, read_toml
+from dipapprox.language.load import (
+    Source,
+    check_known,
+    finite,
+    program_from,
+    read_source,
+    read_toml,
+)
 from dipapprox.language.values import widening_of
 from dipapprox.limits import Progress, silent
 from dipapprox.privacy.compositions.compose import Composed

@@ -45,8 +45,7 @@ from dipapprox.language import core
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.rounds.exploration import explore
-from dipapprox.rounds.paths import Atom, Shown, refusal
-from dipapprox.rounds.points import Point, Step, Steps
+from dipapprox.rounds.paths import Atom, Point, Shown, Step, Steps, refusal
 from dipapprox.rounds.visible import Seen, tells_steps, with_numbers
 from dipapprox.semantics.real_inputs import are_bounded, bounds_of
 

@@ -25,24 +25,41 @@ from dipapprox.automata.model import LaplaceNoise
 from dipapprox.data_classes import Record, field, replace
 from dipapprox.errors import BrokenInvariant, LimitReached, SourceError
 from dipapprox.language import core
-from dipapprox.language.cells import statements_in
-from dipapprox.language.equal_turns import written_out
+from dipapprox.language.cells import statements_in, written_out
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.rounds.paths import (
     DRAWN,
     Atom,
     Foreseen,
+    Noise,
+    Point,
+    PointMaker,
+    RoundLiveness,
     RoundPath,
+    Step,
+    Steps,
     WantsMean,
     known_in,
+    read_noise,
     refusal,
     samples_in,
 )
-from dipapprox.rounds.points import Noise, Point, PointMaker, RoundLiveness, Step, Steps, read_noise
 from dipapprox.rounds.visible import END
-from dipapprox.semantics.courses import Frame, Parted, Way, follow, holds, into
-from dipapprox.semantics.evaluation import Forms, PathFault, StoredValue, cell_of, evaluate, form_of
+from dipapprox.semantics.evaluation import (
+    Forms,
+    Frame,
+    Parted,
+    PathFault,
+    StoredValue,
+    Way,
+    cell_of,
+    evaluate,
+    follow,
+    form_of,
+    holds,
+    into,
+)
 
 _PUBLISHED = core.Variable(core.PUBLISHED)
 _FRESH = -1  # the symbol of a sample that is published at once

@@ -28,8 +28,7 @@ from dipapprox.language import core
 from dipapprox.language.traversal import reaching
 from dipapprox.laws.distribution import ChainLaw, ChoiceLaw, FiniteLaw
 from dipapprox.semantics.configuration import State, Trail, cone_of
-from dipapprox.semantics.courses import Frame, into
-from dipapprox.semantics.evaluation import PathFault
+from dipapprox.semantics.evaluation import Frame, PathFault, into
 from dipapprox.semantics.inputs import NeedsValue
 from dipapprox.semantics.path_ends import finish, refuse
 from dipapprox.semantics.run import Execution, check_states, live_values, number_of

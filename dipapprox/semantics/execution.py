@@ -4,7 +4,7 @@ Without merging these are the paper's states: every path over real comparisons, 
 included. With merging, infeasible states are dropped and states are joined where paths meet again
 with equal live cells, or before a branch that overwrites all they differ in, so that programs with
 exponentially many paths stay small. Both are exact up to null sets, and exact for integer samples
-(`integers`).
+(`splitting`).
 
 Random choices split a state into one for each outcome, and states that differ in what was chosen
 alone are joined before the next choice: a state stands for a set of outcomes (`outcomes`), and its
@@ -29,9 +29,23 @@ from dipapprox.semantics.configuration import State, Trail
 from dipapprox.semantics.evaluation import PathFault, evaluate
 from dipapprox.semantics.inputs import NeedsValue
 from dipapprox.semantics.path_ends import final_states, finish, join_states, refuse
-from dipapprox.semantics.run import Execution, check_states, first_states, new_run, number_of
-from dipapprox.semantics.selections import Selection, selectable, selections_in, ties_apart
-from dipapprox.semantics.splitting import Refused, Split, split, split_on_input
+from dipapprox.semantics.run import (
+    Execution,
+    Selection,
+    check_states,
+    first_states,
+    new_run,
+    number_of,
+)
+from dipapprox.semantics.splitting import (
+    Refused,
+    Split,
+    selectable,
+    selections_in,
+    split,
+    split_on_input,
+    ties_apart,
+)
 from dipapprox.semantics.state import Extreme, FinalStates, refusal_of_reals
 from dipapprox.semantics.statements import (
     Situation,

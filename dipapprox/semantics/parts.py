@@ -19,8 +19,7 @@ from itertools import chain
 from dipapprox.data_classes import Record, replace
 from dipapprox.graphs import components
 from dipapprox.language import core
-from dipapprox.language.cells import Use, assigned, sources_of, statements_in, use_of
-from dipapprox.language.equal_turns import written_out
+from dipapprox.language.cells import Use, assigned, sources_of, statements_in, use_of, written_out
 from dipapprox.language.traversal import reachable
 
 

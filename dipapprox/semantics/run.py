@@ -14,20 +14,25 @@ from math import prod
 from dipapprox.data_classes import Record, field
 from dipapprox.errors import BrokenInvariant
 from dipapprox.language import core
-from dipapprox.language.cells import Use
+from dipapprox.language.cells import Liveness, Use
 from dipapprox.language.domains import AllReals
 from dipapprox.laws.distribution import ChoiceLaw, FiniteLaw
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.semantics.configuration import GuardCone, State
 from dipapprox.semantics.evaluation import Forms, StoredValue
-from dipapprox.semantics.guard_lines import GuardLines
 from dipapprox.semantics.inputs import Knowledge
-from dipapprox.semantics.liveness import Liveness
 from dipapprox.semantics.order import Points
 from dipapprox.semantics.outcomes import OutcomeSets
-from dipapprox.semantics.selections import Selection
-from dipapprox.semantics.state import Choice, LoneGuard, Reading, Sample, Store, Valuation
+from dipapprox.semantics.state import (
+    Choice,
+    GuardLines,
+    LoneGuard,
+    Reading,
+    Sample,
+    Store,
+    Valuation,
+)
 from dipapprox.source import Diagnostic, Span
 
 
@@ -37,6 +42,23 @@ class Weighing(Record, eq=False):
     written: FiniteLaw  # the weights as they are written, but for those that are the zero function
     law: FiniteLaw  # of the values that can come out, each once
     places: tuple[int, ...]  # for each outcome of `law` the first option with its value
+
+
+class Selection(Record, eq=False):
+    """A run of branches that selects one of several candidates."""
+
+    best: str  # the variable that holds the best so far, before the first branch as well
+    # What it is compared with, one expression for each branch.
+    candidates: tuple[core.Expression, ...]
+    # The branches; all assign the same variables, and constants to all but `best`.
+    branches: tuple[core.If, ...]
+    largest: bool  # whether the largest is the best
+    # For each branch whether its candidate must be better, and not only as good.
+    strict: tuple[bool, ...]
+
+    def taken(self, branch: int) -> Iterator[core.Assign]:
+        """Yield what is assigned if the candidate of a branch is the best."""
+        return (each for each in self.branches[branch].then if isinstance(each, core.Assign))
 
 
 class Execution(Forms, frozen=False, eq=False):

@@ -2,21 +2,71 @@
 
 Compound conditions are split by short circuit, as nested branches would be, so every piece is
 convex: a conjunction of guards and of conditions on the inputs.
+
+Comparisons of integer samples are guards that cut in the middle between two integers.
+With integer coefficients a_i that have no common factor, Z = Σ a_i·z_i takes integer values, and so
+does the part L over inputs after splitting on inputs where it does not. Then, for any constant c,
+
+    Z + L + c <= 0   is   Z + L + ⌈c⌉ - 1/2 <= 0        since Z + L <= ⌊-c⌋ = -⌈c⌉
+    Z + L + c <  0   is   Z + L + ⌊c⌋ + 1/2 <= 0        since Z + L <= ⌈-c⌉ - 1 = -⌊c⌋ - 1
+
+and no integer point lies on the boundary of such a guard. Everything that is done to guards of
+reals "up to null sets" is therefore exact for integers:
+
+    If A and B are finite unions of polyhedra that such guards cut out, and A is contained in B up
+    to a null set, then B contains the integer points of A.
+
+Proof. An integer point of A lies in the interior of a polyhedron of A, because it is on none of its
+boundaries; so do all real points nearby. None of B's boundaries goes through it either, so nearby
+points are all in B or all outside. Were they outside, A without B would contain an open set.
+
+- A guard that is implied (B a half-space) or contradicted (B empty) by others up to a null set is
+  implied or contradicted at all integer points.
+- A merged region is the union of its parts up to a null set, hence at all integer points, if its
+  own guards are cut as above. They are: integer samples are compared with fixed points and in
+  guards of other shapes only, and a cover x < y of a merged order, x or y an integer sample, was
+  assumed in each part. For let a total order that agrees with the merged one have x and y next to
+  each other. It belongs to some part. If no guard there compared x with y, the part would contain
+  the order with x and y exchanged, too; the merged order does not, but contains the part.
+- Systems of guards with an interior need not contain an integer point: what is not contradicted
+  may still be impossible. That costs states, not truth.
+
+Runs of branches that find the largest or smallest of many samples are one step.
+`argmax` and its kin stand in core programs as the papers write them:
+
+    best <- v[1];  out <- 1
+    if v[2] > best then best <- v[2]; out <- 2 end
+    …
+    if v[N] > best then best <- v[N]; out <- N end
+
+Branch by branch, that is N²/2 states. But where the v are N samples of which the path knows
+nothing, exactly N states come out, one for each that may be the best: it lies above, or below, all
+others. Of real samples, whose ties have probability 0, the guards of such a state are one
+`Extreme`, whatever N is.
+
+Integer samples tie, and it matters which branch is the last one taken. Before branch k the best is
+the largest of v[1], …, v[k-1], whether ties were taken or not. So v[k] is the best in the end if
+and only if branch k holds of v[k] and each v[j] before it, and no branch j after it holds of v[j]
+and v[k]: N - 1 comparisons that tell ties apart (`ties_apart`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence, Set
+from fractions import Fraction
+from itertools import groupby
+from math import ceil, floor
 from typing import assert_never
 
 from dipapprox.language import core
+from dipapprox.language.cells import read
 from dipapprox.language.core import Relation
-from dipapprox.linear.form import LinearForm
+from dipapprox.linear.form import LinearForm, Symbol, content
 from dipapprox.semantics.configuration import State, split_on_guard
-from dipapprox.semantics.evaluation import PathFault, evaluate, names_compare
+from dipapprox.semantics.evaluation import PathFault, StoredValue, evaluate, names_compare
 from dipapprox.semantics.inputs import Knowledge, NeedsValue
-from dipapprox.semantics.integers import coprime, integer_guard, with_integer_inputs
-from dipapprox.semantics.run import Execution
+from dipapprox.semantics.order import Points
+from dipapprox.semantics.run import Execution, Selection
 from dipapprox.semantics.state import Guard, SampleComparison
 
 _SAMPLES_APART = {
@@ -168,3 +218,132 @@ def _split_on_inputs(state: State, form: LinearForm, strict: bool) -> Split:
     negative.knowledge = negative_knowledge
     state.knowledge = positive
     return [state], [negative]
+
+
+# --- integers ------------------------------------------------------------------------------------
+
+_HALF = Fraction(1, 2)
+
+
+def coprime(form: LinearForm) -> LinearForm:
+    """Multiply a form by a positive number so that its samples have coprime integer factors."""
+    return form.scaled(1 / content(c for s, c in form.terms if isinstance(s, int)))
+
+
+def with_integer_inputs(form: LinearForm, knowledge: Knowledge) -> LinearForm:
+    """Replace the inputs of a form that may contribute a fraction by their values.
+
+    Raises:
+        NeedsValue: If a path does not know such a value.
+    """
+    known: dict[Symbol, Fraction] = {}
+    for cell in form.inputs():
+        if knowledge.is_integer(cell, form.coefficient(cell)):
+            continue
+        values = [value for value in knowledge.values(cell) if isinstance(value, Fraction)]
+        if len(values) > 1:
+            raise NeedsValue(cell)
+        known[cell] = values[0]
+    return form.at(known)
+
+
+def integer_guard(form: LinearForm, strict: bool) -> Guard:
+    """The guard form <= 0, or < 0 if `strict`, for a `coprime` form with integer inputs."""
+    constant = floor(form.constant) + _HALF if strict else ceil(form.constant) - _HALF
+    # Strictness means nothing afterwards; it is chosen so that complements look like each other.
+    return Guard(LinearForm(form.terms, constant).normalised(), form.terms[0][1] < 0)
+
+
+# --- selections ----------------------------------------------------------------------------------
+
+_LEAST = 2  # fewer branches are one comparison
+
+_LARGEST = {
+    Relation.GREATER: True,
+    Relation.GREATER_EQUAL: True,
+    Relation.LESS: False,
+    Relation.LESS_EQUAL: False,
+}
+"""Whether a candidate that compares so with the best so far is better for being larger."""
+
+
+def selectable(
+    values: Sequence[StoredValue | None], state: State, points: Points, integers: Set[int]
+) -> list[LinearForm] | None:
+    """Return the values of candidates if they can be selected; see above.
+
+    Args:
+        values: Of the best so far, and of the candidates.
+    """
+    forms = [value for value in values if isinstance(value, LinearForm)]
+    samples = {form.sole_sample for form in forms} - {None}
+    if len(samples) < len(values):
+        return None
+    group = [sample for sample in samples if sample is not None]
+    if not integers.isdisjoint(group) and not integers >= set(group):
+        return None
+    cone = state.settle(points)
+    return forms if cone is not None and cone.knows_none_of(group, points) else None
+
+
+def ties_apart(selection: Selection, values: list[LinearForm], place: int) -> Iterator[Guard]:
+    """Yield what makes one of several integer samples the best in the end.
+
+    Args:
+        values: The samples, the best before the first branch first.
+        place: Of the one in question.
+    """
+    best = values[place]
+    for other, value in enumerate(values):
+        if other == place:
+            continue
+        # The later one of the two is compared by its branch, which holds or does not.
+        is_strict = selection.strict[max(place, other) - 1] is (other < place)
+        form = value - best if selection.largest else best - value
+        yield integer_guard(form, is_strict)
+
+
+def selections_in(block: core.Body) -> dict[int, Selection]:
+    """Find the selections among the statements of a block, by the place of the first branch."""
+    found: dict[int, Selection] = {}
+    place = 0
+    branches = ((each, _branch(each)) for each in block)
+    for kind, group in groupby(branches, key=lambda each: each[1] and each[1][0]):
+        run = list(group)
+        if kind is not None and len(run) >= _LEAST:
+            candidates, strict = zip(*(b[1:] for _, b in run if b is not None), strict=True)
+            statements = tuple(each for each, _ in run if isinstance(each, core.If))
+            best, largest, _ = kind
+            found[place] = Selection(best, candidates, statements, largest, strict)
+        place += len(run)
+    return found
+
+
+_Kind = tuple[str, bool, frozenset[str]]
+"""What the branches of a selection have in common: the best so far, whether the largest is the
+best, and all that they assign."""
+
+
+def _branch(statement: object) -> tuple[_Kind, core.Expression, bool] | None:
+    """Read `if candidate > best then best <- candidate; … end`, as its kind, the candidate, and
+    whether that must be better; None if it is something else."""
+    match statement:
+        case core.If(core.Comparison(left, relation, right), then, ()) if relation in _LARGEST:
+            sides = [(left, right, _LARGEST[relation]), (right, left, not _LARGEST[relation])]
+        case _:
+            return None
+    assigned: dict[str, core.Expression] = {}
+    for each in then:
+        if not isinstance(each, core.Assign) or not isinstance(each.target, core.Variable):
+            return None
+        if each.target.name in assigned:
+            return None
+        assigned[each.target.name] = each.value
+    for candidate, best, largest in sides:
+        if isinstance(best, core.Variable) and assigned.get(best.name) == candidate:
+            others = (value for name, value in assigned.items() if name != best.name)
+            unread = all(name not in assigned for name in read(candidate))
+            if unread and all(isinstance(value, core.Constant) for value in others):
+                strict = relation in (Relation.GREATER, Relation.LESS)
+                return (best.name, largest, frozenset(assigned)), candidate, strict
+    return None

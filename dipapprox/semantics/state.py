@@ -13,8 +13,9 @@ assignments costs O(n log n) in time and memory, all its copies included, and a 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Hashable, Iterable, Iterator, Sequence
 from fractions import Fraction
+from itertools import combinations_with_replacement
 from typing import Generic, NamedTuple, TypeVar, overload
 
 from dipapprox.data_classes import Record, field
@@ -23,8 +24,8 @@ from dipapprox.language.core import Program, Value
 from dipapprox.laws.distribution import ChoiceLaw, Scale
 from dipapprox.laws.family import Family
 from dipapprox.linear.form import LinearForm, Symbol
-from dipapprox.semantics.guard_lines import GuardLines
 from dipapprox.semantics.outcomes import ALWAYS, NO_CHOICES, Node
+from dipapprox.source import Span
 
 V = TypeVar("V", bound=object)
 _Layers = tuple[dict[str, V], ...]
@@ -309,6 +310,69 @@ class Valuation(Sequence[Value]):
         if value is None:
             raise BrokenInvariant(f"the output '{name}' of a final state has no value")
         return value
+
+
+class GuardLines:
+    """Where the guards of one run are written, for messages: comparisons that it splits states on.
+
+    Guards of merged states are guards of the states before. Those about one or two samples are told
+    apart by the lines on which the samples are drawn: a loop over thousands of samples has a few
+    such pairs. Those about more are told apart by their forms.
+
+    Args:
+        drawn: The line that each sample is drawn on; may grow.
+    """
+
+    __slots__ = ("_drawn", "_places")
+
+    def __init__(self, drawn: Sequence[int | None] = ()) -> None:
+        self._drawn = drawn
+        self._places: dict[Hashable, dict[int, Span]] = {}
+
+    def note(self, form: LinearForm, span: Span | None) -> None:
+        """Remember that the text compares a form of some samples with 0 at `span`."""
+        if span is not None:
+            self._add(self._key(form), span)
+
+    def note_pair(self, first: int, second: int, span: Span | None) -> None:
+        """Remember that the text compares two samples at `span`."""
+        if span is not None:
+            self._add(_pair(self._drawn[first], self._drawn[second]), span)
+
+    def note_group(self, group: Iterable[int], span: Span | None) -> None:
+        """Remember that the text compares all samples of a group at `span`."""
+        if span is not None:
+            lines = {self._drawn[sample] for sample in group}
+            for pair in combinations_with_replacement(lines, 2):
+                self._add(_pair(*pair), span)
+
+    def note_alike(self, form: LinearForm, other: LinearForm) -> None:
+        """Remember that a form is compared with 0 wherever another one is: in another turn."""
+        places = self._places.get(self._key(form))
+        if places is not None:
+            self._places.setdefault(self._key(other), places)
+
+    def of(self, form: LinearForm) -> list[int]:
+        """Return the lines of a guard, ascending; none if it was not noted."""
+        return sorted({span.line for span in self._places.get(self._key(form), {}).values()})
+
+    def _add(self, key: Hashable, span: Span) -> None:
+        known = self._places.get(key)
+        if known is None:
+            self._places[key] = {span.start: span}
+        elif span.start not in known:
+            known[span.start] = span
+
+    def _key(self, form: LinearForm) -> Hashable:
+        samples = form.samples()
+        if len(samples) <= 2:
+            return _pair(self._drawn[samples[0]], self._drawn[samples[-1]])
+        return form if form.terms[0][1] > 0 else -form
+
+
+def _pair(first: int | None, second: int | None) -> tuple[int, int]:
+    a, b = first or 0, second or 0
+    return (a, b) if a <= b else (b, a)
 
 
 class LoneGuard(Record, eq=False):

@@ -34,8 +34,8 @@ from dipapprox.semantics.evaluation import (
     over_inputs,
     shared,
 )
-from dipapprox.semantics.integers import with_integer_inputs
 from dipapprox.semantics.run import Execution, Weighing, live_values
+from dipapprox.semantics.splitting import with_integer_inputs
 from dipapprox.semantics.state import Choice, Sample
 from dipapprox.source import Span
 

@@ -16,16 +16,16 @@ from ply import yacc
 import dipapprox
 from dipapprox import Limits, SourceError, UserError
 from dipapprox.automata.description import automaton_of
-from dipapprox.language.automata import (
+from dipapprox.language.dip import parse_dip
+from dipapprox.language.dipa import (
     INSAMPLE,
     AutomatonNoise,
     AutomatonText,
     Location,
     StatedTransition,
     ThresholdTest,
+    parse_dipa,
 )
-from dipapprox.language.dip import parse_dip
-from dipapprox.language.dipa import parse_dipa
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.formula import parse_formula
 from dipapprox.language.lexer import KEYWORDS

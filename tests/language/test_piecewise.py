@@ -17,10 +17,10 @@ from dipapprox import Answer, Limits, SourceError
 from dipapprox.bundled import BUNDLED
 from dipapprox.data_classes import replace
 from dipapprox.language import core
+from dipapprox.language.checker import unused
 from dipapprox.language.core import Everyone, Listed, Norm, Within
 from dipapprox.language.load import read_source
 from dipapprox.language.parser import parse
-from dipapprox.language.unused import unused
 from dipapprox.pairs.adjacency import count_selected, select_pairs
 from dipapprox.pairs.selections import AllPairs, is_symmetric
 from dipapprox.semantics.execution import execute

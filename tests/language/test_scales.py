@@ -18,10 +18,10 @@ from dipapprox.arithmetic.elementary import NoValue, Number
 from dipapprox.data_classes import replace
 from dipapprox.errors import NoCertificate, SourceError, UserError
 from dipapprox.language import core
+from dipapprox.language.constants import ACCURACY
 from dipapprox.language.core import Rounding
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.parser import parse
-from dipapprox.language.scales import ACCURACY
 from dipapprox.privacy.verdict import Answer
 from tests.cases import refuses
 from tests.texts import text_of

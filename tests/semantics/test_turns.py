@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from dipapprox import LimitReached, Limits, SourceError
 from dipapprox.language import core
+from dipapprox.language.cells import written_out
 from dipapprox.language.elaborate import elaborate
-from dipapprox.language.equal_turns import written_out
 from dipapprox.language.load import load
 from dipapprox.language.parser import parse
 from dipapprox.semantics.execution import execute
