@@ -22,12 +22,12 @@ import numpy as np
 from dipapprox.data_classes import Record
 from dipapprox.deferred import Deferred
 from dipapprox.errors import BrokenInvariant
+from dipapprox.events.canonical import CERTAIN, IMPOSSIBLE, Numbers, Solutions
 from dipapprox.events.circuits import NOTHING
 from dipapprox.events.columns import CellTable, Column, Inputs, combined, mapped
 from dipapprox.events.event import Chosen, Connected, Mixture, count_samples
 from dipapprox.events.instantiate import Instantiator, holds
 from dipapprox.events.reduce import connected_samples
-from dipapprox.events.solutions import CERTAIN, IMPOSSIBLE, Numbers, Solutions
 from dipapprox.events.solving import Batch, Row, Solver
 from dipapprox.language.core import Input, Value
 from dipapprox.linear.form import Symbol

@@ -20,10 +20,9 @@ from collections.abc import Hashable, Mapping, Sequence
 
 from dipapprox.data_classes import Record
 from dipapprox.errors import BrokenInvariant, LimitReached
-from dipapprox.events.canonical import law_key
+from dipapprox.events.canonical import IMPOSSIBLE, Solutions, law_key
 from dipapprox.events.event import Event, Mixture, Star
 from dipapprox.events.instantiate import Instantiator
-from dipapprox.events.solutions import IMPOSSIBLE, Solutions
 from dipapprox.language.core import Input
 from dipapprox.laws.distribution import Distribution
 from dipapprox.linear.form import LinearForm, Symbol

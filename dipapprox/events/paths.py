@@ -20,8 +20,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from dipapprox.data_classes import Record
+from dipapprox.events.canonical import Solutions
 from dipapprox.events.columns import CellTable, Image, Inputs, numeric
-from dipapprox.events.solutions import Solutions
 from dipapprox.language.core import Value
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.family import Family

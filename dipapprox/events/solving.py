@@ -15,6 +15,7 @@ from functools import partial
 import numpy as np
 
 from dipapprox.data_classes import Record
+from dipapprox.events.canonical import CERTAIN, IMPOSSIBLE, Solutions
 from dipapprox.events.columns import (
     FEW,
     Block,
@@ -32,7 +33,6 @@ from dipapprox.events.columns import (
 from dipapprox.events.instantiate import Instantiator, Outline, without_inputs
 from dipapprox.events.paths import AnyStar, GroupStar, PathStar, SampleChange, Variables
 from dipapprox.events.reduce import connected_samples
-from dipapprox.events.solutions import CERTAIN, IMPOSSIBLE, Solutions
 from dipapprox.language.core import Value
 from dipapprox.linear.form import LinearForm, Symbol
 from dipapprox.linear.half_spaces import irredundant

@@ -21,9 +21,9 @@ from dipapprox.arithmetic.enclosure import Missing, NotEnclosed, enclosing, sure
 from dipapprox.cache import Cache
 from dipapprox.deferred import Deferred
 from dipapprox.errors import BrokenInvariant
+from dipapprox.events.canonical import Numbers
 from dipapprox.events.catalogue import Catalogue
 from dipapprox.events.event import Chosen
-from dipapprox.events.solutions import Numbers
 from dipapprox.exact.methods import EventForms, ratio_sum
 from dipapprox.exponentials import ONE, ExponentialRatio
 from dipapprox.language.core import Input

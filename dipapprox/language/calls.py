@@ -23,21 +23,25 @@ from dipapprox.language.constants import (
     truth_name,
 )
 from dipapprox.language.emitted import (
+    FALSE,
+    TRUE,
     Emitter,
     Place,
     Range,
     ValueStep,
     absolute,
+    as_number,
+    balanced,
     bisected,
     held_between,
     range_of,
     rounding_steps,
+    scaled,
     step_numbers,
     whole_steps,
     with_whole_factors,
 )
 from dipapprox.language.expressions import Expressions
-from dipapprox.language.folding import FALSE, TRUE, as_number, balanced, scaled
 from dipapprox.language.symbols import (
     ABSOLUTE,
     CLAMP,

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from itertools import islice
 
 from dipapprox.data_classes import Record, replace
 from dipapprox.errors import BrokenInvariant, Diagnosis, UserError, did_you_mean
@@ -23,19 +22,18 @@ from dipapprox.language.core import (
     Within,
 )
 from dipapprox.language.domains import (
+    LARGEST_DOMAIN,
     MOST_CELLS,
     AllIntegers,
     AllReals,
     Domain,
     Widening,
-    domain_text,
+    describe_domain,
     has_names,
     wider_domains,
 )
 from dipapprox.language.symbols import collect_symbols
 from dipapprox.source import Located, Span
-
-LARGEST_DOMAIN = 10_000
 
 
 class DeclaredVariable(Located):
@@ -300,11 +298,3 @@ def _pair(
                 diagnosis.report("value error", message, node.span, hint)
         inputs.append(tuple(values))
     return inputs[0], inputs[1]
-
-
-def describe_domain(domain: Collection[Value]) -> str:
-    """List the values of a domain, shortened."""
-    if isinstance(domain, AllReals):
-        return domain_text(domain)
-    shown = ", ".join(str(value) for value in islice(domain, 12))
-    return shown + (", …" if len(domain) > 12 else "")

@@ -18,8 +18,7 @@ from dipapprox.language import ast
 from dipapprox.language.constants import literal
 from dipapprox.language.domains import MOST_CELLS
 from dipapprox.language.expression_grammar import collect
-from dipapprox.language.grammar import Grammar, rules_in
-from dipapprox.language.lexer import Spelling, marks
+from dipapprox.language.lexer import Grammar, Spelling, marks, rules_in
 from dipapprox.language.tokens import PlainTokens
 from dipapprox.source import SourceFile, Span, unlike_ascii
 

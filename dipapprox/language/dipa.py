@@ -26,8 +26,7 @@ from typing import Any
 from dipapprox.data_classes import Record, field
 from dipapprox.errors import shorten
 from dipapprox.language.expression_grammar import collect
-from dipapprox.language.grammar import Grammar, rules_in
-from dipapprox.language.lexer import Spelling, marks
+from dipapprox.language.lexer import Grammar, Spelling, marks, rules_in
 from dipapprox.language.tokens import PlainTokens
 from dipapprox.source import Located, SourceFile, Span, unlike_ascii
 

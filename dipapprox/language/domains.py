@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from fractions import Fraction
+from itertools import islice
 from typing import Any, NoReturn
 
 from dipapprox.data_classes import Record, field
@@ -11,6 +12,7 @@ from dipapprox.errors import UserError, did_you_mean
 from dipapprox.language.core import Program, Value
 
 MOST_CELLS = 100_000  # of all arrays of a program together
+LARGEST_DOMAIN = 10_000
 Domain = tuple[Value, ...]  # the values of an input, each once
 
 
@@ -120,6 +122,14 @@ def domain_text(domain: Domain, most: int | None = None) -> str:
         return f"{{{', '.join(map(str, domain))}}}"
     shown = ", ".join(map(str, domain[: most - 1]))
     return f"{{{shown}, …, {last}}} ({len(domain)} values)"
+
+
+def describe_domain(domain: Collection[Value]) -> str:
+    """List the values of a domain, shortened."""
+    if isinstance(domain, AllReals):
+        return domain_text(domain)
+    shown = ", ".join(str(value) for value in islice(domain, 12))
+    return shown + (", …" if len(domain) > 12 else "")
 
 
 class Widening(Record):

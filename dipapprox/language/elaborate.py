@@ -27,9 +27,8 @@ from dipapprox.language.declarations import (
     elaborate_declarations,
 )
 from dipapprox.language.domains import AS_DECLARED, AllReals, FiniteRounds, Widening, bounds_of
-from dipapprox.language.emitted import Emitter, Place
+from dipapprox.language.emitted import FALSE, TRUE, Emitter, Place
 from dipapprox.language.expressions import Expressions
-from dipapprox.language.folding import FALSE, TRUE
 from dipapprox.language.symbols import (
     DISTRIBUTIONS,
     LOGARITHM,
@@ -154,7 +153,9 @@ class _Unrolling:
         sizes = {v.name: v.size for v in declared if v.size is not None}
         self.constants = dict(declarations.parameters)
         self.diagnosis = Diagnosis()
-        self.emitter = Emitter(declarations.outputs, declarations.states, self.diagnosis)
+        given = {v.name: ("output", v.domain) for v in declarations.outputs}
+        given |= {v.name: ("state cell", v.domain) for v in declarations.states}
+        self.emitter = Emitter(given, self.diagnosis)
         self.expressions = Expressions(
             symbols, self.constants, {**sizes, **local_sizes}, lambda node: self.calls.take(node)
         )
@@ -174,8 +175,9 @@ class _Unrolling:
         self.diagnosis.finish()
         rounds = () if self.rounds is None else self.rounds.body
         whole, declared = (*self.body, *self.top, *rounds), self.declarations
-        given = (*declared.outputs, *declared.states)
-        check_whole_numbers(whole, declared.inputs, given, self.diagnosis)
+        inputs = {v.name: v.domain for v in declared.inputs}
+        others = {v.name: v.domain for v in (*declared.outputs, *declared.states)}
+        check_whole_numbers(whole, inputs, others, self.diagnosis)
         self.diagnosis.finish()
         return (*self.body, *self.top)
 

@@ -24,7 +24,7 @@ from dipapprox.language.constants import (
     truth_name,
 )
 from dipapprox.language.domains import MOST_CELLS
-from dipapprox.language.folding import (
+from dipapprox.language.emitted import (
     FALSE,
     TRUE,
     as_number,

@@ -20,11 +20,10 @@ from dipapprox.language.constants import Wrong
 from dipapprox.language.declarations import (
     DeclaredVariable,
     cells_of,
-    describe_domain,
     elaborate_declarations,
     evaluate_value,
 )
-from dipapprox.language.domains import AS_DECLARED, AllIntegers
+from dipapprox.language.domains import AS_DECLARED, AllIntegers, describe_domain
 from dipapprox.language.elaborate import elaborate_block
 from dipapprox.language.symbols import CLAMP, DISTRIBUTIONS
 from dipapprox.language.traversal import (

@@ -14,14 +14,15 @@ from numbers import Integral
 
 from dipapprox.errors import UserError, did_you_mean, shorten
 from dipapprox.language.core import Input, Program, Value
-from dipapprox.language.declarations import LARGEST_DOMAIN, describe_domain
 from dipapprox.language.domains import (
     AS_DECLARED,
+    LARGEST_DOMAIN,
     MOST_ROUNDS,
     Domain,
     FiniteRounds,
     Widening,
     admits,
+    describe_domain,
     names_in,
 )
 from dipapprox.language.lexer import read_decimal

@@ -12,27 +12,30 @@ ever assigned to it is.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
 from dipapprox.data_classes import Record
 from dipapprox.errors import Diagnosis
 from dipapprox.language import core
 from dipapprox.language.cells import statements_in
-from dipapprox.language.declarations import DeclaredVariable
-from dipapprox.language.domains import AllReals
-from dipapprox.language.folding import terms_of
+from dipapprox.language.domains import AllReals, Domain
+from dipapprox.language.emitted import terms_of
 from dipapprox.language.traversal import nodes_in, reachable
 from dipapprox.source import Span
 
 
 def check_whole_numbers(
     body: core.Body,
-    inputs: Sequence[DeclaredVariable],
-    others: Sequence[DeclaredVariable],
+    inputs: Mapping[str, Domain],
+    others: Mapping[str, Domain],
     diagnosis: Diagnosis,
 ) -> None:
-    """Report fractions where whole numbers are needed; inputs that may be any are integers then."""
+    """Report fractions where whole numbers are needed; inputs that may be any are integers then.
+
+    Args:
+        inputs: Their domains, and likewise those of outputs and state cells.
+    """
     statements = list(statements_in(body))
     draws = [s for s in statements if isinstance(s, core.Draw)]
     if not any(draw.family.is_discrete for draw in draws):
@@ -41,20 +44,25 @@ def check_whole_numbers(
     fractions = {_stem(draw.target) for draw in draws if not draw.family.is_discrete}
     any_integer = (Fraction(0), Fraction(1))
     domains = {
-        each.name: any_integer if isinstance(each.domain, AllReals) else each.domain
-        for each in (*inputs, *others)
+        name: any_integer if isinstance(domain, AllReals) else domain
+        for name, domain in {**inputs, **others}.items()
     }
-    for name, domain in domains.items():
-        if not all(value.denominator == 1 for value in domain if isinstance(value, Fraction)):
-            fractions.add(name)
+    fractions |= {name for name, domain in domains.items() if not all(map(_is_whole, domain))}
     flows: dict[str, list[str]] = defaultdict(list)
-    for target, value in _assignments(statements):
-        if not _is_whole_but(value):
-            fractions.add(target)
-        for name in _names(value):
-            flows[name].append(target)
+    for each in statements:
+        values: tuple[core.Expression, ...] = ()
+        match each:
+            case core.Assign(target, value):
+                values = (value,)
+            case core.Choose(target, options):
+                values = tuple(value for value, _ in options)
+        for value in values:
+            if not _is_whole_but(value):
+                fractions.add(_stem(target))
+            for name in _names(value):
+                flows[name].append(_stem(target))
     integers, fractions = (reachable(each, flows.__getitem__) for each in (integers, fractions))
-    checks = _Checks(integers, fractions, {v.name: domains[v.name] for v in inputs}, diagnosis)
+    checks = _Checks(integers, fractions, {name: domains[name] for name in inputs}, diagnosis)
     for statement in statements:
         checks.statement(statement)
 
@@ -120,36 +128,29 @@ class _Checks(Record):
         )  # fmt: skip
 
 
+def _is_whole(value: core.Value) -> bool:
+    return not isinstance(value, Fraction) or value.denominator == 1
+
+
 def _is_whole_but(node: core.Expression) -> bool:
     """Whether an expression is whole if its variables are."""
-    match node:
-        case core.Constant(value):
-            return not isinstance(value, Fraction) or value.denominator == 1
-        case core.Sum(left, right) | core.Product(left, right):
-            return _is_whole_but(left) and _is_whole_but(right)
-        case _:
-            return True
+    return all(_is_whole(each.value) for each in _parts(node) if isinstance(each, core.Constant))
 
 
 def _names(node: core.Expression) -> Iterator[str]:
     """Yield the variables that a value is computed from; arrays by their names."""
+    return (_stem(each) for each in _parts(node) if isinstance(each, core.Variable | core.Element))
+
+
+def _parts(node: core.Expression) -> Iterator[core.Expression]:
+    """Yield what sums and products are made of."""
     match node:
-        case core.Variable() | core.Element():
-            yield _stem(node)
         case core.Sum(left, right) | core.Product(left, right):
-            yield from _names(left)
-            yield from _names(right)
+            yield from _parts(left)
+            yield from _parts(right)
+        case _:
+            yield node
 
 
 def _stem(place: core.Variable | core.Element) -> str:
     return place.array if isinstance(place, core.Element) else place.name.partition("[")[0]
-
-
-def _assignments(statements: Iterable[core.Statement]) -> Iterator[tuple[str, core.Expression]]:
-    for statement in statements:
-        match statement:
-            case core.Assign(target, value):
-                yield _stem(target), value
-            case core.Choose(target, options):
-                for value, _ in options:
-                    yield _stem(target), value

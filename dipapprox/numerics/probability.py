@@ -30,10 +30,10 @@ from dipapprox.arithmetic.rounding import Array, above, below
 from dipapprox.cache import Cache
 from dipapprox.data_classes import replace
 from dipapprox.errors import BrokenInvariant, LimitReached
+from dipapprox.events.canonical import IMPOSSIBLE, Numbers
 from dipapprox.events.catalogue import Catalogue, StateColumns, rounds
 from dipapprox.events.columns import Column
 from dipapprox.events.event import Connected
-from dipapprox.events.solutions import IMPOSSIBLE, Numbers
 from dipapprox.language.core import Input
 from dipapprox.limits import Limits
 from dipapprox.numerics.bulk import Bounds

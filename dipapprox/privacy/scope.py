@@ -34,11 +34,12 @@ from dipapprox.language.core import (
     Value,
     Within,
 )
-from dipapprox.language.declarations import LARGEST_DOMAIN, describe_domain
 from dipapprox.language.domains import (
     AS_DECLARED,
+    LARGEST_DOMAIN,
     Widening,
     admits,
+    describe_domain,
     domain_text,
     has_names,
     has_real_inputs,

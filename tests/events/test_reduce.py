@@ -27,7 +27,7 @@ from pair_programs import UNEVEN_MAX, read
 from scipy.special import gamma
 from scrambled import Scrambled
 
-from dipapprox.events.canonical import canonical
+from dipapprox.events.canonical import IMPOSSIBLE, Solutions, canonical
 from dipapprox.events.event import Chosen, Event, Impossible, Independent, Star, spelled_out
 from dipapprox.events.reduce import (
     as_comparisons,
@@ -38,7 +38,6 @@ from dipapprox.events.reduce import (
     reduce,
     sum_of_squares,
 )
-from dipapprox.events.solutions import IMPOSSIBLE, Solutions
 from dipapprox.events.symmetry import CellSymmetry
 from dipapprox.exact.methods import Exact
 from dipapprox.language.core import Input, Listed, Program
