@@ -1,6 +1,9 @@
 """Final states partition inputs and samples; programs that go wrong on some path."""
 
+import os
 import random
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -271,3 +274,39 @@ def test_paths_outside_the_support_of_one_sided_noise_are_never_taken(family, te
         assert len(execute(example, True, Limits()).states) == 1
     else:
         refuses(SourceError, "never assigned", execute, example, True, Limits())
+
+
+_MERGED = """
+from dipapprox import Limits, parse
+from dipapprox.semantics.execution import execute
+from dipapprox.semantics.state import guards_of
+
+program = parse('''
+input e, f, g, h in -1..1
+output out in 0..1
+x <- Lap(0, 1/eps)
+out, k <- 0
+if e + f >= 0 then k <- k + 1 end
+if f + g >= 0 then k <- k + 1 end
+if g + h >= 0 then k <- k + 1 end
+if e + h >= 0 then k <- k + 1 end
+if k >= 2 and x >= 0 then out <- 1 end
+''')
+for state in execute(program, True, Limits()).states:
+    known = [(each.form, each.cell, sorted(each.values or ())) for each in state.conditions]
+    print(list(state.outputs), known, guards_of(state.path))
+"""
+
+
+def test_states_are_merged_alike_whatever_the_hashes_of_names() -> None:
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", _MERGED],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("0", "1", "3")
+    }
+    assert len(said) == 1 and "".join(said).count("\n") > 10
