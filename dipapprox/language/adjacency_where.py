@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 from itertools import product
 from math import prod
-from typing import NoReturn, assert_never
+from typing import assert_never
 
 from dipapprox.data_classes import Record, replace
 from dipapprox.language import ast, core, printer
@@ -18,7 +19,7 @@ from dipapprox.language.constants import Wrong, evaluate_integer
 from dipapprox.language.core import EUCLIDEAN, Cell, Everyone, Input, Listed, Norm, Value, Within
 from dipapprox.language.domains import AllReals
 from dipapprox.language.expressions import Expressions
-from dipapprox.language.symbols import Role, Symbol
+from dipapprox.language.symbols import ABSOLUTE, EXTREMES, Role, Symbol
 from dipapprox.language.tokens import PRIME
 
 MOST_PAIRS = 500_000  # pairs that are tried
@@ -34,6 +35,12 @@ Rule = Within | Everyone | Euclidean
 Pair = tuple[Input, Input]
 _Read = Callable[[Input, Input], Value]
 _Test = Callable[[Input, Input], bool]
+FUNCTIONS_OF_PAIRS: Mapping[str, Callable[[list[Fraction]], Fraction]] = {
+    ABSOLUTE: lambda numbers: abs(numbers[0]),
+    **EXTREMES,
+}
+PARTS = "a condition on pairs is made of inputs and numbers"
+PARTS_HINT = f"its functions are {', '.join(map(repr, FUNCTIONS_OF_PAIRS))}"
 
 
 def primed(symbols: Mapping[str, Symbol]) -> dict[str, Symbol]:
@@ -155,19 +162,30 @@ def _conditions(
 ) -> Iterator[_Test]:
     constants = dict(parameters)
     sizes: dict[str, int] = {}
-    places: dict[str, tuple[bool, int]] = {}
+    places: dict[str, _Read] = {}
     for number, cell in enumerate(cells):
-        places[cell.name] = False, number
         index = "" if cell.index is None else f"[{cell.index}]"
-        places[f"{cell.variable}{PRIME}{index}"] = True, number
+        places[cell.name] = partial(_of_pair, 0, number)
+        places[f"{cell.variable}{PRIME}{index}"] = partial(_of_pair, 1, number)
         if cell.index is not None:
             for name in (cell.variable, cell.variable + PRIME):
                 sizes[name] = max(sizes.get(name, 0), cell.index)
 
-    def refuse(node: ast.Expression) -> NoReturn:
-        raise Wrong("type error", "a condition on pairs is made of inputs and numbers", node.span)
+    def take(node: ast.Expression) -> core.Variable:
+        if not isinstance(node, ast.Call) or node.name not in FUNCTIONS_OF_PAIRS:
+            raise Wrong("type error", PARTS, node.span, PARTS_HINT)
+        values = [
+            _number(value, places)
+            for argument in node.arguments
+            for value in expressions.elements(argument)
+        ]
+        function = FUNCTIONS_OF_PAIRS[node.name]
+        # No input has such a name: '#' begins a comment.
+        place = core.Variable(f"{node.name}#{len(places)}", span=node.span)
+        places[place.name] = lambda u, v: function([read(u, v) for read in values])
+        return place
 
-    expressions = Expressions({**symbols, **primed(symbols)}, constants, sizes, refuse)
+    expressions = Expressions({**symbols, **primed(symbols)}, constants, sizes, take)
     turns = declaration.turns
     if turns is None:
         yield _test(expressions.condition(declaration.condition), places)
@@ -179,7 +197,11 @@ def _conditions(
         yield _test(expressions.condition(declaration.condition), places)
 
 
-def _test(condition: core.Condition, places: Mapping[str, tuple[bool, int]]) -> _Test:
+def _of_pair(second: int, number: int, *pair: Input) -> Value:
+    return pair[second][number]
+
+
+def _test(condition: core.Condition, places: Mapping[str, _Read]) -> _Test:
     match condition:
         case core.Comparison(left, relation, right):
             one, other = _read(left, places), _read(right, places)
@@ -194,15 +216,14 @@ def _test(condition: core.Condition, places: Mapping[str, tuple[bool, int]]) -> 
             assert_never(condition)
 
 
-def _read(node: core.Expression, places: Mapping[str, tuple[bool, int]]) -> _Read:
+def _read(node: core.Expression, places: Mapping[str, _Read]) -> _Read:
     match node:
         case core.Constant(value):
             return lambda u, v: value
         case core.Variable(name):
             if name not in places:
                 raise Wrong("name error", f"'{name}' is no input", node.span)
-            second, number = places[name]
-            return lambda u, v: (v if second else u)[number]
+            return places[name]
         case core.Element(array, size, index):
             position = _read(index, places)
             numbers = {Fraction(i): places[f"{array}[{i}]"] for i in range(1, size + 1)}
@@ -212,8 +233,7 @@ def _read(node: core.Expression, places: Mapping[str, tuple[bool, int]]) -> _Rea
                 if isinstance(at, str) or at not in numbers:
                     message = f"index of '{array}' is {at}"
                     raise Wrong("value error", message, node.span)
-                second, number = numbers[at]
-                return (v if second else u)[number]
+                return numbers[at](u, v)
 
             return element
         case core.Sum(left, right):
@@ -227,7 +247,7 @@ def _read(node: core.Expression, places: Mapping[str, tuple[bool, int]]) -> _Rea
 
 
 def _number(
-    node: core.Expression, places: Mapping[str, tuple[bool, int]]
+    node: core.Expression, places: Mapping[str, _Read]
 ) -> Callable[[Input, Input], Fraction]:
     read = _read(node, places)
 

@@ -399,16 +399,10 @@ class Calls:
         self, call: ast.Call, arguments: tuple[ast.Expression, ...]
     ) -> list[core.Expression]:
         """Return the values that a selection chooses from, at least one."""
-        argument = arguments[0]
-        if not isinstance(argument, ast.Name) or not self._expressions.is_array(argument.name):
-            return [self._expressions.value(node) for node in arguments]
-        name, span = argument.name, argument.span
-        size = self._expressions.sizes.get(name)
-        if size is None:
-            message = f"no element of '{name}' is assigned by a constant index"
-            raise Wrong("value error", message, span, "assign its elements in a loop first")
-        self._emitter.count(size, call.span)
-        return [core.Variable(f"{name}[{i}]", span=span) for i in range(1, size + 1)]
+        values = [value for node in arguments for value in self._expressions.elements(node)]
+        if len(values) > len(arguments):
+            self._emitter.count(len(values), call.span)
+        return values
 
 
 def _numbers(ends: ast.Range | ast.Turns, constants: Mapping[str, Fraction]) -> range:

@@ -8,7 +8,7 @@ from typing import TypeGuard, assert_never
 from dipapprox.data_classes import replace
 from dipapprox.errors import Diagnosis, did_you_mean
 from dipapprox.language import ast, printer
-from dipapprox.language.adjacency_where import primed
+from dipapprox.language.adjacency_where import FUNCTIONS_OF_PAIRS, PARTS, PARTS_HINT, primed
 from dipapprox.language.core import EUCLIDEAN, Norm
 from dipapprox.language.expression_checker import (
     REPEATED,
@@ -158,7 +158,8 @@ def _condition(scope: Scope, declaration: ast.AdjacentWhere) -> None:
                 hint = "a condition on pairs is about inputs: q of the first, q' of the second"
                 scope.report(f"'{each.name}' is no input", each.span, hint)
     for call in computed_in(declaration.condition):
-        scope.report("a condition on pairs is made of inputs and numbers", call.span)
+        if not isinstance(call, ast.Call) or call.name not in FUNCTIONS_OF_PAIRS:
+            scope.report(PARTS, call.span, PARTS_HINT)
     check_condition(scope, declaration.condition)
 
 

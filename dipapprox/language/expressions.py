@@ -246,9 +246,17 @@ class Expressions:
             self._kept.append(node)
         return found
 
-    def is_array(self, name: str) -> bool:
-        """Whether a name stands for an array."""
-        return name in self.symbols and self.symbols[name].is_array
+    def elements(self, node: ast.Expression) -> list[core.Expression]:
+        """Elaborate an argument that may be an array: all its elements, or one value."""
+        symbol = self.symbols.get(node.name) if isinstance(node, ast.Name) else None
+        if symbol is None or not symbol.is_array:
+            return [self.value(node)]
+        size = self.sizes.get(symbol.name)
+        if size is None:
+            message = f"no element of '{symbol.name}' is assigned by a constant index"
+            hint = "assign its elements in a loop first"
+            raise Wrong("value error", message, node.span, hint)
+        return [core.Variable(f"{symbol.name}[{i}]", span=node.span) for i in range(1, size + 1)]
 
     # --- conditions ---------------------------------------------------------------------------
 

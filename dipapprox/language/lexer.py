@@ -198,7 +198,8 @@ def raw_tokens(spelling: Spelling, source: SourceFile, problems: Diagnosis) -> I
                 continue
             case "FOREIGN":
                 kind, ours = _FOREIGN[word]
-                report(start, end, f"unknown operator '{word}'", f"write '{ours}'")
+                hint = f"write '{ours}'" + ", or 'abs(x)' for '|x|'" * (word == "|")
+                report(start, end, f"unknown operator '{word}'", hint)
             case "NUMBER":
                 number = read_decimal(word)
                 if number is None:

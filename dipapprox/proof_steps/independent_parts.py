@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
-from itertools import pairwise
+from itertools import islice, pairwise
 from math import ceil, log, log2
 
 from dipapprox.data_classes import Record
@@ -43,6 +43,7 @@ _ABOVE: _Fields = {"sample": None, "orders": [], "above": True, "input": None, "
 _NO_PARTS = "the program does not fall into parts that are independent"
 _NO_GRID = "no grid of losses of parts was found that tells"
 _SLACK = Fraction(1, 1 << 60)
+_MOST_PAIRS = 100_000  # of a part, which are listed
 
 
 def parts_proof(
@@ -235,7 +236,9 @@ class IndependentParts:
                 if each.machine == part
             }
         else:
-            pairs = set(adjacent_pairs(adjacency, part.domains))
+            pairs = set(islice(adjacent_pairs(adjacency, part.domains), _MOST_PAIRS + 1))
+        if len(pairs) > _MOST_PAIRS:
+            raise NoCertificate(f"a part has more than {_MOST_PAIRS} pairs of inputs")
         both = sorted({min((u, v), (v, u), key=repr) for u, v in pairs if u != v}, key=repr)
         rows = {pair: _rows(found, pair) for pair in both}
         kinks = {_loss(p, q) for own in rows.values() for row in own for p, q in row if p and q}

@@ -93,7 +93,7 @@ def attempts(goal: Goal, pairs: int | None = None) -> Iterator[int]:
     by_budget = [BY_BUDGET] if goal.witness is None else []
     if goal.outputs > MANY_OUTPUTS:
         yield IN_PARTS
-    if goal.is_pure or (attained and (pairs or 0) > MANY_PAIRS):
+    if goal.is_pure or (pairs or 0) > (MANY_PAIRS if attained else _MOST_PAIRS):
         yield from by_budget
         by_budget = []
     bits = LEAST_BITS

@@ -281,6 +281,14 @@ def test_a_million_joint_outputs_are_proved(eps_prv, verdict) -> None:
     assert found.run.reason is None
 
 
+def test_pairs_that_nobody_lists_are_served_by_a_budget() -> None:
+    """Seven counts and three comparisons: 62,670,392 pairs, and a delta that is not attained."""
+    program = dipapprox.parse(text_of("kernel/parts-binary_search"))
+    found = dipapprox.verify(program, eps=1, delta="0.01", options=dipapprox.Options(proved=True))
+    assert found.answer is dipapprox.Answer.DP
+    assert found.replayed is not None
+
+
 def test_parts_are_known_at_the_eps_that_is_meant() -> None:
     said = {**claim("DP", HALF, 0.9), "eps": 2}
     steps = [dict(each) for each in parts_proof(PLAIN, claim("DP", HALF, 0.9), None)]

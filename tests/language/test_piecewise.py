@@ -166,6 +166,9 @@ CONDITIONS: dict[str, Callable[[Pair], bool]] = {
         not (p[0][0] < p[1][1] and -p[0][1] <= 2 * p[1][0] - 3)
     ),
     "q'[1] = 2 or q[1 + q'[1]] = 2": lambda p: p[1][0] == 2 or p[0][p[1][0]] == 2,
+    "abs(q[i] - q'[i]) < i and max(q') - q[i] >= min(q[1], 1) for i in 1..N": lambda p: all(
+        abs(p[0][i] - p[1][i]) < i + 1 and max(p[1]) - p[0][i] >= min(p[0][0], 1) for i in (0, 1)
+    ),
 }
 
 
