@@ -50,7 +50,7 @@ tables: $(VENV)/.installed
 
 # The JSON Schemas, made from the types of certificates and answers: into dipapprox/schemas/.
 schemas: $(VENV)/.installed
-	$(BIN)/python -m dipapprox.schemas
+	$(BIN)/python -m dipapprox.schemas.generate
 
 # The extension for Visual Studio Code: editors/vscode/dipapprox.vsix.
 vsix: $(VENV)/.installed

@@ -34,7 +34,7 @@ from dipapprox.privacy.verdict import Answer
 from dipapprox.proofs.endless_proof import AutomatonProof, Stops, StreamProof
 from dipapprox.proofs.prove_automaton import prove_automaton, prove_rounds
 from dipapprox.questions.certifying import certify_proof
-from dipapprox.replays.any_file import check
+from dipapprox.replays.check import check
 from dipapprox.replays.result import Outcome
 
 PROVED, READ, CHECKED = "prove", "prove, its text read", "check"

@@ -17,7 +17,7 @@ from dipapprox.privacy.options import Options
 from dipapprox.privacy.run import Setting
 from dipapprox.privacy.verdict import Answer, Claim, Verdict
 from dipapprox.privacy.verifier import verify
-from dipapprox.replays.any_file import check
+from dipapprox.replays.check import check
 from dipapprox.replays.files import certify_answer
 from dipapprox.replays.result import Outcome
 

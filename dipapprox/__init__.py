@@ -57,8 +57,8 @@ if TYPE_CHECKING:
     from dipapprox.privacy.options import Engine as Engine
     from dipapprox.privacy.options import Options as Options
     from dipapprox.privacy.probabilities import OutputDistribution as OutputDistribution
+    from dipapprox.privacy.probabilities import PairDistributions as PairDistributions
     from dipapprox.privacy.profiles.calibration import Calibration as Calibration
-    from dipapprox.privacy.profiles.loss import PairDistributions as PairDistributions
     from dipapprox.privacy.profiles.profile_result import LeastDelta as LeastDelta
     from dipapprox.privacy.profiles.profile_result import LeastEpsPrv as LeastEpsPrv
     from dipapprox.privacy.profiles.profile_result import PrivacyCurve as PrivacyCurve
@@ -82,7 +82,7 @@ if TYPE_CHECKING:
     from dipapprox.questions.profile import calibrate as calibrate
     from dipapprox.questions.profile import profile as profile
     from dipapprox.questions.prove import prove as prove
-    from dipapprox.replays.any_file import check as check
+    from dipapprox.replays.check import check as check
     from dipapprox.replays.result import Outcome as Outcome
     from dipapprox.replays.result import Replay as Replay
     from dipapprox.services.service_proof import ServiceProof as ServiceProof
@@ -106,9 +106,8 @@ _HOMES = {
     "privacy.intervals.verdict": "IntervalVerdict",
     "privacy.masses": "OutputProbability",
     "privacy.options": "Engine Options",
-    "privacy.probabilities": "OutputDistribution",
+    "privacy.probabilities": "OutputDistribution PairDistributions",
     "privacy.profiles.calibration": "Calibration",
-    "privacy.profiles.loss": "PairDistributions",
     "privacy.profiles.profile_result": "LeastDelta LeastEpsPrv PrivacyCurve RenyiProfile",
     "privacy.description": "Certificate ProgramText",
     "privacy.run": "Witness WitnessRow",
@@ -120,7 +119,7 @@ _HOMES = {
     "questions.pipelines": "compose",
     "questions.profile": "calibrate profile",
     "questions.prove": "prove",
-    "replays.any_file": "check",
+    "replays.check": "check",
     "replays.result": "Outcome Replay",
     "services.service_proof": "ServiceProof",
 }

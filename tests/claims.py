@@ -1,6 +1,6 @@
 """Claims for tests."""
 
-from dipapprox.privacy.intervals.formula_claim import FormulaClaim
+from dipapprox.privacy.intervals.verdict import FormulaClaim
 from dipapprox.questions.kinds import spelled_as_keyword
 from dipapprox.questions.question import read
 from dipapprox.questions.verify import Verify

@@ -11,7 +11,7 @@ from dipapprox.cli.late import pages, review
 from dipapprox.cli.output import check_new, show_answer
 from dipapprox.language.load import read_text
 from dipapprox.questions.kinds import LIMITING
-from dipapprox.replays.any_file import check_content, read_json
+from dipapprox.replays.check import check_content, read_json
 from dipapprox.replays.result import Outcome
 
 if TYPE_CHECKING:

@@ -28,9 +28,16 @@ from dipapprox.language.core import Input, Program
 from dipapprox.language.domains import AllReals
 from dipapprox.language.values import parse_input
 from dipapprox.limits import limited
-from dipapprox.privacy.decisions import closed_form
 from dipapprox.privacy.description import parameter_fields, parameters_text
-from dipapprox.privacy.notation import plain_factors, plain_terms, valuation, valuation_text
+from dipapprox.privacy.notation import (
+    as_latex,
+    as_text,
+    plain_factors,
+    plain_terms,
+    valuation,
+    valuation_text,
+    without_exponential_factors,
+)
 from dipapprox.questions import kinds
 from dipapprox.questions.kinds import LIMITS
 from dipapprox.questions.question import STRUCTURE
@@ -41,7 +48,7 @@ from dipapprox.semantics.state import FinalStates
 _MOST_STATES = 50  # states shown in full as text; JSON has all of them
 
 
-def as_text(explanation: Explanation) -> str:
+def explanation_text(explanation: Explanation) -> str:
     """Write everything, one block for each state."""
     at = f"integrals at ε = {explanation.eps}"
     lines = [_headline(explanation), _averages(explanation), at]
@@ -52,7 +59,7 @@ def as_text(explanation: Explanation) -> str:
     return "\n".join(lines)
 
 
-def as_latex(explanation: Explanation) -> str:
+def explanation_latex(explanation: Explanation) -> str:
     """Write each state's probability as its integral before and after optimisation."""
     blocks = [f"% {_headline(explanation)}", f"% integrals at ε = {explanation.eps}"]
     for number, state in enumerate(explanation.details, 1):
@@ -264,7 +271,7 @@ def _text(program: Program, states: FinalStates, found: _Forms) -> str:
         lines.append(f"{program.name} for {given}" if given else program.name)
         for output, form in zip(outputs, forms, strict=True):
             gap = " " * (width - len(output))
-            lines.append(f"    Pr[{output}]{gap} = {closed_form.as_text(form)}")
+            lines.append(f"    Pr[{output}]{gap} = {as_text(form)}")
     return "\n".join(lines) + "\n"
 
 
@@ -276,7 +283,7 @@ def _latex(program: Program, states: FinalStates, found: _Forms) -> str:
         lines.append(r"\begin{align*}")
         condition = rf" \mid \text{{{given}}}" if given else ""
         lines += [
-            rf"  \Pr[\text{{{output}}}{condition}] &= {closed_form.as_latex(form)} \\"
+            rf"  \Pr[\text{{{output}}}{condition}] &= {as_latex(form)} \\"
             for output, form in zip(outputs, forms, strict=True)
         ]
         lines.append(r"\end{align*}")
@@ -300,8 +307,8 @@ def _fields(
                 "outputs": [
                     {
                         "output": valuation(program.outputs, output),
-                        "text": closed_form.as_text(form),
-                        "latex": closed_form.as_latex(form),
+                        "text": as_text(form),
+                        "latex": as_latex(form),
                         **_terms(form),
                     }
                     for output, form in zip(outputs, forms, strict=True)
@@ -315,7 +322,7 @@ def _fields(
 
 def _terms(form: ExponentialRatio) -> dict[str, object]:
     """The formula as data, arranged as its text is: a sum, perhaps over a product of sums."""
-    shown = closed_form.without_exponential_factors(form)
+    shown = without_exponential_factors(form)
     return {"terms": plain_terms(shown.numerator), "denominator": plain_factors(shown)}
 
 
@@ -324,7 +331,7 @@ _MOST_INPUTS = 1_000  # of which each state looks for the first one that leads t
 _SECONDS = "60"
 """Of the command, if it is not told: plans of integrals may take time beyond any patience."""
 
-_FORMATS = {"text": as_text, "latex": as_latex, "dot": as_dot}
+_FORMATS = {"text": explanation_text, "latex": explanation_latex, "dot": as_dot}
 
 DESCRIPTION = (
     "Show final states, guards, dependencies, and integrals before and after\noptimisation."

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
     from dipapprox.proof_steps import liveness, rounds, services
     from dipapprox.proof_steps.machines import Json
-    from dipapprox.replays import core_text
+    from dipapprox.replays import words as machines
 else:
-    core_text = Deferred("dipapprox.replays.core_text")
+    machines = Deferred("dipapprox.replays.words")
     liveness = Deferred("dipapprox.proof_steps.liveness")
     rounds = Deferred("dipapprox.proof_steps.rounds")
     services = Deferred("dipapprox.proof_steps.services")
@@ -86,5 +86,5 @@ def _show_machine(source: Source, json: bool, console: Console) -> int:
     if json:
         show_json(console, dict(machine))
     else:
-        write(console, core_text.machine_text(machine))
+        write(console, machines.machine_text(machine))
     return 0

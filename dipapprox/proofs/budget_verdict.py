@@ -50,8 +50,7 @@ from dipapprox.pairs.selections import AllPairs, is_symmetric
 from dipapprox.privacy.decisions.decision import Decision
 from dipapprox.privacy.decisions.delta import as_ratio
 from dipapprox.privacy.decisions.question import closed_interval
-from dipapprox.privacy.intervals.formula_claim import BITS, FormulaClaim
-from dipapprox.privacy.intervals.verdict import IntervalVerdict
+from dipapprox.privacy.intervals.verdict import BITS, FormulaClaim, IntervalVerdict
 from dipapprox.privacy.profiles.least_eps_prv import BUDGET, LEAST
 from dipapprox.privacy.profiles.profile_result import LeastDelta, LeastEpsPrv, ProfileAnswer
 from dipapprox.privacy.profiles.question import REAL_WIDTH, AtDelta, AtEpsPrv, Question

@@ -24,8 +24,8 @@ from dipapprox.proofs.replayed import proved_subject, with_proof
 from dipapprox.questions import kinds
 from dipapprox.questions.interface import AnyProgram, Pairs, explained, known_options, known_program
 from dipapprox.replays.budgets import meant
-from dipapprox.replays.digest import text_fields
 from dipapprox.replays.files import certify_answer, recorded_proof
+from dipapprox.replays.result import text_fields
 from dipapprox.services.service_proof import ServiceProof
 
 Certifiable = AutomatonProof | RealProof | StreamProof | ServiceProof

@@ -49,11 +49,10 @@ from dipapprox.questions.verify import Verify
 if TYPE_CHECKING:
     from dipapprox.arithmetic.enclosure import NotEnclosed
     from dipapprox.language.functions import mechanism
+    from dipapprox.privacy import probabilities as distributions
     from dipapprox.privacy.decisions.decision import Decision
     from dipapprox.privacy.intervals.verdict import IntervalVerdict
-    from dipapprox.privacy.probabilities import OutputDistribution
-    from dipapprox.privacy.profiles import loss
-    from dipapprox.privacy.profiles.loss import PairDistributions
+    from dipapprox.privacy.probabilities import OutputDistribution, PairDistributions
     from dipapprox.privacy.verdict import Verdict
     from dipapprox.questions import decide as decisions
     from dipapprox.questions import probability as probabilities
@@ -68,7 +67,7 @@ if TYPE_CHECKING:
 
 else:
     mechanism = Deferred("dipapprox.language.functions.mechanism")
-    loss = Deferred("dipapprox.privacy.profiles.loss")
+    distributions = Deferred("dipapprox.privacy.probabilities")
     decisions = Deferred("dipapprox.questions.decide")
     probabilities = Deferred("dipapprox.questions.probability")
     real_inputs = Deferred("dipapprox.semantics.real_inputs")
@@ -342,7 +341,7 @@ def pair_distributions(
     second = kinds.input_of(adjacent, "adjacent", known)
     exact = kinds.positive(eps, "eps")
     values = real_inputs.with_values(known, [(first, second)])
-    return loss.pair_distributions(values, exact, first, second, known_options(options))
+    return distributions.pair_distributions(values, exact, first, second, known_options(options))
 
 
 def known_program(program: object, *, reals: bool = False, delta: object = None) -> Program:

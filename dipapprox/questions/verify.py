@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from dipapprox.language import formula as formulas
     from dipapprox.privacy import verifier
     from dipapprox.privacy.decisions.decision import Decision
-    from dipapprox.privacy.intervals import formula_claim, formula_verifier
+    from dipapprox.privacy.intervals import formula_verifier
+    from dipapprox.privacy.intervals import verdict as claims
     from dipapprox.privacy.intervals import verifier as interval_verifier
     from dipapprox.privacy.intervals.verdict import IntervalVerdict
     from dipapprox.proof_steps import throughout as proving_throughout
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 else:
     budget_verdict = Deferred("dipapprox.proofs.budget_verdict")
     formulas = Deferred("dipapprox.language.formula")
-    formula_claim = Deferred("dipapprox.privacy.intervals.formula_claim")
+    claims = Deferred("dipapprox.privacy.intervals.verdict")
     formula_verifier = Deferred("dipapprox.privacy.intervals.formula_verifier")
     interval_verifier = Deferred("dipapprox.privacy.intervals.verifier")
     proving = Deferred("dipapprox.proof_steps.verdicts")
@@ -128,13 +129,13 @@ class Verify(Record, Question):
         assert found is not None
         return found
 
-    def formulas(self) -> formula_claim.FormulaClaim:
+    def formulas(self) -> claims.FormulaClaim:
         own = Written(Name("eps"), "eps")
         eps_prv, delta = (
             Written(Number(each), str(each)) if isinstance(each, Fraction) else each or own
             for each in (self.eps_prv, self.delta)
         )
-        return formula_claim.FormulaClaim(eps_prv.formula, delta.formula, eps_prv.text, delta.text)
+        return claims.FormulaClaim(eps_prv.formula, delta.formula, eps_prv.text, delta.text)
 
 
 def is_open(found: Verdict | IntervalVerdict | Decision | None) -> bool:

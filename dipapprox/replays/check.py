@@ -1,16 +1,32 @@
-"""The file of a proof about a program, judged: its text is elaborated again."""
+"""A certificate of any kind, judged: the text of a file, or its JSON object.
+
+No field may be there twice, and no floating-point number. Of a proof about a program the text is
+elaborated again. A file of proofs about a pipeline is
+
+    {"format": "dipapprox composition proof", "version": 1,
+     "programs": [null | {"program": {"name": …, "language": …, "text": …, "sha256": …},
+                          "params": {…}, "widened": {…}}, …],
+     "pipeline": …, "verdict": …, "proofs": [{"claim": …, "steps": […]}, …], "computed": {…},
+     "digest": "sha256:…"}
+
+`programs` has one entry for every run: the program whose machine it is, or null. Of an interval
+both ends have a proof; the verdict is then "DP". `kernel.compositions` says what pipeline and
+claims are.
+"""
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from dipapprox.deferred import Deferred
-from dipapprox.errors import NoCertificate, UserError
+from dipapprox.errors import NoCertificate, UserError, shorten
 from dipapprox.kernel.errors import BadProof
 from dipapprox.kernel.machine import read_machine
-from dipapprox.kernel.reading import as_name, as_number, as_word
+from dipapprox.kernel.reading import as_list, as_name, as_number, as_record, as_word
 from dipapprox.kernel.replay import has, read_claim
 from dipapprox.language.core import Program, Value
 from dipapprox.language.domains import AllReals, Widening, domain_text
@@ -21,14 +37,24 @@ from dipapprox.limits import Limits
 from dipapprox.pairs.selections import AllPairs, OrderedPairs, PairSelection
 from dipapprox.privacy.scope import scope_of
 from dipapprox.proof_steps.machines import program_json, value_json
-from dipapprox.replays.digest import text_hash
-from dipapprox.replays.judged import FileKind, Said, judged, program_of
-from dipapprox.replays.result import VERSION, Replay
+from dipapprox.replays.result import (
+    FORMAT,
+    PIPELINE_FORMAT,
+    PIPELINE_VERSION,
+    VERSION,
+    FileKind,
+    Replay,
+    Said,
+    judged,
+    program_of,
+    text_hash,
+)
 
 if TYPE_CHECKING:
     from dipapprox.replays import budgets
 else:
     budgets = Deferred("dipapprox.replays.budgets")
+
 
 _FIELDS = (
     *("format", "version", "program", "params", "widened", "scope", "verdict"),
@@ -166,3 +192,188 @@ def _values(program: Program, row: Sequence[object]) -> tuple[Value, ...]:
         else next(value for value in cell.domain if value_json(value) == written)
         for cell, written in zip(program.inputs, row, strict=True)
     )
+
+
+_PIPELINE_FIELDS = (
+    "format",
+    "version",
+    "programs",
+    "pipeline",
+    "verdict",
+    "proofs",
+    "computed",
+    "digest",
+)
+
+
+def check_pipeline(
+    content: Mapping[str, object], limits: Limits, explained: bool = False
+) -> Replay:
+    """Judge the JSON object of a file; see `judged`."""
+    return judged(
+        content,
+        FileKind(_PIPELINE_FIELDS, PIPELINE_VERSION, _said_of_pipeline, _differences_of_pipeline),
+        limits,
+        explained,
+    )
+
+
+def _said_of_pipeline(content: Mapping[str, Any]) -> Said:
+    verdict = as_word(content["verdict"], "the verdict", ("DP", "Not_DP"))
+    proofs = [
+        as_record(each, "a proof", ("claim", "steps"))
+        for each in as_list(content["proofs"], "the proofs")
+    ]
+    claims = [each["claim"] for each in proofs]
+    verdicts = [each.get("verdict") for each in claims if isinstance(each, dict)]
+    if not proofs or verdict != ("DP" if "DP" in verdicts else "Not_DP"):
+        raise BadProof("the verdict is not that of the claims")
+    return Said(
+        program="the pipeline",
+        parameters={},
+        scope=_scope_of_pipeline(content["pipeline"]),
+        verdict=verdict,
+        machine=content["pipeline"],
+        proofs=[(each["claim"], each["steps"]) for each in proofs],
+        has_texts=any(each is not None for each in as_list(content["programs"], "the programs")),
+    )
+
+
+def _differences_of_pipeline(content: Mapping[str, Any], said: Said) -> tuple[list[str], None]:
+    """What is false: that texts mean their machines."""
+    pipeline = as_record(content["pipeline"], "a pipeline", ("adjacency", "runs"))
+    runs = [
+        as_record(each, "a run", ("what", "subsample", "times"))
+        for each in as_list(pipeline["runs"], "runs")
+    ]
+    programs = as_list(content["programs"], "the programs", len(runs))
+    for number, (run, recorded) in enumerate(zip(runs, programs, strict=True)):
+        what = run["what"]
+        if (recorded is None) != (not isinstance(what, dict) or "machine" not in what):
+            raise BadProof("a program without a machine, or a machine without a program")
+        if recorded is None:
+            continue
+        own = as_record(recorded, "a program", ("program", "params", "widened"))
+        program, parameters = program_of(own["program"]), parameters_of(own["params"])
+        found = meant_by(program, parameters, own["widened"])
+        if isinstance(found, str):
+            return [f"programs[{number}].{found}"], None
+        if found[1] != remembering(what["machine"]):
+            return [f"pipeline.runs[{number}]: it is not what the program's text means"], None
+    return [], None
+
+
+def _scope_of_pipeline(pipeline: object) -> str:
+    """What a pipeline runs, in words."""
+    said = []
+    runs = pipeline.get("runs") if isinstance(pipeline, dict) else None
+    for number, run in enumerate(runs if isinstance(runs, list) else []):
+        what = run.get("what") if isinstance(run, dict) else None
+        if not isinstance(what, dict):
+            continue
+        name = what.get("mechanism", "a program")
+        given = ", ".join(
+            f"{key} {what[key]}" for key in what if key not in ("mechanism", "machine")
+        )
+        rate = "" if run.get("subsample") is None else f" on samples of rate {run['subsample']}"
+        said.append(f"run {number} is {run.get('times')} times {name}({given}){rate}")
+    adjacency = pipeline.get("adjacency") if isinstance(pipeline, dict) else None
+    return shorten(f"{adjacency}: {'; '.join(said)}", 500)
+
+
+_LARGEST_FILE = 2**28
+
+
+def read_json(text: str) -> object:
+    if len(text) > _LARGEST_FILE:
+        raise UserError(f"the certificate is larger than {_LARGEST_FILE >> 20} MiB")
+    try:
+        content: object = _DECODER.decode(text)
+    except json.JSONDecodeError as error:
+        raise UserError(
+            f"the certificate is not JSON: {error.msg.lower()} at {error.lineno}:{error.colno}",
+            "is the file complete?",
+        ) from None
+    except (RecursionError, ValueError):
+        raise UserError("the certificate is not JSON that can be read") from None
+    return content
+
+
+def text_of(content: Mapping[str, object]) -> str:
+    try:
+        return json.dumps(dict(content))
+    except (TypeError, ValueError, RecursionError):
+        raise UserError("the certificate is not JSON that can be read") from None
+
+
+def _without_repetitions(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        ((twice, _),) = Counter(name for name, _ in pairs).most_common(1)
+        raise UserError(f"the certificate is malformed: the field {shorten(twice)!a} occurs twice")
+    return found
+
+
+def _no_number(text: str) -> NoReturn:
+    raise UserError(f"the certificate is malformed: {text[:40]} is not a number that it may have")
+
+
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_without_repetitions, parse_float=_no_number, parse_constant=_no_number
+)
+
+
+OLD = (
+    "dipapprox certificate",
+    "dipapprox budget certificate",
+    "dipapprox composition certificate",
+    "dipapprox decision certificate",
+    "dipapprox real-input certificate",
+    "dipapprox service certificate",
+)
+"""Formats before proofs."""
+
+
+def check(
+    certificate: str | Mapping[str, object],
+    limits: Limits | None = None,
+    *,
+    explained: bool = False,
+) -> Replay:
+    """Check a certificate: replay its proofs, and compare what its texts mean.
+
+    Args:
+        certificate: The text of the file, or its JSON object.
+        limits: Budgets; when one is reached the answer is "not confirmed".
+        explained: Whether people see every step of a proof.
+
+    Raises:
+        UserError: If it is no certificate, of another version, or malformed.
+    """
+    if not isinstance(certificate, str | Mapping):
+        hint = "check(path.read_text()) checks a file"
+        message = f"certificate must be a text or an object, got {type(certificate).__name__}"
+        raise UserError(message, hint)
+    limits = Limits() if limits is None else limits
+    if not isinstance(limits, Limits):
+        raise UserError(f"limits must be Limits, got {type(limits).__name__}")
+    text = certificate if isinstance(certificate, str) else text_of(certificate)
+    return check_content(read_json(text), limits, explained)
+
+
+def check_content(content: object, limits: Limits, explained: bool) -> Replay:
+    """Judge what was read as JSON; see `check`."""
+    known = f'"{FORMAT}" or "{PIPELINE_FORMAT}"'
+    if not isinstance(content, dict):
+        raise UserError("this is not a certificate of dipapprox", f'"format" is {known}')
+    name = content.get("format")
+    if name == FORMAT:
+        return check_proof(content, limits, explained)
+    if name == PIPELINE_FORMAT:
+        return check_pipeline(content, limits, explained)
+    if name in OLD:
+        raise UserError(
+            f"this is a '{name}', written by an older dipapprox",
+            "certificates are proofs now: write it again",
+        )
+    raise UserError("this is not a certificate of dipapprox", f'"format" is {known}')

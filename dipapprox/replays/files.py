@@ -32,8 +32,14 @@ from dipapprox.privacy.run import Setting
 from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.proof_steps.verdicts import WrittenProof, goal_of, replayed
-from dipapprox.replays.digest import digest, text_fields
-from dipapprox.replays.result import FORMAT, PIPELINE_FORMAT, PIPELINE_VERSION, VERSION
+from dipapprox.replays.result import (
+    FORMAT,
+    PIPELINE_FORMAT,
+    PIPELINE_VERSION,
+    VERSION,
+    digest,
+    text_fields,
+)
 
 if TYPE_CHECKING:
     from dipapprox.privacy.compositions.pipeline import ComposedAnswer

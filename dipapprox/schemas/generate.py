@@ -1,15 +1,19 @@
-"""The JSON Schemas of the package, made from types: certificates, and what --json prints."""
+"""The JSON Schemas of the package, made from types: certificates, and what --json prints.
+
+`python -m dipapprox.schemas.generate` writes them beside this file.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable
 from inspect import cleandoc
+from pathlib import Path
 
 from msgspec import Struct
 from msgspec.json import schema_components
 
-from dipapprox.schemas import answers, files, guarantees, proofs
+from dipapprox.schemas import answers, files, guarantees
 from dipapprox.schemas.answers import RATIONAL
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -52,7 +56,7 @@ SCHEMAS: dict[str, tuple[str, _Types]] = {
         ),
     ),
     "calibrate": ("dipapprox calibrate --json", (guarantees.Calibration,)),
-    "prove": ("dipapprox prove --json", (proofs.Served, proofs.Refuted, proofs.Open)),
+    "prove": ("dipapprox prove --json", (files.Served, files.Refuted, files.Open)),
     "test": ("dipapprox test --json", (answers.ClaimsTested,)),
 }
 """The title of every schema, and the types one of which what it describes has."""
@@ -111,3 +115,12 @@ def _normal(part: object) -> object:
             return [_normal(each) for each in part]
         case _:
             return part
+
+
+def main() -> None:
+    for name, text in schema_texts().items():
+        Path(__file__).with_name(f"{name}.schema.json").write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

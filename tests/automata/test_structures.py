@@ -29,7 +29,7 @@ from dipapprox.proofs.endless_proof import Stops
 from dipapprox.proofs.prove_automaton import log_ratio as enclosed_log_ratio
 from dipapprox.proofs.prove_automaton import prove_automaton
 from dipapprox.proofs.replayed import proved
-from dipapprox.replays.digest import digest
+from dipapprox.replays.result import digest
 from tests.automata import examples
 from tests.automata.examples import CHAIN, automaton, sparse_vector
 from tests.automata.random_automata import feasible_runs, leaks, random_automaton, structures_in

@@ -22,7 +22,7 @@ from dipapprox.language.parser import parse
 from dipapprox.numerics.nested.engine import enclose_plan
 from dipapprox.proof_steps.liveness import machine_json
 from dipapprox.proof_steps.rounds import rounds_json
-from dipapprox.replays.core_text import machine_text
+from dipapprox.replays.words import machine_text
 from dipapprox.semantics.execution import execute
 from tests.cli.conftest import SIGNED, SVT
 from tests.cli.running import run, run_json

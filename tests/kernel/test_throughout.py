@@ -22,7 +22,7 @@ from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.run import Setting
 from dipapprox.proof_steps.liveness import machine_json
 from dipapprox.proof_steps.throughout import GoalThroughout, formula_json, replayed_throughout
-from dipapprox.replays.digest import digest, text_hash
+from dipapprox.replays.result import digest, text_hash
 from kernel.forgeries import judged, several, single_changes, spread
 from kernel.machines import RUN, finite, private
 from kernel.small import program_of

@@ -19,7 +19,7 @@ from dipapprox.language.load import load
 from dipapprox.numerics.bulk import Bounds
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.pairs.selections import AllPairs
-from dipapprox.privacy.intervals import formula_claim as formula_claim_module
+from dipapprox.privacy.intervals import verdict as claims
 from dipapprox.privacy.intervals import verifier as interval_verifier
 from dipapprox.privacy.intervals.derivative_bounds import DerivativeBounds, Rates
 from dipapprox.privacy.intervals.formula_verifier import verify_formula
@@ -208,7 +208,7 @@ if r >= 0 then out <- 1 else out <- 0 end
 def test_nobody_is_private_below_0(text, eps_prv, delta, monkeypatch) -> None:
     """Where eps_prv or delta is below 0, all outputs together are a violation, even of equals."""
     monkeypatch.setattr(interval_verifier, "_FEW_POINTS", 5)
-    monkeypatch.setattr(formula_claim_module, "_MOST_PIECES", 100)
+    monkeypatch.setattr(claims, "_MOST_PIECES", 100)
     made = dipapprox.parse(text)
     dips = "(eps - 0.3141592653)^2 - 1e-30"  # somewhere, by a hair
     try:

@@ -10,7 +10,7 @@ from typing import Any
 
 import dipapprox
 from dipapprox import Claim, Outcome, UserError
-from dipapprox.replays.digest import digest, text_hash
+from dipapprox.replays.result import digest, text_hash
 from tests.kernel.edits import places_in, with_at
 
 PROGRAMS = Path(__file__).parent.parent.parent / "programs"

@@ -14,7 +14,7 @@ import dipapprox
 from dipapprox import Claim, Limits, Options, Outcome, UserError
 from dipapprox.errors import NoCertificate
 from dipapprox.proof_steps.machines import number_json
-from dipapprox.replays.digest import digest
+from dipapprox.replays.result import digest
 from tests.cases import cases, refuses
 from tests.replays.certified import (
     PROGRAMS,

@@ -27,7 +27,7 @@ from dipapprox.privacy.decisions.divergences import Functions, Obstacle, exponen
 from dipapprox.privacy.decisions.question import DecisionQuestion
 from dipapprox.privacy.decisions.search import DecisionSearch, PatternDivergences
 from dipapprox.privacy.decisions.signs import Signs, check_delta
-from dipapprox.privacy.intervals.formula_claim import BITS, FormulaClaim
+from dipapprox.privacy.intervals.verdict import BITS, FormulaClaim
 from dipapprox.privacy.run import Setting
 from dipapprox.privacy.sources import open_published
 from dipapprox.semantics.state import FinalStates

@@ -20,11 +20,10 @@ from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.core import Input, Value
 from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.charts import Chart
-from dipapprox.privacy.decisions.closed_form import as_text
 from dipapprox.privacy.decisions.delta import Delta
 from dipapprox.privacy.decisions.question import claim_words, interval_words
 from dipapprox.privacy.description import Description, End, Table, count, ends_of, known_to_be
-from dipapprox.privacy.notation import ends, valuation, valuation_text
+from dipapprox.privacy.notation import as_text, ends, valuation, valuation_text
 from dipapprox.privacy.run import BY_BUDGET, Run, RunResult, WitnessRow, pair_table
 from dipapprox.privacy.verdict import SENTENCES, TONES, Answer, Replayed, proved_fact, proved_fields
 

@@ -43,7 +43,7 @@ from dipapprox.privacy.decisions.divergences import (
 from dipapprox.privacy.decisions.question import DecisionQuestion
 from dipapprox.privacy.decisions.search import Violated, violated_ranges
 from dipapprox.privacy.decisions.signs import Signs
-from dipapprox.privacy.intervals.formula_claim import FormulaClaim
+from dipapprox.privacy.intervals.verdict import FormulaClaim
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.run import Setting
 from dipapprox.privacy.sources import open_probabilities

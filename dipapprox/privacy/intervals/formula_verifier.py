@@ -18,7 +18,7 @@ from dipapprox.deferred import Deferred
 from dipapprox.errors import EarlyEnd, UserError
 from dipapprox.pairs.divergence import Growth, eps_prv_factor
 from dipapprox.pairs.selections import inputs_of
-from dipapprox.privacy.intervals.formula_claim import FormulaClaim
+from dipapprox.privacy.intervals.verdict import FormulaClaim
 from dipapprox.privacy.logarithms import growth_of
 from dipapprox.privacy.options import Engine
 from dipapprox.privacy.rounded_scales import error_of, widened, widened_witness

@@ -37,9 +37,9 @@ from dipapprox.limits import Limits, silent
 from dipapprox.linear.form import LinearForm, Symbol
 from dipapprox.linear.half_spaces import nearest_point
 from dipapprox.numerics.formula_values import Undefined
-from dipapprox.privacy.intervals.formula_claim import BITS, FormulaClaim, growth_at
 from dipapprox.privacy.intervals.formula_verifier import verify_formula
 from dipapprox.privacy.intervals.search import EpsilonCell, EpsilonPoint
+from dipapprox.privacy.intervals.verdict import BITS, FormulaClaim, growth_at
 from dipapprox.privacy.run import Setting
 from dipapprox.privacy.verdict import Answer, Claim, Verdict
 from dipapprox.privacy.verifier import verify

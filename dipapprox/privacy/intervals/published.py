@@ -57,7 +57,8 @@ from dipapprox.pairs.published.divergences import PublishedDivergences, Terms
 from dipapprox.pairs.published.together import COUPLING, PublishedPairs
 from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.intervals.derivative_bounds import DerivativeBounds, Rates, SlopeBound
-from dipapprox.privacy.intervals.formula_claim import (
+from dipapprox.privacy.intervals.search import EpsilonCell, EpsilonPoint
+from dipapprox.privacy.intervals.verdict import (
     BITS,
     FormulaClaim,
     Minorant,
@@ -65,7 +66,6 @@ from dipapprox.privacy.intervals.formula_claim import (
     growth_at,
     growths_below,
 )
-from dipapprox.privacy.intervals.search import EpsilonCell, EpsilonPoint
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_method, open_published
 from dipapprox.semantics.state import FinalStates

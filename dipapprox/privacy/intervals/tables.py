@@ -67,7 +67,8 @@ from dipapprox.numerics.formula_values import Undefined
 from dipapprox.pairs.hockey_stick import PairList, bounds_in_doubles, rounding_factor
 from dipapprox.pairs.maximum import first_largest
 from dipapprox.privacy.intervals.derivative_bounds import DerivativeBounds, Rates, SlopeBound
-from dipapprox.privacy.intervals.formula_claim import (
+from dipapprox.privacy.intervals.search import EpsilonCell, EpsilonPoint
+from dipapprox.privacy.intervals.verdict import (
     BITS,
     FormulaClaim,
     Minorant,
@@ -75,7 +76,6 @@ from dipapprox.privacy.intervals.formula_claim import (
     growth_at,
     growths_below,
 )
-from dipapprox.privacy.intervals.search import EpsilonCell, EpsilonPoint
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.sources import open_probabilities
 from dipapprox.semantics.state import FinalStates

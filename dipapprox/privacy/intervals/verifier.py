@@ -25,11 +25,10 @@ from dipapprox.limits import limited, silent
 from dipapprox.pairs.hockey_stick import MOST_PAIRS, PairList, list_pairs, pair_limit
 from dipapprox.pairs.search import precisions
 from dipapprox.pairs.selections import AllPairs, Pair, inputs_of
-from dipapprox.privacy.intervals.formula_claim import FormulaClaim
 from dipapprox.privacy.intervals.formula_verifier import verify_formula
 from dipapprox.privacy.intervals.search import MOST_POINTS, IntervalSearch, Subdivided, between
 from dipapprox.privacy.intervals.tables import SubdividedPairs
-from dipapprox.privacy.intervals.verdict import IntervalVerdict
+from dipapprox.privacy.intervals.verdict import FormulaClaim, IntervalVerdict
 from dipapprox.privacy.options import Engine
 from dipapprox.privacy.run import Setting
 from dipapprox.privacy.scope import scope_of

@@ -17,7 +17,7 @@ from dipapprox import Answer, Composed, Enclosure, Limits, Options, Outcome, Rep
 from dipapprox.composition.mechanisms import Adjacency, Atoms, Between
 from dipapprox.privacy.compositions.pipeline import Pipeline, PipelineRun
 from dipapprox.questions.pipelines import CATALOGUE
-from dipapprox.replays.digest import digest
+from dipapprox.replays.result import digest
 from tests.cases import cases, refuses
 from tests.moved_noise import gaussian
 

@@ -21,12 +21,12 @@ from dipapprox.language.core import Input
 from dipapprox.language.load import load
 from dipapprox.language.values import parse_input
 from dipapprox.pairs.selections import AllPairs, OrderedPairs, PairSelection
-from dipapprox.privacy.decisions.closed_form import as_text
 from dipapprox.privacy.decisions.decider import decide
 from dipapprox.privacy.decisions.decision import Cause
 from dipapprox.privacy.decisions.delta import read_delta
 from dipapprox.privacy.decisions.question import DecisionQuestion, read_epsilons
 from dipapprox.privacy.decisions.signs import merged
+from dipapprox.privacy.notation import as_text
 from dipapprox.privacy.run import Setting
 from dipapprox.semantics.execution import execute
 from tests.cases import cases

@@ -11,10 +11,10 @@ from dipapprox.exact.signs.values import enclose_at
 from dipapprox.exponentials import ONE, ExponentialPolynomial, ExponentialRatio
 from dipapprox.language.formula import parse_formula
 from dipapprox.numerics.formula_values import eps_jet, evaluate
-from dipapprox.privacy.decisions.closed_form import as_latex, as_text
 from dipapprox.privacy.decisions.delta import as_ratio, read_delta
 from dipapprox.privacy.decisions.question import DecisionQuestion, read_epsilons
 from dipapprox.privacy.decisions.signs import Signs, check_delta
+from dipapprox.privacy.notation import as_latex, as_text
 from tests.cases import cases, refuses
 from tests.texts import text_of
 

@@ -31,12 +31,12 @@ from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.details import LeastFactor, PairDetails, PairsBounds
 from dipapprox.privacy.intervals import published
 from dipapprox.privacy.intervals.derivative_bounds import DerivativeBounds
-from dipapprox.privacy.intervals.formula_claim import Minorant
 from dipapprox.privacy.intervals.published import SpreadEnd, highest
+from dipapprox.privacy.intervals.verdict import Minorant
 from dipapprox.privacy.notation import NumberSet
 from dipapprox.privacy.profiles.least_eps_prv import least_eps_prv
 from dipapprox.privacy.sources import open_published
-from dipapprox.replays.digest import digest
+from dipapprox.replays.result import digest
 from dipapprox.semantics.execution import execute
 from tests.cases import cases
 from tests.moved_noise import gaussian, laplace
