@@ -9,6 +9,8 @@ independent parts multiply (Nešetřil and Ossona de Mendez, *Sparsity*, chapter
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from heapq import heappop, heappush
+from itertools import chain
 from typing import Any, TypeVar
 
 from dipapprox.data_classes import Record
@@ -200,62 +202,89 @@ def downward_order(size: int, edges: Iterable[Edge]) -> tuple[int, ...]:
     return tuple(order)
 
 
+class StableCells:
+    """The coarsest cells of equal colours none of which tells vertices of another one apart.
+
+    After a cell is split, one part of it need not be looked at: what all together and all but one
+    tell, that one tells, too (Hopcroft 1971). `cells` are by the place of their first vertex, which
+    is the `home` of all.
+
+    Args:
+        colours: Of the vertices; they can be ordered.
+        neighbours: For each vertex those that it tells apart, with labels that can be ordered.
+        check: Called now and then.
+    """
+
+    def __init__(
+        self,
+        colours: Sequence[Any],
+        neighbours: Sequence[Sequence[tuple[int, Any]]],
+        check: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.cells: dict[int, dict[int, None]] = {}
+        self.home = [0] * len(colours)
+        self._neighbours, self._check = neighbours, check
+        self._waiting = {0}
+        self._heap = [0]
+        by_colour: dict[Any, dict[int, None]] = {}
+        for vertex, colour in enumerate(colours):
+            by_colour.setdefault(colour, {})[vertex] = None
+        self.split(0, [by_colour[colour] for colour in sorted(by_colour)])
+
+    def split(self, start: int, parts: Sequence[dict[int, None]]) -> None:
+        """Split the cell at a place, and all that its parts tell apart then."""
+        self._replace(start, parts)
+        while self._waiting and len(self.cells) < len(self.home):
+            self._check()
+            splitter = heappop(self._heap)
+            self._waiting.remove(splitter)
+            seen: dict[int, list[Any]] = {}
+            for vertex in self.cells[splitter]:
+                for other, label in self._neighbours[vertex]:
+                    seen.setdefault(other, []).append(label)
+            touched: dict[int, dict[tuple[Any, ...], dict[int, None]]] = {}
+            for vertex, labels in seen.items():
+                if len(self.cells[self.home[vertex]]) > 1:
+                    alike = touched.setdefault(self.home[vertex], {})
+                    alike.setdefault(tuple(sorted(labels)), {})[vertex] = None
+            for place, alike in sorted(touched.items()):
+                rest = self.cells[place]
+                if len(alike) == 1 and len(next(iter(alike.values()))) == len(rest):
+                    continue
+                for vertex in chain.from_iterable(alike.values()):
+                    del rest[vertex]
+                self._replace(place, [p for p in (rest, *(alike[k] for k in sorted(alike))) if p])
+
+    def _replace(self, start: int, parts: Sequence[dict[int, None]]) -> None:
+        spared = None if start in self._waiting else max(parts, key=len, default=None)
+        for number, part in enumerate(parts):
+            self.cells[start] = part
+            if part is not spared and start not in self._waiting:
+                self._waiting.add(start)
+                heappush(self._heap, start)
+            for vertex in part if number else ():
+                self.home[vertex] = start
+            start += len(part)
+
+
 def canonical_order(
     colours: Sequence[Any], neighbours: Sequence[Sequence[tuple[int, Any]]]
 ) -> list[int]:
     """Order vertices by what tells them from each other, names left aside.
 
-    Cells of equal colours are split by their edges to one cell after the other, until no cell
-    tells vertices of another one apart; then a vertex of the first cell that has several becomes a
-    cell of its own, and so on. Where vertices of a cell can always be swapped then, as in trees,
-    isomorphic graphs become equal by this order; others may become different.
+    Where stable cells have several vertices, one of the first such cell becomes a cell of its own,
+    and so on. Where vertices of a cell can always be swapped then, as in trees, isomorphic graphs
+    become equal by this order; others may become different.
 
     Args:
-        colours: Of the vertices; they can be ordered.
-        neighbours: For each vertex its edges, each with another vertex and a label. Labels can be
-            ordered, and both ends of an edge have it.
+        colours, neighbours: As of `StableCells`; both ends of an edge have its label.
     """
-    cells: dict[int, list[int]] = {}  # by the place of their first vertex
-    home = [0] * len(colours)
-    waiting = {0}
-
-    def split(start: int, parts: Sequence[list[int]]) -> None:
-        # What all together and all but one tell, that one tells, too.
-        spared = None if start in waiting else max(parts, key=len)
-        for part in parts:
-            cells[start] = part
-            if part is not spared:
-                waiting.add(start)
-            for vertex in part:
-                home[vertex] = start
-            start += len(part)
-
-    by_colour: dict[Any, list[int]] = {}
-    for vertex, colour in enumerate(colours):
-        by_colour.setdefault(colour, []).append(vertex)
-    split(0, [by_colour[colour] for colour in sorted(by_colour)])
-    while len(cells) < len(colours):
-        if not waiting:
-            start = min(start for start, cell in cells.items() if len(cell) > 1)
-            first, *others = cells[start]
-            split(start, ([first], others))
-        splitter = min(waiting)
-        waiting.remove(splitter)
-        seen: dict[int, list[Any]] = {}
-        for vertex in cells[splitter]:
-            for other, label in neighbours[vertex]:
-                seen.setdefault(other, []).append(label)
-        touched: dict[int, dict[tuple[Any, ...], list[int]]] = {}
-        for vertex, labels in seen.items():
-            if len(cells[home[vertex]]) > 1:
-                alike = touched.setdefault(home[vertex], {})
-                alike.setdefault(tuple(sorted(labels)), []).append(vertex)
-        for start, alike in sorted(touched.items()):
-            rest = [vertex for vertex in cells[start] if vertex not in seen]
-            parts = [part for part in (rest, *(alike[key] for key in sorted(alike))) if part]
-            if len(parts) > 1:
-                split(start, parts)
-    return [vertex for _, cell in sorted(cells.items()) for vertex in cell]
+    stable = StableCells(colours, neighbours)
+    while len(stable.cells) < len(colours):
+        start = min(start for start, cell in stable.cells.items() if len(cell) > 1)
+        first, *others = stable.cells[start]
+        stable.split(start, ({first: None}, dict.fromkeys(others)))
+    return [vertex for _, cell in sorted(stable.cells.items()) for vertex in cell]
 
 
 class EliminationForest(Record):

@@ -41,7 +41,7 @@ from dipapprox.automata.model import (
 )
 from dipapprox.data_classes import Record, replace
 from dipapprox.errors import BrokenInvariant
-from dipapprox.graphs import strong_components
+from dipapprox.graphs import StableCells, strong_components
 from dipapprox.language.traversal import free_name
 from dipapprox.limits import Limits
 
@@ -269,56 +269,20 @@ def label(transition: Transition) -> Label:
 
 
 def quotient(whole: Unfolding, limits: Limits) -> Quotient:
-    """Return the coarsest bisimulation, by refinement of a partition.
-
-    After a class is split, only the predecessors of its smaller part are looked at again
-    (Hopcroft 1971): the classes of steps into the two parts differ only there.
-    """
+    """Return the coarsest bisimulation, its classes in the order in which walks reach them."""
     labels: dict[Label, int] = {}
     kinds = [labels.setdefault(label(t), len(labels)) for t in whole.automaton.transitions]
     into: list[list[tuple[int, int]]] = [[] for _ in whole.states]
     for edge in whole.edges:
         into[edge.target].append((edge.source, kinds[edge.transition]))
-    starts: dict[object, list[int]] = {}
+    colours: dict[object, int] = {}
+    starts = []
     for node, state in enumerate(whole.states):
         outgoing = frozenset(kinds[whole.edges[e].transition] for e in whole.leaving[node])
         control = whole.automaton.states[state]
         noise = (control.reads, control.compared, control.fresh) if outgoing else None
-        starts.setdefault((noise, outgoing), []).append(node)
-    blocks = [set(nodes) for nodes in starts.values()]
-    block_of = [0] * len(whole.states)
-    for number, block in enumerate(blocks):
-        for node in block:
-            block_of[node] = number
-    waiting = set(range(len(blocks)))
-    while waiting:
-        limits.check()
-        splitter = waiting.pop()
-        reaching: dict[int, set[int]] = {}
-        for node in blocks[splitter]:
-            for source, kind in into[node]:
-                reaching.setdefault(kind, set()).add(source)
-        for sources in reaching.values():
-            touched: dict[int, set[int]] = {}
-            for source in sources:
-                touched.setdefault(block_of[source], set()).add(source)
-            for number, inside in touched.items():
-                outside = len(blocks[number]) - len(inside)
-                if not outside:
-                    continue
-                blocks[number] -= inside
-                blocks.append(inside)
-                for node in inside:
-                    block_of[node] = len(blocks) - 1
-                if number in waiting or len(inside) <= outside:
-                    waiting.add(len(blocks) - 1)
-                else:
-                    waiting.add(number)
-    return _merged(whole, block_of)
-
-
-def _merged(whole: Unfolding, block_of: Sequence[int]) -> Quotient:
-    """Return the quotient with classes numbered in the order in which walks reach them."""
+        starts.append(colours.setdefault((noise, outgoing), len(colours)))
+    block_of = StableCells(starts, into, limits.check).home
     members_of: dict[int, int] = {}
     for node, block in enumerate(block_of):
         members_of.setdefault(block, node)
