@@ -47,7 +47,7 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from math import lcm
 
-from dipapprox.automata.runs import run_of, shortest_walk
+from dipapprox.automata.runs import closing_walk, run_of, shortest_walk
 from dipapprox.automata.shifts import Changes, RunCost, run_cost
 from dipapprox.automata.unfolding import Quotient, Unfolding
 from dipapprox.data_classes import Record
@@ -127,59 +127,33 @@ _ROUNDS = (0, 2, 4, 8)
 def dear_runs(quotient: Quotient, weight: PathWeight, limits: Limits) -> Iterator[RunCost]:
     """Yield dearer and dearer runs along a weight's path; none if the shortest made is too long."""
     automaton, graph = quotient.whole.automaton, quotient.graph
+    inside: dict[int, list[int]] = {}
+    for edge in filter(graph.is_internal, range(len(graph.edges))):
+        inside.setdefault(graph.components[graph.edges[edge].source], []).append(edge)
     best: RunCost | None = None
     for rounds in _ROUNDS:
-        walk = _covering(graph, weight, rounds, limits)
-        if len(walk) > LONGEST:
-            return
+        walk: list[int] = []
+        node = 0
+        for bridge in (*weight.bridges, None):
+            limits.check()
+            here = sorted(
+                inside.get(graph.components[node], ()),
+                key=lambda edge: graph.edges[edge].source != node,
+            )
+            if rounds and 0 < len(here) <= LONGEST:
+                walk += closing_walk(graph, here) * rounds
+            if max(len(walk), len(here) * rounds) > LONGEST:
+                return
+            if bridge is not None:
+                goal = graph.edges[bridge].source
+                walk += shortest_walk(graph, node, goal.__eq__, graph.components[node]) or ()
+                walk.append(bridge)
+                node = graph.edges[bridge].target
         run = run_of(quotient.whole, quotient.lift(walk))
-        found = run_cost(automaton, run, first_changes(graph, walk))
+        found = run_cost(automaton, run, first_changes(graph, tuple(walk)))
         if best is None or found.value > best.value:
             best = found
             yield best
-
-
-def _covering(graph: Unfolding, weight: PathWeight, rounds: int, limits: Limits) -> tuple[int, ...]:
-    walk: list[int] = []
-    node = 0
-    for bridge in (*weight.bridges, None):
-        tour = _tour(graph, node, limits)
-        walk += tour * rounds
-        if bridge is None or len(walk) > LONGEST:
-            break
-        walk += _to(graph, node, graph.edges[bridge].source)
-        walk.append(bridge)
-        node = graph.edges[bridge].target
-    return tuple(walk)
-
-
-def _tour(graph: Unfolding, node: int, limits: Limits) -> list[int]:
-    """Return a closed walk from a node through all edges of its component; empty if none, or if it
-    would be too long to be of use."""
-    component = graph.components[node]
-    left: dict[int, list[int]] = {}
-    for edge in range(len(graph.edges)):
-        source = graph.edges[edge].source
-        if graph.components[source] == component and graph.is_internal(edge):
-            left.setdefault(source, []).append(edge)
-    tour: list[int] = []
-    here = node
-    while left and len(tour) <= LONGEST:
-        limits.check()
-        walk = shortest_walk(graph, here, left.__contains__, component)
-        if walk is None:
-            break
-        here = graph.edges[walk[-1]].target if walk else here
-        edge = left[here].pop()
-        if not left[here]:
-            del left[here]
-        tour += [*walk, edge]
-        here = graph.edges[edge].target
-    return [*tour, *_to(graph, here, node)] if tour else []
-
-
-def _to(graph: Unfolding, start: int, goal: int) -> tuple[int, ...]:
-    return shortest_walk(graph, start, goal.__eq__, graph.components[start]) or ()
 
 
 def first_changes(graph: Unfolding, walk: tuple[int, ...]) -> Changes:
