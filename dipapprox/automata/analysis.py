@@ -35,8 +35,7 @@ from dipapprox.automata.determined import (
 from dipapprox.automata.model import Automaton, Transition
 from dipapprox.automata.optimum import ClosedFamily, OptimumFound, dear_walk, joined_family, search
 from dipapprox.automata.paths import lifted_structure, tainted_walk
-from dipapprox.automata.runs import run_of
-from dipapprox.automata.shifts import RunCost, run_cost
+from dipapprox.automata.runs import RunCost, run_cost, run_of
 from dipapprox.automata.structures import (
     BadStructure,
     disclosing_cycle,

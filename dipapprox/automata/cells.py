@@ -2,7 +2,7 @@
 
 In: an unfolded automaton. Out: an automaton that is no program any more: each of its walks is a
 *cell* of samples with one word, and the cells of a word fill what all runs with that word fill. The
-proof that shifts bound a budget (`shifts.py`, Theorem A) goes through cell by cell, for any cells
+proof that shifts bound a budget (`runs.py`, Theorem A) goes through cell by cell, for any cells
 that are given by an order of the samples: so the dearest walk bounds the budget from above, as the
 dearest run does, and fewer relations between samples leave cheaper shifts. (For k-MIN-MAX: 1/2 +
 1/k instead of 3/4 + 1/(2k); it is the least budget.)

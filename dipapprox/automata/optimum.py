@@ -13,7 +13,7 @@ monotone. With entries above the cap made infinite there are finitely many, so t
 
 Component by component, since no edge leads back; inside one best first, which means the largest sum
 of entries: the adversary's saturated loops come first and most else is within them. Where too many
-values are live at once, some are pinned (`pins.py`), and what is found is an upper bound.
+values are live at once, some are pinned (`vectors.py`), and what is found is an upper bound.
 """
 
 from __future__ import annotations
@@ -23,10 +23,9 @@ from heapq import heappop, heappush
 
 import numpy as np
 
-from dipapprox.automata.pins import Pins, pinned
 from dipapprox.automata.runs import shortest_walk
 from dipapprox.automata.unfolding import Unfolding
-from dipapprox.automata.vectors import Front, Prices, Vectors, fits
+from dipapprox.automata.vectors import Front, Pins, Prices, Vectors, fits, pinned
 from dipapprox.automata.weights import live_variables
 from dipapprox.data_classes import Record, replace
 from dipapprox.errors import LimitReached

@@ -4,15 +4,73 @@ A run is a tuple of indices of transitions. Its dependency graph (paper, Definit
 positions as vertices and an edge i → j where a guard says that the sample of i is below the sample
 of j: for `insample < x` at position p from p to the last position before p that assigned x, for
 `insample >= x` from there to p. The run is feasible iff the graph has no cycle.
+
+The least budget of one run: the cheapest admissible shift of its samples, exactly.
+
+Let ρ be a feasible run; I the positions that read an input, E those that show `insample`, E' those
+that read an input and show `insample'`; d_j, d'_j the rates. Inputs are adjacent if they differ by
+at most 1 at every position; Δ, in [-1, 1] on I and 0 elsewhere, is the second minus the first.
+
+    K      shifts s with s_i >= s_j for every edge i → j of the dependency graph, s_j = 0 on E
+    W(Δ)   min over s in K of Σ d_j |s_j - Δ_j|,  plus Σ over E' of d'_j |Δ_j|
+    D*(ρ)  max of W over Δ; D* = sup of D*(ρ) over all feasible runs
+
+W is convex (a minimum over part of the variables of a jointly convex function), so the maximum is
+at Δ = ±1 on I.
+
+**Theorem A** (budget). For every ε > 0 and every output word the probability of ρ grows at most
+by the factor e^{W(Δ)·ε} from the first input to the second; so the automaton is (D*·ε, 0)-private.
+*Proof.* The probability is an integral over P, the vectors of samples that respect the edges and
+lie in the shown intervals, of the product of densities f_j(z_j - mean_j); the factors of the
+intervals of insample' stay outside and change by at most e^{d'_j ε |Δ_j|}, and only on E'. Take s
+in K. If z is in P, so is z - s: along i → j the difference z_j - z_i grows by s_i - s_j >= 0, and
+on E nothing moves. By the triangle inequality f_j(z_j - mean_j - Δ_j) is at most
+e^{d_j ε |Δ_j - s_j|} f_j(z_j - s_j - mean_j). Multiply, integrate, substitute z - s. For the
+automaton add over the runs that fit the word and the positions that read: the same for both
+inputs. ∎
+
+**Theorem B** (nothing less, at any ε). For every single ε > 0, D*(ρ)·ε is the supremum of the
+log-ratio of the probabilities of ρ over adjacent inputs and words.
+*Proof.* Show the values of E in (0, η) and, on E', the half lines beyond the second mean in the
+direction of Δ: these give exactly e^{d'_j ε}. Let φ(m) be minus the logarithm of the integral over
+P with means m on I. P is convex, the integrand log-concave in (z, m), so φ is convex (Prékopa).
+Substituting z = t·y, φ(t·w)/t → ε·V(w) with V(w) = min of Σ d_j |z_j - w_j| over the closed cone
+{z_i <= z_j along edges, z = 0 on E} (Laplace's principle; the cone has inner points because the
+graph has no cycle, fixed means and η vanish in the limit). That cone is -K, so V(w) = W(-w)
+without its E' part, and V is a maximum of finitely many linear functions. Let Δ attain D*(ρ),
+let λ be a vertex of the dual polytope with <λ, Δ> = V(-Δ), and w a point where V has the single
+gradient -λ. Gradients of the convex functions φ(t·)/t converge to ε·∇V near w (Rockafellar,
+Theorem 25.7), so φ(t·w) - φ(t·w + Δ) → ε·<λ, Δ> as t → ∞: the log-ratio of the inputs with means
+t·w and t·w + Δ. With Theorem A this is the supremum. ∎
+
+If an output word fits only one run, its probability is that of the run. So where outputs determine
+the run, D*·ε is the least budget at every ε; elsewhere W(Δ) of a run that its word determines is
+still a lower bound.
+
+**Two cuts.** For Δ in {-1, 0, 1} write |s - Δ| as the integral over levels θ in (-1, 1) of
+|1[s > θ] - 1[Δ > θ]|: below 0 and above 0 only the sets {s > θ} matter, so W >= W_u + W_v with
+
+    W_u  least cost of u in {0, 1}, u_i >= u_j along edges, u = 1 on E; j pays d_j if u_j is not 1
+         (Δ_j >= 0) or not 0 (Δ_j = -1)
+    W_v  the same with v = 0 on E, and v_j preferred 1 where Δ_j = 1, else 0,
+
+and equality, because (max(u, v), min(u, v)) costs no more than (u, v), and then s = u + v - 1 is
+in K. Each is a least cut, and its greatest flow proves the lower bound: with λ_j what comes in less
+what goes out of j along the edges, 0 <= λ_j <= d_j where 1 is preferred and -d_j <= λ_j <= 0 where
+0 is, Σ λ_j u_j <= 0 for admissible u, so u costs at least what the positions that prefer 0 absorb;
+for v, at least what those that prefer 1 produce (those in E do as they like).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from math import lcm
 
-from dipapprox.automata.model import Automaton, members
+from dipapprox.automata.model import Automaton, OutputSample, members
 from dipapprox.automata.unfolding import Unfolding, ValueOrder, unordered
 from dipapprox.data_classes import Record
+from dipapprox.flows import maximum_flow
 from dipapprox.graphs import shortest_way
 
 Run = tuple[int, ...]
@@ -96,3 +154,71 @@ def walk_to(graph: Unfolding, node: int) -> tuple[int, ...]:
 def run_of(graph: Unfolding, walk: Sequence[int]) -> Run:
     """Return the transitions of a walk."""
     return tuple(graph.edges[edge].transition for edge in walk)
+
+
+Changes = tuple[int, ...]
+"""Second input minus first at every position: 1, 0 or -1 where a run reads an input, else 0."""
+
+
+class RunCost(Record):
+    """W(Δ) of a run, and a shift of that cost; a lower bound at every ε if its word is its own."""
+
+    run: Run
+    changes: Changes  # δ
+    value: Fraction  # the cost in units of ε
+    shift: tuple[int, ...]  # an optimal s, in {-1, 0, 1} at every position
+
+
+def run_cost(automaton: Automaton, run: Run, changes: Changes) -> RunCost:
+    """Return the least cost of a shift for a feasible run and one change of its inputs."""
+    transitions = [automaton.transitions[index] for index in run]
+    rates = [automaton.rate(t) for t in transitions]
+    shown = [t.output is OutputSample.COMPARED for t in transitions]
+    scale = lcm(*(rate.denominator for rate in rates))
+    whole = [int(rate * scale) for rate in rates]
+    arcs = dependencies(automaton, run)
+    likes_one = [change >= 0 for change in changes]
+    lower = least_cut(arcs, whole, likes_one, shown, forced=True)
+    likes_one = [change > 0 for change in changes]
+    upper = least_cut(arcs, whole, likes_one, shown, forced=False)
+    fixed = Fraction(0)
+    for transition, rate, change, seen in zip(transitions, rates, changes, shown, strict=True):
+        fixed += automaton.fresh_cost(transition) * abs(change)
+        fixed += rate * abs(change) if seen else 0
+    shift = tuple(
+        0 if seen else u + v - 1 for u, v, seen in zip(lower.side, upper.side, shown, strict=True)
+    )
+    return RunCost(run, changes, Fraction(lower.value + upper.value, scale) + fixed, shift)
+
+
+class Cut(Record):
+    """A least cut: its value, and the side of each position, 1 or 0."""
+
+    value: int
+    side: tuple[int, ...]
+
+
+def least_cut(
+    arcs: Sequence[Arc],
+    rates: Sequence[int],
+    likes_one: Sequence[bool],
+    shown: Sequence[bool],
+    *,
+    forced: bool,
+) -> Cut:
+    """Cut the positions into 1 (the source's side) and 0; the shown ones are on the forced side.
+
+    No arc leads from 0 to 1; a position on the side that it does not like pays its rate.
+    """
+    size = len(rates)
+    source, sink = size, size + 1
+    # An edge i → j forbids u_j = 1 with u_i = 0: an unbounded arc from j to i.
+    network: list[tuple[int, int, int | None]] = [(head, tail, None) for tail, head in arcs]
+    for j, (rate, one, seen) in enumerate(zip(rates, likes_one, shown, strict=True)):
+        if seen:
+            network.append((source, j, None) if forced else (j, sink, None))
+        else:
+            network.append((source, j, rate) if one else (j, sink, rate))
+    flow = maximum_flow(size + 2, network, source, sink)
+    side = tuple(int(reached) for reached in flow.reached[:size])
+    return Cut(flow.value, side)

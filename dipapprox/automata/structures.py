@@ -15,7 +15,7 @@ no variable is both assigned and compared in it.
 
 Why each of them leaves no finite budget. Shift the samples of the second run by s against those of
 the first: s must not fall along edges i → j (s_i >= s_j) and be 0 where the sample is shown; the
-price is Σ d_j |s_j - Δ_j|, with Δ the change of the inputs (see `shifts.py`). *Repetition*: in a
+price is Σ d_j |s_j - Δ_j|, with Δ the change of the inputs (see `runs.py`). *Repetition*: in a
 non-leaking cycle C of a feasible run the variables that C compares are assigned before C. Repeat C
 L times: folding the copies maps edges to edges, so the run stays feasible; mapping positions of C
 to their last copy keeps every edge; and an edge that a guard of C creates is there for every copy.
@@ -33,7 +33,7 @@ to their last copy keeps every edge; and an edge that a guard of C creates is th
   chain, and alternating signs cost 2·d_i for every second edge. For `insample < x`: mirror.
 
 So budgets grow linearly with L. That a run's budget is approached by real inputs is Theorem B in
-`shifts.py`; that well-formed automata have a finite budget is proved in `weights.py`.
+`runs.py`; that well-formed automata have a finite budget is proved in `weights.py`.
 
 Runs that go round the cycles of a bad structure more and more often, and what they cost.
 
@@ -57,15 +57,17 @@ from itertools import pairwise
 
 from dipapprox.automata.model import Automaton, OutputSample, is_real, members
 from dipapprox.automata.runs import (
+    Changes,
     Run,
+    RunCost,
     Segment,
     closing_walk,
     dependencies,
     orders,
+    run_cost,
     run_of,
     walk_to,
 )
-from dipapprox.automata.shifts import Changes, RunCost, run_cost
 from dipapprox.automata.unfolding import Unfolding
 from dipapprox.data_classes import Record
 from dipapprox.limits import Limits

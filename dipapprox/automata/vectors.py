@@ -1,7 +1,7 @@
 """Cost vectors: what the shifts so far have cost, for every shift of the values that are stored.
 
 After a part of a run and a change of its inputs two vectors over {0, 1}^live say all that the rest
-needs: the least cost of u (and of v; see `shifts.py`) so far, given the u (v) of the last sample
+needs: the least cost of u (and of v; see `runs.py`) so far, given the u (v) of the last sample
 that each live variable took. Costs are whole multiples of one unit. A step from m by a transition
 takes a new u in {0, 1}: at most m(x) for `insample >= x`, at least m(x) for `insample < x`; 1 for
 u and 0 for v if the sample is shown. It costs the rate if it is not what the position prefers.
@@ -11,21 +11,33 @@ shift; making entries larger keeps an upper bound an upper bound. What is added 
 one vector may be taken from the other: only sums count. So pairs are kept with least entry 0 in the
 second, and one pair is *within* another if for some amount the first vector plus it and the second
 less it are at most the other's.
+
+A fixed shift for values that many are stored beside: a strategy, where all shifts are too many.
+
+Cost vectors have an entry for every shift of the live values. Pinning a value to one shift leaves
+the entries with that shift, and makes all others ∞: the search then finds what this strategy costs,
+an upper bound of the least budget.
+
+What one step stores and all that keep it make a *web*: places, each a node and a live variable,
+joined along the edges that keep the value. A web that is compared on cycles with `insample >= x`
+alone is pinned to +1, with `insample < x` alone to -1: gone round often, the cycles leave no other
+choice.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from math import lcm
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from dipapprox.automata.model import Automaton, OutputSample, Transition, members
-from dipapprox.automata.pins import Pins
 from dipapprox.automata.unfolding import Unfolding
 from dipapprox.data_classes import Record, replace
+from dipapprox.graphs import components
 
 Vectors = npt.NDArray[np.int64]
 """Shape (2, 2^live): u and v; whole numbers, at most `Prices.infinite`."""
@@ -265,3 +277,62 @@ class Front:
 
     def __contains__(self, key: int) -> bool:
         return bool((self._keys == key).any())
+
+
+# --- Pinned values --------------------------------------------------------------------------------
+
+
+Variable = TypeVar("Variable", int, str)
+Pins = tuple[dict[int, int], ...]
+"""For each node the shift, -1, 0 or 1, of each pinned variable that is live there."""
+
+
+def pin(
+    live: Sequence[Sequence[Variable]],
+    kept: Iterable[tuple[tuple[int, Variable], tuple[int, Variable]]],
+    compared: Iterable[tuple[tuple[int, Variable], int]],
+    most: int,
+) -> tuple[dict[Variable, int], ...]:
+    """Pin values so that at most `most` others are live at any node.
+
+    Args:
+        live: The variables that are live at each node.
+        kept: Places that hold the same value, at the two ends of an edge.
+        compared: Places whose value is compared on a cycle, each with the shift that it wants.
+        most: How many may be left.
+
+    Returns:
+        For each node the shift of each variable that is pinned there.
+    """
+    places = [(node, variable) for node, own in enumerate(live) for variable in own]
+    numbers = {place: number for number, place in enumerate(places)}
+    edges = [(numbers[one], numbers[other]) for one, other in kept]
+    signs: list[set[int]] = [set() for _ in places]
+    for place, sign in compared:
+        signs[numbers[place]].add(sign)
+    webs = [
+        ([places[number] for number in web], set().union(*(signs[number] for number in web)))
+        for web in components(len(places), edges)
+    ]
+    pins: list[dict[Variable, int]] = [{} for _ in live]
+    # Those that cycles decide first, then the ones that are live at the most nodes.
+    for web, own in sorted(webs, key=lambda each: (len(each[1]) != 1, -len(each[0]))):
+        crowded = any(len(live[node]) - len(pins[node]) > most for node, _ in web)
+        if len(own) == 1 or crowded:
+            (shift,) = own if len(own) == 1 else {0}
+            for node, variable in web:
+                pins[node][variable] = shift
+    return tuple(pins)
+
+
+def pinned(graph: Unfolding, live: Sequence[int], most: int) -> Pins:
+    """Pin values of an automaton; `live` are masks of variables for each node."""
+    kept, compared = [], []
+    for index, edge in enumerate(graph.edges):
+        transition = graph.transition(index)
+        for variable in members(live[edge.target] & ~transition.assigned):
+            kept.append(((edge.source, variable), (edge.target, variable)))
+        if graph.is_internal(index):
+            compared += [((edge.source, x), 1) for x in members(transition.above)]
+            compared += [((edge.source, x), -1) for x in members(transition.below)]
+    return pin([list(members(mask)) for mask in live], kept, compared, most)

@@ -47,8 +47,7 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from math import lcm
 
-from dipapprox.automata.runs import closing_walk, run_of, shortest_walk
-from dipapprox.automata.shifts import Changes, RunCost, run_cost
+from dipapprox.automata.runs import Changes, RunCost, closing_walk, run_cost, run_of, shortest_walk
 from dipapprox.automata.unfolding import Quotient, Unfolding
 from dipapprox.data_classes import Record
 from dipapprox.graphs import masks_ahead

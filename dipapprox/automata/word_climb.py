@@ -30,8 +30,7 @@ from random import Random
 from typing import TypeVar
 
 from dipapprox.automata.model import Automaton, Output, OutputSample, is_real
-from dipapprox.automata.runs import Run, dependencies, run_of
-from dipapprox.automata.shifts import Changes
+from dipapprox.automata.runs import Changes, Run, dependencies, run_of
 from dipapprox.automata.unfolding import Unfolding
 from dipapprox.automata.words import (
     Letters,

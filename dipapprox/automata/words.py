@@ -4,7 +4,7 @@ As ε → ∞, -ln(probability of a word)/ε tends to its *rate*: the least, ove
 word and all samples that they allow, of Σ d_j |z_j - mean_j|, where a fresh sample pays its
 distance from its interval. (Laplace's principle for each run; of a finite sum of exponentials the
 slowest remains.) If the automaton is (D·ε, 0)-private for every ε, then D is at least the rate of
-the first input less that of the second. Unlike the bounds of `shifts.py` this says nothing of a
+the first input less that of the second. Unlike the bounds of `runs.py` this says nothing of a
 single ε.
 
 Real outputs are shown in (0, η) with η → 0, or in a half line; there is a cheapest vector of
@@ -25,7 +25,7 @@ Inputs far apart: those for which a run loses all that its cheapest shift costs,
 The means of the first input's samples are -t·Δ, those of the second -(t - 1)·Δ. The rate of a run
 at some means m is the least of Σ d_j |z_j - m_j| over the samples z that respect its edges and are
 0 where they are shown: convex and piecewise linear in t, so from some t on it falls by W(Δ) from
-the first to the second (`shifts.py`, Theorem B). That t is looked for.
+the first to the second (`runs.py`, Theorem B). That t is looked for.
 
 A rate is a sum of cuts: |z - m| is the integral over all levels θ of |1[z > θ] - 1[m > θ]|, and
 which positions prefer to be above θ changes at the means and at 0 only.
@@ -40,8 +40,7 @@ from itertools import pairwise
 from math import inf, lcm
 
 from dipapprox.automata.model import Automaton, OutputSample, Transition, is_real, members
-from dipapprox.automata.runs import Run, dependencies
-from dipapprox.automata.shifts import Changes, RunCost, least_cut
+from dipapprox.automata.runs import Changes, Run, RunCost, dependencies, least_cut
 from dipapprox.automata.unfolding import Unfolding
 from dipapprox.data_classes import Record
 from dipapprox.errors import BrokenInvariant

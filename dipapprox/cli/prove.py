@@ -21,7 +21,7 @@ from dipapprox.proofs.endless_proof import AutomatonProof, StreamProof
 from dipapprox.proofs.subject import Subject, load_subject
 from dipapprox.questions.prove import Prove
 from dipapprox.services.families import prove_families, read_families
-from dipapprox.services.implementation import prove_implementation
+from dipapprox.services.service_proof import prove_implementation
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -15,7 +15,7 @@ from fractions import Fraction
 from itertools import permutations, product
 from typing import Any
 
-from dipapprox.automata.pins import pin
+from dipapprox.automata.vectors import pin
 from dipapprox.data_classes import Record, field
 from dipapprox.errors import NoCertificate
 from dipapprox.graphs import strong_components

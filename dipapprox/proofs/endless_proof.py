@@ -10,10 +10,10 @@ from typing import Any, assert_never
 
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.automata.analysis import Analysis
-from dipapprox.automata.drawing import to_dot
+from dipapprox.automata.description import to_dot
 from dipapprox.automata.model import Automaton
 from dipapprox.automata.optimum import ClosedFamily
-from dipapprox.automata.shifts import RunCost
+from dipapprox.automata.runs import RunCost
 from dipapprox.automata.structures import repeated
 from dipapprox.automata.weights import PathWeight
 from dipapprox.automata.words import WordBound

@@ -11,8 +11,7 @@ from itertools import groupby
 from typing import assert_never
 
 from dipapprox.automata.model import Automaton, OutputSample
-from dipapprox.automata.runs import Segment
-from dipapprox.automata.shifts import RunCost
+from dipapprox.automata.runs import RunCost, Segment
 from dipapprox.automata.structures import BadStructure, gain_of_round, repeated
 from dipapprox.automata.words import HalfLine, Letters, NearZero, Seen, SeenSymbol, WordBound
 from dipapprox.digits import exact_text

@@ -16,8 +16,7 @@ from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.arithmetic.rounding import sound_arithmetic
 from dipapprox.automata.analysis import Analysis, analyse
 from dipapprox.automata.model import Automaton, LaplaceNoise, OutputSample, gaps
-from dipapprox.automata.runs import Run, dependencies
-from dipapprox.automata.shifts import RunCost
+from dipapprox.automata.runs import Run, RunCost, dependencies
 from dipapprox.automata.structures import cost_of_rounds, gain_of_round, rounds_beyond
 from dipapprox.automata.unfolding import stopping_states, with_visible_stops
 from dipapprox.automata.words import HalfLine, Letters, NearZero, Seen, WordBound, ray_of

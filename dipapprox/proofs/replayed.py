@@ -8,8 +8,7 @@ from typing import TypeVar
 
 from dipapprox.automata.analysis import Analysis
 from dipapprox.automata.model import Automaton, is_real
-from dipapprox.automata.runs import Run
-from dipapprox.automata.shifts import Changes, RunCost
+from dipapprox.automata.runs import Changes, Run, RunCost
 from dipapprox.automata.structures import repeated
 from dipapprox.automata.word_climb import beyond, runs_again
 from dipapprox.automata.words import SeenSymbol, WordBound

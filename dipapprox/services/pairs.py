@@ -68,8 +68,9 @@ from dipapprox.services.model import (
     State,
     Step,
     Untracked,
+    one_sided_reply,
+    spelled_out,
 )
-from dipapprox.services.publishing import one_sided_reply, spelled_out
 from dipapprox.services.ratios import NO_GAIN, Gain
 from dipapprox.services.system import System, merged, unseen
 

@@ -21,8 +21,14 @@ from dipapprox.exact.signs.values import sign_at
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.core import Value
 from dipapprox.laws.family import RealFamily
-from dipapprox.services.model import Call, CallOutcome, Published, State
-from dipapprox.services.publishing import may_show, shown_probability
+from dipapprox.services.model import (
+    Call,
+    CallOutcome,
+    Published,
+    State,
+    may_show,
+    shown_probability,
+)
 from dipapprox.services.ratios import Gain
 from dipapprox.services.system import System
 

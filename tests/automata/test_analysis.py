@@ -17,8 +17,7 @@ from dipapprox.automata.determined import (
 )
 from dipapprox.automata.model import Automaton
 from dipapprox.automata.optimum import ClosedFamily
-from dipapprox.automata.runs import Run, orders
-from dipapprox.automata.shifts import RunCost, run_cost
+from dipapprox.automata.runs import Run, RunCost, orders, run_cost
 from dipapprox.automata.structures import (
     cost_of_rounds,
     gain_of_round,

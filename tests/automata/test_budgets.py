@@ -17,8 +17,7 @@ from dipapprox.automata.description import automaton_of
 from dipapprox.automata.model import Automaton, LaplaceNoise, OutputSample, check, members
 from dipapprox.automata.optimum import ClosedFamily, OptimumFound, joined_family, search
 from dipapprox.automata.paths import tainted_walk
-from dipapprox.automata.runs import Run, dependencies, orders, run_of
-from dipapprox.automata.shifts import Changes, run_cost
+from dipapprox.automata.runs import Changes, Run, dependencies, orders, run_cost, run_of
 from dipapprox.automata.structures import holds
 from dipapprox.automata.unfolding import Quotient, Unfolding, augment, quotient, with_visible_stops
 from dipapprox.automata.weights import fallback_weight, published_weight

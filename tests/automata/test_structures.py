@@ -17,8 +17,7 @@ from dipapprox.automata.analysis import analyse
 from dipapprox.automata.description import automaton_of
 from dipapprox.automata.model import Automaton
 from dipapprox.automata.paths import lifted_structure, tainted_walk
-from dipapprox.automata.runs import Run, Segment, orders, run_of
-from dipapprox.automata.shifts import Changes, run_cost
+from dipapprox.automata.runs import Changes, Run, Segment, orders, run_cost, run_of
 from dipapprox.automata.structures import BadStructure, holds, leaking_cycles
 from dipapprox.automata.unfolding import augment, quotient
 from dipapprox.automata.word_climb import Climb, beyond, loses_again

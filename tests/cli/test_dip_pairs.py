@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from dipapprox import Outcome, check
-from dipapprox.experiments.sweep.execution import run_case
 from dipapprox.experiments.sweep.spec import Case, CaseLimits, NamedProgram
+from dipapprox.experiments.sweep.sweep import run_case
 from dipapprox.language.domains import wider_domains
 from dipapprox.language.load import DIP, load
 from dipapprox.privacy.scope import widening_by_pairs

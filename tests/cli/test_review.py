@@ -19,10 +19,10 @@ from dipapprox.cli import review
 from dipapprox.cli.output import show
 from dipapprox.cli.report import report
 from dipapprox.cli.sweep import summary_report
-from dipapprox.experiments.sweep.execution import run_case
 from dipapprox.experiments.sweep.ledger import FinishedCase, RecordedAnswer, read_line
 from dipapprox.experiments.sweep.spec import cases_of, read_spec, record
 from dipapprox.experiments.sweep.summary import groups_of
+from dipapprox.experiments.sweep.sweep import run_case
 from dipapprox.privacy.description import Description, Table, Tone
 from dipapprox.privacy.page import Listing, WrittenCertificate, page
 from dipapprox.questions import kinds

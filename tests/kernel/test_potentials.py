@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import dipapprox
 from dipapprox import Answer, Limits, Options
-from dipapprox.automata.shifts import RunCost
+from dipapprox.automata.runs import RunCost
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel import paths
 from dipapprox.kernel.errors import NotProved, Refuted

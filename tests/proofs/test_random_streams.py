@@ -14,7 +14,7 @@ import dipapprox
 from dipapprox import Answer, Limits, Options, Outcome, RealProof, StreamProof, UserError
 from dipapprox.automata.analysis import analyse
 from dipapprox.automata.model import Automaton, OutputSample, Transition, members
-from dipapprox.automata.shifts import RunCost
+from dipapprox.automata.runs import RunCost
 from dipapprox.automata.unfolding import with_visible_stops
 from tests.automata.examples import automaton
 from tests.automata.random_automata import random_automaton

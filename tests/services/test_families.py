@@ -17,9 +17,9 @@ from dipapprox.services.families import (
     prove_families,
     read_families,
 )
-from dipapprox.services.implementation import prove_implementation
 from dipapprox.services.model import AskedService, Call, State
 from dipapprox.services.prove_service import find_loss
+from dipapprox.services.service_proof import prove_implementation
 from dipapprox.services.system import System
 from tests.cases import refuses
 from tests.cli.running import run, run_json

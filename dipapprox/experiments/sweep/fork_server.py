@@ -34,8 +34,8 @@ from typing import NoReturn
 
 from dipapprox.data_classes import Record
 from dipapprox.errors import BrokenInvariant
-from dipapprox.experiments.sweep.execution import run_case
 from dipapprox.experiments.sweep.spec import Case, CaseOutcome
+from dipapprox.experiments.sweep.sweep import run_case
 from dipapprox.limits import peak_memory
 from dipapprox.processes import end_with
 from dipapprox.semantics.execution import shared_executions

@@ -18,8 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox.errors import UserError
-from dipapprox.experiments.sweep import execution
-from dipapprox.experiments.sweep.execution import program_of, run_case
+from dipapprox.experiments.sweep import sweep
 from dipapprox.experiments.sweep.ledger import Ledger, read_lines
 from dipapprox.experiments.sweep.pool import run_locally
 from dipapprox.experiments.sweep.spec import (
@@ -31,7 +30,7 @@ from dipapprox.experiments.sweep.spec import (
     read_axis,
     read_spec,
 )
-from dipapprox.experiments.sweep.sweep import check_programs
+from dipapprox.experiments.sweep.sweep import check_programs, program_of, run_case
 from dipapprox.semantics.execution import shared_executions
 from tests.cases import refuses
 from tests.cli.running import run
@@ -365,8 +364,8 @@ def cases() -> list[Case]:
 
 def alone(case: Case) -> CaseOutcome:
     """Run a case with nothing to share."""
-    execution._elaborated.cache_clear()
-    execution._parsed.cache_clear()
+    sweep._elaborated.cache_clear()
+    sweep._parsed.cache_clear()
     return run_case(case)
 
 
