@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from dipapprox.experiments.sweep.execution import run_case
+from dipapprox.experiments.sweep.sweep import run_case
 from dipapprox.experiments.sweep.spec import (
     Axis,
     CaseGrid,

@@ -17,7 +17,7 @@ automaton has no words for is written with what it has:
   strict one, from an earlier to a later sample, and then neither integers nor reals satisfy it; if
   there is no cycle both do. Between two numbers there may be reals but no integers: where a sample
   may meet several, some runs of the automaton are none of the program. Shifts of cheapest cost are
-  integers (`automata.shifts`), and the argument for lower bounds in `rays` holds for integer noise,
+  integers (`automata.runs`), and the argument for lower bounds in `rays` holds for integer noise,
   too.
 
 An upper bound for the automaton is always one for the program. A lower bound is one if each step
