@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from dipapprox.experiments.sweep.sweep import run_case
 from dipapprox.experiments.sweep.spec import (
     Axis,
     CaseGrid,
@@ -18,7 +17,7 @@ from dipapprox.experiments.sweep.spec import (
     Spec,
     cases_of,
 )
-from dipapprox.experiments.sweep.sweep import Sweep
+from dipapprox.experiments.sweep.sweep import Sweep, run_case
 from dipapprox.language.load import DPG, read_text
 
 _JOBS = 2
