@@ -54,6 +54,7 @@ class ExponentialNoise(RealFamily):
     is_normal = False
     has_kink = True
     bend = Fraction(1)
+    strip = Fraction(0)
     moments_below = Fraction(1)
     panel = 1.9, 0.16
     even_panel = Fraction(2, 5)
@@ -95,6 +96,12 @@ class ExponentialNoise(RealFamily):
     def share(self, side: int) -> Fraction:
         """The mass on a side of 0."""
         return self.steep if side in self.sides else Fraction(0)
+
+    def modulus(self, height: Fraction) -> Fraction:
+        """On the line."""
+        if height:
+            raise BrokenInvariant("a density with a kink off the line")
+        return Fraction(1)
 
     # --- balls -------------------------------------------------------------------------------
 

@@ -108,6 +108,8 @@ class RealFamily(Family):
     # At least (E s² + E|ds|) / 2, where s = -(1 + z f'(z) / f(z)) is the derivative of ln f by the
     # logarithm of the scale and ds that of s: no probability bends more with that.
     bend: Fraction
+    # How far off the line f is analytic, if not a little farther: 0 with a kink, None for anywhere.
+    strip: Fraction | None
     moments_below: Fraction | None  # E e^(tZ) is finite for 0 <= t below this; None: for all t >= 0
     # How wide panels are in scales round 0, and how much wider they get with each scale further
     # away: what serves polynomials of low degree well.
@@ -135,6 +137,10 @@ class RealFamily(Family):
     @abstractmethod
     def speeds(self, speed: Fraction) -> Speeds:
         """Return how fast probabilities move with a mean that moves so many scales in a time."""
+
+    @abstractmethod
+    def modulus(self, height: Fraction) -> Fraction:
+        """Return at least ∫ |f(x + iy)| dx for |y| <= height, which is within the strip."""
 
     # --- balls -------------------------------------------------------------------------------
 
@@ -299,7 +305,8 @@ class Reflected(RealFamily):
         if base.has_kink:
             raise BrokenInvariant("a density with a kink has no mirror image here")
         self.has_kink, self.steep, self.curved = False, base.steep, base.curved
-        self.bend, self.panel, self.even_panel = base.bend, base.panel, base.even_panel
+        self.bend, self.strip = base.bend, base.strip
+        self.panel, self.even_panel = base.panel, base.even_panel
 
     @property
     def mirror(self) -> RealFamily:
@@ -326,6 +333,10 @@ class Reflected(RealFamily):
     def speeds(self, speed: Fraction) -> Speeds:
         """The same, the other way."""
         return self._base.speeds(-speed)
+
+    def modulus(self, height: Fraction) -> Fraction:
+        """The same."""
+        return self._base.modulus(height)
 
     # --- balls -------------------------------------------------------------------------------
 

@@ -34,7 +34,7 @@ References:
 from __future__ import annotations
 
 from fractions import Fraction
-from math import isqrt, sqrt
+from math import ceil, isqrt, sqrt
 from typing import TYPE_CHECKING
 
 from dipapprox.laws.family import BOTH_SIDES, Real, RealFamily, Speeds
@@ -67,6 +67,7 @@ class GaussianNoise(RealFamily):
     steep = Fraction(39895, 100_000)  # 0.398942…
     curved = Fraction(48395, 100_000)  # 0.483941…
     bend = Fraction(2)
+    strip = None
     moments_below = None
     panel = 0.9, 0.18
     even_panel = Fraction(4, 5)
@@ -96,6 +97,13 @@ class GaussianNoise(RealFamily):
     def _density(self, cut: Fraction) -> Fraction:
         """At least φ(cut)."""
         return self.steep * precision.exponential(-(cut**2) / 2, _BITS).upper
+
+    def modulus(self, height: Fraction) -> Fraction:
+        """e^(y²/2), or 2^(3/2 y²/2)."""
+        exponent = height**2 / 2
+        if exponent > 600:
+            return Fraction(2) ** (3 * ceil(exponent) // 2 + 2)
+        return precision.exponential(exponent, 24).upper
 
     # --- balls -------------------------------------------------------------------------------
 

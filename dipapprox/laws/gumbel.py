@@ -35,7 +35,9 @@ the last as 1 - e^-w = w ∫_0^1 e^(-sw) ds. With w = p + iq, |q| <= v h, also
     |1 - e^-w|² = (1 - e^-p)² + 2 e^-p (1 - cos q) <= (1 - e^-b)² + e^(-a C) (b h)²    for C >= 0.
 
 v e^(-v C) rises up to v = 1/C, where it is 1/(e C), and falls from there on; if C <= 0 it rises.
-With cos y >= 1 - y²/2 = 1 - w, |f| <= e^-1 / (1 - w) <= e^-1 e^(w / (1 - w)).
+As |f| = v e^(-v cos y), its integral over x is 1 / cos y for |y| < π/2; cos y is at least its
+Taylor polynomial of degree 10. With cos y >= 1 - y²/2 = 1 - w,
+|f| <= e^-1 / (1 - w) <= e^-1 e^(w / (1 - w)).
 
 Doubles. In units of 2^-53, with T for the largest |t|: the argument is within 8 T (`panels`), the
 exponential within 16, so v within 8 T + 16; e^-v then within v (8 T + 16) + 16, and 1 - e^-v, less
@@ -48,7 +50,7 @@ all is below 2^-990, as it is computed and in truth.
 from __future__ import annotations
 
 from fractions import Fraction
-from math import inf
+from math import factorial, inf
 from typing import TYPE_CHECKING
 
 from dipapprox.laws.family import BOTH_SIDES, Real, RealFamily, Reflected, Speeds
@@ -78,6 +80,7 @@ class Gumbel(RealFamily):
     steep = Fraction(36788, 100_000)  # 1/e = 0.367879…
     curved = Fraction(47013, 100_000)
     bend = Fraction(18237, 10_000)
+    strip = Fraction(3, 2)
     moments_below = Fraction(1)
     panel = 0.7, 0.12
     even_panel = Fraction(3, 10)
@@ -114,6 +117,11 @@ class Gumbel(RealFamily):
     def speeds(self, speed: Fraction) -> Speeds:
         """|f'| / f has no bound, but half the variation of f has one."""
         return Speeds(jumps=abs(speed) * self.steep)
+
+    def modulus(self, height: Fraction) -> Fraction:
+        """1 / cos y."""
+        terms = ((-(height**2)) ** k / factorial(2 * k) for k in range(6))
+        return 1 / sum(terms, Fraction(0))
 
     # --- balls -------------------------------------------------------------------------------
 

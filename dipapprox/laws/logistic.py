@@ -16,13 +16,14 @@ Off the line. Let z = x + iy and u = e^-|x|. As |1 + e^(-z)|² = 1 + 2 e^-x cos 
     q = 1 + 2 u cos y + u²,    |f| = u / q,    |s| = 1 / √q for x >= 0, and u / √q for x <= 0,
 
 and 1 - s likewise at -z. Poles are where q = 0: on x = 0, at odd multiples of π. Always
-q >= (1 - u)²; as a function of u, q is least at -cos y.
+q >= (1 - u)²; as a function of u, q is least at -cos y. As |f| = 1 / 2 (cosh x + cos y), its
+integral over x is y / sin y for |y| < π; sin y is at least its Taylor polynomials of degree 11.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
-from math import inf
+from math import factorial, inf
 from typing import TYPE_CHECKING
 
 from dipapprox.laws.family import BOTH_SIDES, Real, RealFamily, Speeds
@@ -51,6 +52,7 @@ class Logistic(RealFamily):
     steep = Fraction(1, 4)
     curved = Fraction(19246, 100_000)  # 0.192450…
     bend = Fraction(5, 2)
+    strip = Fraction(3)
     moments_below = Fraction(1)
     panel = 0.7, 0.12
     even_panel = Fraction(2, 5)
@@ -76,6 +78,11 @@ class Logistic(RealFamily):
     def speeds(self, speed: Fraction) -> Speeds:
         """|f'| <= f and |f''| <= f."""
         return Speeds(score=abs(speed))
+
+    def modulus(self, height: Fraction) -> Fraction:
+        """y / sin y."""
+        terms = ((-(height**2)) ** k / factorial(2 * k + 1) for k in range(6))
+        return 1 / sum(terms, Fraction(0))
 
     # --- balls -------------------------------------------------------------------------------
 

@@ -159,6 +159,29 @@ if {guard} then out <- 1 end
     assert found.answer is Answer.DP
 
 
+def test_gumbel_noise_over_several_inputs_is_that_of_a_race() -> None:
+    """Of independent Gumbel numbers around m_k one is the largest with odds e^m_k."""
+    text = """
+input q[2] in real 0..1
+output out[2] in {0, 1}
+adjacent linf 1/2
+t <- Gumbel(0, 1/2)
+for i in 1..2 do out[i] <- 0; x <- Gumbel(q[i], 1/2); if x > t then out[i] <- 1 end end
+"""
+    steps = np.arange(9) / 8
+    p, q = np.meshgrid(np.exp(2 * steps), np.exp(2 * steps), indexing="ij")
+    none, first, second = 1 / (1 + p + q), 1 / (1 + p), 1 / (1 + q)
+    laws = np.stack([none, first - none, second - none, 1 - first - second + none])
+    terms = laws[:, :, :, None, None] - exp(1 / 4) * laws[:, None, None]
+    near = abs(steps[:, None] - steps) <= 0.5
+    allowed = near[:, None, :, None] & near[None, :, None, :]
+    truth = float((np.maximum(terms, 0).sum(axis=0) * allowed).max())
+    found = profile(parse(text), eps=1, eps_prv="1/4")
+    assert found.delta_enclosure.width < Fraction(truth) / 10**6
+    assert 0 <= float(found.delta_enclosure.upper) - truth < 1e-5  # it lies off the grid
+    assert "polynomials" in found.engine
+
+
 def test_many_inputs_and_wide_ones_end_with_bounds(monkeypatch) -> None:
     """Up to some outputs corners are all that is left; then polynomials would be too many."""
     corners = parse(_SVT.format(domain="real 0..1", adjacency="linf 1"), {"N": 6})

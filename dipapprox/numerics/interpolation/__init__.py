@@ -1,5 +1,5 @@
 """Probabilities as functions of real inputs.
 
 In: events whose means move with inputs. Out: polynomials on boxes with proved errors, and bounds of
-slopes. Read `polynomial` first, then `entire` and `smooth`.
+slopes. Read `polynomial` first, then `analytic` and `smooth`.
 """

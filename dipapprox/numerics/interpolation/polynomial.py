@@ -4,7 +4,7 @@
         -> restricted to a smaller box: value, gradient and rest
 
 Let P be the function, q the partial sum of its Chebyshev series with κ_i < n_i, p the polynomial
-with the computed coefficients, of the same degrees. |P - q| <= T is known (`entire`).
+with the computed coefficients, of the same degrees. |P - q| <= T is known (`analytic`).
 
 **Distance.** At every node x, |p(x) - q(x)| <= |p(x) - v(x)| + |v(x) - P(x)| + T =: ε, where v are
 the middles of the enclosures of P(x). p - q has degrees < n_i, so on the box |p - q| <= Λ ε with Λ
@@ -48,7 +48,7 @@ from dipapprox.arithmetic.rounding import Array, above, total_above
 from dipapprox.cache import Cache
 from dipapprox.data_classes import Record
 from dipapprox.errors import BrokenInvariant
-from dipapprox.numerics.interpolation.entire import Tails
+from dipapprox.numerics.interpolation.analytic import Tails
 from dipapprox.numerics.powers import logarithm
 
 _XI = Fraction(1, 2**50)

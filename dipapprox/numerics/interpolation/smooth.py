@@ -61,10 +61,8 @@ from dipapprox.arithmetic.precision import exponential
 from dipapprox.arithmetic.rounding import Array, above
 from dipapprox.data_classes import Record
 from dipapprox.laws.family import BOTH_SIDES, RealFamily
+from dipapprox.numerics.interpolation.analytic import Row
 from dipapprox.numerics.interpolation.polynomial import Interval, Model
-
-Row = tuple[RealFamily, tuple[Fraction, ...]]
-"""A sample around real inputs: |∂μ / ∂u_i| / σ for each axis."""
 
 
 class Smoothness(Record):

@@ -81,7 +81,8 @@ class FactorBounds(Record):
 
 class Bound(Record):
     upper: float  # at least the largest delta
-    best: tuple[Point, ...]  # corners of the polygons at which the upper bound is about attained
+    best: tuple[Point, ...]  # real inputs of a pair at which the upper bound is about attained
+    seems: float  # about the delta of that pair
     # Polygons for each real input: a maximum of delta lies in a product of some.
     parts: tuple[tuple[Polygon, ...], ...]
     # Whether bounds of smaller sets would hardly be better: probabilities at nodes are not known
@@ -89,7 +90,7 @@ class Bound(Record):
     sharp: bool = False
 
 
-OF_NO_USE = Bound(-1.0, (), ())  # of a set of pairs that need not be looked at
+OF_NO_USE = Bound(-1.0, (), -1.0, ())  # of a set of pairs that need not be looked at
 
 
 class SetChoice(Record, eq=False):
@@ -120,8 +121,9 @@ def bound(
     if not is_of_use:
         return OF_NO_USE
     upper, best = h.largest(choice)
+    best = pairs.moved_together(best)
     parts = tuple(map(faces, pairs.polygons, h.signs(positive, negative)))
-    return Bound(max(upper, 0.0), best, parts, h.sharp)
+    return Bound(max(upper, 0.0), best, h.about(best), parts, h.sharp)
 
 
 class _Differences:
@@ -217,6 +219,16 @@ class _Differences:
                 if found < total:
                     total, places = found, [int(np.argmax(each)) for each in priced]
         return tuple(s[k] for s, k in zip(self._shapes, places, strict=True)), total
+
+    def about(self, place: Sequence[Point]) -> float:
+        """Return about the delta of a pair, by the linear forms."""
+        centres = [[sum(extent(own, k)) / 2 for k in (X, Y)] for own in self._pairs.polygons]
+        x, y = (
+            np.array([float(p[k] - c[k]) for p, c in zip(place, centres, strict=True)])
+            for k in (X, Y)
+        )
+        h = self._values + self._first.gradients @ x - self._e * (self._second.gradients @ y)
+        return float(np.maximum(h, 0.0).sum())
 
     def signs(self, positive: Taken, negative: Taken) -> list[list[Direction]]:
         """Return for each polygon directions along which delta never falls, if these outputs are

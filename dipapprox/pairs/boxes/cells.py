@@ -51,13 +51,18 @@ class PairSet(Record):
 
     def pair(self, corners: Sequence[Point]) -> Pair:
         """Return the pair where real inputs have these values, moved together if they must be."""
+        points = self.moved_together(corners)
+        return filled(self.first, [x for x, _ in points]), filled(
+            self.second, [y for _, y in points]
+        )
+
+    def moved_together(self, corners: Sequence[Point]) -> tuple[Point, ...]:
+        """Return real inputs within the budget."""
         spent = sum((abs(x - y) for x, y in corners), FREE)
+        share = Fraction(1)
         if self.budget is not None and spent > self.budget:
             share = self.budget / spent
-            corners = [(x, x + share * (y - x)) for x, y in corners]
-        return filled(self.first, [x for x, _ in corners]), filled(
-            self.second, [y for _, y in corners]
-        )
+        return tuple((x, x + share * (y - x)) for x, y in corners)
 
 
 def filled(fixed: Fixed, reals: Iterable[Fraction]) -> Input:

@@ -1,21 +1,21 @@
 """Probabilities of outputs as functions of real inputs: near forms of them on any box.
 
     final states -> how outputs move with inputs (`movement`)
-        entire: patches of the whole box, terms per input
+        analytic: patches of the whole box, terms per input
             -> when a box is asked for: probabilities at the nodes of its patch, in one batch
             -> a polynomial for each output -> value, gradient, rest on the box
         else, or where polynomials would take too much:
             -> probabilities at the centre of the box and of its sides -> a chord for each input
 
-Polynomials are near by 2^-40 on a patch, chords by the square of a box' size. Only Gaussian noise
-is entire (`numerics.interpolation.entire`), Laplace noise is smooth (`…smooth`).
+Polynomials are near by 2^-40 on a patch, chords by the square of a box' size. Noise without kinks
+is analytic (`numerics.interpolation.analytic`), Laplace noise is smooth (`…smooth`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from itertools import product
+from itertools import dropwhile, product
 from math import prod
 
 import numpy as np
@@ -27,7 +27,7 @@ from dipapprox.errors import BrokenInvariant
 from dipapprox.language.domains import AllReals
 from dipapprox.limits import Limits
 from dipapprox.numerics.bulk import BulkSource
-from dipapprox.numerics.interpolation.entire import size_for, sizes_for, tails
+from dipapprox.numerics.interpolation.analytic import size_for, sizes_for, tails
 from dipapprox.numerics.interpolation.polynomial import (
     Interval,
     Model,
@@ -100,7 +100,7 @@ class OutputModels:
         self.outputs = len(self._outputs)
         self.still = all(output.still for output in self._outputs)
         self.monotone = any(any(output.growth) for output in self._outputs)
-        self._with_polynomials = {k for k, o in enumerate(self._outputs) if o.entire is not None}
+        self._with_polynomials = {k for k, o in enumerate(self._outputs) if o.analytic is not None}
         self._axes = [output.axes for output in self._outputs]
         self._growth = np.zeros((self.outputs, len(names)))
         for k, output in enumerate(self._outputs):
@@ -134,8 +134,8 @@ class OutputModels:
 
     @property
     def forms(self) -> str:
-        all_entire = len(self._with_polynomials) == self.outputs
-        found = ["polynomials"] * bool(self._with_polynomials) + ["chords"] * (not all_entire)
+        all_analytic = len(self._with_polynomials) == self.outputs
+        found = ["polynomials"] * bool(self._with_polynomials) + ["chords"] * (not all_analytic)
         return " + ".join(found)
 
     def sensitivity(self, axis: int) -> float:
@@ -203,7 +203,7 @@ class OutputModels:
             lower, upper = (each.reshape(sizes) for each in ends)
             centres = tuple((low + high) / 2 for low, high in own)
             halves = tuple((high - low) / 2 for low, high in own)
-            left = tails(self._outputs[k].entire or (), halves, sizes)
+            left = tails(self._outputs[k].analytic or (), halves, sizes)
             self._polynomials[k, own, fixed] = fit(centres, halves, lower, upper, left)
         for k in missing:
             output, own = self._outputs[k], self._own(k, box)
@@ -262,15 +262,10 @@ def _grid(box: Box, sizes: Sequence[int]) -> list[tuple[Fraction, ...]]:
     return list(product(*lines))
 
 
-_FINE = 2.0**-44
-"""About what polynomials of up to three inputs leave out: what doubles can say of the probabilities
-at nodes. Single pairs are enclosed without them."""
+_TOLERANCES = 2.0**-44, 2.0**-40, 2.0**-30, 2.0**-22
+"""About what polynomials leave out: the first one with few nodes, else the last. The first is what
+doubles can say of the probabilities at nodes. Single pairs are enclosed without polynomials."""
 
-_COARSER = (2.0**-40, 2.0**-30, 2.0**-22)
-"""About what those of more inputs leave out: tables grow fast."""
-
-_COARSE = 2.0**-22  # about what they leave out where finer ones would have too many nodes
-_FEW = 3
 _MOST = 8  # inputs that an output with polynomials depends on
 _MOST_TERMS = {1: 40, 2: 40, 3: 35, 4: 16}
 _OTHER_TERMS = 10
@@ -278,7 +273,7 @@ _OTHER_TERMS = 10
 
 _MOST_PATCHES = 64
 _MOST_NODES = 45_000  # of one output in one patch
-_NO_MATTER = 80_000  # so many nodes in all are taken for fine polynomials
+_FEW_NODES = 30_000  # of all outputs in all patches
 
 
 class _Patches:
@@ -288,7 +283,7 @@ class _Patches:
 
     Args:
         whole: The ranges of the real inputs.
-        tolerances: About what polynomials may leave out: the first one that is in reach.
+        tolerance: About what polynomials may leave out.
         terms: In one input, at most about.
 
     Attributes:
@@ -296,18 +291,18 @@ class _Patches:
     """
 
     def __init__(
-        self, whole: Box, outputs: Sequence[Movement], tolerances: Sequence[float], terms: int
+        self, whole: Box, outputs: Sequence[Movement], tolerance: float, terms: int
     ) -> None:
-        self._whole, self._outputs, self._tolerances = whole, outputs, tolerances
+        self._whole, self._outputs, self._tolerance = whole, outputs, tolerance
         self.too_wide = {k for k, output in enumerate(outputs) if len(output.axes) > _MOST}
         self._parts = [1] * len(whole)
         for axis, (low, high) in enumerate(whole):
             while self._parts[axis] < _MOST_PATCHES:
                 half = (high - low) / self._parts[axis] / 2
                 sizes = (
-                    size_for(output.entire, output.axes.index(axis), half, tolerances[0])
+                    size_for(output.analytic, output.axes.index(axis), half, tolerance)
                     for output in outputs
-                    if axis in output.axes and output.entire is not None
+                    if axis in output.axes and output.analytic is not None
                     if len(output.axes) <= _MOST
                 )
                 if max(sizes, default=1) <= terms:
@@ -337,19 +332,14 @@ class _Patches:
     def sizes(self, output: int, patch: Box) -> tuple[int, ...]:
         """Return how many terms an output with polynomials is to have, by its inputs."""
         halves = tuple((high - low) / 2 for low, high in patch)
-        found: tuple[int, ...] = ()
-        for tolerance in self._tolerances:
-            found = sizes_for(self._outputs[output].entire or (), halves, tolerance)
-            if prod(found) <= _MOST_NODES:
-                break
-        return found
+        return sizes_for(self._outputs[output].analytic or (), halves, self._tolerance)
 
     @property
     def nodes(self) -> int:
         """About how many nodes all patches have."""
         found = 0
         for k, output in enumerate(self._outputs):
-            if output.entire is not None and k not in self.too_wide:
+            if output.analytic is not None and k not in self.too_wide:
                 patch = (self.patch(axis, self._whole[axis][:1] * 2) for axis in output.axes)
                 parts = prod(self._parts[axis] for axis in output.axes)
                 found += prod(self.sizes(k, tuple(patch))) * parts
@@ -358,9 +348,9 @@ class _Patches:
 
 def _patches_of(whole: Box, outputs: Sequence[Movement]) -> _Patches:
     """Choose how closely polynomials follow, and cut the ranges of real inputs for that."""
-    inputs = max((len(o.axes) for o in outputs if o.entire is not None), default=0)
-    tolerances = (_FINE,) if inputs <= _FEW else _COARSER
-    fine = _Patches(whole, outputs, tolerances, _MOST_TERMS.get(inputs, _OTHER_TERMS))
-    if fine.nodes <= _NO_MATTER:
-        return fine
-    return _Patches(whole, outputs, (_COARSE,), _MOST_TERMS.get(inputs, _OTHER_TERMS))
+    inputs = max((len(o.axes) for o in outputs if o.analytic is not None), default=0)
+    terms = _MOST_TERMS.get(inputs, _OTHER_TERMS)
+    tried = (_Patches(whole, outputs, each, terms) for each in _TOLERANCES)
+    return next(dropwhile(lambda each: each.nodes > _FEW_NODES, tried), None) or _Patches(
+        whole, outputs, _TOLERANCES[-1], terms
+    )

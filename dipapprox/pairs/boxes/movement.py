@@ -1,7 +1,7 @@
 """How the probabilities of outputs move with real inputs, read from the guards of final states.
 
     final states -> inputs moved from guards into means, where that is possible
-        -> entire (`interpolation.entire`), smooth or only steep (`interpolation.smooth`)
+        -> analytic (`interpolation.analytic`), smooth or only steep (`interpolation.smooth`)
         -> signs of derivatives
 
 An output is a function of those inputs only that a sample it depends on moves with. Guards that
@@ -28,9 +28,9 @@ from dipapprox.errors import LimitReached
 from dipapprox.events.instantiate import Instantiator, Outline, without_inputs
 from dipapprox.laws.family import RealFamily
 from dipapprox.linear.form import LinearForm
-from dipapprox.numerics.interpolation.entire import StateBound
+from dipapprox.numerics.interpolation.analytic import Row
+from dipapprox.numerics.interpolation.analytic import State as Strips
 from dipapprox.numerics.interpolation.smooth import (
-    Row,
     Smoothness,
     smoothness_of_guards,
     smoothness_of_means,
@@ -44,8 +44,8 @@ class OutOfReach(LimitReached):
 
 class Movement(Record, eq=False):
     axes: tuple[int, ...]  # the real inputs that it depends on
-    # Bounds for complex ones; None if it is not known to be entire.
-    entire: tuple[StateBound, ...] | None
+    # Its states, for bounds at complex ones; None if it is not known to be analytic.
+    analytic: tuple[Strips, ...] | None
     smooth: Smoothness  # how steep it is, and how curved, in `axes`
     # For each axis the sign of its derivative, 0 if it is not known from the guards.
     growth: tuple[int, ...]
@@ -170,9 +170,9 @@ def _joined(states: Sequence[_State], inputs: int) -> Movement:
         for part, each in zip(parts, states, strict=False)
     ]
     smooth = reduce(add, found) if found else smoothness_of_means([], len(axes))
-    entire = None
+    analytic = None
     if all(each.kept is None for each in states) and all(
-        family.is_normal for part in parts for family, _ in part
+        family.strip != 0 for part in parts for family, _ in part
     ):
-        entire = tuple(StateBound(tuple(row for _, row in part)) for part in parts)
-    return Movement(axes, entire, smooth, growth, all(each.still for each in states))
+        analytic = tuple(map(tuple, parts))
+    return Movement(axes, analytic, smooth, growth, all(each.still for each in states))

@@ -38,6 +38,10 @@ Exact = Callable[[Pair], Enclosure]  # encloses delta of a pair
 Enough = Callable[[Enclosure, int], bool]
 """Whether an enclosure of the largest delta will do after so many sets."""
 
+_PROMISING = 4
+"""A pair is looked at alone where linear forms say that it brings the lower bound so much of the
+way to the upper one of its set: pairs take longer than sets."""
+
 _MOST_PARTS = 64  # products of edges and corners that one set is replaced by
 _MOST_TRIED = 32  # pairs that a search begins with, about
 
@@ -180,10 +184,8 @@ class BoxSearch(SetSearch):
         """Try some pairs: every set may turn out to be of no use, or too large to be bounded."""
         first: Iterator[Pair] = (each for part in self._waiting for each in corners(part.pairs))
         wide = [part.pairs for part in self._waiting if not part.pairs.is_one_pair]
-        most = max(_MOST_TRIED // len(wide), 2) if wide else 0
-        spread = (
-            own[:: max(len(own) // most, 1)] for each in wide for own in [list(corners(each))]
-        )
+        few = [list(corners(each)) for each in wide[:: max(2 * len(wide) // _MOST_TRIED, 1)]]
+        spread = (own[:: max(len(few) * len(own) // _MOST_TRIED, 1)] for own in few)
         for pair in chain(islice(first, 1), self._likely, *spread):
             self._limits.check()
             self._try(pair)
@@ -242,7 +244,7 @@ class BoxSearch(SetSearch):
         upper = min(part.upper, found.upper)
         if upper <= self._least():
             return
-        if upper > self._least() * (1 + 2.0**-40):
+        if found.seems > self._least() + (upper - self._least()) / _PROMISING:
             self._try(pairs.pair(found.best))
         parts = found.parts
         if parts == tuple((polygon,) for polygon in pairs.polygons):

@@ -8,15 +8,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from scipy.integrate import quad
 from scipy.special import ndtr
 
-from dipapprox.laws.families import EXPONENTIAL, GAUSSIAN, LAPLACE, REFLECTED_EXPONENTIAL
+from dipapprox.laws.families import (
+    EXPONENTIAL,
+    GAUSSIAN,
+    GUMBEL,
+    LAPLACE,
+    LOGISTIC,
+    REFLECTED_EXPONENTIAL,
+    REFLECTED_GUMBEL,
+)
 from dipapprox.laws.family import Family
-from dipapprox.numerics.interpolation.entire import StateBound, sizes_for, tails
+from dipapprox.numerics.interpolation.analytic import sizes_for, tails
 from dipapprox.numerics.interpolation.polynomial import Polynomial, fit, nodes
 from dipapprox.numerics.interpolation.smooth import near, points, smoothness_of_means
 
-_SLOPES = StateBound(((Fraction(1, 2), Fraction(0)), (Fraction(0), Fraction(1))))
+_SLOPES = (GAUSSIAN, (Fraction(1, 2), Fraction(0))), (GAUSSIAN, (Fraction(0), Fraction(1)))
 """Of Pr[X <= Y], X and Y Gaussian around u_1 and u_2, σ = 2 and 1."""
 
 
@@ -68,17 +77,44 @@ def test_models_hold_everywhere_in_their_boxes(data) -> None:
                 assert abs(own - model.gradient[axis]) <= model.steepness[axis] + 1e-14
 
 
-def test_tails_contain_the_coefficients_left_out() -> None:
-    """One variable: the coefficients of Φ on [-1, 1] by a fine discrete transform."""
+_BELOW = {
+    GAUSSIAN: ndtr,
+    LOGISTIC: stats.logistic.cdf,
+    GUMBEL: stats.gumbel_r.cdf,
+    REFLECTED_GUMBEL: stats.gumbel_l.cdf,
+}
+
+
+@pytest.mark.parametrize("family", _BELOW, ids=repr)
+def test_tails_contain_the_coefficients_left_out(family) -> None:
+    """One variable: the coefficients of the distribution function on [-1, 1] by a fine discrete
+    transform."""
     count = 64
     angles = (2 * np.arange(count) + 1) * np.pi / (2 * count)
-    values = ndtr(np.cos(angles))
+    values = _BELOW[family](np.cos(angles))
     exact = [2 / count * float(values @ np.cos(k * angles)) for k in range(count)]
     for size in (4, 8, 12):
-        bound = tails((StateBound(((Fraction(1),),)),), (Fraction(1),), (size,))
+        bound = tails((((family, (Fraction(1),)),),), (Fraction(1),), (size,))
         left_out = sum(map(abs, exact[size:40]))
-        assert left_out <= bound.value < 1000 * left_out + 1e-12
+        assert left_out <= bound.value < 10_000 * left_out + 1e-12
         assert sum(k * k * abs(a) for k, a in enumerate(exact[:40]) if k >= size) <= bound.slopes[0]
+
+
+_OFF_THE_LINE = {
+    GAUSSIAN: lambda z: np.exp(-z * z / 2) / (2 * np.pi) ** 0.5,
+    LOGISTIC: lambda z: 1 / (4 * np.cosh(z / 2) ** 2),
+    GUMBEL: lambda z: np.exp(-z - np.exp(-z)),
+    REFLECTED_GUMBEL: lambda z: np.exp(z - np.exp(z)),
+}
+
+
+@pytest.mark.parametrize("family", _OFF_THE_LINE, ids=repr)
+@pytest.mark.parametrize("share", [Fraction(0), Fraction(1, 3), Fraction(4, 5), Fraction(1)])
+def test_moduli_off_the_line(family, share) -> None:
+    """By quadrature."""
+    height = share * (Fraction(2) if family.strip is None else family.strip)
+    true, _ = quad(lambda x: abs(_OFF_THE_LINE[family](x + 1j * float(height))), -40, 40, limit=200)
+    assert true - 1e-9 <= family.modulus(height) < 1.001 * true
 
 
 _LAWS = {
