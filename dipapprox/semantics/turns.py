@@ -154,13 +154,19 @@ class RepeatedTurns:
             return None
         own = self._index(learnt)
         elements = {array + own: array for array in self._written}
-        changed = [list(s.outputs.changes(first.outputs)) for s in ends]
-        if any(name not in elements for name, _ in changed[-1]):
+        if any(name not in elements for name, _ in last.outputs.changes(first.outputs)):
             return None
         told = {array: first.knowledge.values_left(array + own) for array in self._read}
         if None in told.values():
             return None
         values = {array: first.outputs.get(array + own) for array in self._written}
+        places = {id(node): place for place, node in enumerate((first.path, *nodes))}
+        steps = [(places[id(node.parent)], node.step) for node in nodes]
+        results = [
+            (places[id(end.path)], [(elements.get(name), name, v) for name, v in changes])
+            for end in ends
+            for changes in [end.outputs.changes(first.outputs)]
+        ]
         stored = list(last.store.changes(first.store))
         samples = tuple(run.samples.values())[before.samples :]
 
@@ -179,25 +185,26 @@ class RepeatedTurns:
                     mean = _form(run, s.mean, rename)
                     site = s.site + later
                     new_sample(run, Sample(s.family, mean, s.scale, site, s.label, s.line))
-                paths: dict[int, Path | None] = {id(first.path): state.path}
-                for node in nodes:
-                    parent = paths[id(node.parent)]
+                paths = [state.path]
+                for place, step in steps:
+                    parent = paths[place]
                     length = 1 if parent is None else parent.length + 1
-                    paths[id(node)] = Path(parent, _renamed(run, node.step, rename), length)
-                for end, changes in zip(ends, changed, strict=True):
-                    part = state
-                    if end is not last:
-                        share = getrandbits(SHARE_BITS)
-                        state.share ^= share
-                        outputs = state.outputs.fork()
-                        part = State(store, outputs, state.knowledge, None, None, None, state.trail)
-                        part.outcomes, part.fingerprint = state.outcomes, state.fingerprint
-                        part.share = share
-                        run.ended.append(part)
-                    part.path = paths[id(end.path)]
-                    for name, value in changes:
-                        array = elements.get(name)
+                    paths.append(Path(parent, _renamed(run, step, rename), length))
+                for place, changes in results[:-1]:
+                    share = getrandbits(SHARE_BITS)
+                    state.share ^= share
+                    outputs = state.outputs.fork()
+                    trail = state.trail
+                    part = State(store, outputs, state.knowledge, None, None, paths[place], trail)
+                    part.outcomes, part.fingerprint = state.outcomes, state.fingerprint
+                    part.share = share
+                    run.ended.append(part)
+                    for array, name, value in changes:
                         part.set_output(name if array is None else array + index, value)
+                place, changes = results[-1]
+                state.path = paths[place]
+                for array, name, value in changes:
+                    state.set_output(name if array is None else array + index, value)
                 turn += 1
             for name, held in stored if turn > start else ():
                 state.store[name] = held if isinstance(held, str) else _form(run, held, rename)
