@@ -62,6 +62,7 @@ from dipapprox.arithmetic.rounding import (
     sum_below,
     total_above,
 )
+from dipapprox.cache import Cache
 from dipapprox.composition.grid import COARSEST, GridStep, first_step, refined
 from dipapprox.composition.losses import BoundSide, LossRow, RunLosses, deltas, rounded
 from dipapprox.composition.mechanisms import Mechanism
@@ -71,7 +72,7 @@ from dipapprox.data_classes import Record
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.limits import Limits
 from dipapprox.numerics.real_outputs.factors import Line
-from dipapprox.numerics.real_outputs.hockey_stick import HockeyStick
+from dipapprox.numerics.real_outputs.hockey_stick import Discretised, HockeyStick
 from dipapprox.numerics.real_outputs.panel_polynomials import Cells
 
 Array = NDArray[np.float64]
@@ -124,7 +125,7 @@ def _range(cells: Cells, size: float, negligible: float) -> tuple[int, int]:
         places = np.log(cells.first[0] + 1e-300) - np.log(cells.second[1] + 1e-300)
     order = np.argsort(places)
     total = np.cumsum(masses[order])
-    many = (total > negligible) & (total < total[-1] - negligible)
+    many = (total > negligible) & (total - masses[order] < total[-1] - negligible)
     kept = places[order[many]]
     kept = kept[np.abs(kept) < _FARTHEST]
     if not len(kept):
@@ -229,15 +230,51 @@ _FEW = 32
 _PARTS = Fraction(4)  # by how much a grid of losses gets finer: widths go like its square
 _ACCURATE = 60  # bits of accuracy beyond which no composition goes
 _ACCURATE_CELLS = 48  # bits of accuracy of cells, which are cut in doubles
+_REMEMBERED = 200
 _CELLS = 2.0  # cells for each loss
 
 
-class LinePair(Record):
-    """A pair of measures on the line."""
+Outcomes = tuple[tuple[Line, Line, int], ...]
+"""A pair of measures that are sums over disjoint outcomes, each a measure on the line or a point:
+both, and how many outcomes are like this."""
 
-    first: Line
-    second: Line
+
+_Ends = tuple[Fraction, Fraction]
+_Lossy = tuple[CellLosses, _Ends, _Ends]
+
+
+class LinePair(Record):
+    outcomes: Outcomes
     times: int  # how many independent ones there are
+
+
+class LineLosses:
+    """Losses of pairs of measures, on grids; remembered, as products have factors in common."""
+
+    def __init__(self, line: HockeyStick, limits: Limits) -> None:
+        self._line, self._limits = line, limits
+        self._known: Cache[tuple[Outcomes, GridStep, int, int], _Lossy | NotEnclosed] = Cache(
+            _REMEMBERED
+        )
+
+    def of(self, outcomes: Outcomes, step: GridStep, bits: int, cut: int) -> _Lossy | NotEnclosed:
+        """Put a pair on a grid: its losses, and the cells' `lost` and `errors`."""
+        key = outcomes, step, bits, cut
+        return self._known.find(key, lambda: self._made(*key))
+
+    @enclosing
+    def _made(self, outcomes: Outcomes, step: GridStep, bits: int, cut: int) -> _Lossy:
+        # About `_CELLS` cells for each loss of the grid.
+        spread = float(step.loss(1)) / _CELLS
+        finest = 2.0 ** -(_ACCURATE_CELLS + 12)
+        each = [
+            sure(self._line.discretised(first, second, _ACCURATE_CELLS, spread, finest))
+            for first, second, times in outcomes
+            for _ in range(times)
+        ]
+        found = Discretised.joined(each)
+        losses = sure(losses_of_cells(found.cells, step, bits, cut, self._limits))
+        return losses, found.lost, found.errors
 
 
 class _Level(Record, eq=False):
@@ -267,7 +304,7 @@ class PairProducts:
     """Products of pairs: their losses are put on a grid once, and asked at many factors.
 
     Args:
-        line: Cuts measures on the line into cells.
+        line: Puts pairs of measures on grids.
         runs: Pairs in closed form, probability measures.
         hints: Mechanisms with losses near which atoms of the pairs may lie.
         bits: How accurate losses are kept: 2**-bits.
@@ -275,7 +312,7 @@ class PairProducts:
 
     def __init__(
         self,
-        line: HockeyStick,
+        line: LineLosses,
         runs: Sequence[RepeatedRun],
         lines: Sequence[LinePair],
         hints: Sequence[Mechanism],
@@ -338,20 +375,13 @@ class PairProducts:
             above, below = factors.values()
         losts: list[tuple[Fraction, Fraction]] = []
         errors: list[tuple[Fraction, Fraction]] = []
-        accurate = min(self._bits + 8, _ACCURATE_CELLS)
         for pair in self._lines:
-            # About `_CELLS` cells for each loss of the grid.
-            spread = float(step.loss(1)) / _CELLS
-            finest = 2.0 ** -(accurate + 12)
-            lines = pair.first, pair.second
-            found = sure(self._line.discretised(*lines, accurate, spread, finest))
-            cut = grid.cut(1, grid.bits)
-            losses = sure(losses_of_cells(found.cells, step, grid.bits, cut, self._limits))
+            own = self._line.of(pair.outcomes, step, grid.bits, grid.cut(1, grid.bits))
+            losses, lost, error = sure(own)
             above.append((losses.above, pair.times))
             below.append((losses.below, pair.times))
-            lost, other = found.lost
-            losts.append((pair.times * lost, pair.times * (other + losses.lent)))
-            errors.append((pair.times * found.errors[0], pair.times * found.errors[1]))
+            losts.append((pair.times * lost[0], pair.times * (lost[1] + losses.lent)))
+            errors.append((pair.times * error[0], pair.times * error[1]))
         high, low = (product(each, grid, self._limits) for each in (above, below))
         return _Level(high, low, losts, errors)
 

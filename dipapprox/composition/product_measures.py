@@ -28,10 +28,11 @@ others anywhere, is a lower bound, and comes with a set of numbers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import cache, partial, reduce
-from itertools import permutations
+from itertools import chain, permutations
 from operator import mul
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, Missing, NotEnclosed, enclosing, sure
@@ -39,7 +40,7 @@ from dipapprox.cache import Cache
 from dipapprox.composition.laplace_products import laplace_product
 from dipapprox.composition.mechanisms import Gaussian, Laplace, Mechanism
 from dipapprox.composition.noise_sums import summed_divergence
-from dipapprox.composition.pair_products import LinePair, PairProducts
+from dipapprox.composition.pair_products import LineLosses, LinePair, Outcomes, PairProducts
 from dipapprox.composition.products import RepeatedRun
 from dipapprox.composition.shifted_noise import (
     PublishedNoise,
@@ -68,7 +69,7 @@ _BUDGET_BITS = 32  # more of a budget than of its divergence, whose slope is at 
 _REMEMBERED = 2_000
 _CERTAIN = Enclosure.exact(1)
 TOO_SMALL = NotEnclosed("a probability of what is published is too small to be told from 0")
-_Product = tuple[tuple[int, Line, Line], ...]
+_Product = tuple[tuple[Outcomes, ...], tuple[tuple[Fraction, int], ...], Fraction]
 _Sum = tuple[tuple[Part, ...], tuple[Part, ...], Enclosure, int]
 
 
@@ -82,6 +83,7 @@ class ProductMeasures:
     def __init__(self, method: Method, limits: Limits, tier: Tier = Tier.AUTO) -> None:
         self.line = HockeyStick(method, limits, tier)
         self._limits = limits
+        self._losses = LineLosses(self.line, limits)
         self._sums: Cache[_Sum, Split | NotEnclosed] = Cache(_REMEMBERED)
         self._products: Cache[_Product, PairProducts] = Cache(_REMEMBERED)
 
@@ -214,24 +216,49 @@ class ProductMeasures:
             raise Missing(TOO_SMALL)
         factor = relative(growth, own, other)
         shifts, square, lines = _noise(stripped)
-        if not lines:
-            closed = laplace_product(shifts, factor, bits, self._limits, square)
-            if closed is not None:
-                return own * closed
-        # No grid tells more with more bits than these, nor of a factor that is known better.
-        most = _ACCURATE_CELLS if lines else _ACCURATE
-        bits = min(bits, most)
-        factor = _rounded(factor, bits + _GUARD_BITS)
+        if lines:
+            return own * sure(self.of_parts(lines, factor, bits))
+        closed = laplace_product(shifts, factor, bits, self._limits, square)
+        if closed is not None:
+            return own * closed
+        return own * sure(self._on_grids((), shifts, square, factor, min(bits, _ACCURATE)))
 
+    def of_parts(
+        self, parts: Sequence[Outcomes], growth: Enclosure, bits: int
+    ) -> Enclosure | NotEnclosed:
+        """Enclose the divergence of products of measures, by losses on grids; a factor > 0."""
+        return self._on_grids(tuple(parts), {}, Fraction(0), growth, min(bits, _ACCURATE_CELLS))
+
+    def _on_grids(
+        self,
+        parts: tuple[Outcomes, ...],
+        shifts: Mapping[Fraction, int],
+        square: Fraction,
+        factor: Enclosure,
+        bits: int,
+    ) -> Enclosure | NotEnclosed:
         def products() -> PairProducts:
             runs = [RepeatedRun(Laplace(shift, Fraction(1)), n) for shift, n in shifts.items()]
             if square:
                 runs.append(RepeatedRun(Gaussian(Fraction(1), variance=1 / square)))
-            own = [] if lines else runs
-            return PairProducts(self.line, own, lines, _hints(stripped), most, self._limits)
+            lines = [LinePair(*each) for each in Counter(parts).items()]
+            hints = _hints(parts, shifts)
+            accurate = _ACCURATE_CELLS if lines else _ACCURATE
+            return PairProducts(self._losses, runs, lines, hints, accurate, self._limits)
 
-        found = self._products.find(stripped.pairs, products)
-        return own * sure(found.enclosure(factor, bits))
+        found = self._products.find((parts, tuple(shifts.items()), square), products)
+        # No grid tells more of a factor that is known better.
+        return found.enclosure(_rounded(factor, bits + _GUARD_BITS), bits)
+
+    def is_on_grids(self, first: Sequence[Part], second: Sequence[Part]) -> bool:
+        """Whether the divergence of two measures is that of a product without a closed form, or
+        bounded by terms."""
+        if not first or not second or len(first[0].marginals) < 2:
+            return False
+        factors = factored(first, second)
+        if isinstance(factors, Mixed):
+            return True
+        return len(factors.pairs) > 1 and bool(_noise(without_events(factors)[0])[2])
 
 
 def relative(growth: Enclosure, own: Enclosure, other: Enclosure) -> Enclosure:
@@ -239,23 +266,22 @@ def relative(growth: Enclosure, own: Enclosure, other: Enclosure) -> Enclosure:
     return Enclosure(growth.lower * other.lower / own.upper, growth.upper * other.upper / own.lower)
 
 
-def _noise(factors: Factored) -> tuple[dict[Fraction, int], Fraction, list[LinePair]]:
-    """Tell shifts of noise: Laplace ones in scales, Gaussian ones together; all pairs are lines if
-    one is something else."""
+def _noise(factors: Factored) -> tuple[dict[Fraction, int], Fraction, list[Outcomes]]:
+    """Tell shifts of noise: Laplace ones in scales, Gaussian ones together; and the pairs, if one
+    of them is something else."""
     square = Fraction(0)
     shifts: dict[Fraction, int] = {}
-    lines: dict[tuple[Line, Line], int] = {}
     plain = True
     for _, first, second in factors.pairs:
         noise = shift_between(published_noise(first), published_noise(second))
-        lines[first, second] = lines.get((first, second), 0) + 1
         if noise is None:
             plain = False
         elif noise.family is GAUSSIAN:
             square += noise.square
         elif noise.shift:
             shifts[noise.shift] = shifts.get(noise.shift, 0) + 1
-    return shifts, square, [] if plain else [LinePair(*pair, n) for pair, n in lines.items()]
+    lines: list[Outcomes] = [((first, second, 1),) for _, first, second in factors.pairs]
+    return shifts, square, [] if plain else lines
 
 
 _Events = tuple[Connected, ...]
@@ -276,11 +302,13 @@ def without_events(factors: Factored) -> tuple[Factored, tuple[_Events, _Events]
     return Factored(tuple(pairs), factors.common), (tuple(taken[0]), tuple(taken[1]))
 
 
-def _hints(factors: Factored) -> list[Mechanism]:
+def _hints(parts: Iterable[Outcomes], known: Iterable[Fraction]) -> list[Mechanism]:
     """Noise of Laplace has half of its mass at the loss that its shift costs."""
-    shifts = set()
-    for _, own, other in factors.pairs:
+    shifts = set(known)
+    for own, other, _ in chain.from_iterable(parts):
         for part, its in zip(own, other, strict=False):
+            if not part.marginals or not its.marginals:
+                continue
             laws = part.marginals[0].event.samples, its.marginals[0].event.samples
             for one, two in zip(*laws, strict=False):
                 if one.family is LAPLACE is two.family and one.mean != two.mean:

@@ -30,6 +30,8 @@ from fractions import Fraction
 from itertools import chain
 from math import prod
 
+import numpy as np
+
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed, better, enclosing, sure
 from dipapprox.cache import Cache
 from dipapprox.data_classes import Record, replace
@@ -48,7 +50,7 @@ from dipapprox.numerics.real_outputs.densities import (
     open_densities,
     positive_part,
 )
-from dipapprox.numerics.real_outputs.panel_polynomials import Cells
+from dipapprox.numerics.real_outputs.panel_polynomials import Cells, one_cell
 from dipapprox.numerics.simplest import shortest
 
 _REMEMBERED = 200  # pairs of measures whose densities are kept
@@ -58,6 +60,7 @@ _GUARD_BITS = 12
 
 _GAIN = 8  # by what finer panels divide what is undecided, if they are of any use
 _FAR = Fraction(2) ** 512  # grids that keep all that counts with larger factors are long
+_NONE = Fraction(0)
 _FINENESS = 3  # of the panels that are cut into cells
 
 
@@ -69,6 +72,21 @@ class Discretised(Record, eq=False):
     lost: tuple[Fraction, Fraction]
     # no set's mass under these differs by more from that under the measures asked about
     errors: tuple[Fraction, Fraction]
+
+    @classmethod
+    def joined(cls, found: Sequence[Discretised]) -> Discretised:
+        """Those of the sums of measures of disjoint outcomes."""
+        if len(found) == 1:
+            return found[0]
+        cells = [each.cells for each in found]
+        columns = ((*c.first, *c.second, c.least, c.most) for c in cells)
+        p, p_most, q, q_most, least, most = map(np.concatenate, zip(*columns, strict=True))
+        lost, errors = (
+            [sum(many, Fraction(0)) for many in zip(*each, strict=True)]
+            for each in ([each.lost for each in found], [each.errors for each in found])
+        )
+        whole = Cells((p, p_most), (q, q_most), least, most)
+        return cls(whole, (lost[0], lost[1]), (errors[0], errors[1]))
 
 
 class Split(Record):
@@ -119,6 +137,7 @@ class HockeyStick:
         intervals = positive_part(signs.first, [shortest(*gap) for gap in signs.gaps])
         return sure(self.at(intervals, first, second, growth, bits, signs.excess))
 
+    @enclosing
     def discretised(
         self,
         first: Sequence[Part],
@@ -126,15 +145,21 @@ class HockeyStick:
         bits: int,
         spread: float,
         negligible: float,
-    ) -> Discretised | NotEnclosed:
+    ) -> Discretised:
         """Cut the line into cells of about one ratio of the densities each.
+
+        What only one of the measures has, or is no number, is one cell.
 
         Args:
             bits: The cells may lack masses of about 2**-bits.
             spread: By how much ratios of one cell may differ, relatively (best effort).
             negligible: A first measure of a cell that does not matter.
         """
-        return self._pair(tuple(first), tuple(second)).discretised(bits, spread, negligible)
+        if first and second and first[0].marginals:
+            found = self._pair(tuple(first), tuple(second)).discretised(bits, spread, negligible)
+            return sure(found)
+        own, other = (sure(self.total(side, bits)) for side in (first, second))
+        return Discretised(one_cell(own, other), (_NONE, _NONE), (_NONE, _NONE))
 
     def _pair(self, first: tuple[Part, ...], second: tuple[Part, ...]) -> _Pair:
         return self._pairs.find(
@@ -184,7 +209,7 @@ class HockeyStick:
         return self._masses.product(events, bits)
 
     def total(self, parts: Sequence[Part], bits: int) -> Enclosure | NotEnclosed:
-        """Enclose the mass of the whole line."""
+        """Enclose the mass of all parts, each with one marginal at most."""
         return self._masses.of_parts(parts, EVERYWHERE, bits)
 
 
@@ -299,12 +324,14 @@ class IntervalMasses:
     def of_parts(
         self, parts: Sequence[Part], intervals: Sequence[Interval], bits: int
     ) -> Enclosure | NotEnclosed:
-        """Enclose the mass that parts with one published number each have on disjoint intervals."""
-        products = [
+        """Enclose the mass that parts with one published number each have on disjoint intervals;
+        of those with none, on all of them."""
+        products = [list(part.events) for part in parts if not part.marginals]
+        products += [
             [*part.events, *found]
             for part in parts
             for interval in intervals
-            if (found := within(part.marginals[0], interval)) is not None
+            if part.marginals and (found := within(part.marginals[0], interval)) is not None
         ]
         return self._sum(products, bits)
 

@@ -54,7 +54,7 @@ from numpy.typing import NDArray
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.arithmetic.legendre import Rule, legendre_nodes, nearest
 from dipapprox.arithmetic.precision import precision
-from dipapprox.arithmetic.rounding import SAFE, UNIT_ROUNDOFF, Array, above
+from dipapprox.arithmetic.rounding import FLOOR, SAFE, UNIT_ROUNDOFF, Array, above, below
 from dipapprox.data_classes import Record
 from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.float64 import Float64Algebra
@@ -206,6 +206,16 @@ class Cells(Record, eq=False):
     # on the cell and all of its subsets the first measure is at least so many times the second
     least: Array
     most: Array  # at most so many times; infinite where that is not known
+
+
+def one_cell(first: Enclosure, second: Enclosure) -> Cells:
+    """Return a point of two masses as a cell."""
+    least = below(first.lower / second.upper) if second.upper else 0.0
+    most = above(first.upper / second.lower) if second.lower else np.inf
+    ends = (below(first.lower), above(first.upper), below(second.lower), above(second.upper))
+    own, most_own, other, most_other, low, high = (np.array([x]) for x in (*ends, least, most))
+    # What may be 0 gets the smallest upper bound.
+    return Cells((own, most_own), (other, np.maximum(most_other, FLOOR)), low, high)
 
 
 def cells_of(

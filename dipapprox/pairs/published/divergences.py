@@ -13,6 +13,7 @@ import itertools
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from functools import cached_property
 from types import MappingProxyType
 
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed, enclosing, sure
@@ -21,6 +22,7 @@ from dipapprox.composition.explicit_sets import Weights, explicit_set
 from dipapprox.composition.moments import Moment, Moments
 from dipapprox.composition.product_measures import ProductMeasures
 from dipapprox.data_classes import Record, replace
+from dipapprox.errors import SourceError
 from dipapprox.events.event import Connected, Part, PublishedOutcome
 from dipapprox.events.intervals import EVERYWHERE, Interval, mapped, within
 from dipapprox.events.measures import Measures, Measuring
@@ -41,6 +43,8 @@ from dipapprox.pairs.published.normal_form import (
     unmoved,
 )
 from dipapprox.pairs.selections import Pair
+from dipapprox.semantics.execution import execute
+from dipapprox.semantics.parts import ProgramPart, independent_parts, is_seen_whole
 from dipapprox.semantics.state import FinalStates
 
 _REMEMBERED = 20_000
@@ -111,6 +115,8 @@ class PublishedDivergences:
         self._next = itertools.count(_ABSENT + 1)
         self._forms: Cache[_Apart, NormalMeasures] = Cache(_REMEMBERED)
         self._terms: Cache[tuple[_Apart, ...], Terms] = Cache(_REMEMBERED)
+        # Of one pair with these outcomes those of its independent parts: they tell the same.
+        self._split: Cache[Terms, tuple[Terms, ...]] = Cache(_REMEMBERED)
         self._known: Cache[tuple[MeasureSides, Factor, int], Term | NotEnclosed] = Cache(
             _REMEMBERED
         )
@@ -144,19 +150,54 @@ class PublishedDivergences:
     @enclosing
     def terms(self, pair: Pair) -> Terms:
         """Return the outcomes of a pair in normal form: equal for pairs that look alike."""
+        parts = [
+            (own, tuple(tuple([side[k] for k in part.inputs]) for side in pair))
+            for part, own in self._parts
+        ]
+        different = [(own, (u, v)) for own, (u, v) in parts if u != v]
+        if self._parts and len(different) <= 1:
+            # What is independent of it, and alike, tells nothing.
+            return sure(different[0][0].terms(different[0][1])) if different else ()
         found = self._apart(pair)
 
         def counted() -> Terms:
             counts = Counter(self._form(each).sides for each in found)
             return in_order(tuple(counts.items()))
 
-        return self._terms.find(tuple([each.apart for each in found]), counted)
+        terms = self._terms.find(tuple([each.apart for each in found]), counted)
+        if different and self._split.get(terms) is None:
+            told = [sure(own.terms(its)) for own, its in different]
+            tell = [own for own in told if any(s.first != s.second for s, _ in own)]
+            if all(sides.coordinates < 2 for own in tell for sides, _ in own):
+                self._split.put(terms, tuple(tell))
+        return terms
+
+    @cached_property
+    def _parts(self) -> list[tuple[ProgramPart, PublishedDivergences]]:
+        """The program's independent parts that publish something; none if it is none of them, or
+        has one state."""
+        states = self.states
+        if len(states.states) < 2 or is_seen_whole(states.program):
+            return []
+        found = [each for each in independent_parts(states.program) if each.outputs]
+        if sum(each.random for each in found) < 2:
+            return []
+        try:
+            parts = [execute(each.program, True, self._limits, real_outputs=True) for each in found]
+        except SourceError:  # for inputs that are not looked at
+            return []
+        return list(zip(found, map(self.of, parts), strict=True))
 
     @enclosing
     def divergence(self, terms: Terms, factor: Factor, bits: int) -> Enclosure:
         """Enclose delta_{u,u'} of the pairs with these outcomes."""
         if any(sides.coordinates > 1 for sides, _ in terms):
             bits = min(bits, _ACCURATE)  # no product gets narrower, and so nothing else need be
+        split = self._split.get(terms)
+        if split is not None and any(
+            self._products.is_on_grids(sides.first, sides.second) for sides, _ in terms
+        ):
+            return sure(self._of_parts(split, factor, bits))
         own = bits + len(terms).bit_length()
         lower = upper = Fraction(0)
         for sides, count in terms:
@@ -164,6 +205,18 @@ class PublishedDivergences:
             lower += count * term.value.lower
             upper += count * term.value.upper
         return Enclosure(min(lower, Fraction(1)), min(upper, Fraction(1)))
+
+    def _of_parts(
+        self, split: Sequence[Terms], factor: Factor, bits: int
+    ) -> Enclosure | NotEnclosed:
+        """Enclose the divergence of pairs whose independent parts have these outcomes."""
+        if len(split) == 1:
+            return self.divergence(split[0], factor, bits)
+        outcomes = [tuple([(s.first, s.second, n) for s, n in terms]) for terms in split]
+        found = self._products.of_parts(outcomes, _growth(factor), bits)
+        if isinstance(found, NotEnclosed) or factor.upper is not None:
+            return found
+        return Enclosure(Fraction(0), found.upper)
 
     @enclosing
     def moment(self, terms: Terms, order: Fraction, budget: Fraction | None) -> Moment:
@@ -309,14 +362,17 @@ class PublishedDivergences:
             masses = (self.mass(parts, bits + 2) for parts in (sides.first, sides.second))
             first, second = map(sure, masses)
             return Term(divergence((first,), (second,), factor), ((None, None),), first, second)
-        growth = Enclosure(factor.lower, factor.lower if factor.upper is None else factor.upper)
-        split = sure(self._products.divergence(sides.first, sides.second, growth, bits))
+        split = sure(self._products.divergence(sides.first, sides.second, _growth(factor), bits))
         value = split.value
         if factor.upper is None:
             # What the second never is in counts with any factor.
             alone = Fraction(0) if split.second.upper else split.first.lower
             value = Enclosure(min(alone, value.upper), value.upper)
         return Term(value, split.intervals, split.first, split.second, split.coordinate)
+
+
+def _growth(factor: Factor) -> Enclosure:
+    return Enclosure(factor.lower, factor.lower if factor.upper is None else factor.upper)
 
 
 def _where(
