@@ -229,7 +229,7 @@ _MOST_CELL_LOSSES = 2**12, 2**16
 _FEW = 32
 _PARTS = Fraction(4)  # by how much a grid of losses gets finer: widths go like its square
 _ACCURATE = 60  # bits of accuracy beyond which no composition goes
-_ACCURATE_CELLS = 48  # bits of accuracy of cells, which are cut in doubles
+_ACCURATE_CELLS = 48, 36, 20  # bits of accuracy of cells, which are cut in doubles
 _REMEMBERED = 200
 _CELLS = 2.0  # cells for each loss
 
@@ -264,17 +264,22 @@ class LineLosses:
 
     @enclosing
     def _made(self, outcomes: Outcomes, step: GridStep, bits: int, cut: int) -> _Lossy:
-        # About `_CELLS` cells for each loss of the grid.
-        spread = float(step.loss(1)) / _CELLS
-        finest = 2.0 ** -(_ACCURATE_CELLS + 12)
-        each = [
-            sure(self._line.discretised(first, second, _ACCURATE_CELLS, spread, finest))
-            for first, second, times in outcomes
-            for _ in range(times)
-        ]
+        each = []
+        for first, second, times in outcomes:
+            each += [sure(self._cells(first, second, step))] * times
         found = Discretised.joined(each)
         losses = sure(losses_of_cells(found.cells, step, bits, cut, self._limits))
         return losses, found.lost, found.errors
+
+    def _cells(self, first: Line, second: Line, step: GridStep) -> Discretised | NotEnclosed:
+        """Cut one outcome into cells, about `_CELLS` for each loss of the grid: as accurate as
+        panels are few enough."""
+        spread = float(step.loss(1)) / _CELLS
+        for accurate in _ACCURATE_CELLS:
+            found = self._line.discretised(first, second, accurate, spread, 2.0 ** -(accurate + 12))
+            if isinstance(found, Discretised):
+                break
+        return found
 
 
 class _Level(Record, eq=False):
