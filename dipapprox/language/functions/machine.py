@@ -207,6 +207,8 @@ def kind_of(value: Any) -> str:
             return value.WHAT
         case NameScope():
             return "the module"
+        case Text():
+            return "a text with inputs or samples in it"
         case _ if is_object(value):
             return f"an object of the class {type(value).__name__}"
         case _:

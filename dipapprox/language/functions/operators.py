@@ -115,7 +115,8 @@ def key(machine: Machine, value: Any) -> Any:
     if isinstance(value, Symbolic) and not value.numpy:
         return symbols.truth(value) if isinstance(value, Condition) else symbols.value(value)
     message = f"{kind_of(value)} is no key here, and no element of a set"
-    raise machine.refusal(message, _PLAIN * _is_numpys(value))
+    hint = _PLAIN if _is_numpys(value) else ""
+    raise machine.refusal(message, 'look it up: ["a", "b"][k]' if isinstance(value, Text) else hint)
 
 
 def keys(machine: Machine, values: Any) -> set[Any]:
