@@ -150,7 +150,7 @@ def item(machine: Machine, value: Any, where: Any) -> Any:
         name = value.name if isinstance(value, ImportedName) else ""
         return ImportedName(name, where if type(where) is tuple else (where,))
     if type(value) is dict:
-        return machine.native(value.__getitem__, key(machine, where))
+        return machine.native(value.__getitem__, key(machine, where, True))
     if isinstance(value, Array) and type(where) not in (bool, Condition):
         found = item(machine, value.cells, where)
         return Array(found) if type(where) is slice else found

@@ -351,6 +351,7 @@ TAKEN: dict[str, _Taker] = {
         )
     },
     "changed": Machine.change,
+    "sought": lambda machine, value: key(machine, value, True),
     "ranked": Ranked,
     "heap": Heap,
     "ranks": lambda machine, values: [Ranked(machine, each) for each in listed(machine, values)],

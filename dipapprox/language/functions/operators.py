@@ -104,15 +104,15 @@ def listed(machine: Machine, value: Any) -> list[Any]:
     return list(bounded(machine, value))
 
 
-def key(machine: Machine, value: Any) -> Any:
-    """Return a value that may be a key, or an element of a set."""
+def key(machine: Machine, value: Any, sought: bool = False) -> Any:
+    """Return a value that may be a key, or an element of a set, or is sought among such."""
     if type(value) in SCALARS or isinstance(value, type | Function):
         return value
     if is_object(value) and not isinstance(value, tuple | BaseException) and not _options(value):
         return value
     if type(value) is tuple:
-        return tuple(key(machine, each) for each in value)
-    if isinstance(value, Symbolic) and not value.numpy:
+        return tuple(key(machine, each, sought) for each in value)
+    if isinstance(value, Symbolic) and (sought or not value.numpy):
         return symbols.truth(value) if isinstance(value, Condition) else symbols.value(value)
     message = f"{kind_of(value)} is no key here, and no element of a set"
     hint = _PLAIN if _is_numpys(value) else ""
@@ -433,7 +433,7 @@ def is_same(machine: Machine, left: Any, right: Any) -> bool:
 def is_in(machine: Machine, sought: Any, where: Any) -> bool:
     """Whether a value is in another."""
     if type(where) in (dict, set):
-        return key(machine, sought) in where
+        return key(machine, sought, True) in where
     if type(where) is str:
         if type(sought) is not str:
             raise machine.refusal(f"{kind_of(sought)} is never in a text")
