@@ -1,23 +1,33 @@
-"""Commands end to end: exit statuses, the JSON contract, limits, interrupts, what is wrong."""
+"""Commands end to end: exit statuses, the JSON contract, CSV, text, pictures, what is wrong."""
 
+import csv
+import importlib
 import os
 import subprocess
 import sys
 from collections.abc import Sequence
 from fractions import Fraction
+from io import StringIO
 from math import exp
 from pathlib import Path
 
 import pytest
 
-from dipapprox import Enclosure, LimitReached, NotEnclosed
+import dipapprox
+from dipapprox import Answer, Enclosure, LimitReached, NotEnclosed, Options, UserError
+from dipapprox.bundled import BUNDLED
 from dipapprox.cli import app
 from dipapprox.cli.app import join_negative_values, main
+from dipapprox.exact.signs.nonnegative import NegativeRange
 from dipapprox.language.core import Input
 from dipapprox.numerics.probability import OutputProbabilities
+from dipapprox.privacy.decisions import decider, violation
+from dipapprox.privacy.decisions.decision import range_fields, ranges_text
 from dipapprox.questions.kinds import is_formula
-from tests.cases import cases
+from dipapprox.semantics.state import FinalStates
+from tests.cases import cases, refuses
 from tests.cli.running import enclosure, run, run_json
+from tests.texts import text_of
 
 
 @pytest.mark.usefixtures("files")
@@ -189,24 +199,24 @@ def test_pair_files(files, capsys, text) -> None:
 
 # --- certificates ---------------------------------------------------------------------------------
 
-SVT = str(Path(__file__).parents[2] / "programs" / "svt_gauss.dpg")
+SVT_TEXT = str(Path(__file__).parents[2] / "programs" / "svt_gauss.dpg")
 
 
 def certify(path: Path, *words: str) -> int:
-    return main(["verify", SVT, "--eps", "1/2", *words, "--certificate", str(path)])
+    return main(["verify", SVT_TEXT, "--eps", "1/2", *words, "--certificate", str(path)])
 
 
 def test_where_the_kernel_has_no_rule_the_verdict_stands(tmp_path, capsys) -> None:
     path = tmp_path / "certificate.json"
     words = ["--eps", "1/2..1", "--eps-prv", "eps^2", "--delta", "1/5", "--certificate", str(path)]
-    assert main(["verify", SVT, *words]) == 0
+    assert main(["verify", SVT_TEXT, *words]) == 0
     shown = capsys.readouterr()
     assert shown.err == (
         "no certificate: the kernel has no proof: there is no closed form of Gauss noise\n"
     )
     assert "the claim holds" in shown.out and "replayed" not in shown.out
     assert not path.exists()
-    assert main(["verify", SVT, *words, "--proved"]) == 3
+    assert main(["verify", SVT_TEXT, *words, "--proved"]) == 3
 
 
 def test_a_limit_ends_the_proof_and_not_the_answer(tmp_path, capsys, monkeypatch) -> None:
@@ -231,3 +241,301 @@ def test_they_are_proved_for_all_real_inputs(tmp_path) -> None:
     assert status == 0
     assert "threshold <- laplace(T, 2 / eps)" in shown  # the lines are those of the function
     assert run("check", str(out))[0] == 0
+
+
+# --- `prove` and `decide` end to end: exit statuses, the JSON contract, drawings ------------------
+
+SVT = str(BUNDLED / "automata" / "svt.dipa")
+LEAKY = str(BUNDLED / "automata" / "svt_without_limit.dipa")
+SILENT = str(BUNDLED / "automata" / "silent.dipa")
+MIN_MAX = str(BUNDLED / "automata" / "min_max.dipa")
+RANGE = str(BUNDLED / "automata" / "range.dipa")
+
+
+@cases("file", SVT, str(BUNDLED / "streams" / "sparse_stream.dpg"))
+def test_a_limit_is_unknown(file) -> None:
+    status, fields = run_json("prove", file, "--timeout", "1e-9")
+    assert (status, fields["verdict"]) == (3, "Unknown")
+
+
+def test_people_see_the_run_behind_a_budget() -> None:
+    text = run("prove", LEAKY, "--budget", "7")[1]
+    assert "leaking pair (LP)" in text and "8 rounds of the structure" in text
+
+
+def test_a_drawing_has_the_evidence_in_red(tmp_path) -> None:
+    out, before = tmp_path / "drawn.dot", set(tmp_path.iterdir())
+    assert run("prove", LEAKY, "--draw", str(out))[0] == 1
+    text = out.read_text(encoding="utf-8")
+    assert text.startswith('digraph "svt_without_limit" {')
+    assert text.count("color=red, fontcolor=red") == 3
+    assert run("prove", MIN_MAX, "--draw", str(out))[0] == 0  # a word that fits several runs
+    assert "color=red" not in out.read_text(encoding="utf-8")
+    assert set(tmp_path.iterdir()) - before == {out}
+
+
+def test_unseen_stops_are_told_in_every_form(capsys) -> None:
+    run_json("prove", RANGE)
+    assert "it may stop in q2 is taken as unseen" in capsys.readouterr().err
+    run_json("prove", RANGE, "--stops", "visible")
+    assert capsys.readouterr().err == ""
+
+
+def test_what_has_no_certificate_says_so(tmp_path, capsys) -> None:
+    file, before = tmp_path / "out.json", set(tmp_path.iterdir())
+    assert run("prove", SILENT, "--certificate", str(file))[0] == 3
+    assert "no certificate: the answer is Unknown" in capsys.readouterr().err
+    program = str(BUNDLED / "literature" / "randomised_response.dpg")
+    assert run("prove", program, "--reals", "--certificate", str(file))[0] == 3
+    assert "no certificate: the answer is Unknown" in capsys.readouterr().err
+    assert set(tmp_path.iterdir()) == before
+
+
+def test_certificates_from_python() -> None:
+    text = Path(SVT).read_text(encoding="utf-8")
+    proof = dipapprox.prove(SVT, budget=1)
+    certificate = dipapprox.certify(proof.automaton, text, proof)
+    result = dipapprox.check(certificate.to_json())
+    assert (result.outcome, result.verdict) == (dipapprox.Outcome.CONFIRMED, "DP")
+    assert "digest" in certificate._repr_html_()
+    with pytest.raises(dipapprox.UserError, match="automaton of the proof"):
+        dipapprox.certify(dipapprox.prove(RANGE).automaton, text, proof)
+
+
+# --- programs -------------------------------------------------------------------------------------
+
+PROGRAM = str(BUNDLED / "svt_laplace.dpg")
+
+LAPLACE = text_of("asked/laplace-1")
+
+
+def test_bounds_of_inputs_bound_what_is_lost(tmp_path) -> None:
+    file = tmp_path / "laplace.dpg"
+    file.write_text(LAPLACE, encoding="utf-8")
+    fields = run_json("prove", str(file))[1]
+    # An input that cannot change by more than 1/2 costs 1/2 at most.
+    assert fields["least_budget"] == {"lower": "1/2", "upper": "1/2", "exact": True}
+    witness = fields["witness"]
+    assert isinstance(witness, dict) and witness["kind"] == "places"
+    assert "As ε grows: inputs" in " ".join(run("prove", str(file))[1].split())
+    assert run("verify", str(file), "--eps", "1", "--delta", "0")[0] == 0
+
+
+@pytest.mark.parametrize("rule", ["all", "l0 1"])
+def test_bounds_bound_what_may_change(rule) -> None:
+    program = dipapprox.parse(LAPLACE.replace("linf 1", rule))
+    proof = dipapprox.prove(program)
+    assert str(proof.upper) == "1/2"
+    unbounded = dipapprox.parse(LAPLACE.replace("linf 1", rule).replace(" 0..1/2", ""))
+    assert dipapprox.prove(unbounded).answer is Answer.NOT_DP
+
+
+def test_finite_domains_need_a_word() -> None:
+    refuses(UserError, "finitely many values", dipapprox.prove, PROGRAM)
+    assert dipapprox.prove(PROGRAM, reals=True, budget="1/2").answer is Answer.DP  # for N = 2
+
+
+SPARSE = str(BUNDLED / "streams" / "sparse_stream.dpg")
+LEAKY_PROGRAM = str(BUNDLED / "svt_laplace_leaky_6.dpg")
+
+
+def test_people_see_a_structure_in_the_words_of_the_program(tmp_path) -> None:
+    out = tmp_path / "drawn.dot"
+    text = " ".join(run("prove", LEAKY_PROGRAM, "--for-all", "N", "--draw", str(out))[1].split())
+    for part in ("no D makes it (D ε, 0)-DP for every N", "line 19 (r < rT)", "again and again",
+                 "r <- Lap(q[i], 2 * Delta / eps)", "lost at ε = 1"):  # fmt: skip
+        assert part in text
+    assert "color=red" in out.read_text(encoding="utf-8")
+
+
+def test_other_commands_take_some_rounds() -> None:
+    assert run("decide", SPARSE, "--rounds", "2", "--values", "0..1")[0] == 0
+
+
+# --- `dipapprox decide` and `explain --closed-form` from the command line -------------------------
+
+DIPC = Path(__file__).parents[2] / "programs" / "dipc"
+SVT1 = str(DIPC / "svt1.dpg")
+SVT4 = str(DIPC / "svt4.dpg")
+
+
+def test_unknown_has_a_named_reason(files) -> None:
+    status, fields = run_json("decide", "svt.dpg", "-p", "N=1", "--budget", "100")
+    assert (status, fields["verdict"], fields["reason"]) == (3, "Unknown", "outside-fragment")
+    assert "Gaussian" in fields["detail"]
+    status, fields = run_json("decide", SVT1, "--timeout", "1e-9")
+    assert (status, fields["reason"]) == (3, "time-limit")
+    status, fields = run_json("decide", SVT1, "--max-states", "1")
+    assert (status, fields["reason"]) == (3, "path-budget")
+
+
+def test_a_gaussian_program_is_refuted_at_one_epsilon(files) -> None:
+    status, fields = run_json("decide", "svt.dpg", "--budget", "1/10", "--delta", "1/1000")
+    assert (status, fields["verdict"]) == (1, "Not_DP")
+    assert fields["violated_on"] is None
+    assert fields["witness"]["probabilities"][0]["form"] is None
+
+
+def test_an_interrupt_is_unknown(monkeypatch) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(decider, "execute", interrupt)
+    status, fields = run_json("decide", SVT1)
+    assert (status, fields["reason"]) == (130, "interrupted")
+
+
+def test_a_contradiction_gives_no_verdict_and_names_both_methods(monkeypatch, capsys) -> None:
+    """An engine that contradicts the exact forms."""
+
+    def lying(states: FinalStates, eps: Fraction, options: Options) -> OutputProbabilities:
+        return honest(states, eps * 3, options)
+
+    honest = violation.open_probabilities
+    monkeypatch.setattr(violation, "open_probabilities", lying)
+    assert run("decide", SVT4) == (3, "")
+    said = capsys.readouterr().err
+    assert "the probability of an output" in said
+    assert "by closed forms and" in said and "by elimination" in said
+    assert f"in decide {SVT4}" in said
+
+
+def test_choices_are_checked_on_the_whole_interval() -> None:
+    rand2 = str(DIPC / "rand2.dpg")
+    assert run_json("decide", rand2, "--interval", "0..1")[1]["verdict"] == "Not_DP"
+
+
+def test_closed_forms_that_do_not_exist(files) -> None:
+    status, fields = run_json("explain", "svt.dpg", "--closed-form")
+    assert (status, fields["closed_forms"]) == (3, [])
+    assert "outside-fragment" in fields["reason"]
+
+
+# --- ranges of ε as they are printed --------------------------------------------------------------
+
+ZERO, UNIT = Enclosure.exact(0), Enclosure.exact(1)
+
+
+def _end(lower: str, upper: str) -> Enclosure:
+    return Enclosure(Fraction(lower), Fraction(upper))
+
+
+@cases(
+    "end, text",
+    (_end("2.0319164987", "2.0319164996"), "2.03191649…"),
+    (_end("2.03191649911", "2.03191649992"), "2.031916499…"),
+    (_end("2.5790001e-6", "2.5799e-6"), "2.579e-6…"),
+    (_end("1.9999999996", "2.0000000004"), "[1.999999999, 2.000000001]"),
+    (_end("1e-11", "9e-10"), "[1e-11, 9e-10]"),
+    (_end("2/3", "2/3"), "2/3"),
+)
+def test_only_digits_that_are_certain(end, text) -> None:
+    assert ranges_text((NegativeRange(ZERO, end),)) == f"0 < ε < {text}"
+    assert ranges_text((NegativeRange(end, None),)) == f"ε > {text}"
+
+
+def test_ends_that_belong_to_the_range() -> None:
+    two = Enclosure.exact(2)
+    assert ranges_text((NegativeRange(ZERO, UNIT, upper_included=True),)) == "0 < ε <= 1"
+    assert ranges_text((NegativeRange(UNIT, two, lower_included=True),)) == "1 <= ε < 2"
+    assert ranges_text((NegativeRange(UNIT, None, lower_included=True),)) == "ε >= 1"
+    assert ranges_text((NegativeRange(UNIT, UNIT, True, True),)) == "ε = 1"
+    assert ranges_text(()) == "no ε"
+
+
+def test_ends_in_json_say_whether_they_belong() -> None:
+    end = _end("2.5", "2.6")
+    ranges = (NegativeRange(ZERO, end), NegativeRange(Enclosure.exact(3), None, True))
+    closed = {"lower": "3", "upper": "inf", "lower_closed": True, "upper_closed": False}
+    free = {"lower": "0", "lower_closed": False, "upper_closed": False}
+    assert range_fields(ranges, inside=True) == [{**free, "upper": "5/2"}, closed]
+    assert range_fields(ranges, inside=False) == [{**free, "upper": "13/5"}, closed]
+
+
+# --- `profile`, `calibrate` and `compose` on the command line: JSON, CSV, text, pictures ----------
+
+PROFILE = ("profile", "svt.dpg", "--eps", "1/2")
+
+
+def test_csv(files) -> None:
+    status, text = run(*PROFILE, "--curve", "0:0.2:5", "--csv")
+    assert status == 0
+    rows = list(csv.DictReader(StringIO(text)))
+    assert len(rows) == 5
+    _, fields = run_json(*PROFILE, "--curve", "0:0.2:5")
+    for row, point in zip(rows, fields["curve"], strict=True):
+        assert row["eps_prv"] == point["eps_prv"]
+        assert [row["delta_lower"], row["delta_upper"]] == point["delta_enclosure"]
+        assert row["line_slope"] == point["line"]["slope"]
+    assert run(*PROFILE, "--delta", "1/100", "--csv")[1].startswith("delta,eps_prv_lower,eps_prv")
+    assert run(*PROFILE, "--csv")[1] == "eps_prv,delta_lower,delta_upper\n1/2,0,0\n"
+    assert run(*PROFILE, "--renyi", "2", "--csv")[1].count("\n") == 2
+
+
+def test_reports(files) -> None:
+    assert "least ε_prv for δ = 1/100" in run(*PROFILE, "--delta", "0.01")[1]
+    assert "0.0239073584" in run(*PROFILE, "--eps-prv", "0.1")[1]
+    assert "zCDP" in run(*PROFILE, "--renyi", "2")[1]
+    status, text = run(*PROFILE, "--curve", "0:0.3:12")
+    assert (status, "between them to within" in text) == (0, True)
+    status, text = run("profile", "coin.dpg", "--eps", "1", "--delta", "0")
+    assert "no ε_prv is enough" in text
+
+
+@pytest.mark.parametrize("name", ["curve.svg", "curve.png"])
+def test_pictures(files, name) -> None:
+    assert run(*PROFILE, "--curve", "0:0.3:4", "--plot", name)[0] == 0
+    content = (files / name).read_bytes()
+    assert content.startswith(b"\x89PNG" if name.endswith("png") else b"<svg")
+    assert len(content) > 3_000
+
+
+def test_pictures_without_matplotlib(files, monkeypatch, capsys) -> None:
+    def missing(name: str) -> None:
+        raise ImportError(name)
+
+    program = dipapprox.parse(files / "svt.dpg")
+    curve = dipapprox.profile(program, eps="1/2", curve="0:0.3:3")
+    monkeypatch.setattr(importlib, "import_module", missing)
+    assert run(*PROFILE, "--curve", "0:0.3:3", "--plot", "x.svg")[0] == 0
+    assert (files / "x.svg").read_text() == curve.plot().svg() + "\n"
+    assert run(*PROFILE, "--curve", "0:0.3:3", "--plot", "x.png") == (2, "")
+    error = capsys.readouterr().err
+    assert "needs matplotlib" in error
+    assert "dipapprox[plots]" in error
+
+
+def test_limits(files, capsys) -> None:
+    assert run(*PROFILE, "--delta", "0", "--timeout", "1e-9") == (3, "")
+    assert "time limit" in capsys.readouterr().err
+    # Eight bits do not give the width asked for: an answer, with its reason.
+    status, fields = run_json(
+        *PROFILE, "--delta", "0.01", "--width", "1e-40", "--precision", "8", "--max-precision", "8"
+    )
+    assert status == 3
+    assert "width" in fields["reason"]
+    wide = enclosure(fields["eps_prv_enclosure"])
+    _, better = run_json(*PROFILE, "--delta", "0.01", "--width", "1e-40")
+    assert better["reason"] is None
+    narrow = enclosure(better["eps_prv_enclosure"])
+    assert wide.meets(narrow)
+    assert narrow.width <= Fraction(1, 10**40) < wide.width
+
+
+NOISE = """
+[[run]]
+mechanism = "gaussian"
+sigma = 4
+times = 10
+"""
+
+
+@pytest.fixture
+def specs(files: Path) -> Path:
+    (files / "noise.toml").write_text(NOISE, encoding="utf-8")
+    return files
+
+
+def test_a_picture(specs) -> None:
+    assert run("compose", "noise.toml", "--curve", "0:2:5", "--plot", "x.svg")[0] == 0
+    assert (specs / "x.svg").read_bytes().startswith(b"<svg")

@@ -1,16 +1,39 @@
-"""What people expect of a command line: names, standard input, warnings, plain terminals."""
+"""What people expect of a command line: claims in files, pairs, names, input, warnings, refusals.
 
+Refusals: the first line of a question is the command line; files that it needs follow, each below
+`= name`.
+"""
+
+import json
 import os
+import re
+import shlex
+import shutil
 import subprocess
 import sys
+from fractions import Fraction
 from io import BytesIO, TextIOWrapper
+from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
+import yaml
 
+from dipapprox import Outcome, check
 from dipapprox.cli import app, command, progress
 from dipapprox.cli.progress import reporting
+from dipapprox.experiments.sweep.spec import Case, CaseLimits, NamedProgram
+from dipapprox.experiments.sweep.sweep import run_case
 from dipapprox.language import load
+from dipapprox.language.domains import wider_domains
+from dipapprox.language.load import DIP
+from dipapprox.language.load import load as load_program
+from dipapprox.privacy.scope import widening_by_pairs
+from tests.cases import cases
 from tests.cli.running import run, run_json
+from tests.golden_text import check_answers
+from tests.services.examples import DATA, HEAD, ONCE
+from tests.texts import text_of
 
 CLAIM = ("--eps", "1/2", "--delta", "0.01")
 
@@ -162,3 +185,252 @@ def test_a_bar_for_long_runs_on_terminals(terminal, patience, shown, monkeypatch
         report(1, None)
         report(2, 3)
     assert found == shown
+
+
+# --- `dipapprox test`, and what runs it: pytest, pre-commit, a GitHub action ----------------------
+
+ROOT = Path(__file__).parents[2]
+
+PROGRAM = text_of("cli/claims-1")
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    file = tmp_path / "noisy.dpg"
+    file.write_text(PROGRAM)
+    return file
+
+
+def test_a_false_claim_is_shown_with_its_witness(program) -> None:
+    status, shown = run("test", str(program))
+    assert status == 1
+    lines = shown.splitlines()
+    assert lines[1].startswith("  holds   DP at eps = 1, delta = 0")
+    assert lines[2].startswith("  FALSE   DP at eps = 1, eps_prv = 1/2")
+    assert "Witness" in shown
+    assert lines[-1].startswith("3 claims in 1 program: 1 holds, 1 false, 1 with errors")
+
+
+def test_a_report_for_services(program, tmp_path) -> None:
+    out = tmp_path / "report.xml"
+    status, fields = run_json("test", str(tmp_path), "--junit", str(out))
+    assert status == 1
+    assert (fields["holds"], fields["false"], fields["error"]) == (1, 1, 1)
+    (suite,) = ElementTree.parse(out).getroot()
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("3", "1", "1")
+    kinds = [[element.tag for element in case] for case in suite]
+    assert kinds == [[], ["failure"], ["error"]]
+    assert "Pr[S | input]" in (suite[1][0].text or "")
+
+
+def test_statuses(program) -> None:
+    first, _, third, *rest = PROGRAM.splitlines()
+    program.write_text("\n".join((first, *rest)))
+    assert run("test", str(program))[0] == 0
+    program.write_text("\n".join((third, *rest)))
+    assert run("test", str(program))[0] == 2
+    program.write_text("\n".join(("# claim: least budget 1/3 for all q", *rest)))
+    assert run("test", str(program))[0] == 2
+    program.write_text("\n".join(rest))
+    assert run("test", str(program), "--allow-empty") == (0, "no claims\n")
+
+
+MODULE = """
+import missing  # which no test needs: the file is read
+
+from typing import Annotated
+
+from dipapprox import Quantity, Weight, laplace, mechanism
+
+
+@mechanism(adjacent="linf 1")
+def above(q: Annotated[Quantity, "in 0..2"], eps: Weight) -> Annotated[bool, "in bool"]:
+    \"\"\"Is it?
+
+    claim: DP at eps = 1, delta = 0
+    claim: DP for all eps at budget = 1/2
+    \"\"\"
+    return laplace(q, 1 / eps) > 1
+"""
+OTHERS = {
+    "other.py": "# @mechanism\nTEXT = 'claim: DP at eps = 1, delta = 0'\nraise SystemExit\n",
+    "quiet.py": MODULE.replace("claim:", "promise"),
+    ".hidden/copy.py": MODULE,
+}
+
+
+def test_claims_of_a_folder(tmp_path) -> None:
+    """By `dipapprox test` and by pytest, which collects them beside what it finds itself."""
+    (tmp_path / ".hidden").mkdir()
+    for name, text in {"gates.py": MODULE, **OTHERS}.items():
+        (tmp_path / name).write_text(text)
+    status, fields = run_json("test", str(tmp_path))
+    assert (status, fields["holds"], fields["false"]) == (1, 1, 1)
+    (tmp_path / "noisy.dpg").write_text(PROGRAM)
+    words = ("-p", "dipapprox.pytest_plugin", "-p", "no:cacheprovider", "-q", ".")
+    done = subprocess.run(
+        (sys.executable, "-m", "pytest", *words),
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+        check=False,
+    )
+    assert "3 failed, 2 passed" in done.stdout, done.stdout + done.stderr
+    assert "Witness: these outputs are too likely" in done.stdout
+    assert "FAILED noisy.dpg::DP at eps = 1, eps_prv = 1/2, delta = 0" in done.stdout
+    assert "FAILED gates.py::above: DP for all eps at budget = 1/2" in done.stdout
+
+
+def test_the_action_runs_what_its_inputs_say(program, tmp_path) -> None:
+    action = yaml.safe_load((ROOT / "action.yml").read_text())
+    step = action["runs"]["steps"][-1]
+    assert set(step["env"].values()) == {
+        f"${{{{ inputs.{name} }}}}" for name in ("files", "junit", "timeout")
+    }
+    command = tmp_path / "dipapprox"
+    command.write_text('#!/bin/sh\nfor word in "$@"; do echo "$word"; done\n')
+    command.chmod(0o755)
+    done = subprocess.run(
+        ("bash", "-eo", "pipefail", "-c", step["run"]),
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+        env={
+            "PATH": f"{tmp_path}:{os.environ['PATH']}",
+            "FILES": "noisy*.dpg more",
+            "JUNIT": "a b.xml",
+            "TIMEOUT": "60",
+        },
+    )
+    words = ["test", "noisy.dpg", "more", "--timeout", "60", "--junit", "a b.xml"]
+    assert done.stdout.splitlines() == words
+
+
+def test_the_hook_runs_a_command_that_there_is(program) -> None:
+    (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
+    name, *words = hook["entry"].split()
+    assert name == "dipapprox"
+    program.write_text("\n".join(PROGRAM.splitlines()[3:]))
+    assert run(*words, str(program))[0] == 0
+
+
+# --- A file of pairs extends the domain of a `.dip` program, and of no other ----------------------
+
+DIP_TEXT = """
+INPUTSIZE 2; OUTPUT = [0, 0];
+RANDOM T = lap(eps/2, 0);
+RANDOM A = lap(eps/4, INPUT[0]);
+RANDOM B = lap(eps/4, INPUT[1]);
+IF A >= T THEN { OUTPUT[0] = 1; } ELSE { IF B >= T THEN { OUTPUT[1] = 1; } }
+"""
+
+
+QUESTION = ("--eps", "1/2", "--eps-prv", "1/8", "--delta", "1/100", "--precision", "60")
+
+
+@pytest.fixture(name="folder")
+def folder_with_files(tmp_path: Path) -> Path:
+    (tmp_path / "svt.dip").write_text(DIP_TEXT)
+    (tmp_path / "wide.dpg").write_text(text_of("cli/dip_pairs-1"))
+    (tmp_path / "pairs.json").write_text(json.dumps([[[-1, 0], [1, 0.5]], [[0, 1], [-1, -1]]]))
+    return tmp_path
+
+
+def words(folder: Path, file: str) -> list[str]:
+    return [str(folder / file), "--pairs", str(folder / "pairs.json")]
+
+
+def test_the_answer_is_that_of_a_program_with_the_domain(folder) -> None:
+    (status, dip), (other, dpg) = (
+        run_json("verify", *words(folder, file), *QUESTION) for file in ("svt.dip", "wide.dpg")
+    )
+    assert status == other == 1
+    assert dip["witness"] == dpg["witness"]
+    assert dip["delta_enclosure"] == dpg["delta_enclosure"]
+    assert dip["scope"]["inputs"].endswith("[1..2] in {-1, 0, 1/2, 1} (widened from {0, 1})")
+    for asked, more in (
+        ("profile", ("--eps", "1/2", "--eps-prv", "1/8")),
+        ("decide", ("--interval", "1/2..1", "--budget", "1/8")),
+    ):
+        assert run(asked, *words(folder, "svt.dip"), *more)[0] in (0, 1)
+
+
+def test_other_programs_and_other_pairs_keep_the_domain(folder) -> None:
+    program = load_program(folder / "svt.dip", {})
+    kept = widening_by_pairs("all", program)
+    assert wider_domains(kept, {"q": program.inputs[0].domain}) == {}
+    wider = widening_by_pairs(str(folder / "pairs.json"), program)
+    numbers = (Fraction(-1), Fraction(0), Fraction(1, 2), Fraction(1))
+    assert wider_domains(wider, {program.inputs[0].variable: program.inputs[0].domain}) == {
+        program.inputs[0].variable: numbers
+    }
+
+
+def test_a_wider_domain_is_kept(folder) -> None:
+    status, fields = run_json("verify", str(folder / "svt.dip"), "--widen", "-1..1", *QUESTION)
+    assert status == 1
+    assert "-1" in fields["scope"]["inputs"] or "{-1, 0, 1}" in fields["scope"]["text"]
+
+
+def test_certificates_and_sweeps_know_the_pairs(folder) -> None:
+    written = folder / "certificate.json"
+    status, _ = run("verify", *words(folder, "svt.dip"), *QUESTION, "--certificate", str(written))
+    assert status == 1
+    assert check(written.read_text()).outcome is Outcome.CONFIRMED
+    case = Case(
+        "verify",
+        NamedProgram("svt.dip", DIP, DIP_TEXT),
+        {},
+        {"eps": "1/2", "eps_prv": "1/8", "delta": "1/100", "pairs": str(folder / "pairs.json")},
+        CaseLimits(Fraction(60), 1000),
+    )
+    outcome = run_case(case)
+    assert outcome.result is not None, outcome.failure
+    assert outcome.result["verdict"] == "Not_DP"
+
+
+# --- Command lines, and all that is said: of what is refused on stderr, with the exit status 2 ----
+
+TEXTS = {
+    "noise.toml": '[[run]]\nmechanism = "gaussian"\nsigma = 4\ntimes = 10\n',
+    "pipeline.toml": '[[run]]\nmechanism = "gaussian"\nsigma = 4\nsubsample = 0.1\ntimes = 20\n'
+    '[[run]]\nprogram = "svt.dpg"\neps = "1/2"\ntimes = 3\n',
+    "service.dpg": HEAD + DATA + ONCE,
+    "p.dpg": "param N = 1\ninput q in {0, 1}\noutput out in {0, 1}\nadjacent all\nout <- 0\n"
+    "r <- Lap(q, N / eps)\nif r >= 1 then out <- 1 end\n",
+}
+"""Files that many questions are about, besides those of all tests of commands."""
+
+COPIED = (
+    *(ROOT / "programs" / "automata" / f"{n}.dipa" for n in ("svt", "range")),
+    ROOT / "programs" / "streams" / "numeric_sparse_stream.dpg",
+    ROOT / "examples" / "mechanisms.py",
+)
+
+_SECONDS = re.compile(r"< 1 ms|\d[\d.]*(?:e-\d+)? s\b *|(?<=\"seconds\": )[\d.e-]+")
+
+
+@cases("kind", "shown", "refused_commands", "refused_questions", "refused_proofs", "refused_sweeps")
+def test_what_is_said_is_what_was_said(kind, files, capsys, monkeypatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    for copied in COPIED:
+        shutil.copy(copied, files)
+    for name, text in TEXTS.items():
+        (files / name).write_text(text, encoding="utf-8")
+
+    def said(asked: str) -> str:
+        line, _, texts = asked.partition("\n")
+        own = re.findall(r"^= (.*)\n((?:(?!= ).*\n?)*)", texts, re.MULTILINE)
+        for name, text in own:
+            (files / name).write_text(text, encoding="utf-8")
+        status = app.main(shlex.split(line))
+        for name, _ in own:
+            (files / name).unlink()
+        out, err = capsys.readouterr()
+        if (status, out) == (2, ""):
+            return err
+        return f"{_SECONDS.sub('… s', out)}{err}status {status}\n"
+
+    check_answers(kind, said)

@@ -33,7 +33,7 @@ from tests.cases import refuses
 from tests.kernel.edits import places_in, require_sound, variants, with_at
 from tests.kernel.served import EXAMPLES, proof_for, written
 from tests.kernel.streams import stream
-from tests.proofs.test_random_streams import Writer
+from tests.proofs.test_rounds import Writer
 from tests.services.strategies import services
 from tests.texts import text_of
 from tests.thorough import examples, part

@@ -20,7 +20,7 @@ from tests.cases import refuses
 from tests.kernel import streams
 from tests.kernel.edits import require_sound
 from tests.kernel.test_potentials import file_of
-from tests.proofs.test_random_streams import Writer, of_rounds
+from tests.proofs.test_rounds import Writer, of_rounds
 from tests.texts import text_of
 from tests.thorough import part
 

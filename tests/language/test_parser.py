@@ -40,7 +40,7 @@ from tests.cases import cases, refuses
 from tests.golden_text import check_answers, complaint
 from tests.language.samples import HEADER, SAMPLES, core_of
 from tests.language.strategies import damaged, programs
-from tests.language.test_unrolling import TEXT
+from tests.language.test_values_and_files import TEXT
 from tests.thorough import part
 
 

@@ -1,4 +1,4 @@
-"""Numbers, formulas and inputs from the command line, and files of all sorts."""
+"""Numbers, formulas and inputs from the command line, files of all sorts, and calls in turn."""
 
 from fractions import Fraction
 from pathlib import Path
@@ -7,15 +7,26 @@ import pytest
 from hypothesis import given
 
 import dipapprox
+from dipapprox import Limits
+from dipapprox.bundled import BUNDLED
 from dipapprox.errors import LimitReached, SourceError, UserError
+from dipapprox.language import core
 from dipapprox.language.ast import Number
-from dipapprox.language.domains import domain_text
+from dipapprox.language.domains import AllReals, domain_text
+from dipapprox.language.elaborate import elaborate
 from dipapprox.language.formula import Formula, parse_formula, rational_value
-from dipapprox.language.load import LARGEST_FILE, load
+from dipapprox.language.load import LARGEST_FILE, finite, load
+from dipapprox.language.parser import parse
+from dipapprox.language.printer import print_program
+from dipapprox.language.services import elaborate_service
+from dipapprox.language.unrolling import read_calls, unroll
 from dipapprox.language.values import parse_rational, read_domain, read_widening
 from dipapprox.numerics.formula_values import Undefined, eps_jet, evaluate
+from dipapprox.semantics.execution import execute
 from tests.cases import cases, refuses
+from tests.cli.running import run
 from tests.formula_strategies import formulas, write
+from tests.texts import text_of
 
 
 @cases(
@@ -107,7 +118,7 @@ def test_long_domains_are_shortened_for_people_only() -> None:
 # --- Formulas of claims ---------------------------------------------------------------------------
 
 
-def parse(text: str) -> Formula:
+def formula_of(text: str) -> Formula:
     return parse_formula(text, "--eps-prv", ("eps", "delta"))
 
 
@@ -117,7 +128,7 @@ def number(value: str) -> Number:
 
 @given(formulas)
 def test_parse_undoes_write(formula) -> None:
-    assert parse(write(formula)) == formula
+    assert formula_of(write(formula)) == formula
 
 
 @cases(
@@ -135,7 +146,7 @@ def test_parse_undoes_write(formula) -> None:
     ("2*eps+1", "(2 * eps) + 1"),
 )
 def test_precedence(text, grouped) -> None:
-    assert parse(text) == parse(grouped)
+    assert formula_of(text) == formula_of(grouped)
 
 
 @cases(
@@ -146,7 +157,7 @@ def test_precedence(text, grouped) -> None:
 )
 def test_monsters_are_refused(text, column, message) -> None:
     with pytest.raises(SourceError) as caught:
-        parse(text)
+        formula_of(text)
     rendered = caught.value.render()
     assert rendered.startswith(f"--eps-prv:1:{column}: ")
     assert message in rendered
@@ -177,9 +188,95 @@ def test_exact_values_are_those_that_are_enclosed(formula) -> None:
     ("eps * log(2)", None),
 )
 def test_exact_values(text, value) -> None:
-    found = rational_value(parse(text), {"eps": Fraction(1, 3), "delta": Fraction(1, 7)})
+    found = rational_value(formula_of(text), {"eps": Fraction(1, 3), "delta": Fraction(1, 7)})
     assert found == (None if value is None else Fraction(value))
 
 
 def test_powers_of_powers_are_refused_before_they_are_written_out() -> None:
-    refuses(SourceError, "powers of powers", parse, "((2^99)^99)^99")
+    refuses(SourceError, "powers of powers", formula_of, "((2^99)^99)^99")
+
+
+# --- Sequences of calls as programs, and streams in programs: some rounds of them -----------------
+
+TEXT = text_of("language/unrolling-1")
+
+
+def outputs(calls: str) -> dict[str, tuple[str, ...]]:
+    """The outputs without and with the call; nothing is random."""
+    program = parse(TEXT)
+    service = elaborate_service(program, {}, "f")
+    unrolled = unroll(program, service, read_calls(calls, service))
+    text = print_program(unrolled)
+    assert parse(text) == unrolled
+    core = elaborate(parse(text), {}, "f")
+    found = {}
+    for state in execute(core, True, Limits()).states:
+        for value in core.inputs[0].domain:
+            if all(c.values is None or value in c.values for c in state.conditions):
+                found[str(value)] = tuple(map(str, state.outputs))
+    return found
+
+
+def test_handlers_end_by_exit_and_names_do_not_clash() -> None:
+    found = outputs("data 1, data -1, near(1/2, some)")
+    assert found["true"][:2] == ("2", "high")
+    assert found["false"][:2] == ("1", "high")
+    found = outputs("data 1, +data 0, data 1, data 1, near(1/2, some), near(2, none)")
+    assert found["true"] == found["false"]
+    assert found["true"][:4] == ("9", "high", "3", "high")
+    assert outputs("data 1, near(2, some)")["false"][:2] == ("no_reply", "no_reply")
+
+
+def test_replies_without_bounds_are_refused() -> None:
+    text = TEXT.replace("output reply in 0..9", "output reply in int")
+    service = elaborate_service(parse(text), {}, "f")
+    calls = read_calls("data 1, near(2, some)", service)
+    refuses(UserError, "may be any number", unroll, parse(text), service, calls)
+
+
+def test_parameters_in_domains_of_arguments_are_no_named_values() -> None:
+    text = "param K = 2\nstate n in 0..5 <- 0\noutput reply in 0..5\n"
+    text += "on data d in {0, K} do\n    n <- d\nend\non query sum do\n    reply <- n\nend\n"
+    program = parse(text)
+    service = elaborate_service(program, {}, "f")
+    unrolled = unroll(program, service, read_calls("data 2, sum", service))
+    assert "named_values" not in print_program(unrolled)
+
+
+def test_the_command() -> None:
+    slots = str(BUNDLED / "services" / "slots.dpg")
+    status, text = run("unroll", slots, "data 1, sum", "-p", "t=1")
+    assert status == 0
+    assert "param t = 1" in text
+    assert "input made in bool" in text
+
+
+def program(text: str) -> core.Program:
+    return elaborate(parse(text), {}, "program")
+
+
+def test_reals_list_nothing() -> None:
+    domain = AllReals()
+    for look in (len, list, iter, lambda d: 0 in d, lambda d: d[0], bool):
+        refuses(UserError, "any real number", look, domain)
+    assert domain == AllReals() != AllReals((Fraction(0), Fraction(1)))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [text_of("proofs/streams_as_automata-3"), "input q in real 0..1\noutput o in {0}\no <- 0\n"],
+)
+def test_other_commands_name_the_one_to_use(text) -> None:
+    refuses(UserError, "dipapprox prove", finite, program(text))
+
+
+@cases(
+    "old, new, message",
+    ("publish b end", "while n < 9 do publish b end end", "'publish' in an inner loop"),
+    ("read q end", "while n < 9 do read q end end", "'read' in an inner loop"),
+    ("publish b end", "publish r end", "a number of noise is published"),
+    ("publish b end", "publish r + 1 end", "a number of noise is published"),
+)
+def test_what_has_no_finite_rounds(old, new, message) -> None:
+    with pytest.raises(SourceError, match=message):
+        dipapprox.parse(text_of("language/streams-6").replace(old, new), rounds=2, values="0..1")

@@ -1,7 +1,4 @@
-"""Threads that round otherwise, or flush subnormal numbers: refused, and yet harmless.
-
-The modes are set in earnest, by a few lines of C.
-"""
+"""Numbers in and out, exact or rounded outwards, and threads that round otherwise."""
 
 import ctypes
 import platform
@@ -13,23 +10,228 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from flint import arb
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 import dipapprox
 from dipapprox import Answer, Limits, UserError
 from dipapprox.arithmetic import rounding
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
+from dipapprox.arithmetic.precision import exact_fraction, precision, to_ball, to_enclosure
 from dipapprox.arithmetic.rounding import require_sound_arithmetic
 from dipapprox.cli.app import main
 from dipapprox.errors import UnsoundArithmetic
 from dipapprox.events.event import Star
+from dipapprox.language.formula import Formula, parse_formula
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import GAUSSIAN
 from dipapprox.numerics.elimination.engine import Eliminated
+from dipapprox.numerics.formula_values import Jet, Undefined, eps_jet, evaluate
 from dipapprox.numerics.kinds import Tier
-from dipapprox.numerics.powers import powers
+from dipapprox.numerics.powers import logarithm, powers
 from dipapprox.pairs.divergence import Factor
 from dipapprox.pairs.hockey_stick import bounds_in_doubles, positive_part
+from tests.cases import cases, refuses
+from tests.formula_strategies import exact, formulas, rational_formulas
 from tests.numerics.alone import alone
 from tests.texts import text_of
+
+UNIT = st.just(0.0) | st.floats(rounding.FLOOR, 1) | st.integers(0, 900).map(lambda k: 2.0**-k)
+ARRAYS = st.lists(UNIT, min_size=1, max_size=12).map(lambda values: np.array(values))
+TINY = st.integers(1, 2**70).map(lambda n: Fraction(n, 2**1090))
+
+
+@given(st.one_of(st.fractions(0, 1), TINY, UNIT.map(Fraction), TINY.map(lambda t: 1 - t)))
+def test_conversion_is_outward_and_tight(value) -> None:
+    low, high = rounding.below(value), rounding.above(value)
+    assert 0 <= low <= high <= 1
+    assert Fraction(low) <= value <= Fraction(high)
+    assert all(end == 0 or end >= rounding.FLOOR for end in (low, high))
+    if low >= rounding.FLOOR:
+        assert high <= np.nextafter(low, np.inf)
+    assert (low == high) == (Fraction(low) == value)
+
+
+@given(ARRAYS, ARRAYS)
+def test_products_and_sums(left, right) -> None:
+    size = min(len(left), len(right))
+    left, right = left[:size], right[:size]
+    results = [
+        (rounding.product_below(left, right), rounding.product_above(left, right)),
+        (rounding.sum_below(left, right), rounding.sum_above(left, right)),
+    ]
+    for k, (a, b) in enumerate(zip(map(Fraction, left), map(Fraction, right), strict=True)):
+        for true, (low, high) in zip((a * b, a + b), results, strict=True):
+            assert Fraction(low[k]) <= true <= Fraction(high[k])
+            assert all(end == 0 or end >= rounding.FLOOR for end in (low[k], high[k]))
+            if true >= 2 * Fraction(rounding.FLOOR):
+                assert high[k] <= np.nextafter(np.nextafter(low[k], np.inf), np.inf)
+        if a in (0, 1) or b in (0, 1):
+            assert results[0][0][k] == results[0][1][k] == a * b
+        if a == 0 or b == 0:
+            assert results[1][0][k] == results[1][1][k] == a + b
+
+
+@given(st.lists(st.integers(0, 10**6), min_size=2, max_size=8).filter(any), st.data())
+def test_tightening_keeps_the_truth_and_never_widens(weights, data) -> None:
+    total = sum(weights)
+    truth = [Fraction(weight, total) for weight in weights]
+    slack = st.sampled_from([Fraction(0), Fraction(1, 2**60), Fraction(1, 10), Fraction(1)])
+    lower = np.array([rounding.below(max(p - data.draw(slack), Fraction(0))) for p in truth])
+    upper = np.array([rounding.above(min(p + data.draw(slack), Fraction(1))) for p in truth])
+    assert not rounding.contradicts_one(lower, upper)
+    low, high = rounding.tightened(lower, upper)
+    assert (low >= lower).all() and (high <= upper).all()
+    for p, a, b in zip(truth, low, high, strict=True):
+        assert Fraction(float(a)) <= p <= Fraction(float(b))
+
+
+@pytest.mark.parametrize("bounds", [([0.5, 0.5001], [0.6, 0.6]), ([0.1, 0.1], [0.4, 0.5999])])
+def test_contradictions_are_noticed(bounds) -> None:
+    lower, upper = map(np.array, bounds)
+    assert rounding.contradicts_one(lower, upper)
+
+
+NUMBERS = st.fractions() | st.builds(
+    lambda digits, power: digits * Fraction(10) ** power,
+    st.fractions(max_denominator=10**6),
+    st.integers(-400, 400),
+)
+
+
+@given(NUMBERS, NUMBERS, st.integers(0, 12), st.sampled_from("efg"))
+def test_what_is_written_contains_the_enclosure_and_is_as_narrow_as_its_digits(
+    first, second, places, kind
+) -> None:
+    enclosure = Enclosure(min(first, second), max(first, second))
+    low, high = (Fraction(end) for end in f"{enclosure:.{places}{kind}}".strip("[]").split(", "))
+    assert low <= enclosure.lower
+    assert enclosure.upper <= high
+    for written, true in ((low, enclosure.lower), (high, enclosure.upper)):
+        digits = places if kind == "e" else max(places, 1) - 1
+        unit = Fraction(1, 10**places) if kind == "f" else abs(true) / 10**digits
+        assert abs(written - true) <= unit
+
+
+def test_formats_that_people_use() -> None:
+    third = Enclosure(Fraction(1, 3), Fraction(2, 3))
+    assert (
+        f"{third:.3f} {third:.2e} {third:.4g}"
+        == "[0.333, 0.667] [3.33e-1, 6.67e-1] [0.3333, 0.6667]"
+    )
+    assert f"{Enclosure.exact(0):.2e}" == "[0.00e+0, 0.00e+0]"
+    assert f"{third}" == str(third)
+
+
+@pytest.mark.parametrize("spec", ["d", ".f", "10.3f", "%", ".3", ".99999f"])
+def test_other_formats_are_refused(spec) -> None:
+    refuses(ValueError, "an enclosure has no format", format, Enclosure.exact(1), spec)
+
+
+@pytest.mark.parametrize("wrong", [0.1, 1.0, "1", None, arb(1)])
+def test_only_exact_numbers_become_balls(wrong) -> None:
+    refuses(TypeError, None, to_ball, wrong)  # type: ignore[arg-type]  # that is refused
+
+
+def test_immense_exponents_stay_small_and_sound() -> None:
+    with precision(64):
+        tiny = to_enclosure(arb(-(10**12)).exp())
+        negative = to_enclosure(-(arb(-(10**12)).exp()))
+        assert isinstance(to_enclosure(arb(10**12).exp()), NotEnclosed)
+        refuses(OverflowError, None, exact_fraction, arb(-(10**12)).exp().mid())
+    assert tiny.lower <= 0 < tiny.upper < Fraction(1, 2**60000)
+    assert negative.lower < 0 <= negative.upper
+
+
+def test_logarithms_near_one_keep_their_digits() -> None:
+    tiny = Fraction(1, 10**60)
+    found = logarithm(1 + tiny, 50)
+    assert tiny - tiny**2 / 2 in found
+    assert found.width < tiny / 2**45
+    assert logarithm(Fraction(1), 50).width == 0
+    refuses(ValueError, "needs a number > 0", logarithm, Fraction(0), 50)
+
+
+# --- Values and derivatives of formulas -----------------------------------------------------------
+
+BITS = 120
+points = st.fractions(Fraction(1, 20), Fraction(5), max_denominator=50)
+
+
+def at(formula: Formula, low: Fraction, high: Fraction | None = None) -> Jet:
+    return evaluate(formula, {"eps": eps_jet(low, low if high is None else high)}, BITS)
+
+
+def parse(text: str) -> Formula:
+    return parse_formula(text, "--delta", ("eps",))
+
+
+@given(rational_formulas, points)
+def test_rational_formulas_are_exact_at_points(formula, eps) -> None:
+    expected = exact(formula, eps)
+    if expected is None:
+        with pytest.raises(Undefined) as caught:
+            at(formula, eps)
+        assert caught.value.certain
+    else:
+        assert at(formula, eps).value == Enclosure.exact(expected)
+
+
+@given(formulas, points, points, st.fractions(0, 1, max_denominator=16))
+def test_intervals_contain_the_values_at_their_points(formula, first, second, place) -> None:
+    low, high = min(first, second), max(first, second)
+    try:
+        jet = at(formula, low, high)
+    except Undefined:
+        assume(False)
+    inside = low + place * (high - low)
+    found = at(formula, inside)
+    assert found.value.meets(jet.value)
+    assert jet.value.lower <= found.value.upper
+    if found.value.width == 0:
+        assert found.value.lower in jet.value
+    if jet.slopes is None or low == high:
+        return
+    # Taylor's theorem from `low`, with the second derivative anywhere in its enclosure.
+    step = inside - low
+    start = at(formula, low)
+    for derivative in (0, 1):
+        assert start.slopes[derivative].meets(jet.slopes[derivative])
+    corners = [
+        value + step * slope + step * step / 2 * bend
+        for value in (start.value.lower, start.value.upper)
+        for slope in (start.slopes[0].lower, start.slopes[0].upper)
+        for bend in (jet.slopes[1].lower, jet.slopes[1].upper)
+    ]
+    assert found.value.meets(Enclosure(min(corners), max(corners)))
+
+
+@cases(
+    "text, low, high, certain",
+    ("1/(eps - 1)", 1, 1, True),
+    ("1/(eps - 1)", 0, 2, False),
+    ("log(eps - 2)", 1, 2, True),
+    ("log(eps - 1)", 0, 2, False),
+    ("sqrt(eps - 3)", 1, 2, True),
+    ("sqrt(eps - 1)", 0, 2, False),
+    ("(eps - 3)^0.5", 1, 2, True),
+    ("exp(10^5)", 1, 2, True),
+    ("eps^(10^6)", 1, 2, True),
+)
+def test_undefined(text, low, high, certain) -> None:
+    with pytest.raises(Undefined) as caught:
+        at(parse(text), Fraction(low), Fraction(high))
+    assert caught.value.certain is certain
+    assert caught.value.span is not None
+
+
+@pytest.mark.parametrize("text", ["((1 + eps)^600)^600", "exp(eps*9000)^9000", "3^9999^2"])
+def test_huge_values_are_refused_at_once(text) -> None:
+    refuses(Undefined, None, at, parse(text), Fraction(1, 7))
+
+
+# --- Threads that round otherwise, or flush subnormal numbers: refused, and yet harmless ----------
 
 SOURCE = """
 #include <xmmintrin.h>
@@ -156,7 +358,7 @@ def test_flushed_subnormals_prove_nothing(control, monkeypatch) -> None:
     assert found.answer is Answer.NOT_DP
 
 
-NUMBERS = np.array(
+DOUBLES = np.array(
     [0.0, 1.0, 0.75, rounding.FLOOR, 3 * rounding.FLOOR]
     + [2.0**-k * m for k in (1, 52, 300, 449, 450, 451, 511, 512, 537, 600, 890) for m in (1, 1.75)]
 )
@@ -164,7 +366,7 @@ NUMBERS = np.array(
 
 @pytest.mark.parametrize("bits", FLUSHING)
 def test_bounds_are_bounds_where_subnormals_are_flushed(control, bits) -> None:
-    left, right = (each.ravel() for each in np.meshgrid(NUMBERS, NUMBERS))
+    left, right = (each.ravel() for each in np.meshgrid(DOUBLES, DOUBLES))
     least, most = Fraction(1, 2**700), Fraction(1, 2**699)
     tiny = [Fraction(n, 2**k) for n in (0, 1, 3) for k in (899, 901, 1022, 1030, 1074, 1100, 5000)]
     with modes(control, bits):

@@ -1,18 +1,20 @@
-"""Elimination against counting, other engines and scipy, and where it is hard."""
+"""Elimination and events by rank, against counting, other engines and scipy."""
 
 import random
 from fractions import Fraction
-from itertools import permutations
-from math import factorial
+from itertools import combinations, permutations
+from math import asin, factorial, pi, sqrt
 
 import numpy as np
 import pytest
+from flint import arb, fmpq, fmpq_mat
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from dipapprox import Enclosure, LimitReached, Limits
+from dipapprox import Enclosure, LimitReached, Limits, NotEnclosed
 from dipapprox.arithmetic.enclosure import UNIT
+from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.events.canonical import canonical
 from dipapprox.events.event import Connected, Event, Star, spelled_out
 from dipapprox.events.reduce import connected_parts
@@ -20,9 +22,21 @@ from dipapprox.integrals.integral import Strategy
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import FAMILIES, GAUSSIAN
 from dipapprox.laws.family import Family
-from dipapprox.linear.form import LinearForm
+from dipapprox.linear.form import LinearForm, Symbol
+from dipapprox.numerics import conditioning as engine
+from dipapprox.numerics.closed_form import enclose_closed_form
+from dipapprox.numerics.conditioning import (
+    Conditioned,
+    Separator,
+    panels_for,
+    separation_by,
+    weighted,
+)
 from dipapprox.numerics.elimination.engine import Eliminated
-from dipapprox.numerics.kinds import Tier
+from dipapprox.numerics.gaussian_rank.cones import Polyhedron, cones_of
+from dipapprox.numerics.gaussian_rank.orthants import GaussianRank
+from dipapprox.numerics.kinds import Tier, has_density, is_gaussian
+from dipapprox.numerics.methods import InOrder, TriedMethod
 from dipapprox.numerics.nested.engine import Nested
 from tests.event_strategies import gauss, laplace, less
 from tests.families import REAL_FAMILIES
@@ -73,7 +87,7 @@ def test_equal_samples_count_linear_extensions(order, family) -> None:
     assert value.width < Q(1, 2**40)
 
 
-def enclosed(event: Connected, bits: int = 40, tier: Tier = Tier.AUTO) -> Enclosure:
+def eliminated(event: Connected, bits: int = 40, tier: Tier = Tier.AUTO) -> Enclosure:
     found = alone(Eliminated(tier), event, bits, Limits())
     assert found.lower >= 0 and found.upper <= 1
     return found
@@ -105,10 +119,10 @@ HARD: dict[str, Connected] = {
 
 
 def test_values_known_by_symmetry_at_the_extremes() -> None:
-    assert Q(1, 1001) in enclosed(HARD["a thousand equal samples"], 90)
+    assert Q(1, 1001) in eliminated(HARD["a thousand equal samples"], 90)
     # The least of three centred samples, one of them with a tiny scale: 1/4 in the limit.
-    assert abs(enclosed(HARD["a scale of 1e30"], 90).lower - Q(1, 4)) < Q(1, 10**25)
-    assert enclosed(HARD["below 1e-300"], 1100).upper < Q(1, 10**300)
+    assert abs(eliminated(HARD["a scale of 1e30"], 90).lower - Q(1, 4)) < Q(1, 10**25)
+    assert eliminated(HARD["below 1e-300"], 1100).upper < Q(1, 10**300)
 
 
 def grid(side: int) -> Event:
@@ -218,3 +232,223 @@ def test_scipy_is_near_the_enclosures_of_gaussian_events(seed) -> None:
     for enclosure in Eliminated().enclose(parts_of(event), 60, Limits()):
         lower, upper = lower * float(enclosure.lower), upper * float(enclosure.upper)
     assert lower - 2e-5 <= by_scipy(event) <= upper + 2e-5
+
+
+# --- Gaussian events by rank, and samples that take values in turn --------------------------------
+
+
+def form(terms: dict[int, int | Fraction], constant: int | Fraction = 0) -> LinearForm:
+    return LinearForm.of({k: Q(c) for k, c in terms.items()}, Q(constant))
+
+
+def ranked(event: Event, bits: int = 60) -> Enclosure:
+    """The enclosure by rank, proved to be as narrow as asked."""
+    found = alone(GaussianRank(), event, bits, Limits())
+    assert found.width <= Q(1, 2**bits) and found.lower >= 0 and found.upper <= 1
+    return found
+
+
+# --- closed forms -----------------------------------------------------------------------------
+
+
+def cosine(f: LinearForm, g: LinearForm) -> float:
+    """The correlation of two forms of standard normal variables."""
+
+    def mixed(x: LinearForm, y: LinearForm) -> float:
+        return float(sum(c * y.coefficient(s) for s, c in x.terms))
+
+    return mixed(f, g) / sqrt(mixed(f, f) * mixed(g, g))
+
+
+ORTHANTS = [
+    [form({0: 1}), form({1: 1})],
+    [form({0: 1, 1: 2}), form({0: -3, 1: 1, 2: 5})],
+    [form({0: 1, 1: 1}), form({0: -1000, 1: -999})],
+    [form({0: 1}), form({1: 1}), form({2: 1})],
+    [form({0: 1, 1: 2, 3: 7}), form({0: -3, 1: 1, 2: 5}), form({0: 1, 2: Q(1, 3), 4: -2})],
+    [form({0: 1, 1: 1}), form({1: 1, 2: 1}), form({0: -1, 2: -1})],
+]
+
+
+@pytest.mark.parametrize("forms", ORTHANTS)
+def test_orthants(forms) -> None:
+    found = ranked(Event((gauss(0),) * 5, tuple(forms)))
+    angles = [asin(cosine(f, g)) for f, g in combinations(forms, 2)]
+    expected = 1 / 4 + angles[0] / (2 * pi) if len(forms) == 2 else 1 / 8 + sum(angles) / (4 * pi)
+    assert abs(float(found.lower) - expected) < 1e-13
+
+
+# --- cones and orthants -----------------------------------------------------------------------
+
+
+@given(st.integers(0, 10**6))
+def test_signed_cones_cover_every_point_as_often_as_the_polyhedron(seed) -> None:
+    """Guards that meet in one vertex, are parallel, equal, implied, or contradict each other."""
+    chance = random.Random(seed)
+    rank = chance.randint(1, 4)
+    normals = [tuple(fmpq(i == j) for j in range(rank)) for i in range(rank)]
+    extra = chance.randint(0, 4)
+    normals += [tuple(fmpq(chance.randint(-2, 2)) for _ in range(rank)) for _ in range(extra)]
+    normals = [normal for normal in normals if any(x != 0 for x in normal)]
+    chance.shuffle(normals)
+    bounds = tuple(fmpq(chance.randint(-1, 2)) for _ in normals)
+    forms = fmpq_mat([list(normal) for normal in normals])
+    whole = Polyhedron(forms * forms.transpose(), bounds, rank)
+    cones = cones_of(whole, Limits())
+    for _ in range(20):
+        point = [fmpq(chance.randint(-3000, 3000), 997) for _ in range(rank)]
+        slacks = [
+            b - sum(c * x for c, x in zip(a, point, strict=True))
+            for a, b in zip(normals, bounds, strict=True)
+        ]
+        count = 0
+        for cone in cones.cones:
+            signed = zip(cone.guards, cone.turned, strict=True)
+            count += cone.sign * all(slacks[g] * (-1 if t else 1) > 0 for g, t in signed)
+        assert count == all(slack > 0 for slack in slacks)
+
+
+def test_what_would_take_too_long_is_refused_or_wider() -> None:
+    wide = Event((gauss(0),) * 20, tuple(less(k, k + 1, k) for k in range(9)))
+    many = [form({k: a, (k + 3) % 7: b}, -2) for k in range(7) for a, b in ((1, 2), (3, -1))]
+    many += [-guard - form({}, 9) for guard in many]
+    for guards in (tuple(many), tuple(less(k, k + 1) for k in range(12))):
+        found = alone(GaussianRank(), Event(wide.samples, guards), 40, Limits())
+        assert isinstance(found, NotEnclosed)
+
+
+# --- degenerate ones --------------------------------------------------------------------------
+
+
+def test_what_it_is_not_for() -> None:
+    chain = Event((gauss(0),) * 11, tuple(less(k, k + 1) for k in range(10)))
+    mixed = Event((gauss(0), laplace(0)), (less(0, 1),))
+    found = GaussianRank().enclose((chain, mixed), 40, Limits())
+    assert found[0] == NotEnclosed("guards of a rank above 9")
+    assert found[1] == NotEnclosed("not all samples are Gaussian")
+
+
+DOUBLES = Eliminated(Tier.FLOAT64)
+INNER = InOrder(
+    [
+        TriedMethod(lambda: Eliminated(Tier.FLOAT64), has_density),
+        TriedMethod(GaussianRank, is_gaussian, narrows=False),
+    ],
+    "inner",
+)
+CONTINUOUS = [family for family in FAMILIES.values() if not family.is_discrete]
+
+
+def law(family: Family, mean: Fraction | int = 0, scale: Fraction | int = 1) -> Distribution:
+    return Distribution(family, Q(mean), Q(scale))
+
+
+def row(constant: int, **terms: int) -> LinearForm:
+    """2 a - b + 1 is row(1, x0=2, x1=-1)."""
+    named: dict[Symbol, Fraction] = {int(name[1:]): Q(c) for name, c in terms.items()}
+    return LinearForm.of(named, Q(constant))
+
+
+def ring(families: list[Family]) -> Event:
+    """Three samples, each pair in one guard with noise of its own."""
+    samples = [law(family, k, 1 + k % 2) for k, family in enumerate(families)]
+    noise = [law(GAUSSIAN, 0, 2)] * 3
+    guards = (row(0, x0=1, x1=1, x3=1), row(-1, x1=1, x2=1, x4=1), row(1, x2=1, x0=-1, x5=1))
+    return Event((*samples, *noise), guards)
+
+
+@pytest.mark.parametrize("family", CONTINUOUS)
+@pytest.mark.parametrize("bounds", [(None, None), (Q(-1, 3), None), (Q(1), Q(2)), (Q(60), None)])
+def test_rules_integrate_what_they_bound(family, bounds) -> None:
+    """Pr[a s + y <= b, s between bounds] = ∫ φ(s) Φ((b - a s) / τ) ds, by elimination of s, y."""
+    a, tau, b = Q(3, 2), Q(4, 5), Q(1, 7)
+    own, noise = law(family, Q(1, 2), Q(5, 4)), law(GAUSSIAN, 0, tau)
+    guards = [LinearForm.of({0: a, 1: Q(1)}, -b)]
+    low, high = bounds
+    guards += [] if low is None else [LinearForm.of({0: Q(-1)}, low)]
+    guards += [] if high is None else [LinearForm.of({0: Q(1)}, -high)]
+    whole = alone(DOUBLES, Event((own, noise), tuple(guards)), 40, Limits())
+    separation = separation_by(Event((own, noise), tuple(guards)), (0,))
+    (separator,) = separation.separators
+    assert separator == Separator(0, low, high, ((1, a),), a * a / tau**2)
+    panels = panels_for(separator, own, 45)
+    assert panels is not None
+    with precision(120):
+        rule = weighted(separator, own, panels, 45)
+        total = arb(0)
+        for place, weight in zip(rule.places, rule.weights, strict=True):
+            half_space = Event((noise,), (LinearForm.of({0: Q(1)}, a * place - b),))
+            inner = enclose_closed_form(half_space, 80)
+            total += weight * to_ball(inner.lower)
+        found = to_enclosure(total + arb(0, (rule.error + arb(2) ** -70).upper()))
+    assert isinstance(whole, Enclosure)
+    found = Enclosure(found.lower, found.upper + rule.lost)
+    assert found.meets(whole) and found.width < Q(1, 2**42)
+
+
+def test_errors_hold_where_panels_are_too_wide() -> None:
+    """The bound is of use only if it grows with the error: a rule for 4 bits, read to 60."""
+    own, noise = law(GAUSSIAN), law(GAUSSIAN, 0, Q(1, 4))
+    event = Event((own, noise), (row(-1, x0=2, x1=1),))
+    separation = separation_by(event, (0,))
+    truth = enclose_closed_form(event, 90)
+    (separator,) = separation.separators
+    panels = panels_for(separator, own, 4)
+    assert panels is not None
+    with precision(150):
+        rule = weighted(separator, own, panels, 60)
+        values = [
+            enclose_closed_form(Event((noise,), (LinearForm.of({0: Q(1)}, 2 * t - 1),)), 90)
+            for t in rule.places
+        ]
+        total = arb(0)
+        for weight, value in zip(rule.weights, values, strict=True):
+            total += weight * to_ball(value.lower)
+        cut = Q(2, 2**4)  # the range is that of 4 bits
+        error = abs(total - to_ball(truth.lower))
+        assert error <= rule.error + to_ball(cut) + arb(2) ** -80
+        assert rule.error < 1
+
+
+@pytest.mark.parametrize("chosen", part([(1,), (0, 1, 2)], 2))
+def test_any_separators_give_one_probability(chosen) -> None:
+    event = ring([GAUSSIAN] * 3)
+    by_rank = alone(GaussianRank(), event, 40, Limits())
+    separation = separation_by(event, chosen)
+    assert separation is not None and isinstance(by_rank, Enclosure)
+    bits = 6 if len(chosen) == 3 else 20
+    found = engine.Conditioned(DOUBLES)._by_values(event, (separation,), bits, Limits())
+    assert found.meets(by_rank) and found.width < Q(1, 2**bits)
+
+
+def test_events_of_one_shape_have_their_own_means() -> None:
+    """Separations are remembered without means: asked again, each event is told with its own."""
+    event, conditioned = ring([GAUSSIAN] * 3), Conditioned(DOUBLES)
+    for mean in (Q(0), Q(2), Q(-1)):
+        samples = (law(GAUSSIAN, mean, event.samples[0].scale), *event.samples[1:-1])
+        last = event.samples[-1].affine(Q(1), mean / 2)
+        moved = Event((*samples, last), event.guards)
+        by_rank = alone(GaussianRank(), moved, 40, Limits())
+        found = alone(conditioned, moved, 20, Limits())
+        assert found.meets(by_rank) and found.width < Q(1, 2**16)
+
+
+def test_work_is_known_before() -> None:
+    """Three separators at 200 bits: refused at once; so are nests too deep."""
+    samples = [law(GAUSSIAN, 0, k + 1) for k in range(12)]
+    guards = []
+    for k, pair in enumerate([(0, 1), (1, 2), (2, 3), (3, 4), (4, 0), (0, 2), (1, 3)]):
+        guards.append(LinearForm.of({pair[0]: Q(1), pair[1]: Q(1), 5 + k: Q(1)}, Q(k - 3)))
+    event = Event(tuple(samples), tuple(guards))
+    found = alone(Conditioned(INNER), event, 200, Limits())
+    assert "values in turn" in found.reason or "leave only" in found.reason
+    nested = alone(Nested(Strategy.LEAST_NESTING, most=1000), event, 40, Limits())
+    assert isinstance(nested, NotEnclosed) and "evaluations" in nested.reason
+
+
+@pytest.mark.parametrize(("scale", "bits"), [(Q(1, 10**100), 40), (Q(10) ** 20, 40), (Q(1), 9999)])
+def test_what_is_out_of_range_is_refused(scale, bits) -> None:
+    event = ring([GAUSSIAN] * 3)
+    samples = (law(GAUSSIAN, 0, scale), *event.samples[1:])
+    found = alone(Conditioned(INNER), Event(samples, event.guards), bits, Limits(seconds=60))
+    assert isinstance(found, NotEnclosed) or found.lower <= found.upper

@@ -1,35 +1,56 @@
-"""Comparisons with offsets and events of sums: identities, closed forms, ranks and scipy agree."""
+"""Events of sums, of reals and of integers: identities, points one by one, θ functions, scipy."""
 
 import random
+from collections.abc import Mapping
+from decimal import Decimal, localcontext
 from fractions import Fraction
-from math import comb
+from itertools import product
+from math import comb, prod
 
 import numpy as np
 import pytest
+from dp_accounting.pld.privacy_loss_mechanism import DiscreteGaussianPrivacyLoss
+from exact.integer_events import at_most, dlap, integer_events
+from flint import acb, arb
 from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
 from scipy import stats
 
-from dipapprox import Enclosure, Limits, NotEnclosed, Options
+import dipapprox
+from dipapprox import Answer, Enclosure, Limits, NotEnclosed, Options
+from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.events.event import Event, spelled_out
 from dipapprox.events.reduce import connected_parts
 from dipapprox.exact.laplace.polyhedra import integrate
-from dipapprox.exact.methods import LaplaceSums
+from dipapprox.exact.methods import Exact, LaplaceSums
 from dipapprox.exact.signs.values import enclose_at
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.families import EXPONENTIAL, FAMILIES, GAUSSIAN, LAPLACE, REFLECTED_EXPONENTIAL
+from dipapprox.laws.families import (
+    DISCRETE_GAUSSIAN,
+    EXPONENTIAL,
+    FAMILIES,
+    GAUSSIAN,
+    LAPLACE,
+    REFLECTED_EXPONENTIAL,
+)
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.elimination.engine import Eliminated, without_certain
 from dipapprox.numerics.elimination.planning import OrderEvent, order_event
 from dipapprox.numerics.elimination.sum_event import sum_event
 from dipapprox.numerics.gaussian_rank.orthants import GaussianRank
+from dipapprox.numerics.integers.forests import law_masses
+from dipapprox.numerics.integers.sums import IntegerSums, sums_in
 from dipapprox.numerics.kinds import Tier
 from dipapprox.privacy.sources import open_method
+from dipapprox.semantics.execution import execute
 from tests import thorough
 from tests.event_strategies import difference_events, gauss, laplace
 from tests.numerics.alone import alone
 from tests.numerics.test_elimination import by_scipy
 from tests.sum_events import partial_sums, parts_of, random_sums, tree_of_counters
+from tests.texts import text_of
 from tests.thorough import examples
 
 Q = Fraction
@@ -266,3 +287,208 @@ def test_bounds_that_nearly_always_hold_are_dropped_with_their_error(law, far) -
         assert excess <= Q(1, 2**bits)
         assert kept.has_offsets == (not excess)
         assert precise.meets(enclose(event, bits))
+
+
+# --- Sums over integer samples against points added up one by one, θ functions, dp_accounting -----
+
+
+def dgauss(mean: int, sigma: Fraction | int) -> Distribution:
+    return Distribution(DISCRETE_GAUSSIAN, Q(mean), Q(sigma))
+
+
+def summed(event: Event, bits: int = 40) -> Enclosure:
+    found = alone(IntegerSums(), event, bits, Limits())
+    assert found.width <= Q(1, 2**bits)
+    return found
+
+
+def points(law: Distribution, radius: int) -> dict[int, int]:
+    """Probabilities near the mean, divided by their sum, in units of 1e-40."""
+    with localcontext() as context:
+        context.prec = 50
+        scale = Decimal(law.scale.numerator) / law.scale.denominator
+        weight = {
+            d: (
+                -(d * d) / (2 * scale * scale) if not law.family.is_exponential else -abs(d) / scale
+            ).exp()
+            for d in map(Decimal, range(-radius, radius + 1))
+        }
+        unit = 10**40 / sum(weight.values())
+        return {int(law.mean) + int(d): int(w * unit) for d, w in weight.items()}
+
+
+def added(event: Event, radius: int) -> Fraction:
+    weights = [points(law, radius) for law in event.samples]
+    guards = [
+        ([(int(i), a) for i, a in each.terms], -each.constant)
+        for each in (guard.scaled(6) for guard in event.guards)
+    ]
+    total = 0
+    for point in product(*weights):
+        if all(sum(int(a) * point[i] for i, a in terms) <= bound for terms, bound in guards):
+            total += prod(w[z] for w, z in zip(weights, point, strict=True))
+    return Q(total, 10 ** (40 * len(weights)))
+
+
+@st.composite
+def events(draw: st.DrawFn) -> Event:
+    """Forests, cycles and sums of up to three samples, of both families."""
+    event = draw(integer_events(most=3))
+    scales = st.sampled_from([Q(1, 20), Q(1, 3), Q(2, 3), Q(1)])
+    laws = tuple(
+        dgauss(int(law.mean), draw(scales)) if draw(st.booleans()) else dlap(int(law.mean), Q(1, 4))
+        for law in event.samples
+    )
+    return Event(laws, event.guards)
+
+
+@given(events())
+def test_random_systems_agree_with_enumeration(event) -> None:
+    found = summed(event)
+    # Beyond 7 there is less than e^-28 of each law.
+    value, error = added(event, 7), Q(1, 10**11)
+    assert found.lower - error <= value <= found.upper + error
+
+
+@given(integer_events(most=3))
+def test_discrete_laplace_events_agree_with_closed_forms(event) -> None:
+    exact = alone(Exact(), event, 60, Limits())
+    sums = alone(IntegerSums(), event, 50, Limits())
+    if isinstance(exact, Enclosure) and isinstance(sums, Enclosure):
+        assert sums.width <= Q(1, 2**50)
+        assert sums.meets(exact)
+
+
+@pytest.mark.parametrize("sigma", [Q(1, 20), Q(1, 2), Q(3), Q(1000)])
+def test_the_norm_is_a_theta_function(sigma) -> None:
+    """Pr[z = mean] = 1/θ₃(0, e^(-1/2σ²))."""
+    with precision(120):
+        period = acb(0, 1 / (2 * arb.pi() * to_ball(sigma * sigma)))
+        peak = to_enclosure(1 / acb.modular_theta(acb(0), period)[2].real)
+    found = summed(Event((dgauss(5, sigma),), (at_most(5, z0=1), at_most(-5, z0=-1))), 60)
+    assert peak.width < Q(1, 2**80)
+    assert found.meets(peak)
+    masses = law_masses(dgauss(0, sigma), 64)
+    assert 0 <= masses.missing <= 4 * len(masses.values) + 4
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_bounded_sums_on_the_way_are_tables(seed) -> None:
+    """Σ_{i<=k} a_i z_i between bounds for every k, by adding up paths in units of 1e-40."""
+    chance = random.Random(seed)
+    laws = [
+        dgauss(chance.randint(-1, 1), Q(chance.randint(1, 3), 2))
+        if chance.random() < 0.5
+        else dlap(chance.randint(-1, 1), Q(1, chance.randint(2, 4)))
+        for _ in range(8)
+    ]
+    factors = [chance.choice((1, 1, -1, 2)) for _ in laws]
+    guards = []
+    paths = {0: 10**40}
+    for k, law in enumerate(laws):
+        step: dict[int, int] = {}
+        for z, weight in points(law, 25).items():
+            for place, known in paths.items():
+                at = place + factors[k] * z
+                step[at] = step.get(at, 0) + known * weight // 10**40
+        high, low = chance.randint(0, 4), -chance.randint(0, 6)
+        terms = {f"z{i}": a for i, a in enumerate(factors[: k + 1])}
+        guards.append(at_most(high, **terms))
+        if chance.random() < 0.5:
+            guards.append(at_most(-low, **{name: -a for name, a in terms.items()}))
+            step = {at: w for at, w in step.items() if at >= low}
+        paths = {at: w for at, w in step.items() if at <= high}
+    event = Event(tuple(laws), tuple(guards))
+    found = summed(event, 60)
+    assert abs(found.lower - Q(sum(paths.values()), 10**40)) < Q(1, 10**17)
+    assert len(sums_in(event)) >= 6  # the last may stay a comparison of two
+
+
+def test_limits_and_reasons() -> None:
+    wide = Event((dgauss(0, 10**7),), (at_most(0, z0=1),))
+    found = alone(IntegerSums(), wide, 30, Limits())
+    assert "more than 1048576 values" in found.reason
+    rows: list[Mapping[str, int]] = [{"z0": 3, "z1": 5, "z2": -7}, {"z0": -7, "z1": 3, "z2": 5}]
+    system = Event((dgauss(0, 9),) * 3, tuple(at_most(0, **row) for row in rows))
+    found = alone(IntegerSums(), system, 30, Limits(pieces=50))
+    assert found.reason == "integration-budget: more than 50 parts of one sum"
+    reason = alone(Exact(), wide, 30, Limits())
+    assert "discrete Gaussian noise has no closed form" in reason.reason
+
+
+def test_sums_out_of_reach_are_refused_before_they_begin() -> None:
+    """Ten dense guards over ten samples: the values of nine of them would take turns."""
+    chance = random.Random(3)
+    guards = [at_most(0, **{f"z{k}": chance.randint(1, 7) for k in range(10)}) for _ in range(10)]
+    laws = (dlap(0, 2), dgauss(1, Q(3))) * 5
+    event = Event(laws, tuple(guards))
+    found = alone(IntegerSums(), event, 20, Limits())
+    assert found.reason.startswith("integration-budget: about ")
+    assert found.reason.endswith("10 integer samples or sums in a cycle")
+
+
+def test_the_mechanism_has_the_delta_of_dp_accounting() -> None:
+    program, budget = dipapprox.parse(text_of("numerics/integer_sums-mechanism")), Q(1, 2)
+    reference = DiscreteGaussianPrivacyLoss(3.0, sensitivity=1).get_delta_for_epsilon(float(budget))
+    near = Q(float(reference))
+    claims = (Answer.DP, near + Q(1, 10**9)), (Answer.NOT_DP, near - Q(1, 10**9))
+    for answer, delta in claims:
+        assert dipapprox.verify(program, eps=Q(1), delta=delta, eps_prv=budget).answer is answer
+
+
+REACH = 32
+VALUES = np.arange(-REACH, REACH + 1)
+Grid = list[NDArray[np.int64]]
+
+TOP_TWO = text_of("numerics/integer_sums-top_two")
+
+
+def top_two(noise: Grid) -> dict[tuple[str, ...], NDArray[np.bool_]]:
+    """Ties go to the first."""
+    stack = np.stack(noise)
+    first = stack.argmax(axis=0)
+    after = stack - 2 * (np.arange(len(noise))[:, None, None, None] == first)
+    second = after.argmax(axis=0)
+    pairs = product(range(3), repeat=2)
+    return {(str(a + 1), str(b + 1)): (first == a) & (second == b) for a, b in pairs}
+
+
+def band(noise: Grid) -> dict[tuple[str, ...], NDArray[np.bool_]]:
+    threshold, *others = noise
+    places = [
+        {"below": r < threshold - 2, "near": (r >= threshold - 2) & (r <= threshold + 1),
+         "above": r > threshold + 1}
+        for r in others
+    ]  # fmt: skip
+    return {pair: places[0][pair[0]] & places[1][pair[1]] for pair in product(places[0], repeat=2)}
+
+
+@pytest.mark.parametrize(
+    ("text", "outcomes", "means"),
+    [
+        (TOP_TWO, top_two, lambda q: q),
+        (text_of("numerics/integer_sums-band"), band, lambda q: (0, *q)),
+    ],
+    ids=["top two", "band"],
+)
+def test_probabilities_are_those_of_all_integers(text, outcomes, means) -> None:
+    program = dipapprox.parse(text)
+    for chosen in ((0, 1, 1), (1, 0, 1)):
+        q = chosen[: len(program.inputs)]
+        laws = [np.exp(-np.abs(VALUES - mean)) for mean in means(q)]
+        laws = [law / law.sum() for law in laws]
+        weight = np.einsum("i,j,k->ijk", *laws)
+        grid = list(np.meshgrid(*[VALUES] * len(laws), indexing="ij"))
+        found = dipapprox.probability(program, eps="1", input=[Fraction(x) for x in q])
+        expected = {key: float(weight[where].sum()) for key, where in outcomes(grid).items()}
+        for output in found.outputs:
+            key = tuple(str(value) for value in output.output)
+            about = expected.pop(key)
+            assert float(output.probability.lower) - 1e-12 < about
+            assert about < float(output.probability.upper) + 1e-12
+        assert not any(expected.values())
+
+
+def test_integers_have_one_state_for_each_output() -> None:
+    states = execute(dipapprox.parse(TOP_TWO), True, Limits())
+    assert len(states.states) <= 12

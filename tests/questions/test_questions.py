@@ -1,15 +1,24 @@
-"""A question is declared once: all edges have its arguments, its defaults and its errors."""
+"""Questions are declared once, and answers are objects of Python: arguments, errors, claims."""
 
+import copy
+import math
+import pickle
 import re
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
 from math import nan
+from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import dipapprox
-from dipapprox import Limits, Options, UserError
+from dipapprox import Answer, Enclosure, Limits, Options, SourceError, UserError
+from dipapprox.arithmetic.extended import INFINITE, Extended
+from dipapprox.questions.claims import ClaimOutcome, claims_in, read_claims, try_claim
 from dipapprox.questions.decide import Decide
 from dipapprox.questions.probability import Probability
 from dipapprox.questions.profile import Calibrate, Profile
@@ -17,6 +26,9 @@ from dipapprox.questions.prove import Prove
 from dipapprox.questions.question import Question, arguments_of
 from dipapprox.questions.verify import Verify
 from tests.cases import cases, refuses
+from tests.cli.running import run_json
+from tests.privacy.test_charts import ABOVE
+from tests.texts import text_of
 
 QUESTIONS: tuple[type[Question], ...] = (Verify, Probability, Profile, Calibrate, Decide, Prove)
 
@@ -172,3 +184,275 @@ def test_names_of_files_are_no_programs(call, says) -> None:
     with pytest.raises(UserError) as caught:
         call(dipapprox)
     assert re.search(says, caught.value.render())
+
+
+# --- What Python does with answers, and claims that stand with programs ---------------------------
+
+TEXT = text_of("questions/answers-text")
+
+
+@cache
+def answers() -> dict[str, object]:
+    program = dipapprox.parse(TEXT)
+    verdict = dipapprox.verify(program, eps=1, eps_prv="1/2", delta=0)
+    certificate = dipapprox.certify(program, TEXT, verdict)
+    noise = {"mechanism": "gaussian", "sigma": 2}
+    return {
+        "verify": verdict,
+        "verify, an interval": dipapprox.verify(program, eps="1..2", eps_prv="eps", delta=0),
+        "decide": dipapprox.decide(program, budget="1/2"),
+        "prove, real inputs": dipapprox.prove(program, reals=True),
+        "prove, an automaton": dipapprox.prove("programs/automata/svt.dipa"),
+        "prove, any N": dipapprox.prove(dipapprox.parse(Path("svt_laplace"), for_all="N")),
+        "profile, delta": dipapprox.profile(program, eps=1, eps_prv="1/2"),
+        "profile, eps_prv": dipapprox.profile(program, eps=1, delta="0.01"),
+        "profile, curve": dipapprox.profile(program, eps=1, curve="0:1:3"),
+        "profile, Rényi": dipapprox.profile(program, eps=1, renyi="2"),
+        "calibrate": dipapprox.calibrate(program, eps_prv=1, delta=0, width="1/10"),
+        "probability": dipapprox.probability(program, eps=1, input=(0,)),
+        "pairs": dipapprox.pair_distributions(program, eps=1, input=(0,), adjacent=(1,)),
+        "compose": dipapprox.compose([noise]).epsilon("0.01"),
+        "certify": certificate,
+        "check": dipapprox.check(certificate.to_json()),
+    }
+
+
+def test_equal_answers_have_equal_hashes() -> None:
+    found = answers()
+    assert len(set(found.values())) == len(found)
+    for name, each in found.items():
+        assert copy.copy(each) == each, name
+        for other in (copy.copy(each), pickle.loads(pickle.dumps(each))):
+            assert other != each or hash(other) == hash(each), name
+
+
+def ends_of(text: str) -> list[Decimal]:
+    return [Decimal(end) for end in text.strip("[]").split(", ")]
+
+
+@given(st.fractions(0, 10**6), st.fractions(0, 10**-6), st.integers(1, 9))
+def test_bounds_are_written_as_short_decimals_rounded_outwards(lower, width, places) -> None:
+    """What `print`, f-strings and tables show of a δ, and of a budget that might be infinite."""
+    upper = lower + width
+    for bounds in (Enclosure(lower, upper), Extended(lower, upper)):
+        for text in (str(bounds), f"{bounds}", f"{bounds:.{places}f}", f"{bounds:.{places}g}"):
+            ends = ends_of(text)
+            assert Fraction(ends[0]) <= lower
+            assert upper <= Fraction(ends[-1])
+            assert all(len(end.as_tuple().digits) <= 30 for end in ends)
+        assert float(lower) <= float(bounds) <= float(upper)
+    assert str(Enclosure(lower, upper)) == str(Extended(lower, upper))
+    unbounded = Extended(lower, None)
+    assert math.isinf(float(unbounded))
+    for text in (str(unbounded), f"{unbounded:.{places}f}"):
+        assert Fraction(text.removeprefix("at least ")) <= lower
+
+
+def test_an_infinite_budget_is_written_and_compared() -> None:
+    assert (str(INFINITE), f"{INFINITE:.3f}", float(INFINITE)) == ("∞", "∞", math.inf)
+    refuses(ValueError, "an enclosure has no format", format, Extended(Fraction(0), None), "d")
+
+
+def test_a_least_budget_is_printed_as_it_stands_in_its_answer() -> None:
+    least = answers()["profile, eps_prv"]
+    budget = least.eps_prv_enclosure
+    assert budget.upper is not None
+    assert f"least ε_prv for δ = 1/100: {budget}\n" in str(least)
+    assert f"{float(budget):.8f}" == f"{float(budget.lower):.8f}"
+
+
+CONSTANT = ABOVE.replace("noisy >= 2", "noisy >= other").replace(
+    "noisy <-", "other <- Lap(2, 3)\nnoisy <-"
+)
+"""Noise that does not shrink with ε: no closed form for every ε; a shift of `noisy` costs ε."""
+
+WEIGHTS = text_of("questions/answers-weights")
+"""At ε = 1 it needs 0.6824: log((w + v/2) / (w e^-1 + v/2 e^-1/2)), the weights w and v."""
+
+
+@cases(
+    "text, eps, eps_prv, answer",
+    (ABOVE, "1/2..1", "eps", Answer.DP),
+    (ABOVE, "1/2..1", "0.999 * eps", Answer.NOT_DP),
+    (CONSTANT, "1/2..1", "eps", Answer.DP),
+    (CONSTANT, "1/2..1", "eps / 20", Answer.NOT_DP),
+    (WEIGHTS, "1/2..1", "eps", Answer.DP),
+    (WEIGHTS, "1/2..1", "0.999 * eps", Answer.UNKNOWN),
+    (WEIGHTS, "1/2..1", "0.68 * eps", Answer.NOT_DP),
+)
+def test_claims_about_intervals(text, eps, eps_prv, answer) -> None:
+    found = dipapprox.verify(dipapprox.parse(text), eps=eps, eps_prv=eps_prv, delta=0)
+    assert found.answer is answer
+    if answer is Answer.DP:
+        assert [end.by for end in found.why()] == ["least budget"]
+
+
+@cases("budget, answer", ("1", Answer.DP), ("1.001", Answer.DP), ("1/20", Answer.NOT_DP))
+def test_decisions_where_nothing_has_a_closed_form(budget, answer) -> None:
+    found = dipapprox.decide(dipapprox.parse(CONSTANT), budget=budget)
+    assert found.answer is answer
+    if answer is Answer.DP:
+        assert found.reason is None and found.cause is None
+        assert [end.by for end in found.why()] == ["least budget"]
+        assert "budget" in str(found)
+
+
+def test_what_a_budget_tells_is_proved(tmp_path) -> None:
+    path = tmp_path / "asked.dpg"
+    interval = ("--eps", "1/2..1", "--delta", "0")
+    for text, command, more in ((CONSTANT, "decide", ()), (ABOVE, "verify", interval)):
+        path.write_text(text, encoding="utf-8")
+        status, fields = run_json(command, str(path), *more, "--proved")
+        assert (status, fields["verdict"]) == (0, "DP") and fields["proved"]["steps"] >= 1
+
+
+def test_a_budget_is_the_last_word_on_an_upper_end() -> None:
+    options = dipapprox.Options(max_precision=40)
+    asked = dipapprox.parse(ABOVE)
+    found = dipapprox.profile(asked, eps=1, delta=0, width="1e-300", options=options)
+    assert found.eps_prv_enclosure.upper == 1
+    assert [end.by for end in found.why()][1] == "least budget" and found.reason is not None
+
+
+# --- Claims that stand with programs --------------------------------------------------------------
+
+PROGRAMS = Path(__file__).parents[2] / "programs"
+EXAMPLES = PROGRAMS.parent / "examples" / "mechanisms.py"
+
+NOISY = text_of("questions/answers-noisy")
+
+
+def tried(line: str, folder: Path) -> tuple[ClaimOutcome, str]:
+    file = folder / "noisy.dpg"
+    file.write_text(f"# {line}\n{NOISY}")
+    (found,) = claims_in(file)[file]
+    tested = try_claim(found, file, Options())
+    return tested.outcome, tested.message
+
+
+def test_what_follows_a_statement_is_shown() -> None:
+    with pytest.raises(SourceError, match="would not be read") as error:
+        read_claims("input q in bool\nparam N = 3 # claim: DP at eps = 1", "noisy.dpg")
+    assert error.value.render().startswith("noisy.dpg:2:13:")
+
+
+@cases(
+    "line",
+    "The claim: none",
+    "Claims of the paper",
+    "clamp: q",
+    "decode: q",
+    "prove DP in steps",
+    "—:",
+)
+def test_prose_is_no_claim(line) -> None:
+    assert read_claims(f"# {line}", "noisy.dpg") == ()
+    assert read_claims(line, "noisy.py", docstring=True) == ()
+
+
+@cases(
+    "line, outcome, message",
+    ("claim: DP at eps = 1, delta = 0", ClaimOutcome.HOLDS, ""),
+    ("claim: Not_DP at eps = 1, delta = 0", ClaimOutcome.FALSE, "DP: noisy: the claim holds"),
+    ("claim: DP at eps = 1, delta = 0, b = 1/2", ClaimOutcome.FALSE, "Witness"),
+    ("claim: DP at eps = 1, delta = 0, N = 1", ClaimOutcome.ERROR, "no parameter 'N'"),
+    ("claim: refused at eps = 1, delta = 0, N = 1", ClaimOutcome.ERROR, "no parameter 'N'"),
+    ("claim: refused at eps = 1, delta = 0, pairs = 5~6", ClaimOutcome.HOLDS, ""),
+    ("claim: least budget 2 for real inputs at b = 1/2", ClaimOutcome.HOLDS, ""),
+    ("claim: least budget 1 for real inputs at b = 1/2", ClaimOutcome.FALSE, "at least 2"),
+    ("claim: least budget 3 for real inputs at b = 1/2", ClaimOutcome.FALSE, "at most 2"),
+    ("claim: Not_DP for all eps at budget = 1/2", ClaimOutcome.HOLDS, ""),
+)
+def test_outcomes(line, outcome, message, tmp_path) -> None:
+    found, said = tried(line, tmp_path)
+    assert (found, bool(said)) == (outcome, bool(message))
+    assert message in said
+
+
+def test_what_is_not_decided_does_not_hold() -> None:
+    (asked,) = read_claims("claim: least budget 3/4 for real inputs", "count_above")
+    tested = try_claim(asked, Path(f"{EXAMPLES}:count_above"), Options())
+    assert tested.outcome is ClaimOutcome.UNKNOWN
+    assert tested.message.startswith("the least budget is at least 1/2, at most 3/4")
+
+
+def test_every_line_of_the_programs_is_a_claim() -> None:
+    found = claims_in(PROGRAMS)
+    assert len(found) > 100
+    assert sum(map(len, found.values())) > 400
+    words = ("# expected:", "# decide:", "# prove:", "# claim:")
+    for path, claims in found.items():
+        lines = path.read_text(encoding="utf-8").splitlines()
+        assert len(claims) == sum(line.startswith(words) for line in lines), path
+
+
+def test_an_assertion_shows_the_witness() -> None:
+    program = dipapprox.parse(NOISY)
+    assert dipapprox.assert_private(program, eps=1).answer is dipapprox.Answer.DP
+    with pytest.raises(AssertionError, match="Witness: these outputs are too likely"):
+        dipapprox.assert_private(program, eps=1, eps_prv="1/2")
+
+
+PYTHON = """\
+from typing import Annotated
+from dipapprox import Condition, Quantity, Weight, laplace, mechanism
+from scale import SCALE
+
+@mechanism(adjacent="linf 1")
+def noisy(q: Annotated[Quantity, "in {0, 1}"], eps: Weight) -> Annotated[Condition, "in bool"]:
+    \"\"\"Is it more?
+
+    claim: DP at eps = 1, delta = 0
+    \"\"\"
+    return laplace(q, SCALE / eps) > 0
+"""
+
+
+@pytest.fixture
+def python(tmp_path: Path) -> Path:
+    (tmp_path / "scale.py").write_text("SCALE = 1")
+    return tmp_path / "noisy.py"
+
+
+@cases(
+    "before, after, place",
+    ("@mechanism", "# claim: DP for all eps\n@mechanism", "5:1:"),
+    ("    return", "    # Claim: DP for all eps\n    return", "11:5:"),
+    ("from typing", '"""claim: DP for all eps"""\nfrom typing', "1:1:"),
+    ("@mechanism", "def f():\n    'f'\n    \n@mechanism", ""),
+    ("@mechanism", "def f():\n    '''\n    claim: DP\n    '''\n@mechanism", "7:5:"),
+    ("    claim:", "    claims:", "docstring:3:1:"),
+)
+def test_claims_of_python_that_are_elsewhere(before, after, place, python) -> None:
+    python.write_text(PYTHON.replace(before, after))
+    if not place:
+        assert [len(claims) for claims in claims_in(python).values()] == [1]
+        return
+    with pytest.raises(SourceError, match="would not be read") as error:
+        claims_in(python)
+    assert place in error.value.render().splitlines()[0]
+
+
+INSIDE = PYTHON.replace("from scale import SCALE\n", "").replace(
+    "    return", "    from scale import SCALE\n    return"
+)
+
+
+@pytest.mark.parametrize("program", [PYTHON, INSIDE])
+def test_files_have_the_modules_beside_them(program, tmp_path) -> None:
+    outcomes = []
+    for folder, scale in (("a", "1"), ("b", "Fraction(1, 2)"), ("c", None), ("d", "2")):
+        file = tmp_path / folder / "noisy.py"
+        file.parent.mkdir()
+        file.write_text(program)
+        if scale is not None:
+            text = f"from fractions import Fraction\nSCALE = {scale}"
+            (file.parent / "scale.py").write_text(text)
+        ((path, (asked,)),) = claims_in(file).items()
+        outcomes.append(try_claim(asked, path, Options()).outcome)
+    assert outcomes == [
+        ClaimOutcome.HOLDS,
+        ClaimOutcome.FALSE,
+        ClaimOutcome.ERROR,
+        ClaimOutcome.HOLDS,
+    ]

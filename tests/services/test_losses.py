@@ -1,28 +1,40 @@
-"""Least budgets against the figures of the specification, and against arguments by hand."""
+"""Losses of services: least budgets by hand and by brute force, counters by differences."""
 
+import math
+from collections.abc import Iterator
 from fractions import Fraction
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 import dipapprox
-from dipapprox import Answer, Limits, Options, SourceError, UserError
+from dipapprox import Answer, Limits, Options, ServiceProof, SourceError, UserError
+from dipapprox.bundled import BUNDLED
+from dipapprox.exponentials import ONE, ExponentialPolynomial, ExponentialRatio
 from dipapprox.language.elaborate import elaborate
-from dipapprox.language.load import DPG, parse_program
+from dipapprox.language.load import DPG, parse_program, read_source
 from dipapprox.language.parser import parse
-from dipapprox.language.services import elaborate_service
+from dipapprox.language.printer import print_program
+from dipapprox.language.services import Change, elaborate_service
 from dipapprox.language.unrolling import read_calls, unroll
 from dipapprox.questions.decide import Decide
+from dipapprox.questions.prove import Prove
 from dipapprox.questions.question import read_keywords
-from dipapprox.services.model import AskedService
-from dipapprox.services.prove_service import find_loss
+from dipapprox.services.model import AskedService, Call, CallOutcome, Inexpressible
+from dipapprox.services.pairs import RunPairs
+from dipapprox.services.prove_service import find_loss, loss_by_counters
+from dipapprox.services.ratios import Gain, gain_of
+from dipapprox.services.search import loss_by_values
 from dipapprox.services.service_proof import prove_service
-from dipapprox.services.traces import SeenCall
+from dipapprox.services.system import System
+from dipapprox.services.traces import Runs, SeenCall, with_best_replies
 from tests.cases import cases, refuses
 from tests.schemas import check_schema
-from tests.services.examples import DATA, HEAD, ONCE, proof_of, service_of, slots
-from tests.services.strategies import services
+from tests.services.examples import COIN, DATA, HEAD, ONCE, proof_of, service_of, slots
+from tests.services.strategies import counting_services, services
 from tests.texts import text_of
+from tests.thorough import examples
 
 
 @pytest.mark.parametrize("kind", ["int", "-v..v"])
@@ -201,3 +213,262 @@ def test_who_does_not_see_a_reply_learns_nothing_from_it(body) -> None:
     assert (proof.lower, proof.upper) == (Fraction(0), Fraction(0))
     # Together they can ask for ever.
     assert dipapprox.prove(service, examiner="alice,bob").answer is dipapprox.Answer.NOT_DP
+
+
+# --- Losses of services: short courses, counters by differences, replies that lead elsewhere ------
+
+
+def differing(system: System) -> Iterator[tuple[Call | None, Call | None]]:
+    """The calls of the two runs where they differ, in both orders."""
+    data = [call for call in system.calls if call.is_data]
+    if system.service.change is Change.INSERT:
+        for call in data:
+            yield call, None
+            yield None, call
+    else:
+        yield from ((one, other) for one in data for other in data if one != other)
+
+
+def gains(system: System, runs: Runs, left: int, differ: bool) -> Iterator[Gain | None]:
+    """What all courses of calls and replies show, by enumeration; None: only one run can.
+
+    Args:
+        system: With values for all cells.
+        runs: Up to here.
+        left: How many calls may follow.
+        differ: Whether the runs differ already.
+    """
+    if differ:
+        yield runs.gain() if runs.second else None
+    if not left or not runs.second:
+        return
+    for call in system.calls:
+        for value in (None,) if call.is_data else system.service.replies[0].domain:
+            after = runs.copy()
+            after.go(SeenCall(call, call, None if value is None else (value,)))
+            if after.first:
+                yield from gains(system, after, left - 1, differ)
+    for first, second in () if differ else differing(system):
+        after = runs.copy()
+        after.go(SeenCall(first, second, None))
+        yield from gains(system, after, left - 1, True)
+
+
+@pytest.mark.parametrize("at", [(None,), (Fraction(1, 5), Fraction(2))])
+@examples(3)
+@given(services(), st.data())
+def test_no_three_calls_lose_more(at, text, data) -> None:
+    """For every ε, and at one of those of the table."""
+    asked = AskedService(service_of(text), Limits(), data.draw(st.sampled_from(at)))
+    loss = find_loss(asked)
+    if loss.upper is None:
+        return
+    system = System(asked)
+    most = Fraction(0)
+    for gain in gains(system, Runs(system), 3, False):
+        assert gain.upper is not None if asked.eps else not gain.is_unbounded
+        most = max(most, gain.lower)
+    assert most <= loss.upper
+    known = loss.lower == loss.upper if asked.eps is None else loss.is_known
+    if known and loss.trace is not None and len(loss.trace) <= 3:
+        assert loss.lower == most
+
+
+@examples(4)
+@given(
+    services(), st.lists(st.sampled_from(["data 0", "data 1", "ask", "ask"]), max_size=3), st.data()
+)
+def test_decide_confirms_the_budget_on_unrolled_calls(text, calls, data) -> None:
+    service = service_of(text)
+    loss = find_loss(AskedService(service, Limits()))
+    if loss.upper is None:
+        return
+    change = "+data 1" if service.change is Change.INSERT else "+data 0~1"
+    planned = [*calls, "ask"]
+    planned.insert(data.draw(st.integers(0, len(calls))), change)
+    program = parse(text)
+    unrolled = unroll(program, service, read_calls(", ".join(planned), service))
+    assert parse(print_program(unrolled)) == unrolled
+    core = elaborate(unrolled, {}, "f")
+    question = read_keywords(Decide, {"budget": loss.upper})
+    assert question.answer(core, Options()).answer is Answer.DP
+
+
+# --- at one ε -------------------------------------------------------------------------------------
+
+CLOSE = Fraction(1, 10**9)
+
+
+def proof_at(text: str, eps: Fraction, budget: Fraction | None = None) -> ServiceProof:
+    return prove_service(service_of(text), budget, (), Limits(), eps)
+
+
+def test_a_hidden_coin_loses_less_than_the_pairs_say() -> None:
+    """The true loss is ln((1 + e^eps) / 2), a fair answer at most eps."""
+    proof = proof_at(HEAD + COIN + ONCE, Fraction(1))
+    assert proof.upper == 1
+    assert abs(proof.lower - Fraction(math.log((1 + math.e) / 2))) < CLOSE
+
+
+def test_multiples_of_eps_stay_exact() -> None:
+    for eps in (Fraction(1, 3), Fraction(7)):
+        proof = proof_at(HEAD + DATA + ONCE, eps)
+        assert proof.is_exact
+        assert proof.upper == 1
+
+
+def test_only_services_are_asked_at_one_eps() -> None:
+    program = elaborate(read_source(BUNDLED / "svt_laplace.dpg", {}).program, {}, "svt_laplace")
+    question = read_keywords(Prove, {"eps": 1, "reals": True})
+    refuses(UserError, "only services are proved at one ε", question.answer, program, Options())
+
+
+# --- What single courses of calls show ------------------------------------------------------------
+
+REAL = text_of("services/brute_force-real")
+TRACED, MIX = Call(0, "data", (Fraction(1),)), Call(1, "mix", ())
+ASK = Call(2, "ask", ())
+
+
+def shown(one: str, other: str, number: Fraction) -> Runs:
+    text = REAL.replace("ONE", one).replace("OTHER", other)
+    runs = Runs(System(AskedService(service_of(text), Limits())))
+    runs.go(SeenCall(TRACED, None, None))
+    runs.go(SeenCall(MIX, MIX, None))
+    runs.go(SeenCall(ASK, ASK, (number, "false")))
+    return runs
+
+
+def test_densities_of_several_scales_are_those_of_the_mixture() -> None:
+    """(e^-eps|1 - n| + e^(-4 eps|1 - n|) 4) / ... : the slope at 0 is (1 + 16) / (1 + 4)."""
+    gain = shown("Lap(n, 1 / eps)", "Lap(n, 1/4 / eps)", Fraction(1)).gain()
+    assert gain.lower == Fraction(17, 5)
+
+
+def test_whole_noise_shows_no_fractions() -> None:
+    text = REAL.replace("ONE", "DLap(n, 1 / eps)").replace("OTHER", "1/2")
+    runs = Runs(System(AskedService(service_of(text), Limits())))
+    runs.go(SeenCall(ASK, ASK, (Fraction(1, 2), "false")))
+    assert not runs.first
+
+
+def test_a_reply_without_a_match_bounds_nothing() -> None:
+    text = REAL.replace("ONE", "Lap(n, 1 / eps)").replace("OTHER", "0")
+    service = service_of(text)
+    system = System(AskedService(service, Limits()))
+    exploration = RunPairs(system)
+    one, other = (
+        CallOutcome(
+            system.step(system.initial, TRACED)[0].probability, (Fraction(k), "false"), (), ()
+        )
+        for k in (0, 1)
+    )
+    with pytest.raises(Inexpressible, match="one run may give and the other cannot"):
+        list(exploration.grouped((one,), (other,)))
+
+
+E = ExponentialPolynomial.monomial(1, 0, 1)
+HALF = ExponentialPolynomial.constant(Fraction(1, 2))
+
+
+def ratio(numerator: ExponentialPolynomial, *below: ExponentialPolynomial) -> ExponentialRatio:
+    return ExponentialRatio(numerator, tuple((factor, 1) for factor in below))
+
+
+def test_powers_are_exact() -> None:
+    gain = gain_of(ratio(E, ONE + E), ratio(ONE, ONE + E), Limits())
+    assert (gain.exact, gain.upper, gain.lower) == (1, 1, 1)
+    gain = gain_of(ratio(ONE, ONE + E), ratio(E, ONE + E), Limits())
+    assert (gain.exact, gain.upper, gain.lower) == (-1, -1, -1)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_the_signs_of_denominators_do_not_matter(sign) -> None:
+    """(1 + e^ε) / 2 over 1: less than e^ε, and that is the least such power."""
+    below = (E - ONE).scaled(sign)
+    p = ratio(((ONE + E) * HALF * (E - ONE)).scaled(sign), below)
+    q = ratio((E - ONE).scaled(sign), below)
+    gain = gain_of(p, q, Limits())
+    assert (gain.exact, gain.upper, gain.lower) == (None, 1, 1)
+    back = gain_of(q, p, Limits())
+    assert back.upper <= 0
+    assert back.lower == Fraction(-1, 2)
+
+
+# --- Counters by differences against counters by value, and services too large for values ---------
+
+
+@given(counting_services())
+def test_differences_of_counters_bound_what_values_show(text) -> None:
+    service = service_of(text)
+    try:
+        by_values = loss_by_values(AskedService(service, Limits()))
+    except UserError:
+        assert loss_by_counters(AskedService(service, Limits())) is None
+        return
+    found = loss_by_counters(AskedService(service, Limits()))
+    if found is None:
+        return
+    assert found.unbounded <= by_values.unbounded
+    if found.upper is not None:
+        assert not by_values.unbounded
+        assert by_values.lower <= found.upper
+    if by_values.upper is not None:
+        assert found.lower <= by_values.upper
+
+
+def test_slots_of_many_points() -> None:
+    """The paper's server: 2 t, by a course of calls that fills a slot first."""
+    parameters = {"t": Fraction(5), "v": Fraction(40)}
+    service = elaborate_service(
+        read_source(BUNDLED / "services" / "slots.dpg", {}).program, parameters, "slots"
+    )
+    loss = find_loss(AskedService(service, Limits()))
+    assert loss.lower == loss.upper
+    assert loss.upper == 10
+    assert loss.pairs is not None and len(loss.pairs.nodes) < 1000
+    assert loss.trace is not None
+    assert len(loss.trace) == 41 + 5
+    values = System(AskedService(service, Limits()))
+    gain = with_best_replies(loss.trace, values)[1].gain()
+    assert gain.exact == 10
+
+
+LARGE = text_of("services/abstraction-large")
+
+
+@cases(
+    "end, answer, upper",
+    ("left <- left - 1", Answer.DP, Fraction(9)),
+    ("left <- left - 1; n[cur] <- 0", Answer.DP, Fraction(2)),
+    ("skip", Answer.NOT_DP, None),
+)
+def test_counters_that_change_on_the_way_round_get_values(end, answer, upper) -> None:
+    """What is left of a budget decides where a repetition ends, and is followed by value."""
+    proof = proof_of(LARGE.replace("END", end))
+    assert proof.answer is answer
+    assert proof.loss.by_differences
+    assert proof.upper == upper
+    assert proof.is_exact == (upper is not None)
+    repetition = proof.loss.repetition
+    if repetition is not None:
+        assert repetition.gain == len(repetition.events)
+
+
+FULL = text_of("services/abstraction-full")
+
+
+@pytest.mark.parametrize(("change", "upper"), [("insert", 9), ("replace", 0)])
+def test_data_of_any_value_has_one_in_a_course(change, upper) -> None:
+    """Nothing is lost before the counter is full, which takes data whose value nothing uses."""
+    service = service_of(FULL.replace("SIZE", "40").replace("CHANGE", change))
+    loss = find_loss(AskedService(service, Limits()))
+    assert loss.lower == loss.upper == upper
+    assert loss.by_differences
+    if upper:
+        assert loss.trace is not None
+        values = System(AskedService(service, Limits()))
+        gain = with_best_replies(loss.trace, values)[1].gain()
+        assert gain is not None and gain.exact == upper
+    small = service_of(FULL.replace("SIZE", "3").replace("CHANGE", change))
+    assert find_loss(AskedService(small, Limits())).upper == upper

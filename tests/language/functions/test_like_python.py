@@ -1,18 +1,22 @@
-"""Random functions: what CPython does with samples, the program does, or the function is refused.
-
-CPython runs the function with stubs that hand out samples (`beside`); the program is executed with
-the same ones. Both must draw the same, in the same order, and return the same.
-"""
+"""Python functions: what CPython does with samples, the program does, or it is refused."""
 
 from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+from textwrap import indent
+from typing import Any
 
 import hypothesis.strategies as st
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+import dipapprox
 from dipapprox.errors import SourceError
 from dipapprox.language.functions import paths
+from dipapprox.language.functions.mechanism import read_mechanism
+from tests.golden_text import check_answers, complaint
 from tests.language.functions.beside import differences
+from tests.thorough import examples
 
 HEAD = """
 import bisect, copy, heapq, itertools, operator, statistics
@@ -225,7 +229,7 @@ def compound(inner: st.SearchStrategy[list[str]]) -> st.SearchStrategy[list[str]
     )
 
 
-@pytest.fixture(autouse=True, scope="module")
+@pytest.fixture
 def few_paths() -> Iterator[None]:
     """Functions with many paths are slow, and alike."""
     with pytest.MonkeyPatch.context() as patch:
@@ -235,7 +239,7 @@ def few_paths() -> Iterator[None]:
 
 @settings(suppress_health_check=list(HealthCheck))
 @given(blocks(st.recursive(SIMPLE.map(lambda line: [line]), compound, max_leaves=6)))
-def test_a_function_does_what_python_does(body) -> None:
+def test_a_function_does_what_python_does(few_paths, body) -> None:
     text = HEAD + "\n".join(indented([*body, "return n"])) + "\n"
     try:
         compile(text, "f.py", "exec")
@@ -248,3 +252,149 @@ def test_a_function_does_what_python_does(body) -> None:
     except (ArithmeticError, LookupError, ValueError, NameError, TypeError, RuntimeError) as error:
         raise AssertionError(f"CPython fails where the program does not: {error!r}") from error
     assert not found, found[0]
+
+
+# --- Python as people write it: what is followed does what CPython does, and the rest is ----------
+
+NATURAL_HEAD = """
+import bisect, collections, contextlib, copy, dataclasses, decimal, enum, functools, heapq
+import itertools, math, operator, statistics, types
+from collections import ChainMap, Counter, OrderedDict, defaultdict, deque
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Annotated, Literal, NamedTuple
+import numpy as np
+from dipapprox import *
+
+class Level(enum.IntEnum):
+    LOW = 0
+    MID = 1
+    HIGH = 2
+
+class Colour(enum.Enum):
+    RED = 1
+    BLUE = 2
+
+class Word(enum.StrEnum):
+    LOW = "low"
+    HIGH = "high"
+
+@dataclass
+class Box:
+    v: object
+    n: int = 0
+    def grow(self, by): self.v, self.n = self.v + by, self.n + 1; return self
+
+@dataclass(frozen=True, order=True)
+class Pair:
+    a: object
+    b: object = 0
+
+class P(NamedTuple):
+    x: object
+    y: object
+    def total(self): return self.x + self.y
+
+@mechanism(adjacent="all")
+def f(
+    q: Annotated[list[Quantity], "[3] in 0..2"], k: Annotated[Quantity, "in 0..3"], on: bool,
+    w: Literal["low", "high"], eps: Weight, N: int = 3,
+) -> Annotated[int, "in -99..99"]:
+"""
+
+
+def file_with(body: str) -> str:
+    return NATURAL_HEAD + indent(body, "    ") + "\n"
+
+
+NATURAL = (Path(__file__).parent / "natural.txt").read_text(encoding="utf-8").split("=====\n")
+
+
+@pytest.mark.parametrize("body", NATURAL)
+def test_what_people_write_does_what_python_does(body) -> None:
+    assert not list(differences(file_with(body)))
+
+
+def test_what_is_not_followed_is_refused_at_its_line() -> None:
+    def text(body: str) -> str:
+        return read_mechanism(Path("f.py"), file_with(body), "f").text()
+
+    check_answers("functions_lists", complaint(text))
+
+
+# --- What makes no path of its own means what the paths of ordinary Python mean -------------------
+
+WITHOUT = """
+from typing import Annotated
+from dipapprox import Quantity, Weight, choose, discrete_laplace, laplace, mechanism, where
+
+@mechanism(adjacent="linf 1")
+def chosen(
+    q: Annotated[list[Quantity], "[2] in {0, 1}"], eps: Weight
+) -> Annotated[list[int], "[2] in -9..9"]:
+    a = laplace(q[0], 1 / eps)
+    z = discrete_laplace(q[1], 1)
+    c = choose([q[0], 1])
+"""
+
+Pair = tuple[str, str]
+"""One expression, written without paths and with them."""
+
+PAIRED: st.SearchStrategy[Pair] = st.sampled_from(
+    [
+        (each, each)
+        for each in ("a > 0", "a <= 1", "z >= 1", "z == 0", "c == 1", "q[1] == c", "a > c")
+    ]
+)
+
+
+def larger(inner: st.SearchStrategy[Pair]) -> st.SearchStrategy[Pair]:
+    both = st.tuples(inner, inner)
+    return st.one_of(
+        both.map(lambda p: (f"(({p[0][0]}) & ({p[1][0]}))", f"(({p[0][1]}) and ({p[1][1]}))")),
+        both.map(lambda p: (f"(({p[0][0]}) | ({p[1][0]}))", f"(({p[0][1]}) or ({p[1][1]}))")),
+        inner.map(lambda one: (f"(~({one[0]}))", f"(not ({one[1]}))")),
+    )
+
+
+CONDITIONS = st.recursive(PAIRED, larger, max_leaves=3)
+VALUES: st.SearchStrategy[Pair] = st.one_of(
+    st.builds(
+        lambda on, yes, no: (f"where({on[0]}, {yes}, {no})", f"({yes} if {on[1]} else {no})"),
+        CONDITIONS,
+        st.sampled_from(["1", "q[1]", "c + 1"]),
+        st.sampled_from(["0", "-1", "2 * c"]),
+    ),
+    st.builds(
+        lambda one, other: (f"({one[0]}) + ({other[0]})", f"int({one[1]}) + int({other[1]})"),
+        CONDITIONS,
+        PAIRED,
+    ),
+)
+
+
+def distributions(values: list[str]) -> list[dict[Any, Any]]:
+    text = f"{WITHOUT}    return [{', '.join(values)}]\n"
+    function = read_mechanism(Path("chosen.py"), text, "chosen")
+    program = dipapprox.parse(function.text())
+    return [
+        {
+            each.output: each.probability
+            for each in dipapprox.probability(program, eps=1, input=input).outputs
+        }
+        for input in product((0, 1), repeat=2)
+    ]
+
+
+@examples(6)
+@given(VALUES, VALUES)
+def test_both_ways_give_the_same_distribution(first, second) -> None:
+    without, with_paths = (distributions([first[way], second[way]]) for way in (0, 1))
+    for one, other in zip(without, with_paths, strict=True):
+        for output in {*one, *other}:
+            if output not in one or output not in other:
+                assert (one | other)[output].lower == 0
+                continue
+            assert one[output].lower <= other[output].upper
+            assert other[output].lower <= one[output].upper
+            assert one[output].width < 1e-6

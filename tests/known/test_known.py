@@ -1,0 +1,144 @@
+"""What is known of programs from elsewhere: closed forms, published numbers, budgets by hand.
+
+The files beside this one have entries: a program, or `file NAME` and parameters of one that is
+shipped; below `-----` what is known of it, a line each:
+
+    delta at eps = 1, eps_prv = 1/4: 1 - exp(-1/8)     the least one, as an expression in Python
+    eps_prv at eps = 1, delta = 0: log(3)              so too
+    budget: DP 1/2                                     of `prove`: the answer, and both ends
+    claim: DP at eps = 1, delta = 0                    as claims stand with programs
+
+`thorough` in front of a line leaves it to `make thorough`.
+"""
+
+import math
+import re
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scipy.stats import logistic, norm
+
+import dipapprox
+from dipapprox import Answer, Options, RealProof
+from dipapprox.questions.claims import ClaimOutcome, read_claims, try_claim
+from tests import moved_noise
+from tests.proofs.confirmation import confirm
+from tests.texts import text_of
+from tests.thorough import THOROUGH
+
+NAMES = {**vars(math), **vars(moved_noise), "norm": norm, "logistic": logistic}
+"""What values are made of."""
+
+ERROR = Fraction(1, 10**12)
+"""Of values, which are doubles, where they are not large."""
+
+
+def known(begin: str) -> list[Any]:
+    """Return what begins so: the program, its parameters, the question and the answer."""
+    found = []
+    for path in sorted(Path(__file__).parent.glob("*.txt")):
+        *entries, rest = path.read_text(encoding="utf-8").split("=====\n")
+        assert entries and not rest
+        for number, entry in enumerate(entries, 1):
+            text, _, lines = entry.partition("-----\n")
+            for line in lines.splitlines():
+                dear, asked = line.startswith("thorough "), line.removeprefix("thorough ")
+                assert re.match("(delta|eps_prv) at|budget:|claim:", asked), line
+                if asked.startswith(begin) and (THOROUGH or not dear):
+                    row = *program_of(text), *(each.strip() for each in asked.split(":", 1))
+                    found.append(pytest.param(*row, id=f"{path.stem} {number}: {asked}"))
+    return found
+
+
+def program_of(text: str) -> tuple[str, dict[str, str]]:
+    """Return the text of a program, and its parameters."""
+    first, *lines = (line for line in text.splitlines() if not line.startswith("#"))
+    if not first.startswith("file "):
+        return "\n".join((first, *lines, "")), {}
+    _, name, *settings = first.replace(" = ", "=").split()
+    return text_of(name), dict(each.split("=") for each in settings)
+
+
+def settings(question: str) -> dict[str, str]:
+    """Read what stands behind "at"."""
+    return dict(each.split(" = ") for each in question.partition(" at ")[2].split(", "))
+
+
+@pytest.mark.parametrize(("text", "parameters", "question", "value"), known("delta at"))
+def test_least_deltas(text, parameters, question, value) -> None:
+    """Narrowly enclosed, and claims a hair away are decided."""
+    program, given = dipapprox.parse(text, parameters), settings(question)
+    found = dipapprox.profile(program, **given)
+    ends, truth = found.delta_enclosure, Fraction(eval(value, NAMES))
+    assert found.reason is None and ends.width < Fraction(1, 10**9)
+    assert ends.lower - ERROR <= truth <= ends.upper + ERROR
+    for hair, answer in ((1, Answer.DP), (-1, Answer.NOT_DP)):
+        claimed = truth + Fraction(hair, 10**6)
+        if claimed >= 0:
+            assert dipapprox.verify(program, **given, delta=claimed).answer is answer
+
+
+@pytest.mark.parametrize(("text", "parameters", "question", "value"), known("eps_prv at"))
+def test_least_budgets_at_one_epsilon(text, parameters, question, value) -> None:
+    program, given = dipapprox.parse(text, parameters), settings(question)
+    found = dipapprox.profile(program, **given)
+    ends, value = found.eps_prv_enclosure, eval(value, NAMES)
+    assert found.reason is None and ends.infinite == (value == math.inf)
+    if ends.infinite:
+        return
+    error = ERROR * max(1, Fraction(value))
+    assert ends.lower - error <= value <= ends.upper + error
+    assert ends.upper - ends.lower < Fraction(1, 10**9)
+    for claimed, answer in (
+        (ends.upper, Answer.DP),
+        (ends.lower - Fraction(1, 10**6), Answer.NOT_DP),
+    ):
+        assert dipapprox.verify(program, **given, eps_prv=claimed).answer is answer
+
+
+@pytest.mark.parametrize(("text", "parameters", "word", "value"), known("budget"))
+def test_budgets_for_every_epsilon(text, parameters, word, value) -> None:
+    """Both ends, as long as there are two; the kernel confirms them, and claims are decided."""
+    answer, lower, upper = f"{value} None".split()[:3]
+    streams = re.search("^stream ", text, re.MULTILINE)
+    given = {} if streams else {"reals": True}
+    program = dipapprox.parse(text, parameters)
+    proof = dipapprox.prove(program, **given)
+    least = None if upper == "None" else Fraction(upper)
+    assert proof.answer.value == answer, proof.reason
+    assert (proof.lower, proof.upper) == (Fraction(lower), least)
+    if isinstance(proof, RealProof):
+        if proof.lower and not proof.subject.real_outputs:
+            confirm(proof)
+        if proof.is_exact and least:
+            assert sum(each.cost for each in proof.coupling) == least
+        refuted_between(text, proof)
+    if least is not None:
+        assert dipapprox.prove(program, budget=least, **given).answer is Answer.DP
+        less = least - Fraction(1, 1000)
+        below = dipapprox.prove(program, budget=less, **given) if less >= 0 else None
+        other = Answer.NOT_DP if proof.is_exact else Answer.UNKNOWN
+        assert below is None or below.answer is other
+
+
+def refuted_between(text: str, proof: RealProof) -> None:
+    """The two inputs alone, at a large eps or a small one, refute what is a little less."""
+    found, domains = proof.between, re.findall(r"in (real [^\s]*)", text)
+    if found is None or found.is_ray or len(domains) != 1 or not found.loss == proof.lower > 0:
+        return
+    values = sorted({*found.first, *found.second})
+    some = text.replace(domains[0], "{" + ", ".join(map(str, values)) + "}")
+    eps = Fraction(100 if found.eps is None else found.eps or "1/100")
+    asked = {"eps": eps, "eps_prv": eps * Fraction(9, 10) * proof.lower, "delta": 0}
+    assert dipapprox.verify(dipapprox.parse(some), **asked).answer is Answer.NOT_DP
+
+
+@pytest.mark.parametrize(("text", "parameters", "word", "claim"), known("claim"))
+def test_claims(text, parameters, word, claim, tmp_path) -> None:
+    path = tmp_path / "known.dpg"
+    path.write_text(text, encoding="utf-8")
+    (stated,) = read_claims(f"# {word}: {claim}\n", "known")
+    tested = try_claim(stated, path, Options())
+    assert tested.outcome is ClaimOutcome.HOLDS, tested.message

@@ -1,0 +1,672 @@
+"""Decisions for all ε: what is asked, values known from elsewhere, single ε, and sign patterns.
+
+Source: the DiPC paper's mechanisms, recomputed by hand and in exact arithmetic ("oracle" numbers
+are those of the project's specification of DiPC, section 8).
+"""
+
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dipapprox
+from dipapprox import (
+    Answer,
+    Claim,
+    Decision,
+    Enclosure,
+    Engine,
+    LimitReached,
+    Limits,
+    Options,
+    Program,
+    UserError,
+    decide,
+    parse,
+)
+from dipapprox.exact.distributions import ExactDistributions
+from dipapprox.exact.signs import zeros as isolation
+from dipapprox.exact.signs.interval import ALL_EPSILONS
+from dipapprox.exact.signs.nonnegative import NegativeRange
+from dipapprox.exact.signs.values import enclose_at
+from dipapprox.exact.signs.zeros import zeros
+from dipapprox.exponentials import ONE, ExponentialPolynomial, ExponentialRatio
+from dipapprox.language.core import Input
+from dipapprox.language.elaborate import elaborate
+from dipapprox.language.formula import parse_formula
+from dipapprox.language.load import load
+from dipapprox.language.parser import parse as parse_text
+from dipapprox.language.values import parse_input
+from dipapprox.numerics.formula_values import eps_jet, evaluate
+from dipapprox.pairs.selections import AllPairs, OrderedPairs, PairSelection
+from dipapprox.privacy.decisions.decider import decide as decide_all
+from dipapprox.privacy.decisions.decision import Cause
+from dipapprox.privacy.decisions.delta import as_ratio, read_delta
+from dipapprox.privacy.decisions.question import DecisionQuestion, read_epsilons
+from dipapprox.privacy.decisions.search import sign_patterns
+from dipapprox.privacy.decisions.signs import SignChanges, Signs, check_delta, merged
+from dipapprox.privacy.notation import as_latex, as_text
+from dipapprox.privacy.run import Setting
+from dipapprox.privacy.verifier import verify
+from dipapprox.semantics.execution import execute
+from tests.cases import cases, refuses
+from tests.texts import text_of
+from tests.thorough import examples
+
+
+@cases("text", "", "..", "1..", "..1", "-1..1", "0..0", "2..1", "a..b", "1..2..3")
+def test_intervals_that_are_none(text) -> None:
+    refuses(UserError, None, read_epsilons, text)
+
+
+@cases(
+    "text",
+    "", "2", "-1/2", "exp(1)", "log(eps)", "exp(eps^2)", "exp(1 / eps)", "eps^eps", "1/0", "x",
+     "eps^(1/2)", "1/(eps - eps)", "1/(eps + exp(-1))", "exp(-1)/(eps - 1)", "eps*exp(10^9)",
+)  # fmt: skip
+def test_deltas_that_are_none(text) -> None:
+    refuses(UserError, None, read_delta, text)
+
+
+@cases(
+    "epsilons, delta, words",
+    ("0..2", "2 - eps", None),
+    ("0..2", "1/(3 - eps)", None),
+    ("0..2", "1 - eps", "negative"),
+    ("0..2", "1/(1 - eps)^2", "divides by 0"),
+    ("0..2", "1/(2 - eps)", "divides by 0"),
+    ("0..1", "exp(-2)*eps", None),
+    ("0..1", "exp(-2)*eps - eps/7", "negative"),
+    ("0..1", "eps*(sqrt(2) + sqrt(3) - sqrt(5 + 2*sqrt(6)))", "tight-delta"),
+)
+def test_a_delta_must_be_defined_and_nonnegative_on_the_interval(epsilons, delta, words) -> None:
+    asked = read_delta(delta), Signs(read_epsilons(epsilons), Limits())
+    if words is None:
+        check_delta(*asked)
+    else:
+        kind = LimitReached if words == "tight-delta" else UserError
+        refuses(kind, words, check_delta, *asked)
+
+
+def test_questions_out_of_range() -> None:
+    delta = read_delta("0")
+    refuses(UserError, "budget", DecisionQuestion, Fraction(-1), delta)
+    refuses(UserError, "width", DecisionQuestion, Fraction(1), delta, width=Fraction(0))
+
+
+FORMULAS = [
+    "exp(-2)*eps",
+    "exp(-1 - eps)/2",
+    "(sqrt(2) - exp(-eps))*(1 - exp(-1))/(1 + 3*eps)",
+    "eps^2*exp(-3) - log(3)/(2*(-1 - eps)) + 1/exp(eps - 1)",
+    "(exp(-1/2)*eps)^2/exp(1)",
+    "2/(exp(-3)*exp(eps/2))",
+]
+
+
+@pytest.mark.parametrize("text", FORMULAS)
+def test_functions_with_irrational_constants_are_bracketed(text) -> None:
+    delta = read_delta(text)
+    assert delta.exact is None
+    for eps in (Fraction(1, 10**6), Fraction(1, 3), Fraction(2), Fraction(50)):
+        value = evaluate(delta.formula, {"eps": eps_jet(eps, eps)}, 200).value
+        for bits in (64, 256):
+            low, high = (enclose_at(each, eps, 300, Limits()) for each in delta.bounds(bits))
+            assert low.lower <= value.upper and value.lower <= high.upper
+            assert high.upper - low.lower <= Fraction(100 * (1 + eps**2), 2**bits)
+        exact = delta.at_point(eps).exact
+        if "sqrt" not in text and "log" not in text:
+            assert exact is not None
+            found = enclose_at(exact, eps, 180, Limits())
+            assert found.meets(value)
+
+
+@cases("shift, expected", ("", "DP"), (" - 1e-60", "Not_DP"), (" + 1e-60", "DP"))
+@pytest.mark.parametrize("text", ["1/2 - exp(-2)/2", "1/2 - exp(-eps)*exp(-1)*exp(1)*eps/4"])
+def test_a_delta_attained_exactly_at_one_epsilon(text, shift, expected) -> None:
+    program = parse(text_of("decisions/decide_question-2"))
+    decision = decide(program, budget=0, delta=text + shift, interval=(2, 2))
+    assert decision.answer.value == expected
+    nearby = decide(program, budget=0, delta="exp(-1/2)*eps", interval=(Fraction(1, 10), 2))
+    assert nearby.answer.value == "DP"
+    violated = decide(program, budget=0, delta="exp(-1)*eps", interval=(Fraction(1, 10), 2))
+    assert violated.answer.value == "Not_DP"
+
+
+@cases(
+    "text, reason",
+    ("((((1+eps+exp(eps))/30)^100)^100)^101", "powers of powers"),
+    ("((((1/3)^100)^100)^(50+50))^101", "powers of powers"),
+    ("(exp(-(1/2)^100)^999)^1001 * (-(1/3)^100)^10001", "powers of powers"),
+    ("1/(1+eps+exp(eps)+exp(eps/7)+exp(eps/13))^100", "multiplied out"),
+    ("(1/(2+eps)^100)^100 + 1/9", "multiplied out"),
+    ("(1/(2+eps+exp(-1))^20)^100 + 1/9", "irrational constants"),
+)
+def test_deltas_that_are_long_when_they_are_multiplied_out_are_refused(text, reason) -> None:
+    """Before it is done: nobody would see the end of it."""
+    refuses(UserError, reason, read_delta, text)
+
+
+def test_powers_that_are_no_longer_than_some_are_read() -> None:
+    long = read_delta("((1/3)^100)^ 100")
+    assert long.exact is not None and long.text == "((1/3)^100)^ 100"
+    assert read_delta("(exp(-eps/100)^100)^100").exact is not None
+    assert read_delta("(1 - exp(-eps))^30 / 2^30").exact is not None
+
+
+E = ExponentialPolynomial.monomial
+
+
+@cases(
+    "function, text, latex",
+    (ExponentialPolynomial(()), "0", "0"),
+    (ONE, "1", "1"),
+    (
+        E(Fraction(1, 2)) + E(Fraction(-7, 16), rate=Fraction(-1, 4)),
+        "1/2 - 7/16 e^(-ε/4)",
+        r"\frac{1}{2} - \frac{7}{16} e^{-\varepsilon/4}",
+    ),
+    (
+        E(-1, 2, Fraction(-3, 2)) + E(3, 1),
+        "3 ε - ε^2 e^(-3 ε/2)",
+        r"3 \varepsilon - \varepsilon^{2} e^{-3 \varepsilon/2}",
+    ),
+    (E(-1, rate=1), "-e^ε", r"-e^{\varepsilon}"),
+)
+def test_polynomials(function, text, latex) -> None:
+    assert as_text(ExponentialRatio(function)) == text
+    assert as_latex(ExponentialRatio(function)) == latex
+
+
+def test_ratios() -> None:
+    factor = ONE + E(1, rate=1)
+    assert as_text(ExponentialRatio.of(ONE, {factor: 1})) == "1 / (e^ε + 1)"
+    assert as_text(ExponentialRatio.of(factor, {ONE + E(1, 1): 2})) == "(e^ε + 1) / (ε + 1)^2"
+    latex = as_latex(ExponentialRatio.of(factor, {ONE + E(1, 1): 2}))
+    assert latex == r"\frac{e^{\varepsilon} + 1}{(\varepsilon + 1)^{2}}"
+
+
+TERMS = st.dictionaries(
+    st.tuples(st.integers(0, 3), st.fractions(-3, 3, max_denominator=4)),
+    st.fractions(-5, 5, max_denominator=9),
+    max_size=5,
+)
+
+
+@given(TERMS, TERMS)
+def test_the_text_is_the_function(top, below) -> None:
+    denominator = ExponentialPolynomial.of(below)
+    function = ExponentialRatio.of(ExponentialPolynomial.of(top), {denominator or ONE: 2})
+    # As formulas write it: products with signs, and the exponential as a function.
+    text = as_text(function).replace("e^ε", "exp(ε)").replace("e^(", "exp(")
+    words = text.replace(" exp", " * exp").replace(" ε", " * ε").replace("ε", "eps")
+    for operator in "+-/":
+        words = words.replace(f"{operator} * ", f"{operator} ")
+    read = as_ratio(parse_formula(words, "text", ("eps",)))
+    assert not (read - function).numerator
+
+
+# --- Decisions against values known from elsewhere, and claims that are hard to decide --------
+
+MECHANISMS = Path(__file__).parents[2] / "programs" / "dipc"
+
+
+def ask(
+    name: str,
+    *,
+    budget: str = "1",
+    delta: str = "0",
+    interval: str = "0..inf",
+    pairs: str = "all",
+    violations: bool = False,
+    least_delta: bool = False,
+    **parameters: int | str,
+) -> Decision:
+    """Decide about a program of the DiPC paper."""
+    program = load(MECHANISMS / f"{name}.dpg", {k: Fraction(v) for k, v in parameters.items()})
+    question = DecisionQuestion(
+        Fraction(budget),
+        read_delta(delta),
+        read_epsilons(interval),
+        width=Fraction(1, 10**12),
+        violations=violations,
+        least_delta=least_delta,
+    )
+    selection: PairSelection = AllPairs()
+    if pairs != "all":  # one ordered pair
+        first, second = (parse_input(input, program) for input in pairs.split("~"))
+        selection = OrderedPairs(((first, second),))
+    return decide_all(Setting(program, selection, Options()), question)
+
+
+def closed_forms(name: str, input: str, **parameters: int) -> dict[str, str]:
+    """The probabilities of one input as text, by output."""
+    return {output: as_text(form) for output, form in forms_of(name, input, **parameters).items()}
+
+
+def forms_of(name: str, input: str, **parameters: int) -> dict[str, ExponentialRatio]:
+    """The probabilities of one input, by output."""
+    program = load(MECHANISMS / f"{name}.dpg", {k: Fraction(v) for k, v in parameters.items()})
+    states = execute(program, True, Limits())
+    given: Input = parse_input(input, program)
+    forms = ExactDistributions(states, None, Limits()).distribution(given)
+    assert isinstance(forms, tuple)
+    outputs = (" ".join(map(str, output)) for output in states.outputs)
+    return dict(zip(outputs, forms, strict=True))
+
+
+@cases(
+    "name, input, output, formula",
+    ("svt1", "0,1", "bot top", "1/2 - 7/16 e^(-ε/4) + 1/6 e^(-ε/2) - 1/48 e^(-3 ε/4)"),
+    ("svt1", "1,1", "bot top", "2/3 e^(-ε/4) - 1/16 ε e^(-ε/2) - 11/24 e^(-ε/2)"),
+    ("svt4", "-1,0", "bot top", "1/2 - 9/16 e^(-ε/4) + 13/56 e^(-3 ε/4) - 9/112 e^(-ε)"),
+    ("svt4", "0,-1", "bot top", "19/112 e^(-3 ε/4) - 9/112 e^(-ε)"),
+    ("nmax3", "-1,-1,-1", "-1", "1/8"),
+    ("nmax3", "0,0,0", "-1", "1/8 e^(-3 ε/2)"),
+)
+def test_closed_forms(name, input, output, formula) -> None:
+    assert closed_forms(name, input, N=input.count(",") + 1)[output] == formula
+
+
+def ends_of(decision: Decision) -> list[tuple[Fraction, Fraction | None]]:
+    """The ranges that are violated, from inside."""
+    return [
+        (r.lower.upper, None if r.upper is None else r.upper.lower) for r in decision.violated_on
+    ]
+
+
+def test_sparse_has_the_least_delta_31_240() -> None:
+    decision = ask("sparse", budget="1/2", delta="31/240", least_delta=True, N=3, c=1)
+    assert decision.answer is Answer.DP
+    assert decision.least_delta.exact == Fraction(31, 240)
+    assert "∞" in decision.least_delta.where
+    assert ask("sparse", budget="1/2", delta="exp(-2)", N=3, c=1).answer is Answer.DP
+    below = Fraction(31, 240) - Fraction(1, 10**9)
+    violated = ask("sparse", budget="1/2", delta=str(below), N=3, c=1)
+    assert violated.answer is Answer.NOT_DP
+    assert violated.violation.eps > 60
+    bounded = ask("sparse", budget="1/2", delta=str(below), interval="0..60", N=3, c=1)
+    assert bounded.answer is Answer.DP
+
+
+def test_a_delta_that_varies_with_epsilon() -> None:
+    # Total variation distance of Lap(0, 1/eps) and Lap(1, 1/eps) beyond 1: 1/2 - e^(-eps)/2.
+    exact = ask("hist1", budget="0", delta="1/2 - exp(-eps)/2", N=1)
+    assert exact.answer in (Answer.DP, Answer.NOT_DP)
+    least = ask("hist1", budget="0", delta="1", interval="2..2", least_delta=True, N=1)
+    found = least.least_delta.enclosure
+    assert found.width < Fraction(1, 10**6)
+    claimed = ask("hist1", budget="0", delta=str(found.upper), interval="2", N=1)
+    assert claimed.answer is Answer.DP
+    refuted = ask(
+        "hist1", budget="0", delta=str(found.lower - Fraction(1, 10**8)), interval="2", N=1
+    )
+    assert refuted.answer is Answer.NOT_DP
+
+
+def test_hist2_is_outside_the_class_and_violated_below_1() -> None:
+    decision = ask("hist2", N=1)
+    assert decision.answer is Answer.NOT_DP
+    assert decision.violation.eps < 1
+    above = ask("hist2", interval="2..3", N=1)
+    assert above.answer is Answer.DP  # proved on the compact interval
+    unbounded = ask("hist2", interval="2..inf", N=1)
+    assert (unbounded.answer, unbounded.cause) == (Answer.UNKNOWN, Cause.OUTSIDE_FRAGMENT)
+    assert "proved for all ε in [2, 4]" in (unbounded.reason or "")
+
+
+@pytest.mark.parametrize("name", ["nmax2", "rand1"])
+def test_tight_claims_of_noisy_max_and_of_randomised_response(name) -> None:
+    assert ask(name, N=2).answer is Answer.DP
+    for budget in ("99/100", "999999999999/1000000000000"):
+        violated = ask(name, budget=budget, violations=True, N=2)
+        assert violated.answer is Answer.NOT_DP
+        assert ends_of(violated) == [(0, None)]
+
+
+def test_weights_that_are_near_0_and_1() -> None:
+    # (1 + eps) / (1 - eps) > e^eps on the whole of (0, 1).
+    rand2 = ask("rand2", interval="0..1", N=1, violations=True)
+    (found,) = rand2.violated_on
+    assert found.lower.upper == 0
+    assert found.upper.upper == 1
+
+
+def test_a_delta_that_is_exactly_tight_and_transcendental_stays_unknown() -> None:
+    # Pr[NMax4 = 0 | -1] = 1 - e^(-eps/2), and 0 for its neighbour: at eps = 2 that is 1 - e^(-1).
+    decision = ask("nmax4", delta="1 - exp(-1)", interval="0..2", N=1)
+    assert (decision.answer, decision.cause) == (Answer.UNKNOWN, Cause.TIGHT_DELTA)
+    assert decision.open
+    assert ask("nmax4", delta="1 - exp(-1.0001)", interval="0..2", N=1).answer is Answer.DP
+    assert ask("nmax4", delta="1 - exp(-0.9999)", interval="0..2", N=1).answer is Answer.NOT_DP
+
+
+def test_a_violation_on_a_tiny_range_of_epsilon() -> None:
+    # 1 - e^(-eps/2) exceeds its value at 2 - 10^-6 only beyond that point.
+    inside = Fraction(2) - Fraction(1, 10**6)
+    found = ask("nmax4", delta="1 - exp(-1) - 1e-7", interval="0..2", N=1, violations=True)
+    assert found.answer is Answer.NOT_DP
+    assert inside < found.violation.eps <= 2
+
+
+# --- claims that are hard to decide ---
+
+EXACT = "1 - exp(-eps/2)"
+"""NMax4 with one query has output 0 with this probability for one input and never for the other.
+
+So it is (t eps, δ)-private exactly if δ(eps) is at least that, whatever t is: any slack can be put
+into δ.
+"""
+
+
+def touching(delta: str, budget: str = "1", interval: str = "0..inf") -> Decision:
+    return ask("nmax4", delta=delta, budget=budget, interval=interval, violations=True, N=1)
+
+
+@cases(
+    "slack",
+    "0",
+    "(eps - 1)^2",
+    "(eps - 1e-9)^2",
+    "(eps - 1e6)^2",
+    "(eps - 1)^2 + 1e-40",
+    "(eps*exp(eps) - 1)^2",
+    "(eps*exp(eps) - 1)^2 + 1e-25",
+    "(exp(eps) - 1 - eps)",
+    "(eps - 1)^2*(eps*exp(eps) - 1)^4",
+)
+def test_a_delta_that_touches_is_enough(slack) -> None:
+    decision = touching(f"{EXACT} + {slack}")
+    assert decision.answer is Answer.DP, decision
+    assert ends_of(decision) == []
+
+
+def test_violated_far_away_and_close_to_zero() -> None:
+    far = touching(f"{EXACT} + (1000000 - eps)/1e12", interval="1..2000000")
+    assert [lower for lower, _ in ends_of(far)] == [10**6]
+    near = touching(f"{EXACT} + eps*(eps - 1e-9)/4", interval="0..1")
+    assert near.answer is Answer.NOT_DP
+    assert ends_of(near)[0][1] == Fraction(1, 10**9)
+
+
+@pytest.mark.parametrize("budget", ["997/1000", "123456789/1000000000", "1/7919"])
+def test_budgets_with_large_denominators(budget) -> None:
+    assert touching(EXACT, budget=budget).answer is Answer.DP
+    decision = ask("svt1", budget=budget, N=1)
+    # Near 0 the loss of a threshold and a query is at most 1/2 + 1/4 of eps.
+    assert decision.answer in (Answer.DP, Answer.NOT_DP)
+    if Fraction(budget) >= Fraction(3, 4):
+        assert decision.answer is Answer.DP
+
+
+def test_without_pairs_the_claim_holds() -> None:
+    text = text_of("decisions/decide_adversarial-1")
+    question = DecisionQuestion(Fraction(0), read_delta("0"), least_delta=True, violations=True)
+    decision = decide_all(Setting(dipapprox.parse(text), AllPairs(), Options()), question)
+    assert (decision.answer, decision.pairs) == (Answer.DP, 0)
+    assert decision.least_delta.exact == 0
+
+
+@pytest.mark.usefixtures("work_clock")
+def test_limits_are_unknown_with_what_was_looked_at() -> None:
+    svt = load(MECHANISMS / "svt1.dpg", {"N": Fraction(6)})
+    question = DecisionQuestion(Fraction(1), read_delta("0"))
+    hurried = Options(limits=Limits(seconds=0.3, started=0.0))
+    decision = decide_all(Setting(svt, AllPairs(), hurried), question)
+    assert (decision.answer, decision.cause) == (Answer.UNKNOWN, Cause.TIME_LIMIT)
+    assert "of 116920 pairs looked at" in (decision.reason or "")
+
+
+@pytest.mark.parametrize("budget", ["0", "1"])
+def test_a_bracket_that_cannot_tell_one_gap_says_nothing_of_others(budget) -> None:
+    """24 digits of e^-2 lie below it, and above the lower end of its first bracket; 9/10 does not.
+
+    All pairs begin with an input that 0 has the probability of, and go on to one without.
+    """
+    digits = "0.135335283236612691893999"
+    program = dipapprox.parse(
+        "input x in 0..2\noutput out in 0..1\nadjacent all\nout <- 1\n"
+        f"if x = 0 then out <- choose {{0 : {digits}, 1 : 1 - {digits}}} end\n"
+        "if x = 2 then out <- choose {0 : 9/10, 1 : 1/10} end\n"
+    )
+    one, zero, two = ((Fraction(x),) for x in (1, 0, 2))
+    question = DecisionQuestion(Fraction(budget), read_delta("exp(-2)"))
+    almost = decide_all(Setting(program, OrderedPairs(((zero, one),)), Options()), question)
+    assert almost.answer is Answer.DP
+    for pairs in (((zero, one), (two, one)), ((two, one), (zero, one))):
+        decision = decide_all(Setting(program, OrderedPairs(pairs), Options()), question)
+        assert decision.answer is Answer.NOT_DP
+        assert decision.violation.input == two
+
+
+# --- ranges ---
+
+
+@pytest.mark.parametrize("sensitivity", ["1/1000000", "1/1000000000000"])
+def test_where_noise_is_tiny_so_is_the_epsilon_of_the_witness(sensitivity) -> None:
+    # SVT4 with sensitivity Δ at ε is SVT4 with 1 at ε/Δ: at ε = 1 both sides are below e^-250000.
+    found = ask("svt4", Delta=sensitivity).violation
+    assert found.left.lower > found.right.upper > 0
+    assert found.eps / Fraction(sensitivity) < 200
+    assert found.checked_by is not None
+
+
+def _range(lower: int, upper: int | None, blur: Fraction = Fraction(0)) -> NegativeRange:
+    end = None if upper is None else Enclosure(upper - blur, upper + blur)
+    return NegativeRange(Enclosure(lower - blur, lower + blur), end)
+
+
+def test_the_union_of_ranges() -> None:
+    assert merged([]) == ()
+    assert merged([_range(3, 4), _range(0, 2), _range(1, 3)]) == (_range(0, 3), _range(3, 4))
+    assert merged([_range(1, 5), _range(2, None), _range(0, 1)]) == (_range(0, 1), _range(1, None))
+    from_end = replace(_range(1, 3), lower_included=True)
+    to_end = replace(_range(2, 4), upper_included=True)
+    assert merged([_range(1, 2), from_end, _range(3, 4), to_end]) == (
+        NegativeRange(Enclosure.exact(1), Enclosure.exact(4), True, True),
+    )
+    blur = Fraction(1, 10)
+    # These may touch or not.
+    assert merged([_range(1, 2, blur), _range(2, 3, blur)]) == (
+        _range(1, 2, blur),
+        _range(2, 3, blur),
+    )
+    (joined,) = merged([_range(1, 3, blur), _range(2, 4, blur), _range(1, 2)])
+    assert joined == NegativeRange(Enclosure(1 - blur, Fraction(1)), Enclosure(4 - blur, 4 + blur))
+
+
+# --- Decisions for all ε: against single ε, sign patterns, and programs without sense somewhere ---
+
+
+def shipped(name: str) -> Program:
+    return load(MECHANISMS / f"{name}.dpg", {"N": Fraction(2)})
+
+
+MIXED = text_of("decisions/decide_agrees-mixed")
+"""Integers and reals: private at 4/3 of eps and not at less."""
+
+PROGRAMS = (
+    shipped("svt4"),
+    shipped("svt6"),
+    shipped("nmax3"),
+    shipped("nmax4"),
+    shipped("hist1_linf"),
+    elaborate(parse_text(MIXED), {}, "mixed"),
+)
+
+OUTSIDE = Options(engine=Engine.ELIMINATION)
+"""Enclosures only; choices and integers have no other engine."""
+
+
+@examples(4)
+@given(
+    st.sampled_from(PROGRAMS),
+    st.sampled_from([Fraction(0), Fraction(1, 2), Fraction(1), Fraction(4, 3)]),
+    st.sampled_from(["0", "1/50", "1/10", "exp(-2)", "1/4 - exp(-eps)/4", "eps/(10 + 10*eps)"]),
+    st.fractions(Fraction(1, 16), 12, max_denominator=16),
+)
+def test_verdicts_at_one_epsilon_agree(program, budget, delta, eps) -> None:
+    claimed = read_delta(delta)
+    question = DecisionQuestion(budget, claimed, violations=True, least_delta=True)
+    decision = decide_all(Setting(program, AllPairs(), Options()), question)
+    setting = Setting(program, AllPairs(), OUTSIDE)
+    assert decision.answer is not Answer.UNKNOWN, decision
+    low, high = _delta(delta, eps)
+    weaker = verify(setting, Claim(eps, high, budget * eps))
+    stronger = verify(setting, Claim(eps, low, budget * eps))
+    if decision.answer is Answer.DP:
+        assert weaker.answer is not Answer.NOT_DP
+        assert decision.violated_on == ()
+    inside = any(
+        r.lower.upper < eps and (r.upper is None or eps < r.upper.lower)
+        for r in decision.violated_on
+    )
+    outside = all(
+        eps < r.lower.lower or (r.upper is not None and r.upper.upper < eps)
+        for r in decision.violated_on
+    )
+    if inside:
+        assert stronger.answer is not Answer.DP
+    if outside:
+        assert weaker.answer is not Answer.NOT_DP
+    # The least δ for all ε is one for this ε, too.
+    upper = decision.least_delta.enclosure.upper
+    at_most = verify(setting, Claim(eps, upper, budget * eps))
+    assert at_most.answer is not Answer.NOT_DP
+
+
+def _delta(text: str, eps: Fraction) -> tuple[Fraction, Fraction]:
+    """Rationals around δ at one ε, from its bracketed formula."""
+    written = text.replace("eps", f"({eps})")
+    value = read_delta(written).enclosure(80)
+    return value.lower, value.upper
+
+
+LIMITS = Limits()
+
+# Factors with one sign change each, ascending: at 1/2, log 2, log 3 and 2; one without.
+Y = ExponentialPolynomial.monomial(1, rate=-1)
+X = ExponentialPolynomial.monomial(1, power=1)
+
+
+def _constant(value: str) -> ExponentialPolynomial:
+    return ExponentialPolynomial.constant(Fraction(value))
+
+
+FACTORS = (_constant("1/2") - X, Y - _constant("1/2"), Y - _constant("1/3"), _constant("2") - X)
+FUNCTIONS = st.lists(
+    st.tuples(st.booleans(), st.lists(st.integers(0, 3), unique=True, max_size=4), st.booleans()),
+    min_size=1,
+    max_size=7,
+)
+
+
+def _function(negative: bool, factors: list[int], more: bool) -> ExponentialPolynomial:
+    product = -ONE if negative else ONE
+    for k in factors:
+        product = product * FACTORS[k]
+    return product * (X + Y) if more else product
+
+
+def _changes(function: ExponentialPolynomial) -> SignChanges:
+    chart = zeros(function, ALL_EPSILONS, LIMITS)
+    return SignChanges(chart.signs[0] > 0, tuple(z for z in chart.zeros if z.changes_sign))
+
+
+@given(FUNCTIONS)
+def test_exactly_the_sets_between_sign_changes(functions) -> None:
+    signs = {k: _changes(_function(*each)) for k, each in enumerate(functions)}
+    expected = [
+        frozenset(
+            k
+            for k, (negative, factors, _) in enumerate(functions)
+            if not negative ^ (sum(f < passed for f in factors) % 2 == 1)
+        )
+        for passed in range(5)
+    ]
+    found = list(sign_patterns(signs, LIMITS))
+    assert len(set(found)) == len(found)
+    assert set(found) == set(expected)
+
+
+def test_many_functions_with_one_common_zero() -> None:
+    """Twelve functions that are not proportional, all 0 at log 2: two sets, not 2^12."""
+    signs = {k: _changes(FACTORS[1] * (X + _constant(str(k + 1)))) for k in range(12)}
+    assert list(sign_patterns(signs, LIMITS)) == [frozenset(range(12)), frozenset()]
+
+
+def test_zeros_that_nearly_meet_are_told_apart() -> None:
+    near = Fraction(1, 10**40)
+    signs = {k: _changes(Y - _constant("1/2") - ONE.scaled(k * near)) for k in range(12)}
+    found = list(sign_patterns(signs, LIMITS))
+    assert found == [frozenset(range(12 - k)) for k in range(13)]
+
+
+@pytest.mark.parametrize(("count", "fails"), [(3, False), (12, True)])
+def test_what_cannot_be_told_apart_is_taken_in_every_order(count, fails, monkeypatch) -> None:
+    """As if the degrees were too high for common divisors."""
+    monkeypatch.setattr(isolation, "vanishes_too", lambda *_: None)
+    signs = {k: _changes(FACTORS[1] * (X + _constant(str(k + 1)))) for k in range(count)}
+    if fails:
+        with pytest.raises(LimitReached, match="12 sign changes cannot be told apart"):
+            list(sign_patterns(signs, LIMITS))
+    else:
+        assert len(list(sign_patterns(signs, LIMITS))) == 2**count
+
+
+HEAD = "input x in 0..1\noutput out in 0..1\nadjacent all\nout <- 0\n"
+
+EQUAL_VALUES = "out <- choose {0 : 2 - eps, 0 : eps - 1}"
+ONE_END = """
+t <- 1
+while t = 1 do t <- choose {0 : 2 - eps, 1 : eps - 1} end
+"""
+AVERAGED = """
+t <- 1
+while t = 1 do
+  a <- choose {0 : 2 - eps, 1 : eps - 1}
+  b <- choose {0 : 1/2, 1 : 1/2}
+  t <- choose {0 : 1/2, 1 : 1/2}
+  out <- a
+  if a = b then out <- 1 else out <- 0 end
+end
+"""
+
+
+@pytest.mark.parametrize("body", ["out <- choose {0 : eps}", EQUAL_VALUES, ONE_END, AVERAGED])
+def test_weights_that_are_none_are_found_wherever_they_are(body) -> None:
+    """At eps = 3 some weight is negative or 3, though no probability of an output shows it."""
+    program = dipapprox.parse(HEAD + body)
+    refuses(UserError, "no probability distribution", dipapprox.decide, program)
+    with pytest.raises(UserError, match="no probability distribution"):
+        dipapprox.verify(program, eps=Fraction(3), delta=Fraction(0))
+    with pytest.raises(UserError, match="no probability distribution"):
+        dipapprox.verify(program, eps=(1, 3), delta=0)
+
+
+@pytest.mark.parametrize("body", [EQUAL_VALUES, ONE_END, AVERAGED])
+def test_where_weights_make_sense_programs_do(body) -> None:
+    program = dipapprox.parse(HEAD + body)
+    verdict = dipapprox.verify(program, eps=Fraction(3, 2), delta=Fraction(0))
+    assert verdict.answer is Answer.DP
+    assert dipapprox.decide(program, interval=(1, Fraction(3, 2))).answer is Answer.DP
+
+
+def test_a_loop_with_one_end_must_reach_it() -> None:
+    """At eps = 1 this loop goes on for ever; everywhere else it ends."""
+    loop = """
+t <- 1
+while t = 1 do
+  t <- choose {0 : (eps - 1)^2 / (1 + (eps - 1)^2), 1 : 1 / (1 + (eps - 1)^2)}
+end
+"""
+    program = dipapprox.parse(HEAD + loop)
+    for epsilons in ((0, None), (1, 1), (1, 2)):
+        with pytest.raises(UserError, match="does not end with probability 1"):
+            dipapprox.decide(program, interval=epsilons)
+    with pytest.raises(UserError, match="does not end with probability 1"):
+        dipapprox.verify(program, eps=Fraction(1), delta=Fraction(0))
+    assert dipapprox.decide(program, interval=(2, None)).answer is Answer.DP
