@@ -9,8 +9,8 @@ Propositions 7 and 9 then hold as printed), but not for every well-formed automa
 loop may overwrite the value through which a path goes.
 
 Four sets of stored values are carried along the walks: those that lie above some marked,
-upper-bounded sample (`over_cycle`), below some marked, lower-bounded one (`under_cycle`), and at
-least (`over_shown`) or at most (`under_shown`) a sample that was shown. A dependency path grows at
+upper-bounded sample, at least a sample that was shown, below some marked, lower-bounded sample, or
+at most one that was shown. A dependency path grows at
 both ends through values that are stored at that moment, so no path is missed; the sets only help
 each other, so only the largest are kept.
 
@@ -27,27 +27,16 @@ from dipapprox.automata.model import Automaton, OutputSample
 from dipapprox.automata.runs import Run, Segment, closing_walk, dependencies, run_of
 from dipapprox.automata.structures import BadStructure, gain_of_round, holds
 from dipapprox.automata.unfolding import Quotient, ValueOrder, followed
-from dipapprox.data_classes import Record
 from dipapprox.graphs import shortest_way
 from dipapprox.limits import Limits
 
+Taints = tuple[int, int, int, int]
+"""Masks of variables: over a cycle, over what is shown, under a cycle, under what is shown."""
 
-class Taints(Record):
-    """Masks of variables, as the module says."""
 
-    over_cycle: int = 0
-    under_cycle: int = 0
-    over_shown: int = 0
-    under_shown: int = 0
-
-    def within(self, other: Taints) -> bool:
-        """Whether every set is a part of the other's."""
-        return not (
-            self.over_cycle & ~other.over_cycle
-            or self.under_cycle & ~other.under_cycle
-            or self.over_shown & ~other.over_shown
-            or self.under_shown & ~other.under_shown
-        )
+def _within(one: Taints, other: Taints) -> bool:
+    """Whether every set is a part of the other's."""
+    return not any(mine & ~theirs for mine, theirs in zip(one, other, strict=True))
 
 
 def tainted_walk(quotient: Quotient, limits: Limits) -> tuple[int, ...] | None:
@@ -61,7 +50,7 @@ def tainted_walk(quotient: Quotient, limits: Limits) -> tuple[int, ...] | None:
         for index, edge in enumerate(whole.edges)
         if components[classes[edge.source]] == components[classes[edge.target]]
     }
-    found: list[tuple[int, Taints, int, int]] = [(0, Taints(), -1, -1)]  # node, …, parent, edge
+    found: list[tuple[int, Taints, int, int]] = [(0, (0, 0, 0, 0), -1, -1)]  # …, parent, edge
     largest: list[list[Taints]] = [[] for _ in whole.states]
     largest[0].append(found[0][1])
     for number, (node, taints, _, _) in enumerate(found):
@@ -78,8 +67,8 @@ def tainted_walk(quotient: Quotient, limits: Limits) -> tuple[int, ...] | None:
                     number = found[number][2]
                 return tuple(reversed(walk))
             target = whole.edges[edge].target
-            if not any(after.within(other) for other in largest[target]):
-                largest[target] = [t for t in largest[target] if not t.within(after)]
+            if not any(_within(after, other) for other in largest[target]):
+                largest[target] = [t for t in largest[target] if not _within(t, after)]
                 largest[target].append(after)
                 found.append((target, after, number, edge))
     return None
@@ -90,42 +79,31 @@ def _after(
 ) -> Taints | None:
     """Return the taints after a step; None if it completes a forbidden path."""
     transition = quotient.whole.transition(edge)
+    shown = transition.output is OutputSample.COMPARED
+    if not (any(taints) or shown or (marked and transition.used)):
+        return taints
     small, large = known.at_most(transition.above), known.at_least(transition.below)
-    over_cycle, under_cycle = taints.over_cycle, taints.under_cycle
-    over_shown, under_shown = taints.over_shown, taints.under_shown
+    over, under = [*taints[:2]], [*taints[2:]]
     # What this step's own sample inherits from the values below and above it.
-    above_cycle, above_shown = bool(over_cycle & small), bool(over_shown & small)
-    below_cycle, below_shown = bool(under_cycle & large), bool(under_shown & large)
+    above, below = [bool(each & small) for each in over], [bool(each & large) for each in under]
     if marked and transition.below:
-        over_cycle |= large
+        over[0] |= large
     if marked and transition.above:
-        under_cycle |= small
-    if transition.output is OutputSample.COMPARED:
-        above_shown = below_shown = True
-    if above_cycle:
-        over_cycle |= large
-    if above_shown:
-        over_shown |= large
-    if below_cycle:
-        under_cycle |= small
-    if below_shown:
-        under_shown |= small
-    if (
-        over_cycle & under_cycle
-        or (above_cycle and below_cycle)
-        or over_cycle & under_shown
-        or (above_cycle and below_shown)
-        or over_shown & under_cycle
-        or (above_shown and below_cycle)
-    ):
-        return None
+        under[0] |= small
+    if shown:
+        above[1] = below[1] = True
+    for kind in (0, 1):
+        over[kind] |= large if above[kind] else 0
+        under[kind] |= small if below[kind] else 0
+    for low, high in ((0, 0), (0, 1), (1, 0)):
+        if over[low] & under[high] or (above[low] and below[high]):
+            return None
     assigned, kept = transition.assigned, ~transition.assigned
-    return Taints(
-        over_cycle & kept | (assigned if above_cycle else 0),
-        under_cycle & kept | (assigned if below_cycle else 0),
-        over_shown & kept | (assigned if above_shown else 0),
-        under_shown & kept | (assigned if below_shown else 0),
+    first, second, third, fourth = (
+        mask & kept | (assigned if inherited else 0)
+        for mask, inherited in zip((*over, *under), (*above, *below), strict=True)
     )
+    return first, second, third, fourth
 
 
 # --- a path between given parts of a run --------------------------------------------------------
