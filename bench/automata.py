@@ -24,7 +24,7 @@ from dipapprox.automata.unfolding import stopping_states
 from dipapprox.bundled import BUNDLED
 from dipapprox.data_classes import replace
 from dipapprox.errors import UserError
-from dipapprox.experiments.tables.plan import plan
+from dipapprox.experiments.tables.table import plan
 from dipapprox.language.core import Program
 from dipapprox.language.dipa import parse_dipa
 from dipapprox.language.elaborate import elaborate

@@ -64,7 +64,7 @@ def test_every_object_that_a_command_prints_has_a_schema() -> None:
 
 
 EVERY_TYPE = """
-import dipapprox.experiments.sweep.ledger, dipapprox.experiments.tables.plan
+import dipapprox.experiments.sweep.ledger, dipapprox.experiments.tables.table
 from dipapprox.schemas.generate import schema_texts
 from msgspec import Struct
 from msgspec.json import Decoder

@@ -35,7 +35,7 @@ from itertools import combinations
 from dipapprox.data_classes import Record, field
 from dipapprox.errors import Diagnosis
 from dipapprox.language.traversal import reachable
-from dipapprox.source import Located
+from dipapprox.source import Located, Span
 
 
 class OutputSample(Enum):
@@ -150,61 +150,44 @@ def check(automaton: Automaton) -> None:
     transition."""
     problems = Diagnosis()
     for state, leaving in zip(automaton.states, automaton.leaving(), strict=True):
-        transitions = [automaton.transitions[index] for index in leaving]
-        _check_noise(automaton, state.name, transitions, problems)
-        if not state.reads:
-            _check_silent(automaton, state.name, transitions, problems)
-        else:
-            _check_determinism(automaton, state.name, transitions, problems)
+        for problem in _violations(automaton, state, [automaton.transitions[k] for k in leaving]):
+            problems.report("value error", *problem)
     _check_initialisation(automaton, problems)
     problems.finish()
 
 
-def _check_noise(
-    automaton: Automaton, name: str, transitions: Sequence[Transition], problems: Diagnosis
-) -> None:
-    if not transitions:
-        return
-    state = automaton.states[transitions[0].source]
-    drawn = [("insample", state.compared)]
+def _violations(
+    automaton: Automaton, state: ControlState, transitions: Sequence[Transition]
+) -> Iterator[tuple[str, Span | None, str]]:
+    """Yield what is wrong with a state, where, and how to mend it."""
+    name = state.name
     showing = [t for t in transitions if t.output is OutputSample.FRESH]
-    if showing:
-        drawn.append(("insampleprime", state.fresh))
-    for sample, noise in drawn:
+    drawn = [("insample", state.compared)] * bool(transitions)
+    for sample, noise in (*drawn, *[("insampleprime", state.fresh)] * bool(showing)):
         if noise is None:
             place = showing[0].span if showing else state.span
             message = f"'{sample}' is drawn, but the state '{name}' gives it no noise"
-            hint = "write (state, rate, mean, rate', mean')"
-            problems.report("value error", message, place, hint)
+            yield message, place, "write (state, rate, mean, rate', mean')"
         elif noise.rate <= 0:
             message = f"the rate of '{sample}' must be positive in '{name}', got {noise.rate}"
-            problems.report("value error", message, state.span)
-
-
-def _check_silent(
-    automaton: Automaton, name: str, transitions: Sequence[Transition], problems: Diagnosis
-) -> None:
-    for transition in transitions:
-        if transition.used:
+            yield message, state.span, ""
+    if not state.reads:
+        for transition in (t for t in transitions if t.used):
             guard = automaton.guard_text(transition)
             message = f"the state '{name}' reads no input and cannot have the guard '{guard}'"
             hint = f"only states that read an input compare: drop ':non-input' of '{name}'"
-            problems.report("value error", message, transition.span, hint)
+            yield message, transition.span, hint
             return  # one message for a state that should read
-    for transition in transitions[1:]:
-        message = f"the state '{name}' reads no input and has more than one transition"
-        problems.report("value error", message, transition.span)
-
-
-def _check_determinism(
-    automaton: Automaton, name: str, transitions: Sequence[Transition], problems: Diagnosis
-) -> None:
+        for transition in transitions[1:]:
+            message = f"the state '{name}' reads no input and has more than one transition"
+            yield message, transition.span, ""
+        return
     for first, second in combinations(transitions, 2):
         if not (first.above | second.above) & (first.below | second.below):
             one, other = automaton.guard_text(first), automaton.guard_text(second)
             message = f"'{name}' is not deterministic: '{one}' and '{other}' can hold together"
             hint = "branches have no priorities: some variable must be above in one guard and "
-            problems.report("value error", message, second.span, hint + "below in the other")
+            yield message, second.span, hint + "below in the other"
 
 
 def _check_initialisation(automaton: Automaton, problems: Diagnosis) -> None:

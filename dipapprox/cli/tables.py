@@ -11,9 +11,8 @@ from rich.table import Table as Grid
 from dipapprox.cli import flags
 from dipapprox.cli.output import make_folder, show
 from dipapprox.cli.progress import reporting
-from dipapprox.experiments.tables.plan import plan
 from dipapprox.experiments.tables.rows import make_tables
-from dipapprox.experiments.tables.table import PaperTable, describe_machine, write_tables
+from dipapprox.experiments.tables.table import PaperTable, describe_machine, plan, write_tables
 
 UNEXPLAINED = 1
 

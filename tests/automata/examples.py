@@ -6,7 +6,7 @@ from dipapprox.automata.benchmarks import range_text as m_range
 from dipapprox.automata.benchmarks import sparse_vector_text as sparse_vector
 from dipapprox.automata.description import automaton_of
 from dipapprox.automata.model import Automaton
-from dipapprox.experiments.tables.plan import plan
+from dipapprox.experiments.tables.table import plan
 from dipapprox.language.dipa import parse_dipa
 
 __all__ = ["all_pairs", "automaton", "k_min_max", "m_range", "sparse_vector"]

@@ -12,9 +12,8 @@ from dipapprox.experiments.pictures import new_figure, save
 from dipapprox.experiments.sweep.ledger import FinishedCase, read_line
 from dipapprox.experiments.sweep.plots import plot_groups
 from dipapprox.experiments.sweep.summary import Group, groups_of, readable
-from dipapprox.experiments.tables.plan import plan, printed_rows
 from dipapprox.experiments.tables.rows import make_tables
-from dipapprox.experiments.tables.table import Notes, PaperTable
+from dipapprox.experiments.tables.table import Notes, PaperTable, plan, printed_rows
 from tests.cases import refuses
 from tests.cli.running import run
 from tests.thorough import THOROUGH

@@ -30,8 +30,10 @@ from dipapprox.bundled import BUNDLED
 from dipapprox.data_classes import Record, replace
 from dipapprox.digits import exact_text
 from dipapprox.errors import BrokenInvariant, SourceError
-from dipapprox.experiments.tables.plan import (
+from dipapprox.experiments.tables.table import (
     ColumnLayout,
+    Notes,
+    PaperTable,
     Plan,
     Printed,
     ProgramPlan,
@@ -40,7 +42,6 @@ from dipapprox.experiments.tables.plan import (
     TablePlan,
     printed_rows,
 )
-from dipapprox.experiments.tables.table import Notes, PaperTable
 from dipapprox.integrals.integral import Strategy
 from dipapprox.language.core import Program
 from dipapprox.language.dipa import parse_dipa
