@@ -7,17 +7,17 @@ what it comes to is a graph of functions of one variable and of numbers, which a
 with balls or gives exactly in eps. Rules turn such numbers into divergences, and divergences into
 the claim. To be read in this order, in which modules import those before them:
 
-    ground              loading, errors, reading, balls, exponentials, laws
-    machines            adjacency, forms, machine, signs
+    ground              errors, reading, balls, exponentials, laws
+    machines            machine, forms, signs
     graphs              nodes
       in balls          grid, panels
       in closed form    exact
     runs                measures, walk, forward
     conclusions         losses, mechanisms, judgements, proofs
     finite verdicts     evaluate, published, excesses, several, closed
-    real inputs         motion, sets, intervals
+    real inputs         motion, sets
     compositions        parts, compositions
-    every eps           paths, rounds, regions, potential, runs, rays
+    every eps           paths, rounds, potential, rays
     budgets of claims   served
     services            services, couplings, traces
     the whole           replay

@@ -6,13 +6,12 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import chain, combinations
 
-from dipapprox.kernel.adjacency import Input, Inputs, all_inputs
 from dipapprox.kernel.errors import Refused, Refuted, spend
 from dipapprox.kernel.exact import exact_values
 from dipapprox.kernel.exponentials import Ratio, Sum, total
 from dipapprox.kernel.forward import outcomes
 from dipapprox.kernel.judgements import ExactDistributions, Violated
-from dipapprox.kernel.machine import Tree, mentions
+from dipapprox.kernel.machine import Input, Inputs, Tree, all_inputs, mentions
 from dipapprox.kernel.proofs import Proof, Step, growth_bound, stated
 from dipapprox.kernel.signs import Epsilons, Signs, read_epsilons
 from dipapprox.kernel.walk import formula_of

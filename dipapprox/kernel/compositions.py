@@ -25,7 +25,6 @@ from typing import Any
 
 from flint import arb
 
-from dipapprox.kernel.adjacency import Input, Inputs
 from dipapprox.kernel.balls import between, precision, to_ball
 from dipapprox.kernel.errors import BadProof, Refuted, spend
 from dipapprox.kernel.judgements import (
@@ -37,12 +36,20 @@ from dipapprox.kernel.judgements import (
     Private,
     Violated,
 )
-from dipapprox.kernel.loading import named
 from dipapprox.kernel.losses import Adaptive, Grid, Losses, Sets
-from dipapprox.kernel.machine import Machine, read_machine, read_pairs
+from dipapprox.kernel.machine import Input, Inputs, Machine, read_machine, read_pairs
 from dipapprox.kernel.mechanisms import Mechanism, Pair, of_deltas, read_mechanism, sampled
 from dipapprox.kernel.parts import Parts, Way, parts_of
-from dipapprox.kernel.proofs import Proof, Step, claimed, largest_of, pair_of, pairs_of, positive
+from dipapprox.kernel.proofs import (
+    Proof,
+    Step,
+    claimed,
+    largest_of,
+    named,
+    pair_of,
+    pairs_of,
+    positive,
+)
 from dipapprox.kernel.reading import as_flag, as_integer, as_list, as_number, as_record, as_word
 
 

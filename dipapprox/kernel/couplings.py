@@ -42,13 +42,12 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
-from dipapprox.kernel.adjacency import Value
 from dipapprox.kernel.errors import BadProof, Refuted, spend
 from dipapprox.kernel.exponentials import Ratio, Sum
 from dipapprox.kernel.forms import Form, has_integers, only
 from dipapprox.kernel.judgements import Budgets
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
-from dipapprox.kernel.machine import read_value
+from dipapprox.kernel.machine import Value, read_value
 from dipapprox.kernel.paths import IMPOSSIBLE, Beside, Held, Path, Read, Sample, number_form
 from dipapprox.kernel.proofs import positive
 from dipapprox.kernel.reading import as_integer, as_list, as_name, as_number, as_word

@@ -13,15 +13,14 @@ from fractions import Fraction
 from itertools import chain
 from typing import Any
 
-from dipapprox.kernel.adjacency import Input
 from dipapprox.kernel.balls import lower_at, precision, to_ball, upper_at
 from dipapprox.kernel.errors import NotProved, Refused, Refuted, spend
 from dipapprox.kernel.forward import outcomes
 from dipapprox.kernel.grid import Accuracy, Leaves, Space, accuracy, mixed, rise
 from dipapprox.kernel.judgements import Distributions
-from dipapprox.kernel.loading import named
+from dipapprox.kernel.machine import Input
 from dipapprox.kernel.nodes import Graph, Node
-from dipapprox.kernel.proofs import Proof
+from dipapprox.kernel.proofs import Proof, named
 from dipapprox.kernel.signs import Signs
 
 MOST_VALUES = 10**7  # of all functions that are kept at a time: a gigabyte

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from operator import eq, ge, gt, le, lt, ne
 
-from dipapprox.kernel.adjacency import Value
 from dipapprox.kernel.errors import Refused, spend
+from dipapprox.kernel.machine import Value
 
 MOST_DIGITS = 1 << 12  # most bits of a number that is computed with
 Atom = int  # by number: of a measure a sample, of a path what is not known

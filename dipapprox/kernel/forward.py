@@ -37,12 +37,11 @@ from itertools import groupby, islice
 from operator import attrgetter
 from typing import Any, cast
 
-from dipapprox.kernel.adjacency import Input, Number, Output, Value
 from dipapprox.kernel.errors import BadProof, NotProved, Refused, spend
 from dipapprox.kernel.exponentials import Ratio
 from dipapprox.kernel.forms import UNTOLD, Atom, Form, Stored, copied, only
 from dipapprox.kernel.laws import Law
-from dipapprox.kernel.machine import Block, Machine, Tree
+from dipapprox.kernel.machine import Block, Input, Machine, Number, Output, Tree, Value
 from dipapprox.kernel.measures import Component, Measure, assume, forget
 from dipapprox.kernel.nodes import Graph, Node
 from dipapprox.kernel.signs import Signs

@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from dipapprox.kernel.adjacency import Input, Inputs, Output
 from dipapprox.kernel.exponentials import Ratio
-from dipapprox.kernel.machine import Machine, Tree
+from dipapprox.kernel.machine import Input, Inputs, Machine, Output, Tree
 from dipapprox.kernel.signs import Epsilons
 
 if TYPE_CHECKING:

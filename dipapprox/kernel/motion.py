@@ -34,11 +34,10 @@ from fractions import Fraction
 from itertools import product
 from math import prod
 
-from dipapprox.kernel.adjacency import Number, Output, Range
 from dipapprox.kernel.errors import NotProved, Refused, spend
 from dipapprox.kernel.forms import Form, Stored, copied, only
 from dipapprox.kernel.laws import FAMILIES, RealFamily, cost_of
-from dipapprox.kernel.machine import Machine, Tree
+from dipapprox.kernel.machine import Machine, Number, Output, Range, Tree
 from dipapprox.kernel.walk import Guard, Noise, Walk, Where, filled, form_of
 
 MOST_STARTS = 20_000  # values of finite inputs

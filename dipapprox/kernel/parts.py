@@ -21,18 +21,21 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dipapprox.kernel.adjacency import (
+from dipapprox.kernel.errors import BadProof, Refused, Refuted, spend
+from dipapprox.kernel.judgements import Change
+from dipapprox.kernel.machine import (
     Adjacency,
+    Block,
     Input,
     Inputs,
+    Machine,
     Number,
+    Tree,
     Value,
     adjacent_pairs,
     all_inputs,
+    mentions,
 )
-from dipapprox.kernel.errors import BadProof, Refused, Refuted, spend
-from dipapprox.kernel.judgements import Change
-from dipapprox.kernel.machine import Block, Machine, Tree, mentions
 from dipapprox.kernel.proofs import Proof, Step, pair_of, pairs_of
 from dipapprox.kernel.reading import as_integer, as_list
 

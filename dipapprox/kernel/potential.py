@@ -7,7 +7,7 @@ allowance (V, s) says: whatever remains may cost V, if the second run's cells ho
 run's do, shifted by s.
 
 Theorem. Let every path from every node contradict its facts, or lead to the end or to a node whose
-facts follow (`regions`); and let for every change of the inputs that are read on it every
+facts follow (`paths`); and let for every change of the inputs that are read on it every
 allowance (V', s') at its end come from an allowance (V, s) of the node and a shift of every sample
 on the path, so that
 
@@ -71,12 +71,29 @@ from functools import cache, cached_property
 from itertools import product
 from typing import Any
 
-from dipapprox.kernel import regions
 from dipapprox.kernel.errors import BadProof, Refused, Refuted, spend
 from dipapprox.kernel.forms import Form, Stored, has_integers, only, over
 from dipapprox.kernel.judgements import Budgets
 from dipapprox.kernel.machine import read_value
-from dipapprox.kernel.paths import Beside, Held, Path, Read, Sample, between, number_form
+from dipapprox.kernel.paths import (
+    ZERO,
+    Beside,
+    Held,
+    Order,
+    Path,
+    Read,
+    Sample,
+    between,
+    follows,
+    joined,
+    known_forms,
+    number_form,
+    order_of,
+    read_form,
+    read_guards,
+    renamed_forms,
+    same_atoms,
+)
 from dipapprox.kernel.reading import as_integer, as_list, as_name, as_number, as_record, as_rows
 from dipapprox.kernel.rounds import Follower, Rounds
 from dipapprox.kernel.walk import Guard
@@ -159,11 +176,11 @@ def _next(
     """Return the pair that two paths lead to; none if they are not taken together."""
     apart, size, one = _apart(machine, own.shifts, path, other), len(path.atoms), Fraction(1)
     # What the second run has are numbers of its own, so much more than those of the first one.
-    known = [*regions.known_forms(path), *regions.renamed_forms(other, size)]
+    known = [*known_forms(path), *renamed_forms(other, size)]
     for atom, (low, high) in apart.items():
         known.append((Form(-low, ((atom, -one), (atom + size, one))), False))
         known.append((Form(high, ((atom, one), (atom + size, -one))), False))
-    if regions.order_of(known) is None:
+    if order_of(known) is None:
         return []
     if path.ended or other.ended or other.said:
         raise Refuted("the second run ends otherwise, or is not quiet")
@@ -187,7 +204,7 @@ def _apart(
 ) -> dict[int, tuple[Fraction, Fraction]]:
     """Return between what it lies how much more the atoms are that two paths have in common."""
     found: dict[int, tuple[Fraction, Fraction]] = {}
-    for number in range(regions.same_atoms(path.atoms, other.atoms)):
+    for number in range(same_atoms(path.atoms, other.atoms)):
         match path.atoms[number]:
             case Held():
                 found[number] = shifts[number], shifts[number]
@@ -232,7 +249,7 @@ def read_places(json: object) -> list[Place]:
         values: dict[str, Stored] = dict(as_rows(record["values"], "values", as_name, read_value))
         if len({*values, *held}) < len(record["values"]) + len(held):
             raise BadProof("a cell twice")
-        facts = regions.read_guards(record["facts"], len(held))
+        facts = read_guards(record["facts"], len(held))
         allowances = []
         for pair in as_list(record["allowances"], "allowances"):
             value, shifts = as_list(pair, "an allowance", 2)
@@ -265,7 +282,7 @@ def potential(machine: Rounds, step: Mapping[str, Any]) -> Budgets:
             raise Refuted("a node without an allowance")
         values, held = place.cells
         paths = follower.round(dict(values), held) if number else follower.start()
-        ends = regions.joined(paths, place.facts)
+        ends = joined(paths, place.facts)
         cases = as_list(json["cases"], "cases")
         if len(cases) != len(ends):
             raise Refuted(f"node {number} has {len(ends)} paths, not {len(cases)}")
@@ -314,12 +331,9 @@ class _Step:
         self.heads = set[tuple[Cells, tuple[Guard, ...]]]()
 
     @cached_property
-    def _orders(self) -> list[regions.Order]:
+    def _orders(self) -> list[Order]:
         """What is known on each path that is possible."""
-        found = [
-            regions.order_of([*self._source.facts, *regions.known_forms(path)])
-            for path in self._paths
-        ]
+        found = [order_of([*self._source.facts, *known_forms(path)]) for path in self._paths]
         return [order for order in found if order is not None]
 
     def case(self, json: object, fixed: Mapping[int, Fraction]) -> None:
@@ -337,7 +351,7 @@ class _Step:
             if fixed or not inputs or not self._machine.is_alone:
                 raise Refuted("several inputs may change")
             for k, each in zip(inputs, as_list(json, "cases", len(inputs)), strict=True):
-                self.case(each, {other: regions.ZERO for other in inputs if other != k})
+                self.case(each, {other: ZERO for other in inputs if other != k})
             return
         if isinstance(json, dict) and "input" in json:
             record = as_record(json, "a case", ("input", "cases"))
@@ -353,7 +367,7 @@ class _Step:
         moves, target = as_list(record["moves"], "moves"), record["to"]
         if (target is None) != (self._path.ended or self._machine.round is None):
             raise Refuted("a run goes on after its end, or ends before")
-        wanted: list[tuple[Fraction, tuple[Fraction, ...]]] = [(regions.ZERO, ())]
+        wanted: list[tuple[Fraction, tuple[Fraction, ...]]] = [(ZERO, ())]
         held: Sequence[str] = ()
         if target is not None:
             if not 0 < as_integer(target, "a node") < len(self._places):
@@ -364,14 +378,14 @@ class _Step:
             for last, shifts in self._quiet.get(place.cells, {}).items():
                 # Runs that were quiet before have their shift from there.
                 if path.said or last not in own:
-                    wanted.append((regions.ZERO, shifts))
+                    wanted.append((ZERO, shifts))
             self.heads.add((place.cells, place.facts))
             if any(name not in store or store[name] != v for name, v in values):
                 raise Refuted("the cells of the next node hold something else")
             cells = [number_form(store.get(name)) for name in held]
             facts = [(over(form, cells), strict) for form, strict in place.facts]
             for order, (form, strict) in product(self._orders if facts else (), facts):
-                if not regions.follows(form, strict, order):
+                if not follows(form, strict, order):
                     raise Refuted("a fact does not follow")
         if len(moves) != len(wanted):
             raise Refuted("a move for every allowance of the next node is wanted")
@@ -402,14 +416,14 @@ class _Step:
                 case Read():
                     shifts.append(Form(fixed[number]) if number in fixed else only(number))
                 case Sample():
-                    stated = regions.read_form(next(given, None), number)
+                    stated = read_form(next(given, None), number)
                     if any(k not in self._changes for k, _ in stated.terms):
                         raise BadProof("shifts depend on inputs")
                     shifts.append(over(stated, shifts))
         if next(given, None) is not None:
             raise BadProof("more shifts than samples")
         spend(sum(4 + len(form.terms) for form, _ in path.guards) + 4 * len(shifts))
-        both = Beside((path, path), ([Form(regions.ZERO)] * len(shifts), shifts), self._changes)
+        both = Beside((path, path), ([Form(ZERO)] * len(shifts), shifts), self._changes)
         both.require_alike()
         missing = allowance + both.cost() - left
         if missing > 0:

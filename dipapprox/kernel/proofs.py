@@ -5,18 +5,36 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from importlib import import_module
 from typing import Any
 
-from dipapprox.kernel.adjacency import Input, Inputs, Range, adjacent_pairs, all_inputs
 from dipapprox.kernel.balls import lower_at, precision, to_ball, upper_at
 from dipapprox.kernel.errors import BadProof, Refused, Refuted, spend
 from dipapprox.kernel.judgements import Distributions, ExactDistributions, Private, Violated
-from dipapprox.kernel.loading import named
-from dipapprox.kernel.machine import Machine, Tree, read_input, read_weight
+from dipapprox.kernel.machine import (
+    Input,
+    Inputs,
+    Machine,
+    Range,
+    Tree,
+    adjacent_pairs,
+    all_inputs,
+    read_input,
+    read_weight,
+)
 from dipapprox.kernel.reading import as_integer, as_list, as_number
 from dipapprox.kernel.signs import Epsilons, Signs, read_epsilons
 
 Step = Mapping[str, Any]
+
+
+def named(name: str) -> Any:
+    """Return what "module.function" names: a proof loads what it rests on, when first wanted.
+
+    Names are constants of the kernel; none of them is read from a proof.
+    """
+    module, function = name.split(".")
+    return getattr(import_module(f"dipapprox.kernel.{module}"), function)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,10 +17,10 @@ from fractions import Fraction
 from math import lcm
 from typing import Any
 
-from dipapprox.kernel.adjacency import Input, Number, Value
 from dipapprox.kernel.errors import Refused, spend
 from dipapprox.kernel.forms import Atom, Form, only, size_of
 from dipapprox.kernel.forward import Run
+from dipapprox.kernel.machine import Input, Number, Value
 from dipapprox.kernel.measures import Component, Measure, forget, integrals
 from dipapprox.kernel.nodes import Graph, Node
 

@@ -32,9 +32,8 @@ from typing import Any, get_type_hints
 
 from dipapprox.kernel.errors import BadProof, Refused, Refuted, budget
 from dipapprox.kernel.judgements import Budgets, Judgement, LossesOf, Of, Private, Violated
-from dipapprox.kernel.loading import named
 from dipapprox.kernel.machine import Machine, read_machine, read_pairs
-from dipapprox.kernel.proofs import Proof, Step, positive, stated
+from dipapprox.kernel.proofs import Proof, Step, named, positive, stated
 from dipapprox.kernel.reading import as_integer, as_list, as_number, as_record, as_word
 from dipapprox.kernel.signs import read_epsilons
 
@@ -50,8 +49,8 @@ RULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "published violation": ("excesses.published_violation", ("eps", *_CLAIM, "bits", *_PAIR)),
     "every pair": ("proofs.every_pair", _CLAIM),
     "served": ("served.served", ("eps", *_CLAIM, "whole", "nodes")),
-    "between eps": ("intervals.between_eps", ("eps", *_CLAIM)),
-    "smaller eps": ("intervals.smaller_eps", ("eps", *_CLAIM, "point")),
+    "between eps": ("sets.between_eps", ("eps", *_CLAIM)),
+    "smaller eps": ("sets.smaller_eps", ("eps", *_CLAIM, "point")),
     "every real pair": ("sets.every_real_pair", ("eps", *_CLAIM, "bits")),
     "violated somewhere": ("closed.violated_somewhere", ("eps", *_CLAIM)),
     "violation": ("proofs.violation", (*_CLAIM, *_PAIR, "outputs")),

@@ -23,11 +23,21 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor
 
-from dipapprox.kernel.adjacency import Adjacency, Number, Range, Value
 from dipapprox.kernel.errors import BadProof, NotProved, Refused, spend
 from dipapprox.kernel.forms import Form, Stored
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
-from dipapprox.kernel.machine import Block, Tree, read_adjacency, read_block, read_cell, read_value
+from dipapprox.kernel.machine import (
+    Adjacency,
+    Block,
+    Number,
+    Range,
+    Tree,
+    Value,
+    read_adjacency,
+    read_block,
+    read_cell,
+    read_value,
+)
 from dipapprox.kernel.paths import Changes, Path, Read, Ways
 from dipapprox.kernel.reading import as_flag, as_list, as_name, as_record
 from dipapprox.kernel.walk import Noise, Where

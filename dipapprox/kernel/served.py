@@ -14,12 +14,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dipapprox.kernel.adjacency import Domain, Range
 from dipapprox.kernel.errors import BadProof, Refuted, spend
 from dipapprox.kernel.exponentials import Ratio, Sum
 from dipapprox.kernel.judgements import Private
 from dipapprox.kernel.laws import cost_of
-from dipapprox.kernel.machine import Machine, Tree
+from dipapprox.kernel.machine import Domain, Machine, Range, Tree
 from dipapprox.kernel.potential import potential
 from dipapprox.kernel.proofs import Proof, Step, stated
 from dipapprox.kernel.reading import as_flag

@@ -20,13 +20,22 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import chain
 
-from dipapprox.kernel.adjacency import Adjacency, Domain, Range, Value
 from dipapprox.kernel.errors import BadProof, NotProved, Refused, spend
 from dipapprox.kernel.exact import exact_values
 from dipapprox.kernel.exponentials import Ratio
 from dipapprox.kernel.forms import Form, Stored, copied
 from dipapprox.kernel.forward import Ended, Run, State
-from dipapprox.kernel.machine import Block, Machine, read_block, read_cell, read_value
+from dipapprox.kernel.machine import (
+    Adjacency,
+    Block,
+    Domain,
+    Machine,
+    Range,
+    Value,
+    read_block,
+    read_cell,
+    read_value,
+)
 from dipapprox.kernel.measures import Measure
 from dipapprox.kernel.nodes import Graph, Node
 from dipapprox.kernel.paths import CERTAIN, IMPOSSIBLE, Path, Read, Ways

@@ -24,14 +24,12 @@ from fractions import Fraction
 from math import factorial
 from typing import TYPE_CHECKING, Any
 
-from dipapprox.kernel.adjacency import Output, Range, Value
 from dipapprox.kernel.errors import BadProof, Refused, Refuted, spend
 from dipapprox.kernel.exponentials import Ratio, Sum, power
 from dipapprox.kernel.judgements import Budgets
-from dipapprox.kernel.loading import named
-from dipapprox.kernel.machine import read_value
+from dipapprox.kernel.machine import Output, Range, Value, read_value
 from dipapprox.kernel.paths import CERTAIN, IMPOSSIBLE
-from dipapprox.kernel.proofs import positive
+from dipapprox.kernel.proofs import named, positive
 from dipapprox.kernel.reading import as_integer, as_list, as_number
 from dipapprox.kernel.services import Condition, Service, Shown, read_seen
 from dipapprox.kernel.signs import Signs

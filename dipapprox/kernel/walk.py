@@ -13,11 +13,10 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, Generic, TypeVar
 
-from dipapprox.kernel.adjacency import Number, Value
 from dipapprox.kernel.errors import NotProved, Refused, spend
 from dipapprox.kernel.exponentials import Ratio, Sum
 from dipapprox.kernel.forms import HOLDS, UNTOLD, Form, Store, Stored, size_of
-from dipapprox.kernel.machine import Block, Tree
+from dipapprox.kernel.machine import Block, Number, Tree, Value
 from dipapprox.kernel.signs import Signs
 
 

@@ -14,9 +14,9 @@ from dipapprox.errors import NoCertificate
 from dipapprox.kernel.errors import NotProved, asking
 from dipapprox.kernel.forms import Form
 from dipapprox.kernel.paths import Path
+from dipapprox.kernel.rays import Runs
 from dipapprox.kernel.replay import replay
 from dipapprox.kernel.rounds import Follower, Rounds, read_rounds
-from dipapprox.kernel.runs import Runs
 from dipapprox.language.core import Program, Value
 from dipapprox.limits import Limits
 from dipapprox.privacy.verdict import Answer, Replayed

@@ -24,13 +24,12 @@ from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.composition import mechanisms as catalogue
 from dipapprox.composition.mechanisms import Mechanism
 from dipapprox.errors import NoCertificate
-from dipapprox.kernel.adjacency import Input, Inputs
 from dipapprox.kernel.balls import to_ball
 from dipapprox.kernel.compositions import Pipeline, Rows
 from dipapprox.kernel.excesses import Excesses, Sum
 from dipapprox.kernel.forward import Run
 from dipapprox.kernel.judgements import Distributions, Judgement, Of
-from dipapprox.kernel.machine import Machine
+from dipapprox.kernel.machine import Input, Inputs, Machine
 from dipapprox.kernel.mechanisms import Pair, of_deltas
 from dipapprox.kernel.nodes import Graph
 from dipapprox.kernel.proofs import Proof, pairs_of

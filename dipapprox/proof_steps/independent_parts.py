@@ -17,10 +17,16 @@ from math import ceil, log, log2
 
 from dipapprox.data_classes import Record
 from dipapprox.errors import NoCertificate
-from dipapprox.kernel.adjacency import Input, adjacent_pairs, all_inputs
 from dipapprox.kernel.errors import NotProved, Refused, Refuted
 from dipapprox.kernel.judgements import Change, Distributions, Of
-from dipapprox.kernel.machine import Machine, read_input, read_machine
+from dipapprox.kernel.machine import (
+    Input,
+    Machine,
+    adjacent_pairs,
+    all_inputs,
+    read_input,
+    read_machine,
+)
 from dipapprox.kernel.parts import Part, Parts, parts_of
 from dipapprox.kernel.proofs import Proof, largest_of, pairs_of
 from dipapprox.kernel.replay import read_claim

@@ -16,8 +16,8 @@ from dipapprox.kernel.errors import budget as bounded
 from dipapprox.kernel.forms import Form
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
 from dipapprox.kernel.paths import Path
+from dipapprox.kernel.rays import Inputs, Runs, is_whole
 from dipapprox.kernel.rounds import Rounds
-from dipapprox.kernel.runs import Inputs, Runs, is_whole
 from dipapprox.kernel.traces import trace
 from dipapprox.language.core import Value
 from dipapprox.limits import Limits

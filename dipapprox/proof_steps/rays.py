@@ -21,8 +21,8 @@ from dipapprox.errors import NoCertificate
 from dipapprox.kernel.forms import Form, only, over
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
 from dipapprox.kernel.paths import Path, Sample
+from dipapprox.kernel.rays import STEPS, Inputs, Pair, Runs, flat, is_whole, on_ray
 from dipapprox.kernel.rounds import Rounds
-from dipapprox.kernel.runs import STEPS, Inputs, Pair, Runs, flat, is_whole, on_ray
 from dipapprox.kernel.walk import Guard
 from dipapprox.limits import Limits
 from dipapprox.linear.programme import SIDES, LinearProgramme, Optimum, UnknownSide

@@ -22,11 +22,11 @@ from dipapprox.kernel.balls import lower_at, precision, upper_at
 from dipapprox.kernel.closed import CHANCES
 from dipapprox.kernel.errors import NotProved, Refuted, asking
 from dipapprox.kernel.exponentials import Ratio
-from dipapprox.kernel.intervals import between_eps
 from dipapprox.kernel.judgements import Private
 from dipapprox.kernel.machine import Tree, mentions, read_machine, read_weight
 from dipapprox.kernel.proofs import Proof
 from dipapprox.kernel.replay import replay
+from dipapprox.kernel.sets import between_eps
 from dipapprox.kernel.signs import Epsilons, Signs
 from dipapprox.kernel.walk import formula_of
 from dipapprox.language import formula as formulas

@@ -22,7 +22,7 @@ from dipapprox.data_classes import Record, field
 from dipapprox.errors import NO_MEMORY, LimitReached, UserError, shorten
 from dipapprox.kernel.errors import BadProof, NotProved, Refuted, asking
 from dipapprox.kernel.judgements import Judgement
-from dipapprox.kernel.loading import named
+from dipapprox.kernel.proofs import named
 from dipapprox.kernel.reading import as_list, as_name, as_record
 from dipapprox.kernel.replay import RULES, replay
 from dipapprox.limits import Limits

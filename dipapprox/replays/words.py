@@ -11,7 +11,6 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, assert_never
 
 from dipapprox.deferred import Deferred
-from dipapprox.kernel.adjacency import Value
 from dipapprox.kernel.judgements import (
     Budgets,
     Change,
@@ -23,7 +22,7 @@ from dipapprox.kernel.judgements import (
     Private,
     Violated,
 )
-from dipapprox.kernel.machine import Machine, read_machine
+from dipapprox.kernel.machine import Machine, Value, read_machine
 from dipapprox.kernel.signs import Epsilons
 
 if TYPE_CHECKING:

@@ -3,14 +3,13 @@
 from fractions import Fraction
 from typing import Any
 
-from dipapprox.kernel.adjacency import Value
 from dipapprox.kernel.balls import precision
 from dipapprox.kernel.evaluate import evaluate, most_factors
 from dipapprox.kernel.exact import exact_values
 from dipapprox.kernel.exponentials import Ratio
 from dipapprox.kernel.forward import Run
 from dipapprox.kernel.grid import accuracy
-from dipapprox.kernel.machine import read_machine
+from dipapprox.kernel.machine import Value, read_machine
 from dipapprox.kernel.nodes import Graph
 from dipapprox.kernel.signs import Signs
 from kernel.ends import lower, upper

@@ -13,7 +13,7 @@ from dipapprox import kernel
 KERNEL = Path(__file__).parent.parent.parent / "dipapprox" / "kernel"
 FILES = sorted(KERNEL.glob("*.py"))
 
-MOST_LINES = 9666
+MOST_LINES = 9603
 """Of all files together: what a reader has to go through. The goal is 5,000."""
 
 FOREIGN = {"flint"}
@@ -77,7 +77,7 @@ def test_modules_import_those_that_are_to_be_read_before_them() -> None:
 
 UNWANTED = {"__import__", "complex", "eval", "exec", "float", "import_module", "print", "open"}
 
-ALLOWED = {("loading", "import_module")}
+ALLOWED = {("proofs", "import_module")}
 """What else a module may name."""
 
 

@@ -9,14 +9,14 @@ import pytest
 from scipy import stats
 
 from dipapprox import Options
-from dipapprox.kernel import intervals
+from dipapprox.kernel import sets
 from dipapprox.kernel.errors import NotProved
-from dipapprox.kernel.intervals import between_eps, information
 from dipapprox.kernel.judgements import Private
 from dipapprox.kernel.laws import FAMILIES, RealFamily
 from dipapprox.kernel.machine import read_block, read_machine
 from dipapprox.kernel.proofs import Proof as Steps
 from dipapprox.kernel.replay import replay
+from dipapprox.kernel.sets import between_eps, information
 from dipapprox.kernel.signs import Epsilons
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.run import Setting
@@ -131,7 +131,7 @@ def test_every_end_counts(monkeypatch) -> None:
     squared = ["*", ["eps"], ["eps"]]
     assert not confirmed("9/10", squared, (low, zero, zero), (high, zero, zero))
     # e is at least 5/2, and at most 3, in halves.
-    monkeypatch.setattr(intervals, "PLACES", 1)
+    monkeypatch.setattr(sets, "PLACES", 1)
     error = Fraction(8) * (high - low) ** 2 / (8 * low * high)
     for factor, holds in (("1", True), ("999/1000", False)):
         most = some + error * Fraction(factor)

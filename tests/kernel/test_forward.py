@@ -13,14 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox import Options, Program, UserError, parse
-from dipapprox.kernel.adjacency import all_inputs
 from dipapprox.kernel.errors import NotProved, Refused, Refuted
 from dipapprox.kernel.exact import exact_values
 from dipapprox.kernel.exponentials import Ratio, total
 from dipapprox.kernel.forms import UNTOLD
 from dipapprox.kernel.forward import FEW, TOGETHER, Run
 from dipapprox.kernel.judgements import Distributions, ExactDistributions
-from dipapprox.kernel.machine import read_machine
+from dipapprox.kernel.machine import all_inputs, read_machine
 from dipapprox.kernel.nodes import Graph
 from dipapprox.kernel.proofs import Proof
 from dipapprox.kernel.replay import apply, replay

@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from dipapprox.kernel.adjacency import Adjacency, Output
 from dipapprox.kernel.errors import NotProved, Refused
-from dipapprox.kernel.machine import Machine, read_machine
+from dipapprox.kernel.machine import Adjacency, Machine, Output, read_machine
 from dipapprox.kernel.motion import Motion
 from dipapprox.kernel.proofs import Proof, distributions
 from dipapprox.kernel.sets import Sets, Zone, all_sets, clipped, extent, representatives

@@ -13,10 +13,17 @@ from typing import Any
 import pytest
 
 from dipapprox import Claim, Options, profile, verify
-from dipapprox.kernel.adjacency import Adjacency, Input, Range, adjacent_pairs, all_inputs
 from dipapprox.kernel.errors import BadProof, NotProved, Refused, Refuted, budget
 from dipapprox.kernel.judgements import Private
-from dipapprox.kernel.machine import Machine, read_machine
+from dipapprox.kernel.machine import (
+    Adjacency,
+    Input,
+    Machine,
+    Range,
+    adjacent_pairs,
+    all_inputs,
+    read_machine,
+)
 from dipapprox.kernel.proofs import Proof, distributions, pairs_of
 from dipapprox.kernel.replay import replay
 from dipapprox.kernel.signs import Epsilons

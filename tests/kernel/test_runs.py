@@ -8,11 +8,18 @@ import pytest
 from dipapprox.kernel.errors import BadProof, NotProved, Refused, Refuted
 from dipapprox.kernel.forms import Form, only
 from dipapprox.kernel.judgements import Budgets
-from dipapprox.kernel.paths import Path, Sample
-from dipapprox.kernel.rays import require_possible
-from dipapprox.kernel.regions import ZERO
+from dipapprox.kernel.paths import ZERO, Path, Sample
+from dipapprox.kernel.rays import (
+    Flat,
+    Runs,
+    flat,
+    may_equal,
+    on_ray,
+    read_inputs,
+    read_parts,
+    require_possible,
+)
 from dipapprox.kernel.rounds import Follower, Rounds, read_rounds
-from dipapprox.kernel.runs import Flat, Runs, flat, may_equal, on_ray, read_inputs, read_parts
 from kernel.streams import RAY, Json, draw, lost, once, read, say, stream
 from tests.cases import cases, refuses
 
@@ -176,10 +183,10 @@ def test_runs_are_paths_that_are_there(monkeypatch) -> None:
         refuses(BadProof, "no such path", found.along, paths)
     refuses(Refused, "no round", found.along, [])
     refuses(Refuted, "no rounds", runs_of(once(LINF, "a")).along, [0, 0])
-    monkeypatch.setattr("dipapprox.kernel.runs.MOST_ROUNDS", 1)
+    monkeypatch.setattr("dipapprox.kernel.rays.MOST_ROUNDS", 1)
     found.along([0, 0])
     refuses(Refused, "too many", found.along, [0, 0, 0])
-    monkeypatch.setattr("dipapprox.kernel.runs.MOST_RUNS", 2)
+    monkeypatch.setattr("dipapprox.kernel.rays.MOST_RUNS", 2)
     refuses(Refused, "publish alike", list, found.alike(found.along([0, 0]), {}))
 
 

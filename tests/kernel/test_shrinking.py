@@ -7,14 +7,13 @@ from typing import Any
 import pytest
 
 from dipapprox import Options
-from dipapprox.kernel.adjacency import Adjacency
 from dipapprox.kernel.errors import NotProved
-from dipapprox.kernel.intervals import shrinks, smaller_eps
 from dipapprox.kernel.judgements import Private
-from dipapprox.kernel.machine import read_machine
+from dipapprox.kernel.machine import Adjacency, read_machine
 from dipapprox.kernel.motion import Motion
 from dipapprox.kernel.proofs import Proof as Steps
 from dipapprox.kernel.replay import replay
+from dipapprox.kernel.sets import shrinks, smaller_eps
 from dipapprox.kernel.signs import Epsilons
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.run import Setting

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from dipapprox.cli.app import main
-from dipapprox.kernel.adjacency import NORMS
 from dipapprox.kernel.laws import FAMILIES
-from dipapprox.kernel.loading import named
+from dipapprox.kernel.machine import NORMS
+from dipapprox.kernel.proofs import named
 from dipapprox.kernel.replay import RULES
 
 ROOT = Path(__file__).parent.parent.parent
@@ -91,7 +91,7 @@ def test_the_kernel_is_as_large_as_the_page_says() -> None:
 @pytest.mark.parametrize("name", ASKED)
 def test_a_check_loads_as_little_as_the_page_says(name, tmp_path) -> None:
     command, about, *claim = ASKED[name]
-    proof, source = tmp_path / "proof.json", tmp_path / "runs.toml"
+    proof, source = tmp_path / "proof.json", tmp_path / "rays.toml"
     if about == PIPELINE:
         source.write_text(PIPELINE, encoding="utf-8")
     else:

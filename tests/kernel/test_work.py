@@ -5,10 +5,9 @@ from math import isqrt
 import pytest
 
 from dipapprox.kernel import errors
-from dipapprox.kernel.adjacency import adjacent_pairs
 from dipapprox.kernel.errors import BadProof, NotProved, Refused
 from dipapprox.kernel.exponentials import Ratio
-from dipapprox.kernel.machine import read_machine
+from dipapprox.kernel.machine import adjacent_pairs, read_machine
 from dipapprox.kernel.replay import replay
 from kernel.machines import RUN, Json, Proof, cell, finite, private
 from kernel.streams import stream

@@ -242,7 +242,7 @@ def test_why_is_said_where_it_is_asked(tmp_path) -> None:
 
 
 def test_what_composes_says_who_bounds_it(tmp_path) -> None:
-    path = tmp_path / "runs.toml"
+    path = tmp_path / "rays.toml"
     path.write_text(
         '[[run]]\nmechanism = "gaussian"\nsigma = 4\ntimes = 3\n'
         '[[run]]\nmechanism = "laplace"\nscale = 2\n',
