@@ -187,9 +187,11 @@ class Verdict(Record, RunResult):
         return self._witness_fields(self.witness)
 
     def describe(self) -> Description:
-        told = (self.stated_eps_prv, self.claim.eps_prv), (self.stated_delta, self.claim.delta)
-        each = (brief_text(value) if stated is None else stated.text for stated, value in told)
-        claimed = f"(ε_prv, δ) = ({', '.join(each)})"
+        stated = self.stated_eps_prv  # what is no rational number is stated
+        budget = brief_text(self.claim.eps_prv) if stated is None else stated.text
+        least = self.stated_delta
+        claimed_delta = brief_text(self.claim.delta) if least is None else least.text
+        claimed = f"(ε_prv, δ) = ({budget}, {claimed_delta})"
         delta = None if self.delta_enclosure is None else str(self.delta_enclosure)
         return self.described(
             f"{self.program}: {SENTENCES[self.answer]}{self.scope.restriction}",

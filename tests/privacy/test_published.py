@@ -9,9 +9,7 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 from scipy import integrate, stats
-from scipy.integrate import quad
-from scipy.stats import laplace as laplace_law
-from scipy.stats import logistic, norm
+from scipy.stats import norm
 
 import dipapprox
 from dipapprox import Answer, LeastDelta, Limits, Options, UserError, Verdict
@@ -23,7 +21,6 @@ from dipapprox.privacy.probabilities import output_distribution
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.real_inputs import execute_for_declared
 from tests.cases import cases
-from tests.moved_noise import gaussian, laplace
 from tests.schemas import check_schema
 from tests.texts import text_of
 from tests.thorough import part
@@ -42,42 +39,6 @@ def least_delta(program: dipapprox.Program, eps_prv: str) -> LeastDelta:
     found = dipapprox.profile(program, eps=1, eps_prv=eps_prv)
     assert isinstance(found, LeastDelta)
     return found
-
-
-VECTOR = (
-    "input q[{n}] in real 0..1\noutput y[{n}] in real\nadjacent {rule}\n"
-    "for i in 1..{n} do y[i] <- Gauss(q[i], 1) end\n"
-)
-# Pr[o = 1] is F(q / 2): the largest difference over |q - q'| <= 1 is at -1/2 ~ 1/2.
-COMPARED = (
-    "input q in real -3..3\noutput o in {0, 1}\nadjacent linf 1\nr <- Gauss(q, 2)\no <- r >= 0\n"
-)
-
-
-@cases(
-    "text, eps_prv, truth",
-    *(
-        (MECHANISM.format(noise), str(budget), oracle(0.5, float(budget)))
-        for noise, oracle in (("Gauss", gaussian), ("Lap", laplace))
-        for budget in (Fraction(0), Fraction(1, 3), Fraction(2))
-    ),
-    (VECTOR.format(n=1, rule="linf 1"), "1", gaussian(1, 1)),
-    (VECTOR.format(n=2, rule="linf 1"), "1", gaussian(2**0.5, 1)),
-    (VECTOR.format(n=2, rule="l1 1/2"), "1", gaussian(0.5, 1)),
-    (VECTOR.format(n=3, rule="l0 2"), "1", gaussian(2**0.5, 1)),
-    (COMPARED, "0", gaussian(0.5, 0)),
-    (COMPARED.replace("Gauss", "Lap"), "0", laplace(0.5, 0)),
-    # What is seen beside y is a label of it.
-    (text_of("published/real_outputs-9"), "1/2", 1 - exp(-1 / 4)),
-    # x and z share no guard, but are published as a sum; the other number tells the inputs.
-    ("input q in 0..1\noutput y[2] in real\nadjacent linf 1\nx <- Lap(0, 1)\nz <- Lap(0, 2)\n"
-     "if x > 0 then\n y[1] <- x + z\nelse\n y[1] <- 0\nend\ny[2] <- Lap(q, 2)\n",
-     "1/4", 1 - exp(-1 / 8)),
-)  # fmt: skip
-def test_least_deltas_have_closed_forms(text, eps_prv, truth) -> None:
-    found = least_delta(dipapprox.parse(text), eps_prv).delta_enclosure
-    assert found.width < 1e-10
-    assert float(found.lower) - 1e-12 <= truth <= float(found.upper) + 1e-12
 
 
 @cases(
@@ -241,95 +202,11 @@ def test_random_programs_agree_with_quadrature(seed) -> None:
 
 # --- Pure budgets of published numbers: closed forms, couplings, and claims a hair away -----------
 
-COUNTS = "input q[2] in 0..2\noutput y[2] in real\nadjacent linf 1\n"
-BITS = COUNTS.replace("0..2", "0..1")
 BIT = "input q in 0..1\noutput y in real\nadjacent all\n"
-_TWO = BIT.replace("y in", "y[2] in")
-COUNT = "input q in 0..2\noutput y in real\nadjacent linf 1\n"
-CLAMPED = "y[1] <- clamp(Gauss(q, 1), 0, 1)\ny[2] <- clamp(Logistic(q, 1), 0, 3)\n"
 MIXTURE = """
 b <- choose {0 : 1/2, 1 : 1/2}
 if b = 0 then y <- Lap(q, 2/eps) else y <- Lap(q, 1/eps) end
 """
-ABSOLUTE = """
-r <- Lap(q, 1/eps)
-if r < 0 then y <- -r else y <- r end
-"""
-MIXTURES = """
-for i in 1..2 do
-    b <- choose {0 : 1/2, 1 : 1/2}
-    r <- Lap(q[i], 1/eps)
-    s <- Lap(q[i], 2/eps)
-    if b = 1 then y[i] <- clamp(r, 0, 1) else y[i] <- clamp(s, 0, 1) end
-end
-"""
-ABSOLUTES = "y[1] <- abs(Lap(q, 1/eps))\ny[2] <- abs(Lap(q, 2/eps))\n"
-APART = (
-    BITS.replace("linf", "l1")
-    + "y[1] <- clamp(Gauss(q[1], 1/2), 0, 1)\n"
-    + MIXTURE.replace("y <-", "y[2] <-").replace("(q,", "(q[2],")
-)
-BESIDE = MIXTURE.replace("y <-", "y[1] <-") + "y[2] <- clamp(Logistic(q, 1), 0, 1)\n"
-
-
-def _least_of_the_index() -> float:
-    """How much likelier it is for (0, 1) than for (1, 0) that the second is the first above."""
-
-    def chance(first: int, second: int) -> float:
-        def density(t: float) -> float:
-            below, above = laplace_law.cdf(t - first, scale=4), laplace_law.sf(t - second, scale=4)
-            return float(laplace_law.pdf(t, scale=2) * below * above)
-
-        return float(quad(density, -80, 80, points=[0, 1], epsabs=1e-13, limit=300)[0])
-
-    return log(chance(0, 1) / chance(1, 0))
-
-
-@cases(
-    "text, least",
-    (COUNTS + "for i in 1..2 do\n    y[i] <- Lap(q[i], 3/eps)\nend\n", 2 / 3),
-    (BIT.replace("all", "decreasing 1") + "y <- Gumbel(q, 1)\n", 1.0),
-    (BIT.replace("all", "decreasing 1") + "y <- LapPlus(q, 1) + 1\n", 1.0),
-    # The first is left below and the second is above, and the answer's density costs 1.
-    (text_of("published/pure_budgets-sparse"), 1 + _least_of_the_index()),
-    (COUNT + ABSOLUTE, 1.0),
-    # Where the densities are greatest: 3/8 against what is left a unit away.
-    (COUNT + MIXTURE, log(0.375 / (exp(-0.5) / 8 + exp(-1) / 4))),
-    # Noise without closed forms: at the ends of clamps, and far out, where cosh 1 is left.
-    (BIT + "y <- clamp(Gauss(q, 3), 1/2, 5/2)\n", log(norm.sf(0.5) / norm.sf(2.5 / 3))),
-    pytest.param(
-        _TWO + CLAMPED,
-        log(norm.cdf(0) / norm.cdf(-1)) + log(logistic.sf(2) / logistic.sf(3)),
-        marks=pytest.mark.thorough,
-    ),
-    (BIT + "y <- abs(Logistic(q, 1))\n", log((exp(1) + exp(-1)) / 2)),
-    # Paths that are the same at q = 0 are counted.
-    (_TWO + ABSOLUTES, 1.5),
-    # The densities of the sum are as 1 + z is to 2 + z, far out: no place attains it.
-    (_TWO + "y[1] <- Lap(q, 3)\ny[2] <- Lap(q, 2) + Lap(0, 2)\n", 5 / 6),
-    # An end of the clamp is as likely beside either path of the other number.
-    (APART, log(norm.cdf(0) / norm.cdf(-2))),
-    # Just above 0 both densities are 1/4 + 1/8, against what is left of them a unit away.
-    pytest.param(
-        BITS + MIXTURES, 2 * log(0.75 / (exp(-1) / 2 + exp(-0.5) / 4)), marks=pytest.mark.thorough
-    ),
-    # The end of the clamp has no closed form, and the other number two scales.
-    pytest.param(
-        _TWO + BESIDE,
-        log(0.375 / (exp(-0.5) / 8 + exp(-1) / 4)) + log(logistic.cdf(0) / logistic.cdf(-1)),
-        marks=pytest.mark.thorough,
-    ),
-)
-def test_least_pure_budgets_are_enclosed_and_told_from_their_neighbours(text, least) -> None:
-    program = dipapprox.parse(text)
-    found = dipapprox.profile(program, eps=1, delta=0)
-    assert found.reason is None
-    bounds = found.eps_prv_enclosure
-    assert bounds.lower - Fraction(1, 10**12) <= least <= bounds.upper + Fraction(1, 10**12)
-    assert bounds.upper - bounds.lower < Fraction(1, 10**9)
-    hair = Fraction(1, 10**6)
-    for budget, answer in ((bounds.upper, Answer.DP), (bounds.lower - hair, Answer.NOT_DP)):
-        assert dipapprox.verify(program, eps=1, eps_prv=budget, delta=0).answer is answer
 
 
 def test_the_lower_end_is_that_of_the_pair_that_needs_most() -> None:
@@ -342,21 +219,6 @@ def test_the_lower_end_is_that_of_the_pair_that_needs_most() -> None:
     assert bounds.upper is None
     above = [norm.sf((2.5 - q) / 3) + norm.sf((2.5 - q) / 2) for q in (1, 0)]
     assert abs(float(bounds.lower) - log(above[0] / above[1])) < 1e-12
-
-
-@cases(
-    "text, infinite",
-    (BIT + "y <- Gumbel(q, 1)\n", True),
-    (BIT.replace("all", "increasing 1") + "y <- -Gumbel(q, 1)\n", True),
-    (BIT.replace("all", "decreasing 1") + "y <- GumbelMinus(q, 1)\n", True),
-    # Gaussian densities that are shifted have no largest quotient.
-    (_TWO + "y[1] <- Gauss(q, 1)\ny[2] <- 0\n", True),
-    (_TWO + "a <- Gauss(q, 1)\nb <- Gauss(0, 1)\ny[1] <- a + b\ny[2] <- a - 2 * b\n", True),
-    (_TWO + "y[1] <- Gauss(0, 1)\ny[2] <- Lap(q, 1)\n", False),
-)
-def test_shifts_without_a_price_have_no_least_budget(text, infinite) -> None:
-    found = dipapprox.profile(dipapprox.parse(text), eps=1, delta=0)
-    assert found.eps_prv_enclosure.infinite is infinite
 
 
 # --- Numbers bounded by couplings, and by what tells less and more --------------------------------

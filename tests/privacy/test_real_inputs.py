@@ -17,7 +17,6 @@ from dipapprox import Answer, Options, SourceError, UserError, calibrate, parse,
 from dipapprox.proofs.budget_verdict import most_of
 from tests.cases import cases, refuses
 from tests.moved_noise import gaussian, laplace
-from tests.texts import text_of
 from tests.thorough import examples, part
 
 _SVT = """
@@ -114,19 +113,6 @@ def test_largest_deltas_of_all_real_numbers(text, eps_prv, truth, hair, limits) 
     assert (own.answer, other.answer) == (Answer.DP, Answer.NOT_DP)
     assert ("limits at infinity" in own.engine) == limits
     assert "for all inputs q" in own.to_json()
-
-
-@cases(
-    "text, eps_prv, delta",
-    # Gaussian noise tells some pair apart at any budget.
-    (_ONE.format(**_REAL), 1, "0"),
-    # Two noisy answers against a noisy threshold: far from the ends that stand for infinity.
-    ("input q[2] in real\noutput o in 0..2\nadjacent linf 1\nt <- Gauss(0, 4)\no <- 0\n"
-     "for i in 1..2 do\n    x <- Gauss(q[i], 8)\n    if x >= t then o <- i; exit end\nend\n",
-     "1/2", "5e-5"),
-)  # fmt: skip
-def test_some_pair_of_all_real_numbers_refutes(text, eps_prv, delta) -> None:
-    assert verify(parse(text), eps=1, eps_prv=eps_prv, delta=delta).answer is Answer.NOT_DP
 
 
 @pytest.mark.parametrize("noise", part(["Gauss", "Lap", "LapPlus"], 2))
@@ -342,22 +328,6 @@ def test_functions_of_an_input_without_noise_are_named(call) -> None:
     word = call.partition("(")[0]
     with pytest.raises(SourceError, match=f"'{word}' of an input, which has no noise yet"):
         verify(program, eps=1, delta=0)
-
-
-@cases(
-    "text, budget",
-    (text_of("privacy/real_inputs-two_numbers"), Fraction(3, 2)),
-    (text_of("privacy/real_inputs-clamped_number"), Fraction(1)),
-)
-def test_numbers_that_no_vertex_stands_for_have_a_budget_and_pairs_that_demand_it(
-    text, budget
-) -> None:
-    program = parse(text)
-    found = profile(program, eps=1, delta=0)
-    assert found.reason is None
-    known = found.eps_prv_enclosure
-    assert known.upper == budget
-    assert budget - known.lower < Fraction(1, 10**9)
 
 
 def test_some_pairs_refute_where_no_method_bounds_all() -> None:

@@ -64,40 +64,6 @@ def prove_text(text: str, **parameters: int) -> RealProof:
     return prove_real(elaborate(parse_text(text), exact, "program"), Limits())
 
 
-@cases(
-    "path, parameters, budget",
-    ("svt_laplace", {"N": 2}, "1/2"),  # the queries alone: 2 * 1/4
-    ("svt_laplace", {"N": 5}, "1"),
-    ("svt_laplace_ge", {"N": 4}, "1"),
-    ("noisy_max_laplace", {"N": 3}, "1"),
-    ("noisy_min_laplace", {"N": 3}, "1"),
-    ("m_range_laplace", {}, "3/8"),
-    ("k_min_max_laplace", {}, "1/2"),
-    ("svt_geometric", {"N": 2}, "1/2"),
-    ("geometric_mechanism", {}, "1"),
-    ("svt_mix2", {"N": 4}, "1"),
-    ("literature/noisy_max_exponential", {}, "1"),
-    ("literature/noisy_max_value", {}, "5/2"),  # every mean moves alike: 5 * 1/2
-    ("literature/sparse_vector", {"N": 6, "c": 2}, "3/4"),  # the queries alone: 6 * 1/8
-    ("literature/sparse_vector_constant_noise", {}, "7/4"),  # 1/4 + 2 * 3/4
-    ("literature/sparse_vector_fresh_threshold", {}, "1"),
-    ("literature/sparse_vector_without_limit", {}, "5/2"),  # N/2
-    ("literature/noisy_histogram", {"N": 2}, "1"),
-    ("literature/laplace_parallel", {"K": 4}, "4"),  # each of 4 answers loses 1 on the same ray,
-)
-def test_known_budgets(path, parameters, budget) -> None:
-    proof = prove(path, **parameters)
-    assert (proof.answer, proof.lower, proof.upper) == (
-        Answer.DP,
-        Fraction(budget),
-        Fraction(budget),
-    ), proof.reason
-    assert proof.reason is None
-    assert proof.is_exact
-    confirm(proof)
-    assert sum(each.cost for each in proof.coupling) == proof.upper
-
-
 PUBLISHED = """
 input q in real 1..2
 output out in real
@@ -144,138 +110,6 @@ def test_programs_that_need_the_value_of_an_input(program, reason) -> None:
     proof = prove_text(program) if "\n" in program else prove(program)
     assert proof.answer is Answer.UNKNOWN
     assert reason in proof.reason
-
-
-SCALED = text_of("proofs/prove_real-3")
-BESIDE = (
-    "input a in real 0..1\ninput b in real\noutput out in bool\nadjacent {}\n"
-    "r <- Lap(a, 1/eps)\n{}\nout <- r >= s\n"
-)
-WIDTHS = (
-    "input a in real 0..1\ninput b in real\ninput c in real 0..1/3\noutput out in bool\n"
-    "adjacent linf 5\nr <- Lap(a + c, 1/eps)\ns <- Lap(b, 1/eps)\nout <- r >= s\n"
-)
-ATOM = (
-    "input q in real\nadjacent linf 1\noutput y in real\nc <- choose {{0: 1/3, 1: 2/3}}\n"
-    "if c = 0 then\n  y <- Lap(q, 1/eps)\nelse\n  {}\nend\n"
-)
-NUMBER = "input q in real 0..1\noutput y in real\nadjacent linf 1\n"
-DIFFERENCE = "u <- Lap(b, 1/eps)\nv <- Lap(b, 1/eps)\ns <- u - v"
-
-
-@cases(
-    "text, answer, lower, upper",
-    (SCALED, Answer.DP, 3, 3),
-    (SCALED.replace("linf 1", "linf 2/3"), Answer.DP, 2, 2),
-    (SCALED.replace("linf 1", "l1 1"), Answer.DP, 1, 1),
-    (SCALED.replace("linf 1", "l1 5/2"), Answer.DP, Fraction(5, 2), Fraction(5, 2)),
-    (SCALED.replace("linf 1", "increasing 1"), Answer.DP, 3, 3),
-    (SCALED.replace("linf 1", "linf 0"), Answer.DP, 0, 0),
-    (SCALED.replace("linf 1", "l0 1"), Answer.NOT_DP, 1, None),
-    (SCALED.replace("linf 1", "all"), Answer.NOT_DP, 1, None),
-    # What the input between bounds loses is a lower bound, and leaves a budget.
-    *(
-        (BESIDE.format(adjacency, other), answer, 1, upper)
-        for adjacency in ("l0 1", "all")
-        for other, answer, upper in (
-            ("s <- Lap(0, 1/eps)", Answer.DP, 1),  # b is read by nothing
-            (DIFFERENCE, Answer.UNKNOWN, None),  # but 1 serves
-            ("s <- Lap(b, 1/eps)", Answer.NOT_DP, None),  # for a change by 1
-        )
-    ),
-    # Inputs of different widths change by what their bounds allow.
-    (WIDTHS, Answer.DP, 5 + Fraction(4, 3), 5 + Fraction(4, 3)),
-    # Numbers with densities are told from atoms.
-    (ATOM.format("y <- 3"), Answer.DP, 1, 1),  # whether y = 3 tells the branch, and nothing of q
-    (ATOM.format("y <- Lap(3, 1/eps)"), Answer.DP, 1, 1),  # 3 is far from some inputs
-    (ATOM.format("y <- q"), Answer.NOT_DP, 0, None),  # what another q never gives
-    (ATOM.format("y <- q + 1"), Answer.NOT_DP, 0, None),
-    (NUMBER + "y <- Lap(q, 1/eps)\n", Answer.DP, 1, 1),
-    (
-        NUMBER + "r <- Lap(q, 2/eps)\nif r < 0 then y <- 0 elif r > 1 then y <- 1 else y <- r end",
-        *(Answer.DP, Fraction(1, 2), Fraction(1, 2)),
-    ),
-    # What is published hides which of the two it is, but not far from 0.
-    (
-        NUMBER + "r <- Lap(q, 1/eps)\ns <- Lap(-q, 1/eps)\nif r > s then y <- r else y <- s end",
-        *(Answer.DP, 1, 2),
-    ),
-)
-def test_budgets(text, answer, lower, upper) -> None:
-    proof = prove_text(text)
-    assert (proof.answer, proof.lower, proof.upper) == (answer, lower, upper), proof.reason
-    if lower and not proof.subject.real_outputs:
-        confirm(proof)
-
-
-BOUNDED = "input q[{n}] in real {domain}\noutput out in 0..{n}\nadjacent {adjacency}\nout <- 0\n"
-
-
-@cases(
-    "body, domain, adjacency, lower, upper",
-    ("r <- Lap(q[1], 1/eps)\nif r >= 0 then out <- 1 end\n", "0..1", "linf 1", "1", "1"),
-    ("r <- Lap(q[1], 1/eps)\nif r >= 0 then out <- 1 end\n", "0..1/2", "linf 1", "1/2", "1/2"),
-    ("r <- Lap(q[1], 1/eps)\nif r >= 5 then out <- 1 end\n", "0..3", "linf 1", "1", "1"),
-    ("r <- Lap(q[1] - q[2], 1/eps)\nif r >= 0 then out <- 1 end\n", "0..1", "l1 1", "1", "1"),
-    ("r <- Lap(q[1] - q[2], 1/eps)\nif r >= 0 then out <- 1 end\n", "0..1", "linf 1", "2", "2"),
-    (
-        "t <- Lap(0, 2/eps)\nr <- Lap(q[1], 4/eps)\ns <- Lap(q[2], 4/eps)\n"
-        "if r >= t then out <- 1 elif s >= t then out <- 2 end\n",
-        "0..1",
-        "linf 1",
-        "1/2",
-        None,
-    ),
-    (
-        "r <- DLap(q[1], 1/eps)\ns <- DLap(q[2], 2/eps)\n"
-        "if r < s then out <- 1 elif r > 2 then out <- 2 end\n",
-        "0..3",
-        "linf 1",
-        "3/2",  # both come down from (3, 3)
-        None,
-    ),
-    (
-        "c <- choose {0: 1/3, 1: 2/3}\nr <- Lap(q[1] + c, 1/eps)\nif r >= 5 then out <- 1 end\n",
-        "0..3",
-        "linf 1",
-        "1",
-        "1",
-    ),
-    # In the middle of the bounds noise decides; without it both outputs are certain.
-    ("r <- Lap(q[1], 1/eps)\nif r >= 1/2 then out <- 1 end\n", "0..1", "linf 1", "1", "1"),
-    ("r <- Lap(q[1], 1/eps)\nif r >= 1 then out <- 1 end\n", "0..2", "l1 2", "2", "2"),
-    ("r <- Lap(q[1], 1/eps)\nif r >= 1 then out <- 1 end\n", "0..2", "l0 1", "2", "2"),
-    (
-        "r <- Lap(q[1], 1/eps)\ns <- Lap(q[2], 2/eps)\nif r >= 1/2 then out <- 1 end\n"
-        "if s < 1/2 then out <- out + 1 end\n",
-        "0..1",
-        "decreasing 1",
-        "1",  # (1, 1) against (0, 0): out = 0 loses 1 - 1/2, and out = 2 as much
-        None,
-    ),
-    (
-        "c <- choose {0: 1/3, 1: 2/3}\nr <- Lap(q[1] + c, 1/eps)\nif r >= 1 then out <- 1 end\n",
-        "0..1/2",
-        "increasing 1",
-        "1/2",
-        "1/2",
-    ),
-)
-def test_between_bounds_two_inputs_lose(body, domain, adjacency, lower, upper) -> None:
-    head = BOUNDED.format(n=2, domain=domain, adjacency=adjacency)
-    proof = dipapprox.prove(dipapprox.parse(head + body))
-    assert proof.lower == Fraction(lower)
-    assert upper is None or proof.upper == Fraction(upper)
-    confirm(proof)
-    # The two inputs alone, at a large eps or a small one, refute what is a little less.
-    found = proof.between
-    assert found is not None and found.loss == proof.lower
-    values = sorted({*found.first, *found.second})
-    some = head.replace(f"real {domain}", "{" + ", ".join(map(str, values)) + "}") + body
-    less = Fraction(9, 10) * proof.lower
-    eps = Fraction(100 if found.eps is None else "1/100")
-    answer = dipapprox.verify(dipapprox.parse(some), eps=eps, eps_prv=eps * less, delta=0).answer
-    assert answer is dipapprox.Answer.NOT_DP
 
 
 def test_subsets_of_inputs_lose_what_all_do() -> None:
@@ -466,32 +300,6 @@ def test_the_worst_change_is_the_worst_corner(cone) -> None:
     assert as_float(worst.upper) == pytest.approx(max(corners))
 
 
-SUM = """input q[2] in {inputs}
-output out in {{low, high}}
-adjacent l1 {radius}
-r <- Lap(q[1] + q[2], 1 / eps)
-if r >= 1 then out <- high else out <- low end
-"""
-
-
-@cases(
-    "text, budget",
-    # Radii between multiples of the width are used up: by one input as far as it goes, and another.
-    *(
-        (SUM.format(inputs="real 0..3/4", radius=radius), min(Fraction(radius), Fraction(3, 2)))
-        for radius in ("1", "5/4", "3/2", "2")
-    ),
-    # All of the radius goes to s, which moves both samples, by 3 times as much as is lost.
-    (text_of("proofs/worst_change-between"), 3 * Fraction(3, 2)),
-    # An input that is read twice goes as far as it can, though a wider one is worth more.
-    (text_of("proofs/worst_change-twice"), Fraction(3, 4) * Fraction(3, 2) + Fraction(3, 2)),
-)
-def test_changes_go_where_they_are_dearest(text, budget) -> None:
-    """As eps vanishes all of it is lost."""
-    proof = dipapprox.prove(dipapprox.parse(text))
-    assert proof.lower == proof.upper == budget
-
-
 @pytest.mark.parametrize("norm", list(Norm))
 @pytest.mark.parametrize("radius", [Fraction(n, 2) for n in (0, 1, 2, 3, 5)])
 def test_boxes_hold_every_change(norm, radius) -> None:
@@ -527,26 +335,6 @@ def verified(text: str, eps: str, eps_prv: str, delta: str, pairs: str = "all") 
     found = dipapprox.verify(program, eps=eps, eps_prv=eps_prv, delta=delta, pairs=pairs)
     assert isinstance(found, Verdict)
     return found
-
-
-@cases(
-    "eps, eps_prv, delta, answer",
-    ("1/2..1", "eps", "0", Answer.DP),
-    ("1/2..1", "eps/5", "eps/10", Answer.DP),  # nothing is left over
-    ("1/2..1", "eps/6", "0", Answer.UNKNOWN),
-    ("1/2..1", "1/5", "0", Answer.DP),
-    ("1/2..1", "19/100", "0", Answer.UNKNOWN),
-    ("1/2..1", "log(1 + eps)", "0", Answer.DP),
-    ("1/2..1", "eps/10 + delta/10", "1/100", Answer.UNKNOWN),
-    ("1", "sqrt(eps)/4", "exp(-3)", Answer.DP),
-    ("1", "sqrt(eps)/6", "exp(-3)", Answer.DP),  # as randomised response with 1/5: 0.018
-    ("1", "sqrt(eps)/6", "exp(-5)", Answer.UNKNOWN),
-)
-def test_claims_that_vary_with_eps(eps, eps_prv, delta, answer) -> None:
-    found = dipapprox.verify(dipapprox.parse(COMPARED), eps=eps, eps_prv=eps_prv, delta=delta)
-    assert found.answer is answer
-    assert json.loads(found.to_json())["verdict"] == answer.value
-    assert found.describe()
 
 
 def test_its_certificate_is_that_of_the_budget() -> None:

@@ -72,48 +72,6 @@ def of_text(text: str, budget: str | None = None) -> StreamProof:
 SPARSE = text_of("proofs/rounds-1")
 
 
-NUMERIC = SPARSE.replace("publish top", "publish Lap(q, 2 / eps)")
-NAMED = "z <- Lap(0, 2 / eps)\n        publish q + z + 3"
-
-
-@cases(
-    "text, lower, upper",
-    (SPARSE, "1", "1"),
-    (SPARSE.replace("linf 1", "linf 3/2"), "3/2", "3/2"),
-    (SPARSE.replace("Lap(q,", "Lap(2 * q + 5,"), "2", "2"),
-    (SPARSE.replace("r >= rT", "r - 1/2 >= rT + 7"), "1", "1"),
-    (SPARSE.replace("c = 1", "c = 3"), "1", "1"),
-    (SPARSE.replace("Lap(q,", "Lap(0,").replace("r >= rT", "q + r >= rT"), "1", "1"),
-    (SPARSE.replace("Lap(q,", "Lap(0,").replace("r >= rT", "2 * q + r > 3 + rT"), "2", "2"),
-    (
-        SPARSE.replace("r <- Lap(q, 4 * c / eps)", "").replace(
-            "r >= rT", "q + Lap(0, 4 * c / eps) >= rT"
-        ),
-        "1",
-        "1",
-    ),
-    (NUMERIC, "3/2", "3/2"),
-    (text_of("proofs/rounds-late"), "1", "1"),
-    (NUMERIC.replace("Lap(q, 2 / eps)", "q + Lap(1, 2 / eps)"), "3/2", "3/2"),
-    (NUMERIC.replace("publish Lap(q, 2 / eps)", NAMED), "3/2", "3/2"),
-    (text_of("proofs/rounds-range"), "1", "1"),
-    (SPARSE.replace("linf 1", "increasing 1"), "3/4", "3/4"),
-    (SPARSE.replace("linf 1", "decreasing 1"), "1/4", "1/4"),
-    (SPARSE.replace("linf 1", "l1 1"), "0", "1"),
-    (SPARSE.replace("in real", "in real 0..5"), "0", "1"),
-    (SPARSE.replace("rT <- Lap(0, 2 / eps)\n", "").replace("r >= rT", "r >= 0"), "1/2", None),
-)
-def test_streams(text, lower, upper) -> None:
-    proof = of_text(text)
-    if upper is None:  # every answer costs: a number bounds all of them
-        assert proof.answer is Answer.NOT_DP and proof.has_none
-        return
-    assert (proof.lower, proof.upper) == (Fraction(lower), Fraction(upper))
-    assert of_text(text, upper).answer is Answer.DP
-    below = of_text(text, str(Fraction(upper) - Fraction(1, 1000)))
-    assert below.answer is (Answer.NOT_DP if proof.is_exact else Answer.UNKNOWN)
-
-
 @cases(
     "domain, noise, upper",
     ("real -1/3..1/3", "Lap", "2/3"),

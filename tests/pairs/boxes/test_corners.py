@@ -169,18 +169,6 @@ def test_a_number_made_of_inputs_stands_for_them() -> None:
         assert image.pair((F(100), F(0))) is None
 
 
-@cases(
-    "parts, eps, eps_prv, truth",
-    ([("Lap", (1, 1), 3, F(5, 2)), ("Lap", (1, 0), 1, F(1))], 3, 0, 1 - exp(-9 / 4)),
-    ([("Lap", (1, 2), 5, F(3)), ("Lap", (0, 1), 2, F(3))], 1, "1/2", 1 - exp(-9 / 4)),
-)
-def test_what_one_of_two_parts_tells_is_attained_by_many_pairs(parts, eps, eps_prv, truth) -> None:
-    """The first sample alone is moved by 9/2 scales, or by 5: all of the budget is its own."""
-    found = profile(parse(_text(parts, 3, "l1 1/2")), eps=eps, eps_prv=eps_prv).delta_enclosure
-    assert found.width < F(1, 10**9)
-    assert float(found.lower) - 1e-12 <= truth <= float(found.upper) + 1e-12
-
-
 def test_one_sample_tells_more_than_a_program_that_hides_it() -> None:
     """Outputs 1 and 2 hide which of the upper cells x is in: what pairs have bounds no sample."""
     text = text_of("boxes/corners-1")
