@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from dipapprox.cli import flags
 from dipapprox.cli.command import Status
-from dipapprox.cli.late import files, pages, pictures, review
+from dipapprox.cli.late import files, pictures, review
 from dipapprox.cli.output import CERTIFICATE, certified, check_new, check_place
 from dipapprox.data_classes import Record, replace
 from dipapprox.errors import UserError
@@ -31,7 +31,7 @@ from dipapprox.language.load import (
 )
 from dipapprox.language.values import parse_rational, read_rounds, read_widening
 from dipapprox.pairs.adjacency import count_selected
-from dipapprox.privacy.description import ProgramText
+from dipapprox.privacy.description import text_of
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.run import Setting
 from dipapprox.privacy.scope import widening_by_pairs
@@ -218,8 +218,7 @@ def write_report(
     """Write the page for a reviewer, if one is wanted, with other pictures besides those of the
     answer."""
     if asked.report is not None:
-        listing = pages.Listing(source.name, source.language, source.text)
-        review.write(asked.report, found, (listing,), asked.certificate, digest, others)
+        review.write(asked.report, found, (text_of(source),), asked.certificate, digest, others)
 
 
 def loaded(
@@ -238,7 +237,7 @@ def certified_answer(
     """Return an answer with its proof, and the digest of its certificate, if one is wanted."""
     if asked.certificate is None:
         return found, None
-    text = ProgramText(program.name, source.language, source.text)
+    text = replace(text_of(source), name=program.name)
     setting = Setting(program, pairs.select(program), asked.options)
     return certified(
         found,

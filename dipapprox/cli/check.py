@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from dipapprox.cli import flags
 from dipapprox.cli.command import Status
-from dipapprox.cli.late import pages, review
+from dipapprox.cli.late import review
 from dipapprox.cli.output import check_new, show_answer
 from dipapprox.language.load import read_text
+from dipapprox.privacy.description import ProgramText
 from dipapprox.questions.kinds import LIMITING
 from dipapprox.replays.check import check_content, read_json
 from dipapprox.replays.result import Outcome
@@ -58,12 +59,12 @@ def run(words: argparse.Namespace, console: Console) -> int:
     return EXIT_STATUS[found.outcome]
 
 
-def _listings(content: dict[str, Any]) -> list[pages.Listing]:
+def _listings(content: dict[str, Any]) -> list[ProgramText]:
     """Return the texts of the programs that a proof is about, each once."""
     if "program" in content:
         texts = [content["program"]]
     else:
         texts = [each["program"] for each in content["programs"] if each is not None]
     return list(
-        dict.fromkeys(pages.Listing(each["name"], each["language"], each["text"]) for each in texts)
+        dict.fromkeys(ProgramText(each["name"], each["language"], each["text"]) for each in texts)
     )

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from dipapprox.cli import asking
 from dipapprox.cli.asking import add_parameters, parameters_of
 from dipapprox.cli.command import Status
-from dipapprox.cli.late import composed_ends, files, pages, plots, review
+from dipapprox.cli.late import composed_ends, files, plots, review
 from dipapprox.cli.output import certified, show_answer
 from dipapprox.cli.progress import reporting
 from dipapprox.errors import UserError
 from dipapprox.language.load import read_source, read_text
 from dipapprox.privacy.compositions.pipeline import Pipeline, ProgramAt
-from dipapprox.privacy.description import text_of
+from dipapprox.privacy.description import ProgramText, text_of
 from dipapprox.questions.pipelines import Compose, composed_program, read_pipeline
 
 if TYPE_CHECKING:
@@ -118,13 +118,12 @@ def _pipeline(
     return read_pipeline(first, question.adjacency)
 
 
-def _described(files: Sequence[Path]) -> list[pages.Listing]:
+def _described(files: Sequence[Path]) -> list[ProgramText]:
     described = [path for path in files if path.suffix.lower() == ".toml"]
-    return [pages.Listing(path.name, "toml", read_text(path)) for path in described]
+    return [ProgramText(path.name, "toml", read_text(path)) for path in described]
 
 
-def _programs(pipeline: Pipeline) -> list[pages.Listing]:
+def _programs(pipeline: Pipeline) -> list[ProgramText]:
     """Return the texts of the programs of a pipeline, each once."""
     texts = [run.what.text for run in pipeline.runs if isinstance(run.what, ProgramAt)]
-    known = dict.fromkeys(text for text in texts if text is not None)
-    return [pages.Listing(text.name, text.language, text.text) for text in known]
+    return [*dict.fromkeys(text for text in texts if text is not None)]

@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from dipapprox.cli import plot as plots
     from dipapprox.cli import review
     from dipapprox.experiments import pictures
-    from dipapprox.privacy import page as pages
     from dipapprox.proof_steps import composed_ends
     from dipapprox.proofs import replayed
     from dipapprox.questions import certifying, worst_pair
@@ -19,7 +18,6 @@ else:
     review = Deferred("dipapprox.cli.review")
     plots = Deferred("dipapprox.cli.plot")
     pictures = Deferred("dipapprox.experiments.pictures")
-    pages = Deferred("dipapprox.privacy.page")
     worst_pair = Deferred("dipapprox.questions.worst_pair")
     composed_ends = Deferred("dipapprox.proof_steps.composed_ends")
     replayed = Deferred("dipapprox.proofs.replayed")
@@ -27,6 +25,6 @@ else:
     files = Deferred("dipapprox.replays.files")
 
 __all__ = [
-    "certifying", "composed_ends", "files", "pages", "pictures", "plots",
+    "certifying", "composed_ends", "files", "pictures", "plots",
     "replayed", "review", "worst_pair",
 ]  # fmt: skip

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 
 from dipapprox.cli import asking, flags
 from dipapprox.cli.asking import Asking, add_file, add_parameters, parameters_of
-from dipapprox.cli.late import certifying, pages, replayed, review
+from dipapprox.cli.late import certifying, replayed, review
 from dipapprox.cli.output import certified, check_place, show_answer, write_whole
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program
 from dipapprox.language.load import DIPA, DPG, PYTHON, language_of, source_text
 from dipapprox.language.services import Service
+from dipapprox.privacy.description import ProgramText
 from dipapprox.proofs.endless_proof import AutomatonProof, StreamProof
 from dipapprox.proofs.subject import Subject, load_subject
 from dipapprox.questions.prove import Prove
@@ -110,8 +111,8 @@ def run(words: argparse.Namespace, console: Console) -> int:
     return asking.status_of(proof)
 
 
-def _listings(files: Iterable[Path], parameters: Mapping[str, Fraction]) -> list[pages.Listing]:
-    return [pages.Listing(p.stem, _shown_as(p), source_text(p, parameters)) for p in files]
+def _listings(files: Iterable[Path], parameters: Mapping[str, Fraction]) -> list[ProgramText]:
+    return [ProgramText(p.stem, _shown_as(p), source_text(p, parameters)) for p in files]
 
 
 def _shown_as(path: Path) -> str:

@@ -14,9 +14,9 @@ from dipapprox.errors import LimitReached, UserError
 from dipapprox.language.core import Program
 from dipapprox.pairs.adjacency import count_selected
 from dipapprox.privacy.charts import Chart
-from dipapprox.privacy.description import known_to_be
+from dipapprox.privacy.description import ProgramText, known_to_be
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.page import Listing, WrittenCertificate, page
+from dipapprox.privacy.page import WrittenCertificate, page
 from dipapprox.privacy.profiles.profile_result import LeastEpsPrv, PrivacyCurve
 from dipapprox.privacy.result import Result
 from dipapprox.privacy.run import RunResult
@@ -40,7 +40,7 @@ _WIDTH = Fraction(1, 1_000)  # of the budget at which a profile comes down to a 
 def write(
     path: Path,
     found: Result,
-    listings: Sequence[Listing],
+    listings: Sequence[ProgramText],
     certificate: Path | None,
     digest: str | None,
     others: Sequence[Chart] = (),
@@ -54,7 +54,7 @@ def write(
     write_whole(path, "".join(page(found.describe(), charts, listings, signed, VERSION)), FLAG)
 
 
-def refuse_changes(before: Sequence[Listing], after: Sequence[Listing]) -> None:
+def refuse_changes(before: Sequence[ProgramText], after: Sequence[ProgramText]) -> None:
     """Refuse to show a text that may not be the one the answer is about: that was read before the
     program was loaded, and differs from what is read when there is an answer."""
     if list(before) != list(after):

@@ -14,13 +14,13 @@ from xml.sax.saxutils import escape, quoteattr
 
 from dipapprox.cli import flags
 from dipapprox.cli.command import Status, watching
-from dipapprox.cli.late import pages, review
+from dipapprox.cli.late import review
 from dipapprox.cli.output import check_new, check_place, show_json, write, write_whole
 from dipapprox.data_classes import Record
 from dipapprox.errors import UserError
 from dipapprox.language.load import PYTHON, file_or_bundled, language_of, parts_of_python, read_text
 from dipapprox.limits import Limits
-from dipapprox.privacy.description import Description, Table, Tone, count, seconds_text
+from dipapprox.privacy.description import Description, ProgramText, Table, Tone, count, seconds_text
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.result import Result
 from dipapprox.questions import kinds
@@ -213,11 +213,11 @@ def run(words: argparse.Namespace, console: Console) -> int:
     return _status(answer.outcomes)
 
 
-def _listings(paths: Iterable[Path]) -> list[pages.Listing]:
+def _listings(paths: Iterable[Path]) -> list[ProgramText]:
     """Read files for the report, each once: of a function in Python the whole file is shown."""
     parts = (parts_of_python(each)[0] if language_of(each) == PYTHON else each for each in paths)
     files = dict.fromkeys(parts)
-    return [pages.Listing(str(each), language_of(each), read_text(each)) for each in files]
+    return [ProgramText(str(each), language_of(each), read_text(each)) for each in files]
 
 
 def _line(tested: Tested) -> str:

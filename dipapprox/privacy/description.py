@@ -248,7 +248,7 @@ def _aligned(rows: Sequence[Sequence[str]], right: Sequence[int]) -> Iterator[st
 
 
 class ProgramText(Record):
-    """A program as it was written; `language` is "dpg" or "dip"."""
+    """A program, or another text, as it was written; `language` is "dpg", "dip" or another."""
 
     name: str
     language: str

@@ -23,7 +23,7 @@ from dipapprox.errors import UserError, shorten
 from dipapprox.highlighting import highlighted
 from dipapprox.language.load import DPG
 from dipapprox.privacy.charts import STYLE, Chart, figure
-from dipapprox.privacy.description import Certificate, Description, Table, html
+from dipapprox.privacy.description import Certificate, Description, ProgramText, Table, html
 from dipapprox.version import VERSION
 
 _STYLE = """
@@ -56,14 +56,6 @@ pre{white-space:pre-wrap;border:1px solid var(--line)}figure,tr{break-inside:avo
 """
 
 
-class Listing(Record):
-    """A text that the answer is about."""
-
-    name: str
-    language: str  # "dpg", or another, which is shown without colours
-    text: str
-
-
 class WrittenCertificate(Record):
     """A certificate that was written: the name of its file, if it is known, and its digest."""
 
@@ -74,11 +66,11 @@ class WrittenCertificate(Record):
 def page(
     description: Description,
     charts: Sequence[Chart],
-    listings: Sequence[Listing],
+    listings: Sequence[ProgramText],
     certificate: WrittenCertificate | None,
     version: str,
 ) -> Iterator[str]:
-    """Yield an answer as an HTML page, piece by piece."""
+    """Yield an answer as an HTML page, piece by piece; `listings` are texts that it is about."""
     title = escaped(_title(description))
     yield '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -143,7 +135,7 @@ def write_report(
 
 def _of_certificate(
     said: Mapping[str, object], certificate: Certificate | None
-) -> tuple[tuple[Listing, ...], WrittenCertificate | None]:
+) -> tuple[tuple[ProgramText, ...], WrittenCertificate | None]:
     if certificate is None:
         return (), None
     if not isinstance(getattr(certificate, "fields", None), Mapping):
@@ -160,7 +152,7 @@ def _of_certificate(
     if not same or any(_differ(numbers.get(name), said.get(name)) for name in _NUMBERS):
         raise UserError("certificate: it is the certificate of another answer")
     language = str(program.get("language", DPG))
-    listing = Listing(str(program["name"]), language, str(program["text"]))
+    listing = ProgramText(str(program["name"]), language, str(program["text"]))
     return (listing,), WrittenCertificate(None, str(fields["digest"]))
 
 

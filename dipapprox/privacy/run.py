@@ -27,6 +27,7 @@ from dipapprox.privacy.description import (
     Fact,
     Table,
     Tone,
+    count,
     ends_of,
     known,
     parameter_fields,
@@ -140,6 +141,36 @@ class Witness(Record):
         }
 
 
+class Replayed(Record):
+    """That the kernel has replayed a proof, or several."""
+
+    steps: int
+    seconds: float
+    bits: int  # how exactly it encloses runs; 0 for closed forms
+    proof: object = field(default=None, repr=False, compare=False)
+
+    def __add__(self, other: Replayed) -> Replayed:
+        """Return that two proofs were replayed."""
+        bits = max(self.bits, other.bits)
+        return Replayed(self.steps + other.steps, self.seconds + other.seconds, bits)
+
+    def fields(self) -> dict[str, object]:
+        return {"steps": self.steps, "seconds": round(self.seconds, 6)}
+
+    def text(self) -> str:
+        return f"replayed by the kernel: {count(self.steps, 'step')}, {seconds_text(self.seconds)}"
+
+
+def proved_fields(replayed: Replayed | None) -> dict[str, object]:
+    """Return the field "proved" of an answer's `to_dict`, if it has one."""
+    return {} if replayed is None else {"proved": replayed.fields()}
+
+
+def proved_fact(replayed: Replayed | None) -> tuple[str, str | None]:
+    """Return what people see of it."""
+    return "proved", None if replayed is None else replayed.text()
+
+
 class Run(Record):
     """The header of an answer."""
 
@@ -250,6 +281,9 @@ class RunResult(Result):
     def run(self) -> Run:
         """What was looked at, and how."""
 
+    replayed: Replayed | None = None
+    """The proof that the kernel has replayed, of answers that may have one."""
+
     program = _OfRun(lambda run: run.program.name)
     parameters = _OfRun(lambda run: run.program.parameters)
     inputs = _OfRun(lambda run: run.program.inputs)
@@ -285,9 +319,10 @@ class RunResult(Result):
         }
 
     def footer(self) -> dict[str, object]:
-        """Return the fields that it ends with: how it was computed."""
+        """Return the fields that it ends with: what is proved of it, and how it was computed."""
         precision = {"precision": self.precision} if self.precision else {}
-        return {**precision, "engine": self.engine, "seconds": round(self.seconds, 6)}
+        proved = proved_fields(self.replayed)
+        return {**proved, **precision, "engine": self.engine, "seconds": round(self.seconds, 6)}
 
     def described(
         self,
@@ -312,6 +347,7 @@ class RunResult(Result):
             *self.scope.rows(),
             ("parameters", parameters_text(self.parameters)),
             *found,
+            proved_fact(self.replayed),
             ("computed", ", ".join(filter(None, how))),
         )
         return Description(headline, label, tone, facts, below)

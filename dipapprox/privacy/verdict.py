@@ -6,14 +6,14 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure
-from dipapprox.data_classes import Record, field
+from dipapprox.data_classes import Record
 from dipapprox.digits import brief_text, exact_text
 from dipapprox.errors import BrokenInvariant, UserError
 from dipapprox.language.values import exact_number
 from dipapprox.pairs.divergence import Growth
-from dipapprox.privacy.description import Description, End, Table, Tone, Word, count, seconds_text
+from dipapprox.privacy.description import Description, End, Table, Tone, Word, count
 from dipapprox.privacy.notation import ends
-from dipapprox.privacy.run import Run, RunResult, Witness, pair_table
+from dipapprox.privacy.run import Replayed, Run, RunResult, Witness, pair_table
 
 if TYPE_CHECKING:
     from dipapprox.privacy.charts import Chart
@@ -97,36 +97,6 @@ def delta_name(answer: Answer) -> str:
     return "δ of this pair" if answer is Answer.NOT_DP else "largest δ"
 
 
-class Replayed(Record):
-    """That the kernel has replayed a proof, or several."""
-
-    steps: int
-    seconds: float
-    bits: int  # how exactly it encloses runs; 0 for closed forms
-    proof: object = field(default=None, repr=False, compare=False)
-
-    def __add__(self, other: Replayed) -> Replayed:
-        """Return that two proofs were replayed."""
-        bits = max(self.bits, other.bits)
-        return Replayed(self.steps + other.steps, self.seconds + other.seconds, bits)
-
-    def fields(self) -> dict[str, object]:
-        return {"steps": self.steps, "seconds": round(self.seconds, 6)}
-
-    def text(self) -> str:
-        return f"replayed by the kernel: {count(self.steps, 'step')}, {seconds_text(self.seconds)}"
-
-
-def proved_fields(replayed: Replayed | None) -> dict[str, object]:
-    """Return the field "proved" of an answer's `to_dict`, if it has one."""
-    return {} if replayed is None else {"proved": replayed.fields()}
-
-
-def proved_fact(replayed: Replayed | None) -> tuple[str, str | None]:
-    """Return what people see of it."""
-    return "proved", None if replayed is None else replayed.text()
-
-
 class Verdict(Record, RunResult):
     """The result of one verification.
 
@@ -178,7 +148,6 @@ class Verdict(Record, RunResult):
             **self.extent(),
             "delta_enclosure": ends(self.delta_enclosure),
             "witness": self.witness_fields(),
-            **proved_fields(self.replayed),
             **self.footer(),
         }
 
@@ -202,7 +171,6 @@ class Verdict(Record, RunResult):
                 ("reason", self.reason),
                 (delta_name(self.answer), delta),
                 ("checked", self._checked()),
-                proved_fact(self.replayed),
             ),
             below=() if self.witness is None else self._witness(self.witness),
         )

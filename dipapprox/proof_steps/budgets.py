@@ -19,7 +19,8 @@ from dipapprox.kernel.replay import replay
 from dipapprox.kernel.rounds import Follower, Rounds, read_rounds
 from dipapprox.language.core import Program, Value
 from dipapprox.limits import Limits
-from dipapprox.privacy.verdict import Answer, Replayed
+from dipapprox.privacy.run import Replayed
+from dipapprox.privacy.verdict import Answer
 from dipapprox.proof_steps.automata import STATE, machines_of
 from dipapprox.proof_steps.heads import Changes, Way
 from dipapprox.proof_steps.large import large_step, trace_step

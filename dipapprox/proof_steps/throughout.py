@@ -43,8 +43,8 @@ from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles.profile import profile
 from dipapprox.privacy.profiles.profile_result import LeastDelta
 from dipapprox.privacy.profiles.question import AtEpsPrv
-from dipapprox.privacy.run import Setting, Witness
-from dipapprox.privacy.verdict import Answer, Claim, Replayed
+from dipapprox.privacy.run import Replayed, Setting, Witness
+from dipapprox.privacy.verdict import Answer, Claim
 from dipapprox.proof_steps import verdicts
 from dipapprox.proof_steps.composed_steps import premises_of
 from dipapprox.proof_steps.liveness import machine_json

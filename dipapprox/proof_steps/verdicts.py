@@ -23,8 +23,8 @@ from dipapprox.language.domains import has_real_inputs
 from dipapprox.pairs.selections import OrderedPairs, PairSelection
 from dipapprox.privacy.notation import finite
 from dipapprox.privacy.options import Engine
-from dipapprox.privacy.run import Setting, Witness
-from dipapprox.privacy.verdict import Answer, Claim, Replayed, Verdict
+from dipapprox.privacy.run import Replayed, Setting, Witness
+from dipapprox.privacy.verdict import Answer, Claim, Verdict
 from dipapprox.proof_steps.independent_parts import parts_proof
 from dipapprox.proof_steps.liveness import machine_json
 from dipapprox.proof_steps.machines import Json, input_json, number_json, numbers_json, pair_json

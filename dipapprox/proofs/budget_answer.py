@@ -28,7 +28,8 @@ from dipapprox.privacy.description import (
     seconds_text,
 )
 from dipapprox.privacy.result import Result
-from dipapprox.privacy.verdict import TONES, Answer, Replayed, proved_fact, proved_fields
+from dipapprox.privacy.run import Replayed, proved_fact, proved_fields
+from dipapprox.privacy.verdict import TONES, Answer
 from dipapprox.proof_steps.verdicts import WrittenProof
 
 

@@ -17,7 +17,8 @@ from dipapprox.errors import NoCertificate
 from dipapprox.kernel.errors import NotProved
 from dipapprox.language.core import NEXT, Program
 from dipapprox.limits import Limits
-from dipapprox.privacy.verdict import Answer, Replayed
+from dipapprox.privacy.run import Replayed
+from dipapprox.privacy.verdict import Answer
 from dipapprox.proof_steps import budgets
 from dipapprox.proof_steps.automata import INPUT
 from dipapprox.proof_steps.verdicts import NoProof, WrittenProof, attempted

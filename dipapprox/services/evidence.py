@@ -32,7 +32,8 @@ from dipapprox.language import core
 from dipapprox.language.cells import statements_in
 from dipapprox.language.core import Value
 from dipapprox.limits import Limits
-from dipapprox.privacy.verdict import Answer, Replayed
+from dipapprox.privacy.run import Replayed
+from dipapprox.privacy.verdict import Answer
 from dipapprox.proof_steps.machines import Json, number_json, value_json
 from dipapprox.proof_steps.services import service_json
 from dipapprox.proof_steps.verdicts import WrittenProof

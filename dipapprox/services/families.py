@@ -53,7 +53,7 @@ from dipapprox.language.services import Change, Service
 from dipapprox.language.values import exact_rational
 from dipapprox.limits import Limits, limited
 from dipapprox.privacy.description import count
-from dipapprox.privacy.verdict import Replayed
+from dipapprox.privacy.run import Replayed
 from dipapprox.proof_steps.verdicts import WrittenProof
 from dipapprox.proofs.budget_answer import budget_text
 from dipapprox.services.loss import Loss

@@ -21,7 +21,7 @@ from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.services import Change, Service
 from dipapprox.limits import Limits, limited
 from dipapprox.privacy.description import Table, count
-from dipapprox.privacy.verdict import Replayed
+from dipapprox.privacy.run import Replayed
 from dipapprox.proof_steps.verdicts import WrittenProof
 from dipapprox.proofs.budget_answer import BudgetAnswer, plain_value
 from dipapprox.services.evidence import replayed

@@ -35,8 +35,8 @@ from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import load, read_source
 from dipapprox.language.parser import parse
 from dipapprox.numerics.nested.engine import enclose_plan
-from dipapprox.privacy.description import Description, Table, Tone
-from dipapprox.privacy.page import Listing, WrittenCertificate, page
+from dipapprox.privacy.description import Description, ProgramText, Table, Tone
+from dipapprox.privacy.page import WrittenCertificate, page
 from dipapprox.proof_steps.liveness import machine_json
 from dipapprox.proof_steps.rounds import rounds_json
 from dipapprox.questions import kinds
@@ -249,7 +249,7 @@ def test_names_are_no_markup() -> None:
     description = Description(
         wrong, wrong, Tone.FAILS, ((wrong, wrong),), (Table(wrong, (wrong,), ((wrong,),)), wrong)
     )
-    listings = [Listing(wrong, "dpg", f"# {wrong}\n"), Listing(wrong, "toml", wrong)]
+    listings = [ProgramText(wrong, "dpg", f"# {wrong}\n"), ProgramText(wrong, "toml", wrong)]
     text = "".join(page(description, (), listings, WrittenCertificate(wrong, wrong), "1.0"))
     assert "".join(parsed(text).words).count(wrong) >= 12
 

@@ -10,8 +10,7 @@ from dipapprox.pairs.selections import AllPairs, OrderedPairs
 from dipapprox.privacy.decisions.decider import decide
 from dipapprox.privacy.decisions.delta import read_delta
 from dipapprox.privacy.decisions.question import DecisionQuestion, read_epsilons
-from dipapprox.privacy.run import Setting
-from dipapprox.privacy.verdict import Replayed
+from dipapprox.privacy.run import Replayed, Setting
 from dipapprox.proof_steps.throughout import goals_of, replayed_throughout
 from kernel.forgeries import Proof
 from kernel.small import program_of, small_text

@@ -38,8 +38,9 @@ from dipapprox.privacy.notation import ends
 from dipapprox.privacy.profiles.curve import FACTOR_BITS, CurvePoint, Envelope, monotone
 from dipapprox.privacy.profiles.profile_result import curve_table
 from dipapprox.privacy.result import Result
+from dipapprox.privacy.run import Replayed, proved_fact, proved_fields
 from dipapprox.privacy.scope import scope_of
-from dipapprox.privacy.verdict import TONES, Answer, Replayed, proved_fact, proved_fields
+from dipapprox.privacy.verdict import TONES, Answer
 
 MOST_RUNS = 10**9  # of one thing
 

@@ -24,8 +24,8 @@ from dipapprox.privacy.decisions.delta import Delta
 from dipapprox.privacy.decisions.question import claim_words, interval_words
 from dipapprox.privacy.description import Description, End, Table, count, ends_of, known_to_be
 from dipapprox.privacy.notation import as_text, ends, valuation, valuation_text
-from dipapprox.privacy.run import BY_BUDGET, Run, RunResult, WitnessRow, pair_table
-from dipapprox.privacy.verdict import SENTENCES, TONES, Answer, Replayed, proved_fact, proved_fields
+from dipapprox.privacy.run import BY_BUDGET, Replayed, Run, RunResult, WitnessRow, pair_table
+from dipapprox.privacy.verdict import SENTENCES, TONES, Answer
 
 _PLACES = 9
 RangeFields = dict[str, str | bool]
@@ -212,7 +212,6 @@ class Decision(Record, RunResult):
                 {**self._place(each.pair, each.outputs), "reason": each.reason}
                 for each in self.open
             ],
-            **proved_fields(self.replayed),
             **self.footer(),
         }
 
@@ -309,7 +308,6 @@ class Decision(Record, RunResult):
                 ("violated for", self._violated_text()),
                 ("least δ", least),
                 ("checked", self._checked()),
-                proved_fact(self.replayed),
             ),
             below=() if self.violation is None else self._violation(self.violation),
         )

@@ -30,17 +30,8 @@ from dipapprox.pairs.divergence import Factor, eps_prv_factor
 from dipapprox.privacy.charts import Chart
 from dipapprox.privacy.description import Description, End, count
 from dipapprox.privacy.notation import ends
-from dipapprox.privacy.run import Run, RunResult, Witness
-from dipapprox.privacy.verdict import (
-    SENTENCES,
-    TONES,
-    Answer,
-    Replayed,
-    Verdict,
-    delta_name,
-    proved_fact,
-    proved_fields,
-)
+from dipapprox.privacy.run import Replayed, Run, RunResult, Witness
+from dipapprox.privacy.verdict import SENTENCES, TONES, Answer, Verdict, delta_name
 from dipapprox.source import Diagnostic
 
 _DEEPEST = 24
@@ -259,7 +250,6 @@ class IntervalVerdict(Record, RunResult):
             "witness": None if witness is None else {"eps": eps, **witness},
             "remaining": [[str(low), str(high)] for low, high in self.remaining],
             "points": self.points,
-            **proved_fields(self.replayed),
             **self.footer(),
         }
 
@@ -300,7 +290,6 @@ class IntervalVerdict(Record, RunResult):
                 (delta_name(self.answer), delta),
                 ("undecided", self._remaining()),
                 ("checked", f"{pairs}, {outputs}"),
-                proved_fact(self.replayed),
             ),
             below=() if self.violation is None else (self.violation.describe(),),
             computed=f"{count(self.points, 'value')} of ε",

@@ -29,8 +29,7 @@ from dipapprox.privacy.charts import Chart
 from dipapprox.privacy.description import Description, End, Fact
 from dipapprox.privacy.profiles.profile_result import LeastEpsPrv
 from dipapprox.privacy.profiles.question import AtDelta
-from dipapprox.privacy.run import Run, RunResult, Setting, Witness
-from dipapprox.privacy.verdict import Replayed, proved_fact, proved_fields
+from dipapprox.privacy.run import Replayed, Run, RunResult, Setting, Witness
 
 _SMALLEST = Fraction(1, 2**20)
 _LARGEST = Fraction(2**20)  # epsilons outside are not tried
@@ -105,7 +104,6 @@ class Calibration(Record, RunResult):
             "meaning": self.meaning,
             "width": str(self.width),
             "tried": self.queries,
-            **proved_fields(self.replayed),
             **self.extent(),
             **self.footer(),
         }
@@ -144,12 +142,7 @@ class Calibration(Record, RunResult):
             f"{self.program}: calibration{self.scope.restriction}",
             label="calibrate",
             asked=(("claim", f"(ε_prv, δ) = ({self.eps_prv}, {self.delta})"),),
-            found=(
-                *facts,
-                ("meaning", self.meaning),
-                ("reason", self.reason),
-                proved_fact(self.replayed),
-            ),
+            found=(*facts, ("meaning", self.meaning), ("reason", self.reason)),
             computed=f"{self.queries} values of ε tried",
         )
 

@@ -18,8 +18,7 @@ from dipapprox.privacy.description import Description, End, Fact, Table, count
 from dipapprox.privacy.notation import ends, valuation
 from dipapprox.privacy.profiles.curve import CurvePoint, Envelope
 from dipapprox.privacy.profiles.question import Order
-from dipapprox.privacy.run import Run, RunResult, Witness
-from dipapprox.privacy.verdict import Replayed, proved_fact, proved_fields
+from dipapprox.privacy.run import Replayed, Run, RunResult, Witness
 
 _PLACES = 20
 _MOST_POINTS = 21  # of a curve, that are shown to people
@@ -105,7 +104,6 @@ class _Least(_AtOneEps):
     __slots__ = ()
 
     witness: Witness | None
-    replayed: Replayed | None
 
     @abstractmethod
     def _told(self) -> tuple[str, str, dict[str, object], Extended | Enclosure]:
@@ -114,7 +112,7 @@ class _Least(_AtOneEps):
     def _found(self) -> dict[str, object]:
         _, _, fields, _ = self._told()
         witness = self._witness_fields(self.witness)
-        return {**fields, "witness": witness, **proved_fields(self.replayed)}
+        return {**fields, "witness": witness}
 
     def why(self) -> tuple[End, ...]:
         name, _, _, told = self._told()
@@ -128,7 +126,7 @@ class _Least(_AtOneEps):
         name, asked, _, told = self._told()
         enough = isinstance(told, Enclosure) or not told.infinite
         none = "" if enough else " (no ε_prv is enough)"
-        facts = (*self._attained_by(self.witness), proved_fact(self.replayed))
+        facts = self._attained_by(self.witness)
         return self._described(f"least {name} for {asked}: {told}{none}", facts)
 
 
