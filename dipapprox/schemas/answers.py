@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from msgspec import UNSET, Meta, Struct, UnsetType, field
+from msgspec import UNSET, Meta, Struct, UnsetType, defstruct, field
 
 from dipapprox.source import BEYOND_ASCII
 
@@ -42,6 +42,29 @@ PlainValues = Annotated[
 
 class Statement(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A JSON object with exactly these fields."""
+
+
+def told_by(
+    base: type[Statement], word: str, cases: dict[str, tuple[str, str]], **fields: tuple[Any, ...]
+) -> tuple[type[Struct], ...]:
+    """Return a type for each word of an answer.
+
+    Args:
+        base: What all have.
+        word: The field that tells them apart.
+        cases: Of each type by its name: the word, and what it says.
+        fields: The types of the others, one for each case.
+    """
+    return tuple(
+        defstruct(
+            name,
+            [(word, Literal[said]), *((field, kinds[k]) for field, kinds in fields.items())],
+            bases=(base,),
+            namespace={"__doc__": about},
+            module=base.__module__,
+        )
+        for k, (name, (said, about)) in enumerate(cases.items())
+    )
 
 
 Rational = Annotated[
@@ -183,28 +206,17 @@ class VerifyAnswer(PairsAnswer, frozen=True, kw_only=True):
     precision: Count | UnsetType = UNSET
 
 
-class DP(VerifyAnswer, frozen=True):
-    """All pairs keep the claim."""
-
-    verdict: Literal["DP"]
-    reason: None
-    witness: None
-
-
-class NotDP(VerifyAnswer, frozen=True):
-    """The witness breaks the claim."""
-
-    verdict: Literal["Not_DP"]
-    reason: None
-    witness: Witness
-
-
-class Unknown(VerifyAnswer, frozen=True):
-    """Not told; the witness is the closest pair if there is one."""
-
-    verdict: Literal["Unknown"]
-    reason: Text
-    witness: Witness | None
+VERIFY = told_by(
+    VerifyAnswer,
+    "verdict",
+    {
+        "DP": ("DP", "All pairs keep the claim."),
+        "NotDP": ("Not_DP", "The witness breaks the claim."),
+        "Unknown": ("Unknown", "Not told; the witness is the closest pair if there is one."),
+    },
+    reason=(None, None, Text),
+    witness=(None, Witness, Witness | None),
+)
 
 
 class IntervalWitness(PairWitness, frozen=True, kw_only=True):
@@ -231,35 +243,22 @@ class IntervalAnswer(PairsAnswer, frozen=True, kw_only=True):
     precision: Count | UnsetType = UNSET
 
 
-class IntervalDP(IntervalAnswer, frozen=True):
-    """All pairs keep the claim at every ε of the interval."""
+_Left = Annotated[tuple[tuple[Rational, Rational], ...], Meta(min_length=1)]
+_NoneLeft = Annotated[tuple[Range, ...], Meta(max_length=0)]
 
-    verdict: Literal["DP"]
-    reason: None
-    eps_witness: None
-    witness: None
-    remaining: Annotated[tuple[Range, ...], Meta(max_length=0)]
-
-
-class IntervalNotDP(IntervalAnswer, frozen=True):
-    """The witness breaks the claim at `eps_witness`."""
-
-    verdict: Literal["Not_DP"]
-    reason: None
-    eps_witness: Rational
-    witness: IntervalWitness
-    remaining: Annotated[tuple[Range, ...], Meta(max_length=0)]
-
-
-class IntervalUnknown(IntervalAnswer, frozen=True):
-    """Parts of the interval are undecided; they ascend."""
-
-    verdict: Literal["Unknown"]
-    reason: Text
-    eps_witness: Rational | None
-    witness: None
-    remaining: Annotated[tuple[tuple[Rational, Rational], ...], Meta(min_length=1)]
-
+INTERVAL = told_by(
+    IntervalAnswer,
+    "verdict",
+    {
+        "IntervalDP": ("DP", "All pairs keep the claim at every ε of the interval."),
+        "IntervalNotDP": ("Not_DP", "The witness breaks the claim at `eps_witness`."),
+        "IntervalUnknown": ("Unknown", "Parts of the interval are undecided; they ascend."),
+    },
+    reason=(None, None, Text),
+    eps_witness=(None, Rational, Rational | None),
+    witness=(None, IntervalWitness, None),
+    remaining=(_NoneLeft, _NoneLeft, _Left),
+)
 
 Nothing = Annotated[tuple[str, ...], Meta(max_length=0)]
 Something = Annotated[tuple[str, ...], Meta(min_length=1)]

@@ -20,6 +20,7 @@ from dipapprox.schemas.answers import (
     Something,
     Statement,
     Text,
+    told_by,
 )
 
 Object = Annotated[dict[str, Any], Meta(description="read by the kernel: see the documentation")]
@@ -138,28 +139,20 @@ class CheckOfProof(Statement, frozen=True, kw_only=True):
     seconds: Seconds
 
 
-class ProofConfirmed(CheckOfProof, frozen=True):
-    """All steps hold, and the last one is the claim."""
-
-    result: Literal["confirmed"]
-    differences: Nothing
-    reason: None
-
-
-class ProofRefuted(CheckOfProof, frozen=True):
-    """Something does not hold."""
-
-    result: Literal["refuted"]
-    differences: Something
-    reason: None
-
-
-class ProofNotConfirmed(CheckOfProof, frozen=True):
-    """Nothing was found false, but not all was replayed."""
-
-    result: Literal["not confirmed"]
-    differences: Nothing
-    reason: Text
+CHECK = told_by(
+    CheckOfProof,
+    "result",
+    {
+        "ProofConfirmed": ("confirmed", "All steps hold, and the last one is the claim."),
+        "ProofRefuted": ("refuted", "Something does not hold."),
+        "ProofNotConfirmed": (
+            "not confirmed",
+            "Nothing was found false, but not all was replayed.",
+        ),
+    },
+    differences=(Nothing, Something, Nothing),
+    reason=(None, None, Text),
+)
 
 
 Budget = Annotated[Rational, Meta(description="a multiple of ε")]
@@ -359,22 +352,19 @@ class ProveAnswer(Statement, frozen=True, kw_only=True):
     why: Reasons | UnsetType = UNSET
 
 
-class Served(ProveAnswer, frozen=True):
-    """There is a budget, and the claimed one is one; the reason says why it is not exact."""
-
-    verdict: Literal["DP"]
-    reason: Text | None
-
-
-class Refuted(ProveAnswer, frozen=True):
-    """There is no budget, or the claimed one is less than the lower bound."""
-
-    verdict: Literal["Not_DP"]
-    reason: Text | None
-
-
-class Open(ProveAnswer, frozen=True):
-    """Not told; the reason says why."""
-
-    verdict: Literal["Unknown"]
-    reason: Text
+PROVE = told_by(
+    ProveAnswer,
+    "verdict",
+    {
+        "Served": (
+            "DP",
+            "There is a budget, and the claimed one is one; the reason says why it is not exact.",
+        ),
+        "Refuted": (
+            "Not_DP",
+            "There is no budget, or the claimed one is less than the lower bound.",
+        ),
+        "Open": ("Unknown", "Not told; the reason says why."),
+    },
+    reason=(Text | None, Text | None, Text),
+)

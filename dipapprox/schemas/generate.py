@@ -24,39 +24,23 @@ SCHEMAS: dict[str, tuple[str, _Types]] = {
         "a proof: --certificate of dipapprox verify and the other judging commands",
         (files.ProofOfAnswer, files.ProofOfBudget, files.ProofOfService, files.ProofOfPipeline),
     ),
-    "verify": ("dipapprox verify --json", (answers.DP, answers.NotDP, answers.Unknown)),
-    "verify_interval": (
-        "dipapprox verify --eps LO..HI --json",
-        (answers.IntervalDP, answers.IntervalNotDP, answers.IntervalUnknown),
-    ),
-    "check": (
-        "dipapprox check --json",
-        (files.ProofConfirmed, files.ProofRefuted, files.ProofNotConfirmed),
-    ),
+    "verify": ("dipapprox verify --json", answers.VERIFY),
+    "verify_interval": ("dipapprox verify --eps LO..HI --json", answers.INTERVAL),
+    "check": ("dipapprox check --json", files.CHECK),
     "probability": ("dipapprox probability --json", (answers.Probability,)),
     "explain": ("dipapprox explain --json", (answers.Explanation,)),
     "closed_form": ("dipapprox explain --closed-form --json", (answers.ClosedForm,)),
-    "decide": (
-        "dipapprox decide --json",
-        (guarantees.Private, guarantees.Violated, guarantees.Undecided),
-    ),
+    "decide": ("dipapprox decide --json", guarantees.DECIDE),
     "profile": (
         "dipapprox profile --json",
         (guarantees.DeltaAt, guarantees.BudgetAt, guarantees.Curve, guarantees.Renyi),
     ),
     "compose": (
         "dipapprox compose --json",
-        (
-            guarantees.EpsPrv,
-            guarantees.Delta,
-            guarantees.ComposedProfile,
-            guarantees.ComposedPrivate,
-            guarantees.ComposedViolated,
-            guarantees.ComposedUndecided,
-        ),
+        (guarantees.EpsPrv, guarantees.Delta, guarantees.ComposedProfile, *guarantees.COMPOSED),
     ),
     "calibrate": ("dipapprox calibrate --json", (guarantees.Calibration,)),
-    "prove": ("dipapprox prove --json", (files.Served, files.Refuted, files.Open)),
+    "prove": ("dipapprox prove --json", files.PROVE),
     "test": ("dipapprox test --json", (answers.ClaimsTested,)),
 }
 """The title of every schema, and the types one of which what it describes has."""

@@ -26,6 +26,7 @@ from dipapprox.schemas.answers import (
     Text,
     Valuation,
     Witness,
+    told_by,
 )
 
 # --- decide -----------------------------------------------------------------------------------
@@ -121,35 +122,23 @@ class DecideAnswer(PairsAnswer, frozen=True, kw_only=True):
     proved: Proved | UnsetType = UNSET
 
 
-class Private(DecideAnswer, frozen=True):
-    """The claim holds at every ε of the interval."""
+Cause = Literal[
+    "outside-fragment", "path-budget", "integration-budget", "degree-budget", "precision-budget",
+    "tight-delta", "termination", "time-limit", "memory-limit", "interrupted", "no-proof",
+]  # fmt: skip
 
-    verdict: Literal["DP"]
-    reason: None
-    detail: Text | None
-    witness: None
-
-
-class Violated(DecideAnswer, frozen=True):
-    """The witness violates the claim."""
-
-    verdict: Literal["Not_DP"]
-    reason: None
-    detail: Text | None
-    witness: ViolationWitness
-
-
-class Undecided(DecideAnswer, frozen=True):
-    """Not decided: `reason` is a word, `detail` says more."""
-
-    verdict: Literal["Unknown"]
-    reason: Literal[
-        "outside-fragment", "path-budget", "integration-budget", "degree-budget",
-        "precision-budget", "tight-delta", "termination", "time-limit", "memory-limit",
-        "interrupted", "no-proof",
-    ]  # fmt: skip
-    detail: Text
-    witness: None
+DECIDE = told_by(
+    DecideAnswer,
+    "verdict",
+    {
+        "Private": ("DP", "The claim holds at every ε of the interval."),
+        "Violated": ("Not_DP", "The witness violates the claim."),
+        "Undecided": ("Unknown", "Not decided: `reason` is a word, `detail` says more."),
+    },
+    reason=(None, None, Cause),
+    detail=(Text | None, Text | None, Text),
+    witness=(None, ViolationWitness, None),
+)
 
 
 # --- profile ----------------------------------------------------------------------------------
@@ -357,22 +346,13 @@ class ComposedClaim(Composed, frozen=True):
     curve: None
 
 
-class ComposedPrivate(ComposedClaim, frozen=True):
-    """The composition keeps the claim."""
-
-    verdict: Literal["DP"]
-    reason: None
-
-
-class ComposedViolated(ComposedClaim, frozen=True):
-    """Some mechanisms as they are described break it."""
-
-    verdict: Literal["Not_DP"]
-    reason: None
-
-
-class ComposedUndecided(ComposedClaim, frozen=True):
-    """Not told."""
-
-    verdict: Literal["Unknown"]
-    reason: Text
+COMPOSED = told_by(
+    ComposedClaim,
+    "verdict",
+    {
+        "ComposedPrivate": ("DP", "The composition keeps the claim."),
+        "ComposedViolated": ("Not_DP", "Some mechanisms as they are described break it."),
+        "ComposedUndecided": ("Unknown", "Not told."),
+    },
+    reason=(None, None, Text),
+)
