@@ -88,43 +88,32 @@ def as_dot(explanation: Explanation) -> str:
     return "\n".join([*lines, "}"])
 
 
-def as_fields(explanation: Explanation) -> dict[str, object]:
-    fields = unfinished_fields(
-        explanation.states.program, explanation.states.merged, explanation.eps
-    )
-    for name, value in (
-        ("average_guards", explanation.average_guards),
-        ("average_depth", explanation.average_depth),
-        ("average_depth_unoptimised", explanation.average_depth_unoptimised),
-    ):
-        fields[name] = str(value)
-        fields[f"{name}_decimal"] = round(float(value), 4)
-    fields["final_states"] = explanation.final_states
-    fields["states"] = [_state_fields(explanation, state) for state in explanation.details]
-    return fields
-
-
-def unfinished_fields(
-    program: Program, merged: bool, eps: Fraction, reason: str | None = None
+def as_fields(
+    program: Program, merged: bool, eps: Fraction, found: Explanation | None, reason: str | None
 ) -> dict[str, object]:
-    """Return the same fields with nothing known of the states, and the reason for that."""
-    averages = ("average_guards", "average_depth", "average_depth_unoptimised")
+    """Return the fields of JSON; `reason` says why nothing is known of the states, if so."""
+    averages: dict[str, object] = {}
+    for name in ("average_guards", "average_depth", "average_depth_unoptimised"):
+        value: Fraction | None = None if found is None else getattr(found, name)
+        averages[name] = None if value is None else str(value)
+        averages[f"{name}_decimal"] = None if value is None else round(float(value), 4)
+    details = () if found is None else found.details
     return {
         "program": program.name,
         "params": parameter_fields(program.parameters),
         "merged": merged,
         "reason": reason,
-        "final_states": None,
-        **{name + end: None for name in averages for end in ("", "_decimal")},
+        "final_states": None if found is None else found.final_states,
+        **averages,
         "eps": str(eps),
-        "states": [],
+        "states": [_state_fields(program, state) for state in details],
     }
 
 
-def _state_fields(explanation: Explanation, state: ExplainedState) -> dict[str, object]:
+def _state_fields(program: Program, state: ExplainedState) -> dict[str, object]:
     known = state.before is not None and state.after is not None
     return {
-        "output": valuation(explanation.states.program.outputs, state.outputs),
+        "output": valuation(program.outputs, state.outputs),
         "conditions": list(state.conditions),
         "choices": list(state.choices),
         "guards": list(state.guards),
@@ -134,9 +123,7 @@ def _state_fields(explanation: Explanation, state: ExplainedState) -> dict[str, 
         "dependencies": [[state.names[a], state.names[b]] for a, b in state.dependencies],
         "depth": state.depth if known else None,
         "depth_unoptimised": state.depth_unoptimised,
-        "input": None
-        if state.input is None
-        else valuation(explanation.states.program.inputs, state.input),
+        "input": None if state.input is None else valuation(program.inputs, state.input),
         "integral_before": _integral(state.before, state),
         "integral_after": _integral(state.after, state),
         "obstacle": state.obstacle,
@@ -378,10 +365,10 @@ def run(words: argparse.Namespace, console: Console) -> int:
     with EarlyEnd() as end, limited(options.limits):
         states = execute(program, options.merge, options.limits, real_outputs=True)
         found = explain(states, eps, first, options.strategy, options.limits)
-    if words.json and found is not None:
-        show_json(console, as_fields(found))
-    elif words.json:
-        show_json(console, unfinished_fields(program, options.merge, eps, end.reason))
+    if words.json:
+        merged = options.merge if found is None else found.states.merged
+        why = end.reason if found is None else None
+        show_json(console, as_fields(program, merged, eps, found, why))
     elif found is not None:
         write(console, f"{_FORMATS[words.format](found)}\n")
     return _status(end.reason, end)

@@ -8,12 +8,12 @@ From the end of a search, whatever ended it, comes a verdict: the answer, its re
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from contextlib import suppress
 from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from dipapprox.arithmetic.enclosure import Enclosure, rational, short
-from dipapprox.arithmetic.extended import BY_ENCLOSURES, GivenBy
+from dipapprox.arithmetic.extended import BY_ENCLOSURES
 from dipapprox.arithmetic.rounding import sound_arithmetic
 from dipapprox.deferred import Deferred
 from dipapprox.errors import BrokenInvariant, EarlyEnd, LimitReached
@@ -38,57 +38,6 @@ else:
     maximum = Deferred("dipapprox.pairs.maximum")
 
 
-class Conclusion(NamedTuple):
-    """What a search established."""
-
-    answer: Answer
-    reason: str | None
-    delta_enclosure: Enclosure | None
-    witness: Witness | None
-    by: GivenBy = BY_ENCLOSURES
-
-
-Describe = Callable[[Attempt, Fraction | None], Witness | None]
-"""Says what tells a pair apart, None if that is not known; by more than a δ, if one is given."""
-
-
-def conclude(
-    search: Search, total: int | None, stopped: str | None, describe: Describe
-) -> Conclusion:
-    """Turn the state of a search, whatever ended it, into an answer; `stopped` says what did
-    early."""
-    told = search.told()
-    by = BY_ENCLOSURES if told is None else told.by
-    if search.violation is not None:
-        witness = _described(describe, search.violation, search.delta)
-        return Conclusion(Answer.NOT_DP, None, search.delta_enclosure(), witness, by)
-    if stopped is None and search.undecided == 0:
-        # The largest of no deltas is 0: without pairs there is nothing to tell apart.
-        delta = search.delta_enclosure() or Enclosure.exact(0)
-        return Conclusion(Answer.DP, None, delta, None, by)
-    nearest = search.nearest()
-    reasons = []
-    if stopped is not None:
-        reasons.append(f"{stopped}; {_progress(search.checked, total)}")
-    if nearest is not None:
-        reasons.append(_undecided(nearest, search.delta, search.undecided))
-    witness = None if nearest is None else _described(describe, nearest, None)
-    return Conclusion(Answer.UNKNOWN, "; ".join(reasons), search.delta_enclosure(), witness, by)
-
-
-def _described(describe: Describe, attempt: Attempt, delta: Fraction | None) -> Witness | None:
-    """Describe a pair if the limits allow: what is proved stays so without a set that shows it."""
-    try:
-        return describe(attempt, delta)
-    except LimitReached:
-        return None
-
-
-def _progress(checked: int, total: int | None) -> str:
-    of = "" if total is None else f" of {total}"
-    return f"{checked}{of} pairs checked"
-
-
 def _undecided(attempt: Attempt, delta: Fraction, undecided: int) -> str:
     where = f"for input {values_text(attempt.pair[0])} and adjacent {values_text(attempt.pair[1])}"
     others = f" (and {undecided - 1} other undecided pairs)" if undecided > 1 else ""
@@ -100,15 +49,10 @@ def _undecided(attempt: Attempt, delta: Fraction, undecided: int) -> str:
     )
     if undecided == 0:  # a limit came first
         return f"at {attempt.bits} bits {inside} {where}"
+    told = f"critical delta, as far as {attempt.bits} bits tell:"
     if attempt.delta.width * 2 ** (attempt.bits // 2) > 1:
-        return (
-            f"precision limit: at {attempt.bits} bits {inside} {where}{others}; "
-            f"{_more_bits(attempt.bits)}"
-        )
-    return (
-        f"critical delta, as far as {attempt.bits} bits tell: {inside} {where}{others}; "
-        f"{_more_bits(attempt.bits)}"
-    )
+        told = f"precision limit: at {attempt.bits} bits"
+    return f"{told} {inside} {where}{others}; {_more_bits(attempt.bits)}"
 
 
 def _more_bits(bits: int) -> str:
@@ -160,23 +104,7 @@ def verify(setting: Setting, claim: Claim) -> Verdict:
     run = _Run(setting, claim)
     with EarlyEnd() as end, limited(setting.limits):
         run.check()
-    search, conclusion = run.search, run.conclude(end.reason)
-    precision = setting.options.precision
-    return Verdict(
-        run=setting.header(
-            pairs=run.pairs,
-            sizes=(0, 0) if run.executed is None else sizes_of(run.executed),
-            precision=precision if search is None else search.bits or precision,
-            engine=run.engine,
-            reason=conclusion.reason,
-            by=conclusion.by,
-        ),
-        claim=claim,
-        answer=conclusion.answer,
-        delta_enclosure=conclusion.delta_enclosure,
-        witness=conclusion.witness,
-        interrupted=end.interrupted and conclusion.answer is Answer.UNKNOWN,
-    )
+    return run.verdict(end)
 
 
 class _Run:
@@ -185,17 +113,17 @@ class _Run:
     def __init__(self, setting: Setting, claim: Claim) -> None:
         self.setting, self.claim, self.total = setting, claim, setting.count()
         self.executed: Executed | None = None
-        self.subject: Subject | None = None
-        self.search: Search | None = None
+        self.opened: tuple[Subject, Search] | None = None
 
     def check(self) -> None:
         claim, setting, options = self.claim, self.setting, self.setting.options
         executed = self.executed = executed_for(setting)
-        subject = self.subject = open_subject(setting, executed, claim.eps, claim)
+        subject = open_subject(setting, executed, claim.eps, claim)
         ladder = precisions(options.precision, options.max_precision)
-        search = self.search = Search(
+        search = Search(
             subject.source, claim.delta, claim.growth, ladder, options.limits, exact=subject.exact
         )
+        self.opened = subject, search
         if subject.listed is not None:
             states, bulk = subject.listed
             check_pairs(search, states, setting, self.total, bulk)
@@ -203,31 +131,65 @@ class _Run:
             with subject.claiming(claim.delta):
                 maximum.search_together(search, subject.together, subject.pairs or 0)
 
-    def conclude(self, stopped: str | None) -> Conclusion:
-        search, subject = self.search, self.subject
-        if search is None or subject is None:
-            return Conclusion(Answer.UNKNOWN, stopped, None, None)
-        real = subject.boxes
-        if real is not None:
-            real.cover(search)
-        found = conclude(search, self.total, stopped, subject.details.describe)
-        if real is None or found.answer is not Answer.UNKNOWN:
-            return found
-        reasons = dict.fromkeys(filter(None, (stopped, real.undecided())))
-        return found._replace(reason="; ".join(reasons))
+    def verdict(self, end: EarlyEnd) -> Verdict:
+        """Turn what is known, whatever ended the search, into an answer."""
+        answer, reason, by = Answer.UNKNOWN, end.reason, BY_ENCLOSURES
+        delta: Enclosure | None = None
+        witness: Witness | None = None
+        checked, bits, engine = 0, 0, self.setting.options.engine.value
+        if self.opened is not None:
+            subject, search = self.opened
+            if subject.boxes is not None:
+                subject.boxes.cover(search)
+            told, delta = search.told(), search.delta_enclosure()
+            by = BY_ENCLOSURES if told is None else told.by
+            shown, claimed = search.violation, None
+            if shown is not None:
+                answer, reason, claimed = Answer.NOT_DP, None, search.delta
+            elif reason is None and search.undecided == 0:
+                # The largest of no deltas is 0: without pairs there is nothing to tell apart.
+                answer, delta = Answer.DP, delta or Enclosure.exact(0)
+            else:
+                shown = search.nearest()
+                reason = self._reason(subject, search, reason)
+            if shown is not None:
+                # What is proved stays so without a set that shows it.
+                with suppress(LimitReached):
+                    witness = subject.details.describe(shown, claimed)
+            checked, bits, engine = search.checked, search.bits, _engine(subject, search)
+        executed = self.executed
+        real = executed is not None and has_real_inputs(executed.program)
+        return Verdict(
+            run=self.setting.header(
+                pairs=None if real else checked,  # infinitely many
+                sizes=(0, 0) if executed is None else sizes_of(executed),
+                precision=bits or self.setting.options.precision,
+                engine=engine,
+                reason=reason,
+                by=by,
+            ),
+            claim=self.claim,
+            answer=answer,
+            delta_enclosure=delta,
+            witness=witness,
+            interrupted=end.interrupted and answer is Answer.UNKNOWN,
+        )
 
-    @property
-    def pairs(self) -> int | None:
-        """How many pairs were looked at; None where they were infinitely many."""
-        if self.executed is not None and has_real_inputs(self.executed.program):
-            return None
-        return 0 if self.search is None else self.search.checked
+    def _reason(self, subject: Subject, search: Search, stopped: str | None) -> str:
+        """Say why nothing is decided: what ended the search early, if something did, and where it
+        was."""
+        if subject.boxes is not None:
+            return "; ".join(dict.fromkeys(filter(None, (stopped, subject.boxes.undecided()))))
+        nearest, reasons = search.nearest(), []
+        if stopped is not None:
+            of = "" if self.total is None else f" of {self.total}"
+            reasons.append(f"{stopped}; {search.checked}{of} pairs checked")
+        if nearest is not None:
+            reasons.append(_undecided(nearest, search.delta, search.undecided))
+        return "; ".join(reasons)
 
-    @property
-    def engine(self) -> str:
-        """What computed: the engine, and closed forms if they decided some pair."""
-        if self.subject is None:
-            return self.setting.options.engine.value
-        name, exact = self.subject.engine(), Engine.EXACT.value
-        exactly = self.search is not None and self.search.exactly > 0
-        return f"{name} + {exact}" if exactly and exact not in name.split(" + ") else name
+
+def _engine(subject: Subject, search: Search) -> str:
+    """What computed: the engine, and closed forms if they decided some pair."""
+    name, exact = subject.engine(), Engine.EXACT.value
+    return f"{name} + {exact}" if search.exactly > 0 and exact not in name.split(" + ") else name

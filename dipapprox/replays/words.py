@@ -24,6 +24,7 @@ from dipapprox.kernel.judgements import (
 )
 from dipapprox.kernel.machine import Machine, Value, read_machine
 from dipapprox.kernel.signs import Epsilons
+from dipapprox.privacy.description import count
 
 if TYPE_CHECKING:
     from dipapprox.kernel import rounds, services
@@ -38,19 +39,19 @@ def words_of(said: Judgement) -> str:
     match said:
         case Distributions(eps, places, outputs, bounds):
             return (
-                f"at eps = {eps} the probabilities of {_counted(len(outputs), 'output')} "
-                f"for {_counted(len(bounds), 'input')}, within multiples of 2^-{places}"
+                f"at eps = {eps} the probabilities of {count(len(outputs), 'output')} "
+                f"for {count(len(bounds), 'input')}, within multiples of 2^-{places}"
             )
         case ExactDistributions(epsilons, outputs, _, values):
             found = f"the probabilities of {len(outputs)} outputs for {len(values)} inputs"
             return f"for {interval_text(epsilons)} {found}, as closed forms"
         case Private(None):
             return f"whatever the pipeline runs, it is {_privacy(said)}"
-        case Private(eps, _, _, listed, count, in_sets):
+        case Private(eps, _, _, listed, number, in_sets):
             which = "adjacent" if listed is None else "listed"
-            pairs = f"each of the {count} {which} ordered pairs (u, u')"
-            if in_sets or not count:
-                sets = f", bounded on {count} sets of them," if count else ""
+            pairs = f"each of the {number} {which} ordered pairs (u, u')"
+            if in_sets or not number:
+                sets = f", bounded on {number} sets of them," if number else ""
                 pairs = f"all {which} pairs (u, u'){sets}"
             compared = _compared(said, "<=", "+") + _at(eps, "all ")
             return f"for {pairs} and every set S of outputs, {compared}"
@@ -125,10 +126,6 @@ def _compared(said: Private | Violated, first: str, then: str) -> str:
 
 def _privacy(said: Private | Violated) -> str:
     return f"({said.eps_prv}, {said.delta})-differentially private"
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number} {what}" + "s" * (number != 1)
 
 
 def _values(values: Sequence[Value]) -> str:
