@@ -8,12 +8,13 @@ From the end of a search, whatever ended it, comes a verdict: the answer, its re
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from dipapprox.arithmetic.enclosure import Enclosure, rational, short
-from dipapprox.arithmetic.extended import BY_ENCLOSURES
+from dipapprox.arithmetic.extended import BY_ENCLOSURES, GivenBy
 from dipapprox.arithmetic.rounding import sound_arithmetic
 from dipapprox.deferred import Deferred
 from dipapprox.errors import BrokenInvariant, EarlyEnd, LimitReached
@@ -36,6 +37,49 @@ if TYPE_CHECKING:
 else:
     maxima = Deferred("dipapprox.pairs.maxima")
     maximum = Deferred("dipapprox.pairs.maximum")
+
+
+class Conclusion(NamedTuple):
+    """What a search established."""
+
+    answer: Answer
+    reason: str | None
+    delta_enclosure: Enclosure | None = None
+    witness: Witness | None = None
+    by: GivenBy = BY_ENCLOSURES
+
+
+def conclude(
+    search: Search,
+    total: int | None,
+    stopped: str | None,
+    describe: Callable[[Attempt, Fraction | None], Witness | None],
+) -> Conclusion:
+    """Turn the state of a search, whatever ended it, into an answer.
+
+    Args:
+        stopped: What ended it early; None if nothing did.
+        describe: Says what tells a pair apart, by more than a δ if one is given.
+    """
+    told, delta, shown = search.told(), search.delta_enclosure(), search.violation
+    answer, reason = Answer.NOT_DP, None
+    claimed: Fraction | None = search.delta
+    if shown is None and stopped is None and search.undecided == 0:
+        # The largest of no deltas is 0: without pairs there is nothing to tell apart.
+        answer, delta = Answer.DP, delta or Enclosure.exact(0)
+    elif shown is None:
+        answer, claimed, shown = Answer.UNKNOWN, None, search.nearest()
+        of = "" if total is None else f" of {total}"
+        reasons = [] if stopped is None else [f"{stopped}; {search.checked}{of} pairs checked"]
+        if shown is not None:
+            reasons.append(_undecided(shown, search.delta, search.undecided))
+        reason = "; ".join(reasons)
+    witness = None
+    if shown is not None:
+        with suppress(LimitReached):  # what is proved stays so without a set that shows it
+            witness = describe(shown, claimed)
+    by = BY_ENCLOSURES if told is None else told.by
+    return Conclusion(answer, reason, delta, witness, by)
 
 
 def _undecided(attempt: Attempt, delta: Fraction, undecided: int) -> str:
@@ -132,61 +176,35 @@ class _Run:
                 maximum.search_together(search, subject.together, subject.pairs or 0)
 
     def verdict(self, end: EarlyEnd) -> Verdict:
-        """Turn what is known, whatever ended the search, into an answer."""
-        answer, reason, by = Answer.UNKNOWN, end.reason, BY_ENCLOSURES
-        delta: Enclosure | None = None
-        witness: Witness | None = None
-        checked, bits, engine = 0, 0, self.setting.options.engine.value
+        found, checked, bits = Conclusion(Answer.UNKNOWN, end.reason), 0, 0
+        engine = self.setting.options.engine.value
         if self.opened is not None:
             subject, search = self.opened
-            if subject.boxes is not None:
-                subject.boxes.cover(search)
-            told, delta = search.told(), search.delta_enclosure()
-            by = BY_ENCLOSURES if told is None else told.by
-            shown, claimed = search.violation, None
-            if shown is not None:
-                answer, reason, claimed = Answer.NOT_DP, None, search.delta
-            elif reason is None and search.undecided == 0:
-                # The largest of no deltas is 0: without pairs there is nothing to tell apart.
-                answer, delta = Answer.DP, delta or Enclosure.exact(0)
-            else:
-                shown = search.nearest()
-                reason = self._reason(subject, search, reason)
-            if shown is not None:
-                # What is proved stays so without a set that shows it.
-                with suppress(LimitReached):
-                    witness = subject.details.describe(shown, claimed)
+            real = subject.boxes
+            if real is not None:
+                real.cover(search)
+            found = conclude(search, self.total, end.reason, subject.details.describe)
+            if real is not None and found.answer is Answer.UNKNOWN:
+                reasons = dict.fromkeys(filter(None, (end.reason, real.undecided())))
+                found = found._replace(reason="; ".join(reasons))
             checked, bits, engine = search.checked, search.bits, _engine(subject, search)
         executed = self.executed
-        real = executed is not None and has_real_inputs(executed.program)
+        everywhere = executed is not None and has_real_inputs(executed.program)
         return Verdict(
             run=self.setting.header(
-                pairs=None if real else checked,  # infinitely many
+                pairs=None if everywhere else checked,
                 sizes=(0, 0) if executed is None else sizes_of(executed),
                 precision=bits or self.setting.options.precision,
                 engine=engine,
-                reason=reason,
-                by=by,
+                reason=found.reason,
+                by=found.by,
             ),
             claim=self.claim,
-            answer=answer,
-            delta_enclosure=delta,
-            witness=witness,
-            interrupted=end.interrupted and answer is Answer.UNKNOWN,
+            answer=found.answer,
+            delta_enclosure=found.delta_enclosure,
+            witness=found.witness,
+            interrupted=end.interrupted and found.answer is Answer.UNKNOWN,
         )
-
-    def _reason(self, subject: Subject, search: Search, stopped: str | None) -> str:
-        """Say why nothing is decided: what ended the search early, if something did, and where it
-        was."""
-        if subject.boxes is not None:
-            return "; ".join(dict.fromkeys(filter(None, (stopped, subject.boxes.undecided()))))
-        nearest, reasons = search.nearest(), []
-        if stopped is not None:
-            of = "" if self.total is None else f" of {self.total}"
-            reasons.append(f"{stopped}; {search.checked}{of} pairs checked")
-        if nearest is not None:
-            reasons.append(_undecided(nearest, search.delta, search.undecided))
-        return "; ".join(reasons)
 
 
 def _engine(subject: Subject, search: Search) -> str:
