@@ -335,8 +335,8 @@ def elimination_forest(size: int, edges: Iterable[Edge]) -> EliminationForest:
     return EliminationForest(tuple(parents), tuple(order))
 
 
-def _members(vertices: int) -> Iterator[int]:
-    """Yield the elements of a bit set, ascending."""
+def bits(vertices: int) -> Iterator[int]:
+    """Yield the elements of a bit set: the positions of set bits, ascending."""
     while vertices:
         lowest = vertices & -vertices
         yield lowest.bit_length() - 1
@@ -349,7 +349,7 @@ def _parts(neighbours: Sequence[int], vertices: int) -> Iterator[int]:
         part = frontier = vertices & -vertices
         while frontier:
             reached = 0
-            for vertex in _members(frontier):
+            for vertex in bits(frontier):
                 reached |= neighbours[vertex]
             frontier = reached & vertices & ~part
             part |= frontier
@@ -362,7 +362,7 @@ def _best_root(neighbours: Sequence[int], part: int, depths: dict[int, int]) -> 
     size = part.bit_count()
     if size == 1:
         return part.bit_length() - 1
-    degrees = {v: (neighbours[v] & part).bit_count() for v in _members(part)}
+    degrees = {v: (neighbours[v] & part).bit_count() for v in bits(part)}
     if sum(degrees.values()) == 2 * (size - 1):
         return _tree_root(neighbours, part)
 
@@ -386,7 +386,7 @@ def _tree_depth(neighbours: Sequence[int], part: int, known: dict[int, int]) -> 
     if part not in known:
         known[part] = 1 + min(
             max(_tree_depth(neighbours, p, known) for p in _parts(neighbours, part & ~(1 << v)))
-            for v in _members(part)
+            for v in bits(part)
         )
     return known[part]
 
@@ -403,7 +403,7 @@ def _tree_root(neighbours: Sequence[int], part: int) -> int:
     parent = {start: -1}
     top_down = [start]
     for vertex in top_down:
-        for neighbour in _members(neighbours[vertex] & part):
+        for neighbour in bits(neighbours[vertex] & part):
             if neighbour != parent[vertex]:
                 parent[neighbour] = vertex
                 top_down.append(neighbour)

@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import assert_never
 
 from dipapprox.data_classes import Record
-from dipapprox.language import ast, core
+from dipapprox.language import ast, core, emitted, symbols
 from dipapprox.language.constants import (
     Wrong,
     evaluate,
@@ -22,36 +22,9 @@ from dipapprox.language.constants import (
     evaluate_rate,
     truth_name,
 )
-from dipapprox.language.emitted import (
-    FALSE,
-    TRUE,
-    Emitter,
-    Place,
-    Range,
-    ValueStep,
-    absolute,
-    as_number,
-    balanced,
-    bisected,
-    held_between,
-    range_of,
-    rounding_steps,
-    scaled,
-    step_numbers,
-    whole_steps,
-    with_whole_factors,
-)
+from dipapprox.language.emitted import FALSE, TRUE, Emitter, Place, Range, ValueStep
 from dipapprox.language.expressions import Expressions
-from dipapprox.language.symbols import (
-    ABSOLUTE,
-    CLAMP,
-    DISTRIBUTIONS,
-    MECHANISM,
-    ROUNDINGS,
-    Kind,
-    Role,
-    kind_of,
-)
+from dipapprox.language.symbols import Kind, Role, kind_of
 from dipapprox.laws.families import FAMILIES
 from dipapprox.source import Span
 
@@ -80,11 +53,11 @@ def clamped(clamp: Clamp, value: core.Variable, span: Span | None) -> core.State
     """Return place <- clamp(value, low, high) as nested ifs."""
     if clamp.is_finite:
         low, high = Fraction(clamp.low), Fraction(clamp.high)
-        return held_between(clamp.place, value, low, high, span)
+        return emitted.held_between(clamp.place, value, low, high, span)
     if clamp.width >= _MOST_STEPS:
         message = f"'clamp' to more than {_MOST_STEPS} values"
         raise Wrong("limit", message, span, "only replies of services may have more")
-    return bisected(clamp.place, value, whole_steps(clamp.low, clamp.high), span)
+    return emitted.bisected(clamp.place, value, emitted.whole_steps(clamp.low, clamp.high), span)
 
 
 class Calls:
@@ -117,7 +90,7 @@ class Calls:
         """Emit what computes an expression and return the fresh variable with its value."""
         match node:
             case ast.Call(name):
-                place = self.fresh("sample" if name in DISTRIBUTIONS else name, node.span)
+                place = self.fresh("sample" if name in symbols.DISTRIBUTIONS else name, node.span)
                 self.compute(node, place, None)
             case ast.Choose() | ast.Disc():
                 place = self.fresh("choice" if isinstance(node, ast.Choose) else "disc", node.span)
@@ -154,15 +127,15 @@ class Calls:
                 self._choose(node, place, target)
             case ast.Disc(value, points):
                 self._disc(self._expressions.value(value), points, place, target)
-            case ast.Call(name) if name == MECHANISM:
+            case ast.Call(symbols.MECHANISM):
                 self._mechanism(node, place, target)
-            case ast.Call(name) if name in DISTRIBUTIONS:
+            case ast.Call(name) if name in symbols.DISTRIBUTIONS:
                 self._draw(node, place)
-            case ast.Call(name) if name == CLAMP:
+            case ast.Call(symbols.CLAMP):
                 self._clamp(node, place, target)
-            case ast.Call(name) if name == ABSOLUTE:
+            case ast.Call(symbols.ABSOLUTE):
                 self._absolute(node, place, target)
-            case ast.Call(name) if name in ROUNDINGS:
+            case ast.Call(name) if name in symbols.ROUNDINGS:
                 self._round(node, place, target, None)
             case ast.Call():
                 self._select(node, place, target)
@@ -246,8 +219,8 @@ class Calls:
         for position, score in enumerate(self._candidates(call, call.arguments[1:])):
             number = core.Constant(Fraction(position + 1), span=call.span)
             self._emitter.admit(number, target, call.span)
-            exponent = balanced(
-                [scaled(rate, score, call), core.Epsilon()], core.Product, call.span
+            exponent = emitted.balanced(
+                [emitted.scaled(rate, score, call), core.Epsilon()], core.Product, call.span
             )
             options.append((number, core.Exponential(exponent, span=call.span)))
         self._emitter.emit(core.Choose(place, tuple(options), True, self._site(), span=call.span))
@@ -276,15 +249,15 @@ class Calls:
         self._know(place, (labels[0], labels[-1]))
         self._emitter.count(len(labels), span)
         steps = tuple(ValueStep(label, label, True) for label in labels)
-        self._emitter.emit(bisected(place, value, steps, span))
+        self._emitter.emit(emitted.bisected(place, value, steps, span))
 
     def _clamp(self, call: ast.Call, place: Place, target: ast.Target | None) -> None:
         """clamp(x, low, high): the nearest number in between."""
         value, *written = call.arguments
-        symbols = self._expressions.symbols
+        known = self._expressions.symbols
         constants = self._expressions.constants
-        is_rounded = isinstance(value, ast.Call) and value.name in ROUNDINGS
-        kind = kind_of(value, symbols)
+        is_rounded = isinstance(value, ast.Call) and value.name in symbols.ROUNDINGS
+        kind = kind_of(value, known)
         is_whole = not is_rounded and (
             Kind.INTEGER in kind or (self._publishes and Kind.REAL not in kind)
         )
@@ -303,15 +276,15 @@ class Calls:
             self._round(value, place, target, (low, high))
             return
         # A random value has to be whole, which assignments are checked for.
-        held = self._held(self._expressions.value(value), CLAMP, call.span)
+        held = self._held(self._expressions.value(value), symbols.CLAMP, call.span)
         for end in (low, high):
             self._emitter.admit(core.Constant(end, span=call.span), target, call.span)
         if not is_whole:
             self._emitter.count(2, call.span)
-            self._emitter.emit(held_between(place, held, low, high, call.span))
+            self._emitter.emit(emitted.held_between(place, held, low, high, call.span))
             return
         clamp = Clamp(place, int(low), int(high), kind == Kind.NUMBER)
-        if self._publishes and target is not None and symbols[target.name].role is Role.OUTPUT:
+        if self._publishes and target is not None and known[target.name].role is Role.OUTPUT:
             self.clamps[held.name] = clamp
             return
         self._emitter.count(clamp.width, call.span)
@@ -319,17 +292,17 @@ class Calls:
 
     def _absolute(self, call: ast.Call, place: Place, target: ast.Target | None) -> None:
         value = self._expressions.value(call.arguments[0])
-        ends = range_of(value, self._ranges)
+        ends = emitted.range_of(value, self._ranges)
         if ends is not None:
             least = max(Fraction(0), ends[0], -ends[1])
             self._know(place, (least, max(map(abs, ends))))
         if isinstance(value, core.Constant):
-            number = core.Constant(abs(as_number(value)), span=call.span)
+            number = core.Constant(abs(emitted.as_number(value)), span=call.span)
             self._emitter.store(place, number, target, call.span)
             return
-        held = self._held(value, ABSOLUTE, call.span)
+        held = self._held(value, symbols.ABSOLUTE, call.span)
         self._emitter.count(1, call.span)
-        self._emitter.emit(absolute(place, held, call.span))
+        self._emitter.emit(emitted.absolute(place, held, call.span))
 
     def _round(
         self, call: ast.Call, place: Place, target: ast.Target | None, ends: Range | None
@@ -340,24 +313,26 @@ class Calls:
         if step <= 0:
             raise Wrong("value error", f"a step must be > 0, got {step}", steps[0].span)
         value = self._expressions.value(node)
-        between = ends or range_of(value, self._ranges)
+        between = ends or emitted.range_of(value, self._ranges)
         if between is None:
             message = f"it is not known how large the argument of '{word}' can be"
-            hint = f"clamp it: '{CLAMP}({word}(x), -5, 5)', or use the inputs themselves in it"
+            hint = (
+                f"clamp it: '{symbols.CLAMP}({word}(x), -5, 5)', or use the inputs themselves in it"
+            )
             raise Wrong("type error", message, node.span, hint)
-        numbers = step_numbers(word, step, between, ends is not None)
+        numbers = emitted.step_numbers(word, step, between, ends is not None)
         if len(numbers) > _MOST_STEPS:
             raise Wrong("limit", f"'{word}' to more than {_MOST_STEPS} values", call.span)
         factor = 1
         if Kind.INTEGER in kind_of(node, self._expressions.symbols):
-            factor, value = with_whole_factors(value)
-        pieces = tuple(rounding_steps(word, step, numbers, ends, factor))
+            factor, value = emitted.with_whole_factors(value)
+        pieces = tuple(emitted.rounding_steps(word, step, numbers, ends, factor))
         self._know(place, (pieces[0].value, pieces[-1].value))
         for piece in pieces:
             self._emitter.admit(core.Constant(piece.value, span=call.span), target, call.span)
         held = self._held(value, word, call.span)
         self._emitter.count(len(pieces), call.span)
-        self._emitter.emit(bisected(place, held, pieces, call.span))
+        self._emitter.emit(emitted.bisected(place, held, pieces, call.span))
 
     def _held(self, value: core.Expression, stem: str, span: Span | None) -> core.Variable:
         """Emit an assignment of a value to a fresh variable."""

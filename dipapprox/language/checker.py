@@ -7,18 +7,9 @@ from typing import TypeGuard, assert_never
 
 from dipapprox.data_classes import replace
 from dipapprox.errors import Diagnosis, did_you_mean
-from dipapprox.language import ast, printer
+from dipapprox.language import ast, expression_checker, printer
 from dipapprox.language.adjacency_where import FUNCTIONS_OF_PAIRS, PARTS, PARTS_HINT, primed
 from dipapprox.language.core import EUCLIDEAN, Norm
-from dipapprox.language.expression_checker import (
-    REPEATED,
-    check_condition,
-    check_expression,
-    check_number,
-    check_shape,
-    is_static,
-    with_turns,
-)
 from dipapprox.language.symbols import (
     CLAMP,
     EPSILON,
@@ -58,7 +49,8 @@ def check(
     scope = Scope(symbols, diagnosis, in_service)
     _declarations(scope, program)
     if not in_service and not in_rounds:
-        if _has_streams(program):
+        has = ast.Stream | ast.Publishes | ast.Read | ast.Publish | ast.Forever
+        if any(isinstance(node, has) for node in nodes_in(program)):
             _streams(scope, program)
         else:
             _outputs(scope, program)
@@ -76,11 +68,6 @@ def check_declarations(program: ast.Program) -> None:
     diagnosis.finish()
 
 
-def _has_streams(program: ast.Program) -> bool:
-    has = ast.Stream | ast.Publishes | ast.Read | ast.Publish | ast.Forever
-    return any(isinstance(node, has) for node in nodes_in(program))
-
-
 _FINITE = (Role.OUTPUT, Role.STATE)
 
 # --- declarations -------------------------------------------------------------------------
@@ -93,12 +80,12 @@ def _declarations(scope: Scope, program: ast.Program) -> None:
         match declaration:
             case ast.Parameter(_, default):
                 if default is not None:
-                    check_number(scope, default, static=True)
+                    expression_checker.check_number(scope, default, static=True)
             case ast.Input() | ast.Output() | ast.State() | ast.Stream() | ast.Publishes():
                 outputs = outputs or not isinstance(declaration, ast.Input | ast.State)
                 for variable in declaration.variables:
                     if variable.size is not None:
-                        check_number(scope, variable.size, static=True)
+                        expression_checker.check_number(scope, variable.size, static=True)
                 for element in declaration.domain:
                     _element(scope, element)
                 if isinstance(declaration, ast.State):
@@ -135,13 +122,13 @@ def _element(scope: Scope, element: ast.Element) -> None:
         if element.bounds is not None:
             _element(scope, element.bounds)
     elif isinstance(element, ast.Range):
-        check_number(scope, element.first, static=True)
-        check_number(scope, element.last, static=True)
+        expression_checker.check_number(scope, element.first, static=True)
+        expression_checker.check_number(scope, element.last, static=True)
     elif isinstance(element, ast.Name):
         if element.name == EPSILON:
-            check_expression(scope, element)
+            expression_checker.check_expression(scope, element)
     elif not isinstance(element, ast.Truth):
-        check_number(scope, element, static=True)
+        expression_checker.check_number(scope, element, static=True)
 
 
 def _condition(scope: Scope, declaration: ast.AdjacentWhere) -> None:
@@ -150,7 +137,7 @@ def _condition(scope: Scope, declaration: ast.AdjacentWhere) -> None:
     turns = declaration.turns
     scope = replace(scope, symbols={**scope.symbols, **primed(scope.symbols)})
     if turns is not None:
-        scope = with_turns(scope, turns) or scope
+        scope = expression_checker.with_turns(scope, turns) or scope
     for each in nodes_in(declaration.condition):
         if isinstance(each, ast.Name | ast.Index):
             found = scope.symbols.get(each.name)
@@ -160,7 +147,7 @@ def _condition(scope: Scope, declaration: ast.AdjacentWhere) -> None:
     for call in computed_in(declaration.condition):
         if not isinstance(call, ast.Call) or call.name not in FUNCTIONS_OF_PAIRS:
             scope.report(PARTS, call.span, PARTS_HINT)
-    check_condition(scope, declaration.condition)
+    expression_checker.check_condition(scope, declaration.condition)
 
 
 def _adjacency(
@@ -172,8 +159,8 @@ def _adjacency(
     if isinstance(declaration, ast.AdjacentPairs):
         for pair in declaration.pairs:
             for value in (*pair.left, *pair.right):
-                kind = check_expression(scope, value)
-                if kind & Kind.RANDOM or not is_static(scope, value):
+                kind = expression_checker.check_expression(scope, value)
+                if kind & Kind.RANDOM or not expression_checker.is_static(scope, value):
                     scope.report("pairs are made of constant values", value.span)
         return
     rules = ("all", *(norm.value for norm in Norm), EUCLIDEAN)
@@ -187,7 +174,7 @@ def _adjacency(
         hint = "" if declaration.rule == "all" else f"e.g. 'adjacent {declaration.rule} 1'"
         scope.report(f"'{declaration.rule}' {message}", declaration.span, hint, "syntax error")
     elif declaration.radius is not None:
-        check_number(scope, declaration.radius, static=True)
+        expression_checker.check_number(scope, declaration.radius, static=True)
 
 
 # --- streams -------------------------------------------------------------------------------------
@@ -238,7 +225,7 @@ def _reads(scope: Scope, program: ast.Program) -> None:
 
 
 def _publish(scope: Scope, value: ast.Expression) -> None:
-    check_expression(scope, value)
+    expression_checker.check_expression(scope, value)
     symbol = scope.symbols.get(value.name) if isinstance(value, ast.Name | ast.Index) else None
     if symbol is not None and symbol.role is Role.INPUT:
         hint = f"write 'publish Lap({symbol.name}, 1 / eps)'"
@@ -255,7 +242,7 @@ def _block(scope: Scope, block: ast.Block) -> None:
                 _assign(scope, statement)
             case ast.If(branches, otherwise):
                 for branch in branches:
-                    check_condition(scope, branch.condition)
+                    expression_checker.check_condition(scope, branch.condition)
                     _block(scope, branch.body)
                 _block(scope, otherwise)
             case ast.For():
@@ -273,8 +260,8 @@ def _block(scope: Scope, block: ast.Block) -> None:
 
 
 def _loop(scope: Scope, loop: ast.For) -> None:
-    check_number(scope, loop.first, static=True)
-    check_number(scope, loop.last, static=True)
+    expression_checker.check_number(scope, loop.first, static=True)
+    expression_checker.check_number(scope, loop.last, static=True)
     if loop.variable == EPSILON or loop.variable in scope.symbols:
         role = "the privacy parameter"
         if loop.variable in scope.symbols:
@@ -291,12 +278,12 @@ def _while(scope: Scope, loop: ast.While) -> None:
         hint = "assign this to a variable, before the loop and at the end of its body"
         scope.report("the condition of a 'while' is evaluated again on every turn", call.span, hint)
     inside = replace(scope, is_repeated=True)
-    check_condition(inside, loop.condition)
+    expression_checker.check_condition(inside, loop.condition)
     _block(inside, loop.body)
 
 
 def _assign(scope: Scope, statement: ast.Assign) -> None:
-    kind = check_expression(scope, statement.value)
+    kind = expression_checker.check_expression(scope, statement.value)
     for target in statement.targets:
         symbol = scope.symbols[target.name]
         if symbol.role in (Role.INPUT, Role.PARAMETER, Role.LOOP, Role.VALUE):
@@ -304,7 +291,7 @@ def _assign(scope: Scope, statement: ast.Assign) -> None:
             hint = "copy it to a variable of another name"
             scope.report(message, target.span, hint, "name error")
             continue
-        check_shape(scope, target, symbol)
+        expression_checker.check_shape(scope, target, symbol)
         _fits(scope, target, symbol, statement.value, kind)
 
 
@@ -332,7 +319,11 @@ def _fits(
         hint = "use a variable for each; they cannot be combined"
         scope.report(f"{name} holds both reals and random integers", value.span, hint)
     elif scope.is_repeated and symbol.kind & Kind.RANDOM and not isinstance(value, ast.Call):
-        scope.report(f"{name} is random and assigned inside 'while'", target.span, REPEATED)
+        scope.report(
+            f"{name} is random and assigned inside 'while'",
+            target.span,
+            expression_checker.REPEATED,
+        )
 
 
 def _finite_hint(value: ast.Expression, kind: Kind) -> str:

@@ -74,7 +74,7 @@ _LARGEST_EXPONENT = 100
 
 
 class Wrong(Exception):
-    """A place that cannot be elaborated: caught where work can go on, one per statement."""
+    """A place that means nothing: caught where work can go on, where it is elaborated or run."""
 
     def __init__(self, kind: str, message: str, span: Span | None, hint: str = "") -> None:
         super().__init__(message)

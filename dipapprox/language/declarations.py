@@ -113,7 +113,10 @@ def elaborate_declarations(
     adjacency: Adjacency = Everyone()
     narrower: dict[str, Domain] = {}
     if not diagnosis:
-        inputs, narrower = _widened(inputs, widening)
+        declared = {variable.name: variable.domain for variable in inputs}
+        wider = wider_domains(widening, declared)
+        narrower = {name: declared[name] for name in wider}
+        inputs = [replace(v, domain=wider.get(v.name, v.domain)) for v in inputs]
         adjacency = adjacency_of(program, parameters, cells_of(inputs), diagnosis)
     diagnosis.finish()
     if narrower and isinstance(adjacency, Listed) and adjacency.text is None:
@@ -151,15 +154,6 @@ def adjacency_of(
         except Wrong as wrong:
             wrong.report(diagnosis)
     return adjacency
-
-
-def _widened(
-    inputs: list[DeclaredVariable], widening: Widening
-) -> tuple[list[DeclaredVariable], dict[str, Domain]]:
-    declared = {variable.name: variable.domain for variable in inputs}
-    wider = wider_domains(widening, declared)
-    widened = [replace(v, domain=wider.get(v.name, v.domain)) for v in inputs]
-    return widened, {name: declared[name] for name in wider}
 
 
 def _bind(

@@ -42,6 +42,7 @@ from dipapprox.language.traversal import operands_of, statements_of
 from dipapprox.language.whole_numbers import check_whole_numbers
 
 _MANY_TURNS = 4  # A loop of no more turns, the last one apart, is unrolled
+_LISTED = (Role.INPUT, Role.OUTPUT)
 
 
 def elaborate(
@@ -204,8 +205,10 @@ class _Unrolling:
                 self._loop(statement)
             case ast.While():
                 self._while(statement)
-            case ast.Forever():
-                self._forever(statement)
+            case ast.Forever(body):
+                with self.emitter.inner() as made:
+                    self._statements(body)
+                self.rounds = core.Rounds(tuple(made), self.declarations.published)
             case ast.Read(name):
                 following = core.Variable(core.NEXT + name, span=statement.span)
                 place = core.Variable(name, span=statement.span)
@@ -223,9 +226,10 @@ class _Unrolling:
         first = evaluate_integer(loop.first, self.constants, "the start of a loop")
         last = evaluate_integer(loop.last, self.constants, "the end of a loop")
         self.emitter.count(max(0, last - first + 1), loop.span)
-        arrays = self._equal_turns(loop, first, last)
-        turns = range(first, last + 1)
-        if arrays is not None:
+        turns, arrays = range(first, last + 1), None
+        if not self.dry and self.emitter.block is self.top and last - first >= _MANY_TURNS:
+            arrays = arrays_of_equal_turns(loop, self.expressions.symbols)
+        if arrays is not None and all(first >= 1 and last <= self.sizes[a] for a in arrays):
             # What matters after the last turn may matter less after the others: it stays apart.
             self._repeat(loop, first, last - first, arrays)
             turns = range(last, last + 1)
@@ -258,20 +262,6 @@ class _Unrolling:
             repeat = core.Repeat(tuple(body), turns, first, arrays, drawn, span=loop.span)
             self.body += (*self.top, repeat)
             self.top.clear()
-
-    def _equal_turns(self, loop: ast.For, first: int, last: int) -> tuple[str, ...] | None:
-        """Return the arrays that a loop with many equal turns goes through; None for others."""
-        if self.dry or self.emitter.block is not self.top or last - first < _MANY_TURNS:
-            return None
-        arrays = arrays_of_equal_turns(loop, self.expressions.symbols)
-        if arrays is None or not all(first >= 1 and last <= self.sizes[name] for name in arrays):
-            return None
-        return arrays
-
-    def _forever(self, loop: ast.Forever) -> None:
-        with self.emitter.inner() as body:
-            self._statements(loop.body)
-        self.rounds = core.Rounds(tuple(body), self.declarations.published)
 
     def _publish(self, statement: ast.Publish) -> None:
         value = statement.value
@@ -408,11 +398,7 @@ def arrays_of_equal_turns(loop: ast.For, symbols: Mapping[str, Symbol]) -> tuple
                 return None
             case _:
                 waiting += operands_of(node)
-    if indexed & others or not all(_is_finite(symbols[name]) for name in indexed):
+    known = [symbols[name] for name in indexed]
+    if indexed & others or any(s.role not in _LISTED or s.is_real_output for s in known):
         return None
     return tuple(sorted(indexed))
-
-
-def _is_finite(symbol: Symbol) -> bool:
-    """Whether a name is an input, or an output with finitely many values."""
-    return symbol.role in (Role.INPUT, Role.OUTPUT) and not symbol.is_real_output

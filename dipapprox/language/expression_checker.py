@@ -14,28 +14,8 @@ from itertools import pairwise
 from operator import or_
 
 from dipapprox.errors import did_you_mean
-from dipapprox.language import ast
-from dipapprox.language.symbols import (
-    ABSOLUTE,
-    CLAMP,
-    DISCRETISATION,
-    DISTRIBUTIONS,
-    EPSILON,
-    EXPONENTIAL,
-    IN_SCALES,
-    LOGARITHM,
-    MEANT,
-    MECHANISM,
-    ROOT,
-    ROUNDINGS,
-    SELECTIONS,
-    Kind,
-    Role,
-    Scope,
-    Symbol,
-    kind_of,
-    with_number,
-)
+from dipapprox.language import ast, symbols
+from dipapprox.language.symbols import Kind, Role, Scope, Symbol, kind_of, with_number
 from dipapprox.language.traversal import operands_of
 
 REPEATED = "draw it before the loop, or use 'for', which is unrolled"
@@ -125,11 +105,11 @@ def _name(scope: Scope, node: ast.Name | ast.Index, name: str) -> None:
     symbol = scope.symbols.get(name)
     if symbol is not None:
         check_shape(scope, node, symbol)
-    elif name == EPSILON:
+    elif name == symbols.EPSILON:
         hint = "e.g. 'Gauss(q, 2/eps)'; use a parameter for other constants"
         scope.report("'eps' can only be used in the scale of a distribution", node.span, hint)
     else:
-        known = [*scope.symbols, EPSILON]
+        known = [*scope.symbols, symbols.EPSILON]
         hint = did_you_mean(name, known, "it is neither declared nor assigned anywhere")
         scope.report(f"unknown name '{name}'", node.span, hint, "name error")
 
@@ -229,18 +209,18 @@ def _draw(scope: Scope, node: ast.Call) -> None:
         message = f"the mean must be a finite number, but this is a {what}"
         hint = f"draw with mean 0 and add the {what}" if kind & Kind.RANDOM else ""
         scope.report(message, mean.span, hint)
-    _in_eps(scope, scale, IN_SCALES, "a scale", static=True)
+    _in_eps(scope, scale, symbols.IN_SCALES, "a scale", static=True)
     if scope.is_repeated:
         scope.report("a 'while' cannot draw samples", node.span, REPEATED)
 
 
 def _mechanism(scope: Scope, node: ast.Call) -> None:
     if len(node.arguments) < 2:
-        hint = f"write '{MECHANISM}(eps/2, score)', for an array, or '{MECHANISM}(eps/2, a, b)'"
-        scope.report(f"'{MECHANISM}' needs a rate and scores", node.span, hint)
+        hint = f"write '{node.name}(eps/2, score)', for an array, or '{node.name}(eps/2, a, b)'"
+        scope.report(f"'{node.name}' needs a rate and scores", node.span, hint)
         return
     rate, *scores = node.arguments
-    _in_eps(scope, rate, IN_SCALES, "a scale", static=True)
+    _in_eps(scope, rate, symbols.IN_SCALES, "a scale", static=True)
     array = _whole_array(scope, scores)
     if array is None:
         for score in scores:
@@ -251,21 +231,21 @@ def _mechanism(scope: Scope, node: ast.Call) -> None:
 
 def _clamp(scope: Scope, node: ast.Call) -> None:
     """Check a clamp: of a number, random or not, between two constants."""
-    hint = f"write '{CLAMP}(z, -5, 5)': the number, the least and the largest value"
+    hint = f"write '{symbols.CLAMP}(z, -5, 5)': the number, the least and the largest value"
     if not _takes(scope, node, (3,), hint):
         return
     value, *ends = node.arguments
-    if isinstance(value, ast.Call) and value.name in ROUNDINGS:
+    if isinstance(value, ast.Call) and value.name in symbols.ROUNDINGS:
         _rounding(scope, value, is_clamped=True)
     else:
-        _once(scope, node, check_operand(scope, value, f"'{CLAMP}'") & Kind.REAL)
+        _once(scope, node, check_operand(scope, value, f"'{symbols.CLAMP}'") & Kind.REAL)
     for end in ends:
-        check_number(scope, end, f"an end of '{CLAMP}'", static=True)
+        check_number(scope, end, f"an end of '{symbols.CLAMP}'", static=True)
 
 
 def _absolute(scope: Scope, node: ast.Call) -> None:
-    if _takes(scope, node, (1,), f"write '{ABSOLUTE}(x)'"):
-        _once(scope, node, check_operand(scope, node.arguments[0], f"'{ABSOLUTE}'"))
+    if _takes(scope, node, (1,), f"write '{symbols.ABSOLUTE}(x)'"):
+        _once(scope, node, check_operand(scope, node.arguments[0], f"'{symbols.ABSOLUTE}'"))
 
 
 def _rounding(scope: Scope, node: ast.Call, is_clamped: bool = False) -> None:
@@ -279,7 +259,7 @@ def _rounding(scope: Scope, node: ast.Call, is_clamped: bool = False) -> None:
         scope.report(
             f"'{node.name}' of a {kind.describe()} may be any multiple: too many values",
             node.span,
-            f"clamp it to finitely many: '{CLAMP}({node.name}(x), -5, 5)'",
+            f"clamp it to finitely many: '{symbols.CLAMP}({node.name}(x), -5, 5)'",
         )
     _once(scope, node, kind)
     for each in step:
@@ -315,25 +295,25 @@ def _whole_array(scope: Scope, arguments: Sequence[ast.Expression]) -> Symbol | 
 
 
 _CHECKS: dict[str, Callable[[Scope, ast.Call], None]] = {
-    **dict.fromkeys(DISTRIBUTIONS, _draw),
-    MECHANISM: _mechanism,
-    **dict.fromkeys(SELECTIONS, _selection),
-    CLAMP: _clamp,
-    ABSOLUTE: _absolute,
-    **dict.fromkeys(ROUNDINGS, _rounding),
+    **dict.fromkeys(symbols.DISTRIBUTIONS, _draw),
+    symbols.MECHANISM: _mechanism,
+    **dict.fromkeys(symbols.SELECTIONS, _selection),
+    symbols.CLAMP: _clamp,
+    symbols.ABSOLUTE: _absolute,
+    **dict.fromkeys(symbols.ROUNDINGS, _rounding),
 }
 _IN_SCALES_ONLY = (
     "can only be used in the scale of a distribution",
     "numbers elsewhere are rational: e.g. 'Gauss(q, sqrt(2) / eps)'",
 )
 _MISPLACED = {
-    EXPONENTIAL: (
+    symbols.EXPONENTIAL: (
         "can only be used in the weights of 'choose'",
         "e.g. 'choose {1 : exp(eps)/(1 + exp(eps)), 0 : 1/(1 + exp(eps))}'",
     ),
-    ROOT: _IN_SCALES_ONLY,
-    LOGARITHM: _IN_SCALES_ONLY,
-    DISCRETISATION: (
+    symbols.ROOT: _IN_SCALES_ONLY,
+    symbols.LOGARITHM: _IN_SCALES_ONLY,
+    symbols.DISCRETISATION: (
         "takes a value and points, separated by ';'",
         "write e.g. 'disc(r; -1 < 0 < 1)'",
     ),
@@ -348,9 +328,9 @@ def _call(scope: Scope, node: ast.Call) -> None:
         message, hint = _MISPLACED[node.name]
         scope.report(f"'{node.name}' {message}", node.span, hint)
     else:
-        known = (*_CHECKS, DISCRETISATION)
+        known = (*_CHECKS, symbols.DISCRETISATION)
         hint = did_you_mean(node.name, known, f"functions are {', '.join(known)}")
-        hint = MEANT.get(node.name.lower(), hint)
+        hint = symbols.MEANT.get(node.name.lower(), hint)
         symbol = scope.symbols.get(node.name)
         if symbol is not None and symbol.is_array:
             hint = f"array elements are written '{node.name}[i]'"
@@ -373,13 +353,13 @@ def _option(scope: Scope, option: ast.Option) -> None:
         hint = "choose a number and compare or multiply afterwards"
         inside.report(message, option.value.span, hint)
     if option.weight is not None:
-        _in_eps(inside, option.weight, (EXPONENTIAL,), "a weight", static=False)
+        _in_eps(inside, option.weight, (symbols.EXPONENTIAL,), "a weight", static=False)
 
 
 def with_turns(scope: Scope, turns: ast.Turns) -> Scope | None:
     """Check the numbers that something is written for; return the scope for each of them."""
     _ends(scope, turns)
-    if turns.variable == EPSILON or turns.variable in scope.symbols:
+    if turns.variable == symbols.EPSILON or turns.variable in scope.symbols:
         message = f"'{turns.variable}' is the name of something else"
         scope.report(message, turns.span, "choose another name", "name error")
         return None
@@ -403,10 +383,10 @@ def _in_eps(
         _in_eps(scope, part, functions, where, static=static)
 
     match node:
-        case ast.Name(name) if name == EPSILON:
+        case ast.Name(symbols.EPSILON):
             pass
         case ast.Call(name, arguments) if name in functions:
-            if len(arguments) != 1 and name not in SELECTIONS:
+            if len(arguments) != 1 and name not in symbols.SELECTIONS:
                 scope.report(f"'{name}' takes 1 argument", node.span)
             for argument in arguments:
                 check(argument)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from dipapprox.language import ast, core
+from dipapprox.language import ast, core, emitted, symbols
 from dipapprox.language.constants import (
     ScaleInUse,
     Wrong,
@@ -24,28 +24,8 @@ from dipapprox.language.constants import (
     truth_name,
 )
 from dipapprox.language.domains import MOST_CELLS
-from dipapprox.language.emitted import (
-    FALSE,
-    TRUE,
-    as_number,
-    balanced,
-    check_tree,
-    combine,
-    compare,
-    degrees_of,
-    folded_sum,
-    scaled,
-)
-from dipapprox.language.symbols import (
-    EPSILON,
-    EXPONENTIAL,
-    LOGARITHM,
-    ROOT,
-    Kind,
-    Role,
-    Symbol,
-    kind_of,
-)
+from dipapprox.language.emitted import FALSE, TRUE
+from dipapprox.language.symbols import Kind, Role, Symbol, kind_of
 from dipapprox.language.traversal import operands_of
 
 Take = Callable[[ast.Expression], core.Expression]
@@ -87,12 +67,14 @@ class Expressions:
         if found is None:
             match node:
                 case ast.Name(name):
-                    found = name in self.symbols or name == EPSILON  # loop variables are not
+                    found = (
+                        name in self.symbols or name == symbols.EPSILON
+                    )  # loop variables are not
                 case ast.Number() | ast.Truth():
                     found = True
                 case ast.Index() | ast.Negative() | ast.Sum() | ast.Product() | ast.Power():
                     found = all(map(self.is_fixed, operands_of(node)))
-                case ast.Call(name) if name in (ROOT, LOGARITHM):
+                case ast.Call(symbols.ROOT | symbols.LOGARITHM):
                     found = all(map(self.is_fixed, operands_of(node)))
                 case _:
                     found = False
@@ -179,11 +161,11 @@ class Expressions:
             Wrong: If it divides by zero or an exponent is not linear in eps.
         """
         match node:
-            case ast.Name(name) if name == EPSILON:
+            case ast.Name(symbols.EPSILON):
                 return core.Epsilon()
-            case ast.Call(name, (argument,)) if name == EXPONENTIAL:
+            case ast.Call(symbols.EXPONENTIAL, (argument,)):
                 exponent = self.weight(argument)
-                if not degrees_of(exponent) <= {1}:
+                if not emitted.degrees_of(exponent) <= {1}:
                     message = "an exponent must be a number times eps"
                     hint = "e.g. 'exp(eps/2)' or 'exp(-q * eps)'"
                     raise Wrong("value error", message, argument.span, hint)
@@ -202,22 +184,26 @@ class Expressions:
         """Combine operands, of which `part` makes expressions, or weights."""
         match node:
             case ast.Negative(operand):
-                return scaled(_MINUS_ONE, part(operand), node)
+                return emitted.scaled(_MINUS_ONE, part(operand), node)
             case ast.Sum(operands, operators):
                 terms = []
                 for operator, operand in zip(("+", *operators), operands, strict=True):
                     term = part(operand)
-                    terms.append(term if operator == "+" else scaled(_MINUS_ONE, term, operand))
-                return folded_sum(terms, node.span)
+                    terms.append(
+                        term if operator == "+" else emitted.scaled(_MINUS_ONE, term, operand)
+                    )
+                return emitted.folded_sum(terms, node.span)
             case ast.Product(operands, operators):
                 return self._product(node, [*map(part, operands)])
             case ast.Power(base, exponent):
                 factor, times = part(base), evaluate_exponent(exponent, self.constants)
                 if times == 0 or isinstance(factor, core.Constant):
-                    number = _ONE if times == 0 else power(as_number(factor), times, node.span)
+                    number = (
+                        _ONE if times == 0 else power(emitted.as_number(factor), times, node.span)
+                    )
                     return core.Constant(number, span=node.span)
-                product = balanced([factor] * abs(times), core.Product, node.span)
-                check_tree(product, node.span)
+                product = emitted.balanced([factor] * abs(times), core.Product, node.span)
+                emitted.check_tree(product, node.span)
                 return product if times > 0 else core.Inverse(product, span=node.span)
 
     def _product(self, node: ast.Product, values: list[Any]) -> Any:
@@ -229,14 +215,14 @@ class Expressions:
             if not isinstance(value, core.Constant):
                 others.append(value if operator == "*" else core.Inverse(value, span=operand.span))
                 continue
-            number = as_number(value)
+            number = emitted.as_number(value)
             if operator == "/" and number == 0:
                 raise Wrong("value error", "division by zero", operand.span)
             factor = factor * number if operator == "*" else factor / number
             check_size(factor, node.span)
         if not others:
             return core.Constant(factor, span=node.span)
-        return scaled(factor, balanced(others, core.Product, node.span), node)
+        return emitted.scaled(factor, emitted.balanced(others, core.Product, node.span), node)
 
     def is_boolean(self, node: ast.Expression) -> bool:
         """Whether an expression is a truth value; as a variable, it holds `true` or `false`."""
@@ -280,15 +266,17 @@ class Expressions:
                 parts = []
                 for operand in operands:
                     parts.append(self.condition(operand, positive))
-                return combine(parts, isinstance(node, ast.And) == positive, node)
+                return emitted.combine(parts, isinstance(node, ast.And) == positive, node)
             case ast.Comparison(operands, operators):
                 values = []
                 for operand in operands:
                     values.append(self.value(operand))
                 links = []
                 for i, operator in enumerate(operators):
-                    links.append(compare(values[i], operator, values[i + 1], positive, node))
-                return combine(links, positive, node)
+                    links.append(
+                        emitted.compare(values[i], operator, values[i + 1], positive, node)
+                    )
+                return emitted.combine(links, positive, node)
             case _:
                 relation = core.Relation.EQUAL if positive else core.Relation.NOT_EQUAL
                 true = core.Constant(truth_name(True), span=node.span)

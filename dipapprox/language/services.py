@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from dipapprox.data_classes import Record, field
 from dipapprox.errors import Diagnosis, check_visible, did_you_mean
-from dipapprox.language import ast, core
+from dipapprox.language import ast, core, traversal
 from dipapprox.language.calls import Clamp
 from dipapprox.language.cells import written_out
 from dipapprox.language.checker import check
@@ -26,14 +26,6 @@ from dipapprox.language.declarations import (
 from dipapprox.language.domains import AS_DECLARED, AllIntegers, describe_domain
 from dipapprox.language.elaborate import elaborate_block
 from dipapprox.language.symbols import CLAMP, DISTRIBUTIONS
-from dipapprox.language.traversal import (
-    declared_in,
-    operands_of,
-    reachable,
-    rewrite,
-    statements_of,
-    targets_in,
-)
 from dipapprox.source import Located, Span
 
 DATA = "data"  # the name of the call that brings a data point
@@ -142,21 +134,15 @@ def elaborate_service(
         called, arguments = handler.name or DATA, cells_of(declarations.inputs)
         block, users = written_out(body), handler.users
         handlers.append(Handler(called, arguments, users, block, calls.clamps, span=handler.span))
+    rules = (d.rule for d in program.declarations if isinstance(d, ast.AdjacentRule))
     return Service(
         name=name,
         parameters=dict(whole.parameters),
         states=_state_cells(program, whole.states, whole.parameters),
         replies=cells_of(whole.outputs),
         handlers=tuple(handlers),
-        change=_change(program),
+        change=next((Change(rule) for rule in rules), Change.INSERT),
     )
-
-
-def _change(program: ast.Program) -> Change:
-    for declaration in program.declarations:
-        if isinstance(declaration, ast.AdjacentRule):
-            return Change(declaration.rule)
-    return Change.INSERT
 
 
 def _program_of(program: ast.Program, handler: ast.Handler | None) -> ast.Program:
@@ -172,7 +158,9 @@ def _state_cells(
     parameters: Mapping[str, Fraction],
 ) -> tuple[StateCell, ...]:
     diagnosis = Diagnosis()
-    initials = {declared.name: d.initial for declared, d in declared_in(program, ast.State)}
+    initials = {
+        declared.name: d.initial for declared, d in traversal.declared_in(program, ast.State)
+    }
     cells = []
     for variable in variables:
         node = initials[variable.name]
@@ -208,7 +196,7 @@ def _check_parts(program: ast.Program) -> None:
     for declaration in program.declarations:
         _check_declaration(declaration, diagnosis)
     _check_calls(program, diagnosis)
-    outputs = {declared.name for declared, _ in declared_in(program, ast.Output)}
+    outputs = {declared.name for declared, _ in traversal.declared_in(program, ast.Output)}
     for handler in program.handlers:
         _check_reply(handler, outputs, diagnosis)
     diagnosis.finish()
@@ -254,7 +242,8 @@ def _check_calls(program: ast.Program, diagnosis: Diagnosis) -> None:
                 what = f"'{argument.variables[0].name}' has no bounds"
                 message = f"calls carry one of finitely many values, {what}"
                 diagnosis.report("type error", message, argument.span, "e.g. '-100..100'")
-    span = program.handlers[0].span if program.handlers else _last_span(program)
+    last = program.declarations[-1] if program.declarations else program
+    span = (program.handlers[0] if program.handlers else last).span
     if DATA not in names:
         hint = "declare what is done with a data point, e.g. 'on data d in 0..1 do … end'"
         diagnosis.report("name error", "no handler of data calls", span, hint)
@@ -263,12 +252,8 @@ def _check_calls(program: ast.Program, diagnosis: Diagnosis) -> None:
         diagnosis.report("name error", "no handler of a query", span, hint)
 
 
-def _last_span(program: ast.Program) -> Span | None:
-    return program.declarations[-1].span if program.declarations else program.span
-
-
 def _check_reply(handler: ast.Handler, outputs: set[str], diagnosis: Diagnosis) -> None:
-    assigned = [target for target in targets_in(handler.body) if target.name in outputs]
+    assigned = [target for target in traversal.targets_in(handler.body) if target.name in outputs]
     if handler.name is None:
         for target in assigned:
             message = f"data calls have no reply, but '{target.name}' is assigned"
@@ -299,7 +284,7 @@ def expanded(
             case _:
                 return None
 
-    return rewrite(block, change)
+    return traversal.rewrite(block, change)
 
 
 # --- additive cells ------------------------------------------------------------------------------
@@ -315,14 +300,14 @@ def check_additive_cells(program: ast.Program, handler: ast.Handler) -> None:
     error. So two runs of a service differ in such a cell by a number that does not depend on what
     it holds.
     """
-    states = list(declared_in(program, ast.State))
+    states = list(traversal.declared_in(program, ast.State))
     cells = {v.name for v, d in states if isinstance(d.domain[0], ast.Integers | ast.Reals)}
     if not cells:
         return
     diagnosis = Diagnosis()
     finite = {variable.name for variable, _ in states} - cells
-    outputs = {variable.name for variable, _ in declared_in(program, ast.Output)}
-    statements = list(statements_of(handler.body))
+    outputs = {variable.name for variable, _ in traversal.declared_in(program, ast.Output)}
+    statements = list(traversal.statements_of(handler.body))
     assigned = [each for each in statements if isinstance(each, ast.Assign)]
     held = _reached(cells, assigned, through_draws=False)
     sampled = _reached(cells, assigned, through_draws=True)
@@ -350,7 +335,7 @@ def _reached(cells: set[str], assigned: list[ast.Assign], through_draws: bool) -
             if _mentions(statement.value, {name}, through_draws):
                 yield from (target.name for target in statement.targets)
 
-    return reachable(cells, targets)
+    return traversal.reachable(cells, targets)
 
 
 def _mentions(node: ast.Expression, names: set[str], through_draws: bool = False) -> bool:
@@ -362,7 +347,9 @@ def _mentions(node: ast.Expression, names: set[str], through_draws: bool = False
         case ast.Call(name) if name in DISTRIBUTIONS and not through_draws:
             return False
         case _:
-            return any(_mentions(operand, names, through_draws) for operand in operands_of(node))
+            return any(
+                _mentions(operand, names, through_draws) for operand in traversal.operands_of(node)
+            )
 
 
 def _deciding(statement: ast.Statement) -> Iterator[ast.Expression]:
@@ -370,7 +357,7 @@ def _deciding(statement: ast.Statement) -> Iterator[ast.Expression]:
     if isinstance(statement, ast.Assign):
         yield from (each.index for each in statement.targets if isinstance(each, ast.Index))
     else:
-        yield from operands_of(statement)
+        yield from traversal.operands_of(statement)
 
 
 def _computed(node: ast.Expression) -> Iterator[ast.Expression]:
@@ -383,7 +370,7 @@ def _computed(node: ast.Expression) -> Iterator[ast.Expression]:
         case ast.Call(name) if name not in DISTRIBUTIONS and name != CLAMP:
             yield node
         case _:
-            for operand in operands_of(node):
+            for operand in traversal.operands_of(node):
                 yield from _computed(operand)
 
 

@@ -55,19 +55,14 @@ def report_unexpected(stream: TokenStream, token: Any, expected: Collection[str]
     line_end = text.find("\n", span.start)
     if stream.problems.has_any(line_start, line_end if line_end >= 0 else len(text)):
         return
-    what = "unexpected end of the text" if token is None else f"unexpected {_quote(token, span)}"
+    quoted = "line break" if span.text == "\n" else f"'{shorten(span.text)}'"
+    what = "unexpected end of the text" if token is None else f"unexpected {quoted}"
     hint = _hint(stream.before, token, expected)
     if not hint and 0 < len(expected) <= 4:
-        hint = "expected " + " or ".join(sorted(_spell(kind) for kind in expected))
+        hint = "expected " + " or ".join(
+            sorted(_SPELLINGS.get(kind, f"'{kind.lower()}'") for kind in expected)
+        )
     stream.report(what, span, hint)
-
-
-def _quote(token: Any, span: Any) -> str:
-    return "line break" if span.text == "\n" else f"'{shorten(span.text)}'"
-
-
-def _spell(kind: str) -> str:
-    return _SPELLINGS.get(kind, f"'{kind.lower()}'")
 
 
 def _hint(before: Any, token: Any, expected: Collection[str]) -> str:

@@ -271,7 +271,7 @@ class _Structure:
         elif kind in _COMPARISONS:
             self.prefixes -= self._minuses
             self._minuses = 0
-        elif kind == "NOT" or (kind == "MINUS" and self._is_prefix()):
+        elif kind == "NOT" or (kind == "MINUS" and not (self.out and self.out[-1].type in _ENDERS)):
             self.prefixes += 1
             self._minuses += kind == "MINUS"
             if self.prefixes > MOST_PREFIXES:
@@ -348,9 +348,6 @@ class _Structure:
                 return did_you_mean(token.value.lower(), ("if", "for", "while"), hint)
         return hint
 
-    def _is_prefix(self) -> bool:
-        return not self.out or self.out[-1].type not in _ENDERS
-
     def _begins_block(self) -> bool:
         """Whether a brace stands where a block would begin: no set and no choice does."""
         if not self.out or self.out[-1].type not in (*_ENDERS, "THEN", "DO", "ELSE"):
@@ -375,13 +372,11 @@ class _Structure:
     def _report(self, token: Any, message: str, hint: str = "") -> None:
         span = Span(self.source, token.lexpos, token.endlexpos)
         # One wrong bracket makes others look wrong: one message per line is enough.
-        if token.type not in _BRACKETS or self._is_new_line(span.start):
+        between = self.source.text[self._blamed : span.start]
+        if token.type not in _BRACKETS or self._blamed < 0 or "\n" in between:
             self.problems.report("syntax error", message, span, hint)
         if token.type in _BRACKETS:
             self._blamed = span.start
-
-    def _is_new_line(self, offset: int) -> bool:
-        return self._blamed < 0 or "\n" in self.source.text[self._blamed : offset]
 
     def _too_much(self, token: Any, message: str, hint: str = "split it up") -> Exception:
         span = Span(self.source, token.lexpos, token.endlexpos)

@@ -14,18 +14,11 @@ from fractions import Fraction
 
 from dipapprox.data_classes import Record, replace
 from dipapprox.errors import UserError, did_you_mean, shorten
-from dipapprox.language import ast, core
+from dipapprox.language import ast, core, traversal
 from dipapprox.language.constants import literal
 from dipapprox.language.domains import AllReals, admits
 from dipapprox.language.services import DATA, Change, Service
 from dipapprox.language.symbols import names_given
-from dipapprox.language.traversal import (
-    declared_in,
-    free_name,
-    statements_of,
-    targets_in,
-    with_names,
-)
 from dipapprox.language.values import parse_rational
 
 _CALL = re.compile(r"\s*(\+?)\s*([A-Za-z_]\w*)\s*(?:\(([^()]*)\)|([^(),]*))\s*", re.ASCII)
@@ -153,8 +146,10 @@ class _Unrolled:
         self.service = service
         self.users = users
         self.handlers = {handler.name or DATA: handler for handler in program.handlers}
-        self.outputs = {v.name: (v, d.domain) for v, d in declared_in(program, ast.Output)}
-        self.states = {v.name: (v, d.initial) for v, d in declared_in(program, ast.State)}
+        self.outputs = {
+            v.name: (v, d.domain) for v, d in traversal.declared_in(program, ast.Output)
+        }
+        self.states = {v.name: (v, d.initial) for v, d in traversal.declared_in(program, ast.State)}
         arguments = (each for handler in program.handlers for each in handler.arguments)
         declared = (d for d in program.declarations if isinstance(d, ast.State | ast.Output))
         named = [name for each in (*declared, *arguments) for name in _named(each.domain)]
@@ -165,7 +160,7 @@ class _Unrolled:
         for each in program.handlers:
             taken |= names_given(ast.Program(each.arguments, each.body))
         self.made, self.index, self.values = (
-            free_name(stem, taken) for stem in (MADE, "k", _VALUES)
+            traversal.free_name(stem, taken) for stem in (MADE, "k", _VALUES)
         )
         self.mark = "_"
         while any(re.search(rf"{self.mark}\d+$", name) for name in taken):
@@ -193,7 +188,8 @@ class _Unrolled:
                     outputs.append(output)
                     body += first
             body += made
-        names = self.other_names(outputs)
+        listed = {name for output in outputs for name in _named(output.domain)}
+        names = tuple(ast.Name(name) for name in self.named if name not in listed)
         declared += outputs
         if names:
             declared.append(ast.Output((ast.Declared(self.values, None),), names))
@@ -209,7 +205,7 @@ class _Unrolled:
         self, handler: ast.Handler, number: int
     ) -> Iterator[tuple[ast.Output, list[ast.Statement]]]:
         """Yield the outputs of one query, and what they begin with."""
-        for name in dict.fromkeys(target.name for target in targets_in(handler.body)):
+        for name in dict.fromkeys(target.name for target in traversal.targets_in(handler.body)):
             if name not in self.outputs:
                 continue
             variable, domain = self.outputs[name]
@@ -229,11 +225,6 @@ class _Unrolled:
                 self.filled(renamed.name, renamed, nothing),
             )
 
-    def other_names(self, outputs: Sequence[ast.Output]) -> tuple[ast.Name, ...]:
-        """Return the named values that no output has."""
-        known = {name for output in outputs for name in _named(output.domain)}
-        return tuple(ast.Name(name) for name in self.named if name not in known)
-
     def filled(
         self, name: str, variable: ast.Declared, value: ast.Expression
     ) -> list[ast.Statement]:
@@ -247,13 +238,13 @@ class _Unrolled:
     def body(self, handler: ast.Handler, values: tuple[core.Value, ...], number: int) -> ast.Block:
         names: dict[str, ast.Expression] = {
             target.name: ast.Name(f"{target.name}{self.mark}{number}")
-            for target in targets_in(handler.body)
+            for target in traversal.targets_in(handler.body)
             if target.name not in self.shared
         }
         arguments = (v.name for each in handler.arguments for v in each.variables)
         names.update(zip(arguments, map(literal, values), strict=True))
         flag = f"ended{self.mark}{number}"
-        block, exits = _without_exit(with_names(handler.body, names), ast.Name(flag))
+        block, exits = _without_exit(traversal.with_names(handler.body, names), ast.Name(flag))
         if not exits:
             return block
         return (ast.Assign((ast.Name(flag),), ast.Truth(False)), *block)
@@ -275,7 +266,7 @@ def _surely_assigns(block: ast.Block, name: str) -> bool:
                 blocks = [*(branch.body for branch in branches), otherwise]
                 if all(_surely_assigns(each, name) for each in blocks):
                     return True
-        if any(isinstance(each, ast.Exit) for each in statements_of((statement,))):
+        if any(isinstance(each, ast.Exit) for each in traversal.statements_of((statement,))):
             return False
     return False
 

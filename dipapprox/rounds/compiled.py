@@ -45,7 +45,7 @@ from dipapprox.language import core
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.rounds.exploration import explore
-from dipapprox.rounds.paths import Atom, Point, Shown, Step, Steps, refusal
+from dipapprox.rounds.paths import Atom, Point, Step, Steps, refusal
 from dipapprox.rounds.visible import Seen, tells_steps, with_numbers
 from dipapprox.semantics.real_inputs import are_bounded, bounds_of
 
@@ -204,7 +204,9 @@ class _Compiler:
         automaton = Automaton(
             distinct(self._variables), tuple(self._states), tuple(self._transitions), changes
         )
-        check_determinism(automaton)
+        # What `automata.validity` demands of steps that read an input.
+        reading = [replace(s, reads=s.reads or s.compared is not None) for s in self._states]
+        check(replace(automaton, states=tuple(reading)))
         seen = with_numbers(self._seen) if integers else self._seen
         # Words of the automaton tell numbers that are published from noise.
         tells = seen == self._seen and tells_steps(automaton, seen)
@@ -318,11 +320,16 @@ class _Compiler:
         sample = OutputSample.FRESH if step.shown.fresh else None
         sample = OutputSample.COMPARED if step.shown.sample else sample
         symbols = ", ".join(step.shown.symbols)
+        name = "" if draw is None else _target_text(draw)
+        shown = "a fresh sample" if step.shown.fresh else name if step.shown.sample else ""
         words = Words(
             None if draw is None or draw.span is None else draw.span.line,
             "" if draw is None else _draw_text(draw),
-            self._guard_text(step, draw),
-            ", ".join(each for each in (_sample_text(step.shown, draw), symbols) if each),
+            " and ".join(
+                f"{name} {'>=' if outcome else '<'} {_atom_text(atom, self._steps.places)}"
+                for atom, outcome in step.guard.items()
+            ),
+            ", ".join(each for each in (shown, symbols) if each),
         )
         if sample is not None and symbols:
             # Both are seen: the symbol by a step of its own.
@@ -343,14 +350,6 @@ class _Compiler:
         self._words.append(words)
         self._seen.append(seen)
 
-    def _guard_text(self, step: Step, draw: core.Draw | None) -> str:
-        name = "" if draw is None else _target_text(draw)
-        parts = []
-        for atom, outcome in step.guard.items():
-            other = _atom_text(atom, self._steps.places)
-            parts.append(f"{name} {'>=' if outcome else '<'} {other}")
-        return " and ".join(parts)
-
 
 def distinct(names: Iterable[str]) -> tuple[str, ...]:
     """Return names with numbers where they come again: a, b, a → a, b, a #2."""
@@ -361,13 +360,6 @@ def distinct(names: Iterable[str]) -> tuple[str, ...]:
             number += 1
         found[numbered] = number
     return tuple(found)
-
-
-def check_determinism(automaton: Automaton) -> None:
-    """Check what `automata.validity` demands of steps that read an input."""
-    states = automaton.states
-    reading = [replace(each, reads=each.reads or each.compared is not None) for each in states]
-    check(replace(automaton, states=tuple(reading)))
 
 
 def _merged(steps: Iterable[Step]) -> list[Step]:
@@ -419,9 +411,3 @@ def _atom_text(atom: Atom, places: list[str]) -> str:
     if not atom.number:
         return name
     return f"{name} {'+' if atom.number > 0 else '-'} {abs(atom.number)}"
-
-
-def _sample_text(shown: Shown, draw: core.Draw | None) -> str:
-    if shown.fresh is not None:
-        return "a fresh sample"
-    return _target_text(draw) if shown.sample and draw is not None else ""

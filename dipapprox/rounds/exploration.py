@@ -28,8 +28,8 @@ from dipapprox.language import core
 from dipapprox.language.cells import statements_in, written_out
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
+from dipapprox.rounds import paths
 from dipapprox.rounds.paths import (
-    DRAWN,
     Atom,
     Foreseen,
     Noise,
@@ -40,26 +40,10 @@ from dipapprox.rounds.paths import (
     Step,
     Steps,
     WantsMean,
-    known_in,
-    read_noise,
-    refusal,
-    samples_in,
 )
 from dipapprox.rounds.visible import END
-from dipapprox.semantics.evaluation import (
-    Forms,
-    Frame,
-    Parted,
-    PathFault,
-    StoredValue,
-    Way,
-    cell_of,
-    evaluate,
-    follow,
-    form_of,
-    holds,
-    into,
-)
+from dipapprox.semantics import evaluation
+from dipapprox.semantics.evaluation import Forms, Frame, Parted, PathFault, StoredValue, Way
 
 _PUBLISHED = core.Variable(core.PUBLISHED)
 _FRESH = -1  # the symbol of a sample that is published at once
@@ -127,7 +111,7 @@ class _Exploration:
         self._source: int | None = None  # the point that paths come from now
 
     def run(self) -> Steps:
-        start = into(self._prelude, None)
+        start = evaluation.into(self._prelude, None)
         here, path, stop = next(self._ways(start, RoundPath(self._integers, False, {}), 0))
         if stop is _Stop.DRAW and not path.shown.symbols:
             self._number_of(self._points.point(here, path, True))
@@ -218,10 +202,10 @@ class _Exploration:
 
         They begin after a draw, or at the end of a round (None), after some rounds without one.
         """
-        for here, path in follow(self, start, begun):
+        for here, path in evaluation.follow(self, start, begun):
             if here is None:
                 path = self._published(path, ())
-                first = into(self._rounds.body, None)
+                first = evaluation.into(self._rounds.body, None)
                 if first is None:
                     yield None, path, _Stop.END
                 elif rounds:
@@ -235,17 +219,19 @@ class _Exploration:
 
     def assign(self, statement: core.Assign, path: RoundPath) -> RoundPath:
         """Return the path after an assignment."""
-        value = evaluate(self._forms, statement.value, path)
-        known = known_in(value)
+        value = evaluation.evaluate(self._forms, statement.value, path)
+        known = paths.known_in(value)
         if statement.target == _PUBLISHED and known not in (None, *self._rounds.symbols):
             allowed = ", ".join(map(str, self._rounds.symbols)) or "samples only"
             message, hint = f"{known} is published, which is not declared", "'publishes' allows "
-            raise refusal(message, statement.span, hint + allowed, "value error")
-        return path.put(cell_of(self._forms, statement.target, path), value, statement.span)
+            raise paths.refusal(message, statement.span, hint + allowed, "value error")
+        return path.put(
+            evaluation.cell_of(self._forms, statement.target, path), value, statement.span
+        )
 
     def decides(self, statement: core.If, path: RoundPath) -> bool:
         """Whether the condition of a branch holds."""
-        return holds(self._forms, statement.condition, path)
+        return evaluation.holds(self._forms, statement.condition, path)
 
     def go_on(self, here: Frame, path: RoundPath) -> list[Way[RoundPath]] | None:
         """Return how a path goes on: it stops before draws and at the end."""
@@ -254,16 +240,16 @@ class _Exploration:
                 path = replace(path, turns=path.turns + 1)
                 if path.turns > MOST_TURNS:
                     message = f"more than {MOST_TURNS} turns"
-                    raise refusal(message, here.statement.span, "", "limit")
+                    raise paths.refusal(message, here.statement.span, "", "limit")
                 self._limits.check()
-                inside = holds(self._forms, condition, path)
-                return [(into(body, here) if inside and body else here.after(), path)]
+                inside = evaluation.holds(self._forms, condition, path)
+                return [(evaluation.into(body, here) if inside and body else here.after(), path)]
             case core.Draw() as draw:
                 return self._as_fresh(here, path, draw)
             case core.Exit():
                 return None
             case core.Choose():
-                raise refusal(
+                raise paths.refusal(
                     "a random choice among finitely many values: with any number of rounds "
                     "all noise is Laplace",
                     here.statement.span,
@@ -290,12 +276,12 @@ class _Exploration:
                 break
             if cell not in path.values:
                 message = f"'{cell}' may have no value at the end of a round"
-                raise refusal(message, self._outputs[cell].span)
+                raise paths.refusal(message, self._outputs[cell].span)
             value = path.values[cell]
-            known = known_in(value)
+            known = paths.known_in(value)
             if known is not None and known not in self._outputs[cell].domain:
                 message = f"{known} is not in the domain of '{cell}'"
-                raise refusal(message, self._outputs[cell].span)
+                raise paths.refusal(message, self._outputs[cell].span)
             path = replace(path.publish(value, None), cells=path.cells + 1)
         return path
 
@@ -316,9 +302,9 @@ class _Exploration:
             if statement.target != _PUBLISHED or is_read:
                 return None
             drawn = LinearForm.symbol(_FRESH) - self._around(path, draw)
-            published = path.put(cell_of(self._forms, draw.target, path), drawn, None)
-            value = evaluate(self._forms, statement.value, published)
-            if samples_in(value) != (_FRESH,) or not isinstance(value, LinearForm):
+            published = path.put(evaluation.cell_of(self._forms, draw.target, path), drawn, None)
+            value = evaluation.evaluate(self._forms, statement.value, published)
+            if paths.samples_in(value) != (_FRESH,) or not isinstance(value, LinearForm):
                 return None
             inputs = value.inputs()
             if len(inputs) == 1 and draw.site not in self._added:
@@ -350,14 +336,16 @@ class _Exploration:
         return noise
 
     def _noise(self, path: RoundPath, draw: core.Draw) -> Noise:
-        return read_noise(draw, form_of(self._forms, draw.mean, path) + self._around(path, draw))
+        return paths.read_noise(
+            draw, evaluation.form_of(self._forms, draw.mean, path) + self._around(path, draw)
+        )
 
     def _drawn(self, path: RoundPath, draw: core.Draw) -> RoundPath:
         noise = self._noise(path, draw)
         used = path.used | ({noise.input} if noise.input is not None else set())
         after = replace(path, used=used, drawn_input=noise.input)
-        value = LinearForm.symbol(DRAWN) - self._around(path, draw)
-        return after.put(cell_of(self._forms, draw.target, after), value, draw.span)
+        value = LinearForm.symbol(paths.DRAWN) - self._around(path, draw)
+        return after.put(evaluation.cell_of(self._forms, draw.target, after), value, draw.span)
 
     def _around(self, path: RoundPath, draw: core.Draw) -> LinearForm:
         if draw.site not in self._added:
@@ -366,7 +354,7 @@ class _Exploration:
         value = path.values.get(name)
         if not isinstance(value, LinearForm):
             message = f"'{name}' has no value here, but is added to the sample"
-            raise refusal(message, draw.span, "write the input as the mean")
+            raise paths.refusal(message, draw.span, "write the input as the mean")
         return value.scaled(factor)
 
 
@@ -379,7 +367,7 @@ def _integers(*blocks: core.Block) -> bool:
     kinds = {draw.family.is_discrete for draw in draws}
     if len(kinds) > 1:
         other = next(draw for draw in draws if draw.family.is_discrete)
-        raise refusal(
+        raise paths.refusal(
             "integer noise beside real noise: with any number of rounds all noise is of one kind",
             other.span,
         )

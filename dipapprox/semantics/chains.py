@@ -27,6 +27,7 @@ from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language import core
 from dipapprox.language.traversal import reaching
 from dipapprox.laws.distribution import ChainLaw, ChoiceLaw, FiniteLaw
+from dipapprox.semantics import statements
 from dipapprox.semantics.configuration import State, Trail, cone_of
 from dipapprox.semantics.evaluation import Frame, PathFault, into
 from dipapprox.semantics.inputs import NeedsValue
@@ -34,17 +35,6 @@ from dipapprox.semantics.path_ends import finish, refuse
 from dipapprox.semantics.run import Execution, check_states, live_values, number_of
 from dipapprox.semantics.splitting import Refused, split, split_on_input
 from dipapprox.semantics.state import Store, guards_of
-from dipapprox.semantics.statements import (
-    assign,
-    assign_value,
-    choices_in,
-    endless,
-    require_law,
-    situation,
-    split_by_outcome,
-    target_name,
-    weighed,
-)
 from dipapprox.source import Span
 
 CERTAINLY = ExponentialRatio.constant(1)
@@ -177,7 +167,7 @@ def _chain(
     ends = {k: node for k, node in enumerate(nodes) if isinstance(node, ChainEnd)}
     terminating = reaching(dict(enumerate(transitions)), ends)
     if len(terminating) < len(nodes):
-        raise endless(_loop_of(nodes, terminating))
+        raise statements.endless(_loop_of(nodes, terminating))
     law, outcomes = law_of_end(transitions, ends)
     return law, tuple(ends[node] for node in outcomes)
 
@@ -214,7 +204,7 @@ def _key(run: Execution, loop: core.While, node: _Node) -> object:
         frame, state = node
         live, place = run.live.before[id(frame.statement)], frame.key()
     state.store = Store(dict(live_values(run, state, live)))
-    return place, situation(run, state, live)
+    return place, statements.situation(run, state, live)
 
 
 def _courses(
@@ -241,7 +231,7 @@ def _course(run: Execution, here: Frame | None, state: State) -> _Node:
     while here is not None:
         match here.statement:
             case core.Assign() as assignment:
-                assign(run, assignment, state)
+                statements.assign(run, assignment, state)
                 here = here.after()
             case core.If(_, then, otherwise) as branch:
                 here = into(then if _decide(run, branch, state) else otherwise, here.after())
@@ -270,12 +260,12 @@ def _outcomes(
     run: Execution, statement: core.Choose, following: Frame | None, state: State
 ) -> list[tuple[ExponentialRatio, Frame | None, State]]:
     _count(run)
-    name = target_name(run, state, statement.target)
-    law, values = weighed(run, statement, name, state)
+    name = statements.target_name(run, state, statement.target)
+    law, values = statements.weighed(run, statement, name, state)
     found = []
     for value, own in zip(values, law.weights, strict=True):
         part = state.copy()
-        assign_value(run, part, name, value, statement.span)
+        statements.assign_value(run, part, name, value, statement.span)
         found.append((own, following, part))
     return found
 
@@ -294,9 +284,9 @@ def _taken(
     run: Execution, loop: core.While, state: State, law: ChoiceLaw, ends: Sequence[ChainEnd]
 ) -> list[State]:
     """Split a state, which is used up, into the ways in which a loop is left."""
-    site = next(choices_in((loop,))).site
-    require_law(run, law, site, "while")
-    parts = split_by_outcome(run, state, law, site, "while")
+    site = next(statements.choices_in((loop,))).site
+    statements.require_law(run, law, site, "while")
+    parts = statements.split_by_outcome(run, state, law, site, "while")
     left = list[State]()
     for outcome, (part, end) in enumerate(zip(parts, ends, strict=True)):
         if len(parts) > 1:

@@ -14,11 +14,12 @@ from random import getrandbits
 
 from dipapprox.data_classes import Record, field
 from dipapprox.errors import BrokenInvariant
+from dipapprox.graphs import bits
 from dipapprox.language import core
 from dipapprox.linear.form import LinearForm, Symbol
 from dipapprox.semantics.evaluation import Forms, PathFault, StoredValue, constant, over_inputs
 from dipapprox.semantics.inputs import Knowledge, NeedsValue
-from dipapprox.semantics.order import Order, Points, bits, complement
+from dipapprox.semantics.order import Order, Points, complement
 from dipapprox.semantics.outcomes import ALWAYS
 from dipapprox.semantics.state import Constraint, Extreme, Guard, Path, Store, newest
 from dipapprox.source import Span

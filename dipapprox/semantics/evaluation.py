@@ -18,23 +18,20 @@ from typing import Any, NamedTuple, Protocol, TypeVar, assert_never
 
 from dipapprox.data_classes import Record, field
 from dipapprox.language import core
+from dipapprox.language.constants import Wrong
 from dipapprox.linear.form import LinearForm
 from dipapprox.source import Diagnostic, Span
 
 StoredValue = LinearForm | str  # a form over samples and input cells, or a named value
 
 
-class PathFault(Exception):
+class PathFault(Wrong):
     """A path does something that has no meaning; `cell` is the variable at fault, if one is."""
 
     def __init__(
         self, kind: str, message: str, span: Span | None, hint: str = "", cell: str = ""
     ) -> None:
-        super().__init__(message)
-        self.kind = kind
-        self.message = message
-        self.span = span
-        self.hint = hint
+        super().__init__(kind, message, span, hint)
         self.cell = cell
 
     def diagnostic(self, where: str = "") -> Diagnostic:

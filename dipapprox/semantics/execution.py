@@ -25,6 +25,7 @@ from dipapprox.language import core, domains
 from dipapprox.language.cells import use_of
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
+from dipapprox.semantics import statements
 from dipapprox.semantics.configuration import State, Trail
 from dipapprox.semantics.evaluation import PathFault, evaluate
 from dipapprox.semantics.inputs import NeedsValue
@@ -47,19 +48,6 @@ from dipapprox.semantics.splitting import (
     ties_apart,
 )
 from dipapprox.semantics.state import Extreme, FinalStates, refusal_of_reals
-from dipapprox.semantics.statements import (
-    Situation,
-    assign,
-    assign_value,
-    choices_in,
-    draw,
-    draw_fault,
-    endless,
-    situation,
-    split_by_outcome,
-    target_name,
-    weighed,
-)
 from dipapprox.source import Diagnostic
 
 if TYPE_CHECKING:
@@ -148,7 +136,7 @@ def _execute(
 ) -> FinalStates:
     run = new_run(program, merge, limits, inputs)
     fewer = compared and merge and not program.real_outputs
-    chooses = next(choices_in(program.body), None) is not None
+    chooses = next(statements.choices_in(program.body), None) is not None
     run.counts = fewer and not chooses
     if fewer and not domains.has_real_inputs(program):
         run.places = {cell.name: place for place, cell in enumerate(program.inputs)}
@@ -199,9 +187,9 @@ def _statement(
     """Run a statement from every state; return the states that go on."""
     match statement:
         case core.Assign():
-            return _each(run, states, assign, statement)
+            return _each(run, states, statements.assign, statement)
         case core.Draw():
-            return _each(run, states, draw, statement)
+            return _each(run, states, statements.draw, statement)
         case core.Choose():
             states = _join(run, run.live.before[id(statement)], states)
             return _each(run, states, _choose, statement)
@@ -252,16 +240,16 @@ def _each(run: Execution, states: list[State], step: _Step[L], statement: L) -> 
 
 
 def _choose(run: Execution, statement: core.Choose, state: State) -> list[State]:
-    name = target_name(run, state, statement.target)
-    law, values = weighed(run, statement, name, state)
-    parts = split_by_outcome(run, state, law, statement.site, name)
+    name = statements.target_name(run, state, statement.target)
+    law, values = statements.weighed(run, statement, name, state)
+    parts = statements.split_by_outcome(run, state, law, statement.site, name)
     result = []
     for outcome, (part, value) in enumerate(zip(parts, values, strict=True)):
         if len(parts) > 1:
             number = number_of(run, statement, outcome)
             part.trail = Trail(part.trail, statement, number, value)
         try:
-            assign_value(run, part, name, value, statement.span)
+            statements.assign_value(run, part, name, value, statement.span)
         except PathFault as fault:
             refuse(run, part, fault)
         else:
@@ -361,7 +349,7 @@ def _selected(
         part.trail = Trail(trail, branch, number_of(run, branch), place > 0, run.cells)
         try:
             for assignment in selection.taken(place - 1) if place else ():
-                assign(run, assignment, part)
+                statements.assign(run, assignment, part)
         except PathFault as fault:
             refuse(run, part, fault)
         else:
@@ -396,12 +384,12 @@ def _join(run: Execution, live: int | None, states: list[State]) -> list[State]:
 
 
 def _loop(run: Execution, statement: core.While, states: list[State]) -> list[State]:
-    fault = draw_fault(statement)
+    fault = statements.draw_fault(statement)
     if fault is not None:
         for state in states:
             refuse(run, state, fault)
         return []
-    chooses = next(choices_in((statement,)), None) is not None
+    chooses = next(statements.choices_in((statement,)), None) is not None
     left = (chains.leave if chooses else _unroll)(run, statement, states)
     return _join(run, run.live.after[id(statement)], left)
 
@@ -413,14 +401,14 @@ def _unroll(run: Execution, statement: core.While, states: list[State]) -> list[
     in the loop: inputs and samples are what they were, and nothing else is left to chance.
     """
     live = run.live.before[id(statement)]
-    left, seen, rounds = list[State](), set[Situation](), 0
+    left, seen, rounds = list[State](), set[statements.Situation](), 0
     while states:
         states = _join(run, live, states)
-        seen.update(situation(run, state, live) for state in states)
+        seen.update(statements.situation(run, state, live) for state in states)
         rounds += 1
         if rounds > len(seen):
             for state in states:
-                refuse(run, state, endless(statement))
+                refuse(run, state, statements.endless(statement))
             break
         run.rounds += len(states)
         if run.rounds > run.limits.states:

@@ -53,11 +53,12 @@ from fractions import Fraction
 from functools import partial
 
 from dipapprox.errors import BrokenInvariant
+from dipapprox.graphs import bits
 from dipapprox.linear.form import LinearForm, difference
 from dipapprox.linear.zones import Zone, union
 from dipapprox.semantics.configuration import GuardCone, State, cone_of, standing_for
 from dipapprox.semantics.inputs import Knowledge
-from dipapprox.semantics.order import Order, Points, bits, complement, extension_share
+from dipapprox.semantics.order import Order, Points, complement, extension_share
 from dipapprox.semantics.run import Execution, live_values
 from dipapprox.semantics.state import Guard, InputCondition, Reading, guard_of
 

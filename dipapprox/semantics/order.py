@@ -17,25 +17,20 @@ of the order for independent uniform points. Hook-length formula for forests (Kn
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
+from functools import reduce
 from itertools import combinations
 from math import prod
+from operator import or_
 
 from dipapprox.data_classes import Record, field
+from dipapprox.graphs import bits
 from dipapprox.linear.form import LinearForm, Symbol, are_opposite, is_unit
 from dipapprox.semantics.inputs import Knowledge
 from dipapprox.semantics.state import Constraint, Guard, SampleComparison
 
 Pair = tuple[int, int]  # (a, b): point a is smaller than point b
-
-
-def bits(mask: int) -> Iterator[int]:
-    """Yield the positions of the set bits, ascending."""
-    while mask:
-        lowest = mask & -mask
-        yield lowest.bit_length() - 1
-        mask ^= lowest
 
 
 def complement(guard: Constraint) -> Constraint:
@@ -277,15 +272,6 @@ def extension_share(order: Order) -> Fraction | None:
     return total
 
 
-def _are_disjoint(masks: Iterable[int]) -> bool:
-    seen = 0
-    for mask in masks:
-        if seen & mask:
-            return False
-        seen |= mask
-    return True
-
-
 def _components(covers: dict[int, int]) -> list[int]:
     """The masks of the connected parts of the diagram."""
     parts: list[int] = []
@@ -303,7 +289,8 @@ def _components(covers: dict[int, int]) -> list[int]:
 
 def _component_share(order: Order, covers: dict[int, int], component: int) -> Fraction | None:
     inner = [p for p in covers if component >> p & 1]
-    if _are_disjoint(covers[p] for p in inner):
+    masks = [covers[p] for p in inner]
+    if sum(map(int.bit_count, masks)) == reduce(or_, masks).bit_count():
         # No point has two upper covers: Π 1 / |points up to and including p|.
         return Fraction(1, prod(order.below[p].bit_count() + 1 for p in inner))
     if all(covers[p].bit_count() == 1 for p in inner):

@@ -53,7 +53,8 @@ def unite_spent(run: Execution, states: list[State], live: int) -> list[State]:
     counts = run.counts and not run.sets.has_readings
     if not counts or len(states) < (2 if run.spends else _MANY):
         return states
-    held = _held_samples(run, states[0], live)
+    values = (value for _, value in live_values(run, states[0], live))
+    held = {s for value in values if isinstance(value, LinearForm) for s in value.samples()}
     families = [sample.family for sample in run.samples.values()]
     groups: dict[Hashable, list[tuple[State, list[Constraint], _Outcomes]]] = {}
     for state in states:
@@ -76,12 +77,6 @@ def unite_spent(run: Execution, states: list[State], live: int) -> list[State]:
         first.take_guards(cone, run.points)
         result.append(first)
     return result
-
-
-def _held_samples(run: Execution, state: State, live: int) -> set[int]:
-    """Return the samples that variables which matter hold."""
-    values = (value for _, value in live_values(run, state, live))
-    return {s for value in values if isinstance(value, LinearForm) for s in value.samples()}
 
 
 def _parted(

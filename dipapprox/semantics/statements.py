@@ -21,19 +21,9 @@ from dipapprox.language.cells import statements_in
 from dipapprox.language.traversal import nodes_in
 from dipapprox.laws.distribution import ChoiceLaw, FiniteLaw, count_outcomes
 from dipapprox.linear.form import LinearForm
+from dipapprox.semantics import evaluation
 from dipapprox.semantics.configuration import State
-from dipapprox.semantics.evaluation import (
-    PathFault,
-    StoredValue,
-    cell_of,
-    constant,
-    evaluate,
-    finite,
-    form_of,
-    number,
-    over_inputs,
-    shared,
-)
+from dipapprox.semantics.evaluation import PathFault, StoredValue, number
 from dipapprox.semantics.run import Execution, Weighing, live_values
 from dipapprox.semantics.splitting import with_integer_inputs
 from dipapprox.semantics.state import Choice, Sample
@@ -173,10 +163,10 @@ def assign(run: Execution, statement: core.Assign, state: State) -> list[State]:
     """Run target <- value."""
     name = target_name(run, state, statement.target)
     if name not in run.outputs:
-        value = evaluate(run, statement.value, state)
+        value = evaluation.evaluate(run, statement.value, state)
         _store(run, state, name, value, statement.span)
         return [state]
-    _set_output(run, state, name, finite(run, statement.value, state), statement.span)
+    _set_output(run, state, name, evaluation.finite(run, statement.value, state), statement.span)
     return [state]
 
 
@@ -189,7 +179,7 @@ def assign_value(
     elif name in run.outputs:
         _set_output(run, state, name, value, span)
     else:
-        _store(run, state, name, constant(run, value), span)
+        _store(run, state, name, evaluation.constant(run, value), span)
 
 
 def _store(run: Execution, state: State, name: str, value: StoredValue, span: Span | None) -> None:
@@ -230,9 +220,11 @@ def _set_output(
 def draw(run: Execution, statement: core.Draw, state: State) -> list[State]:
     """Run target <- a fresh sample."""
     name = target_name(run, state, statement.target)
-    mean = over_inputs(form_of(run, statement.mean, state), statement.mean.span)
+    mean = evaluation.over_inputs(
+        evaluation.form_of(run, statement.mean, state), statement.mean.span
+    )
     if statement.family.is_discrete:
-        mean = shared(run, with_integer_inputs(mean, state.knowledge))
+        mean = evaluation.shared(run, with_integer_inputs(mean, state.knowledge))
         if mean.constant.denominator != 1:
             fraction = f"has the fractional part of {mean.constant}"
             message = f"the mean of '{statement.family.name}' {fraction}"
@@ -244,14 +236,14 @@ def draw(run: Execution, statement: core.Draw, state: State) -> list[State]:
     key = _key(sample)
     symbol = run.drawn.get(key)
     if symbol is None:
-        symbol = run.drawn[key] = shared(run, LinearForm.symbol(new_sample(run, sample)))
+        symbol = run.drawn[key] = evaluation.shared(run, LinearForm.symbol(new_sample(run, sample)))
     _store(run, state, name, symbol, statement.span)
     return [state]
 
 
 def target_name(run: Execution, state: State, target: core.Variable | core.Element) -> str:
     """Return the name of the cell that is assigned."""
-    name = cell_of(run, target, state)
+    name = evaluation.cell_of(run, target, state)
     return run.cells.get(name, name)
 
 
@@ -266,7 +258,7 @@ def weighed(
     fixed = run.fixed_choices.get(id(statement))
     if fixed is not None:
         return fixed[1].law, fixed[2]
-    read = evaluate if run.chooses_forms else finite
+    read = evaluation.evaluate if run.chooses_forms else evaluation.finite
     values: tuple[core.Value | LinearForm, ...] = tuple(
         [read(run, value, state) for value, _ in statement.options]
     )

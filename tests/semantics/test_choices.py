@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from dipapprox import LimitReached, Limits, SourceError
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
+from dipapprox.graphs import bits
 from dipapprox.language import core
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import read_source
@@ -21,7 +22,7 @@ from dipapprox.language.parser import parse
 from dipapprox.semantics import execution
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.inputs import Knowledge
-from dipapprox.semantics.order import Order, Points, bits, extension_share
+from dipapprox.semantics.order import Order, Points, extension_share
 from dipapprox.semantics.state import FinalStates, guards_of
 from tests.cases import cases
 from tests.semantics.interpreter import set_probability
