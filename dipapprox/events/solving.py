@@ -15,21 +15,9 @@ from functools import partial
 import numpy as np
 
 from dipapprox.data_classes import Record
+from dipapprox.events import columns
 from dipapprox.events.canonical import CERTAIN, IMPOSSIBLE, Solutions
-from dipapprox.events.columns import (
-    FEW,
-    Block,
-    CellTable,
-    Column,
-    Inputs,
-    Numbered,
-    Pairs,
-    Tallies,
-    combined,
-    mapped,
-    numeric,
-    paired,
-)
+from dipapprox.events.columns import Block, CellTable, Column, Inputs, Numbered, Pairs, Tallies
 from dipapprox.events.instantiate import Instantiator, Outline, without_inputs
 from dipapprox.events.paths import AnyStar, GroupStar, PathStar, SampleChange, Variables
 from dipapprox.events.reduce import connected_samples
@@ -117,7 +105,7 @@ class Batch:
         self.inputs = inputs
         self.block = block
         self.size = len(block)
-        self.is_small = len(block) <= FEW
+        self.is_small = len(block) <= columns.FEW
         self._rows: list[list[int]] = block.tolist() if self.is_small else []
         self._laws = laws
         self._whole = whole
@@ -244,7 +232,7 @@ class Solver:
         names, forms = guard.inputs(), self._forms
 
         def image(values: tuple[Value, ...]) -> int:
-            form = guard.at(dict(zip(names, numeric(values), strict=True))).normalised()
+            form = guard.at(dict(zip(names, columns.numeric(values), strict=True))).normalised()
             return forms.number(form, form)
 
         return self._inputs.table(names, image)
@@ -279,7 +267,7 @@ class Solver:
             return [known.get((-1 - law, tally)) or solve(law, tally) for law, tally in pairs]
         distinct, number = np.unique(self._leaves(star, batch), return_inverse=True)
         tallies: list[int] = distinct.tolist()
-        return combined(
+        return columns.combined(
             batch.law(star.centre_number),
             number,
             lambda centre, place: self._star_solution(centre, tallies[place]),
@@ -362,7 +350,7 @@ class Solver:
         found = batch.constant(CERTAIN)
         for k, part in enumerate(shape.parts):
             own = self._part(part, batch)
-            found = own if k == 0 else combined(found, own, self._solutions.joined)
+            found = own if k == 0 else columns.combined(found, own, self._solutions.joined)
         return found
 
     def _part(self, part: InputFreePart, batch: Batch) -> Column:
@@ -379,14 +367,14 @@ class Solver:
                 self._known[part.number, number] = known
             return known
 
-        return mapped(key, solve)
+        return columns.mapped(key, solve)
 
     def _varying(self, shape: Varying, batch: Batch) -> Column:
         """The key is the sequence of laws, and the multiset of guards."""
         count = len(shape.variables)
         key = batch.constant(count)
         for variable in shape.variables:
-            key = paired(self._sequences, key, batch.law(variable))
+            key = columns.paired(self._sequences, key, batch.law(variable))
         key = self._with_any_order(key, [batch.column(guard) for guard in shape.guards])
         size = count + len(shape.guards)
 
@@ -399,12 +387,12 @@ class Solver:
                 self._known[_VARYING + size, number] = known
             return known
 
-        return mapped(key, solve)
+        return columns.mapped(key, solve)
 
-    def _with_any_order(self, key: Column, columns: Sequence[Column]) -> Column:
+    def _with_any_order(self, key: Column, added: Sequence[Column]) -> Column:
         """Append numbers to sequences, ascending: their order does not matter."""
-        for column in np.sort(np.stack(columns), axis=0) if columns else ():
-            key = paired(self._sequences, key, column)
+        for column in np.sort(np.stack(added), axis=0) if added else ():
+            key = columns.paired(self._sequences, key, column)
         return key
 
     def _sequence(self, number: int, length: int) -> list[int]:

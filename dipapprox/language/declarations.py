@@ -7,31 +7,10 @@ from fractions import Fraction
 
 from dipapprox.data_classes import Record, replace
 from dipapprox.errors import BrokenInvariant, Diagnosis, UserError, did_you_mean
-from dipapprox.language import ast
+from dipapprox.language import ast, core, domains
 from dipapprox.language.adjacency_where import Euclidean, Rule, listed_pairs
 from dipapprox.language.constants import Wrong, evaluate, evaluate_integer, truth_name
-from dipapprox.language.core import (
-    EUCLIDEAN,
-    Adjacency,
-    Cell,
-    Everyone,
-    Input,
-    Listed,
-    Norm,
-    Value,
-    Within,
-)
-from dipapprox.language.domains import (
-    LARGEST_DOMAIN,
-    MOST_CELLS,
-    AllIntegers,
-    AllReals,
-    Domain,
-    Widening,
-    describe_domain,
-    has_names,
-    wider_domains,
-)
+from dipapprox.language.domains import AllIntegers, AllReals, Domain, Widening
 from dipapprox.language.symbols import collect_symbols
 from dipapprox.source import Located, Span
 
@@ -41,13 +20,13 @@ class DeclaredVariable(Located):
 
     name: str
     size: int | None
-    domain: tuple[Value, ...]
+    domain: tuple[core.Value, ...]
 
 
-def cells_of(variables: Iterable[DeclaredVariable]) -> tuple[Cell, ...]:
+def cells_of(variables: Iterable[DeclaredVariable]) -> tuple[core.Cell, ...]:
     """Return the cells of variables, in order."""
     return tuple(
-        Cell(v.name if i is None else f"{v.name}[{i}]", v.name, i, v.domain, span=v.span)
+        core.Cell(v.name if i is None else f"{v.name}[{i}]", v.name, i, v.domain, span=v.span)
         for v in variables
         for i in ((None,) if v.size is None else range(1, v.size + 1))
     )
@@ -64,7 +43,7 @@ class Declarations(Record):
     inputs: tuple[DeclaredVariable, ...]
     outputs: tuple[DeclaredVariable, ...]
     states: tuple[DeclaredVariable, ...]
-    adjacency: Adjacency
+    adjacency: core.Adjacency
     declared: Mapping[str, Domain]
     published: Domain = ()
 
@@ -93,7 +72,7 @@ def elaborate_declarations(
     states: list[DeclaredVariable] = []
     kinds = {ast.Input: inputs, ast.Stream: inputs, ast.Output: outputs, ast.State: states}
     published: Domain = ()
-    room = MOST_CELLS
+    room = domains.MOST_CELLS
     for declaration in program.declarations:
         try:
             match declaration:
@@ -110,16 +89,16 @@ def elaborate_declarations(
                         known.append(DeclaredVariable(each.name, size, domain, span=each.span))
         except Wrong as wrong:
             wrong.report(diagnosis)
-    adjacency: Adjacency = Everyone()
+    adjacency: core.Adjacency = core.Everyone()
     narrower: dict[str, Domain] = {}
     if not diagnosis:
         declared = {variable.name: variable.domain for variable in inputs}
-        wider = wider_domains(widening, declared)
+        wider = domains.wider_domains(widening, declared)
         narrower = {name: declared[name] for name in wider}
         inputs = [replace(v, domain=wider.get(v.name, v.domain)) for v in inputs]
         adjacency = adjacency_of(program, parameters, cells_of(inputs), diagnosis)
     diagnosis.finish()
-    if narrower and isinstance(adjacency, Listed) and adjacency.text is None:
+    if narrower and isinstance(adjacency, core.Listed) and adjacency.text is None:
         message = "cannot widen: the program lists its adjacent pairs, and a wider domain adds none"
         raise UserError(message)
     variables = tuple(inputs), tuple(outputs), tuple(states)
@@ -129,11 +108,11 @@ def elaborate_declarations(
 def adjacency_of(
     program: ast.Program,
     parameters: Mapping[str, Fraction],
-    cells: Sequence[Cell],
+    cells: Sequence[core.Cell],
     diagnosis: Diagnosis,
-) -> Adjacency:
+) -> core.Adjacency:
     """Return which inputs, of some cells, a program calls adjacent."""
-    adjacency: Adjacency = Everyone()
+    adjacency: core.Adjacency = core.Everyone()
     for declaration in program.declarations:
         try:
             match declaration:
@@ -148,7 +127,7 @@ def adjacency_of(
                     base = _rule(rule, parameters, cells)
                     adjacency = listed_pairs(declaration, base, parameters, cells, symbols)
                 case ast.AdjacentPairs(pairs):
-                    adjacency = Listed(
+                    adjacency = core.Listed(
                         tuple(_pair(pair, parameters, cells, diagnosis) for pair in pairs)
                     )
         except Wrong as wrong:
@@ -189,7 +168,7 @@ def _size(node: ast.Expression, parameters: Mapping[str, Fraction], room: int) -
     if size < 1:
         raise Wrong("value error", f"an array needs at least 1 element, got {size}", node.span)
     if size > room:
-        hint = f"at most {MOST_CELLS} input and output cells are allowed"
+        hint = f"at most {domains.MOST_CELLS} input and output cells are allowed"
         raise Wrong("limit", f"{size} elements are too many", node.span, hint)
     return size
 
@@ -197,7 +176,7 @@ def _size(node: ast.Expression, parameters: Mapping[str, Fraction], room: int) -
 def _domain(
     written: ast.Domain, span: Span | None, parameters: Mapping[str, Fraction], listed: bool = True
 ) -> Domain:
-    values: dict[Value, None] = {}
+    values: dict[core.Value, None] = {}
     for element in written:
         if isinstance(element, ast.Integers):
             return AllIntegers()
@@ -212,12 +191,12 @@ def _domain(
         if last < first:
             hint = "write the smaller end first"
             raise Wrong("value error", f"the range {first}..{last} is empty", element.span, hint)
-        if last - first >= LARGEST_DOMAIN and not listed and len(written) == 1:
+        if last - first >= domains.LARGEST_DOMAIN and not listed and len(written) == 1:
             return AllIntegers((Fraction(first), Fraction(last)))
-        if last - first >= LARGEST_DOMAIN:
+        if last - first >= domains.LARGEST_DOMAIN:
             raise _too_large(element.span)
         values.update(dict.fromkeys(Fraction(i) for i in range(first, last + 1)))
-    if len(values) > LARGEST_DOMAIN:
+    if len(values) > domains.LARGEST_DOMAIN:
         raise _too_large(span)
     return tuple(values)
 
@@ -234,10 +213,12 @@ def _reals(node: ast.Reals, parameters: Mapping[str, Fraction]) -> AllReals:
 
 
 def _too_large(span: Span | None) -> Wrong:
-    return Wrong("limit", f"a domain of more than {LARGEST_DOMAIN} values is too large", span)
+    return Wrong(
+        "limit", f"a domain of more than {domains.LARGEST_DOMAIN} values is too large", span
+    )
 
 
-def evaluate_value(node: ast.Expression, constants: Mapping[str, Fraction]) -> Value:
+def evaluate_value(node: ast.Expression, constants: Mapping[str, Fraction]) -> core.Value:
     """Evaluate a constant: a named value stays its name, truth values have theirs."""
     if isinstance(node, ast.Truth):
         return truth_name(node.value)
@@ -247,36 +228,39 @@ def evaluate_value(node: ast.Expression, constants: Mapping[str, Fraction]) -> V
 
 
 def _rule(
-    declaration: ast.AdjacentRule, parameters: Mapping[str, Fraction], cells: Sequence[Cell]
+    declaration: ast.AdjacentRule, parameters: Mapping[str, Fraction], cells: Sequence[core.Cell]
 ) -> Rule:
     if declaration.radius is None:
         if declaration.rule != "all":
             raise BrokenInvariant("the checker let an unknown adjacency pass")
-        return Everyone()
+        return core.Everyone()
     radius = evaluate(declaration.radius, parameters)
     if radius < 0:
         message = f"the radius must be >= 0, got {radius}"
         raise Wrong("value error", message, declaration.radius.span)
-    if declaration.rule != Norm.L0.value:
+    if declaration.rule != core.Norm.L0.value:
         for cell in cells:
-            if has_names(cell.domain):
+            if domains.has_names(cell.domain):
                 raise Wrong(
                     "type error",
                     f"'{declaration.rule}' needs numbers, but '{cell.variable}' has named values",
                     declaration.span,
                     "use 'adjacent l0 k', 'adjacent all' or explicit pairs",
                 )
-    if declaration.rule == EUCLIDEAN:
+    if declaration.rule == core.EUCLIDEAN:
         return Euclidean(radius)
-    return Within(Norm(declaration.rule), radius)
+    return core.Within(core.Norm(declaration.rule), radius)
 
 
 def _pair(
-    pair: ast.Pair, parameters: Mapping[str, Fraction], cells: Sequence[Cell], diagnosis: Diagnosis
-) -> tuple[Input, Input]:
+    pair: ast.Pair,
+    parameters: Mapping[str, Fraction],
+    cells: Sequence[core.Cell],
+    diagnosis: Diagnosis,
+) -> tuple[core.Input, core.Input]:
     inputs = []
     for given in (pair.left, pair.right):
-        values: list[Value] = []
+        values: list[core.Value] = []
         if len(given) != len(cells):
             message = f"an input of {len(given)} values, but the program has {len(cells)} inputs"
             diagnosis.report("value error", message, pair.span)
@@ -288,7 +272,7 @@ def _pair(
                 raise Wrong("type error", message, pair.span, "write 'adjacent linf 1'")
             if value not in cell.domain:
                 message = f"{value} is not in the domain of '{cell.name}'"
-                hint = f"allowed are {describe_domain(cell.domain)}"
+                hint = f"allowed are {domains.describe_domain(cell.domain)}"
                 diagnosis.report("value error", message, node.span, hint)
         inputs.append(tuple(values))
     return inputs[0], inputs[1]

@@ -13,18 +13,9 @@ from math import isfinite
 from numbers import Integral
 
 from dipapprox.errors import UserError, did_you_mean, shorten
+from dipapprox.language import domains
 from dipapprox.language.core import Input, Program, Value
-from dipapprox.language.domains import (
-    AS_DECLARED,
-    LARGEST_DOMAIN,
-    MOST_ROUNDS,
-    Domain,
-    FiniteRounds,
-    Widening,
-    admits,
-    describe_domain,
-    names_in,
-)
+from dipapprox.language.domains import Domain, FiniteRounds, Widening
 from dipapprox.language.lexer import read_decimal
 from dipapprox.source import BLANKS, unlike_ascii
 
@@ -125,11 +116,11 @@ def parse_input(text: str, program: Program, what: str = "") -> Input:
         )
     input: list[Value] = []
     for word, cell in zip(words, program.inputs, strict=True):
-        named = list(names_in(cell.domain))
+        named = list(domains.names_in(cell.domain))
         is_name = word in named or word[:1].isalpha() or word[:1] == "_"
         value = word if is_name else parse_rational(word, f"{prefix}input '{cell.name}'")
-        if not admits(cell.domain, value):
-            allowed = f"allowed are {describe_domain(cell.domain)}"
+        if not domains.admits(cell.domain, value):
+            allowed = f"allowed are {domains.describe_domain(cell.domain)}"
             message = f"{prefix}{shorten(word)} is not in the domain of '{cell.name}'"
             raise UserError(message, did_you_mean(word, named, allowed) if is_name else allowed)
         input.append(value)
@@ -147,8 +138,8 @@ def check_input(program: Program, input: Input, what: str = "input") -> None:
             f"{what}: the program has {len(program.inputs)} input cells, got {len(input)} values"
         )
     for cell, value in zip(program.inputs, input, strict=True):
-        if not admits(cell.domain, value):
-            hint = f"allowed are {describe_domain(cell.domain)}"
+        if not domains.admits(cell.domain, value):
+            hint = f"allowed are {domains.describe_domain(cell.domain)}"
             raise UserError(f"{what}: {value} is not in the domain of '{cell.name}'", hint)
 
 
@@ -178,7 +169,7 @@ def widening_of(widen: Wider | Mapping[str, Wider] | None) -> Widening:
     """Take what a Python program gives: one domain for all inputs with numbers, or some by name."""
     match widen:
         case None:
-            return AS_DECLARED
+            return domains.AS_DECLARED
         case Mapping():
             named = {str(name): _domain(each, _what(str(name))) for name, each in widen.items()}
             return Widening(None, named)
@@ -194,8 +185,8 @@ def read_rounds(rounds: int | str | None, values: Wider | None) -> FiniteRounds 
         missing = "values" if values is None else "rounds"
         raise UserError(f"{missing} is missing", "for example --rounds 3 --values -1..1")
     number = exact_rational(rounds, "rounds")
-    if number.denominator != 1 or not 1 <= number <= MOST_ROUNDS:
-        most = MOST_ROUNDS
+    if number.denominator != 1 or not 1 <= number <= domains.MOST_ROUNDS:
+        most = domains.MOST_ROUNDS
         raise UserError(f"rounds must be a whole number from 1 to {most}, got {number}")
     return FiniteRounds(int(number), _domain(values, "values"))
 
@@ -215,7 +206,7 @@ def read_domain(text: str, what: str) -> Domain:
             f"{what}: '{shorten(stripped)}' is no range of whole numbers, the smaller end first",
             _HINT,
         )
-    if high - low >= LARGEST_DOMAIN:
+    if high - low >= domains.LARGEST_DOMAIN:
         raise _too_large(what)
     return tuple(Fraction(k) for k in range(int(low), int(high) + 1))
 
@@ -233,7 +224,7 @@ def _checked(values: Iterable[Fraction], what: str) -> Domain:
     found: dict[Fraction, None] = {}
     for value in values:
         found[value] = None
-        if len(found) > LARGEST_DOMAIN:
+        if len(found) > domains.LARGEST_DOMAIN:
             raise _too_large(what)
     if not found:
         raise UserError(f"{what}: the domain is empty", _HINT)
@@ -241,7 +232,7 @@ def _checked(values: Iterable[Fraction], what: str) -> Domain:
 
 
 def _too_large(what: str) -> UserError:
-    return UserError(f"{what}: a domain of more than {LARGEST_DOMAIN} values is too large")
+    return UserError(f"{what}: a domain of more than {domains.LARGEST_DOMAIN} values is too large")
 
 
 def _what(name: str | None) -> str:

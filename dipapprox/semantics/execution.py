@@ -25,7 +25,7 @@ from dipapprox.language import core, domains
 from dipapprox.language.cells import use_of
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
-from dipapprox.semantics import statements
+from dipapprox.semantics import splitting, statements
 from dipapprox.semantics.configuration import State, Trail
 from dipapprox.semantics.evaluation import PathFault, evaluate
 from dipapprox.semantics.inputs import NeedsValue
@@ -38,15 +38,7 @@ from dipapprox.semantics.run import (
     new_run,
     number_of,
 )
-from dipapprox.semantics.splitting import (
-    Refused,
-    Split,
-    selectable,
-    selections_in,
-    split,
-    split_on_input,
-    ties_apart,
-)
+from dipapprox.semantics.splitting import Refused, Split
 from dipapprox.semantics.state import Extreme, FinalStates, refusal_of_reals
 from dipapprox.source import Diagnostic
 
@@ -168,7 +160,7 @@ def _block(run: Execution, block: core.Body, states: list[State]) -> list[State]
     """Run a block from every state; return the states that reach its end."""
     selections = run.selections.get(id(block))
     if selections is None:
-        selections = run.selections[id(block)] = selections_in(block) if run.merge else {}
+        selections = run.selections[id(block)] = splitting.selections_in(block) if run.merge else {}
     place = 0
     while place < len(block) and states:
         run.limits.check()
@@ -229,7 +221,7 @@ def _each(run: Execution, states: list[State], step: _Step[L], statement: L) -> 
         try:
             result += step(run, statement, state)
         except NeedsValue as need:
-            waiting += split_on_input(state, need.cell)[::-1]
+            waiting += splitting.split_on_input(state, need.cell)[::-1]
             check_states(run, len(waiting) + len(result))
         except PathFault as fault:
             refuse(run, state, fault)
@@ -323,7 +315,7 @@ def _candidates(run: Execution, selection: Selection, state: State) -> list[Line
         values += [evaluate(run, candidate, state) for candidate in selection.candidates]
     except (NeedsValue, PathFault):
         return None
-    return selectable(values, state, run.points, run.integers)
+    return splitting.selectable(values, state, run.points, run.integers)
 
 
 def _selected(
@@ -338,7 +330,7 @@ def _selected(
     for place in reversed(range(len(values))):
         part = state if place == 0 else state.fork()
         if samples[place] in run.integers:
-            for guard in ties_apart(selection, values, place):
+            for guard in splitting.ties_apart(selection, values, place):
                 part.add_guard(guard)
         else:
             extreme = Extreme(samples[place], group, selection.largest)
@@ -360,7 +352,7 @@ def _decide(run: Execution, statement: core.If | core.While, state: State) -> Sp
     number = number_of(run, statement)
     path, knowledge, trail = state.path, state.knowledge, state.trail
     refused: list[Refused] = []
-    held, failed = split(run, state, statement.condition, refused)
+    held, failed = splitting.split(run, state, statement.condition, refused)
     for lost, fault in refused:
         refuse(run, lost, fault)
     if len(held) + len(failed) == 1:
