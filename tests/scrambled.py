@@ -9,7 +9,7 @@ import numpy as np
 from dipapprox.arithmetic import rounding
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.events.canonical import canonical
-from dipapprox.events.event import Chosen, Event, Independent
+from dipapprox.events.event import Chosen, Event
 from dipapprox.events.instantiate import Instantiator
 from dipapprox.events.reduce import reduce
 from dipapprox.language.core import Input
@@ -61,8 +61,8 @@ class Scrambled:
         totals = [Fraction(0)] * self._outputs
         for output, event, chosen in raw_events(self._instantiator, self._states, input):
             reduced = reduce(event)
-            if isinstance(reduced, Independent):
-                key = frozenset((*map(canonical, reduced.factors), chosen))
+            if reduced is not None:
+                key = frozenset((*map(canonical, reduced), chosen))
                 if key not in self._numbers:
                     self._numbers[key] = Fraction(self._random.randrange(2**30), 2**30)
                 totals[output] += self._numbers[key] / self._most

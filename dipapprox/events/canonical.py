@@ -32,7 +32,7 @@ from math import floor
 from dipapprox import graphs
 from dipapprox.cache import Cache
 from dipapprox.data_classes import Record
-from dipapprox.events.event import Chosen, Connected, Event, Impossible, Leaves, Mixture, Star
+from dipapprox.events.event import Chosen, Connected, Event, Leaves, Mixture, Star
 from dipapprox.events.reduce import is_possible, reduce
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import FAMILIES
@@ -302,13 +302,17 @@ _Image = tuple[int, StarKind, Numbers]
 """A kind of stars, its number, and where in a bag the counts of its laws are."""
 
 
-_Factors = tuple[Connected, ...] | Impossible
+def canonical_factors(event: Event) -> list[Connected] | None:
+    """Return independent canonical events that are an event together; None if it is impossible."""
+    factors = reduce(event)
+    return None if factors is None else [canonical(factor) for factor in factors]
 
 
-def _count_terms(factors: _Factors) -> int:
-    if isinstance(factors, Impossible):
-        return 1
-    guards = (guard for f in factors if isinstance(f, Event) for guard in f.guards)
+_Factors = tuple[list[Connected] | None]
+
+
+def _count_terms(known: _Factors) -> int:
+    guards = (guard for f in known[0] or () if isinstance(f, Event) for guard in f.guards)
     return 1 + sum([len(guard.terms) for guard in guards])
 
 
@@ -317,13 +321,6 @@ _factors: Cache[Event, _Factors] = Cache(300_000, _count_terms)
 
 The numbers of a program, its closed forms and what is possible ask for the same events.
 """
-
-
-def _canonical_factors(event: Event) -> _Factors:
-    reduced = reduce(event)
-    if isinstance(reduced, Impossible):
-        return reduced
-    return tuple([canonical(factor) for factor in reduced.factors])
 
 
 class Solutions:
@@ -401,10 +398,10 @@ class Solutions:
         """Solve any event."""
         event = Event(tuple([self.laws[law] for law in laws]), tuple(guards))
         if any(len(guard.terms) > 2 for guard in guards):
-            factors = _factors.find(event, lambda: _canonical_factors(event))
+            (factors,) = _factors.find(event, lambda: (canonical_factors(event),))
         else:
-            factors = _canonical_factors(event)
-        if isinstance(factors, Impossible):
+            factors = canonical_factors(event)
+        if factors is None:
             return IMPOSSIBLE
         return self._solution(tuple([self._event(factor) for factor in factors]))
 

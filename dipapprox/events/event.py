@@ -100,22 +100,6 @@ def count_samples(event: Event | Star) -> int:
     return 1 + sum(count for _, count in (*event.below, *event.above))
 
 
-class Impossible(Record):
-    """An event of probability exactly 0."""
-
-
-class Independent(Record):
-    """A conjunction of independent, simplified, connected events; empty: probability exactly 1.
-
-    Every factor's guards are irredundant and its samples all occur in them.
-    """
-
-    factors: tuple[Event, ...]
-
-
-Reduced = Impossible | Independent
-
-
 class Marginal(Record):
     """S -> Pr[x in event and form(x) in S]: the law of one real output on one group of samples."""
 

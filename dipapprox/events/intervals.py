@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dipapprox.events.canonical import canonical
-from dipapprox.events.event import Connected, Event, Impossible, Marginal
-from dipapprox.events.reduce import reduce
+from dipapprox.events.canonical import canonical_factors
+from dipapprox.events.event import Connected, Event, Marginal
 from dipapprox.linear.form import LinearForm
 
 Interval = tuple[Fraction | None, Fraction | None]  # [lower, upper]; None: infinite
@@ -41,7 +40,4 @@ def within(marginal: Marginal, interval: Interval) -> list[Connected] | None:
         guards.append(marginal.form + LinearForm.constant_form(-upper))
     if lower is not None:
         guards.append(LinearForm.constant_form(lower) - marginal.form)
-    found = reduce(Event(marginal.event.samples, tuple(guards)))
-    if isinstance(found, Impossible):
-        return None
-    return [canonical(factor) for factor in found.factors]
+    return canonical_factors(Event(marginal.event.samples, tuple(guards)))

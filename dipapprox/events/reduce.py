@@ -1,7 +1,7 @@
 """Exact simplification of events: what is implied goes, what is impossible shows, parts separate.
 
-In: an `Event` with any linear guards. Out: `Impossible`, or independent connected factors whose
-guards are irredundant and, where that costs nothing, plain comparisons. The
+In: an `Event` with any linear guards. Out: None if it is impossible, or independent connected
+factors whose guards are irredundant and, where that costs nothing, plain comparisons. The
 probability of the event is the product of the probabilities of the factors, exactly.
 
 Guards become plain comparisons by a change of the samples. Two rules, each preserving the
@@ -31,10 +31,10 @@ from math import floor, isqrt
 
 from dipapprox import graphs
 from dipapprox.data_classes import Record
-from dipapprox.events.event import Event, Impossible, Independent, Reduced, Star
+from dipapprox.events.event import Event, Star
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.family import BOTH_SIDES
-from dipapprox.linear.form import LinearForm, Symbol, content, difference
+from dipapprox.linear.form import LinearForm, Symbol, are_opposite, content, difference, is_unit
 from dipapprox.linear.half_spaces import (
     has_interior,
     have_integer_point,
@@ -197,22 +197,15 @@ def as_comparisons(event: Event) -> Event:
     Guards come out as y_i - y_j <= 0, y_i - y_j + c <= 0, ±y_i + c <= 0 or, where no rule
     applies, as general normalised forms.
     """
-    if all(_is_plain(guard) for guard in event.guards) and len(event.samples) > 2:
+    plain = all(
+        is_unit(guard.terms[0][1]) and (len(guard.terms) == 1 or is_plain(guard))
+        for guard in event.guards
+    )
+    if plain and len(event.samples) > 2:
         return event
     if any(law.family.is_discrete for law in event.samples):
         return event
     return _rescaled(_with_merged_sums(event))
-
-
-def _is_plain(form: LinearForm) -> bool:
-    match form.terms:
-        case ((_, a),):
-            return a.denominator == 1 == abs(a.numerator)
-        case ((_, a), (_, b)):
-            units = a.denominator == 1 == b.denominator and abs(a.numerator) == 1
-            return units and a.numerator == -b.numerator and not form.constant.numerator
-        case _:
-            return False
 
 
 # --- sums -----------------------------------------------------------------------------------------
@@ -303,8 +296,7 @@ def is_plain(guard: LinearForm) -> bool:
     """Whether the guard says a (x - y) <= 0."""
     if len(guard.terms) != 2 or guard.constant:
         return False
-    (_, a), (_, b) = guard.terms
-    return a.numerator == -b.numerator and a.denominator == b.denominator
+    return are_opposite(guard.terms[0][1], guard.terms[1][1])
 
 
 def coordinates(
@@ -360,16 +352,18 @@ def _rescaled(event: Event) -> Event:
     return Event(tuple(laws), tuple(guards))
 
 
-def reduce(event: Event) -> Reduced:
-    """Simplify an event without changing its probability.
+def reduce(event: Event) -> tuple[Event, ...] | None:
+    """Simplify an event without changing its probability; no factors: it is exactly 1.
 
-    It is `Impossible` exactly if it has probability 0, but for long systems of guards of integers
-    (`half_spaces`); else its factors come in order of their least sample, each renumbered from 0.
+    None if it has probability 0, and only then but for long systems of guards of integers
+    (`half_spaces`). Factors are independent, simplified and connected: their guards are
+    irredundant, and all their samples occur in these. They come in order of their least sample,
+    each renumbered from 0.
     """
     parts = connected_parts(event)
     if parts is None or not all(is_possible(part) for _, part in parts):
-        return Impossible()
-    return Independent(tuple(as_comparisons(part) for _, part in parts))
+        return None
+    return tuple(as_comparisons(part) for _, part in parts)
 
 
 def connected_parts(event: Event) -> tuple[tuple[tuple[int, ...], Event], ...] | None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
+from itertools import pairwise
 from typing import assert_never
 
 from dipapprox.data_classes import Record
@@ -225,14 +226,6 @@ class Calls:
             options.append((number, core.Exponential(exponent, span=call.span)))
         self._emitter.emit(core.Choose(place, tuple(options), True, self._site(), span=call.span))
 
-    def _labels(self, points: tuple[ast.Expression, ...]) -> list[Fraction]:
-        values = [evaluate(point, self._expressions.constants) for point in points]
-        for left, right, point in zip(values, values[1:], points[1:], strict=False):
-            if left >= right:
-                message = f"the points of 'disc' must ascend: {left} < {right} is wrong"
-                raise Wrong("value error", message, point.span)
-        return values
-
     def _disc(
         self,
         value: core.Expression,
@@ -242,7 +235,11 @@ class Calls:
     ) -> None:
         """The first label that is >= value, else the last one, which is no cut point."""
         self.discretises = True
-        labels = self._labels(points)
+        labels = [evaluate(point, self._expressions.constants) for point in points]
+        for (left, right), point in zip(pairwise(labels), points[1:], strict=True):
+            if left >= right:
+                message = f"the points of 'disc' must ascend: {left} < {right} is wrong"
+                raise Wrong("value error", message, point.span)
         for label, point in zip(labels, points, strict=True):
             self._emitter.admit(core.Constant(label), target, point.span)
         span = points[0].span

@@ -115,11 +115,7 @@ def literal(value: Value, span: Span | None = None) -> ast.Expression:
         return ast.Truth(value == "true", span=span) if known else ast.Name(value, span=span)
     if value < 0:
         return ast.Negative(literal(-value, span), span=span)
-    rest = value.denominator
-    for prime in (2, 5):
-        while rest % prime == 0:
-            rest //= prime
-    if rest == 1:
+    if (value * 10 ** value.denominator.bit_length()).denominator == 1:
         return ast.Number(value, span=span)
     parts = (ast.Number(Fraction(value.numerator)), ast.Number(Fraction(value.denominator)))
     return ast.Product(parts, ("/",), span=span)

@@ -324,21 +324,22 @@ class _Unrolling:
             self.emitter.store(self._place(other), place, other, value.span)
 
     def _store(self, place: Place, target: ast.Target | None, value: ast.Expression) -> None:
-        """Emit place <- value; `target` is how the program wrote the place, if it did."""
-        if (
-            isinstance(value, ast.Computed)
-            and _may_target(place, target, value)
-            and not self._is_published_at_last(target, value)
-        ):
+        """Emit place <- value; `target` is how the program wrote the place, if it did.
+
+        A selection writes its target at once if it does not read it afterwards, and not if it is a
+        real output: noise is published once.
+        """
+        at_once = True
+        if target is not None and isinstance(value, ast.Call) and value.name in SELECTIONS:
+            at_once = (
+                isinstance(place, core.Variable)
+                and all(isinstance(a, ast.Name) and a.name != target.name for a in value.arguments)
+                and not self.expressions.symbols[target.name].is_real_output
+            )
+        if isinstance(value, ast.Computed) and at_once:
             self.calls.compute(value, place, target)
         else:
             self.emitter.store(place, self.expressions.value(value), target, value.span)
-
-    def _is_published_at_last(self, target: ast.Target | None, value: ast.Computed) -> bool:
-        """Whether a selection for a real output needs a variable: noise is published once."""
-        if target is None or not isinstance(value, ast.Call) or value.name not in SELECTIONS:
-            return False
-        return self.expressions.symbols[target.name].is_real_output
 
     def _truth(self, statement: ast.Assign) -> None:
         value = statement.value
@@ -356,19 +357,6 @@ class _Unrolling:
             index = int(place.name[len(target.name) + 1 : -1])
             self.largest[target.name] = max(index, self.largest.get(target.name, 0))
         return place
-
-
-def _may_target(place: Place, target: ast.Target | None, value: ast.Computed) -> bool:
-    """Whether a computation can write its target at once: it must not read it afterwards."""
-    return (
-        target is None
-        or not isinstance(value, ast.Call)
-        or value.name not in SELECTIONS
-        or (
-            isinstance(place, core.Variable)
-            and all(isinstance(a, ast.Name) and a.name != target.name for a in value.arguments)
-        )
-    )
 
 
 def arrays_of_equal_turns(loop: ast.For, symbols: Mapping[str, Symbol]) -> tuple[str, ...] | None:

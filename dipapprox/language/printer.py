@@ -228,18 +228,10 @@ def print_decimal(value: Fraction) -> str:
     Raises:
         ValueError: If the expansion does not end or the number is negative.
     """
-    places = 0
-    denominator = value.denominator
-    for prime in (2, 5):
-        power = 0
-        while denominator % prime == 0:
-            denominator //= prime
-            power += 1
-        places = max(places, power)
-    if denominator != 1 or value < 0:
+    places = value.denominator.bit_length()  # 10**places is a multiple of a product of 2s and 5s
+    scaled = value * 10**places
+    if scaled.denominator != 1 or value < 0:
         raise ValueError(f"{value} is not an unsigned decimal")
-    digits = str(value.numerator * 10**places // value.denominator)
-    if not places:
-        return digits
-    digits = digits.rjust(places + 1, "0")
-    return f"{digits[:-places]}.{digits[-places:]}"
+    digits = str(scaled.numerator).rjust(places + 1, "0")
+    whole, decimals = digits[:-places], digits[-places:].rstrip("0")
+    return f"{whole}.{decimals}" if decimals else whole

@@ -23,7 +23,7 @@ from dipapprox.automata.words import HalfLine, Letters, NearZero, Seen, WordBoun
 from dipapprox.data_classes import replace
 from dipapprox.errors import BrokenInvariant, EarlyEnd, NoCertificate, UserError
 from dipapprox.events.canonical import canonical
-from dipapprox.events.event import Event, Impossible
+from dipapprox.events.event import Event
 from dipapprox.events.reduce import reduce
 from dipapprox.kernel.errors import NotProved
 from dipapprox.language.core import Program
@@ -134,11 +134,9 @@ def _below(terms: dict[int, int], constant: Fraction | int) -> LinearForm:
 
 def _probability(event: Event, limits: Limits) -> Enclosure | None:
     reduced = reduce(event)
-    if isinstance(reduced, Impossible):
+    if reduced is None or any(len(f.guards) >= len(f.samples) > MOST_ENTANGLED for f in reduced):
         return None
-    if any(len(f.guards) >= len(f.samples) > MOST_ENTANGLED for f in reduced.factors):
-        return None
-    factors = [canonical(factor) for factor in reduced.factors]
+    factors = [canonical(factor) for factor in reduced]
     limits = replace(limits, pieces=min(limits.pieces, _PIECES))
     method = open_method(Options(limits=limits))
     for bits in _BITS:

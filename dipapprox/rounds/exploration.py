@@ -147,9 +147,16 @@ class _Exploration:
                     stored = self._points.stored(path, after)
                 self._found.steps.append(Step(number, path.guard, target, path.shown, stored))
         except WantsMean as wanted:
-            raise self._around_input(noise.statement, point, wanted) from None
+            draw = noise.statement
+            if draw is not None and draw.site not in self._added:
+                self._take_around(draw, point.path.values, wanted.input, wanted.factor)
+            raise wanted.refused from None
         except Foreseen as wanted:
-            raise self._foresee(wanted) from None
+            if all(fact in self._demands.facts for fact in wanted.facts):
+                raise wanted.refused from None
+            # Stored values are to be compared in time.
+            self._demands.facts |= dict.fromkeys(wanted.facts)
+            raise _Anew from None
 
     def _arrivals(
         self, start: Frame | None, begun: RoundPath, rounds: int
@@ -168,20 +175,6 @@ class _Exploration:
                     waiting += reversed(parted.parts)
                 else:
                     yield each, after
-
-    def _foresee(self, wanted: Foreseen) -> Exception:
-        """Note that stored values are to be compared in time; the refusal if they were already."""
-        if all(fact in self._demands.facts for fact in wanted.facts):
-            return wanted.refused
-        self._demands.facts |= dict.fromkeys(wanted.facts)
-        return _Anew()
-
-    def _around_input(self, draw: core.Draw | None, point: Point, wanted: WantsMean) -> Exception:
-        """Note that a draw is to be taken as around an input; if it cannot be, the refusal."""
-        if draw is None or draw.site in self._added:
-            return wanted.refused
-        self._take_around(draw, point.path.values, wanted.input, wanted.factor)
-        return wanted.refused
 
     def _take_around(
         self, draw: core.Draw, values: Mapping[str, StoredValue], input: str, factor: Fraction

@@ -26,7 +26,7 @@ from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.events.canonical import canonical
 from dipapprox.events.catalogue import Catalogue, by_input
-from dipapprox.events.event import Connected, Event, Independent, Mixture, Star, spelled_out
+from dipapprox.events.event import Connected, Event, Mixture, Star, spelled_out
 from dipapprox.events.instantiate import Instantiator
 from dipapprox.events.reduce import reduce
 from dipapprox.exact.choices.circuits import chosen_probability
@@ -322,8 +322,8 @@ def one_by_one(states: FinalStates, input: Input, eps: Fraction) -> Spelled:
     found = Spelled()
     for output, event, chosen in raw_events(Instantiator(states, eps), states, input):
         reduced = reduce(event)
-        if isinstance(reduced, Independent):
-            events = [*map(canonical, reduced.factors), *([chosen] if chosen else [])]
+        if reduced is not None:
+            events = [*map(canonical, reduced), *([chosen] if chosen else [])]
             found[output, frozenset(Counter(events).items())] += 1
     return found
 
