@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from dipapprox.data_classes import Record
 from dipapprox.deferred import Deferred
 from dipapprox.exponentials import ExponentialRatio
+from dipapprox.language.traversal import solved
 from dipapprox.laws.distribution import ChainLaw, FiniteLaw
 from dipapprox.semantics.outcomes import ALWAYS, NEVER, UNION, Node, reachable
 from dipapprox.semantics.state import Choice, Reading
@@ -188,29 +189,21 @@ class _Maker:
 
     def _polynomial(self, number: int) -> _Polynomial | None:
         """Return a node as a polynomial in the weights; None if it is long."""
-        waiting, known = [number], self._polynomials
-        while waiting:
-            node = waiting[-1]
-            if node in known:
-                waiting.pop()
-                continue
-            missing = [child for _, child in self.nodes[node] if child not in known]
-            if missing:
-                waiting += missing
-                continue
-            known[node] = self._sum_of(node)
-        return known[number]
 
-    def _sum_of(self, node: int) -> _Polynomial | None:
-        total: _Polynomial = {}
-        for weight, child in self.nodes[node]:
-            factor = self._polynomials[child]
-            if factor is None:
-                return None
-            unit = 1 << _DIGIT * weight if weight else 0
-            for monomial, count in factor.items():
-                total[monomial + unit] = total.get(monomial + unit, 0) + count
-        return total if len(total) <= _LONG else None
+        def added(node: int, factors: list[_Polynomial | None]) -> _Polynomial | None:
+            total: _Polynomial = {}
+            for (weight, _), factor in zip(self.nodes[node], factors, strict=True):
+                if factor is None:
+                    return None
+                unit = 1 << _DIGIT * weight if weight else 0
+                for monomial, count in factor.items():
+                    total[monomial + unit] = total.get(monomial + unit, 0) + count
+            return total if len(total) <= _LONG else None
+
+        def children(node: int) -> list[int]:
+            return [child for _, child in self.nodes[node]]
+
+        return solved(number, self._polynomials, children, added)
 
     def _product(self, factor: _Factor, node: int) -> int:
         """Multiply a node by a sum of weights; factors ascend towards the root."""

@@ -11,10 +11,10 @@ References:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Iterator, Sequence
 
 from dipapprox.errors import LimitReached
+from dipapprox.language.traversal import solved
 from dipapprox.limits import ask
 
 MOST_DIAGRAMS = 2_000_000
@@ -23,7 +23,6 @@ MOST_DIAGRAMS = 2_000_000
 _BETWEEN = 256  # diagrams between two looks at the clock
 Terms = tuple[tuple[int, int], ...]  # (weight, diagram), ascending
 _VALUE = -1  # the cell of what is a value
-K = TypeVar("K", bound=Hashable)
 
 
 class InputDiagrams:
@@ -89,7 +88,7 @@ class InputDiagrams:
             own = [self.step(each, cell, value) for value, each in enumerate(key[1])]
             return self._branch(cell, own)
 
-        return _solved((cell, tuple(diagrams)), self._asked, parts, joined)
+        return solved((cell, tuple(diagrams)), self._asked, parts, joined)
 
     def total(self, terms: Terms, add: Callable[[Terms], int]) -> int:
         """Return a sum of diagrams with weights; `add` returns the value for weights and values."""
@@ -108,7 +107,7 @@ class InputDiagrams:
             values = [(weight, self._things[diagram][1][0]) for weight, diagram in key]
             return self.value(add(tuple(sorted(values))))
 
-        return _solved(terms, self._sums, parts, joined)
+        return solved(terms, self._sums, parts, joined)
 
     def exchanged(self, diagram: int, first: int, second: int) -> int:
         """Return the diagram with two cells of equal domains exchanged."""
@@ -139,7 +138,7 @@ class InputDiagrams:
                 return self._branch(self._things[key[0]][0], found)
             return self.step(key[0], cell, value)
 
-        return _solved((diagram, cell, value), self._given, parts, joined)
+        return solved((diagram, cell, value), self._given, parts, joined)
 
     def _size(self, diagram: int, cell: int) -> int:
         """Return how many values a cell has that a diagram depends on; 0 if it does not."""
@@ -182,25 +181,3 @@ class InputDiagrams:
                     mask |= self._cells[each]
             self._cells.append(mask)
         return found
-
-
-def _solved(
-    wanted: K,
-    known: dict[K, int],
-    parts: Callable[[K], list[K]],
-    joined: Callable[[K, list[int]], int],
-) -> int:
-    """Solve a problem, joining the solutions of its parts, which are remembered."""
-    waiting = [wanted]
-    while waiting:
-        key = waiting[-1]
-        if key in known:
-            waiting.pop()
-            continue
-        own = parts(key)
-        missing = [each for each in own if each not in known]
-        if missing:
-            waiting += missing
-            continue
-        known[key] = joined(key, [known[each] for each in own])
-    return known[wanted]

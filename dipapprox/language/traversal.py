@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from dipapprox.data_classes import replace
@@ -15,6 +15,7 @@ Change = Callable[[Any], Any]
 
 Tree = TypeVar("Tree")
 V = TypeVar("V", bound=Hashable)
+T = TypeVar("T")
 
 
 def nodes_in(tree: Any) -> Iterator[Any]:
@@ -185,3 +186,25 @@ def reaching(successors: Mapping[int, Iterable[int]], ends: Iterable[int]) -> se
         for head in heads:
             before.setdefault(head, []).append(vertex)
     return reachable(ends, lambda vertex: before.get(vertex, ()))
+
+
+def solved(
+    wanted: V,
+    known: dict[V, T],
+    parts: Callable[[V], Sequence[V]],
+    joined: Callable[[V, list[T]], T],
+) -> T:
+    """Solve a problem, joining the solutions of its parts, which are remembered."""
+    waiting = [wanted]
+    while waiting:
+        key = waiting[-1]
+        if key in known:
+            waiting.pop()
+            continue
+        own = parts(key)
+        missing = [each for each in own if each not in known]
+        if missing:
+            waiting += missing
+            continue
+        known[key] = joined(key, [known[each] for each in own])
+    return known[wanted]

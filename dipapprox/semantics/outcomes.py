@@ -95,31 +95,26 @@ class OutcomeSets:
 
     def given(self, number: int, cell: int, value: int) -> int:
         """Return what a set is where a cell, given by its mask, has a value."""
-        found = self._given
 
-        def asked(node: int) -> Iterable[int]:
-            head, _, children = self.nodes[node]
-            known = (node, cell, value) in found or self._cells.get(head) == cell
-            return () if known else [k for k in children if self._read[k] & cell]
+        def parts(key: tuple[int, int, int]) -> list[tuple[int, int, int]]:
+            head, _, children = self.nodes[key[0]]
+            known = self._cells.get(head) == cell
+            return [] if known else [(k, cell, value) for k in children if self._read[k] & cell]
 
-        asks = self._read[number] & cell
-        for node in sorted(traversal.reachable([number], asked)) if asks else ():
-            key = node, cell, value
-            if key in found:
-                continue
-            head, outcomes, children = self.nodes[node]
+        def joined(key: tuple[int, int, int], _: list[int]) -> int:
+            head, outcomes, children = self.nodes[key[0]]
             if self._cells.get(head) == cell:
-                found[key] = dict(zip(outcomes, children, strict=True)).get(value, NEVER)
-                continue
-            below = [found.get((k, cell, value), k) for k in children]
+                return dict(zip(outcomes, children, strict=True)).get(value, NEVER)
+            below = [self._given.get((k, cell, value), k) for k in children]
             if head == UNION:
                 kept = self._members(below)
-                single = len(kept) < 2
-                found[key] = (kept or (NEVER,))[0] if single else self._added((UNION, (), kept))
-            else:
-                left = zip(outcomes, below, strict=True)
-                found[key] = self._node(head, {k: child for k, child in left if child != NEVER})
-        return found.get((number, cell, value), number)
+                return self._added((UNION, (), kept)) if len(kept) > 1 else (*kept, NEVER)[0]
+            left = zip(outcomes, below, strict=True)
+            return self._node(head, {k: child for k, child in left if child != NEVER})
+
+        if not self._read[number] & cell:
+            return number
+        return traversal.solved((number, cell, value), self._given, parts, joined)
 
     def union(self, sets: Iterable[int]) -> int:
         """Return the union of disjoint sets.
