@@ -47,9 +47,8 @@ from dipapprox.events.instantiate import Instantiator
 from dipapprox.events.reduce import as_comparisons, connected_samples, is_possible, restricted
 from dipapprox.language.core import Input
 from dipapprox.laws.distribution import Distribution
-from dipapprox.linear.form import LinearForm, Symbol
+from dipapprox.linear.form import FormSpan, LinearForm, Matrix, Symbol, solved, vector_of
 from dipapprox.linear.half_spaces import irredundant
-from dipapprox.linear.span import FormSpan, Matrix, solved, vector_of
 from dipapprox.semantics.state import FinalState, FinalStates, guards_of
 
 _NO_MEAN = Fraction(0)

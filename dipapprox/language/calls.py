@@ -23,7 +23,7 @@ from dipapprox.language.constants import (
     evaluate_rate,
     truth_name,
 )
-from dipapprox.language.emitted import FALSE, TRUE, Emitter, Place, Range, ValueStep
+from dipapprox.language.emitted import FALSE, TRUE, Emitter, Place, Range
 from dipapprox.language.expressions import Expressions
 from dipapprox.language.symbols import Kind, Role, kind_of
 from dipapprox.laws.families import FAMILIES
@@ -58,7 +58,8 @@ def clamped(clamp: Clamp, value: core.Variable, span: Span | None) -> core.State
     if clamp.width >= _MOST_STEPS:
         message = f"'clamp' to more than {_MOST_STEPS} values"
         raise Wrong("limit", message, span, "only replies of services may have more")
-    return emitted.bisected(clamp.place, value, emitted.whole_steps(clamp.low, clamp.high), span)
+    steps = emitted.steps_to(map(Fraction, range(clamp.low, clamp.high + 1)))
+    return emitted.bisected(clamp.place, value, steps, span)
 
 
 class Calls:
@@ -245,8 +246,7 @@ class Calls:
         span = points[0].span
         self._know(place, (labels[0], labels[-1]))
         self._emitter.count(len(labels), span)
-        steps = tuple(ValueStep(label, label, True) for label in labels)
-        self._emitter.emit(emitted.bisected(place, value, steps, span))
+        self._emitter.emit(emitted.bisected(place, value, emitted.steps_to(labels), span))
 
     def _clamp(self, call: ast.Call, place: Place, target: ast.Target | None) -> None:
         """clamp(x, low, high): the nearest number in between."""

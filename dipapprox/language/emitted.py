@@ -286,9 +286,9 @@ def bisected(
     return core.If(condition, (below,), (above,), span=span)
 
 
-def whole_steps(low: int, high: int) -> tuple[ValueStep, ...]:
-    """Return the steps of clamp(z, low, high) for an integer z."""
-    return tuple(ValueStep(Fraction(k), Fraction(k), True) for k in range(low, high + 1))
+def steps_to(labels: Iterable[Fraction]) -> tuple[ValueStep, ...]:
+    """Return the steps to the first label that is not below x, else to the last one."""
+    return tuple(ValueStep(label, label, True) for label in labels)
 
 
 def rounded(word: str, value: Fraction, step: Fraction) -> Fraction:

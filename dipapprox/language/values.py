@@ -206,9 +206,7 @@ def read_domain(text: str, what: str) -> Domain:
             f"{what}: '{shorten(stripped)}' is no range of whole numbers, the smaller end first",
             _HINT,
         )
-    if high - low >= domains.LARGEST_DOMAIN:
-        raise _too_large(what)
-    return tuple(Fraction(k) for k in range(int(low), int(high) + 1))
+    return _checked((Fraction(k) for k in range(int(low), int(high) + 1)), what)
 
 
 def _domain(given: Wider, what: str) -> Domain:
@@ -225,14 +223,11 @@ def _checked(values: Iterable[Fraction], what: str) -> Domain:
     for value in values:
         found[value] = None
         if len(found) > domains.LARGEST_DOMAIN:
-            raise _too_large(what)
+            most = domains.LARGEST_DOMAIN
+            raise UserError(f"{what}: a domain of more than {most} values is too large")
     if not found:
         raise UserError(f"{what}: the domain is empty", _HINT)
     return tuple(found)
-
-
-def _too_large(what: str) -> UserError:
-    return UserError(f"{what}: a domain of more than {domains.LARGEST_DOMAIN} values is too large")
 
 
 def _what(name: str | None) -> str:

@@ -72,8 +72,7 @@ from dipapprox.events.measures import covariance
 from dipapprox.events.reduce import connected_parts
 from dipapprox.laws.distribution import Distribution, cutoff_interval
 from dipapprox.limits import Limits
-from dipapprox.linear.form import LinearForm
-from dipapprox.linear.span import solved
+from dipapprox.linear.form import LinearForm, solved
 from dipapprox.numerics.elimination.planning import order_event
 from dipapprox.numerics.elimination.sum_event import sum_event
 from dipapprox.numerics.gaussian_rank.cones import polyhedron_of

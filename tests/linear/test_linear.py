@@ -13,10 +13,9 @@ from scipy.optimize import linprog
 import dipapprox
 from dipapprox import Answer, Limits
 from dipapprox.events.event import Event
-from dipapprox.linear.form import Difference, LinearForm, Symbol, difference
+from dipapprox.linear.form import Difference, FormSpan, LinearForm, Symbol, difference
 from dipapprox.linear.half_spaces import Inequality, has_interior, have_integer_point, implies
 from dipapprox.linear.programme import LinearProgramme, Optimum, UnknownSide
-from dipapprox.linear.span import FormSpan
 from dipapprox.linear.zones import Zone, union
 
 

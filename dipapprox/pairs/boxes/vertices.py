@@ -66,8 +66,7 @@ from dipapprox.errors import LimitReached, UserError
 from dipapprox.events.intervals import EVERYWHERE, Interval, common, mapped
 from dipapprox.language.core import Norm, Program, Value, Within
 from dipapprox.language.domains import AllReals
-from dipapprox.linear.form import LinearForm
-from dipapprox.linear.span import FormSpan
+from dipapprox.linear.form import FormSpan, LinearForm
 from dipapprox.pairs.boxes.cells import PairSet, pairs_of
 from dipapprox.pairs.boxes.infinity import is_free
 from dipapprox.pairs.boxes.polygons import Point, Polygon, X, Y, tidy

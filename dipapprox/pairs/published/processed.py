@@ -31,8 +31,7 @@ from dipapprox.data_classes import replace
 from dipapprox.errors import LimitReached
 from dipapprox.language.core import Cell
 from dipapprox.language.domains import AllReals
-from dipapprox.linear.form import LinearForm
-from dipapprox.linear.span import FormSpan
+from dipapprox.linear.form import FormSpan, LinearForm
 from dipapprox.pairs.divergence import Factor
 from dipapprox.pairs.published.divergences import OutcomeExcess, PublishedDivergences
 from dipapprox.pairs.selections import Pair

@@ -70,8 +70,7 @@ from dipapprox.events.circuits import Absorbed, Weight
 from dipapprox.events.instantiate import chances_of_states
 from dipapprox.language.core import Value
 from dipapprox.laws.family import Family, RealFamily, Speeds
-from dipapprox.linear.form import LinearForm, Symbol
-from dipapprox.linear.span import FormSpan
+from dipapprox.linear.form import FormSpan, LinearForm, Symbol
 from dipapprox.pairs.selections import Pair
 from dipapprox.semantics.state import FinalStates, Guard, Sample, guard_of, newest
 

@@ -30,8 +30,7 @@ from dipapprox.digits import exact_text
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.events.intervals import EVERYWHERE
 from dipapprox.events.reduce import primitive
-from dipapprox.linear.form import LinearForm
-from dipapprox.linear.span import FormSpan
+from dipapprox.linear.form import FormSpan, LinearForm
 from dipapprox.numerics.powers import logarithm
 from dipapprox.pairs.divergence import Attempt, ExactSide, Factor
 from dipapprox.pairs.maximum import FACTOR_BITS
