@@ -64,7 +64,7 @@ class OpenProgram(Record, eq=False):
         Raises:
             SourceError: Always, with the place that needs one.
         """
-        return self._elaborated(self.source)
+        return elaborated(self.source, self.widening, self.rounds)
 
     def program_for(self, delta: Fraction) -> core.Program:
         """Return the program where `delta` is that of a claim.
@@ -72,12 +72,12 @@ class OpenProgram(Record, eq=False):
         Raises:
             UserError: If the widening does not suit its inputs.
         """
-        return self._elaborated(with_claimed_delta(self.source, delta))
+        return elaborated(with_claimed_delta(self.source, delta), self.widening, self.rounds)
 
-    def _elaborated(self, source: Source) -> core.Program:
-        read, parameters = source.program, source.parameters
-        name, rounds = source.name, self.rounds
-        return elaborate(read, parameters, name, self.widening, irrational=True, finite=rounds)
+
+def elaborated(source: Source, widening: Widening, rounds: FiniteRounds | None) -> core.Program:
+    read, parameters = source.program, source.parameters
+    return elaborate(read, parameters, source.name, widening, irrational=True, finite=rounds)
 
 
 def load(
@@ -115,9 +115,7 @@ def program_from(
     reals: bool = False,
 ) -> core.Program:
     """Check and elaborate a program that was read; see `load`."""
-    program, parameters = source.program, source.parameters
-    found = elaborate(program, parameters, source.name, widening, irrational=True, finite=rounds)
-    return finite(found, reals=reals)
+    return finite(elaborated(source, widening, rounds), reals=reals)
 
 
 def finite(program: core.Program, *, reals: bool = False) -> core.Program:

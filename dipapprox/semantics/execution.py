@@ -20,9 +20,9 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, TypeVar, assert_never
 
 from dipapprox.deferred import Deferred
-from dipapprox.errors import LimitReached, SourceError
+from dipapprox.errors import BrokenInvariant, LimitReached, SourceError
 from dipapprox.language import core, domains
-from dipapprox.language.cells import use_of
+from dipapprox.language.cells import statements_in, use_of
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.semantics import splitting, statements
@@ -376,11 +376,10 @@ def _join(run: Execution, live: int | None, states: list[State]) -> list[State]:
 
 
 def _loop(run: Execution, statement: core.While, states: list[State]) -> list[State]:
-    fault = statements.draw_fault(statement)
-    if fault is not None:
-        for state in states:
-            refuse(run, state, fault)
-        return []
+    # Nothing bounds the number of samples then, and privacy is undecidable (DiPC paper, section
+    # 2.3, "bounded assignments"): no text of a program does it.
+    if any(isinstance(each, core.Draw) for each in statements_in((statement,))):
+        raise BrokenInvariant("a sample is drawn in a while loop")
     chooses = next(statements.choices_in((statement,)), None) is not None
     left = (chains.leave if chooses else _unroll)(run, statement, states)
     return _join(run, run.live.after[id(statement)], left)

@@ -366,20 +366,6 @@ def choices_in(body: core.Body) -> Iterator[core.Choose]:
     return (each for each in statements_in(body) if isinstance(each, core.Choose))
 
 
-def draw_fault(loop: core.While) -> PathFault | None:
-    """Return the fault of drawing samples in a loop, if it does.
-
-    Nothing bounds the number of the samples then, and privacy is undecidable (DiPC paper, section
-    2.3, "bounded assignments").
-    """
-    for statement in statements_in((loop,)):
-        if isinstance(statement, core.Draw):
-            message = "a sample is drawn in a while loop"
-            hint = "draw before the loop, or use a for loop"
-            return PathFault("loop error", message, statement.span, hint)
-    return None
-
-
 def endless(loop: core.While) -> PathFault:
     """Return the fault of a loop that comes back to where it was, nothing left to chance."""
     hint = "a loop must end with probability 1"
