@@ -19,7 +19,7 @@ from dipapprox.language import core
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import read_source
 from dipapprox.language.parser import parse
-from dipapprox.semantics import execution
+from dipapprox.semantics import splitting
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.inputs import Knowledge
 from dipapprox.semantics.order import Order, Points, extension_share
@@ -154,7 +154,7 @@ def selecting(text: str, size: int = 5) -> core.Program:
 @contextmanager
 def branch_by_branch() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(execution, "selections_in", lambda block: {})
+        patch.setattr(splitting, "selections_in", lambda block: {})
         yield
 
 

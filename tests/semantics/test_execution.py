@@ -25,7 +25,7 @@ from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import load
 from dipapprox.language.parser import parse
 from dipapprox.limits import Limits
-from dipapprox.semantics import execution
+from dipapprox.semantics import splitting
 from dipapprox.semantics.configuration import State
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.parts import ProgramPart, independent_parts
@@ -207,8 +207,8 @@ def test_lost_states_are_noticed(monkeypatch) -> None:
         held, _ = split(run, state, condition, refused)
         return held, []
 
-    split = execution.split
-    monkeypatch.setattr(execution, "split", lossy)
+    split = splitting.split
+    monkeypatch.setattr(splitting, "split", lossy)
     body = "r <- Gauss(0, 1/eps)\nif r > 0 then out <- 1 else out <- 0 end"
     refuses(BrokenInvariant, "lost", execute, program(body), False, Limits())
 
