@@ -22,7 +22,7 @@ from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.arithmetic.precision import exponential
 from dipapprox.composition.product_measures import ProductMeasures
 from dipapprox.events.canonical import canonical
-from dipapprox.events.event import Event, Impossible, Marginal, Part
+from dipapprox.events.event import Event, Marginal, Part
 from dipapprox.events.reduce import reduce
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import GAUSSIAN, LAPLACE
@@ -184,8 +184,8 @@ def _sparse_vector(family: Family, count: int, fresh: bool) -> Published:
         laws = (_law(family, 0, 4), *(_law(family, mean, 8) for mean in means))
         if fresh:
             event = reduce(Event(laws, guards))
-            assert not isinstance(event, Impossible)
-            events = tuple(map(canonical, event.factors))
+            assert event is not None
+            events = tuple(map(canonical, event))
             sides.append((Part(events, (_number(_law(family, means[last], 12)),)),))
         else:
             marginal = Marginal(Event(laws, guards), LinearForm.symbol(count))
