@@ -24,12 +24,17 @@ class Deferred:
 
     __slots__ = ("_name",)
 
+    _name: str
+
     def __init__(self, name: str) -> None:
-        self._name = name
+        object.__setattr__(self, "_name", name)
 
     def __getattr__(self, attribute: str) -> object:
         found: object = getattr(import_module(self._name), attribute)
         return found
+
+    def __setattr__(self, attribute: str, value: object) -> None:
+        setattr(import_module(self._name), attribute, value)
 
 
 def late_modules(package: str, *names: str) -> Callable[[str], object]:

@@ -15,6 +15,7 @@ from importlib import import_module
 from io import StringIO
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
+from dipapprox.cli import flags
 from dipapprox.cli.command import (
     COMMANDS,
     HANDLER,
@@ -24,7 +25,6 @@ from dipapprox.cli.command import (
     register,
     watching,
 )
-from dipapprox.deferred import Deferred
 from dipapprox.errors import (
     INTERRUPTED,
     NO_MEMORY,
@@ -39,10 +39,6 @@ from dipapprox.version import VERSION
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-    from dipapprox.cli import flags
-else:
-    flags = Deferred("dipapprox.cli.flags")
 
 _EPILOG = """examples:
   dipapprox examples                                what there is; svt_gauss is one of them

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dipapprox.cli import plot as plots
+from dipapprox.cli import review
 from dipapprox.deferred import Deferred
+from dipapprox.questions import certifying, worst_pair
 
 if TYPE_CHECKING:
-    from dipapprox.cli import plot as plots
-    from dipapprox.cli import review
     from dipapprox.experiments import pictures
     from dipapprox.proof_steps import composed_ends
     from dipapprox.proofs import replayed
-    from dipapprox.questions import certifying, worst_pair
     from dipapprox.replays import files
 else:
-    review = Deferred("dipapprox.cli.review")
-    plots = Deferred("dipapprox.cli.plot")
     pictures = Deferred("dipapprox.experiments.pictures")
-    worst_pair = Deferred("dipapprox.questions.worst_pair")
     composed_ends = Deferred("dipapprox.proof_steps.composed_ends")
     replayed = Deferred("dipapprox.proofs.replayed")
-    certifying = Deferred("dipapprox.questions.certifying")
     files = Deferred("dipapprox.replays.files")
 
 __all__ = [

@@ -15,22 +15,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from dipapprox.cli import report as reports
 from dipapprox.cli.command import stop_watching
 from dipapprox.data_classes import replace
-from dipapprox.deferred import Deferred
 from dipapprox.errors import EarlyEnd, NoCertificate, UserError
+from dipapprox.privacy import description as descriptions
 from dipapprox.source import HIDDEN, visible
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-    from dipapprox.cli import report as reports
-    from dipapprox.privacy import description as descriptions
     from dipapprox.privacy.description import Certificate
     from dipapprox.privacy.result import Result
-else:
-    descriptions = Deferred("dipapprox.privacy.description")
-    reports = Deferred("dipapprox.cli.report")
 
 CERTIFICATE = "--certificate"
 Answered = TypeVar("Answered")

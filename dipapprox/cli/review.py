@@ -6,10 +6,9 @@ import sys
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from dipapprox.cli import plot as plots
 from dipapprox.cli.output import write_whole
-from dipapprox.deferred import Deferred
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.language.core import Program
 from dipapprox.pairs.adjacency import count_selected
@@ -25,11 +24,6 @@ from dipapprox.questions.kinds import Pairs
 from dipapprox.questions.profile import Profile
 from dipapprox.questions.worst_pair import around_worst_pair
 from dipapprox.version import VERSION
-
-if TYPE_CHECKING:
-    from dipapprox.cli import plot as plots
-else:
-    plots = Deferred("dipapprox.cli.plot")
 
 FLAG = "--report"
 _MOST_PROBABILITIES = 5_000  # outputs times pairs: beyond them no profile is drawn with a verdict

@@ -10,25 +10,19 @@ from rich.syntax import Syntax
 from dipapprox.cli import flags
 from dipapprox.cli.asking import add_file, add_parameters, parameters_of, warn_unused
 from dipapprox.cli.output import show, show_json, write
-from dipapprox.deferred import Deferred
 from dipapprox.errors import NoCertificate, UserError
 from dipapprox.highlighting import DpgLexer
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import DIP, Source, read_source
 from dipapprox.language.printer import print_program
 from dipapprox.language.services import elaborate_service, is_service
+from dipapprox.proof_steps import liveness, rounds, services
+from dipapprox.replays import words as machines
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from dipapprox.proof_steps import liveness, rounds, services
     from dipapprox.proof_steps.machines import Json
-    from dipapprox.replays import words as machines
-else:
-    machines = Deferred("dipapprox.replays.words")
-    liveness = Deferred("dipapprox.proof_steps.liveness")
-    rounds = Deferred("dipapprox.proof_steps.rounds")
-    services = Deferred("dipapprox.proof_steps.services")
 
 DESCRIPTION = "Print a program as .dpg text: a mechanism in Python, a .dip or a .dpg file."
 

@@ -11,5 +11,5 @@ files raises `UserError`.
 from dipapprox.deferred import late_modules
 
 __getattr__ = late_modules(
-    __name__, "any_number", "dip", "finite_rounds", "printer", "syntax_errors"
+    __name__, "any_number", "dip", "finite_rounds", "formula", "printer", "syntax_errors"
 )

@@ -4,3 +4,7 @@ In: the adjacency of a program and the probabilities of its outputs. Out: bounds
 for an ε_prv, a pair and a set that attain it. Read `adjacency` and `divergence` first, then
 `search` and `maximum`.
 """
+
+from dipapprox.deferred import late_modules
+
+__getattr__ = late_modules(__name__, "maxima", "maximum", "orbits")

@@ -5,3 +5,16 @@ with what people and JSON are told. What takes limits raises `LimitReached` wher
 `verifier` first, then `run`, `verdict`, `result` and `description`; other questions have folders:
 `profiles`, `decisions`, `intervals`, `compositions`.
 """
+
+from dipapprox.deferred import late_modules
+
+__getattr__ = late_modules(
+    __name__,
+    "charts",
+    "description",
+    "exact_pairs",
+    "page",
+    "probabilities",
+    "products",
+    "verifier",
+)

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.arithmetic.rounding import sound_arithmetic
 from dipapprox.data_classes import Record, replace
-from dipapprox.deferred import Deferred
 from dipapprox.digits import brief_text, exact_text
 from dipapprox.errors import EarlyEnd, UserError
 from dipapprox.events.instantiate import Instantiator
@@ -31,6 +30,7 @@ from dipapprox.numerics.powers import logarithm
 from dipapprox.numerics.probability import OutputProbabilities, tightened
 from dipapprox.pairs.divergence import Probabilities
 from dipapprox.pairs.products.source import MOST_LISTED, ProductProgram, execute_parts
+from dipapprox.privacy import charts
 from dipapprox.privacy.description import Description, Table, Tone
 from dipapprox.privacy.masses import Histogram, Masses, OutputProbability, enclose_masses
 from dipapprox.privacy.notation import ends, plain_value, valuation, valuation_text
@@ -44,10 +44,7 @@ from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
 
 if TYPE_CHECKING:
-    from dipapprox.privacy import charts
     from dipapprox.privacy.charts import Chart, Curve
-else:
-    charts = Deferred("dipapprox.privacy.charts")
 
 
 _ANYWHERE: Mapping[str, Interval] = MappingProxyType({})

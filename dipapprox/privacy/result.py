@@ -10,16 +10,13 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, NoReturn
 
-from dipapprox.deferred import Deferred
 from dipapprox.errors import NoTruth
+from dipapprox.privacy import page
 from dipapprox.privacy.description import Description, End, html, text
 
 if TYPE_CHECKING:
-    from dipapprox.privacy import page
     from dipapprox.privacy.charts import Chart
     from dipapprox.privacy.description import Certificate
-else:
-    page = Deferred("dipapprox.privacy.page")
 
 
 class Result(ABC):

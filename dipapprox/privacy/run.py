@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure
 from dipapprox.arithmetic.extended import BY_ENCLOSURES, Extended, GivenBy
 from dipapprox.data_classes import Record, field, replace
-from dipapprox.deferred import Deferred
 from dipapprox.language.core import Cell, Input, Program
 from dipapprox.language.domains import has_real_inputs
 from dipapprox.limits import Limits, Progress, silent
 from dipapprox.pairs.adjacency import count_selected, select_pairs
 from dipapprox.pairs.divergence import Factor, difference_over
 from dipapprox.pairs.selections import OrderedPairs, Pair, PairSelection
+from dipapprox.privacy import charts
 from dipapprox.privacy.description import (
     Description,
     End,
@@ -40,10 +40,7 @@ from dipapprox.privacy.result import Result
 from dipapprox.privacy.scope import AnswerScope, scope_of
 
 if TYPE_CHECKING:
-    from dipapprox.privacy import charts
     from dipapprox.privacy.charts import Chart
-else:
-    charts = Deferred("dipapprox.privacy.charts")
 
 _MOST_ROWS = 20  # of a witness, in its table
 _MOST_OUTPUTS = 8  # of a witness, in a line

@@ -24,8 +24,10 @@ from functools import partial
 from typing import TYPE_CHECKING, assert_never
 
 from dipapprox.deferred import Deferred
+from dipapprox.events import measures
 from dipapprox.events.event import Connected, Event, count_samples
 from dipapprox.integrals.integral import Strategy
+from dipapprox.numerics import conditioning, parallel
 from dipapprox.numerics.closed_form import (
     CLOSED_FORM,
     GUARD_BY_GUARD,
@@ -46,34 +48,28 @@ from dipapprox.numerics.kinds import (
 from dipapprox.numerics.methods import InOrder, Method, MixtureMethod, TriedMethod
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.pairs.search import ExactPairs
+from dipapprox.privacy import exact_pairs
 from dipapprox.privacy.options import Engine, Options
 from dipapprox.privacy.verdict import Claim
 from dipapprox.semantics.state import FinalStates
 
 if TYPE_CHECKING:
-    from dipapprox.events import measures
     from dipapprox.exact import methods as exact
     from dipapprox.exact.choices import validity
     from dipapprox.exact.signs import interval as epsilons
-    from dipapprox.numerics import conditioning, parallel
     from dipapprox.numerics.gaussian_rank import orthants as gaussian_rank
     from dipapprox.numerics.integers import sums
     from dipapprox.numerics.nested import engine as nested
     from dipapprox.pairs.products import source as product_sources
     from dipapprox.pairs.products.source import ProductProgram
     from dipapprox.pairs.published import divergences as published
-    from dipapprox.privacy import exact_pairs
 else:
-    measures = Deferred("dipapprox.events.measures")
     published = Deferred("dipapprox.pairs.published.divergences")
     product_sources = Deferred("dipapprox.pairs.products.source")
-    exact_pairs = Deferred("dipapprox.privacy.exact_pairs")
     epsilons = Deferred("dipapprox.exact.signs.interval")
     validity = Deferred("dipapprox.exact.choices.validity")
     exact = Deferred("dipapprox.exact.methods")
-    conditioning = Deferred("dipapprox.numerics.conditioning")
     nested = Deferred("dipapprox.numerics.nested.engine")
-    parallel = Deferred("dipapprox.numerics.parallel")
     gaussian_rank = Deferred("dipapprox.numerics.gaussian_rank.orthants")
     sums = Deferred("dipapprox.numerics.integers.sums")
 

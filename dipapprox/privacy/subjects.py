@@ -25,6 +25,7 @@ from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.pairs.adjacency import count_selected, select_pairs
 from dipapprox.pairs.search import ExactPairs
 from dipapprox.pairs.selections import AllPairs, Pair, inputs_of
+from dipapprox.privacy import products
 from dipapprox.privacy.details import ListedDetails, PairDetails
 from dipapprox.privacy.run import Setting
 from dipapprox.privacy.sources import (
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
     from dipapprox.pairs.products.source import ProductProgram
     from dipapprox.pairs.published import couplings
     from dipapprox.pairs.published import together as published_search
-    from dipapprox.privacy import products
     from dipapprox.privacy.published import details as published_details
     from dipapprox.semantics import real_inputs
 else:
@@ -59,7 +59,6 @@ else:
     product_losses = Deferred("dipapprox.pairs.products.losses")
     couplings = Deferred("dipapprox.pairs.published.couplings")
     published_search = Deferred("dipapprox.pairs.published.together")
-    products = Deferred("dipapprox.privacy.products")
     published_details = Deferred("dipapprox.privacy.published.details")
     real_inputs = Deferred("dipapprox.semantics.real_inputs")
 

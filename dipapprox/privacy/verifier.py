@@ -11,16 +11,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from dipapprox.arithmetic.enclosure import Enclosure, rational, short
 from dipapprox.arithmetic.extended import BY_ENCLOSURES, GivenBy
 from dipapprox.arithmetic.rounding import sound_arithmetic
-from dipapprox.deferred import Deferred
 from dipapprox.errors import BrokenInvariant, EarlyEnd, LimitReached
 from dipapprox.language.domains import has_real_inputs
 from dipapprox.limits import limited, rare_collections
 from dipapprox.numerics.bulk import BulkSource
+from dipapprox.pairs import maxima, maximum
 from dipapprox.pairs.divergence import Attempt
 from dipapprox.pairs.likely import FEW_PAIRS, likely_first
 from dipapprox.pairs.search import Search, precisions
@@ -31,12 +31,6 @@ from dipapprox.privacy.run import Setting, Witness
 from dipapprox.privacy.subjects import Executed, Subject, executed_for, open_subject, sizes_of
 from dipapprox.privacy.verdict import Answer, Claim, Verdict
 from dipapprox.semantics.state import FinalStates
-
-if TYPE_CHECKING:
-    from dipapprox.pairs import maxima, maximum
-else:
-    maxima = Deferred("dipapprox.pairs.maxima")
-    maximum = Deferred("dipapprox.pairs.maximum")
 
 
 class Conclusion(NamedTuple):

@@ -13,6 +13,7 @@ from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.language.core import Program
 from dipapprox.language.formula import mentions_epsilon
 from dipapprox.limits import Progress, silent
+from dipapprox.privacy.decisions import decider
 from dipapprox.privacy.decisions.decision import Decision
 from dipapprox.privacy.decisions.delta import Delta, read_delta
 from dipapprox.privacy.decisions.question import DecisionQuestion, read_epsilons
@@ -24,12 +25,10 @@ from dipapprox.questions.question import PROVED, Question, argument
 from dipapprox.questions.verify import PAIRS_HELP, budgets_of, is_open
 
 if TYPE_CHECKING:
-    from dipapprox.privacy.decisions import decider
     from dipapprox.proof_steps import throughout as proving
     from dipapprox.proofs import budget_verdict
 else:
     budget_verdict = Deferred("dipapprox.proofs.budget_verdict")
-    decider = Deferred("dipapprox.privacy.decisions.decider")
     proving = Deferred("dipapprox.proof_steps.throughout")
 
 

@@ -26,6 +26,7 @@ from dipapprox.errors import UserError, did_you_mean, shorten
 from dipapprox.language.checker import check
 from dipapprox.language.core import Program
 from dipapprox.language.elaborate import elaborate
+from dipapprox.language.functions import mechanism
 from dipapprox.language.load import (
     DPG,
     OpenProgram,
@@ -38,24 +39,23 @@ from dipapprox.language.load import (
 from dipapprox.language.parser import parse as parse_text
 from dipapprox.language.symbols import DELTA, needs_delta, with_delta
 from dipapprox.language.values import Wider, exact_rational, read_rounds, widening_of
+from dipapprox.privacy import probabilities as distributions
 from dipapprox.privacy.intervals.verdict import IntervalVerdict
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.verdict import Answer, Verdict
+from dipapprox.questions import decide as decisions
 from dipapprox.questions import kinds
+from dipapprox.questions import probability as probabilities
 from dipapprox.questions.kinds import Row
 from dipapprox.questions.question import read_keywords
 from dipapprox.questions.verify import Verify
 
 if TYPE_CHECKING:
     from dipapprox.arithmetic.enclosure import NotEnclosed
-    from dipapprox.language.functions import mechanism
-    from dipapprox.privacy import probabilities as distributions
     from dipapprox.privacy.decisions.decision import Decision
     from dipapprox.privacy.intervals.verdict import IntervalVerdict
     from dipapprox.privacy.probabilities import OutputDistribution, PairDistributions
     from dipapprox.privacy.verdict import Verdict
-    from dipapprox.questions import decide as decisions
-    from dipapprox.questions import probability as probabilities
     from dipapprox.semantics import real_inputs
 
     AnyProgram: TypeAlias = Program | OpenProgram | mechanism.Mechanism[..., Any]
@@ -64,12 +64,7 @@ if TYPE_CHECKING:
         eps_prv: Number | None
         pairs: Pairs
         options: Options | None
-
 else:
-    mechanism = Deferred("dipapprox.language.functions.mechanism")
-    distributions = Deferred("dipapprox.privacy.probabilities")
-    decisions = Deferred("dipapprox.questions.decide")
-    probabilities = Deferred("dipapprox.questions.probability")
     real_inputs = Deferred("dipapprox.semantics.real_inputs")
     AnyProgram = Program
 

@@ -12,24 +12,18 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from dipapprox.data_classes import Record
-from dipapprox.deferred import Deferred
 from dipapprox.digits import exact_text
 from dipapprox.errors import UserError, did_you_mean, shorten
+from dipapprox.language import formula as formulas
 from dipapprox.language.core import Input, Program
 from dipapprox.language.domains import AllReals
 from dipapprox.language.values import check_input, exact_rational, parse_input
 from dipapprox.limits import Limits
 from dipapprox.pairs.selections import OrderedPairs, PairSelection
 from dipapprox.privacy.scope import select
-
-if TYPE_CHECKING:
-    from dipapprox.language import formula as formulas
-else:
-    formulas = Deferred("dipapprox.language.formula")
-
 
 # --- numbers and switches -------------------------------------------------------------------------
 

@@ -23,7 +23,7 @@ from fractions import Fraction
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from dipapprox.composition.mechanisms import (
     Adjacency,
@@ -40,7 +40,6 @@ from dipapprox.composition.mechanisms import (
     stated_for,
 )
 from dipapprox.data_classes import Record, replace
-from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError, did_you_mean, shorten
 from dipapprox.language.core import Program
 from dipapprox.language.domains import AS_DECLARED, Widening
@@ -64,18 +63,13 @@ from dipapprox.privacy.compositions.pipeline import (
 )
 from dipapprox.privacy.description import Certificate, ProgramText, text_of
 from dipapprox.privacy.options import Options
+from dipapprox.proof_steps import composed_ends as proving
 from dipapprox.questions import kinds
 from dipapprox.questions.interface import explained, known_options, program_made
 from dipapprox.questions.kinds import Spelled
 from dipapprox.questions.profile import Range, range_of
 from dipapprox.questions.question import PROVED, WHOLE, Question, argument
-
-if TYPE_CHECKING:
-    from dipapprox.proof_steps import composed_ends as proving
-    from dipapprox.replays import files
-else:
-    files = Deferred("dipapprox.replays.files")
-    proving = Deferred("dipapprox.proof_steps.composed_ends")
+from dipapprox.replays import files
 
 Table = Mapping[str, object]  # a run: its keys and their values
 

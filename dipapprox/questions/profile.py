@@ -19,6 +19,7 @@ from dipapprox.language.core import Draw, Program
 from dipapprox.language.traversal import nodes_in
 from dipapprox.limits import Progress, silent
 from dipapprox.privacy.options import Options
+from dipapprox.privacy.profiles import calibration
 from dipapprox.privacy.profiles.profile import profile as profile_of_pairs
 from dipapprox.privacy.profiles.profile import profile_rounded
 from dipapprox.privacy.profiles.profile_result import (
@@ -55,7 +56,6 @@ from dipapprox.questions.question import PROVED, WHOLE, Question, argument, read
 from dipapprox.questions.verify import PAIRS_HELP, budgets_of, prefers_budgets
 
 if TYPE_CHECKING:
-    from dipapprox.privacy.profiles import calibration
     from dipapprox.privacy.profiles.calibration import Calibration
     from dipapprox.proof_steps import ends as proving
     from dipapprox.proofs import budget_verdict, real_bounds
@@ -66,9 +66,7 @@ if TYPE_CHECKING:
 
     class _ToWidth(_About, total=False):
         width: Number | None
-
 else:
-    calibration = Deferred("dipapprox.privacy.profiles.calibration")
     budget_verdict = Deferred("dipapprox.proofs.budget_verdict")
     proving = Deferred("dipapprox.proof_steps.ends")
     real_bounds = Deferred("dipapprox.proofs.real_bounds")

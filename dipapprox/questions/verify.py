@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 from dipapprox.data_classes import Record
 from dipapprox.deferred import Deferred
+from dipapprox.language import formula as formulas
 from dipapprox.language.ast import Name, Number
 from dipapprox.language.core import Program
 from dipapprox.limits import Progress, silent
 from dipapprox.pairs.adjacency import are_very_many
+from dipapprox.privacy import verifier
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.run import Setting
 from dipapprox.privacy.verdict import Answer, Claim, Verdict
@@ -21,8 +23,6 @@ from dipapprox.questions.kinds import Pairs, Written
 from dipapprox.questions.question import PROVED, WHOLE, Question, argument
 
 if TYPE_CHECKING:
-    from dipapprox.language import formula as formulas
-    from dipapprox.privacy import verifier
     from dipapprox.privacy.decisions.decision import Decision
     from dipapprox.privacy.intervals import formula_verifier
     from dipapprox.privacy.intervals import verdict as claims
@@ -33,14 +33,12 @@ if TYPE_CHECKING:
     from dipapprox.proofs import budget_verdict, real_bounds
 else:
     budget_verdict = Deferred("dipapprox.proofs.budget_verdict")
-    formulas = Deferred("dipapprox.language.formula")
     claims = Deferred("dipapprox.privacy.intervals.verdict")
     formula_verifier = Deferred("dipapprox.privacy.intervals.formula_verifier")
     interval_verifier = Deferred("dipapprox.privacy.intervals.verifier")
     proving = Deferred("dipapprox.proof_steps.verdicts")
     proving_throughout = Deferred("dipapprox.proof_steps.throughout")
     real_bounds = Deferred("dipapprox.proofs.real_bounds")
-    verifier = Deferred("dipapprox.privacy.verifier")
 
 PAIRS_HELP = (
     'all (default), single (the pair 0…0, 0…01), "0,0~0,1;…" (both orders), '

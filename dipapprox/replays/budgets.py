@@ -27,16 +27,13 @@ from dipapprox.language.dipa import parse_dipa
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import DIPA, DPG, parse_program
 from dipapprox.language.services import Service, elaborate_service
+from dipapprox.proof_steps import automata, rounds, services
 
 if TYPE_CHECKING:
     from dipapprox.automata import description as descriptions
     from dipapprox.automata.model import Automaton
-    from dipapprox.proof_steps import automata, rounds, services
 else:
     descriptions = Deferred("dipapprox.automata.description")
-    automata = Deferred("dipapprox.proof_steps.automata")
-    rounds = Deferred("dipapprox.proof_steps.rounds")
-    services = Deferred("dipapprox.proof_steps.services")
 
 
 def differences(content: Mapping[str, Any], parameters: Mapping[str, Fraction]) -> list[str]:

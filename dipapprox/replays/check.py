@@ -20,9 +20,8 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
-from dipapprox.deferred import Deferred
 from dipapprox.errors import NoCertificate, UserError, shorten
 from dipapprox.kernel.errors import BadProof
 from dipapprox.kernel.machine import read_machine
@@ -37,6 +36,7 @@ from dipapprox.limits import Limits
 from dipapprox.pairs.selections import AllPairs, OrderedPairs, PairSelection
 from dipapprox.privacy.scope import scope_of
 from dipapprox.proof_steps.machines import program_json, value_json
+from dipapprox.replays import budgets
 from dipapprox.replays.result import (
     FORMAT,
     PIPELINE_FORMAT,
@@ -49,12 +49,6 @@ from dipapprox.replays.result import (
     program_of,
     text_hash,
 )
-
-if TYPE_CHECKING:
-    from dipapprox.replays import budgets
-else:
-    budgets = Deferred("dipapprox.replays.budgets")
-
 
 _FIELDS = (
     *("format", "version", "program", "params", "widened", "scope", "verdict"),

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, TypeVar
 
 from dipapprox import version
 from dipapprox.data_classes import replace
-from dipapprox.deferred import Deferred
 from dipapprox.digits import exact_text
 from dipapprox.errors import NoCertificate, UserError
 from dipapprox.kernel.errors import NotProved
@@ -31,6 +30,7 @@ from dipapprox.privacy.options import Options
 from dipapprox.privacy.run import Setting
 from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.verdict import Answer, Verdict
+from dipapprox.proof_steps import composed_ends, throughout
 from dipapprox.proof_steps.verdicts import WrittenProof, goal_of, replayed
 from dipapprox.replays.result import (
     FORMAT,
@@ -45,10 +45,6 @@ if TYPE_CHECKING:
     from dipapprox.privacy.compositions.pipeline import ComposedAnswer
     from dipapprox.privacy.decisions.decision import Decision
     from dipapprox.privacy.intervals.verdict import IntervalVerdict
-    from dipapprox.proof_steps import composed_ends, throughout
-else:
-    composed_ends = Deferred("dipapprox.proof_steps.composed_ends")
-    throughout = Deferred("dipapprox.proof_steps.throughout")
 
 Found = TypeVar("Found", bound="Verdict | IntervalVerdict | Decision")
 

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
 
 from dipapprox.arithmetic.rounding import sound_arithmetic
 from dipapprox.data_classes import Record, field, replace
-from dipapprox.deferred import Deferred
 from dipapprox.errors import NO_MEMORY, EarlyEnd, LimitReached
 from dipapprox.exact.distributions import ExactDistributions
 from dipapprox.exact.signs.nonnegative import NegativeRange
 from dipapprox.language.core import Value
 from dipapprox.limits import limited, silent
+from dipapprox.pairs import orbits as pair_orbits
 from dipapprox.pairs.likely import FEW_PAIRS, likely_first
+from dipapprox.pairs.products import layout as product_layout
 from dipapprox.pairs.products.source import ProductProgram
 from dipapprox.pairs.selections import Orbit, inputs_of, one_by_one
+from dipapprox.privacy import products
+from dipapprox.privacy.decisions import violation
 from dipapprox.privacy.decisions.decision import (
     EXACT,
     Cause,
@@ -34,18 +36,6 @@ from dipapprox.privacy.verdict import Answer
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.parts import is_seen_whole
 from dipapprox.semantics.state import FinalStates
-
-if TYPE_CHECKING:
-    from dipapprox.pairs import orbits as pair_orbits
-    from dipapprox.pairs.products import layout as product_layout
-    from dipapprox.privacy import products
-    from dipapprox.privacy.decisions import violation
-else:
-    products = Deferred("dipapprox.privacy.products")
-    violation = Deferred("dipapprox.privacy.decisions.violation")
-    pair_orbits = Deferred("dipapprox.pairs.orbits")
-    product_layout = Deferred("dipapprox.pairs.products.layout")
-
 
 _COUNTED = "by the sign of an exact form; of the outputs only the number of equal ones is known"
 

@@ -18,11 +18,9 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import reduce
 from operator import add
-from typing import TYPE_CHECKING
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, if_enclosed, sure
 from dipapprox.data_classes import Record, replace
-from dipapprox.deferred import Deferred
 from dipapprox.errors import BrokenInvariant, Contradiction, LimitReached, UserError
 from dipapprox.exact.signs.interval import EpsilonInterval, simplest_between
 from dipapprox.exact.signs.nonnegative import NegativeRange
@@ -43,6 +41,7 @@ from dipapprox.privacy.decisions.divergences import (
 from dipapprox.privacy.decisions.question import DecisionQuestion
 from dipapprox.privacy.decisions.search import Violated, violated_ranges
 from dipapprox.privacy.decisions.signs import Signs
+from dipapprox.privacy.intervals import verifier as interval_verifier
 from dipapprox.privacy.intervals.verdict import FormulaClaim
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.run import Setting
@@ -50,11 +49,6 @@ from dipapprox.privacy.sources import open_probabilities
 from dipapprox.privacy.verdict import Answer, Claim, Verdict
 from dipapprox.privacy.verifier import verify
 from dipapprox.semantics.state import FinalStates
-
-if TYPE_CHECKING:
-    from dipapprox.privacy.intervals import verifier as interval_verifier
-else:
-    interval_verifier = Deferred("dipapprox.privacy.intervals.verifier")
 
 _BITS = (64, 128, 256, 512, 1024, 2048)  # of the enclosures, until the two sides are told apart
 _ENGINE_BITS = (40, 80, 160, 320)  # of the independent engine

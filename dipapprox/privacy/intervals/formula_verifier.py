@@ -10,14 +10,13 @@ bounds leave open, a delta that is attained, closed forms tell.
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from dipapprox.arithmetic.enclosure import Enclosure, short
 from dipapprox.data_classes import replace
-from dipapprox.deferred import Deferred
 from dipapprox.errors import EarlyEnd, UserError
 from dipapprox.pairs.divergence import Growth, eps_prv_factor
 from dipapprox.pairs.selections import inputs_of
+from dipapprox.privacy.decisions import by_closed_forms
 from dipapprox.privacy.intervals.verdict import FormulaClaim
 from dipapprox.privacy.logarithms import growth_of
 from dipapprox.privacy.options import Engine
@@ -27,11 +26,6 @@ from dipapprox.privacy.run import Setting
 from dipapprox.privacy.verdict import Answer, Claim, Stated, Verdict
 from dipapprox.privacy.verifier import verify
 from dipapprox.semantics.execution import execute
-
-if TYPE_CHECKING:
-    from dipapprox.privacy.decisions import by_closed_forms
-else:
-    by_closed_forms = Deferred("dipapprox.privacy.decisions.by_closed_forms")
 
 _GUARD_BITS = 64
 

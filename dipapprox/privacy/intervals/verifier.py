@@ -11,13 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.arithmetic.extended import BY_ENCLOSURES, EXACTLY
 from dipapprox.arithmetic.rounding import sound_arithmetic
 from dipapprox.data_classes import Record, replace
-from dipapprox.deferred import Deferred
 from dipapprox.errors import EarlyEnd, LimitReached, UserError
 from dipapprox.exact.choices.validity import check_choices
 from dipapprox.exact.signs.interval import EpsilonInterval
@@ -25,6 +24,8 @@ from dipapprox.limits import limited, silent
 from dipapprox.pairs.hockey_stick import MOST_PAIRS, PairList, list_pairs, pair_limit
 from dipapprox.pairs.search import precisions
 from dipapprox.pairs.selections import AllPairs, Pair, inputs_of
+from dipapprox.privacy.decisions import by_closed_forms
+from dipapprox.privacy.intervals import nested_inputs, published
 from dipapprox.privacy.intervals.formula_verifier import verify_formula
 from dipapprox.privacy.intervals.search import MOST_POINTS, IntervalSearch, Subdivided, between
 from dipapprox.privacy.intervals.tables import SubdividedPairs
@@ -37,14 +38,6 @@ from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.real_inputs import execute_for_declared, with_values
 from dipapprox.semantics.state import FinalStates
-
-if TYPE_CHECKING:
-    from dipapprox.privacy.decisions import by_closed_forms
-    from dipapprox.privacy.intervals import nested_inputs, published
-else:
-    by_closed_forms = Deferred("dipapprox.privacy.decisions.by_closed_forms")
-    nested_inputs = Deferred("dipapprox.privacy.intervals.nested_inputs")
-    published = Deferred("dipapprox.privacy.intervals.published")
 
 _FEW_PAIRS = 256  # so few pairs are evaluated at both ends by the subdivision just as fast
 _FEW_POINTS = 256  # after so many, closed forms are asked before more

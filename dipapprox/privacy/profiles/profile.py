@@ -30,8 +30,11 @@ from dipapprox.pairs.maxima import Maxima
 from dipapprox.pairs.maximum import FACTOR_BITS
 from dipapprox.pairs.search import precisions
 from dipapprox.pairs.selections import Pair, is_symmetric
+from dipapprox.privacy import exact_pairs
 from dipapprox.privacy.details import POSSIBLE, PairsBounds
 from dipapprox.privacy.options import Engine
+from dipapprox.privacy.profiles import curve as curves
+from dipapprox.privacy.profiles import renyi as renyi
 from dipapprox.privacy.profiles.least_eps_prv import BUDGET, least_eps_prv
 from dipapprox.privacy.profiles.profile_result import (
     LeastDelta,
@@ -58,15 +61,9 @@ from dipapprox.semantics.state import FinalStates
 from dipapprox.source import Diagnostic
 
 if TYPE_CHECKING:
-    from dipapprox.privacy import exact_pairs
-    from dipapprox.privacy.profiles import curve as curves
-    from dipapprox.privacy.profiles import renyi as renyi
     from dipapprox.privacy.published import guarantees as published_guarantees
 else:
-    exact_pairs = Deferred("dipapprox.privacy.exact_pairs")
-    renyi = Deferred("dipapprox.privacy.profiles.renyi")
     published_guarantees = Deferred("dipapprox.privacy.published.guarantees")
-    curves = Deferred("dipapprox.privacy.profiles.curve")
 
 _IMPOSSIBLE = Extended(None, None, POSSIBLE)
 _WITNESS_BITS = 80
