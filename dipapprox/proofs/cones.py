@@ -9,9 +9,10 @@ then every guard stays as true as it was. A real output Σ_i a_i z_i + b·q + co
 that holds for it and for its negative, with equality. One-sided noise adds x_i >= 0 or x_i <= 0.
 The constants play no part. What such a shift costs is Σ rate_i · |x_i|, in multiples of eps.
 
-A rate is 1/b for Laplace noise of scale b/eps, discrete or one-sided, too. It is infinite for
-Gaussian noise, of which no shift has a finite price, and for a scale that is no multiple of 1/eps:
-a price in multiples of eps is then unbounded, as eps goes to 0 or to infinity.
+A rate is 1/b for Laplace noise of scale b/eps, discrete or one-sided, too, and for logistic noise.
+Gumbel noise, which may lie on both sides, has it for shifts to one of them, and none to the other.
+It is infinite for Gaussian noise, of which no shift has a finite price, and for a scale that is no
+multiple of 1/eps: a price in multiples of eps is then unbounded, as eps goes to 0 or to infinity.
 
 Possible inputs. Inputs at which a final state has a positive probability; 0 for all where that will
 do.
@@ -37,6 +38,7 @@ from typing import Any
 from dipapprox.data_classes import Record, field
 from dipapprox.errors import BrokenInvariant
 from dipapprox.language.core import Cell
+from dipapprox.laws.family import BOTH_SIDES, Family, RealFamily
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm, Symbol, content, difference
 from dipapprox.linear.half_spaces import has_interior, implies, nearest_point
@@ -149,6 +151,7 @@ class Pricing(Enum):
     LINEAR = "in proportion to the shift"
     GAUSSIAN = "no finite budget"
     SCALE = "no multiple of eps"
+    ONE_WAY = "in proportion to the shift to one side, no finite budget to the other"
 
 
 class ShiftSource(Record):
@@ -159,10 +162,16 @@ class ShiftSource(Record):
     pricing: Pricing  # what its shifts cost
     rate: Fraction | None  # what a shift by 1 costs in multiples of eps; None if that is infinite
     side: UnknownSide  # where its shifts may lie
+    support: UnknownSide  # where it lies itself, less its mean
     # The inputs in its mean, by number, with their coefficients.
     mean: tuple[tuple[int, Fraction], ...]
     is_integer: bool  # whether its shifts are integers
     site: int = 0  # the number of the draw in the program
+
+    @property
+    def is_free(self) -> bool:
+        """Whether it may lie where no shift that has a price leads."""
+        return self.rate is None or self.side is not self.support
 
 
 def programme_of(
@@ -241,22 +250,36 @@ class ConeBuilder:
 
 
 def _source(sample: Sample, inputs: dict[str, int]) -> ShiftSource:
-    side = SIDES[sample.family.shifts or sample.family.sides]
-    if not sample.family.shifts:
+    family = sample.family
+    if not family.shifts:
         pricing = Pricing.GAUSSIAN
-    elif sample.family.is_exponential:
-        pricing = Pricing.LINEAR if sample.scale.power == -1 else Pricing.SCALE
+    elif not (family.is_exponential or _falls_as_shifts_cost(family)):
+        raise NotReal(f"{family.title} noise: shifts may cost less than their price")
+    elif sample.scale.power != -1:
+        pricing = Pricing.SCALE
     else:
-        # Shifts cost at most this; that some cost as much is not known.
-        title, one_way = sample.family.title, sample.family.shifts != sample.family.sides
-        price = ", and shifts one way have no finite price" if one_way else ""
-        raise NotReal(f"{title} noise: budgets are for noise of Laplace type{price}")
-    rate = 1 / sample.scale.coefficient if pricing is Pricing.LINEAR else None
-    mean = tuple(sorted((inputs[s], c) for s, c in sample.mean.terms if isinstance(s, str)))
-    is_integer = sample.family.is_discrete
+        pricing = Pricing.LINEAR if family.shifts == family.sides else Pricing.ONE_WAY
+    rate = None if pricing in (Pricing.GAUSSIAN, Pricing.SCALE) else 1 / sample.scale.coefficient
     return ShiftSource(
-        sample.label, sample.line, pricing, rate, side, mean, is_integer, sample.site
+        sample.label,
+        sample.line,
+        pricing,
+        rate,
+        SIDES[family.shifts or family.sides],
+        SIDES[family.sides],
+        tuple(sorted((inputs[s], c) for s, c in sample.mean.terms if isinstance(s, str))),
+        family.is_discrete,
+        sample.site,
     )
+
+
+def _falls_as_shifts_cost(family: Family) -> bool:
+    """Whether E e^(tZ) is finite where lower bounds ask for it: for |t| < 1 on the sides of shifts
+    that have a price, so that f(z) >= f(0) e^-|z| there, and for all t on the other side."""
+    if not isinstance(family, RealFamily):
+        return False
+    moments = {1: family.moments_below, -1: family.mirror.moments_below}
+    return all(moments[sign] == (1 if sign in family.shifts else None) for sign in BOTH_SIDES)
 
 
 def _integers(numbers: dict[int, Fraction], unit: Fraction) -> tuple[tuple[int, int], ...]:

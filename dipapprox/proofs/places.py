@@ -11,9 +11,10 @@ all if W(q') = ∞.
 Proof. Let y be the flow of a state at q', f = Σ_g y_g G_g. In the state f·e <= -V(q'), or so but
 for a multiple of η; where V(q') = ∞, f is about Gaussian noise, and noise bound on its side, alone.
 By Markov's inequality, for every θ < 1, Pr(q') <= exp(-θ eps (V(q') - O(η))) · Π E[exp(θ eps f_i
-e_i)], factors that are bounded as eps grows: (1 - θ)^-1 at most, e^(θ² f² s² / 2), and for integers
-what tends to 1. If V(q') = ∞, f may be multiplied by any number: by eps, so that Pr(q') falls like
-exp(-κ eps²), κ > 0, or is 0. At q the noise e that is cheapest has an open set of noises of the
+e_i)], factors that are bounded as eps grows: (1 - θ)^-1 at most, πθ / sin πθ, Γ(1 - θ),
+e^(θ² f² s² / 2), and for integers what tends to 1. If V(q') = ∞, f may be multiplied by any number:
+by eps, so that Pr(q') falls like exp(-κ eps²), κ > 0, or is 0 (for Gumbel noise E exp(-k eps Z) =
+Γ(1 + k eps) is e^O(eps ln eps)). At q the noise e that is cheapest has an open set of noises of the
 state within a distance 1 / eps, of a volume that is a power of eps at least: the state is convex
 and has inner points (integers: e itself will do). So Pr(q) >= exp(-eps W(q)) times a power of eps.
 Then η goes to 0. What parts that share no noise lose adds up. ∎

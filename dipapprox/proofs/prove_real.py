@@ -265,7 +265,7 @@ def _keeps_pace(states: FinalStates) -> bool:
 
 def _require_one_direction(samples: Iterable[Sample], has_choices: bool) -> None:
     """Raise NotReal unless one eps, or one limit of eps, is the worst for all samples."""
-    powers = {sample.scale.power for sample in samples if sample.family.is_exponential}
+    powers = {sample.scale.power for sample in samples if sample.family.shifts}
     others = powers - {-1}
     if others and (min(others) < -1 < max(others) or has_choices):
         raise NotReal("scales of noise that are no multiples of 1/eps, with others or choices")
@@ -332,17 +332,8 @@ def _trouble(outputs: Iterable[OutputProof], bounded: bool = False) -> str:
         impossible = impossible or (output.ray is not None and output.ray.loss is None)
         for state in output.states:
             if state.dearest.cost is None:
-                rows = state.cone.rows
-                for place, source in enumerate(state.cone.sources):
-                    # Σ_g y_g a_gi
-                    parts = (
-                        y * a
-                        for y, row in zip(state.dearest.flow, rows, strict=True)
-                        for i, a in row.noise
-                        if i == place
-                    )
-                    if source.rate is None and sum(parts, Fraction(0)):
-                        touched[source] = None
+                rows = [row.noise for row in state.cone.rows]
+                touched.update(dict.fromkeys(_free_noise(state.cone, state.dearest.flow, rows)))
     for source in sorted(touched, key=lambda each: (each.line or 0, each.label)):
         where = f"'{source.label}'" if source.line is None else f"line {source.line}"
         match source.pricing:
@@ -352,6 +343,8 @@ def _trouble(outputs: Iterable[OutputProof], bounded: bool = False) -> str:
                 )
             case Pricing.SCALE:
                 return f"{where}: the scale is no multiple of 1/eps: no budget serves every eps"
+            case Pricing.ONE_WAY:
+                return f"{where}: shifts of this noise to one side have no finite price"
             case Pricing.LINEAR:
                 pass
     if impossible:
@@ -368,21 +361,28 @@ def _trouble_between(found: RealProof, places: TwoInputs) -> str:
     """
     outputs = [found.parts[each.part].outputs[each.place] for each in places.losses]
     impossible = all(
-        cost is None or not _uses_free_noise(state.cone, cost.flow)
+        cost is None or not _free_noise(state.cone, cost.flow, _noise_rows(state.cone))
         for each, output in zip(places.losses, outputs, strict=True)
         for state, cost in zip(output.states, each.costs, strict=True)
     )
     return IMPOSSIBLE if impossible else _trouble(outputs)
 
 
-def _uses_free_noise(cone: Cone, flow: Sequence[Fraction]) -> bool:
-    """Whether the sum of forms that a flow adds up has noise without a rate in it."""
+def _noise_rows(cone: Cone) -> list[list[tuple[int, Fraction]]]:
+    """Return the noise in a state's guards, then in what it shows that is no more, and no less."""
     forms = [*cone.guards, *(side for form in cone.shown for side in (form, -form))]
-    return any(
-        sum((y * form.coefficient(place) for y, form in zip(flow, forms, strict=True)), Fraction(0))
-        for place, source in enumerate(cone.sources)
-        if source.rate is None
-    )
+    return [[(k, c) for k, c in form.terms if isinstance(k, int)] for form in forms]
+
+
+def _free_noise(
+    cone: Cone, flow: Sequence[Fraction], rows: Sequence[Sequence[tuple[int, Fraction | int]]]
+) -> list[ShiftSource]:
+    """Return the noise, some shifts of which have no price, in the sum of rows with a flow."""
+    total = dict.fromkeys(range(len(cone.sources)), Fraction(0))
+    for y, row in zip(flow, rows, strict=True):
+        for place, a in row:
+            total[place] += y * a
+    return [each for place, each in enumerate(cone.sources) if each.is_free and total[place]]
 
 
 def _coupled(

@@ -94,9 +94,9 @@ class CostOfPoints:
 def is_open(cone: Cone, point: Point) -> bool:
     """Whether an open set of real noises leads to a state; one-sided noise asks for more."""
     supports = [
-        LinearForm.of({place: Fraction(-1 if source.side is UnknownSide.AT_LEAST_ZERO else 1)})
+        LinearForm.of({place: Fraction(-1 if source.support is UnknownSide.AT_LEAST_ZERO else 1)})
         for place, source in enumerate(cone.sources)
-        if source.side is not UnknownSide.ANY
+        if source.support is not UnknownSide.ANY
     ]
     values = _values(cone, point)
     return has_interior([*(form.at(values) for form in cone.guards), *supports])

@@ -28,7 +28,8 @@ value B = -Σ_g y_g c_g·b. At inputs q + tb the state's guards, each times y_g 
     Pr_j(q + tb) <= e^(-θ eps (tB + const)) · Π_i E[e^(θ eps λ_i e_i)],
 
 a constant times e^(-θ eps t B): the expectations are finite because θ eps |λ_i| is below the rate
-of decay of e_i, for Gaussian noise with any λ_i, for one-sided noise if λ_i is bounded on its side.
+of decay of e_i, for Gaussian noise with any λ_i, for noise that is one-sided, or of which shifts to
+one side alone have a price (Gumbel), if λ_i is bounded on that side.
 So liminf_t -ln Pr_j(q + tb)/t >= eps · E_j(b), by duality; without a shift, flows of any size do.
 With a Farkas flow of samples that all have finite rates, Pr_j(q + tb) is even 0 for large t.
 (2) Going from q, where the output has a positive probability, to q + tb in t steps of b, the

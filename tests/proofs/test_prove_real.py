@@ -232,7 +232,7 @@ def test_their_certificates_are_confirmed(name) -> None:
 
 def source(rate: Fraction | None, side: UnknownSide) -> ShiftSource:
     pricing = Pricing.GAUSSIAN if rate is None else Pricing.LINEAR
-    return ShiftSource("r", 1, pricing, rate, side, (), False)
+    return ShiftSource("r", 1, pricing, rate, side, side, (), False)
 
 
 @st.composite
