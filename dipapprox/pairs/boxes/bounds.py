@@ -146,7 +146,8 @@ class _Differences:
         # How far each is from its linear form, and from that of second degree.
         off = (first.spreads + e * second.spreads + self._rounding) * (1 + 8 * _UNIT)
         self._off = (first.rests + e * second.rests + self._rounding) * (1 + 8 * _UNIT)
-        self.least, self.most = least - off, most + off
+        self.least = np.maximum(least - off, -e * second.most * (1 + 2 * _UNIT))
+        self.most = np.minimum(most + off, first.most)
         noise = float((first.noises + e * second.noises + self._rounding).sum())
         self.sharp = float(off.sum()) <= _SHARP * noise
         # Where distances count, the places where x = y at the border as well.

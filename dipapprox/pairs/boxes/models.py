@@ -13,8 +13,9 @@ is analytic (`numerics.interpolation.analytic`), Laplace noise is smooth (`…sm
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
+from functools import partial
 from itertools import dropwhile, product
 from math import prod
 
@@ -52,6 +53,7 @@ _LARGEST = Fraction(2**200)
 
 _MOST_SCALES = 2**40  # ranges of inputs, in scales of noise: far more would be cut as often
 Box = tuple[Interval, ...]  # an interval for each real input
+Ahead = Callable[[], Iterable[tuple[Box, Fixed]]]
 
 
 class Models(Record, eq=False):
@@ -65,6 +67,7 @@ class Models(Record, eq=False):
     bends: Array  # by output and two real inputs
     rests: Array  # what is left beside the bends
     noises: Array  # what smaller boxes have of that, too
+    most: Array  # upper bounds, at most what all others leave of 1
 
 
 class OutputModels:
@@ -110,6 +113,7 @@ class OutputModels:
         self.walls = self._patches.walls
         self._with_polynomials -= self._patches.too_wide
         self._polynomials: dict[tuple[int, Box, Fixed], Polynomial] = {}
+        self._fitted: set[tuple[Box, Fixed]] = set()  # patches
         self._values: dict[_Point, Interval] = {}
         self._models: Cache[tuple[int, Box, Fixed], _Near] = Cache(_REMEMBERED)
 
@@ -147,13 +151,19 @@ class OutputModels:
         )
         return max(slopes, default=0.0) or 2.0**-20
 
-    def on(self, box: Box, fixed: Fixed) -> Models:
-        """Return near forms of all outputs on a box inside one patch; `OutOfReach` if too many
-        probabilities would be needed."""
+    def on(self, box: Box, fixed: Fixed, ahead: Ahead = tuple) -> Models:
+        """Return near forms of all outputs on a box inside one patch.
+
+        Args:
+            ahead: What boxes are likely to be asked for next: probabilities are found in one go.
+
+        Raises:
+            OutOfReach: If too many probabilities would be needed.
+        """
         self._limits.check()
         models = [
             (each.model(), self._steep[k]) if isinstance(each, RestrictedPolynomial) else each
-            for k, each in enumerate(self._require(box, fixed))
+            for k, each in enumerate(self._require(box, fixed, ahead))
         ]
         values, spreads = np.zeros(self.outputs), np.zeros(self.outputs)
         rests, noises = spreads.copy(), spreads.copy()
@@ -173,30 +183,51 @@ class OutputModels:
             least, most = np.where(growth > 0, 0.0, -steep), np.where(growth < 0, 0.0, steep)
             lowest[k, axes] = np.maximum(least, model.gradient - off)
             highest[k, axes] = np.minimum(most, model.gradient + off)
-        return Models(values, gradients, spreads, lowest, highest, bends, rests, noises)
+        # Sums of some doubles below 2, each rounded a few times; see `bounds`.
+        slack = (self.outputs + 4 * len(box) + 16) * 2.0**-51
+        halves = np.array([float(high - low) / 2 for low, high in box])
+        reach = np.abs(gradients) @ halves + spreads + slack
+        least = np.maximum(values - reach, 0.0)
+        most = np.minimum(values + reach, 1 - (least.sum() - least) + slack)
+        return Models(values, gradients, spreads, lowest, highest, bends, rests, noises, most)
 
-    def _require(self, box: Box, fixed: Fixed) -> list[_Near]:
-        """Return the near forms on a box; those that are not known are found in one go."""
-        patches = self._patches
-        patch = tuple(patches.patch(axis, interval) for axis, interval in enumerate(box))
-        models = [self._models.get((k, self._own(k, box), fixed)) for k in range(self.outputs)]
-        missing = [k for k, model in enumerate(models) if model is None]
+    def _require(self, box: Box, fixed: Fixed, ahead: Ahead) -> list[_Near]:
+        """Return the near forms on a box."""
+        patch = tuple(self._patches.patch(axis, interval) for axis, interval in enumerate(box))
+        self._fit(patch, fixed)
+        wanted = self._of_chords([(box, fixed)])
+        if wanted:
+            self._evaluate(wanted | self._of_chords(ahead()))
+
+        def found(k: int, own: Box) -> _Near:
+            output = self._outputs[k]
+            if k in self._with_polynomials:
+                return self._polynomials[k, self._own(k, patch), fixed].restricted(own)
+            places = points(output.smooth, output.growth, own)
+            return near(output.smooth, output.growth, own, *self._bounds(k, places, fixed))
+
+        every = [(k, self._own(k, box)) for k in range(self.outputs)]
+        return [self._models.find((*each, fixed), partial(found, *each)) for each in every]
+
+    def _fit(self, patch: Box, fixed: Fixed) -> None:
+        """Find the polynomials of a patch, where they do not take too much."""
+        if (patch, fixed) in self._fitted:
+            return
+        self._fitted.add((patch, fixed))
         planned: dict[int, tuple[int, ...]] = {}
         wanted: dict[_Point, None] = {}
-        for k in missing:
-            output, own = self._outputs[k], self._own(k, patch)
-            if k in self._with_polynomials and (k, own, fixed) not in self._polynomials:
-                sizes = patches.sizes(k, own)
-                known = len(self._values) + len(wanted)
-                if prod(sizes) <= _MOST_NODES and known + prod(sizes) < _MOST_PROBABILITIES:
-                    planned[k] = sizes
-                    wanted.update(dict.fromkeys((k, p, fixed) for p in _grid(own, sizes)))
-                else:
-                    self._with_polynomials.discard(k)
-            if k not in self._with_polynomials:
-                near_box = points(output.smooth, output.growth, self._own(k, box))
-                wanted.update(dict.fromkeys((k, p, fixed) for p in near_box))
-        self._evaluate([each for each in wanted if each not in self._values], patch)
+        for k in sorted(self._with_polynomials):
+            own = self._own(k, patch)
+            sizes = self._patches.sizes(k, own)
+            known = len(self._values) + len(wanted)
+            if (k, own, fixed) in self._polynomials:
+                continue
+            if prod(sizes) <= _MOST_NODES and known + prod(sizes) < _MOST_PROBABILITIES:
+                planned[k] = sizes
+                wanted.update(dict.fromkeys((k, p, fixed) for p in _grid(own, sizes)))
+            else:
+                self._with_polynomials.discard(k)
+        self._evaluate(wanted)
         for k, sizes in planned.items():
             own = self._own(k, patch)
             ends = self._bounds(k, _grid(own, sizes), fixed)
@@ -205,16 +236,15 @@ class OutputModels:
             halves = tuple((high - low) / 2 for low, high in own)
             left = tails(self._outputs[k].analytic or (), halves, sizes)
             self._polynomials[k, own, fixed] = fit(centres, halves, lower, upper, left)
-        for k in missing:
-            output, own = self._outputs[k], self._own(k, box)
-            found: _Near
-            if k in self._with_polynomials:
-                found = self._polynomials[k, self._own(k, patch), fixed].restricted(own)
-            else:
-                places = points(output.smooth, output.growth, own)
-                found = near(output.smooth, output.growth, own, *self._bounds(k, places, fixed))
-            models[k] = self._models.put((k, own, fixed), found)
-        return [each for each in models if each is not None]
+
+    def _of_chords(self, boxes: Iterable[tuple[Box, Fixed]]) -> dict[_Point, None]:
+        """Return the probabilities that chords on some boxes want, and that are not known."""
+        found: dict[_Point, None] = {}
+        for (box, fixed), (k, output) in product(boxes, enumerate(self._outputs)):
+            if k not in self._with_polynomials:
+                places = points(output.smooth, output.growth, self._own(k, box))
+                found.update(dict.fromkeys((k, p, fixed) for p in places))
+        return {each: None for each in found if each not in self._values}
 
     def _own(self, output: int, box: Box) -> Box:
         return tuple(box[axis] for axis in self._outputs[output].axes)
@@ -225,14 +255,15 @@ class OutputModels:
         rows = np.array([self._values[output, point, fixed] for point in where])
         return rows[:, 0], rows[:, 1]
 
-    def _evaluate(self, wanted: Sequence[_Point], patch: Box) -> None:
+    def _evaluate(self, points: Iterable[_Point]) -> None:
         """Find probabilities; a real input that an output does not depend on may be anything."""
+        wanted = [each for each in points if each not in self._values]
         if len(self._values) + len(wanted) > 2 * _MOST_PROBABILITIES:
             raise OutOfReach(
                 "the real inputs are too many, or their ranges too wide: more than "
                 f"{2 * _MOST_PROBABILITIES} probabilities would be needed"
             )
-        lowest = dict(enumerate(low for low, _ in patch))
+        lowest = dict(enumerate(low for low, _ in self._whole))
         for start in range(0, len(wanted), _PORTION):
             self._limits.check()
             part = wanted[start : start + _PORTION]

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
-from heapq import heappop, heappush
+from heapq import heappop, heappush, nsmallest
 from itertools import chain, count, islice, product
 from math import inf, prod
 from typing import ClassVar
@@ -26,8 +26,8 @@ from dipapprox.data_classes import Record, replace
 from dipapprox.errors import BrokenInvariant
 from dipapprox.limits import Limits
 from dipapprox.pairs.boxes.bounds import Bound, FactorBounds, SetChoice, bound
-from dipapprox.pairs.boxes.cells import PairSet, boxes
-from dipapprox.pairs.boxes.models import OutputModels
+from dipapprox.pairs.boxes.cells import Fixed, PairSet, boxes
+from dipapprox.pairs.boxes.models import Box, OutputModels
 from dipapprox.pairs.boxes.polygons import Point, Polygon, X, Y, cut, extent, middle
 from dipapprox.pairs.boxes.regions import PairRegion
 from dipapprox.pairs.divergence import Factor
@@ -38,10 +38,11 @@ Exact = Callable[[Pair], Enclosure]  # encloses delta of a pair
 Enough = Callable[[Enclosure, int], bool]
 """Whether an enclosure of the largest delta will do after so many sets."""
 
-_PROMISING = 4
+_PROMISING, _BETTER = 4, 16
 """A pair is looked at alone where linear forms say that it brings the lower bound so much of the
-way to the upper one of its set: pairs take longer than sets."""
+way to the upper one of its set, or makes it so much larger: pairs take longer than sets."""
 
+_AHEAD = 24  # sets whose probabilities are found with those of one
 _MOST_PARTS = 64  # products of edges and corners that one set is replaced by
 _MOST_TRIED = 32  # pairs that a search begins with, about
 
@@ -236,15 +237,13 @@ class BoxSearch(SetSearch):
         if wall is not None:
             self._cut(part, wall, part.upper)
             return
-        first, second = (
-            self._models.on(box, fixed)
-            for box, fixed in zip(boxes(pairs), (pairs.first, pairs.second), strict=True)
-        )
+        first, second = (self._models.on(*side, self._ahead) for side in _sides(pairs))
         found = bound(pairs, first, second, self._factor, part.choice)
         upper = min(part.upper, found.upper)
         if upper <= self._least():
             return
-        if found.seems > self._least() + (upper - self._least()) / _PROMISING:
+        least = self._least()
+        if found.seems > least + min((upper - least) / _PROMISING, abs(least) / _BETTER):
             self._try(pairs.pair(found.best))
         parts = found.parts
         if parts == tuple((polygon,) for polygon in pairs.polygons):
@@ -258,6 +257,16 @@ class BoxSearch(SetSearch):
         for polygons in product(*parts):
             known = found if polygons == pairs.polygons else None
             self._put(replace(pairs, polygons=polygons), part.choice, upper, known)
+
+    def _ahead(self) -> Iterator[tuple[Box, Fixed]]:
+        """Yield the boxes of the sets that are likely to be looked at next."""
+        likely = [self._current, *nsmallest(_AHEAD, self._waiting)]
+        return (
+            side
+            for each in likely
+            if each is not None and each.bound is None and self._wall(each.pairs) is None
+            for side in _sides(each.pairs)
+        )
 
     def _wall(self, pairs: PairSet) -> tuple[int, int, Fraction] | None:
         """Return where a border of patches cuts a set; None if it lies in one for u and for u'."""
@@ -285,6 +294,11 @@ class BoxSearch(SetSearch):
         for polygon in cut(pairs.polygons[axis], coordinate, place):
             polygons = (*pairs.polygons[:axis], polygon, *pairs.polygons[axis + 1 :])
             self._put(replace(pairs, polygons=polygons), part.choice, upper)
+
+
+def _sides(pairs: PairSet) -> Iterator[tuple[Box, Fixed]]:
+    """Yield the box of u, then of u', with the values of finite inputs."""
+    return zip(boxes(pairs), (pairs.first, pairs.second), strict=True)
 
 
 # What is known where bounds of sets are out of reach: single pairs of them are tried.

@@ -153,7 +153,8 @@ def test_slopes_that_cancel_are_known_to_rounding_only() -> None:
     def models(value: float, slope: float) -> Models:
         own = np.array([[slope], [-slope]])
         none, flat = np.zeros(2), np.zeros((2, 1, 1))
-        return Models(np.array([value, 1 - value]), own, none, own, own, flat, none, none)
+        most = np.array([value, 1 - value]) + abs(own).sum(axis=1)
+        return Models(np.array([value, 1 - value]), own, none, own, own, flat, none, none, most)
 
     band = ((F0, F0), (_HALF, F0), (F1, _HALF), (F1, F1), (_HALF, F1), (F0, _HALF))
     pairs = PairSet((band,), (None,), (None,), None)
