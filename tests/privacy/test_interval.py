@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import optimize, stats
 
 import dipapprox
-from dipapprox import Answer, Limits, Options, SourceError, UserError
+from dipapprox import Answer, Limits, Options, UserError
 from dipapprox.errors import LimitReached
 from dipapprox.language.core import Input, Program
 from dipapprox.language.load import load
@@ -119,24 +119,6 @@ def test_every_failure_is_an_answer(failure, reason, calls, monkeypatch) -> None
     assert verdict.remaining[0][0] == Fraction(1, 10)
     assert verdict.remaining[-1][1] == 4
     assert verdict.interrupted == isinstance(failure, KeyboardInterrupt)
-
-
-@cases(
-    "low, high, budget, delta, message",
-    ("1", "2", "eps - 3/2", "0", "eps_prv must be >= 0"),
-    ("1", "2", "(eps - 3/2)^2 - 1/100000", "0", "eps_prv must be >= 0"),
-    ("1", "2", None, "eps - 3/2", "delta must be in [0, 1]"),
-    ("1", "2", None, "eps/2 + 1/100", "delta must be in [0, 1]"),
-    ("1", "2", "1/(eps - 3/2)^2", "0", "division by zero"),
-    ("1", "2", "1 + log(2 - eps)", "0", "logarithm"),
-    ("1", "2", "sqrt(3/2 - eps)", "0", "square root"),
-)
-def test_what_is_no_claim(low, high, budget, delta, message) -> None:
-    with pytest.raises(UserError) as caught:
-        decide(dipapprox.parse(THRESHOLD), low, high, budget, delta)
-    rendered = caught.value.render()
-    assert message in rendered
-    assert "^^^" in rendered or not isinstance(caught.value, SourceError)
 
 
 def test_too_many_pairs_are_not_listed_but_the_ends_are_tried() -> None:

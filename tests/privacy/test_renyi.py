@@ -4,7 +4,7 @@ import json
 import math
 from fractions import Fraction
 from fractions import Fraction as F
-from math import exp, log, sqrt
+from math import log, sqrt
 from pathlib import Path
 from random import Random
 from types import SimpleNamespace
@@ -75,15 +75,6 @@ def divergences(text: str, *orders: str, bits: int = 8192) -> RenyiProfile:
     found = dipapprox.profile(program, eps=1, renyi=orders, options=options)
     assert isinstance(found, RenyiProfile)
     return found
-
-
-def renyi_laplace(order: float, shift: float) -> float:
-    """Mironov 2017, table II."""
-    a = order
-    if a == 1:
-        return shift + exp(-shift) - 1
-    parts = a * exp((a - 1) * shift) + (a - 1) * exp(-a * shift)
-    return log(parts / (2 * a - 1)) / (a - 1)
 
 
 def test_without_a_bound_of_the_tails_there_is_a_lower_one() -> None:
@@ -324,7 +315,6 @@ def _holds(condition: str, y: list[np.ndarray]) -> np.ndarray:
 
 # --- Infinite and large budgets -------------------------------------------------------------------
 
-_PLAIN = "param D = 1\ninput q in {{0, D}}\noutput y in real\nadjacent all\ny <- {}(q, 1/eps)"
 _BEHIND_A_TEST = """param D = 1
 input q in {{0, D}}
 output o in {{0, 1}}
