@@ -25,11 +25,6 @@ def below(i: int, j: int, shift: Fraction | int = 0) -> LinearForm:
     return LinearForm.of({i: Q(1), j: Q(-1)}, Q(shift))
 
 
-def at_most(i: int, bound: Fraction | int) -> LinearForm:
-    """x_i <= bound."""
-    return LinearForm.of({i: Q(1)}, -Q(bound))
-
-
 def form(*terms: tuple[Fraction | int, int, Fraction | int]) -> ExponentialPolynomial:
     """Σ c ε^n e^{qε} from (c, n, q)."""
     return exponential_sum(ExponentialPolynomial.monomial(c, n, q) for c, n, q in terms)

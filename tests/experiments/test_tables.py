@@ -90,8 +90,6 @@ def test_bars_in_cells_are_escaped() -> None:
 
 # --- pictures -------------------------------------------------------------------------------------
 
-ROOT = Path(__file__).parent.parent.parent
-
 
 def record(task: str, result: dict[str, object] | None, **fields: str) -> FinishedCase:
     line = {

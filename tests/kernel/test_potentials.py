@@ -423,7 +423,6 @@ def test_those_who_do_not_see_replies_learn_less(users, least) -> None:
 # --- forgeries -----------------------------------------------------------------------------------
 
 EXACT = [name for name, (_, least) in EXAMPLES.items() if least is not None]
-NONE = [name for name, (_, least) in EXAMPLES.items() if least is None]
 
 
 @pytest.mark.parametrize("name", EXACT)

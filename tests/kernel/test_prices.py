@@ -1,8 +1,8 @@
-"""Prices of functions, and by how much one is above another, against values in floats."""
+"""Prices of functions, and signs of functions of eps, against values in floats; no false one is."""
 
 from dataclasses import replace
 from fractions import Fraction
-from math import exp
+from math import exp as float_exp
 
 import numpy as np
 import pytest
@@ -10,18 +10,25 @@ from flint import arb, arb_poly
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from dipapprox.exponentials import ExponentialPolynomial
+from dipapprox.kernel import signs
 from dipapprox.kernel.balls import precision
+from dipapprox.kernel.errors import BadProof, NotProved
 from dipapprox.kernel.evaluate import evaluate
 from dipapprox.kernel.excesses import Excesses, Label, Published, positive_part
+from dipapprox.kernel.exponentials import Ratio, Sum
 from dipapprox.kernel.laws import Law
 from dipapprox.kernel.nodes import Graph, Node
 from dipapprox.kernel.proofs import growth_bound
 from dipapprox.kernel.several import _range
-from kernel.ends import lower, upper
-from kernel.graphs import FINE, small
-from kernel.simpson import simpson
+from dipapprox.kernel.signs import ALL, Epsilons, Signs, read_epsilons
+from tests.cases import refuses
+from tests.exact.sign_functions import EPS, ONE, constant, exp, product
+from tests.kernel.ends import lower, upper
+from tests.kernel.graphs import FINE, small
+from tests.kernel.simpson import simpson
 
-ONE = Fraction(1)
+UNIT = Fraction(1)
 SCALES = [Fraction(1, 2), Fraction(1), Fraction(2)]
 
 families = st.sampled_from(["Gauss", "Lap", "Lap", "LapPlus", "LapMinus"])
@@ -48,8 +55,8 @@ def pairs(draw: st.DrawFn, bounded: bool = False) -> tuple[Graph, Node, Node]:
             ]
         found.append(both)
     if bounded:
-        law = graph.density(Law("Lap", Fraction(0), ONE, 0))
-        found.append([law, graph.moved(law, ONE, draw(shifts))])
+        law = graph.density(Law("Lap", Fraction(0), UNIT, 0))
+        found.append([law, graph.moved(law, UNIT, draw(shifts))])
     f, g = found[0]
     for one, other in found[1:]:
         f, g = graph.times(f, one), graph.times(g, other)
@@ -57,7 +64,7 @@ def pairs(draw: st.DrawFn, bounded: bool = False) -> tuple[Graph, Node, Node]:
 
 
 def price_of(graph: Graph, f: Node, g: Node) -> Fraction | None:
-    return Excesses(graph, ONE, Fraction(0), 60).price(f, g)
+    return Excesses(graph, UNIT, Fraction(0), 60).price(f, g)
 
 
 @given(families, small, st.sampled_from(SCALES), shifts, st.sampled_from([(1, 1), (1, 2), (2, 1)]))
@@ -70,13 +77,13 @@ def test_prices(family, mean, scale, shift, factors) -> None:
     known = simpson(graph, 1.0)
     # Inside of pieces: at their ends values are those of one side.
     one, other = (known[number][:, 1:-1].ravel() for number in (f, g))
-    assert np.all(one <= exp(price) * other * (1 + 1e-6) + 1e-9)
+    assert np.all(one <= float_exp(price) * other * (1 + 1e-6) + 1e-9)
 
 
 def test_multiples_of_one_density() -> None:
     graph = Graph()
     for family in ("Gauss", "LapPlus", "GumbelMinus"):
-        law = Law(family, Fraction(1), ONE, 0)
+        law = Law(family, Fraction(1), UNIT, 0)
         one, twice = (graph.density(law, Fraction(k)) for k in (1, 2))
         assert price_of(graph, one, twice) == 0
         assert price_of(graph, twice, one) is None
@@ -84,8 +91,8 @@ def test_multiples_of_one_density() -> None:
 
 def test_only_laws_that_are_shifted_have_prices() -> None:
     graph = Graph()
-    f, g = (graph.density(Law("Lap", Fraction(mean), ONE, 0)) for mean in (0, 2))
-    wide = graph.density(Law("Lap", Fraction(0), ONE + 1, 0))
+    f, g = (graph.density(Law("Lap", Fraction(mean), UNIT, 0)) for mean in (0, 2))
+    wide = graph.density(Law("Lap", Fraction(0), UNIT + 1, 0))
     assert price_of(graph, f, g) == price_of(graph, g, f) == 2
     cut = graph.restrict(f, Fraction(0), None)
     for pair in ((f, wide), (f, cut), (cut, g), (graph.times(f, f), graph.times(f, g))):
@@ -101,11 +108,11 @@ def test_excesses_are_integrals_of_what_is_above(made, eps_prv, halved) -> None:
     label: Label = (None,)
     parts = [{label: [Published(((),), graph.one, (each,))]} for each in (f, g)]
     growth = growth_bound(eps_prv, 60, above=False)
-    found = Excesses(graph, ONE, eps_prv, 60).of_pair(parts[0], parts[1])
+    found = Excesses(graph, UNIT, eps_prv, 60).of_pair(parts[0], parts[1])
     p = graph.rational(Fraction(1, 2)) if halved else graph.one
     excess = graph.add("excess", (f, g, p, graph.one), growth, True)
     true = simpson(graph, 1.0)[excess]
-    bounds = evaluate(graph, [excess], ONE, FINE)[excess]
+    bounds = evaluate(graph, [excess], UNIT, FINE)[excess]
     assert lower(bounds) - 1e-5 <= true <= upper(bounds) + 1e-5
     assert upper(bounds) - lower(bounds) < 1e-9
     assert found or true <= 1e-5
@@ -122,10 +129,10 @@ def test_what_may_be_positive_everywhere_is_counted_whole() -> None:
 def test_what_is_beyond_the_grid_counts_on_either_side(ends) -> None:
     """Of half a normal law, whose tails begin where they have a fiftieth of the mass."""
     graph = Graph()
-    law = graph.density(Law("Gauss", Fraction(0), ONE, 0))
-    parts = (graph.restrict(law, *ends), graph.restrict(law, ONE, ONE), graph.one, graph.one)
-    excess = graph.add("excess", parts, ONE, True)
-    bounds = evaluate(graph, [excess], ONE, replace(FINE, bits=1))[excess]
+    law = graph.density(Law("Gauss", Fraction(0), UNIT, 0))
+    parts = (graph.restrict(law, *ends), graph.restrict(law, UNIT, UNIT), graph.one, graph.one)
+    excess = graph.add("excess", parts, UNIT, True)
+    bounds = evaluate(graph, [excess], UNIT, replace(FINE, bits=1))[excess]
     assert lower(bounds) < 0.48 < 0.5 < upper(bounds)
 
 
@@ -139,22 +146,92 @@ def test_quotients_are_bounded_where_they_turn() -> None:
 
 def test_where_one_input_never_is_all_counts() -> None:
     graph = Graph()
-    law, other = (graph.density(Law(name, Fraction(0), ONE, 0)) for name in ("Gauss", "Lap"))
+    law, other = (graph.density(Law(name, Fraction(0), UNIT, 0)) for name in ("Gauss", "Lap"))
     parts = (law, graph.restrict(law, None, Fraction(0)), other, other, graph.one, graph.one)
     for above in (True, False):
         excess = graph.add("excess", parts, Fraction(1000), above)
-        bounds = evaluate(graph, [excess], ONE, FINE)[excess]
+        bounds = evaluate(graph, [excess], UNIT, FINE)[excess]
         assert (0.5 <= upper(bounds) < 0.501) if above else (0.499 < lower(bounds) <= 0.5)
 
 
 def test_what_is_beyond_the_grid_counts_in_units_of_the_mass() -> None:
     """Half a normal law, of which the other input never shows what is above 1: .1587."""
     graph = Graph()
-    law, other = (graph.density(Law(name, Fraction(0), ONE, 0)) for name in ("Gauss", "Lap"))
-    halves = [graph.restrict(law, Fraction(0), end) for end in (None, ONE)]
-    inside = graph.restrict(other, -ONE, ONE)
+    law, other = (graph.density(Law(name, Fraction(0), UNIT, 0)) for name in ("Gauss", "Lap"))
+    halves = [graph.restrict(law, Fraction(0), end) for end in (None, UNIT)]
+    inside = graph.restrict(other, -UNIT, UNIT)
     parts = (*halves, inside, inside, graph.one, graph.one)
     excess = graph.add("excess", parts, Fraction(10**6), True)
-    assert upper(evaluate(graph, [excess], ONE, replace(FINE, bits=1))[excess]) > 0.1586 * (
-        1 - exp(-1)
+    assert upper(evaluate(graph, [excess], UNIT, replace(FINE, bits=1))[excess]) > 0.1586 * (
+        1 - float_exp(-1)
     )
+
+
+# --- Signs of functions of eps: those that the verifier proves are proved, and no false one is ----
+
+HALF, TWO = Fraction(1, 2), Fraction(2)
+INTERVALS = (
+    ALL,
+    Epsilons(Fraction(0), TWO),
+    Epsilons(HALF, None),
+    Epsilons(HALF, TWO),
+    Epsilons(Fraction(1), Fraction(1)),
+)
+
+
+def as_sum(function: ExponentialPolynomial) -> Sum:
+    return Sum.of(((q, n), c) for (n, q), c in function.terms)
+
+
+def test_how_many_cuts_and_rises_are_enough(monkeypatch) -> None:
+    """Rises from 0 on, slopes of one sign, and slopes of slopes at both ends need no cuts."""
+    near_e = constant(Fraction(271828182845904, 10**14))
+    functions_of = {
+        ALL: [exp(1) - ONE - EPS, EPS * exp(1) - EPS],
+        Epsilons(Fraction(1), TWO): [exp(1) - near_e, exp(-1) - exp(-2), product([EPS - ONE] * 2)],
+        Epsilons(HALF, Fraction(1)): [near_e + constant(HALF) - exp(1), product([EPS - ONE] * 2)],
+    }
+    monkeypatch.setattr(signs, "MOST_BOXES", 2)
+    for on, known in functions_of.items():
+        for function in known:
+            assert Signs(on).tell(as_sum(function), positive=False)
+    square = as_sum(product([EPS - ONE] * 2))
+    assert not Signs(Epsilons(HALF, Fraction(7, 2))).tell(square, positive=False)
+    monkeypatch.setattr(signs, "MOST_RISES", 0)
+    assert not Signs(Epsilons(Fraction(1), TWO)).tell(square, positive=False)
+
+
+def test_what_touches_0_at_an_irrational_number_is_not_known() -> None:
+    function = as_sum(product([EPS * exp(1) - ONE] * 2))
+    for on in INTERVALS[:4]:
+        assert not Signs(on).tell(function, positive=False)
+    assert Signs(Epsilons(Fraction(1), None)).tell(function, positive=True)
+
+
+def test_only_what_has_one_sign_is_divided_by() -> None:
+    signs = Signs(ALL)
+    grows, falls = (Ratio(as_sum(each)) for each in (exp(1) - ONE, ONE - exp(1)))
+    for eps in (HALF, TWO):
+        for one in (grows, falls):
+            whole = (signs.inverse(one) * one + Ratio.constant(Fraction(-1))).numerator
+            assert whole.sign(eps) == 0
+        # A quotient has the sign of its numerator.
+        assert signs.inverse(falls).numerator.sign(eps) == -1
+    for one in (as_sum(EPS - ONE), Sum(())):
+        refuses(NotProved, None, signs.inverse, Ratio(one))
+        refuses(NotProved, None, Signs.at(Fraction(1)).inverse, Ratio(one))
+
+
+def test_intervals_are_read_strictly() -> None:
+    assert read_epsilons({"from": 0, "to": None}) == ALL
+    assert read_epsilons("1/2").point == HALF
+    records = [{"from": 0}, {"from": None, "to": 1}, {"from": 0, "to": "inf"}]
+    records += [{"from": 2, "to": 1}, {"from": 0, "to": 0}]
+    for bad in (0, -1, None, "1", [0, 1], *records, {"from": 0, "to": 1, "closed": True}):
+        refuses(BadProof, None, read_epsilons, bad)
+
+
+def test_powers_that_are_high_are_refused_and_not_worked_out() -> None:
+    function = Sum.of([((Fraction(0), 10**9), 1), ((Fraction(0), 0), -1)])
+    with pytest.raises(NotProved):
+        Signs(Epsilons(Fraction(2), Fraction(3))).tell(function, positive=False)

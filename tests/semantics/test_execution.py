@@ -39,7 +39,6 @@ from tests.semantics.interpreter import Noise, Unassigned, distribution, distrib
 from tests.semantics.strategies import programs
 from tests.texts import texts_in
 from tests.thorough import examples, part
-from tests.work import calls
 
 
 def check_partition(
@@ -401,10 +400,6 @@ def test_random_turns(turn, before, ends) -> None:
     except LimitReached:
         assume(False)
     assert final(execute(program, True, Limits(states=300))) == final(executed)
-
-
-def work(program: core.Program) -> int:
-    return calls(lambda: execute(program, True, Limits()))
 
 
 def unrolled(text: str) -> core.Program:
