@@ -44,26 +44,28 @@ class Statement(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A JSON object with exactly these fields."""
 
 
-def told_by(
-    base: type[Statement], word: str, cases: dict[str, tuple[str, str]], **fields: tuple[Any, ...]
+VERDICTS = Literal["DP"], Literal["Not_DP"], Literal["Unknown"]
+
+
+def kinds_of(
+    base: type[Statement], cases: dict[str, str], **fields: tuple[Any, ...]
 ) -> tuple[type[Struct], ...]:
-    """Return a type for each word of an answer.
+    """Return the types that an answer is one of.
 
     Args:
         base: What all have.
-        word: The field that tells them apart.
-        cases: Of each type by its name: the word, and what it says.
-        fields: The types of the others, one for each case.
+        cases: Their names, with what they say.
+        fields: The types that other fields have, one for each case.
     """
     return tuple(
         defstruct(
             name,
-            [(word, Literal[said]), *((field, kinds[k]) for field, kinds in fields.items())],
+            [(field, types[k]) for field, types in fields.items()],
             bases=(base,),
             namespace={"__doc__": about},
             module=base.__module__,
         )
-        for k, (name, (said, about)) in enumerate(cases.items())
+        for k, (name, about) in enumerate(cases.items())
     )
 
 
@@ -206,14 +208,14 @@ class VerifyAnswer(PairsAnswer, frozen=True, kw_only=True):
     precision: Count | UnsetType = UNSET
 
 
-VERIFY = told_by(
+VERIFY = kinds_of(
     VerifyAnswer,
-    "verdict",
     {
-        "DP": ("DP", "All pairs keep the claim."),
-        "NotDP": ("Not_DP", "The witness breaks the claim."),
-        "Unknown": ("Unknown", "Not told; the witness is the closest pair if there is one."),
+        "DP": "All pairs keep the claim.",
+        "NotDP": "The witness breaks the claim.",
+        "Unknown": "Not told; the witness is the closest pair if there is one.",
     },
+    verdict=VERDICTS,
     reason=(None, None, Text),
     witness=(None, Witness, Witness | None),
 )
@@ -246,14 +248,14 @@ class IntervalAnswer(PairsAnswer, frozen=True, kw_only=True):
 _Left = Annotated[tuple[tuple[Rational, Rational], ...], Meta(min_length=1)]
 _NoneLeft = Annotated[tuple[Range, ...], Meta(max_length=0)]
 
-INTERVAL = told_by(
+INTERVAL = kinds_of(
     IntervalAnswer,
-    "verdict",
     {
-        "IntervalDP": ("DP", "All pairs keep the claim at every ε of the interval."),
-        "IntervalNotDP": ("Not_DP", "The witness breaks the claim at `eps_witness`."),
-        "IntervalUnknown": ("Unknown", "Parts of the interval are undecided; they ascend."),
+        "IntervalDP": "All pairs keep the claim at every ε of the interval.",
+        "IntervalNotDP": "The witness breaks the claim at `eps_witness`.",
+        "IntervalUnknown": "Parts of the interval are undecided; they ascend.",
     },
+    verdict=VERDICTS,
     reason=(None, None, Text),
     eps_witness=(None, Rational, Rational | None),
     witness=(None, IntervalWitness, None),

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 from dipapprox.schemas.answers import (
+    VERDICTS,
     Count,
     Digest,
     Enclosure,
@@ -20,7 +21,7 @@ from dipapprox.schemas.answers import (
     Something,
     Statement,
     Text,
-    told_by,
+    kinds_of,
 )
 
 Object = Annotated[dict[str, Any], Meta(description="read by the kernel: see the documentation")]
@@ -139,17 +140,14 @@ class CheckOfProof(Statement, frozen=True, kw_only=True):
     seconds: Seconds
 
 
-CHECK = told_by(
+CHECK = kinds_of(
     CheckOfProof,
-    "result",
     {
-        "ProofConfirmed": ("confirmed", "All steps hold, and the last one is the claim."),
-        "ProofRefuted": ("refuted", "Something does not hold."),
-        "ProofNotConfirmed": (
-            "not confirmed",
-            "Nothing was found false, but not all was replayed.",
-        ),
+        "ProofConfirmed": "All steps hold, and the last one is the claim.",
+        "ProofRefuted": "Something does not hold.",
+        "ProofNotConfirmed": "Nothing was found false, but not all was replayed.",
     },
+    result=(Literal["confirmed"], Literal["refuted"], Literal["not confirmed"]),
     differences=(Nothing, Something, Nothing),
     reason=(None, None, Text),
 )
@@ -352,19 +350,14 @@ class ProveAnswer(Statement, frozen=True, kw_only=True):
     why: Reasons | UnsetType = UNSET
 
 
-PROVE = told_by(
+PROVE = kinds_of(
     ProveAnswer,
-    "verdict",
     {
-        "Served": (
-            "DP",
-            "There is a budget, and the claimed one is one; the reason says why it is not exact.",
-        ),
-        "Refuted": (
-            "Not_DP",
-            "There is no budget, or the claimed one is less than the lower bound.",
-        ),
-        "Open": ("Unknown", "Not told; the reason says why."),
+        "Served": "There is a budget, and the claimed one is one; "
+        "the reason says why it is not exact.",
+        "Refuted": "There is no budget, or the claimed one is less than the lower bound.",
+        "Open": "Not told; the reason says why.",
     },
+    verdict=VERDICTS,
     reason=(Text | None, Text | None, Text),
 )

@@ -35,10 +35,7 @@ SCHEMAS: dict[str, tuple[str, _Types]] = {
         "dipapprox profile --json",
         (guarantees.DeltaAt, guarantees.BudgetAt, guarantees.Curve, guarantees.Renyi),
     ),
-    "compose": (
-        "dipapprox compose --json",
-        (guarantees.EpsPrv, guarantees.Delta, guarantees.ComposedProfile, *guarantees.COMPOSED),
-    ),
+    "compose": ("dipapprox compose --json", (*guarantees.COMPOSED, *guarantees.CLAIMED)),
     "calibrate": ("dipapprox calibrate --json", (guarantees.Calibration,)),
     "prove": ("dipapprox prove --json", files.PROVE),
     "test": ("dipapprox test --json", (answers.ClaimsTested,)),

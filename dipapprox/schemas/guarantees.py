@@ -9,6 +9,7 @@ from msgspec import UNSET, Meta, UnsetType
 from dipapprox.schemas.answers import (
     END,
     RATIONAL,
+    VERDICTS,
     Claimed,
     Count,
     Enclosure,
@@ -26,7 +27,7 @@ from dipapprox.schemas.answers import (
     Text,
     Valuation,
     Witness,
-    told_by,
+    kinds_of,
 )
 
 # --- decide -----------------------------------------------------------------------------------
@@ -127,14 +128,14 @@ Cause = Literal[
     "tight-delta", "termination", "time-limit", "memory-limit", "interrupted", "no-proof",
 ]  # fmt: skip
 
-DECIDE = told_by(
+DECIDE = kinds_of(
     DecideAnswer,
-    "verdict",
     {
-        "Private": ("DP", "The claim holds at every ε of the interval."),
-        "Violated": ("Not_DP", "The witness violates the claim."),
-        "Undecided": ("Unknown", "Not decided: `reason` is a word, `detail` says more."),
+        "Private": "The claim holds at every ε of the interval.",
+        "Violated": "The witness violates the claim.",
+        "Undecided": "Not decided: `reason` is a word, `detail` says more.",
     },
+    verdict=VERDICTS,
     reason=(None, None, Cause),
     detail=(Text | None, Text | None, Text),
     witness=(None, ViolationWitness, None),
@@ -299,41 +300,24 @@ class Composed(Statement, frozen=True, kw_only=True):
     seconds: Seconds
 
 
-class EpsPrv(Composed, frozen=True):
-    """The least budget for a δ."""
+_Curve = Annotated[tuple[ComposedPoint, ...], Meta(min_length=2)]
 
-    eps_prv: None
-    delta: Rational
-    verdict: None
-    reason: Text | None
-    eps_prv_enclosure: Extended
-    delta_enclosure: None
-    curve: None
-
-
-class Delta(Composed, frozen=True):
-    """The least δ for a budget."""
-
-    eps_prv: Rational
-    delta: None
-    verdict: None
-    reason: Text | None
-    eps_prv_enclosure: None
-    delta_enclosure: Enclosure
-    curve: None
-
-
-class ComposedProfile(Composed, frozen=True):
-    """The profile: between two points it lies below their chord in x = e^eps_prv, and above the
-    lower end of the next point."""
-
-    eps_prv: None
-    delta: None
-    verdict: None
-    reason: Text | None
-    eps_prv_enclosure: None
-    delta_enclosure: None
-    curve: Annotated[tuple[ComposedPoint, ...], Meta(min_length=2)]
+COMPOSED = kinds_of(
+    Composed,
+    {
+        "EpsPrv": "The least budget for a δ.",
+        "Delta": "The least δ for a budget.",
+        "ComposedProfile": "The profile: between two points it lies below their chord in "
+        "x = e^eps_prv, and above the\nlower end of the next point.",
+    },
+    eps_prv=(None, Rational, None),
+    delta=(Rational, None, None),
+    verdict=(None, None, None),
+    reason=(Text | None, Text | None, Text | None),
+    eps_prv_enclosure=(Extended, None, None),
+    delta_enclosure=(None, Enclosure, None),
+    curve=(None, None, _Curve),
+)
 
 
 class ComposedClaim(Composed, frozen=True):
@@ -346,13 +330,13 @@ class ComposedClaim(Composed, frozen=True):
     curve: None
 
 
-COMPOSED = told_by(
+CLAIMED = kinds_of(
     ComposedClaim,
-    "verdict",
     {
-        "ComposedPrivate": ("DP", "The composition keeps the claim."),
-        "ComposedViolated": ("Not_DP", "Some mechanisms as they are described break it."),
-        "ComposedUndecided": ("Unknown", "Not told."),
+        "ComposedPrivate": "The composition keeps the claim.",
+        "ComposedViolated": "Some mechanisms as they are described break it.",
+        "ComposedUndecided": "Not told.",
     },
+    verdict=VERDICTS,
     reason=(None, None, Text),
 )
