@@ -10,11 +10,11 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from dipapprox.cli import flags
+from dipapprox.cli import flags, review
 from dipapprox.cli.command import Status
-from dipapprox.cli.late import files, pictures, review
 from dipapprox.cli.output import CERTIFICATE, certified, check_new, check_place
 from dipapprox.data_classes import Record, replace
+from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError
 from dipapprox.language.checker import unused
 from dipapprox.language.core import Program
@@ -47,12 +47,17 @@ from dipapprox.questions.question import (
 )
 
 if TYPE_CHECKING:
+    from dipapprox.experiments import pictures
     from dipapprox.privacy.charts import Chart
     from dipapprox.privacy.decisions.decision import Decision
     from dipapprox.privacy.intervals.verdict import IntervalVerdict
     from dipapprox.privacy.result import Result
     from dipapprox.privacy.verdict import Verdict
     from dipapprox.questions.prove import Proof
+    from dipapprox.replays import files
+else:  # packages that most runs never need
+    files = Deferred("dipapprox.replays.files")
+    pictures = Deferred("dipapprox.experiments.pictures")
 
 
 Found = TypeVar("Found", bound="Verdict | IntervalVerdict | Decision")

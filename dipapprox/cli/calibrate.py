@@ -5,11 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from dipapprox.cli import asking
+from dipapprox.cli import asking, review
 from dipapprox.cli.command import Status
-from dipapprox.cli.late import review
-from dipapprox.cli.output import show_answer
-from dipapprox.cli.progress import reporting
+from dipapprox.cli.output import reporting, show_answer
 from dipapprox.questions.profile import Calibrate
 
 if TYPE_CHECKING:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from dipapprox.cli import flags
+from dipapprox.cli import flags, review
 from dipapprox.cli.command import Status
-from dipapprox.cli.late import review
 from dipapprox.cli.output import check_new, show_answer
 from dipapprox.language.load import read_text
 from dipapprox.privacy.description import ProgramText

@@ -6,17 +6,18 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dipapprox.cli import asking
+from dipapprox.cli import asking, review
+from dipapprox.cli import plot as plots
 from dipapprox.cli.asking import add_parameters, parameters_of
 from dipapprox.cli.command import Status
-from dipapprox.cli.late import composed_ends, files, plots, review
-from dipapprox.cli.output import certified, show_answer
-from dipapprox.cli.progress import reporting
+from dipapprox.cli.output import certified, reporting, show_answer
 from dipapprox.errors import UserError
 from dipapprox.language.load import read_source, read_text
 from dipapprox.privacy.compositions.pipeline import Pipeline, ProgramAt
 from dipapprox.privacy.description import ProgramText, text_of
+from dipapprox.proof_steps import composed_ends
 from dipapprox.questions.pipelines import Compose, composed_program, read_pipeline
+from dipapprox.replays import files
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

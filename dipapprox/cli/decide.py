@@ -6,8 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from dipapprox.cli import asking
-from dipapprox.cli.output import show_answer
-from dipapprox.cli.progress import reporting
+from dipapprox.cli.output import reporting, show_answer
 from dipapprox.questions.decide import Decide
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from dipapprox.cli import asking
+from dipapprox.cli import plot as plots
 from dipapprox.cli.command import Status
-from dipapprox.cli.late import plots
 from dipapprox.cli.output import show_answer
 from dipapprox.data_classes import replace
 from dipapprox.privacy.options import LARGEST_PRECISION

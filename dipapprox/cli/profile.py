@@ -7,11 +7,10 @@ import csv
 from io import StringIO
 from typing import TYPE_CHECKING
 
-from dipapprox.cli import asking
+from dipapprox.cli import asking, review
+from dipapprox.cli import plot as plots
 from dipapprox.cli.command import Status
-from dipapprox.cli.late import plots, review, worst_pair
-from dipapprox.cli.output import show_answer, write
-from dipapprox.cli.progress import reporting
+from dipapprox.cli.output import reporting, show_answer, write
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program
 from dipapprox.language.domains import has_real_inputs
@@ -23,6 +22,7 @@ from dipapprox.privacy.profiles.profile_result import (
     ProfileAnswer,
     RenyiProfile,
 )
+from dipapprox.questions import worst_pair
 from dipapprox.questions.profile import Profile
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dipapprox.cli import asking, flags
+from dipapprox.cli import asking, flags, review
 from dipapprox.cli.asking import Asking, add_file, add_parameters, parameters_of
-from dipapprox.cli.late import certifying, replayed, review
 from dipapprox.cli.output import certified, check_place, show_answer, write_whole
+from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program
 from dipapprox.language.load import DIPA, DPG, PYTHON, language_of, source_text
@@ -20,6 +20,7 @@ from dipapprox.language.services import Service
 from dipapprox.privacy.description import ProgramText
 from dipapprox.proofs.endless_proof import AutomatonProof, StreamProof
 from dipapprox.proofs.subject import Subject, load_subject
+from dipapprox.questions import certifying
 from dipapprox.questions.prove import Prove
 from dipapprox.services.families import prove_families, read_families
 from dipapprox.services.service_proof import prove_implementation
@@ -27,7 +28,10 @@ from dipapprox.services.service_proof import prove_implementation
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from dipapprox.proofs import replayed
     from dipapprox.questions.prove import Proof
+else:
+    replayed = Deferred("dipapprox.proofs.replayed")
 
 DESCRIPTION = (
     "Find the least D for which an automaton or a program with Laplace noise is\n"

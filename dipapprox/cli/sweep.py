@@ -16,8 +16,7 @@ from rich.table import Table
 
 from dipapprox.cli import flags
 from dipapprox.cli.command import Status
-from dipapprox.cli.output import make_folder, show
-from dipapprox.cli.progress import reporting
+from dipapprox.cli.output import make_folder, reporting, show
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.experiments.sweep.ledger import read_lines
 from dipapprox.experiments.sweep.plots import plot_groups

@@ -9,8 +9,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 
 from dipapprox.cli import flags
-from dipapprox.cli.output import make_folder, show
-from dipapprox.cli.progress import reporting
+from dipapprox.cli.output import make_folder, reporting, show
 from dipapprox.experiments.tables.rows import make_tables
 from dipapprox.experiments.tables.table import PaperTable, describe_machine, plan, write_tables
 

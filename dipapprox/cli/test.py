@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
-from dipapprox.cli import flags
+from dipapprox.cli import flags, review
 from dipapprox.cli.command import Status, watching
-from dipapprox.cli.late import review
 from dipapprox.cli.output import check_new, check_place, show_json, write, write_whole
 from dipapprox.data_classes import Record
 from dipapprox.errors import UserError

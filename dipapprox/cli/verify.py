@@ -5,11 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from dipapprox.cli import asking
-from dipapprox.cli.late import review, worst_pair
-from dipapprox.cli.output import show_answer
-from dipapprox.cli.progress import reporting
+from dipapprox.cli import asking, review
+from dipapprox.cli.output import reporting, show_answer
 from dipapprox.privacy.verdict import Verdict
+from dipapprox.questions import worst_pair
 from dipapprox.questions.verify import Verify
 
 if TYPE_CHECKING:

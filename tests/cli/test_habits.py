@@ -20,8 +20,8 @@ import pytest
 import yaml
 
 from dipapprox import Outcome, check
-from dipapprox.cli import app, command, progress
-from dipapprox.cli.progress import reporting
+from dipapprox.cli import app, command, output
+from dipapprox.cli.output import reporting
 from dipapprox.experiments.sweep.spec import Case, CaseLimits, NamedProgram
 from dipapprox.experiments.sweep.sweep import run_case
 from dipapprox.language import load
@@ -178,9 +178,9 @@ class Bar:
 def test_a_bar_for_long_runs_on_terminals(terminal, patience, shown, monkeypatch) -> None:
     found: list[object] = []
     monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
-    monkeypatch.setattr(progress, "_PATIENCE", patience)
-    monkeypatch.setattr(progress, "_INTERVAL", 0.0)
-    monkeypatch.setattr(progress, "ProgressBar", lambda unit: Bar(found))
+    monkeypatch.setattr(output, "_PATIENCE", patience)
+    monkeypatch.setattr(output, "_INTERVAL", 0.0)
+    monkeypatch.setattr(output, "ProgressBar", lambda unit: Bar(found))
     with reporting("pairs") as report:
         report(1, None)
         report(2, 3)
