@@ -43,7 +43,7 @@ from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.piecewise import union
 from dipapprox.numerics.elimination.plan import Evaluation, FunctionTable
 from dipapprox.numerics.kinds import is_laplace_type
-from dipapprox.numerics.real_outputs.coordinates import DensityPlan, density_plan, simplified
+from dipapprox.numerics.real_outputs.coordinates import DensityPlan, density_plans, simplified
 from dipapprox.numerics.real_outputs.factors import Line, Mixed, factored
 
 _ONE = Fraction(1)
@@ -279,9 +279,10 @@ class _Densities:
             others, own = separate
             if not is_laplace_type(own.event):
                 raise Missing(NotEnclosed("outside-fragment: not all noise is of Laplace type"))
-            plan = sure(density_plan(own, 0, self._limits, table))
             events = (*part.events, *map(canonical, others))
-            found.append((_weight(events, self._forms, self._limits), plan))
+            weight = _weight(events, self._forms, self._limits)
+            for c, plan in sure(density_plans(own, 0, self._limits, table)):
+                found.append((weight * ExponentialRatio.constant(c), plan))
         return found
 
     def exceeds(self, growth: ExponentialRatio) -> bool:

@@ -69,6 +69,7 @@ from dipapprox.numerics.real_outputs.panel_polynomials import (
 
 _LARGEST = Fraction(2) ** 900  # factors above this are left to balls
 _ONE = Enclosure.exact(1)
+_NONE = Fraction(0)
 Weighted = Sequence[tuple[Enclosure, DensityPlan]]  # Σ weight · density
 
 
@@ -78,7 +79,10 @@ class Densities(Record, eq=False):
     _algebra: Float64Algebra | BallAlgebra
     _first: Combination | BallFunction
     _second: Combination | BallFunction
-    lost: tuple[Fraction, Fraction]  # for both, the mass they lack on the grid: at most
+    # For both, the mass they lack on the grid, at most; and what they have too much, where negative
+    # weights lack some: at most. Both count alike for signs, as what ∫ max(h, 0) may lose.
+    lost: tuple[Fraction, Fraction]
+    gained: tuple[Fraction, Fraction]
 
     @enclosing
     def signs(self, growth: Enclosure, spare: Fraction, limits: Limits) -> LineSigns:
@@ -103,7 +107,8 @@ class Densities(Record, eq=False):
             difference = combination_in_balls(terms, self._algebra)
             leaves = signs_in_balls(difference, self._algebra, own, limits)
         found = collected(sure(leaves), self._algebra.grid)
-        return replace(found, excess=found.excess + self.lost[0] + growth.upper * self.lost[1])
+        own, other = (sum(each, _NONE) for each in zip(self.lost, self.gained, strict=True))
+        return replace(found, excess=found.excess + own + growth.upper * other)
 
     def cells(self, spread: float, negligible: float, limits: Limits) -> Cells | NotEnclosed:
         """Cut the grid into cells; see `cells_of`. Only in doubles."""
@@ -132,10 +137,13 @@ def open_densities(
     if isinstance(algebra, NotEnclosed):
         return algebra
     lost = Fraction(2, 2**kept)
-    lacks = [
-        sum((w.upper * plan.required.samples * lost for w, plan in side), Fraction(0))
-        for side in (first, second)
-    ]
+    lacks, more = (
+        [
+            sum((_size(w, sign) * plan.required.samples * lost for w, plan in side), _NONE)
+            for side in (first, second)
+        ]
+        for sign in (1, -1)
+    )
     try:
         if not isinstance(algebra, Float64Algebra):
             algebra.limits = limits
@@ -148,9 +156,14 @@ def open_densities(
                 sides.append(combination(terms, algebra.rule, algebra.grid.panels))
             else:
                 sides.append(combination_in_balls(terms, algebra))
-        return Densities(algebra, sides[0], sides[1], (lacks[0], lacks[1]))
+        return Densities(algebra, sides[0], sides[1], (lacks[0], lacks[1]), (more[0], more[1]))
     except ValueError as error:
         return NotEnclosed(str(error))
+
+
+def _size(weight: Enclosure, sign: int) -> Fraction:
+    """At most the modulus of a weight of one sign; 0 if it has the other."""
+    return max(sign * weight.lower, sign * weight.upper, _NONE)
 
 
 def _weighted(

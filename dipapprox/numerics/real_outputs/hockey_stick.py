@@ -43,7 +43,7 @@ from dipapprox.numerics.elimination.plan import FunctionTable
 from dipapprox.numerics.elimination.refinement import RefinementLevel, ball_levels, double_levels
 from dipapprox.numerics.kinds import Tier
 from dipapprox.numerics.methods import Method
-from dipapprox.numerics.real_outputs.coordinates import DensityPlan, density_plan, simplified
+from dipapprox.numerics.real_outputs.coordinates import DensityPlan, density_plans, simplified
 from dipapprox.numerics.real_outputs.densities import (
     Densities,
     LineSigns,
@@ -266,7 +266,10 @@ class _Pair:
             return sure(NotEnclosed("what is published has no density"))
         densities = sure(self._opened(plans, kept, RefinementLevel(_FINENESS)))
         cells = sure(densities.cells(spread, negligible, self._limits))
-        return Discretised(cells, densities.lost, (_error(plans[0]), _error(plans[1])))
+        own, other = (
+            _error(side) + more for side, more in zip(plans, densities.gained, strict=True)
+        )
+        return Discretised(cells, densities.lost, (own, other))
 
     def _opened(
         self, plans: tuple[_Planned, _Planned], kept: int, level: RefinementLevel
@@ -285,13 +288,14 @@ class _Pair:
                     continue
                 others, own = found
                 weight = sure(self._masses.product((*part.events, *map(canonical, others)), kept))
-                side.append((weight, sure(density_plan(own, kept, self._limits, self._table))))
+                plans = sure(density_plans(own, kept, self._limits, self._table))
+                side += [(weight * Enclosure.exact(c), plan) for c, plan in plans]
         return sides
 
 
 def _error(side: _Planned) -> Fraction:
     """How far a set's mass under the plans' densities may be from the true one."""
-    return sum((weight.upper * plan.error for weight, plan in side), Fraction(0))
+    return sum((max(-w.lower, w.upper) * plan.error for w, plan in side), Fraction(0))
 
 
 _Planned = list[tuple[Enclosure, DensityPlan]]
