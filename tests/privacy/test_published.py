@@ -21,6 +21,7 @@ from dipapprox.privacy.probabilities import output_distribution
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.real_inputs import execute_for_declared
 from tests.cases import cases
+from tests.moved_noise import laplace
 from tests.schemas import check_schema
 from tests.texts import text_of
 from tests.thorough import part
@@ -364,3 +365,65 @@ def test_pairs_without_densities_are_bounded_each_for_itself() -> None:
     assert dipapprox.verify(program, eps=1, eps_prv=1, delta="1/5").answer is Answer.NOT_DP
     found = dipapprox.profile(program, eps=1, eps_prv=1).delta_enclosure
     assert found.lower >= alone.delta_enclosure.lower > Fraction(1, 2)
+
+
+PARTS = """
+input q[3] in {0, 1}
+output label in {0, 1}
+output y[2] in real
+adjacent linf 1
+a <- Lap(q[1], 1 / 2 / eps)
+b <- Lap(0, 3 / eps)
+y[1] <- a + b
+c <- Gauss(q[2], 3 / 2 / eps)
+y[2] <- max(c, 0)
+d <- Lap(q[3], 1 / eps)
+label <- 0
+if d > 1 then
+  label <- 1
+end
+"""
+
+
+def test_independent_parts_are_one_product() -> None:
+    """Scales 1 and 6, deviation 3, scale 2; against a sum over losses of y[1] and what is beside.
+
+    y[1] has the density (36 f_6 - f_1) / 35: "4770 panels of one width" were too many once.
+    """
+    x, wide = np.linspace(-150, 150, 200_001, retstep=True)
+    y, step = np.linspace(0, 30, 6_001, retstep=True)
+    y = y[:-1] + step / 2
+
+    def beside(k: int, j: int) -> np.ndarray:
+        number = np.append(stats.norm.pdf(y, k, 3) * step, stats.norm.cdf(0, k, 3))
+        high = stats.laplace.sf(1, j, 2)
+        return np.outer(number, [high, 1 - high]).ravel()
+
+    def first(k: int) -> np.ndarray:
+        return (36 * stats.laplace.pdf(x, k, 6) - stats.laplace.pdf(x, k, 1)) / 35 * wide
+
+    p, q = first(0), first(1)
+    order = np.argsort(p / q)[::-1]
+    more, less = (np.append(0, np.cumsum(each[order])) for each in (p, q))
+    own, other = beside(0, 0), beside(1, 1)
+    factors = exp(0.5) * other / own
+    places = len(x) - np.searchsorted((p / q)[order][::-1], factors)
+    truth = float(np.sum(own * (more[places] - factors * less[places])))
+    pairs = [((0, 0, 0), (1, 1, 1))]
+    found = dipapprox.profile(dipapprox.parse(PARTS), eps="1/2", eps_prv="1/2", pairs=pairs)
+    assert found.delta_enclosure.width < Fraction(1, 10**7)
+    assert float(found.delta_enclosure.lower) == pytest.approx(truth, abs=1e-5)
+
+
+def test_independent_parts_that_are_alike_tell_nothing() -> None:
+    """Not even where their joint density is out of reach."""
+    text = (
+        "input q[2] in {0, 1}\noutput y[3] in real\nadjacent linf 1\n"
+        "s <- Lap(0, 1 / eps)\na <- Lap(q[1], 1 / eps)\nb <- Gauss(0, 1 / eps)\n"
+        "y[1] <- a + s\ny[2] <- b + s\nc <- Lap(q[2], 1 / eps)\ny[3] <- clamp(c, 0, 1)\n"
+    )
+    found = dipapprox.profile(
+        dipapprox.parse(text), eps=1, eps_prv="1/2", pairs=[((0, 0), (0, 1)), ((0, 1), (0, 0))]
+    )
+    assert found.delta_enclosure.width < Fraction(1, 10**9)
+    assert float(found.delta_enclosure.lower) == pytest.approx(laplace(1, 0.5), rel=1e-9)

@@ -49,6 +49,7 @@ from dipapprox.semantics.state import FinalStates
 
 _REMEMBERED = 20_000
 _ACCURATE = 52  # most bits for pairs that publish several numbers
+_SHOWN = 32  # most bits for sets that show what independent parts tell together
 _ZERO = Fraction(0)
 NOTHING = Enclosure.exact(0)
 
@@ -242,6 +243,8 @@ class PublishedDivergences:
     def excess(self, pair: Pair, factor: Factor, bits: int) -> list[OutcomeExcess]:
         """Return for each outcome a set that nearly attains its divergence; without empty ones."""
         sides = sure(self.sides(pair))
+        if self._split.get(sure(self.terms(pair))) is not None:
+            bits = min(bits, _SHOWN)
         own = bits + len(sides).bit_length()
         found = []
         for outcome, form in sides:
