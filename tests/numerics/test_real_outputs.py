@@ -374,3 +374,32 @@ def test_a_touching_zero_costs_nothing() -> None:
     assert float(-low) == pytest.approx(root, rel=1e-6) == float(high)
     mass = [2 * norm.cdf(root / scale) - 1 for scale in (1, 2)]
     assert float(near.value.lower) == pytest.approx(mass[0] - float(factor) * mass[1], rel=1e-6)
+
+
+SUMS: list[list[tuple[Family, F | int]]] = [
+    [(LAPLACE, 1), (LAPLACE, 3)],
+    [(LAPLACE, 1), (LAPLACE, F(3, 2)), (GAUSSIAN, 1)],
+    [(LAPLACE, 2), (GAUSSIAN, 1)],
+]
+
+
+@pytest.mark.parametrize("noises", SUMS)
+@pytest.mark.parametrize("most", [None, F(1, 2)])
+def test_masses_of_densities_are_those_of_events(noises, most) -> None:
+    """Of sums, clamped or not: laws of different scales are sums with weights of both signs."""
+    form = LinearForm.of({k: F(1) for k in range(len(noises))})
+    guards = () if most is None else (form + LinearForm.constant_form(-most),)
+    line, one = HockeyStick(open_method(Options()), Limits()), Enclosure.exact(1)
+    sides = []
+    for mean in (0, 1):
+        laws = [Distribution(f, F(0 if k else mean), F(b)) for k, (f, b) in enumerate(noises)]
+        sides.append((Part((), (Marginal(Event(tuple(laws), guards), form),)),))
+    pair = line._pair(sides[0], sides[1])
+    pair.signs(one, 30, Tier.AUTO)
+    for intervals in [((None, F(-7, 3)), (F(1, 7), None)), ((F(-20), F(-1, 3)), (F(1, 3), F(9)))]:
+        masses = pair.masses(intervals, one, 30, Tier.AUTO)
+        assert masses is not None
+        for side, own in zip(sides, masses, strict=True):
+            event = line.mass(side, intervals, 44)
+            assert isinstance(event, Enclosure)
+            assert own.meets(event) and own.width < F(1, 10**11)

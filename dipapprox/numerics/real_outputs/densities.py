@@ -38,7 +38,7 @@ from typing import Any
 import numpy as np
 from flint import arb, arb_poly
 
-from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed, enclosing, sure
+from dipapprox.arithmetic.enclosure import Enclosure, Missing, NotEnclosed, enclosing, sure
 from dipapprox.arithmetic.precision import give_way, precision, to_ball, to_enclosure
 from dipapprox.arithmetic.rounding import SAFE
 from dipapprox.data_classes import Record, replace
@@ -65,6 +65,7 @@ from dipapprox.numerics.real_outputs.panel_polynomials import (
     PanelPolynomials,
     cells_of,
     combination,
+    integral,
 )
 
 _LARGEST = Fraction(2) ** 900  # factors above this are left to balls
@@ -80,7 +81,8 @@ class Densities(Record, eq=False):
     _first: Combination | BallFunction
     _second: Combination | BallFunction
     # For both, the mass they lack on the grid, at most; and what they have too much, where negative
-    # weights lack some: at most. Both count alike for signs, as what ∫ max(h, 0) may lose.
+    # weights lack some: at most. Both count alike for signs, as what ∫ max(h, 0) may lose. Cells
+    # are made nowhere negative where weights are: that may lack as much again.
     lost: tuple[Fraction, Fraction]
     gained: tuple[Fraction, Fraction]
 
@@ -109,6 +111,19 @@ class Densities(Record, eq=False):
         found = collected(sure(leaves), self._algebra.grid)
         own, other = (sum(each, _NONE) for each in zip(self.lost, self.gained, strict=True))
         return replace(found, excess=found.excess + own + growth.upper * other)
+
+    @enclosing
+    def masses(self, intervals: Sequence[Interval]) -> tuple[Enclosure, Enclosure]:
+        """Enclose both measures of disjoint intervals. Only in doubles."""
+        found = []
+        functions = self._first, self._second
+        for function, lost, more in zip(functions, self.lost, self.gained, strict=True):
+            if not isinstance(function, Combination):
+                raise Missing(NotEnclosed("masses are added up in doubles only"))
+            assert isinstance(self._algebra, Float64Algebra)
+            own = sure(integral(function, self._algebra, intervals))
+            found.append(Enclosure(own.lower - more, own.upper + lost))
+        return found[0], found[1]
 
     def cells(self, spread: float, negligible: float, limits: Limits) -> Cells | NotEnclosed:
         """Cut the grid into cells; see `cells_of`. Only in doubles."""
@@ -156,7 +171,8 @@ def open_densities(
                 sides.append(combination(terms, algebra.rule, algebra.grid.panels))
             else:
                 sides.append(combination_in_balls(terms, algebra))
-        return Densities(algebra, sides[0], sides[1], (lacks[0], lacks[1]), (more[0], more[1]))
+        own, other = (2 * less if much else less for less, much in zip(lacks, more, strict=True))
+        return Densities(algebra, sides[0], sides[1], (own, other), (more[0], more[1]))
     except ValueError as error:
         return NotEnclosed(str(error))
 

@@ -32,7 +32,14 @@ from math import prod
 
 import numpy as np
 
-from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed, better, enclosing, sure
+from dipapprox.arithmetic.enclosure import (
+    Enclosure,
+    NotEnclosed,
+    better,
+    enclosing,
+    if_enclosed,
+    sure,
+)
 from dipapprox.cache import Cache
 from dipapprox.data_classes import Record, replace
 from dipapprox.events.canonical import canonical
@@ -133,8 +140,16 @@ class HockeyStick:
         first, second = tuple(first), tuple(second)
         if growth.lower > _FAR and (found := self._far(first, second, growth, bits)) is not None:
             return found
-        signs = sure(self._pair(first, second).signs(growth, bits, self._tier))
+        pair = self._pair(first, second)
+        signs = sure(pair.signs(growth, bits, self._tier))
         intervals = positive_part(signs.first, [shortest(*gap) for gap in signs.gaps])
+        if any(len(part.marginals[0].event.samples) > 1 for part in (*first, *second)):
+            # Events about sums take long: their densities are there already.
+            masses = pair.masses(intervals, growth, bits, self._tier)
+            if masses is not None:
+                found = _split(intervals, *masses, growth, signs.excess)
+                if found.value.width <= Fraction(1, 2 ** (bits + 1)):
+                    return found
         return sure(self.at(intervals, first, second, growth, bits, signs.excess))
 
     @enclosing
@@ -194,9 +209,7 @@ class HockeyStick:
         """Enclose the divergence, of which a set is known to lack at most `excess`."""
         above = sure(self._masses.of_parts(first, intervals, bits + 3))
         below = sure(self._masses.of_parts(second, intervals, bits + 3 + _bits_of(growth)))
-        lower = above.lower - growth.upper * below.upper
-        upper = above.upper - growth.lower * below.lower + excess
-        return Split(Enclosure(lower, upper).positive(), intervals, above, below)
+        return _split(intervals, above, below, growth, excess)
 
     def mass(
         self, parts: Sequence[Part], intervals: Sequence[Interval], bits: int
@@ -211,6 +224,18 @@ class HockeyStick:
     def total(self, parts: Sequence[Part], bits: int) -> Enclosure | NotEnclosed:
         """Enclose the mass of all parts, each with one marginal at most."""
         return self._masses.of_parts(parts, EVERYWHERE, bits)
+
+
+def _split(
+    intervals: tuple[Interval, ...],
+    above: Enclosure,
+    below: Enclosure,
+    growth: Enclosure,
+    excess: Fraction,
+) -> Split:
+    lower = above.lower - growth.upper * below.upper
+    upper = above.upper - growth.lower * below.lower + excess
+    return Split(Enclosure(lower, upper).positive(), intervals, above, below)
 
 
 class _Pair:
@@ -256,6 +281,24 @@ class _Pair:
             if isinstance(best, LineSigns) and best.excess <= wanted:
                 break
         return sure(best)
+
+    @if_enclosed
+    def masses(
+        self, intervals: Sequence[Interval], growth: Enclosure, bits: int, tier: Tier
+    ) -> tuple[Enclosure, Enclosure] | None:
+        """Enclose both measures of disjoint intervals by the finest densities in doubles that signs
+        were proved of."""
+        kept = _kept(bits + _bits_of(growth))
+        levels = [each for each in double_levels(tier) if self._densities.get((each, kept))]
+        if not levels:
+            return None
+        plans = sure(self._plans.find(kept, lambda: self._planned(kept)))
+        masses = sure(sure(self._opened(plans, kept, levels[-1])).masses(intervals))
+        own, other = (
+            Enclosure(max(each.lower - error, _NONE), each.upper + error)
+            for each, error in zip(masses, map(_error, plans), strict=True)
+        )
+        return own, other
 
     @enclosing
     def discretised(self, bits: int, spread: float, negligible: float) -> Discretised:

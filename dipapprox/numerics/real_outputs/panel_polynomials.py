@@ -43,7 +43,8 @@ References:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import cache
 
@@ -53,9 +54,10 @@ from numpy.typing import NDArray
 
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.arithmetic.legendre import Rule, legendre_nodes, nearest
-from dipapprox.arithmetic.precision import precision
+from dipapprox.arithmetic.precision import enclosure_of, precision, to_ball
 from dipapprox.arithmetic.rounding import FLOOR, SAFE, UNIT_ROUNDOFF, Array, above, below
 from dipapprox.data_classes import Record
+from dipapprox.events.intervals import Interval
 from dipapprox.limits import Limits
 from dipapprox.numerics.algebras.float64 import Float64Algebra
 from dipapprox.numerics.algebras.sampled import Sampled, panel_errors
@@ -261,14 +263,61 @@ def cells_of(
 
 @np.errstate(over="ignore", invalid="ignore")
 def _masses(parts: PanelPolynomials) -> tuple[Array, Array]:
-    """Bound the integrals over the parts."""
+    """Bound the integrals over the parts of what is nowhere negative."""
+    middle, error = _integrals(parts)
+    return np.maximum(middle - error, 0.0), np.maximum(middle, 0.0) + error * SAFE
+
+
+def _integrals(parts: PanelPolynomials) -> tuple[Array, Array]:
+    """About the integrals over the parts, and bounds of how far off they are."""
     nodes = len(parts.coefficients)
     weights = np.array([0.0 if k % 2 else 2 / (1 - k * k) for k in range(nodes)])
     sizes = np.abs(weights) @ np.abs(parts.coefficients)
     middle = parts.half * (weights @ parts.coefficients)
     error = parts.half * (2 * parts.distance + (nodes + 6) * UNIT_ROUNDOFF * sizes)
-    error = error * SAFE + _TINY
-    return np.maximum(middle - error, 0.0), np.maximum(middle, 0.0) + error * SAFE
+    return middle, error * SAFE + _TINY
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def integral(
+    function: Combination, algebra: Float64Algebra, intervals: Iterable[Interval]
+) -> Enclosure | NotEnclosed:
+    """Enclose the integral of a function over disjoint intervals, where the grid is."""
+    parts, marks = PanelPolynomials.of(function, algebra), algebra.grid.marks
+    if not parts.is_finite:
+        return NotEnclosed(OVERFLOW)
+    middles, errors = _integrals(parts)
+    unit, first, last = algebra.grid.unit, Fraction(marks[0]), Fraction(marks[-1])
+    total = error = Fraction(0)
+    for ends in intervals:
+        start = first if ends[0] is None else min(max(ends[0] * unit, first), last)
+        end = last if ends[1] is None else min(max(ends[1] * unit, first), last)
+        for panel in range(bisect_right(marks, start) - 1, bisect_left(marks, end)):
+            low, high = marks[panel], marks[panel + 1]
+            if start <= low and high <= end:
+                total += Fraction(float(middles[panel]))
+                error += Fraction(float(errors[panel]))
+                continue
+            width = Fraction(high - low, unit)
+            inner = max(start, Fraction(low)), min(end, Fraction(high))
+            left, right = (2 * (x - low) / (high - low) - 1 for x in inner)
+            own = _between(parts.coefficients[:, panel].tolist(), left, right)
+            total += width / 2 * own.lower
+            error += width * (own.width + Fraction(float(parts.distance[panel])))
+    return Enclosure(total - error, total + error)
+
+
+def _between(coefficients: Sequence[float], start: Fraction, end: Fraction) -> Enclosure:
+    """Enclose ∫ Σ c_k T_k; that of T_k is (T_(k+1) / (k+1) - T_(k-1) / (k-1)) / 2 for k > 1."""
+    with precision(128):
+        found = arb(0)
+        for sign, place in ((-1, to_ball(start)), (1, to_ball(end))):
+            t = [arb.chebyshev_t(place, k) for k in range(len(coefficients) + 1)]
+            of = [t[1], t[1] ** 2 / 2]
+            of += [(t[k + 1] / (k + 1) - t[k - 1] / (k - 1)) / 2 for k in range(2, len(t) - 1)]
+            for c, each in zip(coefficients, of, strict=True):
+                found += sign * arb(c) * each
+        return enclosure_of(found)
 
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
