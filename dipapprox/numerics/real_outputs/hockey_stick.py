@@ -43,7 +43,7 @@ from dipapprox.arithmetic.enclosure import (
 from dipapprox.cache import Cache
 from dipapprox.data_classes import Record, replace
 from dipapprox.events.canonical import canonical
-from dipapprox.events.event import Connected, Part
+from dipapprox.events.event import Connected, Marginal, Part
 from dipapprox.events.intervals import Interval, within
 from dipapprox.limits import Limits
 from dipapprox.numerics.elimination.plan import FunctionTable
@@ -143,8 +143,8 @@ class HockeyStick:
         pair = self._pair(first, second)
         signs = sure(pair.signs(growth, bits, self._tier))
         intervals = positive_part(signs.first, [shortest(*gap) for gap in signs.gaps])
-        if any(len(part.marginals[0].event.samples) > 1 for part in (*first, *second)):
-            # Events about sums take long: their densities are there already.
+        if any(_takes_long(part.marginals[0]) for part in (*first, *second)):
+            # The densities are there already.
             masses = pair.masses(intervals, growth, bits, self._tier)
             if masses is not None:
                 found = _split(intervals, *masses, growth, signs.excess)
@@ -224,6 +224,13 @@ class HockeyStick:
     def total(self, parts: Sequence[Part], bits: int) -> Enclosure | NotEnclosed:
         """Enclose the mass of all parts, each with one marginal at most."""
         return self._masses.of_parts(parts, EVERYWHERE, bits)
+
+
+def _takes_long(marginal: Marginal) -> bool:
+    """Whether events about a number do: sums of three samples, or of noise without closed forms."""
+    laws = [marginal.event.samples[sample] for sample in marginal.form.samples()]
+    closed = all(law.family.is_exponential or law.family.is_normal for law in laws)
+    return len(laws) > (2 if closed else 1)
 
 
 def _split(
