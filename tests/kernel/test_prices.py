@@ -15,7 +15,7 @@ from dipapprox.kernel import signs
 from dipapprox.kernel.balls import precision
 from dipapprox.kernel.errors import BadProof, NotProved
 from dipapprox.kernel.evaluate import evaluate
-from dipapprox.kernel.excesses import Excesses, Label, Published, positive_part
+from dipapprox.kernel.excesses import Excesses, Label, Prices, Published, positive_part
 from dipapprox.kernel.exponentials import Ratio, Sum
 from dipapprox.kernel.laws import Law
 from dipapprox.kernel.nodes import Graph, Node
@@ -63,16 +63,10 @@ def pairs(draw: st.DrawFn, bounded: bool = False) -> tuple[Graph, Node, Node]:
     return graph, f, g
 
 
-def price_of(graph: Graph, f: Node, g: Node) -> Fraction | None:
-    return Excesses(graph, UNIT, Fraction(0), 60).price(f, g)
-
-
-@given(families, small, st.sampled_from(SCALES), shifts, st.sampled_from([(1, 1), (1, 2), (2, 1)]))
-def test_prices(family, mean, scale, shift, factors) -> None:
-    graph = Graph()
-    laws = (Law(family, mean + moved, scale, 0) for moved in (0, shift))
-    f, g = map(graph.density, laws, map(Fraction, factors))
-    price = price_of(graph, f, g)
+@given(pairs())
+def test_prices(made) -> None:
+    graph, f, g = made
+    price = Prices(graph, UNIT).price(f, g)
     assume(price is not None)
     known = simpson(graph, 1.0)
     # Inside of pieces: at their ends values are those of one side.
@@ -80,23 +74,45 @@ def test_prices(family, mean, scale, shift, factors) -> None:
     assert np.all(one <= float_exp(price) * other * (1 + 1e-6) + 1e-9)
 
 
+def test_restrictions_compare_as_intervals_do() -> None:
+    graph, points = Graph(), [Fraction(k, 2) for k in (-1, 1, 3, 5)]
+    law = graph.density(Law("Gauss", Fraction(0), UNIT, 0))
+    ends = [(a, b) for a in (None, 0, 1) for b in (None, 1, 2)][1:]
+    for pair in ((one, other) for one in ends for other in ends):
+        f, g = (
+            graph.restrict(law, *(None if end is None else Fraction(end) for end in own))
+            for own in pair
+        )
+        price = Prices(graph, UNIT).price(f, g)
+        one, other = (
+            [(low is None or low <= x) and (high is None or x <= high) for x in points]
+            for low, high in pair
+        )
+        assert (price == 0) == all(b for a, b in zip(one, other, strict=True) if a)
+
+
 def test_multiples_of_one_density() -> None:
     graph = Graph()
     for family in ("Gauss", "LapPlus", "GumbelMinus"):
         law = Law(family, Fraction(1), UNIT, 0)
         one, twice = (graph.density(law, Fraction(k)) for k in (1, 2))
-        assert price_of(graph, one, twice) == 0
-        assert price_of(graph, twice, one) is None
+        assert Prices(graph, UNIT).price(one, twice) == 0
+        assert Prices(graph, UNIT).price(twice, one) is None
 
 
-def test_only_laws_that_are_shifted_have_prices() -> None:
+def test_products_of_different_lengths_or_signs_do_not_compare() -> None:
     graph = Graph()
-    f, g = (graph.density(Law("Lap", Fraction(mean), UNIT, 0)) for mean in (0, 2))
-    wide = graph.density(Law("Lap", Fraction(0), UNIT + 1, 0))
-    assert price_of(graph, f, g) == price_of(graph, g, f) == 2
-    cut = graph.restrict(f, Fraction(0), None)
-    for pair in ((f, wide), (f, cut), (cut, g), (graph.times(f, f), graph.times(f, g))):
-        assert price_of(graph, *pair) is None
+    f, g, h = (graph.density(Law("Lap", Fraction(mean), UNIT, 0)) for mean in (0, 1, 2))
+    prices = Prices(graph, UNIT)
+    product = graph.times(f, g)
+    assert prices.price(product, graph.times(g, h)) == 2
+    assert prices.price(graph.times(product, f), graph.times(g, h)) is None
+    assert prices.price(product, graph.times(graph.times(g, h), f)) is None
+    a, b, c = (graph.total(graph.restrict(each, Fraction(0), None)) for each in (f, g, h))
+    forth, back = graph.times(a, b), graph.times(graph.minus_one, graph.times(b, c))
+    assert prices.price(forth, graph.times(b, c)) == 2
+    for pair in ((forth, back), (back, forth)):
+        assert prices.price(*pair) is None
 
 
 @given(
