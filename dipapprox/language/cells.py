@@ -125,46 +125,32 @@ class Use(Record):
 def use_of(block: core.Block) -> Use:
     """Return what statements that follow one another do together."""
     reads, writes, overwrites = set[str](), set[str](), set[str]()
-    random, exits = _collect(block, reads, writes, overwrites)
-    return Use(frozenset(reads), frozenset(writes), frozenset(overwrites), random, exits)
-
-
-def _collect(
-    block: core.Block, reads: set[str], writes: set[str], overwrites: set[str]
-) -> tuple[bool, bool]:
-    """Add what a block does to what was done before it; return `Use.random` and `Use.exits`."""
     random = exits = False
     for statement in block:
         reads.update([cell for cell in used(statement) if cell not in overwrites])
+        inside: tuple[Use, ...] = ()  # of blocks that may not be run
+        surely = frozenset[str]()
         match statement:
             case core.Assign(target=target) | core.Draw(target=target) | core.Choose(target=target):
                 random = random or not isinstance(statement, core.Assign)
+                writes.update(cells_of(target))
                 if isinstance(target, core.Variable):
-                    writes.add(target.name)
                     overwrites.add(target.name)
-                else:
-                    writes.update(cells_of(target))
             case core.If(then=then, otherwise=otherwise):
-                branches = [_branch(each, reads, writes, overwrites) for each in (then, otherwise)]
-                overwrites |= branches[0].overwrites & branches[1].overwrites
-                random = random or branches[0].random or branches[1].random
-                exits = exits or branches[0].exits or branches[1].exits
+                inside = use_of(then), use_of(otherwise)
+                surely = inside[0].overwrites & inside[1].overwrites
             case core.While(body=body):
-                use = _branch(body, reads, writes, overwrites)
-                random, exits = random or use.random, exits or use.exits
+                inside = (use_of(body),)
             case core.Exit():
                 random = exits = True
             case _:
                 assert_never(statement)
-    return random, exits
-
-
-def _branch(block: core.Block, reads: set[str], writes: set[str], before: set[str]) -> Use:
-    """Add what a block that may not be run reads and writes; return what it does by itself."""
-    use = use_of(block)
-    reads |= use.reads - before
-    writes |= use.writes
-    return use
+        for use in inside:
+            reads |= use.reads - overwrites
+            writes |= use.writes
+            random, exits = random or use.random, exits or use.exits
+        overwrites |= surely
+    return Use(frozenset(reads), frozenset(writes), frozenset(overwrites), random, exits)
 
 
 def sources_of(uses: Sequence[Use], ends: Sequence[frozenset[str]]) -> list[frozenset[int]]:
