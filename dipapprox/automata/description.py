@@ -37,7 +37,7 @@ def automaton_of(text: AutomatonText) -> Automaton:
     """
     problems = Diagnosis()
     states: dict[str, ControlState] = {}
-    for location in text.locations:
+    for location in text:
         if location.name in states:
             message = f"the state '{location.name}' is declared twice"
             hint = "give all its transitions in one block, joined by 'elseif'"
@@ -46,7 +46,7 @@ def automaton_of(text: AutomatonText) -> Automaton:
         states[location.name] = ControlState(
             location.name, location.reads, _laplace(location.insample), fresh, span=location.span
         )
-    steps = [(location, step) for location in text.locations for step in location.steps]
+    steps = [(location, step) for location in text for step in location.steps]
     for _, step in steps:
         end = ControlState(step.target, False, None, span=step.target_span)
         states.setdefault(step.target, end)

@@ -68,10 +68,8 @@ class Location(Located):
     steps: tuple[StatedTransition, ...]
 
 
-class AutomatonText(Record):
-    """An automaton as it is written; the first state is the initial one."""
-
-    locations: tuple[Location, ...]
+AutomatonText = tuple[Location, ...]
+"""An automaton as it is written; the first state is the initial one."""
 
 
 # --- the reader -----------------------------------------------------------------------------------
@@ -117,7 +115,7 @@ def parse_dipa(text: str, name: str = "<text>") -> AutomatonText:
         what = "unexpected end of the text" if locations is None else "the file declares no states"
         file.report(what, file.token_span(None), _EXAMPLE)
     file.problems.finish()
-    return AutomatonText(tuple(locations))
+    return tuple(locations)
 
 
 # --- states -------------------------------------------------------------------------------------

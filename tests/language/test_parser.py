@@ -239,7 +239,7 @@ def _locations(draw: st.DrawFn) -> Location:
 
 @given(st.lists(_locations(), min_size=1, max_size=3))
 def test_reading_what_is_printed_gives_it_back(locations) -> None:
-    automaton = AutomatonText(tuple(locations))
+    automaton = tuple(locations)
     assert parse_dipa(print_dipa(automaton)) == automaton
 
 
@@ -247,7 +247,7 @@ def test_the_layout_of_the_release_is_read() -> None:
     text = """(q2,1/2,0, 1/2, 0): if (insample<= x) then v:=insample; output obot; goto q2 \
 elseif (insample >= x) then  output insampleprime; goto q3
 """
-    (location,) = parse_dipa(text).locations
+    (location,) = parse_dipa(text)
     half = AutomatonNoise(Fraction(1, 2), Fraction(0))
     assert (location.name, location.reads) == ("q2", True)
     assert (location.insample, location.insample_prime) == (half, half)
@@ -260,7 +260,7 @@ elseif (insample >= x) then  output insampleprime; goto q3
 
 def test_numbers_comments_and_mirrored_comparisons() -> None:
     text = "# SVT\n(q1, 0.25, -3): if (x <= insample && y > insample) then output oa; goto q1 # end"
-    (location,) = parse_dipa(text).locations
+    (location,) = parse_dipa(text)
     assert location.insample == AutomatonNoise(Fraction(1, 4), Fraction(-3))
     assert location.steps[0].guard == (ThresholdTest("x", True), ThresholdTest("y", False))
 
@@ -278,10 +278,10 @@ def test_numbers_may_have_names() -> None:
         ),
         ("d=1/2,mu=0,d'=1/2,mu'=-1", half, AutomatonNoise(Fraction(1, 2), Fraction(-1))),
     ]:
-        (location,) = parse_dipa(f"(q1, {numbers}): output oa; goto q2").locations
+        (location,) = parse_dipa(f"(q1, {numbers}): output oa; goto q2")
         assert (location.insample, location.insample_prime) == (insample, prime)
     # A variable may have such a name.
-    (location,) = parse_dipa("(q1, 1, 0): mu := insample; output oa; goto q2").locations
+    (location,) = parse_dipa("(q1, 1, 0): mu := insample; output oa; goto q2")
     assert location.steps[0].assigned == ("mu",)
 
 
@@ -319,7 +319,7 @@ def test_a_damaged_file_is_read_or_refused_with_a_place(data) -> None:
 
 def print_dipa(automaton: AutomatonText) -> str:
     """Return the text of an automaton, one line a state; reading it gives the same automaton."""
-    return "".join(f"{_print_location(location)}\n" for location in automaton.locations)
+    return "".join(f"{_print_location(location)}\n" for location in automaton)
 
 
 def _print_location(location: Location) -> str:
