@@ -92,7 +92,13 @@ def split(run: Execution, state: State, condition: core.Condition, refused: list
     """
     match condition:
         case core.Comparison():
-            return _split_on_comparison(run, state, condition, refused)
+            try:
+                return _compared(run, state, condition)
+            except NeedsValue as need:
+                return _split_each(run, split_on_input(state, need.cell), condition, refused)
+            except PathFault as fault:
+                refused.append((state, fault))
+                return [], []
         case core.All():
             held, failed = [state], list[State]()
             for part in condition.parts:
@@ -117,18 +123,6 @@ def _split_each(
         held += more_held
         failed += more_failed
     return held, failed
-
-
-def _split_on_comparison(
-    run: Execution, state: State, comparison: core.Comparison, refused: list[Refused]
-) -> Split:
-    try:
-        return _compared(run, state, comparison)
-    except NeedsValue as need:
-        return _split_each(run, split_on_input(state, need.cell), comparison, refused)
-    except PathFault as fault:
-        refused.append((state, fault))
-        return [], []
 
 
 def _compared(run: Execution, state: State, comparison: core.Comparison) -> Split:
