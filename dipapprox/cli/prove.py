@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 from dipapprox.cli import asking, flags, review
 from dipapprox.cli.asking import Asking, add_file, add_parameters, parameters_of
 from dipapprox.cli.output import certified, check_place, show_answer, write_whole
-from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program
 from dipapprox.language.load import DIPA, DPG, PYTHON, language_of, source_text
 from dipapprox.language.services import Service
 from dipapprox.privacy.description import ProgramText
+from dipapprox.proofs import replayed
 from dipapprox.proofs.endless_proof import AutomatonProof, StreamProof
 from dipapprox.proofs.subject import Subject, load_subject
 from dipapprox.questions import certifying
@@ -28,10 +28,7 @@ from dipapprox.services.service_proof import prove_implementation
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from dipapprox.proofs import replayed
     from dipapprox.questions.prove import Proof
-else:
-    replayed = Deferred("dipapprox.proofs.replayed")
 
 DESCRIPTION = (
     "Find the least D for which an automaton or a program with Laplace noise is\n"

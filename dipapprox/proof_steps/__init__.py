@@ -10,5 +10,5 @@ kernel does not follow raises its `NotProved`, a limit that is reached `LimitRea
 from dipapprox.deferred import late_modules
 
 __getattr__ = late_modules(
-    __name__, "automata", "composed_ends", "liveness", "rounds", "services", "throughout"
+    __name__, "automata", "composed_ends", "ends", "liveness", "rounds", "services", "throughout"
 )

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from dipapprox.data_classes import Record
-from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError
 from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.language.core import Program
@@ -19,17 +18,12 @@ from dipapprox.privacy.decisions.delta import Delta, read_delta
 from dipapprox.privacy.decisions.question import DecisionQuestion, read_epsilons
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.run import Setting
+from dipapprox.proof_steps import throughout as proving
+from dipapprox.proofs import budget_verdict
 from dipapprox.questions import kinds
 from dipapprox.questions.kinds import LIMITS, Pairs
 from dipapprox.questions.question import PROVED, Question, argument
 from dipapprox.questions.verify import PAIRS_HELP, budgets_of, is_open
-
-if TYPE_CHECKING:
-    from dipapprox.proof_steps import throughout as proving
-    from dipapprox.proofs import budget_verdict
-else:
-    budget_verdict = Deferred("dipapprox.proofs.budget_verdict")
-    proving = Deferred("dipapprox.proof_steps.throughout")
 
 
 def _delta(given: object, name: str) -> Delta:

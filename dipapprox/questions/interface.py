@@ -53,9 +53,7 @@ from dipapprox.questions.verify import Verify
 if TYPE_CHECKING:
     from dipapprox.arithmetic.enclosure import NotEnclosed
     from dipapprox.privacy.decisions.decision import Decision
-    from dipapprox.privacy.intervals.verdict import IntervalVerdict
     from dipapprox.privacy.probabilities import OutputDistribution, PairDistributions
-    from dipapprox.privacy.verdict import Verdict
     from dipapprox.semantics import real_inputs
 
     AnyProgram: TypeAlias = Program | OpenProgram | mechanism.Mechanism[..., Any]

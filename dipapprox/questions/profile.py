@@ -12,7 +12,6 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, ClassVar, Literal, TypedDict, Unpack, overload
 
 from dipapprox.data_classes import Record, replace
-from dipapprox.deferred import Deferred
 from dipapprox.digits import exact_text
 from dipapprox.errors import BrokenInvariant, LimitReached, UserError, shorten
 from dipapprox.language.core import Draw, Program
@@ -42,6 +41,8 @@ from dipapprox.privacy.profiles.question import (
 from dipapprox.privacy.profiles.question import Question as ProfileQuestion
 from dipapprox.privacy.run import Setting
 from dipapprox.privacy.subjects import executed_for
+from dipapprox.proof_steps import ends as proving
+from dipapprox.proofs import budget_verdict, real_bounds
 from dipapprox.questions import kinds
 from dipapprox.questions.interface import (
     AnyProgram,
@@ -57,8 +58,6 @@ from dipapprox.questions.verify import PAIRS_HELP, budgets_of, prefers_budgets
 
 if TYPE_CHECKING:
     from dipapprox.privacy.profiles.calibration import Calibration
-    from dipapprox.proof_steps import ends as proving
-    from dipapprox.proofs import budget_verdict, real_bounds
 
     class _About(TypedDict, total=False):
         pairs: GivenPairs
@@ -66,10 +65,7 @@ if TYPE_CHECKING:
 
     class _ToWidth(_About, total=False):
         width: Number | None
-else:
-    budget_verdict = Deferred("dipapprox.proofs.budget_verdict")
-    proving = Deferred("dipapprox.proof_steps.ends")
-    real_bounds = Deferred("dipapprox.proofs.real_bounds")
+
 
 _one_of = partial(argument, default=None, group="question (one of these; default: --eps-prv EPS)")
 _CHOICES = ("eps_prv", "delta", "curve", "renyi")
