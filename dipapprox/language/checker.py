@@ -7,20 +7,10 @@ from typing import TypeGuard, assert_never
 
 from dipapprox.data_classes import replace
 from dipapprox.errors import Diagnosis, did_you_mean
-from dipapprox.language import ast, expression_checker, printer
+from dipapprox.language import ast, expression_checker, printer, symbols
 from dipapprox.language.adjacency_where import FUNCTIONS_OF_PAIRS, PARTS, PARTS_HINT, primed
 from dipapprox.language.core import EUCLIDEAN, Norm
-from dipapprox.language.symbols import (
-    CLAMP,
-    EPSILON,
-    Kind,
-    Role,
-    Scope,
-    Symbol,
-    collect_symbols,
-    infer_kinds,
-    with_number,
-)
+from dipapprox.language.symbols import Kind, Role, Scope, Symbol
 from dipapprox.language.traversal import (
     computed_in,
     declared_in,
@@ -44,9 +34,9 @@ def check(
         The symbols, with the kinds of the variables.
     """
     diagnosis = Diagnosis()
-    symbols = collect_symbols(program, diagnosis)
-    infer_kinds(program, symbols, real_outputs=not in_service)
-    scope = Scope(symbols, diagnosis, in_service)
+    known = symbols.collect_symbols(program, diagnosis)
+    symbols.infer_kinds(program, known, real_outputs=not in_service)
+    scope = Scope(known, diagnosis, in_service)
     _declarations(scope, program)
     if not in_service and not in_rounds:
         has = ast.Stream | ast.Publishes | ast.Read | ast.Publish | ast.Forever
@@ -57,13 +47,13 @@ def check(
     _reads(scope, program)
     _block(scope, program.body)
     diagnosis.finish()
-    return symbols
+    return known
 
 
 def check_declarations(program: ast.Program) -> None:
     """Check the names and kinds of declarations alone."""
     diagnosis = Diagnosis()
-    scope = Scope(collect_symbols(program, diagnosis), diagnosis)
+    scope = Scope(symbols.collect_symbols(program, diagnosis), diagnosis)
     _declarations(scope, program)
     diagnosis.finish()
 
@@ -125,7 +115,7 @@ def _element(scope: Scope, element: ast.Element) -> None:
         expression_checker.check_number(scope, element.first, static=True)
         expression_checker.check_number(scope, element.last, static=True)
     elif isinstance(element, ast.Name):
-        if element.name == EPSILON:
+        if element.name == symbols.EPSILON:
             expression_checker.check_expression(scope, element)
     elif not isinstance(element, ast.Truth):
         expression_checker.check_number(scope, element, static=True)
@@ -262,14 +252,14 @@ def _block(scope: Scope, block: ast.Block) -> None:
 def _loop(scope: Scope, loop: ast.For) -> None:
     expression_checker.check_number(scope, loop.first, static=True)
     expression_checker.check_number(scope, loop.last, static=True)
-    if loop.variable == EPSILON or loop.variable in scope.symbols:
+    if loop.variable == symbols.EPSILON or loop.variable in scope.symbols:
         role = "the privacy parameter"
         if loop.variable in scope.symbols:
             role = f"used as {scope.symbols[loop.variable].role.value} as well"
         hint = "choose another name for the loop variable"
         scope.report(f"loop variable '{loop.variable}' is {role}", loop.span, hint, "name error")
         return  # its body is checked as if it named the other thing: false alarms
-    _block(with_number(scope, loop.variable, loop.span), loop.body)
+    _block(symbols.with_number(scope, loop.variable, loop.span), loop.body)
 
 
 def _while(scope: Scope, loop: ast.While) -> None:
@@ -328,10 +318,11 @@ def _fits(
 
 def _finite_hint(value: ast.Expression, kind: Kind) -> str:
     """Say how a random number becomes a finite one."""
-    if isinstance(value, ast.Call) and value.name == CLAMP:
-        return f"round it: '{CLAMP}(round(x), -5, 5)', or cut the reals into ranges with 'disc'"
+    word = symbols.CLAMP
+    if isinstance(value, ast.Call) and value.name == word:
+        return f"round it: '{word}(round(x), -5, 5)', or cut the reals into ranges with 'disc'"
     if Kind.INTEGER in kind:
-        return f"'{CLAMP}' it to the domain, or compare it and assign a value in each branch"
+        return f"'{word}' it to the domain, or compare it and assign a value in each branch"
     return "compare it and assign a value of the domain in each branch"
 
 

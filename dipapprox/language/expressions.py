@@ -13,16 +13,8 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from dipapprox.language import ast, core, emitted, symbols
-from dipapprox.language.constants import (
-    ScaleInUse,
-    Wrong,
-    check_size,
-    evaluate_exponent,
-    evaluate_scale,
-    power,
-    truth_name,
-)
+from dipapprox.language import ast, constants, core, emitted, symbols
+from dipapprox.language.constants import ScaleInUse, Wrong
 from dipapprox.language.domains import MOST_CELLS
 from dipapprox.language.emitted import FALSE, TRUE
 from dipapprox.language.symbols import Kind, Role, Symbol, kind_of
@@ -86,7 +78,7 @@ class Expressions:
         """Elaborate the scale of a draw."""
         found = self._scales.get(id(node))
         if found is None:
-            found = evaluate_scale(node, self.constants)
+            found = constants.evaluate_scale(node, self.constants)
             if self.is_fixed(node):
                 self._scales[id(node)] = found
         return found
@@ -113,7 +105,7 @@ class Expressions:
             case ast.Index():
                 return self.place(node)
             case ast.Truth(value):
-                return core.Constant(truth_name(value), span=node.span)
+                return core.Constant(constants.truth_name(value), span=node.span)
             case ast.Negative() | ast.Sum() | ast.Product() | ast.Power():
                 found: core.Expression = self._arithmetic(node, self.value)
                 if isinstance(found, core.Inverse):  # the checker has seen to quotients
@@ -196,10 +188,12 @@ class Expressions:
             case ast.Product(operands, operators):
                 return self._product(node, [*map(part, operands)])
             case ast.Power(base, exponent):
-                factor, times = part(base), evaluate_exponent(exponent, self.constants)
+                factor, times = part(base), constants.evaluate_exponent(exponent, self.constants)
                 if times == 0 or isinstance(factor, core.Constant):
                     number = (
-                        _ONE if times == 0 else power(emitted.as_number(factor), times, node.span)
+                        _ONE
+                        if times == 0
+                        else constants.power(emitted.as_number(factor), times, node.span)
                     )
                     return core.Constant(number, span=node.span)
                 product = emitted.balanced([factor] * abs(times), core.Product, node.span)
@@ -219,7 +213,7 @@ class Expressions:
             if operator == "/" and number == 0:
                 raise Wrong("value error", "division by zero", operand.span)
             factor = factor * number if operator == "*" else factor / number
-            check_size(factor, node.span)
+            constants.check_size(factor, node.span)
         if not others:
             return core.Constant(factor, span=node.span)
         return emitted.scaled(factor, emitted.balanced(others, core.Product, node.span), node)
@@ -279,5 +273,5 @@ class Expressions:
                 return emitted.combine(links, positive, node)
             case _:
                 relation = core.Relation.EQUAL if positive else core.Relation.NOT_EQUAL
-                true = core.Constant(truth_name(True), span=node.span)
+                true = core.Constant(constants.truth_name(True), span=node.span)
                 return core.Comparison(self.value(node), relation, true, span=node.span)
