@@ -45,19 +45,24 @@ from dipapprox.numerics.real_outputs.hockey_stick import HockeyStick, IntervalMa
 from dipapprox.privacy.sources import open_method
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
-from exact.integer_events import (
+from tests.cases import cases, refuses
+from tests.exact.events import (
+    ENGINE,
+    FAMILIES,
     STEPS,
     at_most,
+    below,
+    closed_form,
     dlap,
     enumerated,
     equal,
+    form,
     integer_events,
+    lap,
     total_of,
     value_at,
 )
-from tests.cases import cases, refuses
-from tests.exact.laplace_events import ENGINE, FAMILIES, below, closed_form, form, lap
-from tests.numerics.alone import alone
+from tests.numerics.one_by_one import alone
 from tests.texts import text_of
 
 Q = Fraction

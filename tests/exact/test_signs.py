@@ -78,9 +78,7 @@ from exact.sign_functions import (
 )
 from tests.cases import cases, refuses
 from tests.event_strategies import laplace
-from tests.numerics.alone import alone
-from tests.numerics.one_by_one import integral, whole
-from tests.numerics.recording import Recording
+from tests.numerics.one_by_one import Recording, alone, integral, whole
 from tests.texts import text_of
 from tests.thorough import part
 

@@ -1,12 +1,16 @@
-"""One function after the other, where an algebra takes many at once."""
+"""One event, or one function after the other, where methods and algebras take many at once."""
 
+from collections.abc import Sequence
 from typing import TypeVar
 
 from flint import arb
 
+from dipapprox import Enclosure, LimitReached, Limits, NotEnclosed
 from dipapprox.arithmetic.precision import precision
+from dipapprox.events.event import Connected
 from dipapprox.numerics.algebras.balls import BallAlgebra, BallFunction
 from dipapprox.numerics.algebras.piecewise import FunctionAlgebra
+from dipapprox.numerics.methods import Answers, Method
 
 F = TypeVar("F")
 V = TypeVar("V")
@@ -40,3 +44,32 @@ def value(algebra: BallAlgebra, function: BallFunction, panel: int, u: arb) -> a
     piece = algebra.panels(function)[panel]
     with precision(algebra.bits):
         return arb(0) if piece is None else piece.polynomial(u) + arb(0, piece.radius)
+
+
+# --- One event: a batch of its own ----------------------------------------------------------------
+
+
+def alone(method: Method, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
+    (found,) = method.enclose((event,), bits, limits)
+    return found
+
+
+# --- A method that computes nothing, to see what is asked of it -----------------------------------
+
+
+class Recording:
+    """Answers everything alike, or is out of time, and remembers what it was asked."""
+
+    name = "recording"
+
+    def __init__(self, answer: Enclosure | NotEnclosed | LimitReached) -> None:
+        self.asked: list[Connected] = []
+        self.bits: list[int] = []
+        self._answer = answer
+
+    def enclose(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
+        self.asked += events
+        self.bits.append(bits)
+        if isinstance(self._answer, LimitReached):
+            raise self._answer
+        return Answers.of([self._answer for _ in events])

@@ -51,8 +51,7 @@ from tests import thorough
 from tests.cases import refuses
 from tests.event_strategies import less
 from tests.families import REAL_FAMILIES
-from tests.numerics.alone import alone
-from tests.numerics.one_by_one import power, value, whole
+from tests.numerics.one_by_one import alone, power, value, whole
 from tests.numerics.soundness import run
 
 Q = Fraction

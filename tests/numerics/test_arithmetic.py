@@ -34,7 +34,7 @@ from dipapprox.pairs.divergence import Factor
 from dipapprox.pairs.hockey_stick import bounds_in_doubles, positive_part
 from tests.cases import cases, refuses
 from tests.formula_strategies import exact, formulas, rational_formulas
-from tests.numerics.alone import alone
+from tests.numerics.one_by_one import alone
 from tests.texts import text_of
 
 UNIT = st.just(0.0) | st.floats(rounding.FLOOR, 1) | st.integers(0, 900).map(lambda k: 2.0**-k)

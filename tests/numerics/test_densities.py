@@ -56,7 +56,7 @@ from tests.cases import cases, refuses
 from tests.chosen import chosen
 from tests.event_strategies import CONTINUOUS, events, gauss, laplace, less
 from tests.families import REAL_FAMILIES
-from tests.numerics.alone import alone
+from tests.numerics.one_by_one import alone
 
 BITS = 100
 points = st.fractions(-12, 12, max_denominator=64)

@@ -40,7 +40,7 @@ from dipapprox.numerics.methods import InOrder, TriedMethod
 from dipapprox.numerics.nested.engine import Nested
 from tests.event_strategies import gauss, laplace, less
 from tests.families import REAL_FAMILIES
-from tests.numerics.alone import alone
+from tests.numerics.one_by_one import alone
 from tests.thorough import part
 
 Q = Fraction

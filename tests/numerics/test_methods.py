@@ -47,8 +47,7 @@ from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
 from tests.cases import cases, refuses
 from tests.event_strategies import gauss, laplace, less
-from tests.numerics.alone import alone
-from tests.numerics.recording import Recording
+from tests.numerics.one_by_one import Recording, alone
 from tests.scrambled import raw_events
 from tests.semantics.interpreter import Noise, distribution
 from tests.semantics.strategies import programs

@@ -31,7 +31,7 @@ from dipapprox.numerics.nested.nest import (
     variables,
 )
 from tests.families import REAL_FAMILIES
-from tests.numerics.alone import alone
+from tests.numerics.one_by_one import alone
 
 ENGINE = Nested(Strategy.LEAST_NESTING)
 BITS = 40

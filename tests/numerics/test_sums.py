@@ -1,7 +1,7 @@
 """Events of sums, of reals and of integers: identities, points one by one, θ functions, scipy."""
 
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from itertools import product
@@ -10,7 +10,6 @@ from math import comb, prod
 import numpy as np
 import pytest
 from dp_accounting.pld.privacy_loss_mechanism import DiscreteGaussianPrivacyLoss
-from exact.integer_events import at_most, dlap, integer_events
 from flint import acb, arb
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -20,7 +19,8 @@ from scipy import stats
 import dipapprox
 from dipapprox import Answer, Enclosure, Limits, NotEnclosed, Options
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
-from dipapprox.events.event import Event, spelled_out
+from dipapprox.events.canonical import canonical
+from dipapprox.events.event import Connected, Event, spelled_out
 from dipapprox.events.reduce import connected_parts
 from dipapprox.exact.laplace.polyhedra import integrate
 from dipapprox.exact.methods import Exact, LaplaceSums
@@ -35,6 +35,7 @@ from dipapprox.laws.families import (
     LAPLACE,
     REFLECTED_EXPONENTIAL,
 )
+from dipapprox.laws.family import Family
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.elimination.engine import Eliminated, without_certain
 from dipapprox.numerics.elimination.planning import OrderEvent, order_event
@@ -47,11 +48,73 @@ from dipapprox.privacy.sources import open_method
 from dipapprox.semantics.execution import execute
 from tests import thorough
 from tests.event_strategies import difference_events, gauss, laplace
-from tests.numerics.alone import alone
+from tests.exact.events import at_most, dlap, integer_events
+from tests.numerics.one_by_one import alone
 from tests.numerics.test_elimination import by_scipy
-from tests.sum_events import partial_sums, parts_of, random_sums, tree_of_counters
 from tests.texts import text_of
 from tests.thorough import examples
+
+COEFFICIENTS = [Fraction(c) for c in (1, 1, -1, -1, 2, -2)] + [Fraction(1, 2)]
+
+
+def random_law(chance: random.Random, families: Sequence[Family]) -> Distribution:
+    """A law with small parameters; few values, so that coincidences occur."""
+    mean = Fraction(chance.randint(-2, 2), chance.choice((1, 2)))
+    scale = chance.choice((Fraction(1), Fraction(3, 2), Fraction(2)))
+    return Distribution(chance.choice(families), mean, scale)
+
+
+def random_sums(chance: random.Random, size: int, families: Sequence[Family]) -> Event:
+    """Join forms to sums, bound and compare them, until one is left."""
+    samples = tuple(random_law(chance, families) for _ in range(size))
+    forms = [LinearForm.symbol(k) for k in range(size)]
+    guards: list[LinearForm] = []
+
+    def bound(form: LinearForm) -> None:
+        sign = Fraction(chance.choice((1, -1)))
+        guards.append((form + LinearForm.constant_form(chance.randint(-3, 3))).scaled(sign))
+
+    while len(forms) > 1:
+        first = forms.pop(chance.randrange(len(forms)))
+        second = forms.pop(chance.randrange(len(forms)))
+        if chance.random() < 0.3:
+            bound(first)
+        both = first + second.scaled(chance.choice(COEFFICIENTS))
+        if chance.random() < 0.25:
+            bound(both)
+            forms.append(first)  # what is compared with it occurs nowhere else
+        else:
+            forms.append(both)
+            if chance.random() < 0.6:
+                bound(both)
+    bound(forms[0])
+    return Event(samples, tuple(guards))
+
+
+def parts_of(event: Event) -> list[Connected]:
+    """The canonical parts; none if the event is impossible."""
+    return [canonical(part) for _, part in connected_parts(event) or ()]
+
+
+def partial_sums(law: Distribution, count: int) -> Event:
+    """All of the first `count` partial sums are at least 0."""
+    sums = ({k: Fraction(-1) for k in range(n)} for n in range(1, count + 1))
+    return Event((law,) * count, tuple(LinearForm.of(each) for each in sums))
+
+
+def tree_of_counters(laws: Sequence[Distribution], thresholds: Sequence[int]) -> Event:
+    """Every node of a binary tree, a power of two leaves, is at least its threshold."""
+    guards, size, place = [], 1, 0
+    while size <= len(laws):
+        for start in range(0, len(laws), size):
+            terms = {k: Fraction(-1) for k in range(start, start + size)}
+            guards.append(LinearForm.of(terms, Fraction(thresholds[place])))
+            place += 1
+        size *= 2
+    return Event(tuple(laws), tuple(guards))
+
+
+# --- Events of sums, of reals and of integers: identities, points one by one, θ functions, --------
 
 Q = Fraction
 LAPLACE_TYPE = [LAPLACE, EXPONENTIAL, REFLECTED_EXPONENTIAL]

@@ -1,8 +1,4 @@
-"""Discrete Laplace events for tests, and their probabilities by adding up the points of a box.
-
-A closed form is a rational function of Y = e^{-uε}. It is compared at rational Y, where all is
-exact: the points of a box, and a bound for all points outside.
-"""
+"""Events of Laplace-type and of integer samples, for tests: probabilities, and closed forms."""
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
@@ -12,10 +8,13 @@ from math import prod
 from hypothesis import strategies as st
 
 from dipapprox.arithmetic.enclosure import Enclosure
-from dipapprox.events.event import Event
-from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
+from dipapprox.events.event import Event, Star, spelled_out
+from dipapprox.exact.laplace.engine import LaplaceIntegrals
+from dipapprox.exact.laplace.polyhedra import integrate
+from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio, exponential_sum
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.families import DISCRETE_LAPLACE
+from dipapprox.laws.families import DISCRETE_LAPLACE, EXPONENTIAL, LAPLACE, REFLECTED_EXPONENTIAL
+from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 
 
@@ -112,3 +111,32 @@ def integer_events(draw: st.DrawFn, *, most: int = 4) -> Event:
     coefficients = {"most": {1: 3, 2: 3, 3: 2}.get(size, 1)}
     guards = draw(st.lists(_guards(size, coefficients), min_size=1, max_size=size + 1))
     return Event(tuple(samples), tuple(guards))
+
+
+# --- Events of Laplace-type samples and their closed forms, for tests -----------------------------
+
+Q = Fraction
+ENGINE = LaplaceIntegrals()  # shared on purpose: what it remembers must not matter
+FAMILIES = (LAPLACE, EXPONENTIAL, REFLECTED_EXPONENTIAL)
+
+
+def lap(mean: Fraction | int, scale: Fraction | int) -> Distribution:
+    return Distribution(LAPLACE, Q(mean), Q(scale))
+
+
+def below(i: int, j: int, shift: Fraction | int = 0) -> LinearForm:
+    """x_i + shift <= x_j."""
+    return LinearForm.of({i: Q(1), j: Q(-1)}, Q(shift))
+
+
+def form(*terms: tuple[Fraction | int, int, Fraction | int]) -> ExponentialPolynomial:
+    """Σ c ε^n e^{qε} from (c, n, q)."""
+    return exponential_sum(ExponentialPolynomial.monomial(c, n, q) for c, n, q in terms)
+
+
+def closed_form(event: Event | Star) -> ExponentialPolynomial:
+    """By elimination if it applies, and by the general recursion: they agree exactly."""
+    found = ENGINE.closed_form(event, Limits())
+    assert isinstance(found, ExponentialPolynomial), found
+    assert integrate(spelled_out(event), Limits()) == found
+    return found
