@@ -1,5 +1,16 @@
-"""Documents, notebook and cookbook: every command, program and block is executed. UPDATE_DOCS=1
-writes what was found."""
+"""Every command, program and Python block of the documents is executed, and its output compared.
+
+    ```console   $ command, then its output (commands of `OTHERS` are not run)
+    ```dpg       a program; with title="name.dpg" a file that the next commands find
+    ```toml      likewise
+    ```python    a script; the output it prints stands in an ```output block right behind it; with
+                 a title a file, which is not run
+
+The blocks of a document run in order, in one folder that holds `programs/`. A picture that a
+document shows is a file that its commands have drawn, or those of another document that shows it,
+too. Refresh what the documents show with `UPDATE_DOCS=1 pytest tests/test_documents.py` and read
+the diff.
+"""
 
 import linecache
 import os
@@ -8,25 +19,19 @@ import shlex
 import shutil
 from contextlib import redirect_stderr, redirect_stdout
 from fractions import Fraction
-from html import unescape
 from io import StringIO
 from pathlib import Path
-from typing import Any
 from warnings import catch_warnings, simplefilter
 
-import nbformat
 import pytest
-from nbclient import NotebookClient
 
 import dipapprox
 from dipapprox.cli.app import main
 from dipapprox.cli.command import COMMANDS
-from dipapprox.digits import exact_text
 from dipapprox.experiments.sweep.spec import TASKS, keys_of
 from dipapprox.language.load import parse_program
 from tests.experiments.test_tables import words
 from tests.texts import text_of
-from tests.waiting import HOPELESS
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
@@ -248,116 +253,3 @@ def test_every_page_is_in_the_navigation() -> None:
     configuration = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     for page in (ROOT / "docs").glob("*.md"):
         assert f": {page.name}\n" in configuration
-
-
-# --- The notebook and the cookbook show what is computed. UPDATE_DOCS=1 writes what was found -----
-
-NOTEBOOK = ROOT / "examples" / "dipapprox.ipynb"
-
-_PICTURES = ("image/svg+xml", "image/png")
-
-
-def run_notebook(notebook: Any) -> Any:
-    """Run all cells in a fresh kernel; what only that run has is dropped."""
-    # The date of pictures: without it every refresh would change them.
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "SOURCE_DATE_EPOCH": "0"}
-    client = NotebookClient(notebook, timeout=HOPELESS, kernel_name="python3")
-    done = client.execute(cwd=str(ROOT), env=environment)
-    for cell in done.cells:
-        cell.metadata.pop("execution", None)
-        for output in cell.get("outputs", ()):
-            if "text/html" in output.get("data", ()):  # the same again, with times
-                output.data = {"text/html": output.data["text/html"]}
-    done.metadata.language_info = {"name": "python"}
-    return done
-
-
-def shown(notebook: Any) -> list[list[Any]]:
-    """The outputs of every code cell, as far as they are the same on every machine."""
-    return [
-        [outputs_of(output) for output in cell.outputs]
-        for cell in notebook.cells
-        if cell.cell_type == "code"
-    ]
-
-
-def outputs_of(output: Any) -> Any:
-    """An output's text without times and markup; of pictures only that they are there."""
-    if output.output_type == "stream":
-        return output.name, output.text
-    data = output.data
-    if any(kind in data for kind in _PICTURES):
-        return "a picture"
-    text = data["text/html"] if "text/html" in data else data["text/plain"]
-    text = re.sub(r"<style>.*?</style>", "", text, flags=re.DOTALL)
-    return re.sub(r"\d+(\.\d+)? s\b", "… s", unescape(re.sub(r"<[^>]+>", " ", text)))
-
-
-def test_the_notebook_shows_what_it_computes() -> None:
-    stored = nbformat.read(NOTEBOOK, as_version=4)
-    before = shown(stored)
-    done = run_notebook(stored)
-    if os.environ.get("UPDATE_DOCS"):
-        nbformat.write(done, NOTEBOOK)
-        before = shown(done)
-    assert shown(done) == before
-    numbers = [cell.execution_count for cell in done.cells if cell.cell_type == "code"]
-    assert numbers == list(range(1, len(numbers) + 1))
-
-
-def test_the_notebook_shows_all_there_is_to_show() -> None:
-    notebook = nbformat.read(NOTEBOOK, as_version=4)
-    outputs = [output for cell in shown(notebook) for output in cell]
-    texts = "\n".join(str(output) for output in outputs)
-    assert "a picture" in outputs
-    assert " DP " in texts and " Not_DP " in texts
-    source = notebook.cells[2].outputs[0].data["text/html"]
-    assert 'class="highlight"' in source and '<span class="kd">input</span>' in source
-    assert "least ε_prv" in texts
-    assert "stderr" not in texts, "no warnings"
-
-
-PAGE = ROOT / "docs" / "cookbook.md"
-
-_ROW = re.compile(r"^\| \[.+\]\(\.\./(programs/.+\.dpg)\) \|(.+)\| (.+) \|$", re.MULTILINE)
-ROWS = {
-    row[1]: (row[0], [cell.strip() for cell in row[2].split("|")], row[3])
-    for row in _ROW.finditer(PAGE.read_text(encoding="utf-8"))
-}
-"""Whole row, inner cells, last cell, by program."""
-
-
-def least_budget(path: Path, every: str) -> str:
-    if every:
-        proof = dipapprox.prove(dipapprox.parse(path, for_all=every.removeprefix("every ")))
-    else:
-        proof = dipapprox.prove(dipapprox.parse(path), reals=True)
-    if proof.answer is dipapprox.Answer.NOT_DP:
-        return "none"
-    if proof.is_exact:
-        return exact_text(proof.lower)
-    assert proof.upper is not None
-    return f"{exact_text(proof.lower)} to {exact_text(proof.upper)}"
-
-
-def least_eps_prv(path: Path, eps: str, delta: str) -> str:
-    found = dipapprox.profile(dipapprox.parse(path), eps=eps, delta=delta)
-    return f"{float(found.eps_prv_enclosure):.6f}"
-
-
-@pytest.mark.parametrize("program", ROWS)
-def test_what_a_mechanism_costs(program) -> None:
-    row, inner, last = ROWS[program]
-    if len(inner) == 2:
-        found = least_budget(ROOT / program, inner[0])
-    else:
-        found = least_eps_prv(ROOT / program, inner[0], inner[1])
-    if os.environ.get("UPDATE_DOCS"):
-        text = PAGE.read_text(encoding="utf-8")
-        fresh = f"{row.removesuffix(f'{last} |')}{found} |"
-        PAGE.write_text(text.replace(row, fresh), encoding="utf-8")
-    assert last == found
-
-
-def test_there_are_as_many_as_the_page_says() -> None:
-    assert len(ROWS) > 40
