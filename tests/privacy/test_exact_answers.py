@@ -196,7 +196,7 @@ THRESHOLD = text_of("privacy/exact_pairs-1")
 
 
 def elaborated(text: str) -> Program:
-    return elaborate(parse_text(text), {}, "elaborated")
+    return elaborate(parse_text(text), {}, "program")
 
 
 def ask(

@@ -489,7 +489,7 @@ def service_certificate(path: Path, users: str = "", **parameters: int) -> Field
     proof = dipapprox.prove(service, examiner=users)
     found = certify_proof(proof, text, dipapprox.Limits())
     fields = json.loads(found.to_json())
-    check_schema("service_certificate", fields)
+    check_schema("certificate", fields)
     return dict(fields)
 
 
@@ -553,15 +553,15 @@ def test_what_it_is_about_is_read_strictly(about) -> None:
 def test_at_the_command_line(tmp_path, capsys) -> None:
     out = str(tmp_path / "proof.json")
     budget = str(SERVICES / "budget.dpg")
-    assert main(["prove", budget, "--proved", "--service_certificate", out]) == 0
+    assert main(["prove", budget, "--proved", "--certificate", out]) == 0
     assert "replayed by the kernel" in capsys.readouterr().out
     assert main(["check", out, "--explain"]) == 0
     assert "by 'couplings'" in capsys.readouterr().out
-    assert main(["prove", budget, "--eps", "1", "--proved", "--service_certificate", out]) == 0
+    assert main(["prove", budget, "--eps", "1", "--proved", "--certificate", out]) == 0
     capsys.readouterr()
     assert main(["check", out]) == 0
     assert "eps = 1" in capsys.readouterr().out
-    assert main(["prove", budget, "--proved", "--service_certificate", out]) == 0
+    assert main(["prove", budget, "--proved", "--certificate", out]) == 0
     capsys.readouterr()
     assert main(["show", budget, "--core"]) == 0
     assert "call data(d in {0, 1}), unseen" in capsys.readouterr().out
