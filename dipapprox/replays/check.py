@@ -40,8 +40,6 @@ from dipapprox.replays import budgets
 from dipapprox.replays.result import (
     FORMAT,
     PIPELINE_FORMAT,
-    PIPELINE_VERSION,
-    VERSION,
     FileKind,
     Replay,
     Said,
@@ -58,13 +56,12 @@ _FIELDS = (
 _BUDGET_FIELDS = tuple("about" if name == "widened" else name for name in _FIELDS)
 """Of proofs of budgets (`budgets`)."""
 
+_PIPELINE_FIELDS = (
+    *("format", "version", "programs", "pipeline", "verdict"),
+    *("proofs", "computed", "digest"),
+)
+
 CHANGED_TEXT = "program.sha256: it is not that of the text"
-
-
-def check_proof(content: Mapping[str, object], limits: Limits, explained: bool = False) -> Replay:
-    """Judge the JSON object of a file with the "format" of proofs; see `judged`."""
-    fields = _BUDGET_FIELDS if has(content.get("claim"), "budget") else _FIELDS
-    return judged(content, FileKind(fields, VERSION, _said, _differences), limits, explained)
 
 
 def _said(content: Mapping[str, Any]) -> Said:
@@ -185,30 +182,6 @@ def _values(program: Program, row: Sequence[object]) -> tuple[Value, ...]:
         if isinstance(cell.domain, AllReals)
         else next(value for value in cell.domain if value_json(value) == written)
         for cell, written in zip(program.inputs, row, strict=True)
-    )
-
-
-_PIPELINE_FIELDS = (
-    "format",
-    "version",
-    "programs",
-    "pipeline",
-    "verdict",
-    "proofs",
-    "computed",
-    "digest",
-)
-
-
-def check_pipeline(
-    content: Mapping[str, object], limits: Limits, explained: bool = False
-) -> Replay:
-    """Judge the JSON object of a file; see `judged`."""
-    return judged(
-        content,
-        FileKind(_PIPELINE_FIELDS, PIPELINE_VERSION, _said_of_pipeline, _differences_of_pipeline),
-        limits,
-        explained,
     )
 
 
@@ -362,9 +335,11 @@ def check_content(content: object, limits: Limits, explained: bool) -> Replay:
         raise UserError("this is not a certificate of dipapprox", f'"format" is {known}')
     name = content.get("format")
     if name == FORMAT:
-        return check_proof(content, limits, explained)
+        fields = _BUDGET_FIELDS if has(content.get("claim"), "budget") else _FIELDS
+        return judged(content, FileKind(fields, _said, _differences), limits, explained)
     if name == PIPELINE_FORMAT:
-        return check_pipeline(content, limits, explained)
+        kind = FileKind(_PIPELINE_FIELDS, _said_of_pipeline, _differences_of_pipeline)
+        return judged(content, kind, limits, explained)
     if name in OLD:
         raise UserError(
             f"this is a '{name}', written by an older dipapprox",

@@ -32,14 +32,7 @@ from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.proof_steps import composed_ends, throughout
 from dipapprox.proof_steps.verdicts import WrittenProof, goal_of, replayed
-from dipapprox.replays.result import (
-    FORMAT,
-    PIPELINE_FORMAT,
-    PIPELINE_VERSION,
-    VERSION,
-    digest,
-    text_fields,
-)
+from dipapprox.replays.result import FORMAT, PIPELINE_FORMAT, VERSION, digest, text_fields
 
 if TYPE_CHECKING:
     from dipapprox.privacy.compositions.pipeline import ComposedAnswer
@@ -94,7 +87,7 @@ def certify_composition(answer: ComposedAnswer, options: Options) -> Certificate
     kept = any(proof.kept for proof in answer.proofs)
     fields: dict[str, object] = {
         "format": PIPELINE_FORMAT,
-        "version": PIPELINE_VERSION,
+        "version": VERSION,
         "programs": programs,
         "pipeline": answer.proofs[0].pipeline,
         "verdict": Answer.DP.value if kept and not broken else Answer.NOT_DP.value,

@@ -64,9 +64,8 @@ def text_hash(text: str) -> str:
 
 
 FORMAT = "dipapprox proof"
-VERSION = 1  # of files
 PIPELINE_FORMAT = "dipapprox composition proof"
-PIPELINE_VERSION = 1  # of files of proofs about pipelines
+VERSION = 1  # of files of both kinds
 
 
 class Outcome(Word):
@@ -190,7 +189,6 @@ class FileKind(Record):
     """A kind of files."""
 
     fields: tuple[str, ...]  # of the object
-    version: int  # that is read
     read: Callable[[Mapping[str, Any]], Said]  # returns what a file says, or raises `BadProof`
     # Returns what is false without any step, and what the verdict leaves out.
     differences: Callable[[Mapping[str, Any], Said], tuple[list[str], str | None]]
@@ -216,8 +214,8 @@ def judged(
 
 def _judged(content: Mapping[str, Any], kind: FileKind, limits: Limits, explained: bool) -> Replay:
     version = content["version"]
-    if version != kind.version or isinstance(version, bool):
-        raise BadProof(f"version {shorten(str(version))}; this dipapprox reads {kind.version}")
+    if version != VERSION or isinstance(version, bool):
+        raise BadProof(f"version {shorten(str(version))}; this dipapprox reads {VERSION}")
     said, steps, concluded = kind.read(content), list[ReplayedStep](), list[str]()
     false, reason, caveat, elaborated = list[str](), None, None, False
     try:
