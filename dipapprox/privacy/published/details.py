@@ -113,9 +113,8 @@ _QUICK_STEPS = 10
 """Of Newton's method, if it suits; then a bracket is halved, down to a factor of 2**_NEAR."""
 
 _NEAR = 8
-_NEAR_OPEN = Fraction(1, 2**10)
-"""How far from each other, relatively, places may be where one is decided, and one is not."""
-
+_FARTHER = 15  # times the places that are not decided, to where it is looked beyond them
+_NEAR_OPEN = Fraction(1, 2**6)  # of these places: how near to them others are decided, in the end
 _LARGEST_OPEN = 2**24  # places beyond are not tried where those before are not decided
 _NEARLY = 1 - Fraction(1, 2**20)
 """A set that has so much of the largest difference attains it, as far as people see."""
@@ -182,11 +181,7 @@ class PublishedDetails:
                 guess = _halfway(best, enough) or guess
             probe = max(best, guess)
         self._guesses[pair, delta] = best
-        if not delta:
-            return self._bracketed(pair, delta, bits, best)
-        return LeastFactor(
-            best, self._demand_ends(pair, best, delta, bits), None if best != 1 else ()
-        )
+        return self._bracketed(pair, delta, bits, best)
 
     def _bracketed(
         self, pair: Pair, delta: Fraction, bits: int, least: Fraction
@@ -201,13 +196,13 @@ class PublishedDetails:
         step, near = Fraction(2), Fraction(1, 2 ** min(bits, _ACCURATE))
         guesses = [low * (1 + near)] if low > 1 else []
         guesses += [high * (1 - near)] if high is not None else []
-        undecided: tuple[Fraction, Fraction] | None = None
+        first = last = Fraction(0)  # of the places that are not decided, if there are some
         reason: NotEnclosed | None = None
         for _ in range(_MOST_STEPS):
             if high is None and low > _LARGEST:
                 break
-            first, last = undecided or (low, low)
-            if undecided is None:
+            width = max(last - first, last * near)
+            if not last:
                 if high is not None and high - low <= low * near:
                     break
                 place = low * step if high is None else (low + high) / 2
@@ -215,11 +210,11 @@ class PublishedDetails:
                 if low < guess and (high is None or guess < high):
                     place = guess
             elif high is None and last <= _LARGEST_OPEN:
-                place = last * step
-            elif first - low > low * _NEAR_OPEN:
-                place = (low + first) / 2
-            elif high is not None and high - last > last * _NEAR_OPEN:
-                place = (last + high) / 2
+                place = last + _FARTHER * width
+            elif high is not None and high - last > width * _NEAR_OPEN:
+                place = max((last + high) / 2, high - _FARTHER * width)
+            elif first - low > width * _NEAR_OPEN:
+                place = max((low + first) / 2, first - _FARTHER * width)
             else:
                 break
             found = self._pairs.side(pair, place, delta, bits)
@@ -227,31 +222,16 @@ class PublishedDetails:
                 high = place
             elif found is Side.ABOVE:
                 low, step = place, step * step
-            elif isinstance(found, NotEnclosed) or undecided is not None or not delta:
+            else:
                 # Beyond, and before, more may be known than here.
                 reason = found if isinstance(found, NotEnclosed) else reason
-                step = Fraction(2) if undecided is None else step * step
-                undecided = (min(first, place), max(last, place)) if undecided else (place, place)
-            else:
-                break  # more bits may tell
+                first, last = min(first or place, place), max(last, place)
+            if low >= last or (high is not None and high <= first):
+                first = last = Fraction(0)
         if low == 1 and high is None and reason is not None:
             return reason
         self._brackets[pair, delta] = low, high
         return LeastFactor(low, high, None if low != 1 else (), *(() if delta else (EXACTLY,)))
-
-    def _demand_ends(
-        self, pair: Pair, place: Fraction, delta: Fraction, bits: int
-    ) -> Fraction | None:
-        """Look for a factor that is enough, from a lower bound upwards; None: none was found."""
-        trial, step = place, place / 2**bits
-        for _ in range(_MOST_STEPS):
-            found = self._pairs.side(pair, trial, delta, bits)
-            if isinstance(found, NotEnclosed) or step > place:
-                return None
-            if found is Side.BELOW:
-                return trial
-            trial, step = place + step, 16 * step
-        return None
 
     def _pure(self, pair: Pair, bits: int) -> Fraction | None:
         """Return a factor at which nothing is left, if a coupling proves one."""
