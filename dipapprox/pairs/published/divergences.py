@@ -5,6 +5,10 @@
 for measures of different outcomes are singular to each other. An outcome without a published number
 is a term max(0, p - growth q) of the finite sum; each other one is a divergence of measures on the
 line, or of products of them.
+
+Independent parts of a program (`semantics.parts`) publish a product, whatever their outcomes are:
+what parts with equal measures publish counts for nothing (Fubini), and the others' losses add up,
+each part being the sum over its own outcomes. So products of outcomes are not gone through.
 """
 
 from __future__ import annotations
