@@ -3,19 +3,34 @@
 Inputs with a finite domain have one value in u and one in u' throughout a set; a real input has a
 convex polygon for its values in both (`polygons`). Adjacency l1 also bounds the sum of all
 distances of real inputs.
+
+**Vertices.** On one side of u_i = u'_i each, such a set is a product of polygons, cut by Σ |u_i -
+u'_i| <= r, which is linear there. So its vertices are products of corners within the budget, and
+points of edges, which join two such products that differ in one input, where all of it is spent.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
+from itertools import pairwise
 
 from dipapprox.data_classes import Record
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.language.core import Cell, Everyone, Input, Listed, Norm, Program, Value, Within
 from dipapprox.language.domains import AllReals
 from dipapprox.pairs.adjacency import FREE, CellAdjacency, radius_of, reach_of
-from dipapprox.pairs.boxes.polygons import Point, Polygon, X, Y, clipped, extent, rectangle, tidy
+from dipapprox.pairs.boxes.polygons import (
+    Point,
+    Polygon,
+    X,
+    Y,
+    clipped,
+    extent,
+    rectangle,
+    sides,
+    tidy,
+)
 from dipapprox.pairs.selections import Pair
 
 _MOST_SETS = 20_000  # combinations of the values of finite inputs
@@ -142,3 +157,39 @@ def _options(cell: Cell, adjacency: Within | Everyone) -> Iterator[_Option]:
 def boxes(pairs: PairSet) -> tuple[tuple[tuple[Fraction, Fraction], ...], ...]:
     """Return the least boxes that hold the real inputs of u, and those of u'."""
     return tuple(tuple([extent(polygon, k) for polygon in pairs.polygons]) for k in (X, Y))
+
+
+Vertex = tuple[Point, ...]  # of a set of pairs: a point for every real input
+
+
+def vertices(polygons: Sequence[Polygon], budget: Fraction) -> Iterator[tuple[Vertex, Fraction]]:
+    """Yield all vertices of a set whose budget binds, and other points of it, with what is left of
+    the budget there."""
+    joined: list[dict[Point, set[Point]]] = [{} for _ in polygons]  # to which ones edges lead
+    for own, polygon in zip(joined, polygons, strict=True):
+        for side in sides(polygon):
+            for one, other in pairwise((*side, *side[:1])):
+                own.setdefault(one, set()).add(other)
+                own.setdefault(other, set()).add(one)
+    for vertex, left in _within(joined, budget):
+        yield vertex, left
+        for axis, (x, y) in enumerate(vertex):
+            for x2, y2 in joined[axis][x, y]:
+                more = abs(x2 - y2) - abs(x - y)
+                if 0 < left < more:
+                    last = (x + left / more * (x2 - x), y + left / more * (y2 - y))
+                    yield (*vertex[:axis], last, *vertex[axis + 1 :]), FREE
+
+
+def _within(
+    joined: Sequence[Iterable[Point]], budget: Fraction
+) -> Iterator[tuple[Vertex, Fraction]]:
+    """Yield products of corners within a budget, and what is left of it."""
+    if not joined:
+        yield (), budget
+        return
+    for x, y in joined[0]:
+        left = budget - abs(x - y)
+        if left >= 0:
+            for others, rest in _within(joined[1:], left):
+                yield ((x, y), *others), rest

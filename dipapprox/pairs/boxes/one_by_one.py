@@ -12,18 +12,14 @@ s' = a'·u'. Then so does delta, and of a set of pairs its image counts, {(a·u,
 polytope, so a convex polygon, whatever the number of inputs, and whether a budget binds or not. It
 is the hull of the images of the polytope's vertices.
 
-**Vertices.** On one side of u_i = u'_i each, such a set is a product of polygons, cut by Σ |u_i -
-u'_i| <= r, which is linear there. So its vertices are products of corners within the budget, and
-points of edges, which join two such products that differ in one input, where all of it is spent.
-
 A pair with a given image is a convex combination of three vertices, as the image is of theirs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from itertools import pairwise, product, repeat
+from itertools import islice, pairwise, product, repeat
 from math import lcm, prod
 
 import numpy as np
@@ -31,13 +27,12 @@ import numpy as np
 from dipapprox.arithmetic.rounding import Array
 from dipapprox.data_classes import Record, replace
 from dipapprox.pairs.adjacency import FREE
-from dipapprox.pairs.boxes.cells import Fixed, PairSet, filled, real_places
+from dipapprox.pairs.boxes.cells import Fixed, PairSet, Vertex, filled, real_places, vertices
 from dipapprox.pairs.boxes.polygons import Point, Polygon, X, Y, sides
 from dipapprox.pairs.boxes.thresholds import Thresholds, thresholds_of
 from dipapprox.semantics.state import FinalStates
 
-_MOST_VERTICES = 20_000  # products of corners of a set whose budget binds
-Vertex = tuple[Point, ...]  # of a set of pairs: a point for every real input
+_MOST_VERTICES = 20_000  # of a set whose budget binds
 
 
 class Image(Record):
@@ -69,10 +64,10 @@ def image_of(pairs: PairSet, first: Sequence[Fraction], second: Sequence[Fractio
 
     found: dict[Point, Vertex] = {(FREE, FREE): ()}
     if pairs.is_bound:
-        joined = [_joined(polygon) for polygon in pairs.polygons]
-        if prod(map(len, joined)) > _MOST_VERTICES:
+        every = list(islice(vertices(pairs.polygons, pairs.budget or FREE), _MOST_VERTICES))
+        if len(every) == _MOST_VERTICES:
             return None
-        found = {image(each): each for each in _vertices(joined, pairs.budget or FREE)}
+        found = {image(each): each for each, _ in every}
     else:
         for polygon in pairs.polygons:
             grown = ((*known, point) for known, point in product(found.values(), polygon))
@@ -80,32 +75,6 @@ def image_of(pairs: PairSet, first: Sequence[Fraction], second: Sequence[Fractio
             found = {place: found[place] for place in _hull(list(found))}
     corners = _hull(list(found))
     return Image(corners, tuple(found[each] for each in corners))
-
-
-def _vertices(joined: Sequence[dict[Point, set[Point]]], budget: Fraction) -> Iterator[Vertex]:
-    """Yield all vertices of a set whose budget binds, and other points of it."""
-    for vertex in product(*joined):
-        left = budget - sum((abs(x - y) for x, y in vertex), FREE)
-        if left >= 0:
-            yield vertex
-            continue
-        for axis, own in enumerate(vertex):
-            for other in joined[axis][own]:
-                # From `own`, beyond the budget, towards what costs less.
-                spared = abs(own[X] - own[Y]) - abs(other[X] - other[Y])
-                if spared + left >= 0 < spared:
-                    place = _combined([(own,), (other,)], [1 + left / spared, -left / spared])
-                    yield (*vertex[:axis], *place, *vertex[axis + 1 :])
-
-
-def _joined(polygon: Polygon) -> dict[Point, set[Point]]:
-    """Return corners on either side of x = y, and to which ones edges lead."""
-    found: dict[Point, set[Point]] = {}
-    for side in sides(polygon):
-        for one, other in pairwise((*side, *side[:1])):
-            found.setdefault(one, set()).add(other)
-            found.setdefault(other, set()).add(one)
-    return found
 
 
 def _hull(points: Sequence[Point]) -> Polygon:
@@ -144,12 +113,11 @@ def _shares(triangle: Sequence[Point], place: Point) -> tuple[Fraction, ...] | N
     return found if min(found) >= 0 else None
 
 
-def _combined(vertices: Sequence[Vertex], shares: Sequence[Fraction]) -> Vertex:
-    def along(points: Sequence[Point], coordinate: int) -> Fraction:
-        own = zip(shares, points, strict=True)
-        return sum((share * point[coordinate] for share, point in own), FREE)
+def _combined(points: Sequence[Vertex], shares: Sequence[Fraction]) -> Vertex:
+    def along(own: Sequence[Point], coordinate: int) -> Fraction:
+        return sum((a * point[coordinate] for a, point in zip(shares, own, strict=True)), FREE)
 
-    return tuple((along(points, X), along(points, Y)) for points in zip(*vertices, strict=True))
+    return tuple((along(own, X), along(own, Y)) for own in zip(*points, strict=True))
 
 
 _MOST_FIXED = 64  # values of the finite inputs

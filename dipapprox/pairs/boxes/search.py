@@ -158,7 +158,6 @@ class BoxSearch(SetSearch):
 
     Args:
         regions: Sets that hold all pairs, for every set of outputs that may be best there.
-        likely: Pairs to be tried first.
     """
 
     def __init__(
@@ -168,11 +167,8 @@ class BoxSearch(SetSearch):
         exact: Exact,
         factor: Factor,
         limits: Limits,
-        *,
-        likely: Sequence[Pair] = (),
     ) -> None:
         super().__init__(exact, factor, limits)
-        self._likely = likely
         self._models = models
         self._order = count()
         self._waiting: list[_Open] = []
@@ -187,7 +183,7 @@ class BoxSearch(SetSearch):
         wide = [part.pairs for part in self._waiting if not part.pairs.is_one_pair]
         few = [list(corners(each)) for each in wide[:: max(2 * len(wide) // _MOST_TRIED, 1)]]
         spread = (own[:: max(len(few) * len(own) // _MOST_TRIED, 1)] for own in few)
-        for pair in chain(islice(first, 1), self._likely, *spread):
+        for pair in chain(islice(first, 1), *spread):
             self._limits.check()
             self._try(pair)
 

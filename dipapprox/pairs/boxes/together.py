@@ -7,17 +7,15 @@ corners.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from fractions import Fraction
 from functools import partial
-from itertools import islice, product
+from itertools import product
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, if_enclosed, short, sure
 from dipapprox.arithmetic.extended import BY_ENCLOSURES, GivenBy
 from dipapprox.data_classes import replace
 from dipapprox.errors import LimitReached
-from dipapprox.language.core import Cell
-from dipapprox.language.domains import AllReals
 from dipapprox.limits import Limits
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.pairs.boxes.cells import PairSet, boxes, pairs_of, real_places
@@ -26,7 +24,6 @@ from dipapprox.pairs.boxes.infinity import is_free, with_ends
 from dipapprox.pairs.boxes.models import OutputModels
 from dipapprox.pairs.boxes.movement import OutOfReach
 from dipapprox.pairs.boxes.one_by_one import OneByOne, one_by_one
-from dipapprox.pairs.boxes.polygons import X, clipped, extent
 from dipapprox.pairs.boxes.regions import LEMMAS, LIMITS, PairRegion, regions_of
 from dipapprox.pairs.boxes.search import BoxSearch, BoxSearchResult, SetSearch, candidates, corners
 from dipapprox.pairs.divergence import Factor, divergence
@@ -42,11 +39,6 @@ hundred sets give all bits; elsewhere each further bit costs as much as all befo
 
 
 _ENOUGH_SETS = 1_000  # looked at where only a violation could decide a claim
-_SHARES = (Fraction(1, 8), Fraction(1, 32))
-"""Of the ranges of inputs, where pairs are tried if some are without bounds."""
-
-_MOST_ROOTS = 8  # sets of pairs in which they are
-_MOST_INSIDE = 32  # tried in each
 _FARTHER = (Fraction(3, 2), Fraction(3))
 """Times the ends of inputs without bounds, where violations of a small δ are looked for."""
 
@@ -170,8 +162,7 @@ class RealPairs(Together):
             self._used[CORNERS] = None
             search = CornerSearch(self._corners, *ways, self._delta_asked)
         else:
-            likely = list(_inside(self._roots, self._program.inputs)) if self._free else ()
-            search = BoxSearch(self._regions, self._models, *ways, likely=likely)
+            search = BoxSearch(self._regions, self._models, *ways)
         ended: str | None = None
         try:
             try:
@@ -234,19 +225,6 @@ class RealPairs(Together):
             texts = (f"[{float(low):.6g}, {float(high):.6g}]" for low, high in ends)
             parts.append(f"{cells[place].name} in {' ~ '.join(texts)}")
         return ", ".join(parts)
-
-
-def _inside(roots: Sequence[PairSet], cells: Sequence[Cell]) -> Iterator[Pair]:
-    """Yield pairs near the middles of ranges: ends that stand for infinity are far away."""
-    ranges = [cell.domain.bounds for cell in cells if isinstance(cell.domain, AllReals)]
-    for root, share in product(roots[:_MOST_ROOTS], _SHARES):
-        polygons = []
-        for polygon, bounds in zip(root.polygons, ranges, strict=True):
-            low, high = bounds or extent(polygon[:1], X)
-            centre, half = (low + high) / 2, (high - low) / 2 * share
-            own = clipped(clipped(polygon, 1, 0, centre + half), -1, 0, half - centre)
-            polygons.append(own or polygon)
-        yield from islice(corners(replace(root, polygons=tuple(polygons))), _MOST_INSIDE)
 
 
 def _tolerance(upper: Fraction, sets: int, bits: int) -> Fraction:

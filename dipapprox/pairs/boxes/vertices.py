@@ -67,7 +67,7 @@ from dipapprox.events.intervals import EVERYWHERE, Interval, common, mapped
 from dipapprox.language.core import Norm, Program, Value, Within
 from dipapprox.language.domains import AllReals
 from dipapprox.linear.form import FormSpan, LinearForm
-from dipapprox.pairs.boxes.cells import PairSet, pairs_of
+from dipapprox.pairs.boxes.cells import PairSet, pairs_of, vertices
 from dipapprox.pairs.boxes.infinity import is_free
 from dipapprox.pairs.boxes.polygons import Point, Polygon, X, Y, tidy
 from dipapprox.pairs.selections import Pair
@@ -198,35 +198,14 @@ def _sizes(changes: Sequence[Sequence[Fraction]], is_normal: bool) -> list[list[
 
 def _vertices(pairs: PairSet) -> Iterator[Sequence[Point]]:
     """Yield points of the polygons for all vertices of the set of differences."""
+    ends = [_ends(polygon) for polygon in pairs.polygons]
     if not pairs.is_bound or pairs.budget is None:
-        yield from product(*map(_ends, pairs.polygons))
+        yield from product(*ends)
         return
-    still = [(polygon[0][0], polygon[0][0]) for polygon in pairs.polygons]
-    ends = [[end for end in _ends(polygon) if end[0] != end[1]] for polygon in pairs.polygons]
-    for changed in _within(ends, pairs.budget):
-        corners = [end or rest for end, rest in zip(changed, still, strict=True)]
-        left = pairs.budget - sum(abs(x - y) for x, y in corners)
-        if not left or all(end or not own for end, own in zip(changed, ends, strict=True)):
+    moving = [any(x != y for x, y in own) for own in ends]
+    for corners, left in vertices(ends, pairs.budget):
+        if not left or all(x != y for (x, y), moves in zip(corners, moving, strict=True) if moves):
             yield corners
-        for place, end in enumerate(changed):
-            for x, y in ends[place] if end is None else ():
-                if 0 < left < abs(x - y):
-                    last = (y + (left if x > y else -left), y)
-                    yield [*corners[:place], last, *corners[place + 1 :]]
-
-
-def _within(
-    ends: Sequence[Sequence[Point]], budget: Fraction
-) -> Iterator[tuple[Point | None, ...]]:
-    """Yield for every input one of its ends or None, such that changes are within a budget."""
-    if not ends:
-        yield ()
-        return
-    for end in (None, *ends[0]):
-        left = budget if end is None else budget - abs(end[0] - end[1])
-        if left >= 0:
-            for others in _within(ends[1:], left):
-                yield (end, *others)
 
 
 def _ends(polygon: Polygon) -> Polygon:
