@@ -6,7 +6,8 @@
 
 An output is a function of those inputs only that a sample it depends on moves with. Guards that
 compare a sample with inputs are freed of them by moving them into its mean; a guard that cannot be
-freed (a sample between two inputs) still says how steep the probability is.
+freed (a sample between two inputs) still says how steep the probability is. Where samples are only
+compared with each other, all may be moved by the same: then noise with a kink need not move.
 
 **Lemma (monotone guards).** A guard is form <= 0. If the forms of all guards of a state fall, or
 stay, as an input rises, then the noise that obeys them can only become more. States of one output
@@ -15,7 +16,7 @@ have disjoint noise: if each can only grow, so does the whole.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import reduce
 from operator import add
@@ -26,7 +27,7 @@ from numpy.typing import NDArray
 from dipapprox.data_classes import Record
 from dipapprox.errors import LimitReached
 from dipapprox.events.instantiate import Instantiator, Outline, without_inputs
-from dipapprox.laws.family import RealFamily
+from dipapprox.laws.family import Family, RealFamily
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.interpolation.analytic import Row
 from dipapprox.numerics.interpolation.analytic import State as Strips
@@ -83,7 +84,7 @@ def movements(
 
 class _State(Record):
     rows: dict[int, Row]  # each sample around real inputs, by number
-    shifted: bool  # whether guards were freed of inputs by moving samples
+    shifted: bool  # whether samples were moved, to free guards of inputs or noise with kinks
     # For each real input 1 if the noise that leads here can only become more as it rises, -1 if
     # only less, None if neither is said, 0 if both.
     growth: list[int | None]
@@ -100,12 +101,15 @@ def _state(
 
     freed = without_inputs(len(outline.samples), outline.guards)
     shifts, guards = ({}, outline.guards) if freed is None else freed
-    means: dict[int, LinearForm] = {}
+    laws = [states.samples[number] for number in outline.samples]
+    means = {
+        local: laws[local].mean + shifts.get(local, LinearForm.constant_form(0))
+        for local in {sample for guard in guards for sample in guard.samples()}
+    }
+    around = _around_kinks(guards, means, {k: laws[k].family for k in means})
     rows: dict[int, Row] = {}
-    for local in {sample for guard in guards for sample in guard.samples()}:
-        number = outline.samples[local]
-        sample = states.samples[number]
-        mean = means[local] = sample.mean + shifts.get(local, LinearForm.constant_form(0))
+    for local, mean in around.items():
+        number, sample = outline.samples[local], laws[local]
         row = tuple(abs(slope(mean, name)) / scales[number] for name in names)
         if any(row):
             if not isinstance(sample.family, RealFamily):
@@ -140,7 +144,37 @@ def _state(
         along = [row[axis] for row in slopes]
         grows, falls = max(along, default=0) <= 0, min(along, default=0) >= 0
         growth.append(0 if grows and falls else 1 if grows else -1 if falls else None)
-    return _State(rows, bool(shifts), growth, kept, not any(map(sum, slopes)))
+    shifted = bool(shifts) or around != means
+    return _State(rows, shifted, growth, kept, not any(map(sum, slopes)))
+
+
+def _around_kinks(
+    guards: Sequence[LinearForm], means: Mapping[int, LinearForm], families: Mapping[int, Family]
+) -> dict[int, LinearForm]:
+    """Return means that make the guards as likely, for all inputs, such that noise with a kink does
+    not move, where that is possible: all that is compared with it moves the other way.
+
+    That is possible where guards are about differences alone, none of integers, and one form of the
+    inputs moves all noise with kinks.
+    """
+    found, waiting = dict(means), list(guards)
+    while waiting:
+        part, met = [waiting.pop()], set[int]()
+        for guard in part:  # which grows
+            met.update(guard.samples())
+            part += [each for each in waiting if not met.isdisjoint(each.samples())]
+            waiting = [each for each in waiting if met.isdisjoint(each.samples())]
+        own = {k: family for k in met if isinstance(family := families[k], RealFamily)}
+        moves = {
+            means[k] - LinearForm.constant_form(means[k].constant)
+            for k, family in own.items()
+            if family.has_kink
+        }
+        differences = not any(sum(c for k, c in guard.terms if k in own) for guard in part)
+        if len(own) == len(met) and len(moves) == 1 and differences:
+            (move,) = moves
+            found.update({k: means[k] - move for k in met})
+    return found
 
 
 def _discrete(sample: Sample) -> OutOfReach:

@@ -57,7 +57,20 @@ _BETWEEN = text_of("boxes/bounds-2")
 _KEPT = _BETWEEN.replace("b - q[2] >= a", "b - q[2] >= 0").replace("c <= a", "b <= q[1]")
 """A sample between a number and inputs: no mean takes them all."""
 
+_AMONG = """
+input q[2] in real 0..1
+output out[2] in {0, 1}
+adjacent linf 1
+t <- Logistic(-q[1] / 2, 1)
+x <- Lap(q[1], 1)
+y <- Gumbel(q[1] + q[2], 2)
+if x > t then out[1] <- 1 else out[1] <- 0 end
+if y > t + 1 then out[2] <- 1 else out[2] <- 0 end
+"""
+"""Laplace noise alone among others: all are compared with each other."""
+
 _TEXTS = [
+    _AMONG,
     _SVT,
     _BETWEEN,
     _SVT.replace("Gauss", "Lap"),
@@ -92,6 +105,13 @@ def _point(data: st.DataObject, polygon: Polygon) -> tuple[Fraction, Fraction]:
         sum((w * x for w, (x, _) in zip(weights, polygon, strict=True)), Fraction(0)) / total,
         sum((w * y for w, (_, y) in zip(weights, polygon, strict=True)), Fraction(0)) / total,
     )
+
+
+def test_laplace_noise_that_others_are_compared_with_does_not_move() -> None:
+    assert _opened(_AMONG)[0].forms == "polynomials"
+    for far in ("t + 1", "1"):  # what is compared with a number has a kink there
+        models, _ = _opened(_AMONG.replace("x > t", f"x > {far}").replace("y > t + 1", "x > t"))
+        assert ("chords" in models.forms) == (far == "1")
 
 
 @pytest.mark.parametrize("text", part(_TEXTS, 2))
