@@ -159,10 +159,7 @@ def _at_an_end(stages: Sequence[Stage], *, lost: bool = False) -> arb:
     without = arb(1)
     for stage in stages:
         pairs = [[(q, p) if lost else (p, q) for p, q in pair] for pair in stage.below]
-        own = [
-            sum((p.lower() for p, q in pair if not q > 0 and q.upper() <= 0), arb(0))
-            for pair in pairs
-        ]
+        own = [sum((p.lower() for p, q in pair if q.is_zero()), arb(0)) for pair in pairs]
         without *= (1 - max(own, key=arb.mid)) ** stage.times
     return 1 - without
 
