@@ -128,7 +128,7 @@ def leave(run: Execution, loop: core.While, states: list[State]) -> list[State]:
         except OpenCondition as condition:
             waiting += _settled(run, condition, state)[::-1]
         except NeedsValue as need:
-            waiting += split_on_input(state, need.cell)[::-1]
+            waiting += split_on_input(run, state, need.cell)[::-1]
         except PathFault as fault:
             refuse(run, state, fault)
         else:

@@ -221,7 +221,7 @@ def _each(run: Execution, states: list[State], step: _Step[L], statement: L) -> 
         try:
             result += step(run, statement, state)
         except NeedsValue as need:
-            waiting += splitting.split_on_input(state, need.cell)[::-1]
+            waiting += splitting.split_on_input(run, state, need.cell)[::-1]
             check_states(run, len(waiting) + len(result))
         except PathFault as fault:
             refuse(run, state, fault)

@@ -48,7 +48,7 @@ are G_A and G_B: at nearly all points in both, O has a positive probability give
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence, Set
 from fractions import Fraction
 from functools import partial
 
@@ -59,9 +59,10 @@ from dipapprox.linear.zones import Zone, union
 from dipapprox.semantics.configuration import GuardCone, State, cone_of, standing_for
 from dipapprox.semantics.inputs import Knowledge
 from dipapprox.semantics.order import Order, Points, complement, extension_share
-from dipapprox.semantics.run import Execution, live_values
-from dipapprox.semantics.state import Guard, InputCondition, Reading, guard_of
+from dipapprox.semantics.run import Execution, live_values, newest_reading, told
+from dipapprox.semantics.state import Guard, InputCondition, guard_of
 
+_FEW = 8  # states that stay apart where they differ in what is known of inputs read again
 _MOST_PAIRED = 64  # larger groups of orders are merged as a whole or not at all
 _Merge = Callable[[list[State]], list[State]]
 """From states in their order to those that are left of them, in the same order: the first of some
@@ -81,9 +82,17 @@ def merge_states(run: Execution, states: list[State], live: int) -> list[State]:
     # At the end only what has been told so before: else nothing is gained.
     ends = live == run.live.at_end and not run.sets.has_readings
     if run.places and not run.spends and not ends and any(s.knowledge.allowed for s in found):
-        unread = _unread(run, states[0], live)
+        held = {
+            cell
+            for _, value in live_values(run, states[0], live)
+            if isinstance(value, LinearForm)
+            for cell in value.inputs()
+        }
+        unread = run.places.keys() - _read_later(run, live) - held
         while len(found) > 1:
             united = _unite_inputs(run, unread, found)
+            if len(united) == len(found) > _FEW:
+                united = _unite_inputs(run, run.places.keys() - held, found)
             if len(united) == len(found):
                 break
             found = _merged(run, united)
@@ -191,8 +200,8 @@ def _all_but_outcomes(state: State) -> Hashable:
 # --- inputs ---------------------------------------------------------------------------------------
 
 
-def _unread(run: Execution, state: State, live: int) -> frozenset[str]:
-    """Return the input cells that are not read any more, not even through a variable."""
+def _read_later(run: Execution, live: int) -> set[str]:
+    """Return the input cells that are read again."""
     read = set(run.live.among(live, run.places))
     if run.loop is not None:
         first, now = run.loop.first, run.loop.first + run.turn
@@ -200,19 +209,16 @@ def _unread(run: Execution, state: State, live: int) -> frozenset[str]:
             read.update(f"{array}[{k}]" for k in range(now + 1, first + run.loop.turns))
             if f"{array}[{first}]" in read:
                 read.add(f"{array}[{now}]")
-    for _, value in live_values(run, state, live):
-        if isinstance(value, LinearForm):
-            read.update(value.inputs())
-    return frozenset(run.places.keys() - read)
+    return read
 
 
-def _unite_inputs(run: Execution, unread: frozenset[str], states: list[State]) -> list[State]:
-    """Unite states that differ in outcomes, and in what is known of inputs not read any more."""
+def _unite_inputs(run: Execution, free: Set[str], states: list[State]) -> list[State]:
+    """Unite states that differ in outcomes, and in what is known of some inputs."""
 
     def key(state: State) -> Hashable:
         knowledge = state.knowledge
         linear = {cell for each in knowledge.linear if each.form for cell in each.form.inputs()}
-        allowed = ((c, v) for c, v in knowledge.allowed.items() if c not in unread or c in linear)
+        allowed = ((c, v) for c, v in knowledge.allowed.items() if c not in free or c in linear)
         order = _cone(state).order
         return frozenset(allowed), knowledge.linear, _others(state), order.key()
 
@@ -225,17 +231,10 @@ def _unite_inputs(run: Execution, unread: frozenset[str], states: list[State]) -
         places = {run.places[cell]: cell for cell in differing}
         unread_yet = len(run.choices)
         for place in sorted(places, key=lambda each: (run.readings.get(each, unread_yet), each)):
-            number = run.readings.get(place, -1)
-            if number <= newest:
-                number = run.readings[place] = len(run.choices)
-                run.choices.append(Reading(place))
-            newest = number
-            domain = run.program.inputs[place].domain
+            newest = newest_reading(run, place, newest)
             for state, values in zip(group, differing[places[place]], strict=True):
                 if values is not None:
-                    kept = [n for n, value in enumerate(domain) if value in values]
-                    told = run.sets.told(state.outcomes, number, place, kept, len(domain))
-                    state.outcomes = told
+                    state.outcomes = told(run, state.outcomes, newest, place, values)
         first = _united_sets(run, group)
         allowed = {c: v for c, v in known[0].items() if c not in differing}
         first.knowledge = Knowledge(first.knowledge.domains, allowed, first.knowledge.linear)

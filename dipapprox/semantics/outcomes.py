@@ -67,6 +67,10 @@ class OutcomeSets:
         """Return the largest choice that a set mentions, -1 if it mentions none."""
         return self._largest[number]
 
+    def reads(self, number: int, cell: int) -> bool:
+        """Whether a set depends on a cell."""
+        return bool(self._read[number] >> cell & 1)
+
     def split(self, number: int, choice: int, outcomes: int) -> list[int]:
         """Split a set by the outcomes of a choice that is larger than all that it mentions."""
         if choice <= self._largest[number]:

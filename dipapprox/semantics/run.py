@@ -7,7 +7,7 @@ on.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Container, Hashable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import prod
 
@@ -184,6 +184,24 @@ def first_states(run: Execution, inputs: Sequence[core.Input] | None) -> list[St
 
 
 _FEW = 256  # inputs that are followed one by one
+
+
+def newest_reading(run: Execution, place: int, known: int) -> int:
+    """Return a reading of a cell, by its place, that is newer than a choice."""
+    number = run.readings.get(place, -1)
+    if number <= known:
+        number = run.readings[place] = len(run.choices)
+        run.choices.append(Reading(place))
+    return number
+
+
+def told(
+    run: Execution, outcomes: int, reading: int, place: int, values: Container[core.Value]
+) -> int:
+    """Restrict a set of outcomes to inputs in which a cell has one of some values."""
+    domain = run.program.inputs[place].domain
+    kept = [number for number, value in enumerate(domain) if value in values]
+    return run.sets.told(outcomes, reading, place, kept, len(domain))
 
 
 def live_values(run: Execution, state: State, live: int) -> Iterator[tuple[str, StoredValue]]:

@@ -66,7 +66,8 @@ from dipapprox.semantics.configuration import State, split_on_guard
 from dipapprox.semantics.evaluation import PathFault, StoredValue, evaluate, names_compare
 from dipapprox.semantics.inputs import Knowledge, NeedsValue
 from dipapprox.semantics.order import Points
-from dipapprox.semantics.run import Execution, Selection
+from dipapprox.semantics.outcomes import NEVER
+from dipapprox.semantics.run import Execution, Selection, newest_reading, told
 from dipapprox.semantics.state import Guard, SampleComparison
 
 _SAMPLES_APART = {
@@ -95,7 +96,7 @@ def split(run: Execution, state: State, condition: core.Condition, refused: list
             try:
                 return _compared(run, state, condition)
             except NeedsValue as need:
-                return _split_each(run, split_on_input(state, need.cell), condition, refused)
+                return _split_each(run, split_on_input(run, state, need.cell), condition, refused)
             except PathFault as fault:
                 refused.append((state, fault))
                 return [], []
@@ -155,7 +156,7 @@ def _compared(run: Execution, state: State, comparison: core.Comparison) -> Spli
     def at_most(part: State, form: LinearForm, strict: bool = False) -> Split:
         """Split on form <= 0, or < 0 if `strict`."""
         if not samples:
-            return _split_on_inputs(part, form, strict)
+            return _split_on_inputs(run, part, form, strict)
         guard = integer_guard(form, strict) if integers else Guard(form.normalised(), strict)
         run.lines.note(guard.form, comparison.span)
         return split_on_guard(part, guard, run.points)
@@ -183,7 +184,7 @@ def _split_on_equality(
     return equal, below + above
 
 
-def split_on_input(state: State, cell: str) -> list[State]:
+def split_on_input(run: Execution, state: State, cell: str) -> list[State]:
     """Split a state, which is used up, into one for each value that an input may have."""
     now = state.knowledge
     values = [frozenset({value}) for value in now.values(cell)]
@@ -194,24 +195,47 @@ def split_on_input(state: State, cell: str) -> list[State]:
     parts = [*(state.fork() for _ in possible[1:]), state]
     for part, knowledge in zip(parts, possible, strict=True):
         part.knowledge = knowledge
-    return parts
+    return _told_in_sets(run, now, parts)
 
 
-def _split_on_inputs(state: State, form: LinearForm, strict: bool) -> Split:
+def _told_in_sets(run: Execution, before: Knowledge, parts: Sequence[State]) -> list[State]:
+    """Restrict sets of outcomes by what became known of inputs that they depend on.
+
+    What sets say of a cell is then all that is known of it: sets of states that are disjoint are
+    disjoint where what is known of other cells is equal. States that no input takes are left out.
+    """
+    if not run.readings:
+        return [*parts]
+    for part in parts:
+        for cell, values in part.knowledge.allowed.items():
+            place = run.places[cell]
+            if values != before.allowed.get(cell) and run.sets.reads(part.outcomes, place):
+                newest = newest_reading(run, place, run.sets.largest(part.outcomes))
+                part.outcomes = told(run, part.outcomes, newest, place, values)
+    kept = [part for part in parts if part.outcomes != NEVER]
+    for part in parts:
+        if part.outcomes == NEVER:
+            kept[0].share ^= part.share
+    return kept
+
+
+def _split_on_inputs(run: Execution, state: State, form: LinearForm, strict: bool) -> Split:
     """Split on form <= 0 (< 0 if `strict`), a form over inputs."""
     if form.is_constant:
         holds = form.constant < 0 or (form.constant == 0 and not strict)
         return ([state], []) if holds else ([], [state])
-    positive = state.knowledge.assume(form, strict)
+    before = state.knowledge
+    positive = before.assume(form, strict)
     if positive is None:
         return [], [state]
-    negative_knowledge = state.knowledge.assume(-form, not strict)
+    negative_knowledge = before.assume(-form, not strict)
     if negative_knowledge is None:
         return [state], []
     negative = state.fork()
     negative.knowledge = negative_knowledge
     state.knowledge = positive
-    return [state], [negative]
+    kept = _told_in_sets(run, before, [state, negative])
+    return [s for s in kept if s is state], [s for s in kept if s is negative]
 
 
 # --- integers ------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import load
 from dipapprox.language.parser import parse
 from dipapprox.limits import Limits
-from dipapprox.semantics import splitting
+from dipapprox.semantics import merging, splitting
 from dipapprox.semantics.configuration import State
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.parts import ProgramPart, independent_parts
@@ -111,6 +111,39 @@ def test_states_whose_choices_depend_on_the_input_have_the_right_probabilities(
     program, seed
 ) -> None:
     check_partition(program, True, seed, 2, fewer=True, few_inputs=True)
+
+
+CELLS, RELATIONS = st.sampled_from(["i", "1", "2", "3"]), st.sampled_from(["<=", "=", "<", "!="])
+CONDITIONS = st.builds(
+    "q[{}] {} {}".format, CELLS, RELATIONS, st.sampled_from(["v", "v", "1", "2", "q[1]"])
+)
+COUNTS = st.builds(
+    "if {} then {} else {} end".format,
+    st.lists(CONDITIONS, min_size=1, max_size=2).map(" and ".join),
+    st.sampled_from(["c <- c + 1", "c <- 1 - c", "d <- c", "c <- c + q[i]"]),
+    st.sampled_from(["skip", "d <- d + 1", "c <- c + 1"]),
+)
+ENDS = st.sampled_from(
+    [
+        "if d > c then out <- d else out <- c end",
+        "if q[2] = 1 then out <- c else out <- d end",
+        "out <- choose {c : 1/3, d : 2/3}",
+        "b <- choose {0 : 1/2, 1 : 1/2}; if q[3] = b then out <- c else out <- d end",
+        "x <- Lap(c, 1 / eps); if x > q[1] then out <- 1 else out <- d end",
+    ]
+)
+
+
+@examples(4)
+@given(counts=st.lists(COUNTS, min_size=1, max_size=2), end=ENDS, seed=st.integers(0, 2**32))
+def test_states_are_united_whose_inputs_are_read_again(counts, end, seed) -> None:
+    """Counts of the same inputs, one value after the other: columns of a histogram."""
+    turns = "for v in 0..2 do for i in 1..3 do " + "; ".join(counts) + " end end"
+    start = "input q[3] in 0..2\noutput out in -90..90\nadjacent all\nc <- 0\nd <- 0\n"
+    program = elaborate(parse(f"{start}{turns}\n{end}"), {}, "columns")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(merging, "_FEW", seed % 9)
+        check_partition(program, True, seed, 2, fewer=True)
 
 
 @given(programs(choices=True), st.randoms(use_true_random=False))
