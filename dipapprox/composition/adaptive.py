@@ -46,7 +46,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from math import ceil, exp, floor, inf, log, sqrt
-from typing import ClassVar
 
 import numpy as np
 from flint import arb
@@ -55,7 +54,7 @@ from numpy.typing import NDArray
 from dipapprox.arithmetic import rounding
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.arithmetic.precision import enclosure_of, to_ball
-from dipapprox.composition.profile import NO_ENDS, Ends, ProfilePoint
+from dipapprox.composition.profile import Ends, ProfilePoint
 from dipapprox.data_classes import Record
 from dipapprox.errors import LimitReached
 from dipapprox.limits import Limits
@@ -78,8 +77,7 @@ class AdaptiveProfile(Record):
     first: Doubles  # a, in doubles
     second: Doubles  # b, in doubles
     doubt: Fraction  # by which factor doubles may err
-
-    ends: ClassVar[Ends] = NO_ENDS
+    ends: Ends  # of those who choose, in every run, what has most of it
 
     def at(self, alpha: arb) -> ProfilePoint:
         size, reach = float(self.size), self.reach
@@ -152,7 +150,18 @@ def adaptive_profile(stages: Sequence[Stage], size: Fraction, limits: Limits) ->
             if step % _PATIENCE == _PATIENCE - 1:
                 strategies = [each for k, each in enumerate(strategies) if k in used]
                 used = set()
-    return AdaptiveProfile(size, reach, upper, first, second, doubt)
+    ends = Ends(_at_an_end(stages), _at_an_end(stages, lost=True))
+    return AdaptiveProfile(size, reach, upper, first, second, doubt, ends)
+
+
+def _at_an_end(stages: Sequence[Stage], *, lost: bool = False) -> arb:
+    """At least the P mass where Q has none, of all runs; or what Q loses, where P has none."""
+    without = arb(1)
+    for stage in stages:
+        pairs = [[(q, p) if lost else (p, q) for p, q in pair] for pair in stage.below]
+        own = [sum((p.lower() for p, q in pair if q.is_zero()), arb(0)) for pair in pairs]
+        without *= (1 - max(own, key=arb.mid)) ** stage.times
+    return 1 - without
 
 
 def _start(size: Fraction, reach: int) -> Doubles:

@@ -242,10 +242,10 @@ def _grouped(few: Sequence[_Few]) -> Iterator[Piece]:
 
 def resolution_of(run: RepeatedRun) -> float | None:
     """The step whose cost for all runs is about that of the losses at which pairs are known."""
-    inner, _ = unsampled(run.mechanism)
+    inner, rate = unsampled(run.mechanism)
     if not isinstance(inner, Between) or inner.resolution is None:
         return None
-    return float(inner.resolution * run.times**0.5)
+    return float(inner.resolution * rate * run.times**0.5)
 
 
 def are_attained(runs: Sequence[RepeatedRun]) -> bool:

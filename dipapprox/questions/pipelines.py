@@ -118,20 +118,18 @@ class Entry(Record):
 
 
 _SHIFTED, _WHOLE = {"sensitivity": kinds.positive}, {"sensitivity": kinds.whole(1)}
-_SCALE, _SIGMA = {"scale": kinds.positive}, {"sigma": kinds.positive}
+_SCALE = {"scale": kinds.positive}
+_SIGMA = {"sigma": kinds.positive, "variance": kinds.positive}  # one of the two
 _RESPONSE = {"probability": kinds.share, "values": kinds.whole(2)}
 _STATED = {"eps": kinds.nonnegative, "delta": kinds.probability}
 _UNIT: Mapping[str, object] = {"sensitivity": 1}
+_NORMAL = {**_UNIT, "sigma": None, "variance": None}
 
 CATALOGUE: dict[str, Entry] = {
-    "gaussian": Entry(Gaussian, _SHIFTED | _SIGMA, _UNIT),
+    "gaussian": Entry(Gaussian, _SHIFTED | _SIGMA, _NORMAL),
     "laplace": Entry(Laplace, _SHIFTED | _SCALE, _UNIT),
     "discrete_laplace": Entry(DiscreteLaplace, _WHOLE | _SCALE, _UNIT),
-    "discrete_gaussian": Entry(
-        DiscreteGaussian,
-        _WHOLE | _SIGMA | {"variance": kinds.positive},
-        {**_UNIT, "sigma": None, "variance": None},
-    ),
+    "discrete_gaussian": Entry(DiscreteGaussian, _WHOLE | _SIGMA, _NORMAL),
     "randomised_response": Entry(RandomisedResponse, _RESPONSE, {"values": 2}),
     "exponential_mechanism": Entry(ExponentialMechanism, {"eps": kinds.positive}, {}),
     "approx_dp": Entry(ApproximateStatement, _STATED, {"delta": 0}),
@@ -269,6 +267,8 @@ def _run(table: Table, where: str, folder: Path) -> PipelineRun:
         if given is None:
             raise UserError(f"{where}: '{key}' of {name} is missing")
         values[key] = read(given, f"{where}: {key}")
+    if "sigma" in entry.parameters and not values.keys() & _SIGMA.keys():
+        raise UserError(f"{where}: 'sigma' of {name} is missing", "or its 'variance'")
     return PipelineRun(entry.make(**values), name, number, share)
 
 

@@ -56,12 +56,13 @@ from dipapprox.privacy.description import Certificate
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles.curve import evenly
 from dipapprox.privacy.profiles.profile import profile
-from dipapprox.privacy.profiles.profile_result import LeastEpsPrv
-from dipapprox.privacy.profiles.question import AtDelta
+from dipapprox.privacy.profiles.profile_result import LeastDelta, LeastEpsPrv
+from dipapprox.privacy.profiles.question import AtDelta, AtEpsPrv
 from dipapprox.privacy.run import Setting
 from dipapprox.privacy.verdict import Answer
 
 Recorder = Callable[[ComposedAnswer, Options], Certificate]  # what writes certificates
+_One = AtDelta | AtEpsPrv  # asks for one number
 Number = int | Fraction | Decimal | str  # an exact number: "0.1", "1/10", Fraction(1, 10)
 DEFAULT_WIDTH = Fraction(1, 1000)  # of a least eps_prv; of a least delta, as a share of it
 _LEAST_DELTA = Fraction(1, 10**30)
@@ -121,7 +122,7 @@ class Composed:
             return replace(told, delta=delta, eps_prv_enclosure=least, exact=budget)
         limits = self._options.limits
         accuracy = delta * min(width, Fraction(1))
-        found, reason = self._ask(
+        found, reason = self._alone(AtDelta(delta, width)) or self._ask(
             accuracy, lambda each: each.epsilon(delta, width, limits, self._progress)
         )
         least = Extended(Fraction(0), None) if found is None else found.bounds[0]
@@ -285,12 +286,7 @@ class Composed:
                 return Extended(Fraction(0), None)  # what is known of them may be bounds only
             found = _pure_loss(inner if run.rate is None else Subsampled(inner, run.rate))
             return INFINITE if found is None else found
-        require_symmetric(inner.program)
-        setting = Setting(inner.program, AllPairs(), self._options)
-        answer = profile(setting, inner.eps, AtDelta(Fraction(0), width))
-        if not isinstance(answer, LeastEpsPrv):
-            raise BrokenInvariant("a profile was asked for an eps_prv and told something else")
-        known = answer.eps_prv_enclosure
+        known, _ = self._profiled(inner, AtDelta(Fraction(0), width))
         if run.rate is None or known.lower is None:
             return known
         low, high = (
@@ -301,8 +297,33 @@ class Composed:
             Fraction(0) if low is None else low.lower, None if high is None else high.upper
         )
 
+    def _profiled(self, run: ProgramAt, question: _One) -> tuple[Extended, str | None]:
+        """Ask about one run of a program; also return why that is not narrower."""
+        require_symmetric(run.program)
+        setting = Setting(run.program, AllPairs(), self._options)
+        match profile(setting, run.eps, question):
+            case LeastEpsPrv() as answer:
+                return answer.eps_prv_enclosure, answer.reason
+            case LeastDelta() as answer:
+                least = answer.delta_enclosure
+                return Extended(least.lower, least.upper, *answer.run.by), answer.reason
+        raise BrokenInvariant("a profile was asked for the least of one and told something else")
+
+    def _alone(self, question: _One) -> tuple[Found | None, str | None] | None:
+        """Ask one run of a program with numbers, if there is nothing else: its profile has them."""
+        run, *others = self.pipeline.runs
+        inner = run.what
+        if others or run.times > 1 or run.rate is not None or not isinstance(inner, ProgramAt):
+            return None
+        if not inner.program.real_outputs:
+            return None
+        with EarlyEnd() as end, limited(self._options.limits):
+            told, reason = self._profiled(inner, question)
+            return Found((told,), None, 0, None), reason
+        return None, end.reason
+
     def _delta(self, eps_prv: Fraction, width: Fraction) -> tuple[Found | None, str | None]:
-        return self._ask(
+        return self._alone(AtEpsPrv(eps_prv, width)) or self._ask(
             width, lambda each: each.delta([eps_prv], width, self._options.limits, self._progress)
         )
 

@@ -85,6 +85,7 @@ _LIKELY_DELTA = 1e-6  # for which a pair is chosen
 _GREATEST = 2.0**1000  # ratios beyond it are not looked at
 _UNLIKELY = 1e-15
 _SAME_RATIO = 1e-12
+_DOUBTFUL = Fraction(1, 2**40)  # of a probability: if it is known no better, ratios are not known
 
 
 def require_symmetric(program: Program) -> None:
@@ -323,16 +324,19 @@ def _above(parts: Sequence[PairAtoms]) -> Row:
 
 
 def merged(row: Row) -> Masses:
-    """Merge outputs of nearly one ratio, which loses next to nothing.
+    """Merge outputs of nearly one ratio, which loses next to nothing; and those of unknown ratios.
 
     Merged masses are enclosed: merging is post-processing. And Σ (P - x q)₊ of upper P and lower q
     becomes no less at any x: of merged outputs q is lowered to where P / q is the greatest of their
     ratios, so that P - x q is at least the sum of those terms that are > 0.
     """
-    groups: list[list[tuple[Enclosure, Enclosure]]] = []
+    groups: list[list[tuple[Enclosure, Enclosure]]] = [[]]  # the first one of doubtful ratios
     last = nan
     for p, q in sorted(row, key=lambda each: loss(*each)):
         if not p.upper and not q.upper:
+            continue
+        if any(each.width > each.lower * _DOUBTFUL for each in (p, q)):
+            groups[0].append((p, q))
             continue
         own = loss(p, q)
         if own == last or abs(own - last) <= _SAME_RATIO:
@@ -340,7 +344,7 @@ def merged(row: Row) -> Masses:
         else:
             groups.append([(p, q)])
         last = own
-    return tuple(group[0] if len(group) == 1 else _merged(group) for group in groups)
+    return tuple(group[0] if len(group) == 1 else _merged(group) for group in groups if group)
 
 
 def _merged(group: Row) -> tuple[Enclosure, Enclosure]:
