@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable, Iterator
 from enum import EnumType
 from fractions import Fraction
+from functools import partial
 from itertools import islice
 from math import isinf
 from typing import Any
@@ -252,6 +253,18 @@ def _compare(machine: Machine, node: ast.Compare, scope: NameScope) -> Any:
     return found
 
 
+@rule(ast.IfExp)
+def _either(machine: Machine, node: ast.IfExp, scope: NameScope) -> Any:
+    ways = {True: node.body, False: node.orelse}
+    both = {way: partial(machine.evaluate, each, scope) for way, each in ways.items()}
+    joined, way = machine.evaluate(
+        node.test,
+        scope,
+        lambda m, value: (found := m.joined(value, both), found or truth(m, value)),
+    )
+    return joined[0] if joined else machine.evaluate(ways[way], scope)
+
+
 @rule(ast.NamedExpr)
 def _walrus(machine: Machine, node: ast.NamedExpr, scope: NameScope) -> Any:
     value = machine.evaluate(node.value, scope)
@@ -326,9 +339,6 @@ RULES.update(
         ),
         ast.UnaryOp: lambda machine, node, scope: operators.unary(
             machine, node.op, machine.evaluate(node.operand, scope)
-        ),
-        ast.IfExp: lambda machine, node, scope: machine.evaluate(
-            node.body if machine.evaluate(node.test, scope, truth) else node.orelse, scope
         ),
         ast.Attribute: lambda machine, node, scope: objects.attribute(
             machine, machine.evaluate(node.value, scope), node.attr

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Iterator, Mapping, Set
 from copy import copy
 from enum import Enum
 from fractions import Fraction
@@ -165,6 +165,10 @@ class Continued(Exception):
 
 class Undone(Exception):
     """A branch reads on in a stream that was there before: that cannot be undone."""
+
+
+class Unjoined(Exception):
+    """Two ways are not joined: one decides or draws, or they differ in what is no number."""
 
 
 def followed(value: Any) -> Any:
@@ -327,6 +331,10 @@ class Machine:
             raise self.refusal(message, hint, "error")
         self.keep(thing)
         return thing
+
+    def joined(self, condition: Any, ways: Mapping[bool, Callable[[], Any]]) -> tuple[Any] | None:
+        """Take both ways of a condition as one; return their value, or None if they are not."""
+        return None
 
     def keep(self, thing: Any) -> None:
         """Note what is going to be changed, for the other branch: see `undo`."""

@@ -86,6 +86,17 @@ def _guarded(machine: Machine, values: Iterator[Any]) -> Iterator[Any]:
 
 
 @ours
+def _int(machine: Machine, value: Any, *base: Any) -> Any:
+    joined = None if base else machine.joined(value, {True: lambda: 1, False: lambda: 0})
+    if joined is not None:
+        return joined[0]
+    try:
+        return machine.native(int, TAKEN["numeral"](machine, value), *base)
+    except TypeError as error:
+        raise machine.refusal(f"TypeError: {error}", kind="error") from None
+
+
+@ours
 def _str(machine: Machine, value: Any) -> Any:
     return machine.native(str, value) if type(value) in SCALARS else Text()
 

@@ -22,12 +22,15 @@ from dipapprox.errors import SourceError
 from dipapprox.language import ast
 from dipapprox.language.functions.files import failed
 from dipapprox.language.functions.machine import Broke, Continued, Raised, Returned, Undone
-from dipapprox.language.functions.run import Event, Fork, PathRun
+from dipapprox.language.functions.run import MOST_FORKS, Event, Fork, PathRun, TooManyApart
 from dipapprox.language.functions.symbols import Condition, refusal, running_as
 from dipapprox.language.functions.trees import Cells, Course, End, course_of, joined
 from dipapprox.source import Span
 
 MOST_PATHS = 4096
+MOST_APART = 6
+"""Conditions on one path both of whose ways are followed to the end; where there are more, ways are
+joined wherever that can be."""
 
 
 class Exploration:
@@ -51,14 +54,21 @@ class Exploration:
 
     def course(self, call: Callable[[PathRun], Any]) -> Course:
         """Follow every path; `call` evaluates the function on one."""
+        attempts = [(False, MOST_APART), (True, MOST_FORKS), (False, MOST_FORKS)]
         while True:
             self.run, self.count = self.begin(), 0
-            self.run.split = self.split
+            self.run.split, (self.run.joins, self.run.most_apart) = self.split, attempts[0]
             try:
                 with running_as(self.run):
                     return self.follow(partial(call, self.run))
             except Undone:
                 continue
+            except TooManyApart:
+                del attempts[0]
+            except SourceError:
+                if not self.run.have_joined:
+                    raise
+                del attempts[0]  # perhaps what was joined belongs apart
 
     def follow(self, attempt: Callable[[], Any]) -> Course:
         """Follow all paths from where the run is, to their ends; it is there again then."""

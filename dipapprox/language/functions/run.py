@@ -15,10 +15,20 @@ from math import prod
 from typing import Any
 
 from dipapprox.data_classes import Record
+from dipapprox.errors import SourceError
 from dipapprox.language import ast
 from dipapprox.language.core import Relation, Value
 from dipapprox.language.functions.knowledge import MOST_VALUATIONS, PathKnowledge
-from dipapprox.language.functions.machine import Machine
+from dipapprox.language.functions.machine import (
+    SCALARS,
+    Broke,
+    Continued,
+    Left,
+    Machine,
+    Undone,
+    Unjoined,
+    refill,
+)
 from dipapprox.language.functions.symbols import (
     OFFERED,
     Condition,
@@ -53,6 +63,10 @@ _RESERVED = (
     | SOFT_WORDS
     | {EPSILON, EXPONENTIAL, *SELECTIONS, CLAMP, ABSOLUTE, *ROUNDINGS, DISCRETISATION}
 )
+
+
+class TooManyApart(Exception):
+    """A path has more conditions than are followed apart."""
 
 
 class Fork(Record):
@@ -101,6 +115,8 @@ class PathRun(Machine):
         self.expected: list[Event] = []
         self.events: list[Event] = []
         self.split: Callable[..., Fork | None] = lambda *_: None
+        self.joins = self.have_joined = self.joining = False
+        self.most_apart = MOST_FORKS
         self._first = 0
         self._taken = 0
         self._decided = 0
@@ -172,9 +188,7 @@ class PathRun(Machine):
     def decide(self, condition: Condition) -> bool:
         """Say whether a condition holds on the path."""
         branches, self.branches = self.branches, {}
-        if condition.known is not None:
-            return bool(condition.known)
-        known = self.knowledge.implied(condition.node)
+        known = self.known(condition)
         if known is not None:
             return known
         forced = self.knowledge.forced(condition)
@@ -182,6 +196,8 @@ class PathRun(Machine):
             self.record(Fork(condition.node, forced, course_of(None)))
             self.knowledge.learn_forced(condition, forced)
             return forced
+        if self.joining:
+            raise Unjoined
         self._check_forks()
         place = len(self.events) - self._first
         again = self.expected[place] if place < len(self.expected) else None
@@ -192,11 +208,70 @@ class PathRun(Machine):
             self.knowledge.learn(condition, again.holds)
             return again.holds
         if self._taken == len(self.ways):
+            if len(self.ways) >= self.most_apart:
+                raise TooManyApart
             self.ways.append(True)
         holds = self.ways[self._taken]
         self._taken += 1
         self.learn(condition, holds)
         return holds
+
+    def known(self, condition: Condition) -> bool | None:
+        """Say whether a condition holds, as far as it or the path says, whatever inputs may be."""
+        known = condition.known
+        return self.knowledge.implied(condition.node) if known is None else bool(known)
+
+    def joined(self, condition: Any, ways: Mapping[bool, Callable[[], Any]]) -> tuple[Any] | None:
+        """Take both ways of a condition as one, if the run `joins` any: each is followed, then
+        undone; where they differ in numbers, variables choose between these."""
+        undecided = type(condition) is Condition and self.known(condition) is None
+        if not self.joins or self.joining or not undecided:
+            return None
+        state, found = self.state(), list[tuple[Any, dict[int, Any]]]()
+        try:
+            for way, follow in ways.items():
+                self.kept, self.age, self.joining = {}, self.age + 1, True
+                self.knowledge.learn(condition, way)
+                value = follow()
+                after = {key: (t, held, held.copy()) for key, (t, held, _) in self.kept.items()}
+                found.append((value, after))
+                self.restore(state)
+            self.kept, self.expected = {}, []  # if the ways are not joined, no choice was recorded
+            (yes, ours), (no, theirs) = found
+            value, changes = self._either(condition, yes, no), list[tuple[Any, Any, Any]]()
+            for key, (thing, held, _) in {**ours, **theirs}.items():
+                sides = (side[key][2] if key in side else held for side in (ours, theirs))
+                changes.append((thing, held, self._both(condition, *sides)))
+        except (Unjoined, Undone, Left, Broke, Continued, SourceError):
+            self.restore(state)
+            return None
+        self.have_joined = True
+        self.kept, self.expected = state.values["kept"], state.values["expected"]
+        for thing, held, content in changes:
+            self.change(thing)
+            refill(held, content)
+        return (value,)
+
+    def _both(self, condition: Condition, ours: Any, theirs: Any) -> Any:
+        """Return the content of a list, dictionary or set, whichever way is taken."""
+        if type(ours) is list and len(ours) == len(theirs):
+            return [self._either(condition, *both) for both in zip(ours, theirs, strict=True)]
+        if isinstance(ours, dict) and list(ours) == list(theirs):
+            return {name: self._either(condition, ours[name], theirs[name]) for name in ours}
+        if type(ours) is not set or ours != theirs:
+            raise Unjoined
+        return ours
+
+    def _either(self, condition: Condition, yes: Any, no: Any) -> Any:
+        """Return one of two numbers."""
+        same = yes is no or (type(yes) is type(no) and type(yes) in SCALARS and yes == no)
+        if same:
+            return yes
+        for each in (yes, no):
+            plain = type(each) in (Quantity, Condition) and not (each.numpy or each.fraction)
+            if not plain and type(each) not in (int, bool):
+                raise Unjoined
+        return self.where(condition, yes, no)
 
     def learn(self, condition: Condition, holds: bool) -> None:
         """Take a way."""
@@ -332,6 +407,8 @@ class PathRun(Machine):
 
     def record(self, event: Event) -> None:
         """Note a statement of the program, or a fork."""
+        if self.joining:
+            raise Unjoined
         place = len(self.events) - self._first
         if place < len(self.expected) and self.expected[place] != event:
             raise AssertionError("a path went another way when it was followed again")
@@ -350,4 +427,4 @@ def cell_name(place: ast.Target) -> str:
 
 
 _COPIED = ("knowledge", "_used", "_counts", "_forks")
-_HELD = ("ways", "expected", "_first", "_taken", "_decided", "left", "kept", "node")
+_HELD = ("joining", "ways", "expected", "_first", "_taken", "_decided", "left", "kept", "node")

@@ -96,7 +96,11 @@ def _in_place(machine: Machine, node: ast.AugAssign, before: Any, scope: NameSco
 def _if(machine: Machine, node: ast.If, scope: NameScope) -> None:
     ways = {True: node.body, False: node.orelse}
 
-    def decide(machine: Machine, value: Any) -> bool:
+    def decide(machine: Machine, value: Any) -> bool | None:
+        if not any(map(places.returns, ways.values())):
+            both = {way: partial(_block, machine, body, scope) for way, body in ways.items()}
+            if machine.joined(value, both):
+                return None
         if machine.depth == 1 and not machine.tries and hasattr(node, "text"):
             for way, body in ways.items():
                 if places.returns(body):
@@ -106,7 +110,8 @@ def _if(machine: Machine, node: ast.If, scope: NameScope) -> None:
         finally:
             machine.branches = {}
 
-    _block(machine, ways[machine.evaluate(node.test, scope, decide)], scope)
+    way = machine.evaluate(node.test, scope, decide)
+    _block(machine, [] if way is None else ways[way], scope)
 
 
 @rule(ast.For, ast.While)

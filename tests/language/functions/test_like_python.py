@@ -311,8 +311,40 @@ NATURAL = (Path(__file__).parent / "natural.txt").read_text(encoding="utf-8").sp
 
 
 @pytest.mark.parametrize("body", NATURAL)
-def test_what_people_write_does_what_python_does(body) -> None:
+def test_what_people_write_does_what_python_does(body, monkeypatch) -> None:
     assert not list(differences(file_with(body)))
+    monkeypatch.setattr(paths, "MOST_APART", 0)
+    assert not list(differences(file_with(body), 8))
+
+
+LOOPS = (
+    "for x in q: v.append(1 if laplace(x, 4 / eps) >= t else 0)\nreturn v",
+    "for x in q: v.append(int(laplace(x, 4 / eps) >= t))\nreturn v",
+    "for x in q:\n    if laplace(x, 4 / eps) >= t: v.append(1)\n    else: v.append(0)\nreturn v",
+    "v, best, at = [0] * N, t, 0\nfor i, x in enumerate(q):\n    noisy = laplace(x, 4 / eps)\n"
+    "    if noisy > best: best, at = noisy, i\nv[at] = 1\nreturn v",
+    "d = {0: 0, 1: 0}\nfor x in q:\n    if laplace(x, 4 / eps) > t: d[0] += 1\n"
+    "    else: d[1] += 1\nreturn [1 if d[0] > d[1] else 0] + [0] * (N - 1)",
+)
+"""Where what people write in loops decides and goes on: ways that are joined again."""
+
+
+@pytest.mark.parametrize("body", LOOPS)
+def test_ways_that_differ_in_numbers_are_followed_once(body, monkeypatch) -> None:
+    text = """
+from typing import Annotated
+from dipapprox import *
+
+@mechanism(adjacent="linf 1")
+def f(q: Annotated[list[Quantity], "[N] in {0, 1}"], eps: Weight, N: int = SIZE) -> Annotated[
+    list[int], "[N] in {0, 1}"
+]:
+    t, v = laplace(1, 2 / eps), []
+"""
+    text += indent(body, "    ") + "\n"
+    assert not list(differences(text.replace("SIZE", "7"), 8))
+    found = read_mechanism(Path("f.py"), text.replace("SIZE", "20"), "f").text()
+    assert found.count("\n") < 700
 
 
 def test_what_is_not_followed_is_refused_at_its_line() -> None:
