@@ -52,6 +52,9 @@ def has_integers(form: Form) -> bool:
 
 Stored = Value | Form  # a number, a named value, or a linear form that has samples
 
+UNTOLD: Stored = Form(Fraction(0), ((-1, Fraction(0)),))
+"""Of a cell of which it is not known yet what it holds: no statement makes, and reads, such."""
+
 Store = Mapping[str, Stored]
 HOLDS = {"<": lt, "<=": le, ">": gt, ">=": ge, "=": eq, "!=": ne}
 

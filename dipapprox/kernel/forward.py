@@ -7,6 +7,10 @@ cell holds any more are integrated out, and states whose stores are the same bec
 add. So the outputs' scalars add up to the probabilities of the outputs, exactly as functions of
 eps.
 
+Many inputs are run at once, as long as they agree in the cells that are read. A mean that is a cell
+may wait: its sample has the density t -> f(t - q), f that of the law around 0. All that is done to
+measures holds of functions, whatever they are, so for every number q; scalars are `told` it last.
+
 Loops. A loop's heads are the states before its condition, without their scalars: stores with the
 functions and inequalities of the samples that they hold. One turn is linear in the scalar: it takes
 a head to finitely many heads and ends, each with a weight >= 0. The measure of an end is the sum,
@@ -24,23 +28,29 @@ but for a null set (there are finitely many heads). A loop that ends for certain
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache, partial
+from itertools import groupby, islice
+from operator import attrgetter
 from typing import Any, cast
 
 from dipapprox.kernel.errors import BadProof, NotProved, Refused, spend
 from dipapprox.kernel.exponentials import Ratio
-from dipapprox.kernel.forms import Atom, Form, Stored, copied, only
+from dipapprox.kernel.forms import UNTOLD, Atom, Form, Stored, copied, only
 from dipapprox.kernel.laws import Law
 from dipapprox.kernel.machine import Block, Input, Machine, Number, Output, Tree, Value
 from dipapprox.kernel.measures import Component, Measure, assume, forget
 from dipapprox.kernel.nodes import Graph, Node
 from dipapprox.kernel.signs import Signs
-from dipapprox.kernel.walk import NEGATED, Noise, Walk, Where
+from dipapprox.kernel.walk import NEGATED, Noise, Walk, Where, cells_of, name_of, number_of
 
 MOST_HEADS = 2_000  # most heads of one loop
+
+TOGETHER, FEW = 64, 4
+"""Most inputs that are run together, and of which means are told at once."""
 
 MOST_KNOWN = 20_000  # how many measures are remembered with what became of them
 Scalars = tuple[Node, ...]  # they add up to a probability
@@ -48,15 +58,19 @@ Scalars = tuple[Node, ...]  # they add up to a probability
 
 @dataclass(slots=True)
 class State:
-    """All runs with this store, of which `forms` are the forms. Who splits it copies them."""
+    """All runs with this store, of which `forms` are the forms. Who splits it copies them.
+
+    They are the same for all of some inputs: cells in which these differ are untold, none was read.
+    """
 
     store: dict[str, Stored]
     measure: Measure
+    inputs: tuple[Input, ...]
     forms: dict[str, Form] = field(default_factory=dict)
 
     def part(self, measure: Measure) -> State:
         """Return part of the runs."""
-        return State(copied(self.store), measure, dict(self.forms))
+        return State(copied(self.store), measure, self.inputs, dict(self.forms))
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +80,7 @@ class Ended:
     finite: tuple[Value, ...]
     reals: tuple[Number | Form, ...]
     measure: Measure
+    inputs: Sequence[Input]
 
 
 class Run(Walk[State]):
@@ -76,32 +91,70 @@ class Run(Walk[State]):
         self.machine, self.graph = machine, graph
         self._signs: Signs = signs
         self._domains = {name: frozenset(domain) for name, domain in machine.outputs}
+        self._places = {name: place for place, (name, _) in enumerate(machine.inputs)}
+        self._all = tuple([("cell", name) for name in self._places])
+        self._read: dict[int, list[Tree]] = {}
         # Inputs have beginnings in common.
         self._assume = lru_cache(MOST_KNOWN)(partial(assume, graph))
         self._without = lru_cache(MOST_KNOWN)(partial(forget, graph))
         self._ended: list[Ended] = []
 
-    def outcomes(self, input: Input) -> dict[Output, list[Node]]:
+    def outcomes(self, inputs: Sequence[Input]) -> dict[Input, dict[Output, list[Node]]]:
         """Run the machine, whose outputs have finitely many values.
 
-        Return, by output that some state ends with, scalars that add up to its chance.
+        Return, by input and output that some state ends with, scalars that add up to its chance.
         """
         if self.machine.reals:
             raise Refused("outputs are real numbers")
-        found: dict[Output, list[Node]] = {}
-        for end in self.ends(input):
+        found: dict[Input, dict[Output, list[Node]]] = {input: {} for input in inputs}
+        for end in self.ends(inputs):
+            spend(len(end.inputs))
             scalar = self._without(end.measure, frozenset()).scalar
-            if scalar != self.graph.zero:
-                found.setdefault(end.finite, []).append(scalar)
+            for input in end.inputs if scalar != self.graph.zero else ():
+                found[input].setdefault(end.finite, []).append(scalar)
+        for input, ended in found.items():
+            told = self.graph.told([scalar for own in ended.values() for scalar in own], input)
+            for output, own in ended.items():
+                ended[output] = [told[scalar] for scalar in own]
         return found
 
-    def ends(self, input: Input) -> list[Ended]:
+    def ends(self, inputs: Sequence[Input]) -> list[Ended]:
         """Run the machine: what it ends with, real outputs as forms of samples."""
         self._ended = []
-        names = (name for name, _ in self.machine.inputs)
-        start = State(dict(zip(names, input, strict=True)), Measure(self.graph.one))
+        start = State(dict.fromkeys(self._places, UNTOLD), Measure(self.graph.one), ())
+        self._enter(start, inputs)
         self._block((*self.machine.body, ("exit",)), [start])
         return self._ended
+
+    def _enter(self, state: State, inputs: Sequence[Input]) -> None:
+        """Tell the cells in which some inputs agree."""
+        state.inputs = tuple(inputs)
+        for name, (value, *others) in zip(self._places, zip(*inputs, strict=True), strict=True):
+            if state.store.get(name) is UNTOLD and not any(other != value for other in others):
+                state.store[name] = value
+
+    def _told(self, tree: Tree, states: list[State]) -> list[State]:
+        if id(tree) not in self._read:
+            self._read[id(tree)] = cells_of(tree)
+        waiting, found = states[::-1], list[State]()
+        while waiting:
+            state = waiting.pop()
+            cells = self._read[id(tree)] if len(state.inputs) > 1 else []
+            if tree[:1] == ("draw",) and cells[-1:] == [tree[3]] and len(state.inputs) > FEW:
+                cells = cells[:-1]
+            names = (name_of(cell, state.store, self._turn) for cell in cells)
+            untold = next((name for name in names if state.store.get(name) is UNTOLD), None)
+            if untold is None:
+                found.append(state)
+                continue
+            groups: dict[Value, list[Input]] = {}
+            for input in state.inputs:
+                groups.setdefault(input[self._places[untold]], []).append(input)
+            parts = [*[state.part(state.measure) for _ in groups][1:], state]
+            for part, own in zip(parts, groups.values(), strict=True):
+                self._enter(part, own)
+            waiting += parts
+        return found
 
     def _end(self, state: State) -> None:
         try:
@@ -116,7 +169,7 @@ class Run(Walk[State]):
         measure = self._without(state.measure, frozenset(used))
         # Output cells hold values of their domains.
         finite = cast("tuple[Value, ...]", output)
-        self._ended.append(Ended(finite, numbers, measure))
+        self._ended.append(Ended(finite, numbers, measure, state.inputs))
 
     def _assign(self, state: State, name: str, value: Stored) -> None:
         domain = self._domains.get(name)
@@ -127,11 +180,24 @@ class Run(Walk[State]):
         if isinstance(value, Form):
             state.forms[name] = value
 
+    def _mean(self, tree: Tree, state: State) -> Stored:
+        name = self._name(tree, state) if cells_of(tree)[-1:] == [tree] else ""
+        is_told = state.store.get(name) is not UNTOLD
+        return self._value(tree, state) if is_told else only(~self._places[name])
+
     def _sample(self, state: State, noise: Noise, mean: Number | Form, where: Where) -> Form:
         family, coefficient, power = noise
         if isinstance(mean, Form):
-            raise NotProved("a mean that is random")
-        function = self.graph.density(Law(family, Fraction(mean), coefficient, power))
+            ((atom, _), *_) = mean.terms
+            if atom >= 0:
+                raise NotProved("a mean that is random")
+            means = {number_of(input[~atom], {}, 0) for input in state.inputs}
+            untold = [mean.scaled(Fraction(-1))]
+        else:
+            means, untold = {mean}, []
+        law, *_ = [Law(family, Fraction(each), coefficient, power) for each in means]
+        centred = law.affine(Fraction(1), -law.mean) if untold else law
+        function = self.graph.density(centred, Fraction(1), *untold)
         components = state.measure.components
         spend(len(components))
         atom = 1 + max([a for c in components for a, _ in c.functions], default=-1)
@@ -155,9 +221,10 @@ class Run(Walk[State]):
 
     def _loop(self, condition: Tree, body: Block, states: list[State]) -> list[State]:
         before, found = self._ended, list[State]()
-        for end, scalar in self._absorbed(condition, body, states):
-            whole = replace(end, measure=Measure(scalar, end.measure.components))
-            found.append(whole) if isinstance(whole, State) else before.append(whole)
+        for _, own in groupby(self._told(self._all, states), attrgetter("inputs")):
+            for end, scalar in self._absorbed(condition, body, own):
+                whole = replace(end, measure=Measure(scalar, end.measure.components))
+                found.append(whole) if isinstance(whole, State) else before.append(whole)
         self._ended = before
         return found
 
@@ -228,12 +295,14 @@ class Run(Walk[State]):
         if len(states) < 2:
             return states
         near: dict[object, list[State]] = {}
+        counts = Counter(state.inputs for state in states)
         for state in states:
             if state.measure.scalar != self.graph.zero:
-                values = [item for item in state.store.items() if item[0] not in state.forms]
+                items = state.store.items() if counts[state.inputs] > 1 else ()
+                values = [item for item in items if item[0] not in state.forms]
                 # Fractions are hashed slowly.
                 spend(4 * sum([type(value) is Fraction for _, value in values]))
-                near.setdefault(frozenset(values), []).append(state)
+                near.setdefault((state.inputs, frozenset(values)), []).append(state)
         found = [own if len(own) < 2 else self._merged(own) for own in near.values()]
         return [state for own in found for state in own]
 
@@ -278,14 +347,16 @@ def outcomes(
     # Outputs may be long, and have numbers.
     numbers: dict[Output, int] = {}
     found: dict[Input, dict[int, Scalars]] = {}
-    for input in inputs:
-        spend(100)
-        if input in found:
+    waiting = iter(inputs)
+    while batch := list(islice(waiting, TOGETHER)):
+        spend(100 * len(batch))
+        if len({*batch}) < len(batch) or not found.keys().isdisjoint(batch):
             raise BadProof("an input twice")
-        found[input] = {
-            numbers.setdefault(output, len(numbers)): tuple(own)
-            for output, own in run.outcomes(input).items()
-        }
+        for input, ended in run.outcomes(batch).items():
+            found[input] = {
+                numbers.setdefault(output, len(numbers)): tuple(own)
+                for output, own in ended.items()
+            }
     spend(8 * len(numbers) * len(found))
     places: dict[Scalars, int] = {}
     rows = {
@@ -319,12 +390,13 @@ def canonical(state: State) -> tuple[object, State]:
             name: Form(form.constant, tuple(sorted([(order[a], c) for a, c in form.terms])))
             for name, form in forms
         }
-        state = State(state.store | found, state.measure, found)
+        state = State(state.store | found, state.measure, state.inputs, found)
         components = [_renumbered(component, order) for component in components]
     components.sort(key=lambda component: component.functions[0])
     shape = tuple([(tuple([atom for atom, _ in c.functions]), c.bounds) for c in components])
     measure = Measure(state.measure.scalar, tuple(components))
-    return (frozenset(state.store.items()), shape), State(state.store, measure, state.forms)
+    key = state.inputs, frozenset(state.store.items()), shape
+    return key, State(state.store, measure, state.inputs, state.forms)
 
 
 def _renumbered(component: Component, order: Mapping[int, int]) -> Component:

@@ -6,6 +6,7 @@ products and sums). A scalar is a probability, or a factor of one. On the intege
 a sum, and its bounds count. Of each kind, its parts, which are nodes, and what else it is made of:
 
     density     ; law, factor        t -> factor * the density of the law at t, factor > 0
+                ; law, factor, form  the same at t + form: of inputs that are not told, ~k the k-th
     restrict    f; lower, upper      t -> f(t) if lower <= t <= upper, else 0; None is no bound
     running     f; True              t -> integral of f over (-inf, t]
     running     f; False             t -> integral of f over [t, inf)
@@ -13,7 +14,7 @@ a sum, and its bounds count. Of each kind, its parts, which are nodes, and what 
     product     f, ...; k, ...       product of f ** k, of functions or of scalars that are none
     mix         s, f, ...            t -> sum of s * f(t); s >= 0, as masses of runs are
     convolved   f; law               t -> integral of f(s) * (density of the law at t - s) over s;
-                                     the mean of the law is 0
+                                     the mean of the law is 0; a form as above
     rational    ; q                  a number
     weight      ; w                  a factor that depends on eps
     total       f                    the integral of f over everything
@@ -34,6 +35,7 @@ from functools import reduce
 from typing import Any, NamedTuple
 
 from dipapprox.kernel.errors import Refused, spend
+from dipapprox.kernel.forms import Form, size_of
 from dipapprox.kernel.laws import FAMILIES, Law
 
 Node = int  # the number of a node in its `Graph`; what a node is made of has smaller numbers
@@ -41,7 +43,7 @@ Node = int  # the number of a node in its `Graph`; what a node is made of has sm
 Bounds = tuple[Fraction | None, Fraction | None]
 """Of what lies between them, or is one of them; None is no bound."""
 
-MOST_PARTS = 4_000_000  # of all nodes together
+MOST_PARTS = 4_000_000  # of all nodes together, and of inputs that they wait for
 
 
 class Made(NamedTuple):
@@ -61,6 +63,8 @@ class Graph:
         # operation.
         self.via: dict[Node, tuple[Node, Node]] = {}
         self.discrete: list[bool | None] = []  # whether functions are on the integers, or scalars
+        self.untold: list[tuple[int, ...]] = []  # the inputs that a node waits for, ascending
+        self._told: dict[tuple[Node, tuple[Any, ...]], Node] = {}
         self._parts = 0
         self._numbers: dict[Made, Node] = {}
         self._moved: dict[tuple[Node, Fraction, Fraction], Node] = {}
@@ -72,11 +76,15 @@ class Graph:
         spend(2 + len(node.parts))
         number = self._numbers.setdefault(node, len(self.nodes))
         if number == len(self.nodes):
-            self._parts += len(node.parts)
+            own = [~atom for form in data if isinstance(form, Form) for atom, _ in form.terms]
+            places = set(own).union(*[self.untold[part] for part in node.parts])
+            spend(len(places))
+            self._parts += len(node.parts) + len(places)
             if self._parts > MOST_PARTS:
                 raise Refused(f"functions and numbers of more than {MOST_PARTS} parts")
             self.nodes.append(node)
             self.discrete.append(self._on_integers(node))
+            self.untold.append(tuple(sorted(places)))
         return number
 
     def _on_integers(self, node: Made) -> bool | None:
@@ -112,9 +120,9 @@ class Graph:
         """Whether a function is the density of a law."""
         return self.nodes[function].kind == "density"
 
-    def density(self, law: Law, factor: Fraction = Fraction(1)) -> Node:
+    def density(self, law: Law, factor: Fraction = Fraction(1), *form: Form) -> Node:
         """Return the density of a law, times a factor."""
-        return self.add("density", (), law, factor)
+        return self.add("density", (), law, factor, *form)
 
     def restrict(self, function: Node, lower: Fraction | None, upper: Fraction | None) -> Node:
         """Return f between two constants, ends included; where lower > upper it is 0."""
@@ -166,8 +174,8 @@ class Graph:
             return function
         node = self.nodes[function]
         if node.kind == "density":
-            law, size = node.data
-            return self.density(law, factor * size)
+            law, size, *form = node.data
+            return self.density(law, factor * size, *form)
         return self.mix([(self.rational(factor), function)])
 
     def running(self, function: Node, from_left: bool) -> Node:
@@ -190,10 +198,10 @@ class Graph:
             return None
         ranks = {[*FAMILIES].index(self.nodes[own[0]].data[0].family): own for own in known[::-1]}
         density, other = ranks[min(ranks)]
-        law, factor = self.nodes[density].data
+        law, factor, *form = self.nodes[density].data
         centred = law.affine(Fraction(1), -law.mean)
         moved = self.moved(other, Fraction(1), -law.mean)
-        return self.scaled(self.add("convolved", [moved], centred), factor)
+        return self.scaled(self.add("convolved", [moved], centred, *form), factor)
 
     def moved(self, function: Node, slope: Fraction, offset: Fraction) -> Node:
         """Return t -> f(slope * t + offset); on the integers slope is 1 or -1, offset whole.
@@ -215,11 +223,12 @@ class Graph:
     def _made(
         self, kind: str, inner: list[Node], data: Sequence[Any], slope: Fraction, offset: Fraction
     ) -> Node:
+        forms = [each.scaled(1 / slope) for each in data if isinstance(each, Form)]
         match kind:
             case "density":
                 # (X - offset) / slope has the density |slope| * f(slope * t + offset).
                 law = data[0].affine(1 / slope, -offset / slope)
-                return self.density(law, data[1] / abs(slope))
+                return self.density(law, data[1] / abs(slope), *forms)
             case "restrict":
                 ends = [None if end is None else (end - offset) / slope for end in data]
                 return self.restrict(inner[0], *(ends if slope > 0 else ends[::-1]))
@@ -234,9 +243,31 @@ class Graph:
                 return self.mix(zip(inner[::2], inner[1::2], strict=True))
             case "convolved":
                 # X + Y = slope * t + offset where (X - offset) / slope + Y / slope = t.
-                return self.add("convolved", inner, data[0].affine(1 / slope, Fraction(0)))
+                return self.add("convolved", inner, data[0].affine(1 / slope, Fraction(0)), *forms)
             case _:
                 return self.add(kind, inner, *data)
+
+    def told(self, numbers: Iterable[Node], input: Sequence[Any]) -> dict[Node, Node]:
+        """Return what nodes are with the values of an input in the place of what is not told."""
+        found: dict[Node, Node] = {}
+        for number, parts in sorted(self.needed(numbers).items()):
+            key = number, tuple([input[place] for place in self.untold[number]])
+            spend(2 + sum(map(size_of, key[1])))
+            if key[1] and key not in self._told:
+                spend(10)
+                self._told[key] = self._told_anew(number, [found[part] for part in parts], input)
+            found[number] = self._told[key] if key[1] else number
+        return found
+
+    def _told_anew(self, number: Node, inner: list[Node], input: Sequence[Any]) -> Node:
+        kind, _, data = self.nodes[number]
+        if kind in ("product", "sum"):
+            return (self.times if kind == "product" else self.plus)(*inner)
+        terms = [term for form in data if isinstance(form, Form) for term in form.terms]
+        offset = sum([input[~atom] * factor for atom, factor in terms], Fraction(0))
+        moved = [self.moved(part, Fraction(1), offset) for part in inner]
+        rest = [each for each in data if not isinstance(each, Form)]
+        return self._made(kind, moved, rest, Fraction(1), offset)
 
     # --- scalars, and products of both -------------------------------------------------------
 

@@ -48,7 +48,7 @@ def published(run: Run, input: Input) -> dict[Label, list[Published]]:
     if not run.machine.reals:
         raise Refused("no outputs are real numbers")
     found: dict[Label, list[Published]] = {}
-    for end in run.ends(input):
+    for end in run.ends((input,)):
         label, parts = _publish(run.graph, end.measure, end.finite, end.reals)
         found.setdefault(label, []).extend(parts)
     return found

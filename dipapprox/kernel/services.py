@@ -137,7 +137,7 @@ class Shown(Run):
         If it is None what a cell shows, it is told, first: of samples each value of the domain.
         """
         self._ended, self._seen = [], seen
-        start = State(dict(store), Measure(self.graph.one))
+        start = State(dict(store), Measure(self.graph.one), ((),))
         self._block((*block, ("exit",)), [start])
         sums: dict[tuple[Value, ...], list[Node]] = {}
         for end in self._ended:
@@ -181,7 +181,7 @@ class Shown(Run):
             spend(20 * len(parts))
         for told, part in parts:
             scalar = self._without(part, frozenset()).scalar
-            self._ended.append(Ended((*told, *kept), (), Measure(scalar)))
+            self._ended.append(Ended((*told, *kept), (), Measure(scalar), state.inputs))
 
     def _where(self, measure: Measure, shown: Stored, relation: str, value: Value) -> list[Measure]:
         """Return the parts of a measure where what is shown is in a relation to a value."""

@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar
 
 from dipapprox.kernel.errors import NotProved, Refused, spend
 from dipapprox.kernel.exponentials import Ratio, Sum
-from dipapprox.kernel.forms import HOLDS, Form, Store, Stored, size_of
+from dipapprox.kernel.forms import HOLDS, UNTOLD, Form, Store, Stored, size_of
 from dipapprox.kernel.machine import Block, Number, Tree, Value
 from dipapprox.kernel.signs import Signs
 
@@ -36,6 +36,14 @@ def name_of(cell: Tree, store: Store, turn: int) -> str:
     raise NotProved("not an expression")
 
 
+def cells_of(tree: Tree) -> list[Tree]:
+    """Return the cells that something mentions, those of an index before its element."""
+    if not isinstance(tree, tuple):
+        return []
+    found = [cell for part in tree for cell in cells_of(part)]
+    return [*found, tree] if tree and tree[0] in ("cell", "moving", "element") else found
+
+
 def value_of(tree: Tree, store: Store, turn: int) -> Stored:
     """Evaluate an expression."""
     if not isinstance(tree, tuple):
@@ -44,7 +52,7 @@ def value_of(tree: Tree, store: Store, turn: int) -> Stored:
     word = tree[0]
     if word not in ("+", "*"):
         name = name_of(tree, store, turn)
-        if (found := store.get(name)) is None:
+        if (found := store.get(name, UNTOLD)) is UNTOLD:
             raise NotProved(f"'{name}' is read, but holds nothing")
         return found
     one, other = value_of(tree[1], store, turn), value_of(tree[2], store, turn)
@@ -182,6 +190,9 @@ class Walk(ABC, Generic[S]):
                 found.append(after)
         return found
 
+    def _told(self, tree: Tree, states: list[S]) -> list[S]:
+        return states  # whatever cells `tree` reads
+
     def _weighted(self, state: S, weight: Ratio) -> S:
         raise NotImplementedError  # only `_choose` asks, of copies
 
@@ -215,13 +226,15 @@ class Walk(ABC, Generic[S]):
             raise Refused(f"more than {MOST_CELLS} cells of all states")
         if len(states) > MOST_STATES:
             raise Refused("more states than the kernel follows")
+        if statement[0] in ("set", "draw", "choose"):
+            states = self._told(statement, states)
         match statement:
             case "set", target, tree:
                 for state in states:
                     self._assign(state, self._name(target, state), self._value(tree, state))
             case "draw", target, family, tree, scale:
                 for state in states:
-                    mean = self._value(tree, state)
+                    mean = self._mean(tree, state)
                     if isinstance(mean, str):
                         raise NotProved("a mean that is no number")
                     sample = self._sample(state, (family, *scale), mean, where)
@@ -258,12 +271,15 @@ class Walk(ABC, Generic[S]):
     def _value(self, tree: Tree, state: S) -> Stored:
         return value_of(tree, state.store, self._turn)
 
+    def _mean(self, tree: Tree, state: S) -> Stored:
+        return self._value(tree, state)
+
     def _divided(self, condition: Tree, states: list[S]) -> tuple[list[S], list[S]]:
         """Divide states: those where a condition holds, and those where it does not."""
         if condition[0] not in ("and", "or"):
             relation, left, right = condition
             yes, no = list[S](), list[S]()
-            for state in states:
+            for state in self._told(condition, states):
                 holds, fails = self._compared(relation, left, right, state)
                 yes += holds
                 no += fails

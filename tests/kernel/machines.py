@@ -50,7 +50,7 @@ def machine(body: list[Any], outputs: dict[str, list[Any]]) -> Any:
 
 def _outcomes(of: Any, eps: Fraction) -> tuple[Graph, dict[Output, list[int]]]:
     graph = Graph()
-    return graph, Run(of, Signs.at(eps), graph).outcomes(())
+    return graph, Run(of, Signs.at(eps), graph).outcomes([()])[()]
 
 
 def enclosed(of: Any, eps: Fraction = ONE, bits: int = 40) -> dict[Output, tuple[float, float]]:

@@ -16,13 +16,15 @@ from dipapprox import Options, Program, UserError, parse
 from dipapprox.kernel.errors import NotProved, Refused, Refuted
 from dipapprox.kernel.exact import exact_values
 from dipapprox.kernel.exponentials import Ratio, total
-from dipapprox.kernel.forward import Run
+from dipapprox.kernel.forms import UNTOLD
+from dipapprox.kernel.forward import FEW, TOGETHER, Run
 from dipapprox.kernel.judgements import Distributions, ExactDistributions
 from dipapprox.kernel.machine import all_inputs, read_machine
 from dipapprox.kernel.nodes import Graph
 from dipapprox.kernel.proofs import Proof
 from dipapprox.kernel.replay import apply, replay
 from dipapprox.kernel.signs import Signs
+from dipapprox.kernel.walk import value_of
 from dipapprox.language.load import load
 from dipapprox.privacy.probabilities import output_distribution
 from dipapprox.proof_steps.liveness import machine_json
@@ -121,7 +123,7 @@ def test_what_has_no_meaning_is_not_proved() -> None:
         refuses(NotProved, None, apply, proof, {}, RUN)
     for body in ([one, noise], [one, noise, ["set", y, {"name": "word"}]]):
         run = Run(read_machine(finite(body, reals=["y"])), Signs.at(Fraction(1)), Graph())
-        refuses(NotProved, None, run.ends, ())
+        refuses(NotProved, None, run.ends, [()])
 
 
 def test_real_and_integer_noise_in_one_cell_stay_apart() -> None:
@@ -141,7 +143,7 @@ def test_real_and_integer_noise_in_one_cell_stay_apart() -> None:
     assert high - low < 1e-10
 
 
-# --- inputs that are run on one graph end as each does alone --------------------------------------
+# --- inputs that are run together end as each does alone: where they part, what they forget -------
 
 PROGRAMS = Path(__file__).parent.parent.parent / "programs"
 
@@ -206,11 +208,12 @@ def of_two(body: list[Any]) -> Any:
     return read_machine(finite(body, inputs=inputs, outputs=[["o", [0, 1, 2]]]))
 
 
-def outcomes(of: Any, inputs: list[Any]) -> dict[Any, dict[Any, Ratio]]:
-    """Inputs, on one graph, each with the outputs that it may have and their probabilities."""
+def outcomes(of: Any, batches: list[list[Any]]) -> dict[Any, dict[Any, Ratio]]:
+    """Inputs, each with the outputs that it may have and their probabilities."""
     signs, graph = Signs.at(Fraction(1, 2)), Graph()
-    run = Run(of, signs, graph)
-    found = {input: run.outcomes(input) for input in inputs}
+    run, found = Run(of, signs, graph), {}
+    for batch in batches:
+        found.update(run.outcomes(batch))
     scalars = {scalar for own in found.values() for each in own.values() for scalar in each}
     values = exact_values(graph, scalars, signs)
     return {
@@ -219,30 +222,37 @@ def outcomes(of: Any, inputs: list[Any]) -> dict[Any, dict[Any, Ratio]]:
     }
 
 
-def require_alike(of: Any, inputs: list[Any]) -> None:
-    alone = {input: own for each in inputs for input, own in outcomes(of, [each]).items()}
-    assert outcomes(of, inputs) == outcomes(of, inputs[::-1]) == alone
-    assert len({str(own) for own in alone.values()}) > 1
-
-
 @pytest.mark.parametrize("name", BODIES)
 def test_small_machines(name) -> None:
-    require_alike(of_two(BODIES[name]), list(product((0, 1), (0, 1), (0, 1, 3))))
+    of = of_two(BODIES[name])
+    inputs = list(product((0, 1), (0, 1), (0, 1, 3)))
+    assert len(inputs) > 2 * FEW
+    alone = outcomes(of, [[input] for input in inputs])
+    assert outcomes(of, [inputs]) == alone
+    assert outcomes(of, [inputs[::-1]]) == alone
+    assert len({str(own) for own in alone.values()}) > 1
 
 
 @pytest.mark.parametrize(("name", "size"), [("svt_laplace", 3), ("random_stopping", 2)])
 def test_programs(name, size) -> None:
     of = read_machine(machine_json(load(PROGRAMS / f"{name}.dpg", {"N": Fraction(size)})))
-    require_alike(of, list(product(*of.domains))[:64])
+    inputs = list(product(*of.domains))[:TOGETHER]
+    alone = outcomes(of, [[input] for input in inputs])
+    assert outcomes(of, [inputs]) == alone
+    assert outcomes(of, [inputs[:2], inputs[2:]]) == alone
 
 
-def test_means_are_numbers_and_of_integers_whole() -> None:
+def test_means_that_wait_are_numbers_and_of_integers_whole() -> None:
     body: list[Any] = [["draw", X, "DLap", U, [1, -1]], ["set", OUT, 0]]
     for last in ("1/2", {"name": "word"}):
-        of = read_machine(finite(body, inputs=[["u", [0, last]]]))
-        run = Run(of, Signs.at(Fraction(1)), Graph())
-        assert run.outcomes((0,))
-        refuses(NotProved, "no integer|no number", run.outcomes, [*all_inputs(of.domains)][1])
+        of = finite(body, inputs=[["u", [*range(2 * FEW), last]]])
+        run = Run(read_machine(of), Signs.at(Fraction(1)), Graph())
+        with pytest.raises(NotProved, match=r"no integer|no number"):
+            run.outcomes(list(all_inputs(run.machine.domains)))
+
+
+def test_what_is_not_told_is_not_read() -> None:
+    refuses(NotProved, "holds nothing", value_of, ("+", ("cell", "u"), 1), {"u": UNTOLD}, 0)
 
 
 # --- Loops that end by chance, against equations solved over the rationals, and known laws --------
