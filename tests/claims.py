@@ -1,7 +1,7 @@
 """Claims for tests."""
 
 from dipapprox.privacy.intervals.verdict import FormulaClaim
-from dipapprox.questions.kinds import spelled_as_keyword
+from dipapprox.questions.arguments import spelled_as_keyword
 from dipapprox.questions.question import read
 from dipapprox.questions.verify import Verify
 

@@ -15,16 +15,8 @@ from importlib import import_module
 from io import StringIO
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
-from dipapprox.cli import flags
-from dipapprox.cli.command import (
-    COMMANDS,
-    HANDLER,
-    Parser,
-    Status,
-    add_described,
-    register,
-    watching,
-)
+from dipapprox.cli import described, flags
+from dipapprox.cli.command import COMMANDS, HANDLER, Parser, Status, register, watching
 from dipapprox.errors import (
     INTERRUPTED,
     NO_MEMORY,
@@ -167,7 +159,7 @@ def build_parser(words: Sequence[str] | None = None) -> argparse.ArgumentParser:
     chosen = COMMANDS if words is None else [word for word in words[:1] if word in COMMANDS]
     for name in chosen:
         if words is not None and ("--help" in words or "-h" in words):
-            add_described(commands.add_parser(name, help=COMMANDS[name]), name)
+            described.add_described(commands.add_parser(name, help=COMMANDS[name]), name)
         else:
             command = import_module(f"dipapprox.cli.{name}")
             own = commands.add_parser(name, help=COMMANDS[name], **_LAYOUT)

@@ -10,7 +10,7 @@ from dipapprox.cli.command import Status
 from dipapprox.cli.output import check_new, show_answer
 from dipapprox.language.load import read_text
 from dipapprox.privacy.description import ProgramText
-from dipapprox.questions.kinds import LIMITING
+from dipapprox.questions.arguments import LIMITING
 from dipapprox.replays.check import check_content, read_json
 from dipapprox.replays.result import Outcome
 

@@ -15,7 +15,8 @@ import shtab
 
 from dipapprox.bundled import bundled_programs, table_names
 from dipapprox.cli.app import build_parser
-from dipapprox.cli.command import WORDS, add_described, commands_of
+from dipapprox.cli.command import commands_of
+from dipapprox.cli.described import WORDS, add_described
 from dipapprox.cli.output import write
 
 if TYPE_CHECKING:

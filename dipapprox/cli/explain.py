@@ -38,8 +38,8 @@ from dipapprox.privacy.notation import (
     valuation_text,
     without_exponential_factors,
 )
-from dipapprox.questions import kinds
-from dipapprox.questions.kinds import LIMITS
+from dipapprox.questions import arguments
+from dipapprox.questions.arguments import LIMITS
 from dipapprox.questions.question import STRUCTURE
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.real_inputs import with_values
@@ -352,7 +352,7 @@ def add_words(parser: argparse.ArgumentParser) -> None:
 
 @sound_arithmetic()
 def run(words: argparse.Namespace, console: Console) -> int:
-    given, eps = program_of(words), kinds.positive(words.eps, "--eps")
+    given, eps = program_of(words), arguments.positive(words.eps, "--eps")
     options = asking.options_of(words)
     program = load(given, reals=True)
     chosen = None if words.input is None else parse_input(words.input, program, "--input")

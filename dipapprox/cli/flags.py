@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from dipapprox.limits import Limits, resource
-from dipapprox.questions import kinds
-from dipapprox.questions.kinds import Argument, read_limits, spelled_as_flag
+from dipapprox.questions import arguments
+from dipapprox.questions.arguments import Argument, read_limits, spelled_as_flag
 
 REPORT = "--report"
 _MEMORY_SHARE = 0.6  # of the physical memory, when --max-memory is not given
@@ -54,7 +54,7 @@ def add_report(parser: argparse.ArgumentParser) -> None:
 
 def _add(parser: argparse._ActionsContainer, argument: Argument) -> None:
     flag, help = spelled_as_flag(argument.name), argument.help.replace("%", "%%")
-    if argument.read is kinds.flag:
+    if argument.read is arguments.flag:
         on = argument.default == "true"
         name, const = (f"--no-{flag[2:]}", "false") if on else (flag, "true")
         parser.add_argument(name, dest=argument.name, action="store_const", const=const, help=help)

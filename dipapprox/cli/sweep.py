@@ -34,7 +34,7 @@ from dipapprox.experiments.sweep.summary import (
     readable_text,
 )
 from dipapprox.experiments.sweep.sweep import Sweep
-from dipapprox.questions import kinds
+from dipapprox.questions import arguments
 
 _MOST_ROWS = 60  # rows of a table; more are only counted
 _WIDE = Console(width=10_000)  # to measure tables on
@@ -166,7 +166,7 @@ def run(words: argparse.Namespace, console: Console) -> int:
         raise UserError("sweep needs a SPEC and --out FILE, or --summary FILE", hint)
     if words.plot is not None:
         raise UserError("--plot goes with --summary")
-    jobs = kinds.whole(1)(words.jobs, "--jobs")
+    jobs = arguments.whole(1)(words.jobs, "--jobs")
     sweep = Sweep(read_spec(words.spec), words.out, jobs, words.cluster)
     with reporting("cases") as reporter:
         try:

@@ -22,7 +22,7 @@ from dipapprox.limits import Limits
 from dipapprox.privacy.description import Description, ProgramText, Table, Tone, count, seconds_text
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.result import Result
-from dipapprox.questions import kinds
+from dipapprox.questions import arguments
 from dipapprox.questions.claims import ClaimOutcome, StatedClaim, Tested, claims_in, try_claim
 from dipapprox.source import visible
 
@@ -175,7 +175,7 @@ def add_words(parser: argparse.ArgumentParser) -> None:
 
 def run(words: argparse.Namespace, console: Console) -> int:
     given, memory = words.each_timeout, flags.default_memory()
-    seconds = None if given is None else kinds.seconds(given, "--timeout")
+    seconds = None if given is None else arguments.seconds(given, "--timeout")
     if words.junit is not None:
         check_place(words.junit, _JUNIT)
     if words.report is not None:

@@ -17,7 +17,7 @@ the claim. To be read in this order, in which modules import those before them:
     finite verdicts     evaluate, published, excesses, several, closed
     real inputs         motion, sets
     compositions        parts, compositions
-    every eps           paths, rounds, potential, rays
+    every eps           paths, rounds, regions, potential, rays
     budgets of claims   served
     services            services, couplings, traces
     the whole           replay

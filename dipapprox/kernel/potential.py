@@ -75,26 +75,20 @@ from dipapprox.kernel.errors import BadProof, Refused, Refuted, spend
 from dipapprox.kernel.forms import Form, Stored, has_integers, only, over
 from dipapprox.kernel.judgements import Budgets
 from dipapprox.kernel.machine import read_value
-from dipapprox.kernel.paths import (
+from dipapprox.kernel.paths import Beside, Held, Path, Read, Sample, between, number_form
+from dipapprox.kernel.reading import as_integer, as_list, as_name, as_number, as_record, as_rows
+from dipapprox.kernel.regions import (
     ZERO,
-    Beside,
-    Held,
     Order,
-    Path,
-    Read,
-    Sample,
-    between,
     follows,
     joined,
     known_forms,
-    number_form,
     order_of,
     read_form,
     read_guards,
     renamed_forms,
     same_atoms,
 )
-from dipapprox.kernel.reading import as_integer, as_list, as_name, as_number, as_record, as_rows
 from dipapprox.kernel.rounds import Follower, Rounds
 from dipapprox.kernel.walk import Guard
 

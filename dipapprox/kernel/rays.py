@@ -56,8 +56,9 @@ from dipapprox.kernel.errors import BadProof, Refused, Refuted, spend
 from dipapprox.kernel.forms import Form, Stored, has_integers, only, over
 from dipapprox.kernel.judgements import Budgets
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
-from dipapprox.kernel.paths import ZERO, Held, Path, Read, Sample, combined, known_forms
+from dipapprox.kernel.paths import Held, Path, Read, Sample
 from dipapprox.kernel.reading import as_integer, as_list, as_name, as_number, as_rows, as_word
+from dipapprox.kernel.regions import ZERO, combined, known_forms
 from dipapprox.kernel.rounds import Follower, Rounds
 from dipapprox.kernel.walk import Guard, form_of
 

@@ -22,18 +22,9 @@ from dipapprox.graphs import strong_components
 from dipapprox.kernel.errors import NotProved
 from dipapprox.kernel.forms import Form, Stored
 from dipapprox.kernel.laws import FAMILIES
-from dipapprox.kernel.paths import (
-    NOTHING,
-    Held,
-    Path,
-    Read,
-    Sample,
-    joined,
-    known_forms,
-    number_form,
-    order_of,
-)
+from dipapprox.kernel.paths import Held, Path, Read, Sample, number_form
 from dipapprox.kernel.potential import Cells, Last, Quiet, require_quiet
+from dipapprox.kernel.regions import NOTHING, joined, known_forms, order_of
 from dipapprox.kernel.rounds import Follower, Rounds
 from dipapprox.kernel.walk import Guard
 from dipapprox.limits import Limits

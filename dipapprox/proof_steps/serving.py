@@ -21,8 +21,9 @@ from dipapprox.kernel.errors import budget as work
 from dipapprox.kernel.forms import Form, only, over
 from dipapprox.kernel.laws import FAMILIES
 from dipapprox.kernel.machine import read_machine
-from dipapprox.kernel.paths import Path, Sample, between, joined, known_forms, order_of
+from dipapprox.kernel.paths import Path, Sample, between
 from dipapprox.kernel.potential import in_common
+from dipapprox.kernel.regions import joined, known_forms, order_of
 from dipapprox.kernel.rounds import Follower, Rounds, read_rounds
 from dipapprox.kernel.served import all_numbers
 from dipapprox.language.core import Program

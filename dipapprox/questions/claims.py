@@ -51,8 +51,8 @@ from dipapprox.privacy.options import Options
 from dipapprox.privacy.scope import widening_by_pairs
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.proofs.subject import load_subject
+from dipapprox.questions.arguments import spelled_as_keyword
 from dipapprox.questions.decide import Decide
-from dipapprox.questions.kinds import spelled_as_keyword
 from dipapprox.questions.prove import Proof, Prove
 from dipapprox.questions.question import Question, read
 from dipapprox.questions.verify import Verify

@@ -20,14 +20,15 @@ from dipapprox.privacy.options import Options
 from dipapprox.privacy.run import Setting
 from dipapprox.proof_steps import throughout as proving
 from dipapprox.proofs import budget_verdict
-from dipapprox.questions import kinds
-from dipapprox.questions.kinds import LIMITS, Pairs
+from dipapprox.questions import arguments, kinds
+from dipapprox.questions.arguments import LIMITS
+from dipapprox.questions.kinds import Pairs
 from dipapprox.questions.question import PROVED, Question, argument
 from dipapprox.questions.verify import PAIRS_HELP, budgets_of, is_open
 
 
 def _delta(given: object, name: str) -> Delta:
-    return read_delta(given if isinstance(given, str) else str(kinds.number(given, name)), name)
+    return read_delta(given if isinstance(given, str) else str(arguments.number(given, name)), name)
 
 
 _unswept = partial(argument, swept=False)
@@ -40,7 +41,7 @@ class Decide(Record, Question):
     computing: ClassVar[tuple[str, ...]] = ("merge", PROVED, *LIMITS)
 
     budget: Fraction = argument(
-        kinds.nonnegative, "T", "the claimed budget is T * ε (default: 1)", default="1"
+        arguments.nonnegative, "T", "the claimed budget is T * ε (default: 1)", default="1"
     )
     delta: Delta = argument(
         _delta,
@@ -56,16 +57,16 @@ class Decide(Record, Question):
     )
     pairs: Pairs = argument(kinds.pairs, "PAIRS", PAIRS_HELP, default="all")
     violations: bool = _unswept(
-        kinds.flag,
+        arguments.flag,
         "",
         "find every ε at which some pair violates the claim; do not stop at the first pair",
         default="false",
     )
     least_delta: bool = _unswept(
-        kinds.flag, "", "enclose the least δ that holds on the interval", default="false"
+        arguments.flag, "", "enclose the least δ that holds on the interval", default="false"
     )
     width: Fraction = _unswept(
-        kinds.positive,
+        arguments.positive,
         "W",
         "how narrowly ends of violated ranges and the least δ are enclosed (default: 1e-9)",
         default="1e-9",

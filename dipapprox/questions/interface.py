@@ -43,8 +43,8 @@ from dipapprox.privacy import probabilities as distributions
 from dipapprox.privacy.intervals.verdict import IntervalVerdict
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.verdict import Answer, Verdict
+from dipapprox.questions import arguments, kinds
 from dipapprox.questions import decide as decisions
-from dipapprox.questions import kinds
 from dipapprox.questions import probability as probabilities
 from dipapprox.questions.kinds import Row
 from dipapprox.questions.question import read_keywords
@@ -332,7 +332,7 @@ def pair_distributions(
     known = known_program(program, reals=True)
     first = kinds.input_of(input, "input", known)
     second = kinds.input_of(adjacent, "adjacent", known)
-    exact = kinds.positive(eps, "eps")
+    exact = arguments.positive(eps, "eps")
     values = real_inputs.with_values(known, [(first, second)])
     return distributions.pair_distributions(values, exact, first, second, known_options(options))
 

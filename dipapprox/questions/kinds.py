@@ -1,15 +1,12 @@
-"""What questions ask with: arguments, declared as data, and a reader for each kind of them.
+"""What questions ask with besides plain numbers: a reader for each kind, as in `arguments`.
 
-A reader takes what an edge was given and the name by which that edge knows it: "--eps-prv" on the
-command line, "eps_prv" in Python, "grid 1: eps_prv" in a sweep. The command line and sweeps give
-texts; Python gives texts or values. Some numbers may be formulas: log(3), eps^2/100. What is wrong
-with it is a `UserError` that begins with the name.
+Some numbers may be formulas: log(3), eps^2/100.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from fractions import Fraction
 from typing import Any, TypeVar
@@ -20,144 +17,10 @@ from dipapprox.errors import UserError, did_you_mean, shorten
 from dipapprox.language import formula as formulas
 from dipapprox.language.core import Input, Program
 from dipapprox.language.domains import AllReals
-from dipapprox.language.values import check_input, exact_rational, parse_input
-from dipapprox.limits import Limits
+from dipapprox.language.values import check_input, parse_input
 from dipapprox.pairs.selections import OrderedPairs, PairSelection
 from dipapprox.privacy.scope import select
-
-# --- numbers and switches -------------------------------------------------------------------------
-
-Value = TypeVar("Value")
-Reader = Callable[[Any, str], Value]
-"""Takes what was given and its name; returns the value or raises `UserError`."""
-
-_LONGEST = 10**7  # in seconds
-
-
-def number(given: object, name: str) -> Fraction:
-    """Read an exact number."""
-    return exact_rational(given, name)
-
-
-def _such(holds: Callable[[Fraction], bool], said: str) -> Reader[Fraction]:
-    def read(given: object, name: str) -> Fraction:
-        value = number(given, name)
-        if not holds(value):
-            raise UserError(f"{name} must be {said}, got {exact_text(value)}")
-        return value
-
-    return read
-
-
-positive = _such(lambda value: value > 0, "> 0")
-nonnegative = _such(lambda value: value >= 0, ">= 0")
-probability = _such(lambda value: 0 <= value <= 1, "in [0, 1]")
-share = _such(lambda value: 0 < value < 1, "in (0, 1)")
-
-
-def whole(least: int, most: int | None = None, unit: str = "") -> Reader[int]:
-    """Return a reader of whole numbers from `least` to `most`."""
-    allowed = f">= {least}" if most is None else f"in [{least}, {most}]"
-    allowed, of = (f"{allowed} {unit}", f" of {unit}") if unit else (allowed, "")
-
-    def read(given: object, name: str) -> int:
-        value = number(given, name)
-        if value.denominator != 1:
-            raise UserError(f"{name} must be a whole number{of}, got {exact_text(value)}")
-        if value < least or (most is not None and value > most):
-            raise UserError(f"{name} must be {allowed}, got {exact_text(value)}")
-        return int(value)
-
-    return read
-
-
-def seconds(given: object, name: str) -> float:
-    """Read a time, at most a season."""
-    value = positive(given, name)
-    if value > _LONGEST:
-        raise UserError(f"{name} is at most {_LONGEST} seconds, got {exact_text(value)}")
-    return float(value)
-
-
-def flag(given: object, name: str) -> bool:
-    """Read whether something is wanted."""
-    match given:
-        case bool():
-            return given
-        case "true" | "false":
-            return given == "true"
-        case _:
-            raise UserError(f"{name} must be true or false, got {shorten(repr(given))}")
-
-
-# --- arguments ------------------------------------------------------------------------------------
-
-Spelled = Callable[[str], str]  # says how an edge names an argument: "--eps-prv" for "eps_prv"
-
-
-class Argument(Record):
-    """One thing that a question asks with."""
-
-    name: str  # of the field, the keyword in Python and the key in sweeps; with dashes, the flag
-    read: Reader[object]  # its kind
-    metavar: str  # what stands for its value on the command line; "" for a switch
-    help: str  # in one line
-    default: str | None  # what is read if nothing is given; None: the field is None then
-    required: bool  # whether it must be given
-    swept: bool  # whether it is a key of grids
-    group: str = ""  # its heading on the command line; "" for none
-    choices: tuple[str, ...] = ()  # all that may be written; none: whatever `read` takes
-
-
-def read_values(
-    declared: Iterable[Argument], given: Mapping[str, object], spelled: Spelled
-) -> dict[str, Any]:
-    """Read declared arguments; what has neither a value nor a default is left out."""
-    values = {}
-    for each in declared:
-        value = given.get(each.name)
-        if value is None:
-            value = each.default
-        if value is not None:
-            values[each.name] = each.read(value, spelled(each.name))
-        elif each.required:
-            raise UserError(f"{spelled(each.name)} is missing", f"it is {each.help}")
-    return values
-
-
-def spelled_as_flag(name: str) -> str:
-    """Name an argument as the command line does."""
-    return "--" + name.replace("_", "-")
-
-
-def spelled_as_keyword(name: str) -> str:
-    """Name an argument as Python does."""
-    return name
-
-
-def _limit(
-    name: str, read: Reader[object], metavar: str, help: str, default: str | None = None
-) -> Argument:
-    group = "limits (when one is reached, the answer is Unknown)"
-    return Argument(name, read, metavar, help, default, False, False, group)
-
-
-LIMITING = (
-    _limit("timeout", seconds, "SECONDS", "wall-clock time"),
-    _limit("max_states", whole(1), "N", "symbolic states", "100000"),
-    _limit("max_memory", whole(1), "MB", "resident memory (default: 60% of the machine's)"),
-)
-
-LIMITS = tuple(each.name for each in LIMITING)
-
-
-def read_limits(given: Mapping[str, object], spelled: Spelled) -> Limits:
-    """Read the limits from what an edge was given; None is nothing. Their clock starts now."""
-    read = read_values(LIMITING, given, spelled)
-    return Limits(
-        seconds=read.get("timeout"), memory=read.get("max_memory"), states=read["max_states"]
-    )
-
+from dipapprox.questions.arguments import Reader, nonnegative, number, positive, probability
 
 # --- formulas -------------------------------------------------------------------------------------
 

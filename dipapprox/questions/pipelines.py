@@ -64,9 +64,9 @@ from dipapprox.privacy.compositions.pipeline import (
 from dipapprox.privacy.description import Certificate, ProgramText, text_of
 from dipapprox.privacy.options import Options
 from dipapprox.proof_steps import composed_ends as proving
-from dipapprox.questions import kinds
+from dipapprox.questions import arguments, kinds
+from dipapprox.questions.arguments import Spelled
 from dipapprox.questions.interface import explained, known_options, program_made
-from dipapprox.questions.kinds import Spelled
 from dipapprox.questions.profile import Range, range_of
 from dipapprox.questions.question import PROVED, WHOLE, Question, argument
 from dipapprox.replays import files
@@ -76,13 +76,13 @@ Table = Mapping[str, object]  # a run: its keys and their values
 
 def read_rate(given: object, name: str) -> Fraction:
     """Read a rate of sampling, in (0, 1]."""
-    value = kinds.positive(given, name)
+    value = arguments.positive(given, name)
     if value > 1:
         raise UserError(f"{name} must be in (0, 1], got {value}")
     return value
 
 
-read_times = kinds.whole(1, MOST_RUNS)  # reads how often something is run
+read_times = arguments.whole(1, MOST_RUNS)  # reads how often something is run
 
 read_adjacency = kinds.word(Adjacency)  # reads which data sets are adjacent
 
@@ -93,8 +93,8 @@ def _orders(given: object, name: str) -> tuple[tuple[Fraction, Fraction], ...]:
         match each:
             case (order, divergence):
                 pair = (
-                    kinds.positive(order, f"{name}: an order"),
-                    kinds.positive(divergence, f"{name}: a divergence"),
+                    arguments.positive(order, f"{name}: an order"),
+                    arguments.positive(divergence, f"{name}: a divergence"),
                 )
             case _:
                 raise UserError(
@@ -113,15 +113,15 @@ class Entry(Record):
     """A mechanism of the catalogue."""
 
     make: Callable[..., Mechanism]  # takes its parameters by name
-    parameters: Mapping[str, kinds.Reader[Any]]  # their readers
+    parameters: Mapping[str, arguments.Reader[Any]]  # their readers
     optional: Mapping[str, object]  # those that may be left out
 
 
-_SHIFTED, _WHOLE = {"sensitivity": kinds.positive}, {"sensitivity": kinds.whole(1)}
-_SCALE = {"scale": kinds.positive}
-_SIGMA = {"sigma": kinds.positive, "variance": kinds.positive}  # one of the two
-_RESPONSE = {"probability": kinds.share, "values": kinds.whole(2)}
-_STATED = {"eps": kinds.nonnegative, "delta": kinds.probability}
+_SHIFTED, _WHOLE = {"sensitivity": arguments.positive}, {"sensitivity": arguments.whole(1)}
+_SCALE = {"scale": arguments.positive}
+_SIGMA = {"sigma": arguments.positive, "variance": arguments.positive}  # one of the two
+_RESPONSE = {"probability": arguments.share, "values": arguments.whole(2)}
+_STATED = {"eps": arguments.nonnegative, "delta": arguments.probability}
 _UNIT: Mapping[str, object] = {"sensitivity": 1}
 _NORMAL = {**_UNIT, "sigma": None, "variance": None}
 
@@ -131,10 +131,10 @@ CATALOGUE: dict[str, Entry] = {
     "discrete_laplace": Entry(DiscreteLaplace, _WHOLE | _SCALE, _UNIT),
     "discrete_gaussian": Entry(DiscreteGaussian, _WHOLE | _SIGMA, _NORMAL),
     "randomised_response": Entry(RandomisedResponse, _RESPONSE, {"values": 2}),
-    "exponential_mechanism": Entry(ExponentialMechanism, {"eps": kinds.positive}, {}),
+    "exponential_mechanism": Entry(ExponentialMechanism, {"eps": arguments.positive}, {}),
     "approx_dp": Entry(ApproximateStatement, _STATED, {"delta": 0}),
     "rdp": Entry(RenyiStatement, {"orders": _orders}, {}),
-    "zcdp": Entry(ConcentratedStatement, {"rho": kinds.positive}, {}),
+    "zcdp": Entry(ConcentratedStatement, {"rho": arguments.positive}, {}),
 }
 """The mechanisms by name; noise has the names of its parameters in the literature."""
 
@@ -251,7 +251,7 @@ def _run(table: Table, where: str, folder: Path) -> PipelineRun:
     share = None if sampled is None else read_rate(sampled, f"{where}: subsample")
     if "program" in table:
         program, text = _program(table, where, folder)
-        eps = kinds.positive(_required(table, "eps", where), f"{where}: eps")
+        eps = arguments.positive(_required(table, "eps", where), f"{where}: eps")
         return PipelineRun(ProgramAt(program, eps, text), program.name, number, share)
     name = str(table["mechanism"])
     if name not in CATALOGUE:
@@ -283,7 +283,7 @@ def _program(table: Table, where: str, folder: Path) -> tuple[Program, ProgramTe
     parameters = table.get("params", {})
     if not isinstance(parameters, Mapping):
         raise UserError(f"{where}: params must be a table", "params = { N = 5 }")
-    exact = {key: kinds.number(value, f"{where}: {key}") for key, value in parameters.items()}
+    exact = {key: arguments.number(value, f"{where}: {key}") for key, value in parameters.items()}
     wider = table.get("widen")
     if wider is not None and not isinstance(wider, str):
         raise UserError(f'{where}: widen must be a domain such as "-5..5"')
@@ -307,7 +307,9 @@ _optional = partial(argument, default=None)
 _asked = partial(_optional, group="question (--delta and --eps-prv together are a claim)")
 
 
-def _each(read: kinds.Reader[Fraction] | kinds.Reader[int]) -> kinds.Reader[tuple[object, ...]]:
+def _each(
+    read: arguments.Reader[Fraction] | arguments.Reader[int],
+) -> arguments.Reader[tuple[object, ...]]:
     """Return a reader of one value for all programs, or of one for each: "100", "100,10"."""
 
     def read_all(given: object, name: str) -> tuple[object, ...]:
@@ -326,7 +328,7 @@ class Compose(Record, Question):
     computing: ClassVar[tuple[str, ...]] = (*WHOLE, PROVED)
 
     eps: tuple[Fraction, ...] | None = _optional(
-        _each(kinds.positive), "E", "the programs' ε: one for all, or one each: 1/2,1"
+        _each(arguments.positive), "E", "the programs' ε: one for all, or one each: 1/2,1"
     )
     times: tuple[int, ...] | None = _optional(
         _each(read_times),
@@ -346,9 +348,9 @@ class Compose(Record, Question):
         choices=kinds.choices_of(Adjacency),
     )
     delta: Fraction | None = _asked(
-        kinds.probability, "D", "the least ε_prv for this δ; 0 asks for pure privacy"
+        arguments.probability, "D", "the least ε_prv for this δ; 0 asks for pure privacy"
     )
-    eps_prv: Fraction | None = _asked(kinds.nonnegative, "P", "the least δ for this ε_prv")
+    eps_prv: Fraction | None = _asked(arguments.nonnegative, "P", "the least δ for this ε_prv")
     curve: Range | None = _asked(
         range_of,
         "LO:HI:COUNT",
@@ -356,7 +358,7 @@ class Compose(Record, Question):
         swept=False,
     )
     width: Fraction | None = _optional(
-        kinds.positive,
+        arguments.positive,
         "W",
         "wanted width of intervals (default: of ε_prv 1e-3, of δ a thousandth, of curves 1e-6)",
     )

@@ -15,7 +15,7 @@ from dipapprox.limits import Progress, silent
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.probabilities import OutputDistribution, output_distribution
 from dipapprox.privacy.rounded_scales import error_of
-from dipapprox.questions import kinds
+from dipapprox.questions import arguments, kinds
 from dipapprox.questions.question import WHOLE, Question, argument
 from dipapprox.semantics.real_inputs import with_values
 
@@ -49,8 +49,8 @@ def _intervals(given: object, name: str) -> dict[str, Interval]:
                 f"{name}: {shorten(repr(part.strip()))} is no interval",
                 "for example 0 <= y <= 1, or z[2] >= 3",
             )
-        low = None if match["low"] is None else kinds.number(match["low"], name)
-        end = None if match["end"] is None else kinds.number(match["end"], name)
+        low = None if match["low"] is None else arguments.number(match["low"], name)
+        end = None if match["end"] is None else arguments.number(match["end"], name)
         own = (low, end) if match["way"] != ">=" else (end, None)
         if match["way"] == ">=" and low is not None:
             raise UserError(f"{name}: write {low} <= {match['name']} <= …, not both ways")
@@ -64,7 +64,7 @@ class Probability(Record, Question):
     name: ClassVar[str] = "probability"
     computing: ClassVar[tuple[str, ...]] = tuple(name for name in WHOLE if name != "max_precision")
 
-    eps: Fraction = argument(kinds.positive, "E", "the program's ε, exact: 1/2, 0.5")
+    eps: Fraction = argument(arguments.positive, "E", "the program's ε, exact: 1/2, 0.5")
     input: GivenInput = argument(
         GivenInput,
         "ROW",
@@ -72,7 +72,7 @@ class Probability(Record, Question):
         default="",
     )
     relative_width: Fraction | None = argument(
-        kinds.share,
+        arguments.share,
         "W",
         "refine until every enclosure is at most W times its probability wide, in (0, 1): 1e-6 for "
         "six digits (--precision is absolute)",

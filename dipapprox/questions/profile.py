@@ -43,7 +43,8 @@ from dipapprox.privacy.run import Setting
 from dipapprox.privacy.subjects import executed_for
 from dipapprox.proof_steps import ends as proving
 from dipapprox.proofs import budget_verdict, real_bounds
-from dipapprox.questions import kinds
+from dipapprox.questions import arguments, kinds
+from dipapprox.questions.arguments import Spelled
 from dipapprox.questions.interface import (
     AnyProgram,
     Number,
@@ -52,7 +53,7 @@ from dipapprox.questions.interface import (
     known_program,
 )
 from dipapprox.questions.interface import Pairs as GivenPairs
-from dipapprox.questions.kinds import Pairs, Spelled, is_formula
+from dipapprox.questions.kinds import Pairs, is_formula
 from dipapprox.questions.question import PROVED, WHOLE, Question, argument, read_keywords
 from dipapprox.questions.verify import PAIRS_HELP, budgets_of, prefers_budgets
 
@@ -74,7 +75,7 @@ _CHOICES = ("eps_prv", "delta", "curve", "renyi")
 def _eps_prv(given: object, name: str) -> Fraction | str:
     if isinstance(given, str) and is_formula(given):
         return given
-    return kinds.nonnegative(given, name)
+    return arguments.nonnegative(given, name)
 
 
 Range = tuple[Fraction, Fraction, int]
@@ -91,9 +92,9 @@ def range_of(given: object, name: str) -> Range:
             raise UserError(
                 f"{name} needs LO:HI:COUNT, got {shorten(repr(given))}", "for example 0:1.5:200"
             )
-    first = kinds.number(low, f"{name}: the first eps_prv")
-    last = kinds.number(high, f"{name}: the last eps_prv")
-    points = kinds.number(count, f"{name}: the number of points")
+    first = arguments.number(low, f"{name}: the first eps_prv")
+    last = arguments.number(high, f"{name}: the last eps_prv")
+    points = arguments.number(count, f"{name}: the number of points")
     if points.denominator != 1:
         raise UserError(f"{name}: the number of points must be whole, got {exact_text(points)}")
     return first, last, int(points)
@@ -108,7 +109,7 @@ def _orders(given: object, name: str) -> tuple[Order, ...]:
         if isinstance(part, str) and part.strip() == "inf":
             found.append("inf")
         else:
-            found.append(kinds.number(part, f"{name}: an order"))
+            found.append(arguments.number(part, f"{name}: an order"))
     return tuple(found)
 
 
@@ -118,12 +119,12 @@ class Profile(Record, Question):
     name: ClassVar[str] = "profile"
     computing: ClassVar[tuple[str, ...]] = (*WHOLE, PROVED)
 
-    eps: Fraction = argument(kinds.positive, "E", "the program's ε, exact: 1/2, 0.5")
+    eps: Fraction = argument(arguments.positive, "E", "the program's ε, exact: 1/2, 0.5")
     eps_prv: Fraction | str | None = _one_of(
         _eps_prv, "P", "the least δ for this ε_prv: 1/2, log(3)"
     )
     delta: Fraction | None = _one_of(
-        kinds.probability, "D", "the least ε_prv for this δ in [0, 1]; 0 asks for pure privacy"
+        arguments.probability, "D", "the least ε_prv for this δ in [0, 1]; 0 asks for pure privacy"
     )
     curve: Range | None = _one_of(
         range_of,
@@ -138,7 +139,7 @@ class Profile(Record, Question):
         swept=False,
     )
     width: Fraction | None = argument(
-        kinds.positive,
+        arguments.positive,
         "W",
         "wanted width of enclosures (default: 1e-9; of δ, δ/10^12; with real inputs a millionth)",
         default=None,
@@ -199,10 +200,10 @@ class Calibrate(Record, Question):
     name: ClassVar[str] = "calibrate"
     computing: ClassVar[tuple[str, ...]] = (*WHOLE, PROVED)
 
-    eps_prv: Fraction = argument(kinds.nonnegative, "P", "the claimed ε_prv")
-    delta: Fraction = argument(kinds.probability, "D", "the claimed δ in [0, 1]")
+    eps_prv: Fraction = argument(arguments.nonnegative, "P", "the claimed ε_prv")
+    delta: Fraction = argument(arguments.probability, "D", "the claimed δ in [0, 1]")
     width: Fraction = argument(
-        kinds.share,
+        arguments.share,
         "W",
         "wanted distance of the two ε, relative to the larger (default: 1e-6)",
         default="1e-6",

@@ -22,9 +22,9 @@ from dipapprox.proofs.prove_real import answer_real
 from dipapprox.proofs.real_proof import RealProof
 from dipapprox.proofs.replayed import proved
 from dipapprox.proofs.subject import Subject, load_subject, require_real_inputs, with_real_inputs
-from dipapprox.questions import kinds
+from dipapprox.questions import arguments, kinds
+from dipapprox.questions.arguments import LIMITS
 from dipapprox.questions.interface import AnyProgram, Number, explained, known_options, program_made
-from dipapprox.questions.kinds import LIMITS
 from dipapprox.questions.question import PROVED, Question, argument, read_keywords
 from dipapprox.services.service_proof import ServiceProof, prove_service
 
@@ -49,7 +49,7 @@ class Prove(Record, Question):
     computing: ClassVar[tuple[str, ...]] = (*LIMITS, PROVED)
 
     budget: Fraction | None = argument(
-        kinds.nonnegative,
+        arguments.nonnegative,
         "D",
         "claim (D * ε, 0)-privacy for every ε > 0 (default: is there any such D?)",
         default=None,
@@ -62,7 +62,7 @@ class Prove(Record, Question):
         choices=kinds.choices_of(Stops),
     )
     reals: bool = argument(
-        kinds.flag,
+        arguments.flag,
         "",
         "take every input with numbers as any real number, whatever its domain is",
         default="false",
@@ -75,7 +75,7 @@ class Prove(Record, Question):
         swept=False,
     )
     eps: Fraction | None = argument(
-        kinds.positive,
+        arguments.positive,
         "EPS",
         "of a service: at this ε only (default: for every ε > 0)",
         default=None,

@@ -1,8 +1,8 @@
 """What a question is: a frozen type whose fields say, as data, what every edge needs to know.
 
     class Calibrate(Record, Question):
-        eps_prv: Fraction = argument(kinds.nonnegative, "P", "the claimed ε_prv")
-        width: Fraction = argument(kinds.share, "W", "wanted distance", default="1e-6")
+        eps_prv: Fraction = argument(arguments.nonnegative, "P", "the claimed ε_prv")
+        width: Fraction = argument(arguments.share, "W", "wanted distance", default="1e-6")
 
 From this the command line has its flags, a grid of a sweep its keys, and Python its keyword
 arguments; all are read by `read`.
@@ -30,8 +30,8 @@ from dipapprox.privacy.options import (
     Options,
 )
 from dipapprox.privacy.result import Result
-from dipapprox.questions import kinds
-from dipapprox.questions.kinds import (
+from dipapprox.questions import arguments, kinds
+from dipapprox.questions.arguments import (
     LIMITING,
     LIMITS,
     Argument,
@@ -120,7 +120,7 @@ def read_keywords(question: type[AnyQuestion], given: Mapping[str, object]) -> A
     return read(question, given, spelled_as_keyword)
 
 
-_BITS = kinds.whole(2, LARGEST_PRECISION, "bits")
+_BITS = arguments.whole(2, LARGEST_PRECISION, "bits")
 
 
 def _computing(
@@ -147,11 +147,11 @@ COMPUTING = (
     _word("engine", Engine, _ENGINES, Engine.AUTO),
     _word("tier", Tier, _TIERS, Tier.AUTO),
     _word("optimizer", Strategy, _OPTIMIZERS, Strategy.LEAST_NESTING, swept=False),
-    _computing("merge", kinds.flag, "", _MERGE, "true"),
+    _computing("merge", arguments.flag, "", _MERGE, "true"),
     _computing("precision", _BITS, "BITS", _PRECISION, str(FIRST_PRECISION)),
     _computing("max_precision", _BITS, "BITS", _MAX_PRECISION, str(LAST_PRECISION)),
-    _computing("proved", kinds.flag, "", _PROVED, "false"),
-    _computing("jobs", kinds.whole(1, MOST_JOBS), "N", _JOBS, "1", swept=False),
+    _computing("proved", arguments.flag, "", _PROVED, "false"),
+    _computing("jobs", arguments.whole(1, MOST_JOBS), "N", _JOBS, "1", swept=False),
     *LIMITING,
 )
 """All of them."""

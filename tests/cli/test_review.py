@@ -23,6 +23,7 @@ from dipapprox.cli.explanation import explain
 from dipapprox.cli.flags import limits_of
 from dipapprox.cli.output import show
 from dipapprox.cli.report import report
+from dipapprox.cli.show import machine_text
 from dipapprox.cli.sweep import summary_report
 from dipapprox.events.instantiate import Instantiator
 from dipapprox.experiments.sweep.ledger import FinishedCase, RecordedAnswer, read_line
@@ -41,7 +42,6 @@ from dipapprox.proof_steps.liveness import machine_json
 from dipapprox.proof_steps.rounds import rounds_json
 from dipapprox.questions import kinds
 from dipapprox.questions.verify import Verify
-from dipapprox.replays.words import machine_text
 from dipapprox.semantics.execution import execute
 from tests.cases import cases
 from tests.cli.conftest import SIGNED, SVT

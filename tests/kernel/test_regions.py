@@ -16,11 +16,10 @@ from dipapprox.kernel.balls import precision, to_ball
 from dipapprox.kernel.errors import BadProof, Refused, Refuted
 from dipapprox.kernel.forms import Form, over
 from dipapprox.kernel.machine import Adjacency, Machine, Range, read_machine
-from dipapprox.kernel.paths import (
+from dipapprox.kernel.paths import Held, Path, Sample
+from dipapprox.kernel.proofs import Proof, distributions, largest_of
+from dipapprox.kernel.regions import (
     NOTHING,
-    Held,
-    Path,
-    Sample,
     combined,
     follows,
     joined,
@@ -31,7 +30,6 @@ from dipapprox.kernel.paths import (
     renamed_forms,
     same_atoms,
 )
-from dipapprox.kernel.proofs import Proof, distributions, largest_of
 from dipapprox.kernel.sets import every_real_pair, representatives
 from dipapprox.kernel.walk import Guard
 from dipapprox.proof_steps.liveness import machine_json

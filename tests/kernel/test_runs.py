@@ -8,7 +8,7 @@ import pytest
 from dipapprox.kernel.errors import BadProof, NotProved, Refused, Refuted
 from dipapprox.kernel.forms import Form, only
 from dipapprox.kernel.judgements import Budgets
-from dipapprox.kernel.paths import ZERO, Path, Sample
+from dipapprox.kernel.paths import Path, Sample
 from dipapprox.kernel.rays import (
     Flat,
     Runs,
@@ -19,6 +19,7 @@ from dipapprox.kernel.rays import (
     read_parts,
     require_possible,
 )
+from dipapprox.kernel.regions import ZERO
 from dipapprox.kernel.rounds import Follower, Rounds, read_rounds
 from kernel.streams import RAY, Json, draw, lost, once, read, say, stream
 from tests.cases import cases, refuses

@@ -43,8 +43,8 @@ from dipapprox.language.load import PYTHON, check_known, language_of, read_text,
 from dipapprox.language.values import parse_rational, read_domain
 from dipapprox.limits import Limits
 from dipapprox.questions import kinds
+from dipapprox.questions.arguments import Argument
 from dipapprox.questions.decide import Decide
-from dipapprox.questions.kinds import Argument
 from dipapprox.questions.pipelines import Compose
 from dipapprox.questions.profile import Calibrate, Profile
 from dipapprox.questions.question import (

@@ -1,0 +1,183 @@
+"""What follows from linear forms that are >= 0, or > 0; and paths joined to regions.
+
+Orders. A form c (x - y) + b with c > 0, or one in which 0 stands for x or y, says that x - y is at
+least -b / c, or above it. Such differences add up: x - y and y - z to x - z. A form follows from
+others if it is a difference of which sums of theirs say as much; they contradict each other if a
+sum says of x - x that it is above 0, or at least a number > 0. Forms of another kind say nothing. A
+form whose last atom is a continuous sample is > 0 where it is >= 0, but for a set of probability 0.
+
+Joined paths. Paths that read, draw and publish the same, and leave the same in cells, are joined in
+the region where all differences are as they follow from the guards of each of these paths that is
+possible, if that contradicts those of any other path, together with the facts. So the paths are the
+region, and shifts have to keep the region only. Nodes of the same values, cells and facts join the
+same paths, and a path leads to such nodes only, whatever changes: so what is averaged follows the
+same joined paths.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import pairwise
+from math import lcm
+
+from dipapprox.kernel.errors import BadProof, spend
+from dipapprox.kernel.forms import Form, size_of
+from dipapprox.kernel.laws import FAMILIES, IntegerFamily
+from dipapprox.kernel.paths import Atom, Path, Sample
+from dipapprox.kernel.reading import as_flag, as_integer, as_list, as_number, as_rows
+from dipapprox.kernel.walk import Guard
+
+ZERO = Fraction(0)
+NOTHING = -1  # stands for 0 among the numbers of atoms
+
+Order = dict[tuple[int, int], tuple[Fraction, bool]]
+"""By two atoms, what their difference is at least, or (True) above."""
+
+
+def order_of(known: Iterable[Guard]) -> Order | None:
+    """Return all differences that follow from forms; None if these contradict each other.
+
+    Sums are of integers: multiples of a unit, `many` times, and of how many a sum is above.
+    """
+    listed, unit = list[tuple[int, int, Fraction, bool]](), 1
+    for form, strict in known:
+        if (ends := _ends_of(form)) is not None:
+            listed.append((*ends[0], -form.constant / ends[1], strict))
+            unit = lcm(unit, listed[-1][2].denominator)
+            spend(4 + size_of(listed[-1][2]) + size_of(unit))
+    rows: dict[int, dict[int, int]] = {atom: {} for own in listed for atom in own[:2]}
+    # A sum has fewer: it leads from an atom to another, and to the first again.
+    many = 2 * len(rows) + 1
+    for high, low, least, strict in listed:
+        both = int(least * unit) * many + strict
+        rows[high][low] = max(rows[high].get(low, both), both)
+    for middle, through in rows.items():
+        spend(10 + len(rows) // 4)
+        for high, row in rows.items():
+            if (first := row.get(middle)) is None:
+                continue
+            spend(1 + len(through) // 2)
+            for low, second in through.items():
+                both = first + second
+                if high != low:
+                    row[low] = max(row.get(low, both), both)
+                elif both > 0:
+                    return None
+    return {
+        (high, low): (Fraction(both // many, unit), both % many > 0)
+        for high, row in rows.items()
+        for low, both in row.items()
+    }
+
+
+def follows(form: Form, strict: bool, order: Order) -> bool:
+    """Whether a form is >= 0, or > 0, where differences are as known."""
+    if not form.terms:
+        return (form.constant, False) >= (ZERO, strict)
+    ends = _ends_of(form)
+    if ends is None or ends[0] not in order:
+        return False
+    return order[ends[0]] >= (-form.constant / ends[1], strict)
+
+
+def _ends_of(form: Form) -> tuple[tuple[int, int], Fraction] | None:
+    """Return x, y and c > 0 for a form c (x - y) + a number."""
+    match form.terms:
+        case ((atom, factor),):
+            return ((atom, NOTHING), factor) if factor > 0 else ((NOTHING, atom), -factor)
+        case ((one, factor), (other, opposite)) if factor == -opposite:
+            return ((one, other), factor) if factor > 0 else ((other, one), opposite)
+    return None
+
+
+def read_guards(json: object, atoms: int) -> list[Guard]:
+    """Read [form, whether it is > 0], over the first atoms."""
+    return as_rows(json, "forms", lambda form, _: read_form(form, atoms), as_flag)
+
+
+def read_form(json: object, atoms: int) -> Form:
+    """Read a number, or [number, [[atom, coefficient], …]] over the first atoms."""
+    if not isinstance(json, list):
+        return Form(as_number(json, "a shift"))
+    constant, listed = as_list(json, "a form", 2)
+    terms = as_rows(listed, "terms", as_integer, as_number)
+    if not all(0 <= atom < atoms for atom, _ in terms):
+        raise BadProof("a form over atoms that are not there")
+    if any(a >= b for (a, _), (b, _) in pairwise(terms)):
+        raise BadProof("terms do not ascend")
+    return Form(as_number(constant, "a constant"), tuple([term for term in terms if term[1]]))
+
+
+def joined(paths: Sequence[Path], facts: Sequence[Guard]) -> list[tuple[list[int], Path]]:
+    """Return all paths, with their numbers, those that may be joined as one."""
+    alike: dict[object, list[int]] = {}
+    for number, path in enumerate(paths):
+        spend(10 + len(path.atoms) + len(path.store))
+        kept = path.atoms, path.said, path.ended, frozenset(path.store.items())
+        alike.setdefault(kept, []).append(number)
+    found: list[tuple[list[int], Path]] = []
+    for numbers in alike.values():
+        region = _region(paths, numbers, facts) if len(numbers) > 1 else None
+        if region is None:
+            found += [([number], paths[number]) for number in numbers]
+        else:
+            found.append((numbers, replace(paths[numbers[0]], guards=tuple(region))))
+    return found
+
+
+def _region(
+    paths: Sequence[Path], numbers: Sequence[int], facts: Sequence[Guard]
+) -> list[Guard] | None:
+    """Return the region of some paths; None if it is not known to have no more than they have."""
+    orders = [order for k in numbers if (order := order_of(known_forms(paths[k]))) is not None]
+    region: list[Guard] = []
+    for pair in sorted(set.intersection(*map(set, orders)) if orders else ()):
+        least, strict = min(order[pair] for order in orders)
+        terms = sorted(zip(pair, (Fraction(1), Fraction(-1)), strict=True))
+        region.append((Form(-least, tuple([t for t in terms if t[0] != NOTHING])), strict))
+    atoms, others = paths[numbers[0]].atoms, [k for k in range(len(paths)) if k not in numbers]
+    shared = {k: same_atoms(paths[k].atoms, atoms) for k in others}
+    known = ([*facts, *region, *renamed_forms(paths[k], len(atoms), shared[k])] for k in others)
+    alone = orders and all(order_of(forms) is None for forms in known)
+    return region if alone else None
+
+
+def combined(json: object, known: Sequence[Guard]) -> tuple[Form, bool]:
+    """Return the sum of multiples >= 0 of forms, and whether one of them is > 0."""
+    total, strict = Form(ZERO), False
+    for number, multiple in as_rows(json, "multipliers", as_integer, as_number):
+        if not 0 <= number < len(known):
+            raise BadProof("there is no such form")
+        if multiple <= 0:
+            raise BadProof("a multiplier is not above 0")
+        form, above = known[number]
+        spend(4 + size_of(form) + size_of(total) + size_of(total.constant))
+        total, strict = total.plus(form.scaled(multiple)), strict or above
+    return total, strict
+
+
+def known_forms(path: Path) -> list[Guard]:
+    """Return the guards of a path, up to ties of continuous samples."""
+    found = []
+    for form, above in path.guards:
+        last = path.atoms[form.terms[-1][0]]
+        tie = isinstance(last, Sample) and not isinstance(FAMILIES[last.family], IntegerFamily)
+        found.append((form, above or tie))
+    return found
+
+
+def same_atoms(one: Sequence[Atom], other: Sequence[Atom]) -> int:
+    """Return how many atoms two paths have in common before they differ."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((k for k, (a, b) in pairs if a != b), min(len(one), len(other)))
+
+
+def renamed_forms(path: Path, more: int, same: int = 0) -> list[Guard]:
+    """Return the guards of a path, up to ties; atoms from one on get larger numbers."""
+    found = []
+    for form, above in known_forms(path):
+        terms = tuple([(a if a < same else a + more, c) for a, c in form.terms])
+        found.append((Form(form.constant, terms), above))
+    return found
