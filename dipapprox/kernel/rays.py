@@ -221,8 +221,7 @@ def flat(run: Sequence[Path], inputs: Inputs, integers: bool, start: int = 0) ->
         for form, strict in known_forms(turn):
             numbers = [form.constant, *(c for _, c in form.terms)]
             unit = Fraction(1, lcm(*(number.denominator for number in numbers)))
-            known = over(form, forms)
-            more = strict and integers
+            known, more = over(form, forms), strict and integers
             guards.append((known.plus(Form(-unit)) if more else known, strict and not more))
         found.guards.append(guards)
         said = [None if isinstance(each, str) else form_of(each) for each in turn.said]
