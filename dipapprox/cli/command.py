@@ -154,6 +154,7 @@ def commands_of(parser: argparse.ArgumentParser) -> Mapping[str, argparse.Argume
 
 _INTERVAL = 0.25  # seconds between two looks at the limits
 _SOON = 0.01  # seconds until the next look where nobody would hear of one
+_TO_ASK = 2.0  # seconds that a run has to ask for the time by itself, and to tell what it found
 _TO_CONCLUDE = 1.0  # seconds that a run has to tell what it found, once a limit has ended it
 
 
@@ -161,7 +162,8 @@ _TO_CONCLUDE = 1.0  # seconds that a run has to tell what it found, once a limit
 def watching(limits: Limits) -> Iterator[None]:
     """Raise `LimitReached` inside the block when the limits are used up, wherever that is.
 
-    It may be raised again if something swallows it. Only the main thread can be watched, and only
+    Those who ask themselves have some time to conclude before; it may be raised again if something
+    swallows it. Only the main thread can be watched, and only
     where there are timers; elsewhere the block runs as it is.
     """
     if not _can_watch():
@@ -179,6 +181,8 @@ def watching(limits: Limits) -> Iterator[None]:
             # What finalizers raise is only printed.
             signal.setitimer(signal.ITIMER_REAL, _SOON, _INTERVAL)
             return
+        if limits.seconds is not None and 0 <= limits.elapsed() - limits.seconds < _TO_ASK:
+            return  # raised now, it might end those who have just heard of it and conclude
         try:
             limits.check()
         except LimitReached:

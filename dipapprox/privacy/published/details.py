@@ -199,7 +199,7 @@ class PublishedDetails:
         first = last = Fraction(0)  # of the places that are not decided, if there are some
         reason: NotEnclosed | None = None
         for _ in range(_MOST_STEPS):
-            if high is None and low > _LARGEST:
+            if high is None and low > _LARGEST and not guesses and not last:
                 break
             width = max(last - first, last * near)
             if not last:
@@ -209,7 +209,7 @@ class PublishedDetails:
                 guess = guesses.pop() if guesses else place
                 if low < guess and (high is None or guess < high):
                     place = guess
-            elif high is None and last <= _LARGEST_OPEN:
+            elif high is None and last <= max(_LARGEST_OPEN, 2 * low):
                 place = last + _FARTHER * width
             elif high is not None and high - last > width * _NEAR_OPEN:
                 place = max((last + high) / 2, high - _FARTHER * width)
