@@ -147,6 +147,12 @@ def _compared(run: Execution, state: State, comparison: core.Comparison) -> Spli
             return split_on_guard(state, guard, run.points)
     form = left - right
     samples = form.samples()
+    if run.readings and not samples:
+        # Sets say all of what they depend on, which a condition on several inputs is not part of.
+        cells = state.knowledge.instantiate(form).inputs()
+        told_of = [cell for cell in cells if run.sets.reads(state.outcomes, run.places[cell])]
+        if len(cells) > 1 and told_of:
+            raise NeedsValue(told_of[0])
     integers = sum(sample in run.integers for sample in samples)
     if 0 < integers < len(samples):
         raise PathFault("type error", "integer and real samples are compared", comparison.span)
@@ -201,8 +207,9 @@ def split_on_input(run: Execution, state: State, cell: str) -> list[State]:
 def _told_in_sets(run: Execution, before: Knowledge, parts: Sequence[State]) -> list[State]:
     """Restrict sets of outcomes by what became known of inputs that they depend on.
 
-    What sets say of a cell is then all that is known of it: sets of states that are disjoint are
-    disjoint where what is known of other cells is equal. States that no input takes are left out.
+    What sets say of a cell is then all that is known of it, for conditions on several cells need
+    the values of these (`_compared`): sets of states that are disjoint are disjoint where what is
+    known of other cells is equal. States that no input takes are left out.
     """
     if not run.readings:
         return [*parts]

@@ -146,6 +146,19 @@ def test_states_are_united_whose_inputs_are_read_again(counts, end, seed) -> Non
         check_partition(program, True, seed, 2, fewer=True)
 
 
+@pytest.mark.parametrize("never", ["exit", "y <- z[a + 1] + z[b + 1]"])
+def test_what_sets_say_is_known_where_several_inputs_are_compared(never) -> None:
+    """Where a = b is known from counts, a > b leads nowhere, and nothing is missing there."""
+    text = (
+        "input a, b in 0..9\noutput out in {0, 1}\nadjacent l1 1\nsame <- 0\n"
+        "for k in 0..9 do z[k + 1] <- k end\n"
+        "for k in 0..9 do if a = k then if b = k then same <- 1 end end end\n"
+        f"y <- 0\nif same = 1 then if a > b then {never} end end\n"
+        "r <- Lap(a, 1 / eps)\nif r > y then out <- same else out <- 0 end"
+    )
+    check_partition(elaborate(parse(text), {}, "counts"), True, 0, 8, fewer=True)
+
+
 @given(programs(choices=True), st.randoms(use_true_random=False))
 def test_parts_multiply(whole, random_) -> None:
     """For fixed samples and inputs, choices are the only randomness left."""

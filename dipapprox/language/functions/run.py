@@ -227,6 +227,8 @@ class PathRun(Machine):
         undecided = type(condition) is Condition and self.known(condition) is None
         if not self.joins or self.joining or not undecided:
             return None
+        if self.knowledge.forced(condition) is not None:
+            return None  # no input goes the other way
         state, found = self.state(), list[tuple[Any, dict[int, Any]]]()
         try:
             for way, follow in ways.items():
@@ -298,11 +300,13 @@ class PathRun(Machine):
         values = self.knowledge.possible(quantity)
         if values is None:
             raise self.limit(f"this may have more than {MOST_VALUATIONS} values")
+        if not values:
+            raise self.refusal("no input leads here", kind="error")
         for value in values[:-1]:
             if truth(compared(Relation.EQUAL, quantity, value)):
                 return value
         # Asked as well, so that no other value leads here.
-        if values and not truth(compared(Relation.EQUAL, quantity, values[-1])):
+        if not truth(compared(Relation.EQUAL, quantity, values[-1])):
             raise self.refusal("no input leads here", kind="error")
         return values[-1]
 
