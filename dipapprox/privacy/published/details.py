@@ -115,7 +115,7 @@ _QUICK_STEPS = 10
 _NEAR = 8
 _FARTHER = 15  # times the places that are not decided, to where it is looked beyond them
 _NEAR_OPEN = Fraction(1, 2**6)  # of these places: how near to them others are decided, in the end
-_LARGEST_OPEN = 2**24  # places beyond are not tried where those before are not decided
+_LARGEST_OPEN = Fraction(2**24)  # places beyond are not tried where those before are not decided
 _NEARLY = 1 - Fraction(1, 2**20)
 """A set that has so much of the largest difference attains it, as far as people see."""
 

@@ -238,8 +238,17 @@ def few_paths() -> Iterator[None]:
 
 
 @settings(suppress_health_check=list(HealthCheck))
-@given(blocks(st.recursive(SIMPLE.map(lambda line: [line]), compound, max_leaves=6)))
-def test_a_function_does_what_python_does(few_paths, body) -> None:
+@given(
+    blocks(st.recursive(SIMPLE.map(lambda line: [line]), compound, max_leaves=6)),
+    st.sampled_from([0, 1, 2, 6]),
+)
+def test_a_function_does_what_python_does(few_paths, body, apart) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(paths, "MOST_APART", apart)
+        compare_with_python(body)
+
+
+def compare_with_python(body: list[str]) -> None:
     text = HEAD + "\n".join(indented([*body, "return n"])) + "\n"
     try:
         compile(text, "f.py", "exec")
@@ -345,6 +354,15 @@ def f(q: Annotated[list[Quantity], "[N] in {0, 1}"], eps: Weight, N: int = SIZE)
     assert not list(differences(text.replace("SIZE", "7"), 8))
     found = read_mechanism(Path("f.py"), text.replace("SIZE", "20"), "f").text()
     assert found.count("\n") < 700
+
+
+def test_ways_that_no_input_goes_are_not_followed(monkeypatch) -> None:
+    monkeypatch.setattr(paths, "MOST_APART", 0)
+    body = (
+        "n = 0\nfor x in q:\n    if laplace(x, 1 / eps) > 1: n += 1\n"
+        "if k <= 3: n += 1\nelse: n = [0, 3, 1, 2][k]\nreturn n"
+    )
+    assert not list(differences(file_with(body), 8))
 
 
 def test_what_is_not_followed_is_refused_at_its_line() -> None:
