@@ -37,6 +37,7 @@ from types import FrameType
 from typing import Any, NoReturn
 
 from dipapprox.cli import described
+from dipapprox.data_classes import replace
 from dipapprox.errors import LimitReached, did_you_mean
 from dipapprox.limits import Limits
 from dipapprox.source import visible_lines
@@ -181,10 +182,11 @@ def watching(limits: Limits) -> Iterator[None]:
             # What finalizers raise is only printed.
             signal.setitimer(signal.ITIMER_REAL, _SOON, _INTERVAL)
             return
-        if limits.seconds is not None and 0 <= limits.elapsed() - limits.seconds < _TO_ASK:
-            return  # raised now, it might end those who have just heard of it and conclude
+        late = 0.0 if limits.seconds is None else limits.elapsed() - limits.seconds
+        # Raised now, it might end those who have just heard of it and conclude.
+        asked = replace(limits, seconds=None) if 0 <= late < _TO_ASK else limits
         try:
-            limits.check()
+            asked.check()
         except LimitReached:
             signal.setitimer(signal.ITIMER_REAL, _TO_CONCLUDE, _INTERVAL)
             raise

@@ -264,6 +264,7 @@ def positive_part(held: arb_poly) -> arb:
 def published_pairs(proof: Proof, step: Step) -> Private:
     """For machines with real outputs every delta_{u,u'} is bounded as above."""
     eps, bits = positive(step["eps"], "eps"), as_integer(step["bits"], "bits")
+    accuracy(bits)  # refuses what is out of range
     (eps_prv, delta), places, graph = claimed(step), bits + 16, Graph()
     run, excesses = Run(proof.machine, Signs.at(eps), graph), Excesses(graph, eps, eps_prv, places)
     known = cache(partial(published, run))
@@ -284,6 +285,7 @@ def published_pairs(proof: Proof, step: Step) -> Private:
 def published_violation(proof: Proof, step: Step) -> Violated:
     """With real outputs delta_{u,u'} is bounded from below, for a pair that is meant."""
     eps, bits = positive(step["eps"], "eps"), as_integer(step["bits"], "bits")
+    accuracy(bits)  # refuses what is out of range
     (eps_prv, delta), pair, graph = claimed(step), pair_of(proof, step), Graph()
     run = Run(proof.machine, Signs.at(eps), graph)
     excesses = Excesses(graph, eps, eps_prv, bits + 16, above=False)

@@ -31,7 +31,7 @@ a constant times e^(-θ eps t B): the expectations are finite because θ eps |λ
 of decay of e_i, for Gaussian noise with any λ_i, for noise that is one-sided, or of which shifts to
 one side alone have a price (Gumbel), if λ_i is bounded on that side.
 So liminf_t -ln Pr_j(q + tb)/t >= eps · E_j(b), by duality; without a shift, flows of any size do.
-With a Farkas flow of samples that all have finite rates, Pr_j(q + tb) is even 0 for large t.
+With a Farkas flow of samples none of which is free, Pr_j(q + tb) is even 0 for large t.
 (2) Going from q, where the output has a positive probability, to q + tb in t steps of b, the
 log-ratios of the steps add up to eps · t · V - o(t): some step has at least the average.
 

@@ -267,7 +267,12 @@ def _run(table: Table, where: str, folder: Path) -> PipelineRun:
         if given is None:
             raise UserError(f"{where}: '{key}' of {name} is missing")
         values[key] = read(given, f"{where}: {key}")
-    if "sigma" in entry.parameters and not values.keys() & _SIGMA.keys():
+    spreads = values.keys() & _SIGMA.keys()
+    if "sigma" in entry.parameters and len(spreads) != 1:
+        if spreads:
+            raise UserError(
+                f"{where}: {name} has a 'sigma' or a 'variance'", "take one of them out"
+            )
         raise UserError(f"{where}: 'sigma' of {name} is missing", "or its 'variance'")
     return PipelineRun(entry.make(**values), name, number, share)
 

@@ -116,7 +116,7 @@ def _name(what: Machine | Mechanism) -> str:
 
 
 def _compared(said: Private | Violated, first: str, then: str) -> str:
-    growth, delta = (tree_text(each, True) for each in (said.eps_prv, said.delta))
+    growth, delta = map(tree_text, (said.eps_prv, said.delta))
     return f"Pr[S | u] {first} e^({growth}) Pr[S | u'] {then} {delta}"
 
 

@@ -465,6 +465,13 @@ def test_hulls_are_below_what_is_known(profile, shift, places, bits) -> None:
         assert height(masses, alpha) <= profile(shift, log(alpha)) + 1e-12
 
 
+def test_what_is_lost_is_no_infinite_loss() -> None:
+    """P lies on a tenth of Q: 1 - x/10 up to x = 10, beyond all places that are known."""
+    known = [(F(1), F(9, 10), F(9, 10)), (F(2), F(4, 5), F(4, 5))]
+    masses = inner_hull(known, lost=F(9, 10))
+    assert [height(masses, x) for x in (1, 5, 10, 20)] == pytest.approx([0.9, 0.5, 0, 0])
+
+
 TWO = "input q in 0..2\noutput {outputs} in real\nadjacent linf 1\n{laws}\n"
 
 
