@@ -382,6 +382,14 @@ def _patches_of(whole: Box, outputs: Sequence[Movement]) -> _Patches:
     inputs = max((len(o.axes) for o in outputs if o.analytic is not None), default=0)
     terms = _MOST_TERMS.get(inputs, _OTHER_TERMS)
     tried = (_Patches(whole, outputs, each, terms) for each in _TOLERANCES)
-    return next(dropwhile(lambda each: each.nodes > _FEW_NODES, tried), None) or _Patches(
-        whole, outputs, _TOLERANCES[-1], terms
-    )
+    found = next(dropwhile(lambda each: each.nodes > _FEW_NODES, tried), None)
+    if found is None:
+        found = _Patches(whole, outputs, _TOLERANCES[-1], terms)
+        # In strips so many nodes are dearer than chords.
+        found.too_wide |= {
+            k
+            for k, output in enumerate(outputs)
+            for state in output.analytic or ()
+            if any(family.strip is not None for family, _ in state)
+        }
+    return found
