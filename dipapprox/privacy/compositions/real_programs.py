@@ -379,12 +379,10 @@ def inner_hull(
         corners += _greater((x, low, left), (y, other, right))
     chain = lower_hull(corners)
     # Beyond the last place nothing is known but the limit.
-    last = chain[-1][0]
-    chain = lower_hull([*chain[:-1], (last, min(chain[-1][1], _ZERO))])
-    # What is left of the line below falls to 0.
-    end = 1 / (1 - lost) if lost < 1 else _ONE
-    if last < end:
-        chain.append((end, _ZERO))
+    *earlier, (last, value) = chain
+    chain = lower_hull([*earlier, (last, min(value, _ZERO))])
+    if last < (end := 1 / (1 - lost) if lost < 1 else _ONE):
+        chain.append((end, _ZERO))  # where the line below is 0
     # All of these are convex and below the profile, and so is the greatest one.
     ended = _at_least(_at_least(chain, (_ONE, lost - 1)), (infinite, _ZERO))
     while len(ended) > 2 and ended[-2][1] == infinite:
