@@ -75,8 +75,8 @@ _MOST_EXACT_RUNS = 128
 _MOST_RATIOS = 1024  # of exact profiles
 _EXACT_BITS = 256
 _EXACT_WIDTH = Fraction(1, 2**100)  # of the interval of an exact δ, as a share of it
-_LEAST_GAIN = 0.1  # pairs of programs get finer as long as intervals get narrower by a tenth,
-_MOST_VAIN = 3  # or did a few times before
+_LEAST_GAIN = 0.1  # pairs of programs get finer as long as intervals get narrower by a tenth, and
+_MOST_VAIN = 2  # have lower ends; or did so the time before
 _NEARLY = "{} is nearly the least one: it lies in the narrowest interval"
 _UNKNOWN = Extended(UNIT.lower, UNIT.upper)
 _DELTA, _LOSSES = "the least δ", "greatest losses, added"
@@ -344,7 +344,8 @@ class Composed:
                     both = zip(known.bounds, found.bounds, strict=True)
                     found = replace(found, bounds=tuple(old.meet(new, COST) for old, new in both))
                 gained = 1.0 if known is None else gain(known.bounds, found.bounds)
-                known, vain = found, vain + 1 if gained < _LEAST_GAIN else 0
+                known, below = found, any(each.lower for each in found.bounds)
+                vain = 0 if below and gained >= _LEAST_GAIN else vain + 1
                 stuck = found.reason is not None and found.reason.startswith(STUCK)
                 if not stuck or vain == _MOST_VAIN or not self._mechanisms.refined():
                     return found, found.reason
