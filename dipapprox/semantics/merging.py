@@ -13,10 +13,11 @@ The third is `zones.union`. The first three are for equal sets of outcomes: then
 regions have not in common is told by their guards. The fourth is for equal guards and conditions:
 then the O_i are disjoint.
 
-The last, `_unite_inputs`, is for equal guards and for inputs that are not read any more: the sets
-of outcomes tell them apart from then on (`state.Reading`), and are disjoint. K leaves out what is
-known of cells in which the K_i differ, and is the same as before in all others; as nothing is asked
-of the former later, the region stays one that some input takes for all values of the latter.
+The last, `_unite_inputs`, is for equal guards: the sets of outcomes tell inputs apart from then on
+(`state.Reading`), and are disjoint. K leaves out what is known of cells in which the K_i differ,
+and is the same as before in all others. If such a cell is read again, sets are restricted to what
+is learnt of it, and what no input takes is left out (`splitting`): all that is known of it stands
+in the sets. So the region stays one that some input takes for all values that the sets have.
 
 The second is exact. Let F be the fixed points that occur, with the relation K "known below", and
 call every placement of samples and fixed points on a line that obeys K possible; whether or not

@@ -213,7 +213,6 @@ class OutputModels:
         """Find the polynomials of a patch, where they do not take too much."""
         if (patch, fixed) in self._fitted:
             return
-        self._fitted.add((patch, fixed))
         planned: dict[int, tuple[int, ...]] = {}
         wanted: dict[_Point, None] = {}
         for k in sorted(self._with_polynomials):
@@ -236,6 +235,7 @@ class OutputModels:
             halves = tuple((high - low) / 2 for low, high in own)
             left = tails(self._outputs[k].analytic or (), halves, sizes)
             self._polynomials[k, own, fixed] = fit(centres, halves, lower, upper, left)
+        self._fitted.add((patch, fixed))  # a limit may end it before
 
     def _of_chords(self, boxes: Iterable[tuple[Box, Fixed]]) -> dict[_Point, None]:
         """Return the probabilities that chords on some boxes want, and that are not known."""
