@@ -2,6 +2,7 @@
 
 python -m tests.corpus                        compare; the status is 1 if the law is broken
 python -m tests.corpus --only "svt_gauss"     those whose words contain this
+python -m tests.corpus --better               compare, and keep answers that say more and no less
 python -m tests.corpus --write                ask what `questions` lists, and write the data
 """
 
@@ -10,11 +11,11 @@ import os
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from tests.corpus import questions
 from tests.corpus.asking import ask
-from tests.corpus.law import BROKEN, Finding, Kind, compare, compare_seconds
+from tests.corpus.law import BROKEN, MORE, Finding, Kind, compare, compare_seconds
 from tests.corpus.proofs import FLAG, PATIENCE, plain, wants_proof, with_proof
 from tests.corpus.running import Run, run_all
 from tests.corpus.seams import data
@@ -51,18 +52,32 @@ def report(found: dict[str, list[Finding]]) -> int:
     return int(any(counts[kind] for kind in BROKEN))
 
 
-def compare_all(only: str, jobs: int) -> int:
-    """Ask every question of the data again, and the seams."""
+def compare_all(only: str, jobs: int, better: bool = False) -> int:
+    """Ask every question of the data again, and the seams; perhaps keep what became better."""
     rows = {row.words: row for row in read_rows() if only in shlex.join(row.words)}
+    found, more = dict[str, list[Finding]](), list[Row]()
     hardest = sorted(rows, key=lambda words: -rows[words].seconds)
-    found = {}
     for run in run_all(ask, hardest, jobs, lambda words: 6 * rows[words].seconds + 6):
-        found[shlex.join(run.question)] = findings_of(rows[run.question], run)
+        findings = findings_of(row := rows[run.question], run)
+        found[shlex.join(run.question)] = findings
+        kinds = {each.kind for each in findings}
+        if run.answer is not None and kinds & MORE and not kinds & BROKEN:
+            more.append(Row(row.words, run.answer, run.seconds))
         if sys.stderr.isatty():
             print(f"\r{len(found)} of {len(rows)}", end="", file=sys.stderr)
     for name, findings in data.compare_all(jobs, only):
         found[name] = findings
+    if better:
+        now = {row.words: row for row in [*read_rows(), *more]}
+        write_rows((now | asked_for_proofs(more, jobs)).values())
     return report(found)
+
+
+def asked_for_proofs(rows: Iterable[Row], jobs: int) -> dict[Words, Row]:
+    """Return questions, by their words, with what the kernel says of their answers."""
+    wanted = {(*row.words, FLAG): row for row in rows if wants_proof(row)}
+    runs = run_all(ask, list(wanted), jobs, lambda words: 6 * wanted[words].seconds + PATIENCE)
+    return {wanted[run.question].words: with_proof(wanted[run.question], run) for run in runs}
 
 
 def write_all(only: str, jobs: int) -> int:
@@ -78,14 +93,7 @@ def write_all(only: str, jobs: int) -> int:
             left_out.append(run.question)
         elif run.answer.status != 2 or questions.is_kept(run.question, BAD_INPUT):
             now[run.question] = Row(run.question, run.answer, run.seconds)
-    wanted = {
-        (*words, FLAG): row
-        for words, row in now.items()
-        if only in shlex.join(words) and wants_proof(row)
-    }
-    for run in run_all(ask, list(wanted), jobs, lambda w: 6 * wanted[w].seconds + PATIENCE):
-        row = wanted[run.question]
-        now[row.words] = with_proof(row, run)
+    now |= asked_for_proofs([row for w, row in now.items() if only in shlex.join(w)], jobs)
     write_rows(now.values())
     if not only:
         data.write_all(jobs)
@@ -108,8 +116,11 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--write", action="store_true", help="write the data anew")
     parser.add_argument("--only", default="", metavar="TEXT", help="questions with this text")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--better", action="store_true", help="write what became better")
     given = parser.parse_args(words)
-    return write_all(given.only, given.jobs) if given.write else compare_all(given.only, given.jobs)
+    if given.write:
+        return write_all(given.only, given.jobs)
+    return compare_all(given.only, given.jobs, given.better)
 
 
 if __name__ == "__main__":

@@ -52,7 +52,10 @@ class Kind(Enum):
     TOO_SLOW = "TOO SLOW"
 
 
-BROKEN = (Kind.WIDER, Kind.LOST, Kind.APART, Kind.FLIPPED, Kind.CHANGED, Kind.TOO_SLOW)
+MORE = {Kind.DECIDED, Kind.NARROWER}
+"""What is welcome."""
+
+BROKEN = {Kind.WIDER, Kind.LOST, Kind.APART, Kind.FLIPPED, Kind.CHANGED, Kind.TOO_SLOW}
 
 
 @dataclass(frozen=True)
