@@ -1,9 +1,9 @@
 """Where cases run: a pool on this machine, or a Dask cluster that exists already.
 
-A pool runs cases in children of a fork server that it owns. Of a cluster (`distributed`, an
-optional dependency) Dask moves the cases of a worker that dies to others; each worker runs its
-cases in pools of its own, so limits are enforced there as here. Bundles of cases grow as long as
-they are quick.
+A pool runs cases in workers that it owns: processes that serve many cases each, as most take less
+time than it takes to begin one. Of a cluster (`distributed`, an optional dependency) Dask moves the
+cases of a worker of its own that dies to others; each runs its cases in pools, so limits are
+enforced there as here. Bundles of cases grow as long as they are quick.
 """
 
 from __future__ import annotations
@@ -15,66 +15,46 @@ import logging
 import os
 import queue
 import re
+import signal
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Generator, Iterator, Sequence
 from multiprocessing import Pipe
-from multiprocessing.connection import Connection
 from typing import Any, TypeVar
 
-from dipapprox.errors import UserError
+from dipapprox.errors import BrokenInvariant, UserError
 from dipapprox.experiments.sweep.spec import Answered, Case, CaseOutcome
 
 _T = TypeVar("_T")
-_FORK_SERVER = (sys.executable, "-m", "dipapprox.experiments.sweep.fork_server")
-_AHEAD = 64
-"""Cases handed over beyond those that run: while answers are synced, nobody waits for a case."""
-
-_PATIENCE = 5.0  # seconds that a server may take to end
+_WORKER = (sys.executable, "-m", "dipapprox.experiments.sweep.worker")
+_KILLED = CaseOutcome(None, "killed twice from outside: did the machine run out of memory?", 0.0)
 
 
 class WorkerLost(Exception):
     """The processes that run cases keep dying."""
 
 
-class Server:
-    """A fork server that runs: takes tuples (number, case) as requests, and gives (number, outcome)
-    as replies; None at the end, when it is dead."""
+class Worker:
+    """A process that runs cases, one after the other."""
 
-    def __init__(self, jobs: int) -> None:
-        its_requests, self.requests = Pipe(duplex=False)
-        answers, its_replies = Pipe(duplex=False)
-        with its_requests, its_replies:
+    def __init__(self) -> None:
+        self.connection, its = Pipe()
+        self.served = 0
+        with its:
             self.process = subprocess.Popen(
-                [*_FORK_SERVER, str(jobs)],
-                stdin=its_requests.fileno(),
-                stdout=its_replies.fileno(),
+                _WORKER,
+                stdin=its.fileno(),
                 start_new_session=True,  # Ctrl-C is for whoever asks
                 # One thread each: parallelism is by processes.
                 env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
             )
-        self.replies: queue.SimpleQueue[tuple[int, CaseOutcome] | None] = queue.SimpleQueue()
-        # The server never waits for somebody to listen, so it always listens itself.
-        threading.Thread(target=self._listen, args=(answers,), daemon=True).start()
 
-    def _listen(self, answers: Connection) -> None:
-        try:
-            with answers, contextlib.suppress(EOFError, OSError):
-                while True:
-                    self.replies.put(answers.recv())
-        finally:
-            self.replies.put(None)
-
-    def close(self) -> None:
-        """End the server, and the cases that it runs: they end with its requests."""
-        self.requests.close()
-        try:
-            self.process.wait(timeout=_PATIENCE)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+    def end(self) -> int:
+        """Kill the process, if it is not dead; return its status."""
+        self.process.kill()
+        return self.process.wait()
 
 
 def run_locally(cases: Iterator[Case], jobs: int) -> Generator[list[Answered], None, None]:
@@ -84,53 +64,113 @@ def run_locally(cases: Iterator[Case], jobs: int) -> Generator[list[Answered], N
 
 
 class Pool:
-    """Runs cases, `jobs` at a time. For one thread at a time."""
+    """Runs cases, `jobs` at a time, each in a worker and a thread that waits for it.
+
+    For one thread at a time.
+    """
 
     def __init__(self, jobs: int) -> None:
         self._jobs = jobs
-        self._server: Server | None = None
+        self._lock = threading.Lock()  # for all that follows, and for the iterator of cases
+        self._closed = False
+        self._workers: set[Worker] = set()
+        self._idle: list[Worker] = []
 
     def run(self, cases: Iterator[Case]) -> Iterator[list[Answered]]:
         """Yield cases with their outcomes, in the order in which they finish, all that there are.
 
-        A server that dies is replaced, and has its cases run again.
-
         Raises:
-            WorkerLost: If the server dies twice without an answer in between.
+            WorkerLost: If workers die as they begin, twice in a row.
         """
-        numbers = itertools.count()
-        pending: dict[int, Case] = {}
-        losses = 0
+        found = queue.SimpleQueue[Answered | BaseException | None]()
+
+        def following() -> Case | None:
+            with self._lock:
+                return None if self._closed else next(cases, None)
+
+        def work(case: Case | None) -> None:
+            end: BaseException | None = None
+            try:
+                while case is not None:
+                    found.put((case, self._outcome(case)))
+                    case = following()
+            except BaseException as error:
+                end = error
+            found.put(end)
+
+        busy = 0
         try:
-            while True:
-                room = self._jobs + _AHEAD - len(pending)
-                new = dict(zip(numbers, itertools.islice(cases, room), strict=False))
-                pending |= new
-                if not pending:
-                    break
-                if self._server is None:
-                    self._server = Server(self._jobs)
-                    new = pending
-                with contextlib.suppress(OSError):  # it is dead: the end of its replies tells
-                    for request in new.items():
-                        self._server.requests.send(request)
-                replies = _taken(self._server.replies)
-                answered = [(pending.pop(reply[0]), reply[1]) for reply in replies if reply]
-                if None in replies:
-                    self.close()
-                losses = 0 if answered else losses + 1
-                if losses > 1:
-                    raise WorkerLost("the process that runs the cases died twice")
+            while busy < self._jobs and (case := following()) is not None:
+                threading.Thread(target=work, args=(case,), daemon=True).start()
+                busy += 1
+            while busy:
+                answered: list[Answered] = []
+                for each in _taken(found):
+                    if isinstance(each, BaseException):
+                        raise each
+                    busy -= each is None
+                    answered += [] if each is None else [each]
                 if answered:
                     yield answered
         finally:
-            if pending:
+            if busy:
                 self.close()  # its answers are for nobody
 
+    def _outcome(self, case: Case) -> CaseOutcome:
+        begun = time.monotonic()
+        for again in (False, True):
+            worker = self._worker(new=again)
+            worker.served += 1
+            try:
+                worker.connection.send(case)
+                outcome, last = worker.connection.recv()
+            except (EOFError, OSError):
+                status = self._end(worker)
+                killed = status == -signal.SIGKILL
+                if status == -signal.SIGALRM:
+                    failure = f"time limit: {float(case.limits.seconds):g} s"
+                elif not again and (killed or worker.served > 1):
+                    continue  # not the fault of the case, or not surely
+                elif killed:
+                    return _KILLED
+                else:
+                    # Libraries end the process when they get no memory.
+                    failure = f"memory limit: {case.limits.memory} MiB (the process died)"
+                return CaseOutcome(None, failure, time.monotonic() - begun)
+            if last:
+                self._end(worker)
+            else:
+                self._idle.append(worker)
+            if outcome is not None:  # else the past of the worker is to blame
+                return outcome  # type: ignore[no-any-return]  # it was pickled
+        raise BrokenInvariant("a new worker has no past")
+
+    def _worker(self, *, new: bool) -> Worker:
+        """Return one that is idle, or a new one that has begun."""
+        for _ in range(2):
+            with self._lock:
+                if self._closed:
+                    raise WorkerLost("the pool is closed")
+                if self._idle and not new:
+                    return self._idle.pop()
+                worker = Worker()
+                self._workers.add(worker)
+            with contextlib.suppress(EOFError, OSError):
+                worker.connection.recv()
+                return worker
+            self._end(worker)
+        raise WorkerLost("the process that runs the cases died twice")
+
+    def _end(self, worker: Worker) -> int:
+        self._workers.discard(worker)
+        return worker.end()
+
     def close(self) -> None:
-        if self._server is not None:
-            self._server.close()
-            self._server = None
+        """End the workers, and the cases that they run."""
+        with self._lock:
+            self._closed = True
+        for worker in [*self._workers]:
+            self._end(worker)
 
 
 def _taken(source: queue.SimpleQueue[_T]) -> list[_T]:

@@ -1,11 +1,13 @@
-"""What happens to a fork server and its children when they are killed, not only to the sweep."""
+"""What happens to the workers of a pool when they are killed, not only to the sweep."""
 
 import contextlib
 import os
 import signal
+import subprocess
 import sys
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
@@ -14,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from dipapprox.experiments.sweep import pool
-from dipapprox.experiments.sweep.pool import Pool, Server, WorkerLost
-from dipapprox.experiments.sweep.spec import Case, CaseLimits, CaseOutcome, NamedProgram
+from dipapprox.experiments.sweep.pool import Pool, Worker, WorkerLost
+from dipapprox.experiments.sweep.spec import Answered, Case, CaseLimits, CaseOutcome, NamedProgram
 from tests.cases import cases
 from tests.texts import text_of
 
@@ -41,32 +43,42 @@ QUICK = Case(
 
 
 @contextmanager
-def serving(jobs: int = 1) -> Iterator[Server]:
-    with contextlib.closing(Server(jobs)) as server:
-        yield server
+def running(jobs: int = 1) -> Iterator[Pool]:
+    with contextlib.closing(Pool(jobs)) as found:
+        yield found
 
 
-def answer(server: Server, case: Case) -> CaseOutcome:
-    server.requests.send((7, case))
-    reply = server.replies.get()
-    assert reply[0] == 7
-    return reply[1]
+def answer(running: Pool, case: Case) -> CaseOutcome:
+    ((_, outcome),) = next(running.run(iter([case])))
+    return outcome
 
 
-def children_of(server: int) -> list[int]:
-    """The children of the server that live now."""
-    processes = [int(folder.name) for folder in Path("/proc").glob("[0-9]*")]
-    return [process for process in processes if _parent(process) == server]
+class InBackground:
+    """Cases that a pool runs, while a test does something to it."""
+
+    def __init__(self, running: Pool, *asked: Case) -> None:
+        self._found = list[Answered]()
+        self._thread = threading.Thread(target=self._run, args=(running, asked), daemon=True)
+        self._thread.start()
+
+    def _run(self, running: Pool, asked: Sequence[Case]) -> None:
+        with contextlib.suppress(WorkerLost):  # a test has closed it
+            for batch in running.run(iter(asked)):
+                self._found += batch
+
+    def outcomes(self) -> list[CaseOutcome]:
+        self._thread.join()
+        return [outcome for _, outcome in self._found]
 
 
-def child_of(server: int, other_than: int = 0) -> int:
-    """Wait for a child of the server, and return its process."""
+def worker_of(running: Pool, *others: Worker) -> Worker:
+    """Wait for a worker that has got a case."""
     for _ in range(_LOOKS):
-        for pid in children_of(server):
-            if pid != other_than:
-                return pid
+        for each in {*running._workers} - {*others}:
+            if each.served:
+                return each
         time.sleep(0.02)
-    raise AssertionError("the server has no child")
+    raise AssertionError("there is no worker")
 
 
 _LOOKS = 1500
@@ -76,141 +88,146 @@ _LOOKS = 1500
 def has_ended(pid: int) -> bool:
     """Wait for the end of a process; False if it does not come, as `LONG` takes far longer."""
     for _ in range(_LOOKS):
-        if _parent(pid) is None:
+        if not _lives(pid):
             return True
         time.sleep(0.02)
     return False
 
 
-def _parent(pid: int) -> int | None:
-    """The parent of a process that runs; None if it has ended."""
+def _lives(pid: int) -> bool:
     try:
-        state, parent = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[:2]
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except OSError:
-        return None
-    return None if state == "Z" else int(parent)
+        return False
+    return state != "Z"
 
 
 def impatient(monkeypatch: pytest.MonkeyPatch, settings: str) -> None:
-    """Let fork servers have other settings."""
-    code = f"from dipapprox.experiments.sweep import fork_server as s\n{settings}\ns.main()"
-    monkeypatch.setattr(pool, "_FORK_SERVER", (sys.executable, "-c", code))
+    """Let workers have other settings."""
+    code = f"from dipapprox.experiments.sweep import worker as w\n{settings}\nw.main()"
+    monkeypatch.setattr(pool, "_WORKER", (sys.executable, "-c", code))
 
 
 @needs_proc
-def test_a_killed_server_takes_its_case_with_it_and_is_missed_at_once() -> None:
-    with serving() as server:
-        server.requests.send((0, LONG))
-        child = child_of(server.process.pid)
-        time.sleep(0.2)  # the child has begun
-        server.process.kill()
-        assert has_ended(child)
-        assert server.replies.get() is None  # nobody else holds the pipe open
+def test_workers_end_with_their_pool_and_take_their_cases_with_them() -> None:
+    with running(jobs=2) as own:
+        asked = InBackground(own, LONG, LONG)
+        one = worker_of(own)
+        other = worker_of(own, one)
+    assert has_ended(one.process.pid) and has_ended(other.process.pid)
+    assert asked.outcomes() == []
+
+
+_ALONE = """
+import threading
+from tests.experiments.sweep.test_kills import LONG, Pool, worker_of
+own = Pool(1)
+threading.Thread(target=lambda: list(own.run(iter([LONG]))), daemon=True).start()
+print(worker_of(own).process.pid, flush=True)
+threading.Event().wait()"""
 
 
 @needs_proc
-def test_a_server_ends_with_its_requests_and_takes_its_cases_with_it() -> None:
-    with serving(jobs=2) as server:
-        server.requests.send((0, LONG))
-        one = child_of(server.process.pid)
-        server.requests.send((1, LONG))
-        other = child_of(server.process.pid, other_than=one)
-    assert has_ended(one)
-    assert has_ended(other)
-    assert server.process.returncode == 0
-    assert server.replies.get() is None
+def test_workers_end_with_the_process_that_asks_them() -> None:
+    with subprocess.Popen((sys.executable, "-c", _ALONE), stdout=subprocess.PIPE) as asking:
+        worker = int(asking.stdout.readline())
+        time.sleep(0.2)  # the case has begun
+        asking.kill()
+    assert has_ended(worker)
 
 
 @needs_proc
 def test_a_case_that_somebody_killed_runs_again_and_is_not_called_too_large() -> None:
-    with serving() as server:
-        server.requests.send((0, LONG))
-        first = child_of(server.process.pid)
-        os.kill(first, signal.SIGKILL)
-        second = child_of(server.process.pid, other_than=first)
-        os.kill(second, signal.SIGKILL)
-        reply = server.replies.get()
-    assert reply[1].result is None
-    assert reply[1].failure is not None
-    assert "killed twice from outside" in reply[1].failure
+    with running() as own:
+        asked = InBackground(own, LONG)
+        first = worker_of(own)
+        os.kill(first.process.pid, signal.SIGKILL)
+        second = worker_of(own, first)
+        os.kill(second.process.pid, signal.SIGKILL)
+        (outcome,) = asked.outcomes()
+    assert outcome.result is None
+    assert outcome.failure is not None
+    assert "killed twice from outside" in outcome.failure
 
 
 @needs_proc
-def test_a_child_serves_many_cases_and_one_that_died_idle_is_not_missed() -> None:
+def test_a_worker_serves_many_cases_and_one_that_died_idle_is_not_missed() -> None:
     patient = replace(QUICK, limits=CaseLimits(Fraction(10**7), 1000))
-    with serving() as server:
-        results = [answer(server, patient).result]
-        child = child_of(server.process.pid)
-        results += [answer(server, QUICK).result for _ in range(3)]
-        assert child_of(server.process.pid) == child
-        os.kill(child, signal.SIGKILL)
-        results += [answer(server, QUICK).result]
-        assert child_of(server.process.pid, other_than=child)
+    with running() as own:
+        results = [answer(own, patient).result]
+        worker = worker_of(own)
+        results += [answer(own, QUICK).result for _ in range(3)]
+        assert worker_of(own) is worker
+        os.kill(worker.process.pid, signal.SIGKILL)
+        results += [answer(own, QUICK).result]
+        assert worker_of(own, worker)
     assert results[0] is not None
     assert all(result == results[0] for result in results)
 
 
 _GREEDY = """
-run = s.run_case
+run = w.run_case
 def greedy(case):
     large = b"x" * (300 << 20) if case.limits.memory == 1000 else b""
     return run(case)
-s.run_case = greedy
-s._GROWTH = 10**6"""
+w.run_case = greedy
+w._GROWTH = 10**6"""
 
 
 @needs_proc
 def test_no_case_pays_for_the_memory_of_those_before_it(monkeypatch) -> None:
     impatient(monkeypatch, _GREEDY)
-    with serving() as server:
-        large = answer(server, QUICK)
-        child = child_of(server.process.pid)
-        small = answer(server, replace(QUICK, limits=CaseLimits(Fraction(60), 200)))
-        assert child_of(server.process.pid, other_than=child) != child
+    with running() as own:
+        large = answer(own, QUICK)
+        worker = worker_of(own)
+        small = answer(own, replace(QUICK, limits=CaseLimits(Fraction(60), 200)))
+        assert worker_of(own) is not worker
     assert small.result == large.result
     assert small.result["verdict"] == "DP"
 
 
 @needs_proc
-@cases("settings, children", ("s._MOST_CASES = 2", [1, 0, 1, 0]), ("s._GROWTH = -1", [0, 0]))
-def test_children_that_served_much_or_grew_are_replaced(monkeypatch, settings, children) -> None:
+@cases("settings, workers", ("w._MOST_CASES = 2", [1, 0, 1, 0]), ("w._GROWTH = -1", [0, 0]))
+def test_workers_that_served_much_or_grew_are_replaced(monkeypatch, settings, workers) -> None:
     impatient(monkeypatch, settings)
-    with serving() as server:
-        for count in children:
-            assert answer(server, QUICK).result is not None
-            assert len(children_of(server.process.pid)) == count
+    with running() as own:
+        for count in workers:
+            assert answer(own, QUICK).result is not None
+            assert len(own._workers) == count
+
+
+_ASLEEP = """
+import time
+run = w.run_case
+w.run_case = lambda case: run(case) if case.limits.seconds > 1 else time.sleep(3600)
+w._GRACE = 0.1"""
 
 
 @needs_proc
-def test_a_child_that_does_not_look_at_its_clock_is_killed(monkeypatch) -> None:
-    impatient(monkeypatch, "s._GRACE = 0.1")
-    with serving() as server:
-        server.requests.send((0, replace(LONG, limits=CaseLimits(Fraction(1, 2), 1000))))
-        child = child_of(server.process.pid)
-        os.kill(child, signal.SIGSTOP)
-        server.requests.send((1, QUICK))
-        replies = [server.replies.get(), server.replies.get()]
-        assert has_ended(child)
-    assert replies[0][0] == 0
-    assert replies[0][1].failure == "time limit: 0.5 s"
-    assert replies[1][1].result is not None
+def test_a_case_that_does_not_look_at_its_clock_is_ended(monkeypatch) -> None:
+    impatient(monkeypatch, _ASLEEP)
+    with running() as own:
+        asked = InBackground(own, replace(LONG, limits=CaseLimits(Fraction(1, 2), 1000)), QUICK)
+        late, quick = asked.outcomes()
+    assert late.failure == "time limit: 0.5 s"
+    assert quick.result is not None
 
 
 @needs_proc
-def test_a_pool_whose_server_is_killed_gives_every_answer_once() -> None:
-    cases = [replace(QUICK, fields={**QUICK.fields, "eps": str(k)}) for k in range(1, 40)]
-    with contextlib.closing(Pool(2)) as running:
-        batches = running.run(iter(cases))
+def test_a_pool_whose_worker_is_killed_gives_every_answer_once() -> None:
+    asked = [replace(QUICK, fields={**QUICK.fields, "eps": str(k)}) for k in range(1, 40)]
+    with running(jobs=2) as own:
+        batches = own.run(iter(asked))
         found = next(batches)
-        running._server.process.kill()
+        worker_of(own).process.kill()
         for batch in batches:
             found += batch
-    assert len(found) == len(cases)
-    assert {case.key for case, _ in found} == {case.key for case in cases}
+    assert len(found) == len(asked)
+    assert {case.key for case, _ in found} == {case.key for case in asked}
     assert all(outcome.result is not None for _, outcome in found)
 
 
-def test_servers_that_die_at_once_are_given_up(monkeypatch) -> None:
-    monkeypatch.setattr(pool, "_FORK_SERVER", (sys.executable, "-c", "raise SystemExit(1)"))
-    with contextlib.closing(Pool(2)) as running, pytest.raises(WorkerLost, match="died twice"):
-        list(running.run(iter([QUICK])))
+def test_workers_that_die_at_once_are_given_up(monkeypatch) -> None:
+    monkeypatch.setattr(pool, "_WORKER", (sys.executable, "-c", "raise SystemExit(1)"))
+    with running(jobs=2) as own, pytest.raises(WorkerLost, match="died twice"):
+        list(own.run(iter([QUICK])))
