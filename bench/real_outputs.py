@@ -30,7 +30,7 @@ from dipapprox.laws.family import Family
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.sources import open_method
+from dipapprox.privacy.subjects import open_method
 
 ENCLOSED, SCIPY = "enclosed", "scipy"
 

@@ -201,7 +201,7 @@ def test_the_check_does_not_know_what_it_checks() -> None:
     unknown = {
         *("pairs.divergence", "pairs.maxima", "pairs.maxima", "pairs.largest"),
         *("pairs.maxima", "pairs.search", "pairs.maximum", "pairs.boxes.search"),
-        *("privacy.decisions.decider", "privacy.sources", "privacy.verifier"),
+        *("privacy.decisions.decider", "privacy.subjects", "privacy.verifier"),
         *("replays.files", "semantics.execution", "numerics.elimination.engine"),
     }
     assert {f"dipapprox.{name}" for name in unknown} <= set(MODULES)

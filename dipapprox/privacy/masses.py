@@ -19,9 +19,9 @@ from dipapprox.events.intervals import EVERYWHERE, Interval, common, mapped
 from dipapprox.language.core import Cell, Input, Program
 from dipapprox.linear.form import LinearForm
 from dipapprox.pairs.published.divergences import PublishedDivergences
-from dipapprox.privacy.notation import ANY_NUMBER, NumberSet, Published
+from dipapprox.privacy.notation import Published, published_values
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.sources import open_published
+from dipapprox.privacy.subjects import open_published
 from dipapprox.semantics.execution import execute
 
 
@@ -146,30 +146,6 @@ def _asked(
         own = mapped(interval, 1 / factor, -form.constant / factor)
         found[coordinate] = common(found.get(coordinate, EVERYWHERE), own)
     return found
-
-
-LIKELIER = NumberSet(((None, None),), "of a likelihood ratio above e^ε_prv")
-"""Where several numbers are published together."""
-
-
-def published_values(
-    outcome: PublishedOutcome, where: Mapping[LinearForm, tuple[Interval, ...]] | None
-) -> tuple[Published, ...]:
-    """Return what intervals of coordinates tell of all output cells: finite values, then numbers
-    and sets; without intervals these are what is likelier."""
-    reals: list[Published] = []
-    for form in outcome.reals:
-        own = form.samples()
-        if not own:
-            reals.append(form.constant)
-        elif where is None:
-            reals.append(LIKELIER)
-        elif len(own) > 1 or LinearForm.symbol(own[0]) not in where:
-            reals.append(ANY_NUMBER)
-        else:
-            known = NumberSet(where[LinearForm.symbol(own[0])])
-            reals.append(known.mapped(form.coefficient(own[0]), form.constant))
-    return (*outcome.outputs, *reals)
 
 
 def _multiple(form: LinearForm) -> tuple[int, Fraction]:

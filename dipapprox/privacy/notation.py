@@ -14,7 +14,7 @@ Exponential polynomials and ratios are formulas for people: text and LaTeX.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -25,9 +25,11 @@ from dipapprox.errors import BrokenInvariant
 from dipapprox.events.intervals import Interval, mapped
 from dipapprox.exponentials import Exponent, ExponentialPolynomial, ExponentialRatio
 from dipapprox.language.core import Cell, Value
+from dipapprox.linear.form import LinearForm
 
 if TYPE_CHECKING:
     from dipapprox.arithmetic import enclosure as enclosures
+    from dipapprox.events.event import PublishedOutcome
 else:
     enclosures = Deferred("dipapprox.arithmetic.enclosure")
 
@@ -81,6 +83,30 @@ PlainSet = dict[str, object]
 Valuation = dict[str, PlainValue | PlainSet | list[PlainValue | PlainSet]]
 Published = Value | NumberSet
 """What a cell holds in an answer: a value or, of a real output, a set of numbers."""
+
+
+LIKELIER = NumberSet(((None, None),), "of a likelihood ratio above e^ε_prv")
+"""Where several numbers are published together."""
+
+
+def published_values(
+    outcome: PublishedOutcome, where: Mapping[LinearForm, tuple[Interval, ...]] | None
+) -> tuple[Published, ...]:
+    """Return what intervals of coordinates tell of all output cells: finite values, then numbers
+    and sets; without intervals these are what is likelier."""
+    reals: list[Published] = []
+    for form in outcome.reals:
+        own = form.samples()
+        if not own:
+            reals.append(form.constant)
+        elif where is None:
+            reals.append(LIKELIER)
+        elif len(own) > 1 or LinearForm.symbol(own[0]) not in where:
+            reals.append(ANY_NUMBER)
+        else:
+            known = NumberSet(where[LinearForm.symbol(own[0])])
+            reals.append(known.mapped(form.coefficient(own[0]), form.constant))
+    return (*outcome.outputs, *reals)
 
 
 def finite(values: Sequence[Published]) -> tuple[Value, ...]:

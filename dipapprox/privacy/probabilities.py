@@ -39,7 +39,7 @@ from dipapprox.privacy.result import Result
 from dipapprox.privacy.rounded_scales import widened
 from dipapprox.privacy.run import Run, RunResult, WitnessRow, pair_table
 from dipapprox.privacy.scope import scope_of_input
-from dipapprox.privacy.sources import open_probabilities, open_product_source
+from dipapprox.privacy.subjects import open_probabilities, open_product_source
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
 

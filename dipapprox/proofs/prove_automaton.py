@@ -34,7 +34,7 @@ from dipapprox.limits import Limits, limited
 from dipapprox.linear.form import LinearForm, Symbol
 from dipapprox.numerics.intervals import logarithm
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.sources import open_method
+from dipapprox.privacy.subjects import open_method
 from dipapprox.proof_steps.budgets import BudgetBounds, endless, replayed
 from dipapprox.proof_steps.serving import quiet_budget
 from dipapprox.proof_steps.verdicts import WrittenProof

@@ -38,7 +38,7 @@ from dipapprox.privacy.profiles.planes import Place, Plane, Planes, short_number
 from dipapprox.privacy.profiles.profile_result import LeastDelta, LeastEpsPrv
 from dipapprox.privacy.rounded_scales import slack, widened
 from dipapprox.privacy.run import RunResult, Witness
-from dipapprox.privacy.sources import open_probabilities
+from dipapprox.privacy.subjects import open_probabilities
 from dipapprox.privacy.verdict import Answer, Claim, Verdict
 from dipapprox.questions.kinds import Pairs
 from dipapprox.questions.profile import Profile

@@ -55,7 +55,7 @@ from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.real_outputs.hockey_stick import Discretised, HockeyStick, Split
 from dipapprox.numerics.real_outputs.panel_polynomials import Cells
 from dipapprox.privacy.compositions.programs import hull
-from dipapprox.privacy.sources import open_method
+from dipapprox.privacy.subjects import open_method
 from tests import moved_noise
 from tests.cases import cases, refuses
 from tests.moved_noise import gaussian

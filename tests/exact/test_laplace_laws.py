@@ -42,7 +42,7 @@ from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.kinds import is_discrete
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.numerics.real_outputs.hockey_stick import HockeyStick, IntervalMasses, Split
-from dipapprox.privacy.sources import open_method
+from dipapprox.privacy.subjects import open_method
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
 from tests.cases import cases, refuses

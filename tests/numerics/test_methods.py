@@ -42,7 +42,7 @@ from dipapprox.numerics.methods import Answers, InOrder, Method, MixtureMethod, 
 from dipapprox.numerics.nested.engine import Nested
 from dipapprox.numerics.parallel import Parallel
 from dipapprox.numerics.probability import EventStore, OutputProbabilities
-from dipapprox.privacy.sources import open_method
+from dipapprox.privacy.subjects import open_method
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
 from tests.cases import cases, refuses

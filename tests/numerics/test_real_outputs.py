@@ -39,7 +39,7 @@ from dipapprox.numerics.real_outputs.panel_polynomials import (
     _ratios,
     combination,
 )
-from dipapprox.privacy.sources import open_method
+from dipapprox.privacy.subjects import open_method
 from tests import moved_noise
 from tests.cases import cases
 

@@ -44,7 +44,7 @@ from dipapprox.numerics.gaussian_rank.orthants import GaussianRank
 from dipapprox.numerics.integers.forests import law_masses
 from dipapprox.numerics.integers.sums import IntegerSums, sums_in
 from dipapprox.numerics.kinds import Tier
-from dipapprox.privacy.sources import open_method
+from dipapprox.privacy.subjects import open_method
 from dipapprox.semantics.execution import execute
 from tests import thorough
 from tests.event_strategies import difference_events, gauss, laplace

@@ -28,7 +28,7 @@ from dipapprox.privacy.exact_pairs import ExactDeltas
 from dipapprox.privacy.logarithms import growth_of
 from dipapprox.privacy.options import LAST_PRECISION, Engine
 from dipapprox.privacy.run import Setting
-from dipapprox.privacy.sources import open_exact_pairs, open_probabilities
+from dipapprox.privacy.subjects import open_exact_pairs, open_probabilities
 from dipapprox.privacy.verdict import Claim
 from dipapprox.privacy.verifier import verify as verify_setting
 from dipapprox.semantics.execution import execute

@@ -27,7 +27,7 @@ from dipapprox.privacy.intervals.tables import radii
 from dipapprox.privacy.intervals.verdict import IntervalVerdict
 from dipapprox.privacy.intervals.verifier import verify_interval
 from dipapprox.privacy.run import Setting
-from dipapprox.privacy.sources import open_probabilities
+from dipapprox.privacy.subjects import open_probabilities
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
 from tests.cases import cases

@@ -59,7 +59,7 @@ from dipapprox.privacy.profiles.renyi import clipped, concentrated
 from dipapprox.privacy.published import guarantees
 from dipapprox.privacy.published.guarantees import coupled_divergence
 from dipapprox.privacy.run import Setting
-from dipapprox.privacy.sources import open_published
+from dipapprox.privacy.subjects import open_published
 from dipapprox.privacy.verifier import verify
 from dipapprox.replays.result import digest
 from dipapprox.semantics.execution import execute

@@ -18,7 +18,7 @@ from dipapprox.exact.choices.circuits import enclose_choices
 from dipapprox.language import core
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.parser import parse
-from dipapprox.privacy.sources import open_probabilities
+from dipapprox.privacy.subjects import open_probabilities
 from dipapprox.semantics import spent_samples
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates

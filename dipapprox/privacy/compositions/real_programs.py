@@ -50,8 +50,7 @@ from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.compositions.programs import atoms_of_chain, ends_of, hull, reversed_pair
 from dipapprox.privacy.profiles.profile import Profiler
 from dipapprox.privacy.run import Setting
-from dipapprox.privacy.sources import open_published
-from dipapprox.privacy.subjects import executed_for
+from dipapprox.privacy.subjects import executed_for, open_published
 from dipapprox.semantics.execution import execute
 
 _ZERO, _ONE = Fraction(0), Fraction(1)

@@ -29,7 +29,7 @@ from dipapprox.privacy.decisions.search import DecisionSearch, PatternDivergence
 from dipapprox.privacy.decisions.signs import Signs, check_delta
 from dipapprox.privacy.intervals.verdict import BITS, FormulaClaim
 from dipapprox.privacy.run import Setting
-from dipapprox.privacy.sources import open_published
+from dipapprox.privacy.subjects import open_published
 from dipapprox.semantics.state import FinalStates
 
 _NEARLY = 1 - Fraction(1, 2**20)

@@ -45,7 +45,7 @@ from dipapprox.privacy.intervals import verifier as interval_verifier
 from dipapprox.privacy.intervals.verdict import FormulaClaim
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.run import Setting
-from dipapprox.privacy.sources import open_probabilities
+from dipapprox.privacy.subjects import open_probabilities
 from dipapprox.privacy.verdict import Answer, Claim, Verdict
 from dipapprox.privacy.verifier import verify
 from dipapprox.semantics.state import FinalStates

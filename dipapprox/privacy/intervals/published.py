@@ -67,7 +67,7 @@ from dipapprox.privacy.intervals.verdict import (
     growths_below,
 )
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.sources import open_method, open_published
+from dipapprox.privacy.subjects import open_method, open_published
 from dipapprox.semantics.state import FinalStates
 
 _MOST_PAIRS = 2_000  # more pairs that do not look alike are not followed

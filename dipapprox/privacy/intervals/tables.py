@@ -77,7 +77,7 @@ from dipapprox.privacy.intervals.verdict import (
     growths_below,
 )
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.sources import open_probabilities
+from dipapprox.privacy.subjects import open_probabilities
 from dipapprox.semantics.state import FinalStates
 
 _RESOLVED = 2.0**-40

@@ -39,8 +39,7 @@ from dipapprox.pairs.published.processed import COARSE_BITS
 from dipapprox.pairs.published.together import PublishedPairs
 from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.details import LARGEST_FACTOR, POSSIBLE, ExcessSet, LeastFactor
-from dipapprox.privacy.masses import published_values
-from dipapprox.privacy.notation import ANY_NUMBER, NumberSet, Published
+from dipapprox.privacy.notation import ANY_NUMBER, NumberSet, Published, published_values
 from dipapprox.privacy.run import Witness, WitnessRow
 
 

@@ -12,7 +12,7 @@ from dipapprox.events.reduce import connected_parts, is_possible
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import FAMILIES
 from dipapprox.linear.form import LinearForm
-from dipapprox.privacy.sources import open_method
+from dipapprox.privacy.subjects import open_method
 
 Plain = dict[str, Any]
 """An event as plain data; see the package."""

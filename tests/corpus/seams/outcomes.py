@@ -8,7 +8,7 @@ import dipapprox
 from dipapprox import Enclosure, Limits, Options, Program
 from dipapprox.events.instantiate import Instantiator, holds
 from dipapprox.linear.form import LinearForm
-from dipapprox.privacy.sources import check_laws, open_method
+from dipapprox.privacy.subjects import check_laws, open_method
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import guards_of
 from tests.corpus.seams import events

@@ -41,7 +41,7 @@ from dipapprox.pairs.boxes.together import RealPairs
 from dipapprox.pairs.boxes.vertices import dearest_pairs, vertex_pairs
 from dipapprox.pairs.divergence import Factor, divergence, eps_prv_factor
 from dipapprox.pairs.selections import Pair
-from dipapprox.privacy.sources import open_probabilities
+from dipapprox.privacy.subjects import open_probabilities
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.real_inputs import execute_for_declared
 from tests.cases import cases
