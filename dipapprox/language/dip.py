@@ -8,17 +8,24 @@ Line breaks mean nothing.
 
 from __future__ import annotations
 
-from copy import copy
 from fractions import Fraction
-from functools import cache
 from typing import Any
 
 from dipapprox.errors import shorten
 from dipapprox.language import ast
 from dipapprox.language.constants import literal
 from dipapprox.language.domains import MOST_CELLS
-from dipapprox.language.expression_grammar import collect
-from dipapprox.language.lexer import Grammar, Spelling, marks, rules_in
+from dipapprox.language.lexer import (
+    Grammar,
+    Spelling,
+    lists,
+    marks,
+    node,
+    nothing,
+    part,
+    rules,
+    together,
+)
 from dipapprox.language.tokens import PlainTokens
 from dipapprox.source import SourceFile, Span, unlike_ascii
 
@@ -76,8 +83,7 @@ class _File(PlainTokens):
 def parse_dip(text: str, name: str = "<text>") -> ast.Program:
     """Parse a `.dip` program."""
     file = _File(SourceFile(name, text))
-    parser = copy(_parser())  # the tables of all threads, and a state of its own
-    body = parser.parse(lexer=file, tracking=True)
+    body = GRAMMAR.parser().parse(lexer=file, tracking=True)
     if body is None and not file.problems:
         span = file.token_span(None)
         file.report("unexpected end of the text", span)
@@ -114,142 +120,77 @@ def _array(name: str, size: int | None) -> ast.Declared:
     return ast.Declared(name, ast.Number(Fraction(size or 0)))
 
 
-# --- statements ---------------------------------------------------------------------------------
+# --- the grammar --------------------------------------------------------------------------------
 
 
-def p_items(p: Any) -> None:
-    """items : items item
-    | empty"""
-    p[0] = p[1] or []
-    if len(p) == 3 and p[2] is not None:
-        p[0].extend(p[2])
-
-
-def p_empty(p: Any) -> None:
-    """empty :"""
-
-
-def p_input_size(p: Any) -> None:
-    """item : INPUTSIZE natural SEMICOLON"""
+def _input_size(p: Any) -> list[ast.Assign]:
     if p.lexer.inputs is not None or p[2] == 0:
         message = "INPUTSIZE is given twice" if p[2] else "INPUTSIZE must be at least 1"
         p.lexer.report(message, p.lexer.span(p), "", "value error")
     p.lexer.inputs = p[2]
+    return []
 
 
-def p_outputs(p: Any) -> None:
-    """item : OUTPUT EQ LBRACK numbers RBRACK SEMICOLON"""
+def _outputs(p: Any) -> list[ast.Assign]:
     if p.lexer.outputs is not None:
         p.lexer.report("OUTPUT is declared twice", p.lexer.span(p), "", "value error")
     p.lexer.outputs = len(p[4])
     p.lexer.values.update(p[4])
     span = p.lexer.span(p)
-    p[0] = [
+    return [
         ast.Assign((_element(OUTPUTS, i, span),), literal(value, span), span=span)
         for i, value in enumerate(p[4])
     ]
 
 
-def p_numbers(p: Any) -> None:
-    """numbers : number
-    | numbers COMMA number"""
-    collect(p)
-
-
-def p_set_output(p: Any) -> None:
-    """item : OUTPUT LBRACK natural RBRACK EQ number SEMICOLON"""
-    span = Span(p.lexer.source, p.lexpos(1), p.lexspan(4)[1])
-    p.lexer.uses.append((OUTPUTS, p[3], span))
+def _set_output(p: Any) -> list[ast.Assign]:
     p.lexer.values.add(p[6])
-    target = _element(OUTPUTS, p[3], span)
-    p[0] = [ast.Assign((target,), literal(p[6], p.lexer.span(p, 6)), span=p.lexer.span(p))]
+    target = _used(p, OUTPUTS)
+    return [ast.Assign((target,), literal(p[6], p.lexer.span(p, 6)), span=p.lexer.span(p))]
 
 
-def p_assign(p: Any) -> None:
-    """item : NUMERIC NAME EQ constant SEMICOLON
-    | NUMERIC NAME EQ input SEMICOLON
-    | RANDOM NAME EQ name SEMICOLON
-    | RANDOM NAME EQ draw SEMICOLON"""
-    target = ast.Name(p[2], span=p.lexer.span(p, 2))
-    p[0] = [ast.Assign((target,), p[4], span=p.lexer.span(p))]
-
-
-def p_draw(p: Any) -> None:
-    """draw : FAMILY LPAREN EPS DIVIDE number COMMA operand RPAREN"""
-    divisor = literal(p[5], p.lexer.span(p, 5))
-    span = Span(p.lexer.source, p.lexpos(3), p.lexspan(5)[1])
-    scale = ast.Product((divisor, ast.Name("eps", span=span)), ("/",), span=span)
-    p[0] = ast.Call(_FAMILIES[p[1]], (p[7], scale), span=p.lexer.span(p))
-
-
-def p_if(p: Any) -> None:
-    """item : IF condition THEN LBRACE items RBRACE
-    | IF condition THEN LBRACE items RBRACE ELSE LBRACE items RBRACE"""
-    branch = ast.Branch(p[2], tuple(p[5]), span=p.lexer.span(p, 2))
-    otherwise = tuple(p[9]) if len(p) == 11 else ()
-    p[0] = [ast.If((branch,), otherwise, span=p.lexer.span(p, 1))]
-
-
-def p_condition(p: Any) -> None:
-    """condition : operand LT operand
-    | operand LE operand
-    | operand GT operand
-    | operand GE operand"""
-    p[0] = ast.Comparison((p[1], p[3]), (p[2],), span=p.lexer.span(p))
-
-
-# --- operands -----------------------------------------------------------------------------------
-
-
-def p_operand(p: Any) -> None:
-    """operand : constant
-    | name
-    | input"""
-    p[0] = p[1]
-
-
-def p_constant(p: Any) -> None:
-    """constant : number"""
-    p[0] = literal(p[1], p.lexer.span(p))
-
-
-def p_name(p: Any) -> None:
-    """name : NAME"""
-    p[0] = ast.Name(p[1], span=p.lexer.span(p))
-
-
-def p_input(p: Any) -> None:
-    """input : INPUT LBRACK natural RBRACK"""
-    span = p.lexer.span(p)
-    p.lexer.uses.append((INPUTS, p[3], span))
-    p[0] = _element(INPUTS, p[3], span)
+def _used(p: Any, array: str) -> ast.Index:
+    span = p.lexer.span(p, 1, 4)
+    p.lexer.uses.append((array, p[3], span))
+    return _element(array, p[3], span)
 
 
 def _element(name: str, index: int, span: Span) -> ast.Index:
     return ast.Index(name, ast.Number(Fraction(index + 1), span=span), span=span)
 
 
-def p_number(p: Any) -> None:
-    """number : NUMBER
-    | PLUS NUMBER
-    | MINUS NUMBER"""
-    p[0] = -p[2] if p[1] == "-" else p[len(p) - 1]
+def _assign(p: Any) -> list[ast.Assign]:
+    target = ast.Name(p[2], span=p.lexer.span(p, 2))
+    return [ast.Assign((target,), p[4], span=p.lexer.span(p))]
 
 
-def p_natural(p: Any) -> None:
-    """natural : NUMBER"""
-    p[0] = int(p[1])
-    if p[1] != p[0] or p[0] > MOST_CELLS:
+def _draw(p: Any) -> ast.Call:
+    divisor = literal(p[5], p.lexer.span(p, 5))
+    span = p.lexer.span(p, 3, 5)
+    scale = ast.Product((divisor, ast.Name("eps", span=span)), ("/",), span=span)
+    return ast.Call(_FAMILIES[p[1]], (p[7], scale), span=p.lexer.span(p))
+
+
+def _if(p: Any) -> list[ast.If]:
+    branch = ast.Branch(p[2], tuple(p[5]), span=p.lexer.span(p, 2))
+    otherwise = tuple(p[9]) if len(p) == 11 else ()
+    return [ast.If((branch,), otherwise, span=p.lexer.span(p, 1))]
+
+
+def _condition(p: Any) -> ast.Comparison:
+    return ast.Comparison((p[1], p[3]), (p[2],), span=p.lexer.span(p))
+
+
+def _natural(p: Any) -> int:
+    found = int(p[1])
+    if p[1] != found or found > MOST_CELLS:
         span = p.lexer.span(p)
-        what = "be a whole number" if p[1] != p[0] else f"be at most {MOST_CELLS}"
+        what = "be a whole number" if p[1] != found else f"be at most {MOST_CELLS}"
         p.lexer.report(f"'{shorten(span.text)}' must {what}", span, "", "value error")
+    return found
 
 
-def p_item_error(p: Any) -> None:
-    """item : error SEMICOLON"""
-
-
-def p_error(token: Any) -> None:
+def _error(token: Any) -> None:
     """Report an unexpected token; PLY then resumes after the next semicolon."""
     if token is not None:  # the end of the text: `parse_dip` reports it
         span = token.lexer.token_span(token)
@@ -265,8 +206,32 @@ GRAMMAR = Grammar(
     start="items",
     tokens=tuple(each for each in _SPELLING.tokens() if each not in _UNUSED),
     precedence=(),
-    rules=rules_in(globals()),
-    error=p_error,
+    rules=rules(
+        {
+            "items : items item": together,
+            "items : empty": part(1),
+            "empty :": nothing,
+            "item : INPUTSIZE natural SEMICOLON": _input_size,
+            "item : OUTPUT EQ LBRACK numbers RBRACK SEMICOLON": _outputs,
+            "item : OUTPUT LBRACK natural RBRACK EQ number SEMICOLON": _set_output,
+            "item : NUMERIC NAME EQ constant SEMICOLON | NUMERIC NAME EQ input SEMICOLON"
+            " | RANDOM NAME EQ name SEMICOLON | RANDOM NAME EQ draw SEMICOLON": _assign,
+            "draw : FAMILY LPAREN EPS DIVIDE number COMMA operand RPAREN": _draw,
+            "item : IF condition THEN LBRACE items RBRACE"
+            " | IF condition THEN LBRACE items RBRACE ELSE LBRACE items RBRACE": _if,
+            "item : error SEMICOLON": nothing,
+            "condition : operand LT operand | operand LE operand"
+            " | operand GT operand | operand GE operand": _condition,
+            "operand : constant | name | input": part(1),
+            "constant : number": lambda p: literal(p[1], p.lexer.span(p)),
+            "name : NAME": node(ast.Name, 1),
+            "input : INPUT LBRACK natural RBRACK": lambda p: _used(p, INPUTS),
+            "number : NUMBER": part(1),
+            "number : PLUS NUMBER": part(2),
+            "number : MINUS NUMBER": lambda p: -p[2],
+            "natural : NUMBER": _natural,
+            **lists(numbers="number COMMA"),
+        }
+    ),
+    error=_error,
 )
-
-_parser = cache(GRAMMAR.load)

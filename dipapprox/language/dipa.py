@@ -18,15 +18,23 @@ parameters (d, d'), is written `(q2, d = 1/2, d' = 1/2): …`.
 
 from __future__ import annotations
 
-from copy import copy
 from fractions import Fraction
-from functools import cache
 from typing import Any
 
 from dipapprox.data_classes import Record, field
 from dipapprox.errors import shorten
-from dipapprox.language.expression_grammar import collect
-from dipapprox.language.lexer import Grammar, Spelling, marks, rules_in
+from dipapprox.language.lexer import (
+    Action,
+    Grammar,
+    Spelling,
+    lists,
+    marks,
+    more,
+    nothing,
+    part,
+    rules,
+    together,
+)
 from dipapprox.language.tokens import PlainTokens
 from dipapprox.source import Located, SourceFile, Span, unlike_ascii
 
@@ -110,7 +118,7 @@ def parse_dipa(text: str, name: str = "<text>") -> AutomatonText:
             and the conditions on automata are not looked at here.
     """
     file = PlainTokens(SourceFile(name, text), _SPELLING, "automaton")
-    locations = copy(_parser()).parse(lexer=file, tracking=True)
+    locations = GRAMMAR.parser().parse(lexer=file, tracking=True)
     if not locations and not file.problems:
         what = "unexpected end of the text" if locations is None else "the file declares no states"
         file.report(what, file.token_span(None), _EXAMPLE)
@@ -118,27 +126,14 @@ def parse_dipa(text: str, name: str = "<text>") -> AutomatonText:
     return tuple(locations)
 
 
-# --- states -------------------------------------------------------------------------------------
+# --- the grammar --------------------------------------------------------------------------------
 
 
-def p_blocks(p: Any) -> None:
-    """blocks : blocks block
-    | empty"""
-    p[0] = p[1] or []
-    if len(p) == 3 and p[2] is not None:
-        p[0].append(p[2])
-
-
-def p_empty(p: Any) -> None:
-    """empty :"""
-
-
-def p_block(p: Any) -> None:
-    """block : LPAREN kind COMMA numbers RPAREN COLON steps"""
-    name, reads = p[2]
-    noises = _noises(p, p[4])
-    if noises is not None:
-        p[0] = Location(name, reads, *noises, tuple(p[7]), span=p.lexer.span(p, 2))
+def _block(p: Any) -> list[Location]:
+    (name, reads), noises = p[2], _noises(p, p[4])
+    if noises is None:
+        return []
+    return [Location(name, reads, *noises, tuple(p[7]), span=p.lexer.span(p, 2))]
 
 
 _LAYOUT = "write (state, rate, mean), (state, rate, mean, rate', mean') or e.g. (state, d = 1/2)"
@@ -172,155 +167,65 @@ def _noises(
     return AutomatonNoise(*values[:2]), AutomatonNoise(*values[2:]) if len(values) == 4 else None
 
 
-def p_kind(p: Any) -> None:
-    """kind : state
-    | state COLON NONINPUT"""
-    p[0] = p[1], len(p) == 2
+def _quotient(p: Any) -> Fraction:
+    if p[3] == 0:
+        span = p.lexer.span(p)
+        p.lexer.report(f"'{shorten(span.text)}' divides by 0", span, "", "value error")
+    return p[1] / p[3] if p[3] else Fraction(0)
 
 
-def p_state(p: Any) -> None:
-    """state : NAME"""
-    p[0] = p[1]
-    _expect_initial(p, "q", "state")
+def _branch(p: Any) -> StatedTransition:
+    return _step(p, tuple(p[2]), p[5], p.lexer.span(p))
 
 
-def p_lists(p: Any) -> None:
-    """numbers : parameter
-    | numbers COMMA parameter
-    guard : atom
-    | guard AND atom
-    assignments : assignment
-    | assignments COMMA assignment"""
-    collect(p)
-
-
-def p_parameter(p: Any) -> None:
-    """parameter : number
-    | PARAMETER EQ number"""
-    p[0] = (None, p[1]) if len(p) == 2 else (p[1], p[3])
-
-
-def p_number(p: Any) -> None:
-    """number : magnitude
-    | MINUS magnitude"""
-    p[0] = -p[2] if len(p) == 3 else p[1]
-
-
-def p_magnitude(p: Any) -> None:
-    """magnitude : NUMBER
-    | NUMBER DIVIDE NUMBER"""
-    p[0] = p[1]
-    if len(p) == 4:
-        if p[3] == 0:
-            span = p.lexer.span(p)
-            p.lexer.report(f"'{shorten(span.text)}' divides by 0", span, "", "value error")
-        p[0] = p[1] / p[3] if p[3] else Fraction(0)
-
-
-# --- transitions --------------------------------------------------------------------------------
-
-
-def p_steps_plain(p: Any) -> None:
-    """steps : action"""
-    p[0] = [_step(p, (), p[1], 1)]
-
-
-def p_steps_guarded(p: Any) -> None:
-    """steps : IF branch others"""
-    p[0] = [p[2], *p[3]]
-
-
-def p_others(p: Any) -> None:
-    """others : others ELSEIF branch
-    | empty"""
-    p[0] = p[1] or []
-    if len(p) == 4:
-        p[0].append(p[3])
-
-
-def p_branch(p: Any) -> None:
-    """branch : LPAREN guard RPAREN THEN action"""
-    p[0] = _step(p, tuple(p[2]), p[5], 5)
-
-
-def _step(p: Any, guard: tuple[ThresholdTest, ...], action: Any, index: int) -> StatedTransition:
+def _step(
+    p: Any, guard: tuple[ThresholdTest, ...], action: tuple[Any, ...], span: Span
+) -> StatedTransition:
     assigned, output, target, target_span = action
-    whole = p.lexer.span(p) if guard else p.lexer.span(p, index)
-    return StatedTransition(guard, assigned, output, target, span=whole, target_span=target_span)
+    return StatedTransition(guard, assigned, output, target, span=span, target_span=target_span)
 
 
-def p_atom(p: Any) -> None:
-    """atom : INSAMPLE relation variable"""
-    p[0] = ThresholdTest(p[3], p[2] in (">", ">="), span=p.lexer.span(p))
+def _test(variable: int, above: tuple[str, ...]) -> Action:
+    """Return what makes a test of a variable, at its place; `above`: the signs of at least it."""
+    return lambda p: ThresholdTest(p[variable], p[2] in above, span=p.lexer.span(p))
 
 
-def p_atom_mirrored(p: Any) -> None:
-    """atom : variable relation INSAMPLE"""
-    p[0] = ThresholdTest(p[1], p[2] in ("<", "<="), span=p.lexer.span(p))
-
-
-def p_relation(p: Any) -> None:
-    """relation : LT
-    | LE
-    | GT
-    | GE"""
-    p[0] = p[1]
-
-
-def p_action(p: Any) -> None:
-    """action : assignments SEMICOLON OUTPUT result SEMICOLON GOTO state
-    | OUTPUT result SEMICOLON GOTO state"""
+def _action(p: Any) -> tuple[Any, ...]:
     last = len(p) - 1
     assigned = tuple(dict.fromkeys(p[1])) if last == 7 else ()
-    p[0] = assigned, p[last - 3], p[last], p.lexer.span(p, last)
+    return assigned, p[last - 3], p[last], p.lexer.span(p, last)
 
 
-def p_assignment(p: Any) -> None:
-    """assignment : variable ASSIGN INSAMPLE
-    | variable ASSIGN INSAMPLEPRIME"""
-    p[0] = p[1]
-    if p.slice[3].type == "INSAMPLEPRIME":
-        hint = "only 'insample' can be stored"
-        span = p.lexer.span(p, 3)
-        p.lexer.report("'insampleprime' cannot be stored", span, hint, "type error")
+def _prime_assigned(p: Any) -> str:
+    hint = "only 'insample' can be stored"
+    p.lexer.report("'insampleprime' cannot be stored", p.lexer.span(p, 3), hint, "type error")
+    return p[1]  # type: ignore[no-any-return]  # of the grammar
 
 
-def p_variable(p: Any) -> None:
-    """variable : NAME"""
-    p[0] = p[1]
+def _variable(p: Any) -> str:
     if p[1][0] in "qo":
         hint = "names with q are states, names with o are outputs"
         message = f"a variable's name cannot begin with '{p[1][0]}', got '{p[1]}'"
         p.lexer.report(message, p.lexer.span(p), hint, "name error")
+    return p[1]  # type: ignore[no-any-return]  # of the grammar
 
 
-def p_result(p: Any) -> None:
-    """result : INSAMPLE
-    | INSAMPLEPRIME
-    | NAME"""
-    p[0] = p[1]
-    if p.slice[1].type == "NAME":
-        _expect_initial(p, "o", "output symbol")
+def _named(letter: str, what: str) -> Action:
+    """Return what takes a name, and reports one that begins with another letter."""
+
+    def checked(p: Any) -> Any:
+        if p[1][0] != letter:
+            message = f"the name of a{'n' if what[0] == 'o' else ''} {what} begins with '{letter}'"
+            hint = f"e.g. '{letter}{p[1]}'"
+            if letter == "o":
+                hint += ", or 'insample' or 'insampleprime'"
+            p.lexer.report(f"{message}, got '{p[1]}'", p.lexer.span(p), hint, "name error")
+        return p[1]
+
+    return checked
 
 
-def _expect_initial(p: Any, letter: str, what: str) -> None:
-    if p[1][0] != letter:
-        message = f"the name of a{'n' if what[0] == 'o' else ''} {what} begins with '{letter}'"
-        hint = f"e.g. '{letter}{p[1]}'"
-        if letter == "o":
-            hint += ", or 'insample' or 'insampleprime'"
-        p.lexer.report(f"{message}, got '{p[1]}'", p.lexer.span(p), hint, "name error")
-
-
-# --- errors -------------------------------------------------------------------------------------
-
-
-def p_block_error(p: Any) -> None:
-    """block : LPAREN error COLON steps
-    | LPAREN kind COMMA numbers RPAREN COLON error"""
-
-
-def p_error(token: Any) -> None:
+def _error(token: Any) -> None:
     """Report an unexpected token; PLY then resumes where the grammar allows."""
     if token is None:
         return
@@ -346,8 +251,40 @@ GRAMMAR = Grammar(
     start="blocks",
     tokens=_SPELLING.tokens(),
     precedence=(),
-    rules=rules_in(globals()),
-    error=p_error,
+    rules=rules(
+        {
+            "blocks : blocks block": together,
+            "blocks : empty": part(1),
+            "empty :": nothing,
+            "block : LPAREN kind COMMA numbers RPAREN COLON steps": _block,
+            "block : LPAREN error COLON steps"
+            " | LPAREN kind COMMA numbers RPAREN COLON error": nothing,
+            "kind : state": lambda p: (p[1], True),
+            "kind : state COLON NONINPUT": lambda p: (p[1], False),
+            "state : NAME": _named("q", "state"),
+            "parameter : number": lambda p: (None, p[1]),
+            "parameter : PARAMETER EQ number": lambda p: (p[1], p[3]),
+            "number : magnitude": part(1),
+            "number : MINUS magnitude": lambda p: -p[2],
+            "magnitude : NUMBER": part(1),
+            "magnitude : NUMBER DIVIDE NUMBER": _quotient,
+            "steps : action": lambda p: [_step(p, (), p[1], p.lexer.span(p, 1))],
+            "steps : IF branch others": lambda p: [p[2], *p[3]],
+            "others : others ELSEIF branch": more,
+            "others : empty": part(1),
+            "branch : LPAREN guard RPAREN THEN action": _branch,
+            "atom : INSAMPLE relation variable": _test(3, (">", ">=")),
+            "atom : variable relation INSAMPLE": _test(1, ("<", "<=")),
+            "relation : LT | LE | GT | GE": part(1),
+            "action : assignments SEMICOLON OUTPUT result SEMICOLON GOTO state"
+            " | OUTPUT result SEMICOLON GOTO state": _action,
+            "assignment : variable ASSIGN INSAMPLE": part(1),
+            "assignment : variable ASSIGN INSAMPLEPRIME": _prime_assigned,
+            "variable : NAME": _variable,
+            "result : INSAMPLE | INSAMPLEPRIME": part(1),
+            "result : NAME": _named("o", "output symbol"),
+            **lists(numbers="parameter COMMA", guard="atom AND", assignments="assignment COMMA"),
+        }
+    ),
+    error=_error,
 )
-
-_parser = cache(GRAMMAR.load)

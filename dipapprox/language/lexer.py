@@ -17,7 +17,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from copy import copy
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -240,6 +242,9 @@ def read_decimal(text: str) -> Fraction | None:
 
 TABLES = Path(__file__).parent / "tables"
 
+Action = Callable[[Any], Any]
+"""Returns what a PLY production stands for."""
+
 
 class Grammar(Record, eq=False):
     """What PLY makes a parser of."""
@@ -248,8 +253,7 @@ class Grammar(Record, eq=False):
     start: str  # the symbol that a whole text is
     tokens: tuple[str, ...]
     precedence: tuple[tuple[str, ...], ...]
-    # Functions p_… by their names, with productions in their docstrings.
-    rules: Mapping[str, Callable[[Any], None]]
+    rules: Mapping[str, Callable[[Any], None]]  # functions p_…, from `rules`
     error: Callable[[Any], None]  # called with an unexpected token, None at the end of the text
 
     @property
@@ -274,13 +278,12 @@ class Grammar(Record, eq=False):
         parser.disable_defaulted_states()
         return parser
 
+    def parser(self) -> Any:
+        """Return the parser: the tables of all threads, and a state of its own."""
+        return copy(_loaded(self))
+
     def build(self, **options: Any) -> Any:
         """Make the parser from the rules alone."""
-        rule: Any
-        for place, rule in enumerate(self.rules.values()):
-            # PLY takes rules in the order of their lines, whichever module they stand in: tables
-            # would change with the length of a comment.
-            rule.co_firstlineno = place
         namespace = SimpleNamespace(
             __file__=__file__,
             tokens=self.tokens,
@@ -303,14 +306,68 @@ class Grammar(Record, eq=False):
         )
 
 
-def rules_in(*namespaces: Mapping[str, Any]) -> dict[str, Callable[[Any], None]]:
-    """Return the rules among the names of modules."""
-    return {
-        name: rule
-        for namespace in namespaces
-        for name, rule in namespace.items()
-        if name.startswith("p_") and name != "p_error"
-    }
+_loaded = cache(Grammar.load)
+
+
+def rules(actions: Mapping[str, Action]) -> dict[str, Callable[[Any], None]]:
+    """Return PLY's functions of productions, "block : items | empty", and what these stand for."""
+    return {f"p_{place}": _rule(place, *each) for place, each in enumerate(actions.items())}
+
+
+def _rule(place: int, productions: str, action: Action) -> Callable[[Any], None]:
+    def rule(p: Any) -> None:
+        p[0] = action(p)
+
+    rule.__doc__ = productions.replace(" | ", "\n| ")
+    rule.co_firstlineno = place  # type: ignore[attr-defined]  # PLY takes rules in this order
+    return rule
+
+
+def node(kind: Callable[..., Any], *places: int | None, at: int = 0) -> Action:
+    """Return what makes a node of some symbols of a production: None for what is not there.
+
+    Args:
+        at: The symbol whose place is that of the node; 0 for the whole.
+    """
+
+    def made(p: Any) -> Any:
+        parts = [place and p[place] for place in places]
+        values = [tuple(part) if type(part) is list else part for part in parts]
+        return kind(*values, span=p.lexer.span(p, at))
+
+    return made
+
+
+def part(place: int) -> Action:
+    """Return what takes a symbol of a production for the whole."""
+    return lambda p: p[place]
+
+
+def nothing(p: Any) -> list[Any]:
+    """Take a production for an empty list."""
+    return []
+
+
+def more(p: Any) -> list[Any]:
+    """Return the list that a production begins with, with its last symbol; or that alone."""
+    found: list[Any] = p[1] if len(p) > 2 else []
+    found.append(p[len(p) - 1])
+    return found
+
+
+def together(p: Any) -> list[Any]:
+    """Return the list that a production begins with, with those of another one."""
+    p[1].extend(p[2])
+    return p[1]  # type: ignore[no-any-return]  # of the grammar
+
+
+def lists(**written: str) -> dict[str, Action]:
+    """Return the rules of lists, by their symbols: "element MARK", which stands between them."""
+    found: dict[str, Action] = {}
+    for several, each in written.items():
+        one, mark = each.split()
+        found[f"{several} : {one} | {several} {mark} {one}"] = more
+    return found
 
 
 def _json(**lists: list[Any]) -> str:

@@ -1,19 +1,30 @@
-"""Text to surface tree: an LALR(1) parser, and the grammar of all but expressions, as PLY rules.
+"""Text to surface tree: an LALR(1) parser, and the grammar as a table of PLY rules.
 
-The start symbol is `program`. Some rules accept what is wrong (`=` for `<-`, a missing `then`) to
-report it by name.
+The start symbol is `program`. Expressions of all kinds share one grammar; the checker tells
+numbers, reals and conditions apart. Chains of one precedence level are collected in a `_Chain` and
+become one flat node. Some rules accept what is wrong (`=` for `<-`, a missing `then`) to report it
+by name.
 """
 
 from __future__ import annotations
 
-from copy import copy
-from functools import cache
 from typing import Any
 
+from dipapprox.data_classes import Record
 from dipapprox.errors import MOST_DIAGNOSTICS, Diagnosis, did_you_mean
-from dipapprox.language import ast, expression_grammar, syntax_errors
-from dipapprox.language.expression_grammar import collect, finish
-from dipapprox.language.lexer import TOKENS, Grammar, rules_in
+from dipapprox.language import ast, syntax_errors
+from dipapprox.language.lexer import (
+    TOKENS,
+    Action,
+    Grammar,
+    lists,
+    more,
+    node,
+    nothing,
+    part,
+    rules,
+)
+from dipapprox.language.symbols import DISCRETISATION
 from dipapprox.language.tokens import TokenStream, read_tokens
 from dipapprox.source import SourceFile, Span
 
@@ -30,7 +41,7 @@ def parse(text: str, name: str = "<text>") -> ast.Program:
     problems = Diagnosis()
     tokens = read_tokens(source, problems)
     program: Any = None
-    parser = copy(_parser())  # the tables of all threads, and a state of its own
+    parser = GRAMMAR.parser()
     for _ in range(MOST_DIAGNOSTICS):
         stream = TokenStream(source, problems, tokens)
         try:
@@ -60,58 +71,207 @@ def _raise_unexpected(token: Any) -> None:
     raise _Unexpected(token)
 
 
-# --- programs and blocks ------------------------------------------------------------------------
+# --- expressions ----------------------------------------------------------------------------------
 
 
-def p_program(p: Any) -> None:
-    """program : block"""
+class _Chain(Record, frozen=False):
+    """Operands of one precedence level, still growing."""
+
+    level: type[Any]
+    operands: list[Any]
+    operators: list[str]
+    span: Span
+
+
+_LEVELS: dict[str, type[Any]] = {
+    **dict.fromkeys(("+", "-"), ast.Sum),
+    **dict.fromkeys(("*", "/"), ast.Product),
+    **dict.fromkeys(("<", "<=", ">", ">=", "=", "!="), ast.Comparison),
+    "and": ast.And,
+    "or": ast.Or,
+}
+_SPELLING = {
+    "OR": "or", "AND": "and", "LT": "<", "LE": "<=", "GT": ">", "GE": ">=", "EQ": "=", "NE": "!=",
+    "PLUS": "+", "MINUS": "-", "TIMES": "*", "DIVIDE": "/",
+}  # fmt: skip
+
+
+def _binary(p: Any) -> _Chain:
+    operator = _SPELLING[p.slice[2].type]
+    level = _LEVELS[operator]
+    left, right = p[1], _finished(p[3])
+    if not isinstance(left, _Chain) or left.level is not level:
+        return _Chain(level, [_finished(left), right], [operator], p.lexer.span(p))
+    left.operands.append(right)
+    left.operators.append(operator)
+    left.span = p.lexer.span(p)
+    return left
+
+
+def _finished(value: Any) -> Any:
+    """Turn a grown chain into its node; all else is finished already."""
+    if not isinstance(value, _Chain):
+        return value
+    parts = tuple(value.operands), tuple(value.operators)
+    return value.level(*parts[: 1 if value.level in (ast.And, ast.Or) else 2], span=value.span)
+
+
+def _of_finished(action: Action) -> Action:
+    """Return what does the same of symbols that are finished."""
+
+    def act(p: Any) -> Any:
+        for symbol in p.slice:
+            if isinstance(symbol.value, _Chain):
+                symbol.value = _finished(symbol.value)
+        return action(p)
+
+    return act
+
+
+def _disc(p: Any) -> ast.Disc:
+    points = p[5]
+    ascends = isinstance(points, ast.Comparison) and set(points.operators) == {"<"}
+    if p[1] != DISCRETISATION:
+        hint = "arguments are separated by ','; only disc(r; a < b < …) has a ';'"
+        p.lexer.report(f"unexpected ';' in '{p[1]}(…)'", p.lexer.span(p, 4), hint)
+    elif not ascends:
+        message = "'disc' needs at least two points, in ascending order"
+        p.lexer.report(message, p.lexer.span(p, 5), "write e.g. 'disc(r; -1 < 0 < 1)'")
+    operands = points.operands if ascends else (points, points)
+    return ast.Disc(p[3], operands, span=p.lexer.span(p))
+
+
+def _choose(p: Any) -> ast.Choose:
+    if any(option.weight is not None for option in p[3]):
+        for option in p[3]:
+            if option.weight is None:
+                p.lexer.report(
+                    "a value without a weight",
+                    option.span,
+                    "write 'value : weight', e.g. 'choose {0 : 1/3, 1 : 2/3}'; "
+                    "without any weights all values are equally likely",
+                )
+    return ast.Choose(tuple(p[3]), span=p.lexer.span(p))
+
+
+_EXPRESSIONS: dict[str, Action] = {
+    "expression : " + " | ".join(f"expression {sign} expression" for sign in _SPELLING): _binary,
+    "expression : NOT expression": node(ast.Not, 2),
+    "expression : MINUS expression %prec NEGATIVE": node(ast.Negative, 2),
+    "expression : expression CARET expression": node(ast.Power, 1, 3),
+    "expression : LPAREN expression RPAREN": part(2),
+    "expression : atom | call": part(1),
+    "call : NAME LPAREN arguments RPAREN": node(ast.Call, 1, 3),
+    "call : NAME LPAREN expression SEMICOLON expression RPAREN": _disc,
+    "call : CHOOSE LBRACE options RBRACE": _choose,
+    "option : expression COLON expression": node(ast.Option, 1, 3, None),
+    "option : expression COLON expression turns": node(ast.Option, 1, 3, 4),
+    "option : expression | range": node(ast.Option, 1, None, None),
+    "option : expression turns": node(ast.Option, 1, None, 2),
+    "turns : EACH NAME IN expression RANGE expression": node(ast.Turns, 2, 4, 6),
+    "range : expression RANGE expression": node(ast.Range, 1, 3),
+    "atom : TRUE | FALSE": lambda p: ast.Truth(p[1] == "true", span=p.lexer.span(p)),
+    "atom : number | place": part(1),
+    "number : NUMBER": node(ast.Number, 1),
+    "place : NAME": node(ast.Name, 1),
+    "place : NAME LBRACK expression RBRACK": node(ast.Index, 1, 3),
+    **lists(arguments="expression COMMA", options="option COMMA"),
+}
+
+# --- declarations -------------------------------------------------------------------------------
+
+_DOMAINS = {
+    **dict.fromkeys(["integer", "integers", "z", "n", "nat", "whole"], "list the values: '-5..5'"),
+    **dict.fromkeys(["float", "double", "number", "r", "reals"], "all numbers are 'real'"),
+}
+
+
+def _named_domain(p: Any) -> list[ast.Element]:
+    span = p.lexer.span(p)
+    if p[1] == "int":
+        return [ast.Integers(span=span)]
+    hint = did_you_mean(p[1], ("bool", "int", "real"), f"write '{{{p[1]}}}' for a single value")
+    hint = _DOMAINS.get(p[1].lower(), hint)
+    p.lexer.report(f"'{p[1]}' is no domain", span, hint)
+    return [ast.Name(p[1], span=span)]
+
+
+def _where(p: Any) -> ast.AdjacentWhere:
+    turns = p[len(p) - 1] if isinstance(p[len(p) - 1], ast.Turns) else None
+    place = next(i for i in range(2, len(p)) if p.slice[i].type == "WHERE")
+    name = p[2] if place > 2 else "all"
+    rule = ast.AdjacentRule(name, p[3] if place > 3 else None, span=p.lexer.span(p))
+    return ast.AdjacentWhere(rule, p[place + 1], turns, span=p.lexer.span(p))
+
+
+def _state_without_value(p: Any) -> ast.State:
+    span = p.lexer.span(p)
+    hint = "e.g. 'state n in 0..5 <- 0'"
+    p.lexer.report("a state cell needs the value that it begins with", span, hint)
+    return ast.State(tuple(p[2]), tuple(p[4]), ast.Name("", span=span), span=span)
+
+
+def _single(kind: type[Any], place: int) -> Action:
+    """Return what makes a declaration of one variable, with its domain two symbols later."""
+
+    def made(p: Any) -> Any:
+        span = p.lexer.span(p)
+        return kind((ast.Declared(p[place], None, span=span),), tuple(p[place + 2]), span=span)
+
+    return made
+
+
+_DECLARATIONS: dict[str, Action] = {
+    "declaration : PARAM NAME EQ expression": node(ast.Parameter, 2, 4, at=2),
+    "declaration : PARAM NAME": node(ast.Parameter, 2, None, at=2),
+    "declaration : INPUT names IN domain": node(ast.Input, 2, 4),
+    "declaration : OUTPUT names IN domain": node(ast.Output, 2, 4),
+    "declaration : STREAM NAME IN domain": _single(ast.Stream, 2),
+    "declaration : PUBLISHES domain": node(ast.Publishes, 2),
+    "declaration : STATE names IN domain ARROW expression": node(ast.State, 2, 4, 6),
+    "declaration : STATE names IN domain": _state_without_value,
+    "declared : NAME": node(ast.Declared, 1, None),
+    "declared : NAME LBRACK expression RBRACK": node(ast.Declared, 1, 3),
+    "domain : LBRACE elements RBRACE": part(2),
+    "domain : range": lambda p: [p[1]],
+    "domain : BOOL": lambda p: [ast.Truth(v, span=p.lexer.span(p)) for v in (False, True)],
+    "domain : NAME": _named_domain,
+    "domain : REAL": lambda p: [ast.Reals(None, span=p.lexer.span(p))],
+    "domain : REAL range": lambda p: [ast.Reals(p[2], span=p.lexer.span(p))],
+    "element : expression | range": part(1),
+    "declaration : ADJACENT NAME": node(ast.AdjacentRule, 2, None),
+    "declaration : ADJACENT NAME expression": node(ast.AdjacentRule, 2, 3),
+    "declaration : ADJACENT WHERE expression"
+    " | ADJACENT WHERE expression turns"
+    " | ADJACENT NAME WHERE expression"
+    " | ADJACENT NAME WHERE expression turns"
+    " | ADJACENT NAME expression WHERE expression"
+    " | ADJACENT NAME expression WHERE expression turns": _where,
+    "declaration : ADJACENT LBRACE pairs RBRACE": node(ast.AdjacentPairs, 3),
+    "pairs : pair | pairs pair | pairs SEMICOLON pair | pairs COMMA pair": more,
+    "pair : row TILDE row": node(ast.Pair, 1, 3),
+    "row : LPAREN arguments RPAREN": part(2),
+    "row : cell": lambda p: [p[1]],
+    "cell : atom | fraction": part(1),
+    "cell : MINUS atom | MINUS fraction": node(ast.Negative, 2),
+    "fraction : atom DIVIDE atom": lambda p: ast.Product(
+        (p[1], p[3]), ("/",), span=p.lexer.span(p)
+    ),
+    **lists(names="declared COMMA", elements="element COMMA"),
+}
+
+# --- statements ---------------------------------------------------------------------------------
+
+
+def _program(p: Any) -> ast.Program:
     items = [x for x in p[1] if not isinstance(x, ast.Handler)]
     handlers = tuple(x for x in p[1] if isinstance(x, ast.Handler))
     count = next((i for i, x in enumerate(items) if not isinstance(x, ast.Declaration)), len(items))
-    body = statements(p, items[count:])
-    p[0] = ast.Program(tuple(items[:count]), body, handlers, span=p.lexer.span(p))
+    body = _statements(p, items[count:])
+    return ast.Program(tuple(items[:count]), body, handlers, span=p.lexer.span(p))
 
 
-def p_block(p: Any) -> None:
-    """block : items
-    | empty"""
-    p[0] = p[1] or []
-
-
-def p_lists(p: Any) -> None:
-    """items : item
-    | items SEP item
-    names : declared
-    | names COMMA declared
-    elements : element
-    | elements COMMA element
-    targets : place
-    | targets COMMA place
-    options : option
-    | options COMMA option
-    handler_arguments : argument
-    | handler_arguments COMMA argument
-    users : NAME
-    | users COMMA NAME"""
-    collect(p)
-
-
-def p_same(p: Any) -> None:
-    """item : declaration
-    | statement
-    | handler
-    expression : atom
-    | call
-    atom : number
-    | place"""
-    p[0] = p[1]
-
-
-def p_empty(p: Any) -> None:
-    """empty :"""
-
-
-def statements(p: Any, items: list[Any]) -> ast.Block:
+def _statements(p: Any, items: list[Any]) -> ast.Block:
     """Return the statements of a block; report what belongs elsewhere."""
     for item in items:
         if isinstance(item, ast.Handler):
@@ -123,292 +283,64 @@ def statements(p: Any, items: list[Any]) -> ast.Block:
     return tuple(item for item in items if not isinstance(item, ast.Declaration | ast.Handler))
 
 
-# --- declarations -------------------------------------------------------------------------------
-
-
-def p_parameter(p: Any) -> None:
-    """declaration : PARAM NAME EQ expression
-    | PARAM NAME"""
-    default = finish(p[4]) if len(p) == 5 else None
-    p[0] = ast.Parameter(p[2], default, span=p.lexer.span(p, 2))
-
-
-def p_variables(p: Any) -> None:
-    """declaration : INPUT names IN domain
-    | OUTPUT names IN domain"""
-    node = ast.Input if p[1] == "input" else ast.Output
-    p[0] = node(tuple(p[2]), tuple(p[4]), span=p.lexer.span(p))
-
-
-def p_declared(p: Any) -> None:
-    """declared : NAME
-    | NAME LBRACK expression RBRACK"""
-    size = finish(p[3]) if len(p) == 5 else None
-    p[0] = ast.Declared(p[1], size, span=p.lexer.span(p))
-
-
-def p_domain(p: Any) -> None:
-    """domain : LBRACE elements RBRACE
-    | range
-    | BOOL
-    | NAME"""
-    if p.slice[1].type == "NAME":
-        p[0] = [_named_domain(p)]
-    elif p[1] == "bool":
-        p[0] = [ast.Truth(value, span=p.lexer.span(p)) for value in (False, True)]
-    else:
-        p[0] = p[2] if len(p) == 4 else [p[1]]
-
-
-_DOMAINS = {
-    **dict.fromkeys(["integer", "integers", "z", "n", "nat", "whole"], "list the values: '-5..5'"),
-    **dict.fromkeys(["float", "double", "number", "r", "reals"], "all numbers are 'real'"),
-}
-
-
-def _named_domain(p: Any) -> ast.Element:
-    span = p.lexer.span(p)
-    if p[1] == "int":
-        return ast.Integers(span=span)
-    hint = did_you_mean(p[1], ("bool", "int", "real"), f"write '{{{p[1]}}}' for a single value")
-    hint = _DOMAINS.get(p[1].lower(), hint)
-    p.lexer.report(f"'{p[1]}' is no domain", span, hint)
-    return ast.Name(p[1], span=span)
-
-
-def p_element(p: Any) -> None:
-    """element : expression
-    | range"""
-    p[0] = finish(p[1])
-
-
-def p_adjacent_rule(p: Any) -> None:
-    """declaration : ADJACENT NAME
-    | ADJACENT NAME expression"""
-    radius = finish(p[3]) if len(p) == 4 else None
-    p[0] = ast.AdjacentRule(p[2], radius, span=p.lexer.span(p))
-
-
-def p_adjacent_where(p: Any) -> None:
-    """declaration : ADJACENT WHERE expression
-    | ADJACENT WHERE expression turns
-    | ADJACENT NAME WHERE expression
-    | ADJACENT NAME WHERE expression turns
-    | ADJACENT NAME expression WHERE expression
-    | ADJACENT NAME expression WHERE expression turns"""
-    turns = p[len(p) - 1] if isinstance(p[len(p) - 1], ast.Turns) else None
-    place = next(i for i in range(2, len(p)) if p.slice[i].type == "WHERE")
-    name = p[2] if place > 2 else "all"
-    radius = finish(p[3]) if place > 3 else None
-    rule = ast.AdjacentRule(name, radius, span=p.lexer.span(p))
-    p[0] = ast.AdjacentWhere(rule, finish(p[place + 1]), turns, span=p.lexer.span(p))
-
-
-def p_adjacent_pairs(p: Any) -> None:
-    """declaration : ADJACENT LBRACE pairs RBRACE"""
-    p[0] = ast.AdjacentPairs(tuple(p[3]), span=p.lexer.span(p))
-
-
-def p_pairs(p: Any) -> None:
-    """pairs : pair
-    | pairs pair
-    | pairs SEMICOLON pair
-    | pairs COMMA pair"""
-    p[0] = p[1] if len(p) > 2 else []
-    p[0].append(p[len(p) - 1])
-
-
-def p_pair(p: Any) -> None:
-    """pair : row TILDE row"""
-    p[0] = ast.Pair(tuple(p[1]), tuple(p[3]), span=p.lexer.span(p))
-
-
-def p_row(p: Any) -> None:
-    """row : LPAREN arguments RPAREN
-    | cell"""
-    p[0] = p[2] if len(p) == 4 else [p[1]]
-
-
-def p_cell(p: Any) -> None:
-    """cell : atom
-    | fraction
-    | MINUS atom
-    | MINUS fraction"""
-    p[0] = p[1] if len(p) == 2 else ast.Negative(p[2], span=p.lexer.span(p))
-
-
-def p_fraction(p: Any) -> None:
-    """fraction : atom DIVIDE atom"""
-    p[0] = ast.Product((p[1], p[3]), ("/",), span=p.lexer.span(p))
-
-
-# --- statements ---------------------------------------------------------------------------------
-
-
-def p_assign(p: Any) -> None:
-    """statement : targets ARROW expression
-    | targets EQ expression"""
+def _assign(p: Any) -> ast.Assign:
     if p[2] == "=":
         hint = "write '<-' to assign"
         p.lexer.report("'=' compares, it does not assign", p.lexer.span(p, 2), hint)
-    p[0] = ast.Assign(tuple(p[1]), finish(p[3]), span=p.lexer.span(p))
+    return ast.Assign(tuple(p[1]), p[3], span=p.lexer.span(p))
 
 
-def p_if(p: Any) -> None:
-    """statement : IF expression then block elifs otherwise END"""
-    first = ast.Branch(finish(p[2]), statements(p, p[4]), span=p.lexer.span(p, 2))
-    p[0] = ast.If((first, *p[5]), statements(p, p[6]), span=p.lexer.span(p, 1))
+def _if(p: Any) -> ast.If:
+    first = ast.Branch(p[2], _statements(p, p[4]), span=p.lexer.span(p, 2))
+    return ast.If((first, *p[5]), _statements(p, p[6]), span=p.lexer.span(p, 1))
 
 
-def p_elifs(p: Any) -> None:
-    """elifs : elifs ELIF expression then block
-    | empty"""
-    p[0] = p[1] or []
-    if len(p) == 6:
-        branch = ast.Branch(finish(p[3]), statements(p, p[5]), span=p.lexer.span(p, 3))
-        p[0].append(branch)
+def _elif(p: Any) -> list[ast.Branch]:
+    return [*p[1], ast.Branch(p[3], _statements(p, p[5]), span=p.lexer.span(p, 3))]
 
 
-def p_otherwise(p: Any) -> None:
-    """otherwise : ELSE block
-    | empty"""
-    p[0] = p[2] if len(p) == 3 else []
+def _loop(kind: type[Any], *places: int) -> Action:
+    """Return what makes a loop of what its header says, then 'do', a block and 'end'."""
+
+    def made(p: Any) -> Any:
+        header = p.lexer.span(p, 1, len(p) - 4)
+        return kind(*(p[place] for place in places), _statements(p, p[len(p) - 2]), span=header)
+
+    return made
 
 
-def p_for(p: Any) -> None:
-    """statement : FOR NAME IN expression RANGE expression do block END"""
-    body = statements(p, p[8])
-    header = Span(p.lexer.source, p.lexpos(1), p.lexspan(6)[1])
-    p[0] = ast.For(p[2], finish(p[4]), finish(p[6]), body, span=header)
+def _opened(word: str, where: str) -> Action:
+    """Return what reports a word that does not stand before a block."""
+
+    def check(p: Any) -> None:
+        if p[1] == word:
+            return
+        text = p.lexer.source.text
+        end = len(text[: p.lexer.last.lexpos if p.lexer.last else len(text)].rstrip(" \t\r\n;"))
+        span = Span(p.lexer.source, max(0, end - 1), end)
+        p.lexer.report(f"missing '{word}' {where}", span, f"write '{word}'")
+
+    return check
 
 
-def p_while(p: Any) -> None:
-    """statement : WHILE expression do block END"""
-    body = statements(p, p[4])
-    header = Span(p.lexer.source, p.lexpos(1), p.lexspan(2)[1])
-    p[0] = ast.While(finish(p[2]), body, span=header)
-
-
-def p_then(p: Any) -> None:
-    """then : THEN
-    | SEP
-    | empty"""
-    if p[1] != "then":
-        missing(p, "then", "after the condition")
-
-
-def p_do(p: Any) -> None:
-    """do : DO
-    | SEP
-    | empty"""
-    if p[1] != "do":
-        missing(p, "do", "after the header of the loop")
-
-
-def missing(p: Any, word: str, where: str) -> None:
-    """Report a word that is not there."""
-    text = p.lexer.source.text
-    end = len(text[: p.lexer.last.lexpos if p.lexer.last else len(text)].rstrip(" \t\r\n;"))
-    span = Span(p.lexer.source, max(0, end - 1), end)
-    p.lexer.report(f"missing '{word}' {where}", span, f"write '{word}'")
-
-
-def p_simple_statement(p: Any) -> None:
-    """statement : SKIP
-    | EXIT"""
-    p[0] = (ast.Skip if p[1] == "skip" else ast.Exit)(span=p.lexer.span(p))
-
-
-# --- streams, real inputs and services ----------------------------------------------------------
 # `data`, `query`, `seen` and `by` are words in these places only: elsewhere they are names.
 
 
-def p_stream(p: Any) -> None:
-    """declaration : STREAM NAME IN domain"""
-    span = p.lexer.span(p)
-    p[0] = ast.Stream((ast.Declared(p[2], None, span=span),), tuple(p[4]), span=span)
-
-
-def p_publishes(p: Any) -> None:
-    """declaration : PUBLISHES domain"""
-    p[0] = ast.Publishes(tuple(p[2]), span=p.lexer.span(p))
-
-
-def p_reals(p: Any) -> None:
-    """domain : REAL
-    | REAL range"""
-    p[0] = [ast.Reals(p[2] if len(p) == 3 else None, span=p.lexer.span(p))]
-
-
-def p_read(p: Any) -> None:
-    """statement : READ NAME"""
-    p[0] = ast.Read(p[2], span=p.lexer.span(p))
-
-
-def p_publish(p: Any) -> None:
-    """statement : PUBLISH expression"""
-    p[0] = ast.Publish(finish(p[2]), span=p.lexer.span(p))
-
-
-def p_forever(p: Any) -> None:
-    """statement : FOREVER do block END"""
-    body = statements(p, p[3])
-    header = Span(p.lexer.source, p.lexpos(1), p.lexspan(1)[1])
-    p[0] = ast.Forever(body, span=header)
-
-
-def p_state(p: Any) -> None:
-    """declaration : STATE names IN domain ARROW expression
-    | STATE names IN domain"""
-    initial: ast.Expression = ast.Name("", span=p.lexer.span(p))
-    if len(p) == 7:
-        initial = finish(p[6])
-    else:
-        hint = "e.g. 'state n in 0..5 <- 0'"
-        p.lexer.report("a state cell needs the value that it begins with", p.lexer.span(p), hint)
-    p[0] = ast.State(tuple(p[2]), tuple(p[4]), initial, span=p.lexer.span(p))
-
-
-def p_on_data(p: Any) -> None:
-    """handler : ON NAME argument opened block END"""
+def _on_data(p: Any) -> ast.Handler:
     _expect(p, 2, "data", "write 'on data d in 0..1 do', or 'on query name do'")
-    p[0] = ast.Handler(None, (p[3],), (), statements(p, p[5]), span=_header(p, 3))
+    return ast.Handler(None, (p[3],), (), _statements(p, p[5]), span=p.lexer.span(p, 1, 3))
 
 
-def p_on_query(p: Any) -> None:
-    """handler : ON NAME NAME asked seen opened block END"""
+def _on_query(p: Any) -> ast.Handler:
     _expect(p, 2, "query", "write 'on query name do', or 'on data d in 0..1 do'")
-    body = statements(p, p[7])
-    p[0] = ast.Handler(p[3], tuple(p[4]), tuple(p[5]), body, span=_header(p, 3))
+    body = _statements(p, p[7])
+    return ast.Handler(p[3], tuple(p[4]), tuple(p[5]), body, span=p.lexer.span(p, 1, 3))
 
 
-def p_opened(p: Any) -> None:
-    """opened : DO
-    | SEP"""
-    if p[1] != "do":
-        missing(p, "do", "after the header of the handler")
-
-
-def p_asked(p: Any) -> None:
-    """asked : LPAREN handler_arguments RPAREN
-    | empty"""
-    p[0] = p[2] if len(p) == 4 else []
-
-
-def p_handler_argument(p: Any) -> None:
-    """argument : NAME IN domain"""
-    span = p.lexer.span(p)
-    p[0] = ast.Input((ast.Declared(p[1], None, span=span),), tuple(p[3]), span=span)
-
-
-def p_seen(p: Any) -> None:
-    """seen : NAME NAME users
-    | empty"""
-    p[0] = []
-    if len(p) == 4:
-        for place, word in ((1, "seen"), (2, "by")):
-            _expect(p, place, word, "write e.g. 'on query sum seen by alice do'")
-        p[0] = p[3]
+def _seen(p: Any) -> list[str]:
+    for place, word in ((1, "seen"), (2, "by")):
+        _expect(p, place, word, "write e.g. 'on query sum seen by alice do'")
+    return p[3]  # type: ignore[no-any-return]  # of the grammar
 
 
 def _expect(p: Any, place: int, word: str, hint: str) -> None:
@@ -420,17 +352,58 @@ def _expect(p: Any, place: int, word: str, hint: str) -> None:
         )
 
 
-def _header(p: Any, last: int) -> Span:
-    return Span(p.lexer.source, p.lexpos(1), p.lexspan(last)[1])
-
+_STATEMENTS: dict[str, Action] = {
+    "program : block": _program,
+    "block : items": part(1),
+    "item : declaration | statement | handler": part(1),
+    "statement : targets ARROW expression | targets EQ expression": _assign,
+    "statement : IF expression then block elifs otherwise END": _if,
+    "elifs : elifs ELIF expression then block": _elif,
+    "otherwise : ELSE block": part(2),
+    **dict.fromkeys(
+        [f"{each} : empty" for each in ("block", "elifs", "otherwise", "asked", "seen")], nothing
+    ),
+    "statement : FOR NAME IN expression RANGE expression do block END": _loop(ast.For, 2, 4, 6),
+    "statement : WHILE expression do block END": _loop(ast.While, 2),
+    "statement : FOREVER do block END": _loop(ast.Forever),
+    "then : THEN | SEP | empty": _opened("then", "after the condition"),
+    "do : DO | SEP | empty": _opened("do", "after the header of the loop"),
+    "statement : SKIP": node(ast.Skip),
+    "statement : EXIT": node(ast.Exit),
+    "statement : READ NAME": node(ast.Read, 2),
+    "statement : PUBLISH expression": node(ast.Publish, 2),
+    "handler : ON NAME argument opened block END": _on_data,
+    "handler : ON NAME NAME asked seen opened block END": _on_query,
+    "opened : DO | SEP": _opened("do", "after the header of the handler"),
+    "argument : NAME IN domain": _single(ast.Input, 1),
+    "asked : LPAREN handler_arguments RPAREN": part(2),
+    "seen : NAME NAME users": _seen,
+    "empty :": nothing,
+    **lists(items="item SEP", targets="place COMMA", users="NAME COMMA"),
+    **lists(handler_arguments="argument COMMA"),
+}
 
 GRAMMAR = Grammar(
     name="dpg",
     start="program",
     tokens=TOKENS,
-    precedence=expression_grammar.precedence,
-    rules=rules_in(vars(expression_grammar), globals()),
+    precedence=(
+        ("left", "OR"),
+        ("left", "AND"),
+        ("right", "NOT"),
+        ("left", "LT", "LE", "GT", "GE", "EQ", "NE"),
+        ("left", "PLUS", "MINUS"),
+        ("left", "TIMES", "DIVIDE"),
+        ("right", "NEGATIVE"),
+        ("nonassoc", "CARET"),  # chains of powers would nest without a bound
+    ),
+    rules=rules(
+        {
+            written: _of_finished(action)
+            if "expression" in written and action != _binary
+            else action
+            for written, action in {**_EXPRESSIONS, **_DECLARATIONS, **_STATEMENTS}.items()
+        }
+    ),
     error=_raise_unexpected,
 )
-
-_parser = cache(GRAMMAR.load)

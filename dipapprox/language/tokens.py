@@ -136,10 +136,10 @@ class TokenStream:
             self.last.lexer = self  # where `p_error` finds the stream
         return self.last
 
-    def span(self, production: Any, symbol: int = 0) -> Span:
-        """Return the span of a symbol of a PLY production; 0 is the whole."""
-        start, end = production.lexspan(symbol)
-        return Span(self.source, start, max(start, end))
+    def span(self, production: Any, first: int = 0, last: int = 0) -> Span:
+        """Return the span of a symbol of a PLY production, or of several; 0 is the whole."""
+        start, end = production.lexspan(first)
+        return Span(self.source, start, max(start, production.lexspan(last)[1] if last else end))
 
     def report(self, message: str, span: Span, hint: str = "", kind: str = "syntax error") -> None:
         """Note a mistake."""
