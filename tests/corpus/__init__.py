@@ -8,8 +8,7 @@
     agreement.py   stored answers about one program against each other
     running.py     a process for each question, on all processors
     work.py        the work of some of them, in calls of functions
-    seams/         the same for three places inside the pipeline
     __main__.py    `make corpus`: ask all, report; `--write`: make the data
 
-The data are answers.jsonl, a line a question, seams/*.jsonl and work.json. Read `law.py` first.
+The data are answers.jsonl, a line a question, and work.json. Read `law.py` first.
 """

@@ -18,7 +18,6 @@ from tests.corpus.asking import ask
 from tests.corpus.law import BROKEN, MORE, Finding, Kind, compare, compare_seconds
 from tests.corpus.proofs import FLAG, PATIENCE, plain, wants_proof, with_proof
 from tests.corpus.running import Run, run_all
-from tests.corpus.seams import data
 from tests.corpus.store import Answer, Row, Words, read_rows, write_rows
 from tests.corpus.work import write_work
 
@@ -53,7 +52,7 @@ def report(found: dict[str, list[Finding]]) -> int:
 
 
 def compare_all(only: str, jobs: int, better: bool = False) -> int:
-    """Ask every question of the data again, and the seams; perhaps keep what became better."""
+    """Ask every question of the data again; perhaps keep what became better."""
     rows = {row.words: row for row in read_rows() if only in shlex.join(row.words)}
     found, more = dict[str, list[Finding]](), list[Row]()
     hardest = sorted(rows, key=lambda words: -rows[words].seconds)
@@ -65,8 +64,6 @@ def compare_all(only: str, jobs: int, better: bool = False) -> int:
             more.append(Row(row.words, run.answer, run.seconds))
         if sys.stderr.isatty():
             print(f"\r{len(found)} of {len(rows)}", end="", file=sys.stderr)
-    for name, findings in data.compare_all(jobs, only):
-        found[name] = findings
     if better:
         now = {row.words: row for row in [*read_rows(), *more]}
         write_rows((now | asked_for_proofs(more, jobs)).values())
@@ -96,7 +93,6 @@ def write_all(only: str, jobs: int) -> int:
     now |= asked_for_proofs([row for w, row in now.items() if only in shlex.join(w)], jobs)
     write_rows(now.values())
     if not only:
-        data.write_all(jobs)
         write_work(read_rows())
     for words in left_out:
         print(f"left out, no answer in time: {shlex.join(words)}")
