@@ -245,7 +245,7 @@ def certified(events: Sequence[Connected]) -> Answers:
         NoAnswer: If it does not enclose some.
     """
     found = Eliminated(Tier.FLOAT64).enclose(events, FIRST_PRECISION, Limits())
-    if any(isinstance(answer, NotEnclosed) for answer in found.others.values()):
+    if not all(map(found.encloses, range(len(found)))):
         raise NoAnswer("an event without enclosure")
     return found
 

@@ -8,11 +8,12 @@ methods remember them: more bits cost an evaluation only.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from abc import abstractmethod
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import assert_never
 
-from dipapprox.arithmetic.enclosure import UNIT, Enclosure, Missing, NotEnclosed, enclosing, sure
+from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed, enclosing, sure
 from dipapprox.cache import Cache
 from dipapprox.data_classes import replace
 from dipapprox.events.event import Chosen, Connected, Event, Mixture, Star, spelled_out
@@ -24,7 +25,7 @@ from dipapprox.exact.signs.values import Function, enclose_at
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio, exponential_sum
 from dipapprox.limits import Limits
 from dipapprox.numerics.kinds import is_discrete, is_laplace_type
-from dipapprox.numerics.methods import Answers
+from dipapprox.numerics.methods import Answers, EventByEvent
 
 
 def ratio_sum(ratios: Sequence[ExponentialRatio]) -> ExponentialRatio:
@@ -81,25 +82,18 @@ class EventForms:
         return ratio_sum(summands)
 
 
-_Form = Callable[[Connected, Limits], Function | NotEnclosed]
-"""From an event to its probability as a function of ε', or why there is none."""
-
-
-class _ByForms:
+class _ByForms(EventByEvent):
     name = "exact"
 
-    def __init__(self, form: _Form) -> None:
-        self._form = form
-
-    def enclose(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
-        return Answers.of([self._enclose(event, bits, limits) for event in events])
+    @abstractmethod
+    def form(self, event: Connected, limits: Limits) -> Function | NotEnclosed:
+        """Return Pr[event] as a function of ε', or why there is none."""
 
     @enclosing
-    def _enclose(self, event: Connected, bits: int, limits: Limits) -> Enclosure:
-        limits.check()
-        form = self._form(event, limits)
+    def one(self, event: Connected, bits: int, limits: Limits) -> Enclosure:
+        form = self.form(event, limits)
         if isinstance(form, NotEnclosed):
-            raise Missing(form)
+            return sure(form)
         return sure(enclose_at(form, Fraction(1), bits, limits)).intersect(UNIT, self.name)
 
 
@@ -107,14 +101,17 @@ class Exact(_ByForms):
     """Everything that has a closed form, at whatever cost."""
 
     def __init__(self) -> None:
-        super().__init__(EventForms().closed_form_of)
+        self._forms = EventForms()
+
+    def form(self, event: Connected, limits: Limits) -> Function | NotEnclosed:
+        return self._forms.closed_form_of(event, limits)
 
     def enclose(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
         """Enclose choices of one program together, all else one by one; see `Method.enclose`."""
         chosen = enclose_choices([e for e in events if isinstance(e, Chosen)], bits, limits)
         return Answers.of(
             [
-                chosen[event] if isinstance(event, Chosen) else self._enclose(event, bits, limits)
+                chosen[event] if isinstance(event, Chosen) else self.one(event, bits, limits)
                 for event in events
             ]
         )
@@ -131,11 +128,10 @@ class BoundedIntegration(_ByForms):
     """Laplace-type events of any guards, as far as the work is bounded: before quadrature."""
 
     def __init__(self) -> None:
-        super().__init__(self._integrated)
         self._forms: Cache[Event, ExponentialPolynomial] = Cache(_REMEMBERED)
         self._failures: list[tuple[int, int]] = []  # samples, guards
 
-    def _integrated(self, event: Connected, limits: Limits) -> ExponentialPolynomial | NotEnclosed:
+    def form(self, event: Connected, limits: Limits) -> Function | NotEnclosed:
         if isinstance(event, Chosen | Mixture) or not is_laplace_type(event):
             return NotEnclosed("not all samples are of Laplace type")
         event = spelled_out(event)
@@ -157,10 +153,9 @@ class LaplaceSums(_ByForms):
     """Laplace-type events that reduce to comparisons of sums: before doubles, which take longer."""
 
     def __init__(self) -> None:
-        super().__init__(self._summed)
         self._integrals = LaplaceIntegrals()
 
-    def _summed(self, event: Connected, limits: Limits) -> ExponentialPolynomial | NotEnclosed:
+    def form(self, event: Connected, limits: Limits) -> Function | NotEnclosed:
         if isinstance(event, Chosen | Mixture):
             return NotEnclosed("not all samples are of Laplace type")
         return self._integrals.closed_form(spelled_out(event), limits, sums_only=True)

@@ -32,9 +32,8 @@ finds such events hard.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
-from functools import partial
 from itertools import product
 from typing import TypeGuard
 
@@ -45,6 +44,7 @@ from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.events.event import Connected, Event
 from dipapprox.events.reduce import restricted
 from dipapprox.laws.distribution import Distribution
+from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.methods import EventByEvent
 
@@ -63,18 +63,26 @@ def is_half_space(event: Connected) -> TypeGuard[Event]:
     return len(event.samples) <= 2 and all(family.is_exponential for family in families)
 
 
-def enclose_closed_form(event: Connected, bits: int) -> Enclosure | NotEnclosed:
-    """Enclose Pr[event] to 2**-bits if it has a closed form here."""
-    if not is_half_space(event):
-        return NotEnclosed("not one comparison of Gaussians or of two exponential samples")
-    (guard,) = event.guards
-    if event.samples[0].family.is_normal:
-        return _narrowed(partial(_gaussian, event.samples, guard), bits)
-    terms = exponential_comparison(event.samples, guard)
-    return _narrowed(lambda: sum((to_ball(c) * to_ball(q).exp() for c, q in terms), arb(0)), bits)
-
-
 Exponentials = list[tuple[Fraction, Fraction]]  # (c, q), …: the number Σ c e^q
+
+
+class ClosedForm(EventByEvent):
+    """Events that are one comparison; see the module."""
+
+    name = "closed form"
+
+    def one(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
+        """Evaluate with more and more bits until the width is at most 2**-bits."""
+        if not is_half_space(event):
+            return NotEnclosed("not one comparison of Gaussians or of two exponential samples")
+        (guard,) = event.guards
+        value = _gaussian if event.samples[0].family.is_normal else _exponential
+        for attempt in range(_ATTEMPTS):
+            with precision(bits + 32 << attempt):
+                found = to_enclosure(value(event.samples, guard))
+            if isinstance(found, Enclosure) and found.width <= Fraction(1, 2**bits):
+                return found.intersect(UNIT)
+        return NotEnclosed("scales nearly equal, or too far from the mean for its precision")
 
 
 def exponential_comparison(samples: Sequence[Distribution], guard: LinearForm) -> Exponentials:
@@ -112,6 +120,11 @@ def _beyond(a: Fraction, t: Fraction, c: Fraction) -> Exponentials:
     return [one, (-c, -t / a)] if a > 0 else [(c, -t / a)]
 
 
+def _exponential(samples: Sequence[Distribution], guard: LinearForm) -> arb:
+    terms = exponential_comparison(samples, guard)
+    return sum((to_ball(c) * to_ball(q).exp() for c, q in terms), arb(0))
+
+
 def _gaussian(samples: Sequence[Distribution], guard: LinearForm) -> arb:
     offset, variance = guard.constant, Fraction(0)
     for sample, coefficient in guard.terms:
@@ -121,16 +134,6 @@ def _gaussian(samples: Sequence[Distribution], guard: LinearForm) -> arb:
     # Σ c_i x_i - its mean, over its deviation, is at most -z.
     tail = (to_ball(offset * offset / variance / 2).sqrt()).erfc() / 2
     return tail if offset >= 0 else arb(1) - tail
-
-
-def _narrowed(value: Callable[[], arb], bits: int) -> Enclosure | NotEnclosed:
-    """Evaluate with more and more bits until the width is at most 2**-bits."""
-    for attempt in range(_ATTEMPTS):
-        with precision(bits + 32 << attempt):
-            found = to_enclosure(value())
-        if isinstance(found, Enclosure) and found.width <= Fraction(1, 2**bits):
-            return found.intersect(UNIT)
-    return NotEnclosed("scales nearly equal, or too far from the mean for its precision")
 
 
 def has_half_spaces(event: Connected) -> bool:
@@ -146,20 +149,20 @@ def _alone(event: Event, guard: LinearForm) -> Event:
     return restricted(event, guard.samples(), (guard,))
 
 
-def enclose_guard_by_guard(event: Connected, bits: int) -> Enclosure | NotEnclosed:
-    """Enclose Pr[event] to 2**-bits if the bounds of its guards are narrow."""
-    assert isinstance(event, Event)
-    least, missing = Fraction(1), Fraction(0)
-    for guard in event.guards:
+class GuardByGuard(EventByEvent):
+    """Events whose guards have narrow bounds; see the module."""
+
+    name = "guard by guard"
+
+    def one(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
+        """Enclose Pr[event] by its guards."""
+        assert isinstance(event, Event)
+        alone = [_alone(event, guard) for guard in event.guards]
+        found = ClosedForm().enclose(alone, bits + len(alone).bit_length(), limits)
         # A missing enclosure says that the guard has some probability.
-        found = enclose_closed_form(_alone(event, guard), bits + len(event.guards).bit_length())
-        least = min(least, found.upper if isinstance(found, Enclosure) else Fraction(1))
-        missing += 1 - (found.lower if isinstance(found, Enclosure) else Fraction(0))
-    bounds = Enclosure(max(Fraction(0), 1 - missing), least)
-    if bounds.width <= Fraction(1, 2**bits):
-        return bounds
-    return NotEnclosed("no guard is nearly impossible, and some may fail")
-
-
-CLOSED_FORM = EventByEvent("closed form", enclose_closed_form)
-GUARD_BY_GUARD = EventByEvent("guard by guard", enclose_guard_by_guard)
+        known = [found.enclosure(k) for k in range(len(alone))]
+        missing = sum((1 - each.lower for each in known), Fraction(0))
+        bounds = Enclosure(max(Fraction(0), 1 - missing), min(each.upper for each in known))
+        if bounds.width <= Fraction(1, 2**bits):
+            return bounds
+        return NotEnclosed("no guard is nearly impossible, and some may fail")

@@ -77,7 +77,7 @@ from dipapprox.numerics.elimination.planning import order_event
 from dipapprox.numerics.elimination.sum_event import sum_event
 from dipapprox.numerics.gaussian_rank.cones import polyhedron_of
 from dipapprox.numerics.kinds import as_continuous
-from dipapprox.numerics.methods import Answers, Method
+from dipapprox.numerics.methods import EventByEvent, Method
 
 _RATIOS = (2, 3, 4, 5, 6, 8, 10, 13, 17, 25, 40)
 _WIDTHS = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0)
@@ -185,7 +185,7 @@ _Choice = tuple[int, ...]  # numbers of places, by separator
 _Shape = tuple[tuple[tuple[str, int, int], ...], tuple[LinearForm, ...]]
 
 
-class Conditioned:
+class Conditioned(EventByEvent):
     """The method `conditioning`."""
 
     name = "conditioning"
@@ -194,12 +194,8 @@ class Conditioned:
         self._inner = inner
         self._known: Cache[_Shape, tuple[Separation, ...]] = Cache(_REMEMBERED)
 
-    def enclose(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
-        """Enclose Pr[event] one by one; see `Method.enclose`."""
-        return Answers.of([self._enclose(event, bits, limits) for event in events])
-
     @enclosing
-    def _enclose(self, event: Connected, bits: int, limits: Limits) -> Enclosure:
+    def one(self, event: Connected, bits: int, limits: Limits) -> Enclosure:
         continuous = as_continuous(event)
         if isinstance(continuous, NotEnclosed):
             return sure(continuous)

@@ -4,8 +4,8 @@
 
 What no method encloses gets the reasons of all that were tried.
 
-`Answers` are what a method says of a batch of events: most enclosures are still doubles in them.
-In: places of events and proved bounds. Out: an `Enclosure` or a `NotEnclosed` for every event, made
+`Answers` are what is known of a batch of events: most enclosures are still doubles in them. In:
+places of events and proved bounds. Out: an `Enclosure` or a `NotEnclosed` for every event, made
 when it is asked for; or, for bulk work, the arrays themselves.
 
 Mixtures. Σ count · Π Pr[event]^power: if every event is enclosed to 2**-b, and there are k events
@@ -15,6 +15,7 @@ more bits. Sums and products are exact.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from math import prod
@@ -23,7 +24,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed, better, enclosing, sure
+from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed, enclosing, sure
+from dipapprox.arithmetic.rounding import above, below
 from dipapprox.data_classes import Record, field
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.events.event import Chosen, Connected, Event, Mixture, Star, count_samples
@@ -33,21 +35,23 @@ Answer = Enclosure | NotEnclosed
 
 
 class Answers:
-    """The answers to a batch of events, by position; read like a sequence.
+    """What is known of the probabilities of events, by position; read like a sequence.
 
     Attributes:
         lower: Proved lower bounds of the probabilities, doubles in [0, 1] as `rounding` has them.
         upper: Proved upper bounds likewise.
-        others: Answers that are not just doubles, by position; there the arrays say [0, 1].
+        sharper: Enclosures that say more than the doubles, by position.
+        reasons: Why events are not enclosed, or no more narrowly, by position.
     """
 
-    __slots__ = ("_given", "lower", "others", "upper")
+    __slots__ = ("_enclosed", "lower", "reasons", "sharper", "upper")
 
     def __init__(self, count: int) -> None:
         self.lower = np.zeros(count)
         self.upper = np.ones(count)
-        self.others: dict[int, Answer] = {}
-        self._given = np.zeros(count, np.bool_)
+        self.sharper: dict[int, Enclosure] = {}
+        self.reasons: dict[int, str] = {}
+        self._enclosed = np.zeros(count, np.bool_)
 
     @classmethod
     def of(cls, answers: Sequence[Answer]) -> Answers:
@@ -62,8 +66,7 @@ class Answers:
         """Put parts of a batch together."""
         found = cls(count)
         for places, part in parts:
-            found.bound(np.asarray(places, np.int64), part.lower, part.upper)
-            found.others.update((places[k], answer) for k, answer in part.others.items())
+            found.update(places, part, "")
         return found
 
     def bound(
@@ -71,7 +74,7 @@ class Answers:
     ) -> None:
         """Answer some events by proved bounds in [0, 1], 0 or at least the floor of `rounding`."""
         self.lower[places], self.upper[places] = lower, upper
-        self._given[places] = True
+        self._enclosed[places] = True
 
     def update(self, places: Sequence[int], part: Answers, source: str) -> None:
         """Learn the answers to some events: enclosures meet, a reason does not undo one.
@@ -81,48 +84,65 @@ class Answers:
             source: Says who answers, for the message of a contradiction.
         """
         chosen = np.asarray(places, np.int64)
-        known = self._given[chosen]
-        if not known.any():
-            self.bound(chosen, part.lower, part.upper)
-            self.others.update((places[k], answer) for k, answer in part.others.items())
-            return
-        for place, answer in zip(places, part, strict=True):
-            before = self[place] if self.encloses(place) else None
-            if before is None or isinstance(answer, Enclosure):
-                self[place] = better(before, answer, source)
+        lower = np.maximum(self.lower[chosen], part.lower)
+        upper = np.minimum(self.upper[chosen], part.upper)
+        plain = lower <= upper  # what contradicts is learnt one by one, too: that says how
+        plain[list(part.sharper)] = False
+        plain[[k for k, place in enumerate(places) if place in self.sharper]] = False
+        plain &= part._enclosed
+        self.bound(chosen[plain], lower[plain], upper[plain])
+        for k in np.flatnonzero(part._enclosed & ~plain).tolist():
+            self[places[k]] = self.enclosure(places[k]).intersect(part.enclosure(k), source)
+        for place in self.reasons.keys() & set(chosen[plain].tolist()):
+            del self.reasons[place]
+        self.reasons.update(
+            (places[k], reason) for k, reason in part.reasons.items() if not part.encloses(k)
+        )
+
+    def grow(self, size: int) -> None:
+        """Make room for so many events, and for others at the end."""
+        spare = max(size, 2 * len(self)) - len(self)
+        if size > len(self):
+            self.lower = np.concatenate([self.lower, np.zeros(spare)])
+            self.upper = np.concatenate([self.upper, np.ones(spare)])
+            self._enclosed = np.concatenate([self._enclosed, np.zeros(spare, np.bool_)])
 
     def encloses(self, place: int) -> bool:
         """Whether an event has been enclosed, however widely."""
-        return bool(self._given[place]) and not isinstance(self.others.get(place), NotEnclosed)
+        return bool(self._enclosed[place])
 
-    def unanswered(self) -> list[int]:
-        """The places of events without any answer."""
-        places: list[int] = np.flatnonzero(~self._given).tolist()
-        return places
+    def enclosure(self, place: int) -> Enclosure:
+        """What is known of an event; [0, 1] if nothing."""
+        found = self.sharper.get(place)
+        if found is not None:
+            return found
+        return Enclosure(Fraction(float(self.lower[place])), Fraction(float(self.upper[place])))
 
-    def wide(self, bits: int) -> list[int]:
+    def wide(self, bits: int, among: NDArray[np.int64] | slice = slice(None)) -> list[int]:
         """The places, ascending, of events that are not enclosed to 2**-bits."""
-        places = set(np.flatnonzero(self.upper - self.lower > 2.0**-bits).tolist())
-        wanted = Fraction(1, 2**bits)
-        narrow = (isinstance(a, Enclosure) and a.width <= wanted for a in self.others.values())
-        places.difference_update(p for p, yes in zip(self.others, narrow, strict=True) if yes)
-        return sorted(places)
+        wanted, sharper = Fraction(1, 2**bits), self.sharper
+        places = np.arange(len(self))[among]
+        places = places[self.upper[places] - self.lower[places] > 2.0**-bits]
+        return [p for p in places.tolist() if p not in sharper or sharper[p].width > wanted]
 
     def __len__(self) -> int:
         return len(self.lower)
 
     def __getitem__(self, place: int) -> Answer:
-        found = self.others.get(place)
-        if found is not None:
-            return found
-        if not self._given[place]:
+        if self._enclosed[place]:
+            return self.enclosure(place)
+        if place not in self.reasons:
             raise BrokenInvariant("an event without answer")
-        return Enclosure(Fraction(float(self.lower[place])), Fraction(float(self.upper[place])))
+        return NotEnclosed(self.reasons[place])
 
     def __setitem__(self, place: int, answer: Answer) -> None:
-        self.others[place] = answer
-        self.lower[place], self.upper[place] = 0.0, 1.0
-        self._given[place] = True
+        if isinstance(answer, NotEnclosed):
+            self.reasons[place] = answer.reason
+            return
+        self.reasons.pop(place, None)
+        self.sharper[place] = answer
+        self.lower[place], self.upper[place] = below(answer.lower), above(answer.upper)
+        self._enclosed[place] = True
 
     def __iter__(self) -> Iterator[Answer]:
         return map(self.__getitem__, range(len(self)))
@@ -151,19 +171,21 @@ class Method(Protocol):
         """
 
 
-class EventByEvent(Record):
-    """A method that computes event by event, and remembers nothing."""
+class EventByEvent(ABC):
+    """A `Method` that computes event by event."""
 
-    name: str  # the word in reports
-    # encloses the probability of an event to 2**-bits, in microseconds; else says why not
-    one: Callable[[Connected, int], Answer]
+    name: str
+
+    @abstractmethod
+    def one(self, event: Connected, bits: int, limits: Limits) -> Answer:
+        """Enclose Pr[event] to 2**-bits, or say why not."""
 
     def enclose(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
         """Enclose Pr[event] for every event; see `Method.enclose`."""
         answers = []
         for event in events:
             limits.check()
-            answers.append(self.one(event, bits))
+            answers.append(self.one(event, bits, limits))
         return Answers.of(answers)
 
 
@@ -199,8 +221,8 @@ class InOrder:
 
     def enclose(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
         """Enclose Pr[event] for every event; see `Method.enclose`."""
-        found, left = Answers(len(events)), list(range(len(events)))
-        batch = _Batch(events, bits, limits, found)
+        batch, left = _Batch(events, bits, limits, Answers(len(events))), list(range(len(events)))
+        found = batch.found
         for step in self._steps:
             places = [
                 place
@@ -244,35 +266,35 @@ def _ask(step: TriedMethod, places: Sequence[int], batch: _Batch) -> None:
     for place in places:
         most = step.steps // _AGAIN if batch.found.encloses(place) else step.steps
         try:
-            answer = _alone(step, batch.events[place], most, batch)
+            answers = _alone(step, batch.events[place], most, batch)
         except LimitReached as reached:
             before = _listed(batch.reasons.get(place, {}))
             reason = f"{reached.reason} ({before})" if before else reached.reason
             raise LimitReached(reason, batch.events[place]) from None
-        _learn(step, (place,), Answers.of((answer,)), batch)
+        _learn(step, (place,), answers, batch)
 
 
-def _alone(step: TriedMethod, event: Connected, most: int, batch: _Batch) -> Answer:
+def _alone(step: TriedMethod, event: Connected, most: int, batch: _Batch) -> Answers:
     """Enclose one event within so many steps, unless one no harder took more."""
     bits, limits = batch.bits, batch.limits
     limits.check()
     samples = 0 if isinstance(event, Chosen | Mixture) else count_samples(event)
     if any(samples >= n and bits >= b and most <= steps for n, b, steps in step.failures):
-        return NotEnclosed("not tried, a component no larger took too long")
+        return Answers.of((NotEnclosed("not tried, a component no larger took too long"),))
     try:
-        return _method(step).enclose((event,), bits, limits.within(most))[0]
+        return _method(step).enclose((event,), bits, limits.within(most))
     except LimitReached as reached:
         limits.check()  # all of the time or the memory is gone
         step.failures.append((samples, bits, most))
-        return NotEnclosed(reached.reason)
+        return Answers.of((NotEnclosed(reached.reason),))
 
 
 def _learn(step: TriedMethod, places: Sequence[int], part: Answers, batch: _Batch) -> None:
     name = _method(step).name
     batch.found.update(places, part, name)
-    obstacles = {k: each for k, each in part.others.items() if isinstance(each, NotEnclosed)}
-    for k, obstacle in obstacles.items():
-        batch.reasons.setdefault(places[k], {})[name] = obstacle.reason
+    obstacles = {k: reason for k, reason in part.reasons.items() if not part.encloses(k)}
+    for k, reason in obstacles.items():
+        batch.reasons.setdefault(places[k], {})[name] = reason
     step.answered = step.answered or len(obstacles) < len(part)
 
 

@@ -20,13 +20,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from fractions import Fraction
 from math import lcm
-from typing import cast
 
 import numpy as np
 
 from dipapprox.arithmetic import rounding
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed, enclosing, sure
-from dipapprox.arithmetic.rounding import Array, above, below
+from dipapprox.arithmetic.rounding import Array
 from dipapprox.cache import Cache
 from dipapprox.data_classes import replace
 from dipapprox.errors import BrokenInvariant, LimitReached
@@ -37,15 +36,14 @@ from dipapprox.events.event import Connected
 from dipapprox.language.core import Input
 from dipapprox.limits import Limits
 from dipapprox.numerics.bulk import Bounds
-from dipapprox.numerics.methods import Method
+from dipapprox.numerics.methods import Answers, Method
 from dipapprox.semantics.state import FinalStates
 
 
 class EventStore:
     """What is known of numbered events, as a method tells.
 
-    `where` says what an event is in the program, by number. `lower` and `upper` are bounds of the
-    events' probabilities by number, doubles; there may be spare entries at the end.
+    `where` says what an event is in the program, by number.
     """
 
     def __init__(
@@ -58,25 +56,16 @@ class EventStore:
 
     def forget(self) -> None:
         """Forget everything: the numbers have lost their meaning."""
-        self.lower: Array = np.zeros(64)
-        self.upper: Array = np.ones(64)
+        self.known = Answers(64)
         self._tried = np.zeros(64, np.int64)
-        # What is known better than the doubles say; what these say of all others is exact.
-        self._sharper: dict[int, Enclosure] = {}
-        self._obstacles: dict[int, str] = {}
 
     def require(self, events: Sequence[Connected], numbers: Collection[int], bits: int) -> None:
         """Enclose some events, numbered by position for good, to 2**-bits, in one batch."""
-        self._grow(len(events))
+        self.known.grow(len(events))
+        if len(self._tried) < len(self.known):
+            self._tried = np.pad(self._tried, (0, len(self.known) - len(self._tried)))
         asked = np.fromiter(numbers, np.int64, len(numbers))
-        asked = asked[self._tried[asked] < bits]
-        asked = asked[self.upper[asked] - self.lower[asked] > 2.0**-bits]
-        wanted = Fraction(1, 2**bits)
-        missing = [
-            number
-            for number in asked.tolist()
-            if number not in self._sharper or self._sharper[number].width > wanted
-        ]
+        missing = self.known.wide(bits, asked[self._tried[asked] < bits])
         if not missing:
             return
         batch = [events[number] for number in missing]
@@ -85,57 +74,20 @@ class EventStore:
         except LimitReached as reached:
             if reached.event not in batch:
                 raise
-            number = missing[batch.index(cast(Connected, reached.event))]
+            number = missing[batch.index(reached.event)]
             raise LimitReached(self._placed(reached.reason, number)) from reached
-        places = np.array(missing, np.int64)
-        self._tried[places] = bits
-        lower = np.maximum(self.lower[places], found.lower)
-        upper = np.minimum(self.upper[places], found.upper)
-        # What contradicts what is known is learnt one by one, too: that says how.
-        plain = lower <= upper
-        plain[list(found.others)] = False
-        plain[[k for k, number in enumerate(missing) if number in self._sharper]] = False
-        numbers = places[plain]
-        self.lower[numbers], self.upper[numbers] = lower[plain], upper[plain]
-        for number in self._obstacles.keys() & set(numbers.tolist()):
-            del self._obstacles[number]
-        for k in np.flatnonzero(~plain).tolist():
-            self._learn(missing[k], found[k])
-
-    def enclosure(self, number: int) -> Enclosure:
-        """What is known of an event; [0, 1] if nothing."""
-        found = self._sharper.get(number)
-        if found is not None:
-            return found
-        return Enclosure(Fraction(float(self.lower[number])), Fraction(float(self.upper[number])))
+        self._tried[missing] = bits
+        self.known.update(missing, found, self._method.name)
 
     def obstacle(self, numbers: Iterable[int], bits: int) -> str | None:
         """Why one of these events is not enclosed to 2**-bits; None if that may still come."""
-        wanted = Fraction(1, 2**bits)
-        hindered = self._obstacles.keys() & set(numbers) if self._obstacles else ()
-        for number in sorted(hindered):
-            if self.enclosure(number).width > wanted:
-                return self._placed(self._obstacles[number], number)
+        hindered = self.known.reasons.keys() & set(numbers) if self.known.reasons else ()
+        for number in self.known.wide(bits, np.array(sorted(hindered), np.int64)):
+            return self._placed(self.known.reasons[number], number)
         return None
 
     def _placed(self, reason: str, number: int) -> str:
         return reason if self._where is None else f"{self._where(number)}: {reason}"
-
-    def _learn(self, number: int, found: Enclosure | NotEnclosed) -> None:
-        if isinstance(found, NotEnclosed):
-            self._obstacles[number] = found.reason
-            return
-        self._obstacles.pop(number, None)
-        known = found.intersect(self.enclosure(number), self._method.name)
-        self._sharper[number] = known
-        self.lower[number], self.upper[number] = below(known.lower), above(known.upper)
-
-    def _grow(self, size: int) -> None:
-        if size > len(self.lower):
-            spare = max(size, 2 * len(self.lower)) - len(self.lower)
-            self.lower = np.concatenate([self.lower, np.zeros(spare)])
-            self.upper = np.concatenate([self.upper, np.ones(spare)])
-            self._tried = np.concatenate([self._tried, np.zeros(spare, np.int64)])
 
 
 _ALIKE, _REMEMBERED = 100_000, 200_000
@@ -290,7 +242,7 @@ class OutputProbabilities:
     def _product(self, numbers: Numbers) -> Enclosure:
         if not numbers:
             return Enclosure.exact(1)
-        product, *others = map(self._store.enclosure, numbers)
+        product, *others = map(self._store.known.enclosure, numbers)
         for found in others:
             product = Enclosure(product.lower * found.lower, product.upper * found.upper)
         return product
@@ -311,8 +263,8 @@ class OutputProbabilities:
         for k in range(most):
             places = np.array([i for i, p in enumerate(products) if len(p) > k], np.int64)
             factors = np.array([p[k] for p in products if len(p) > k], np.int64)
-            low[places] = rounding.product_below(low[places], self._store.lower[factors])
-            high[places] = rounding.product_above(high[places], self._store.upper[factors])
+            low[places] = rounding.product_below(low[places], self._store.known.lower[factors])
+            high[places] = rounding.product_above(high[places], self._store.known.upper[factors])
         lower, upper = np.zeros(len(known)), np.zeros(len(known))
         lower[present], upper[present] = low, high
         return Bounds(lower, upper, self._store.obstacle(needed, bits))

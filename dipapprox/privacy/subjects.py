@@ -43,8 +43,8 @@ from dipapprox.language.domains import has_real_inputs
 from dipapprox.numerics import conditioning, parallel
 from dipapprox.numerics.bulk import ProbabilitySource
 from dipapprox.numerics.closed_form import (
-    CLOSED_FORM,
-    GUARD_BY_GUARD,
+    ClosedForm,
+    GuardByGuard,
     has_half_spaces,
     is_half_space,
 )
@@ -133,7 +133,7 @@ def methods_in_order(options: Options) -> InOrder:
     ]
     if options.strategy is not Strategy.NONE:
         # Without optimisation the integrals are evaluated as they stand: the published shape.
-        steps.append(TriedMethod(lambda: CLOSED_FORM, is_half_space, trivial=True))
+        steps.append(TriedMethod(ClosedForm, is_half_space, trivial=True))
     elimination = TriedMethod(partial(Eliminated, options.tier), has_density)
     match options.engine:
         case Engine.ELIMINATION:
@@ -149,7 +149,7 @@ def methods_in_order(options: Options) -> InOrder:
             last = [
                 TriedMethod(lambda: exact.LaplaceSums(), _is_laplace_sum, narrows),
                 elimination,
-                TriedMethod(lambda: GUARD_BY_GUARD, has_half_spaces, narrows),
+                TriedMethod(GuardByGuard, has_half_spaces, narrows),
                 TriedMethod(_gaussian_rank, is_gaussian, narrows, most["rank"]),
                 TriedMethod(
                     lambda: exact.BoundedIntegration(),
@@ -205,7 +205,7 @@ def _conditioning(options: Options) -> Method:
     """What is left is enclosed in doubles, which take milliseconds: there are many of it."""
     tier = Tier.FLOAT64 if options.tier is Tier.AUTO else options.tier
     inner = [
-        TriedMethod(lambda: CLOSED_FORM, is_half_space, trivial=True),
+        TriedMethod(ClosedForm, is_half_space, trivial=True),
         TriedMethod(partial(Eliminated, tier), has_density),
         TriedMethod(_gaussian_rank, is_gaussian, narrows=False),
     ]

@@ -43,8 +43,8 @@ from dipapprox.laws.family import Family, RealFamily
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.algebras.sampled_laws import Samples, sample_law
 from dipapprox.numerics.closed_form import (
-    GUARD_BY_GUARD,
-    enclose_closed_form,
+    ClosedForm,
+    GuardByGuard,
     exponential_comparison,
     has_half_spaces,
 )
@@ -331,8 +331,8 @@ def complement(event: Event) -> Event:
 
 @given(half_spaces(GAUSSIAN, 4), st.integers(10, 300))
 def test_gaussian_half_spaces(event, bits) -> None:
-    found = enclose_closed_form(event, bits)
-    other = enclose_closed_form(complement(event), bits)
+    found = ClosedForm().one(event, bits, Limits())
+    other = ClosedForm().one(complement(event), bits, Limits())
     assert 0 <= found.lower <= found.upper <= 1 and found.width <= Fraction(1, 2**bits)
     assert 1 in found + other
     (guard,) = event.guards
@@ -364,7 +364,7 @@ def test_bounds_hold_whatever_the_dependence(rows, data) -> None:
     constants = [data.draw(far) for _ in rows]
     asked = event(rows, constants)
     assert has_half_spaces(asked)
-    found = GUARD_BY_GUARD.enclose([asked], 10, Limits())[0]
+    found = GuardByGuard().enclose([asked], 10, Limits())[0]
     matrix = np.array(rows, float)
     law = stats.multivariate_normal(
         np.zeros(len(rows)), matrix @ matrix.T, allow_singular=True, seed=1
@@ -379,7 +379,7 @@ def test_bounds_hold_whatever_the_dependence(rows, data) -> None:
 
 def test_guards_that_may_or_may_not_hold_are_left_to_others() -> None:
     asked = event([[1, 1, 0], [1, -1, 1]], [Fraction(0), Fraction(0)])
-    assert isinstance(GUARD_BY_GUARD.enclose([asked], 10, Limits())[0], NotEnclosed)
+    assert isinstance(GuardByGuard().enclose([asked], 10, Limits())[0], NotEnclosed)
 
 
 Q = Fraction
@@ -418,7 +418,7 @@ def test_private_argmax_with_one_sided_noise(engine, d) -> None:
     event = Event((plus(0, 2 / eps),) * 2, (less(1, 0, 0) + LinearForm.constant_form(d),))
     expected = math.exp(-d * eps / 2) / 2
     assert_near(enclose(engine, event), expected)
-    closed = enclose_closed_form(event, 200)
+    closed = ClosedForm().one(event, 200, Limits())
     assert closed.width <= Q(1, 2**200)
     assert_near(closed, expected)
     coefficients = exponential_comparison(event.samples, event.guards[0])
@@ -438,7 +438,10 @@ one_sided = st.sampled_from(CONTINUOUS[1:])
 def test_closed_forms_agree_with_the_engines(laws, slopes, shift) -> None:
     guard = LinearForm.of(dict(enumerate(slopes[: len(laws)])), shift)
     event = Event(tuple(laws), (guard,))
-    closed, mirror = enclose_closed_form(event, 60), enclose_closed_form(mirrored(event), 60)
+    closed, mirror = (
+        ClosedForm().one(event, 60, Limits()),
+        ClosedForm().one(mirrored(event), 60, Limits()),
+    )
     assert isinstance(mirror, Enclosure)
     assert closed.width <= Q(1, 2**60) and closed.meets(mirror)
     for engine in ENGINES:

@@ -24,7 +24,7 @@ from dipapprox.laws.families import FAMILIES, GAUSSIAN
 from dipapprox.laws.family import Family
 from dipapprox.linear.form import LinearForm, Symbol
 from dipapprox.numerics import conditioning as engine
-from dipapprox.numerics.closed_form import enclose_closed_form
+from dipapprox.numerics.closed_form import ClosedForm
 from dipapprox.numerics.conditioning import (
     Conditioned,
     Separator,
@@ -378,7 +378,7 @@ def test_rules_integrate_what_they_bound(family, bounds) -> None:
         total = arb(0)
         for place, weight in zip(rule.places, rule.weights, strict=True):
             half_space = Event((noise,), (LinearForm.of({0: Q(1)}, a * place - b),))
-            inner = enclose_closed_form(half_space, 80)
+            inner = ClosedForm().one(half_space, 80, Limits())
             total += weight * to_ball(inner.lower)
         found = to_enclosure(total + arb(0, (rule.error + arb(2) ** -70).upper()))
     assert isinstance(whole, Enclosure)
@@ -391,14 +391,14 @@ def test_errors_hold_where_panels_are_too_wide() -> None:
     own, noise = law(GAUSSIAN), law(GAUSSIAN, 0, Q(1, 4))
     event = Event((own, noise), (row(-1, x0=2, x1=1),))
     separation = separation_by(event, (0,))
-    truth = enclose_closed_form(event, 90)
+    truth = ClosedForm().one(event, 90, Limits())
     (separator,) = separation.separators
     panels = panels_for(separator, own, 4)
     assert panels is not None
     with precision(150):
         rule = weighted(separator, own, panels, 60)
         values = [
-            enclose_closed_form(Event((noise,), (LinearForm.of({0: Q(1)}, 2 * t - 1),)), 90)
+            ClosedForm().one(Event((noise,), (LinearForm.of({0: Q(1)}, 2 * t - 1),)), 90, Limits())
             for t in rule.places
         ]
         total = arb(0)

@@ -167,22 +167,22 @@ def test_a_store_intersects_whatever_comes() -> None:
         ),
         Limits(),
     )
-    assert store.enclosure(0) == UNIT
+    assert store.known.enclosure(0) == UNIT
     store.require(EVENTS[:2], [0, 1], 3)
-    assert store.enclosure(0) == Enclosure(Fraction(1, 4), Fraction(3, 4))
+    assert store.known.enclosure(0) == Enclosure(Fraction(1, 4), Fraction(3, 4))
     store.require(EVENTS[:2], [0, 1], 4)
-    assert store.enclosure(0) == third
-    assert store.enclosure(1) == Enclosure(Fraction(0), Fraction(1, 2))
+    assert store.known.enclosure(0) == third
+    assert store.known.enclosure(1) == Enclosure(Fraction(0), Fraction(1, 2))
     assert store.obstacle([0, 1], 4) == "too hard"
     assert store.obstacle([0, 1], 1) is None  # that much is known
     store.require(EVENTS[:2], [0, 1], 5)
-    assert store.enclosure(0) == Enclosure(Fraction(1, 2), Fraction(2, 3))
-    assert store.enclosure(1) == Enclosure(Fraction(1, 4), Fraction(1, 2))
+    assert store.known.enclosure(0) == Enclosure(Fraction(1, 2), Fraction(2, 3))
+    assert store.known.enclosure(1) == Enclosure(Fraction(1, 4), Fraction(1, 2))
     assert store.obstacle([0, 1], 5) is None
     for number in (0, 1):
-        known = store.enclosure(number)
-        assert Fraction(store.lower[number]) <= known.lower
-        assert known.upper <= Fraction(store.upper[number])
+        known = store.known.enclosure(number)
+        assert Fraction(store.known.lower[number]) <= known.lower
+        assert known.upper <= Fraction(store.known.upper[number])
 
 
 # --- Several processes ----------------------------------------------------------------------------

@@ -91,7 +91,9 @@ class Eliminated:
         found = Answers(len(events))
         grid_events: list[GridEvent] = []
         self._enclose_stars(events, bits, limits, found)
-        for place in found.unanswered():
+        for place in range(len(events)):
+            if found.encloses(place):
+                continue
             plain = as_continuous(events[place])
             order = order_event(plain) if isinstance(plain, Event) else plain
             if isinstance(plain, Event) and isinstance(order, NotEnclosed):

@@ -66,7 +66,7 @@ from dipapprox.events.event import Connected, Event, spelled_out
 from dipapprox.limits import Limits
 from dipapprox.numerics.gaussian_rank.cones import Cones, cones_of, polyhedron_of
 from dipapprox.numerics.kinds import is_gaussian
-from dipapprox.numerics.methods import Answers
+from dipapprox.numerics.methods import EventByEvent
 
 _LEAST_SQUARE = arb(1) / 64
 """Correlations that vanish, but not exactly, are no reason to divide by them."""
@@ -327,7 +327,7 @@ _ATTEMPTS = 4
 _REMEMBERED = 5_000  # about how many cones are kept, for those who ask for more bits
 
 
-class GaussianRank:
+class GaussianRank(EventByEvent):
     """The method `Gaussian rank`."""
 
     name = "Gaussian rank"
@@ -337,12 +337,8 @@ class GaussianRank:
             _REMEMBERED, lambda each: 1 if isinstance(each, NotEnclosed) else 1 + len(each.cones)
         )
 
-    def enclose(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
-        """Enclose Pr[event] one by one; see `Method.enclose`."""
-        return Answers.of([self._enclose(event, bits, limits) for event in events])
-
     @enclosing
-    def _enclose(self, event: Connected, bits: int, limits: Limits) -> Enclosure:
+    def one(self, event: Connected, bits: int, limits: Limits) -> Enclosure:
         if not is_gaussian(event):
             return sure(NotEnclosed("not all samples are Gaussian"))
         plain = spelled_out(event)

@@ -30,7 +30,7 @@ from dipapprox.linear.form import LinearForm
 from dipapprox.linear.half_spaces import Inequality, integer_inequality
 from dipapprox.numerics.integers.forests import Below, Forests, ForestVariable, Link, Untabled
 from dipapprox.numerics.kinds import is_sum
-from dipapprox.numerics.methods import Answers
+from dipapprox.numerics.methods import EventByEvent
 
 _GUARD_BITS = 32
 _STEP = 32
@@ -43,7 +43,7 @@ class _TooManySums(Exception):
     """The budget for sums is used up."""
 
 
-class IntegerSums:
+class IntegerSums(EventByEvent):
     """Encloses events of discrete samples. It remembers tables; not to be shared by threads."""
 
     name = "integer sums"
@@ -51,12 +51,8 @@ class IntegerSums:
     def __init__(self) -> None:
         self._forests: dict[int, Forests] = {}
 
-    def enclose(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
-        """Enclose Pr[event] one by one; `limits.pieces` bounds the values taken in turn."""
-        return Answers.of([self._enclose(event, bits, limits) for event in events])
-
-    def _enclose(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
-        limits.check()
+    def one(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
+        """Enclose Pr[event]; `limits.pieces` bounds the values taken in turn."""
         if not is_sum(event):
             return NotEnclosed("integer-sums: not all samples are integers")
         reduction = None if isinstance(event, Star) else _Reduction(event)

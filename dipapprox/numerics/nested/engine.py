@@ -13,7 +13,6 @@ References:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
 from math import ceil
 from typing import assert_never
@@ -27,7 +26,7 @@ from dipapprox.integrals.integral import Add, Integral, Multiply, Plan, Strategy
 from dipapprox.integrals.optimizer import elimination_depth, plan
 from dipapprox.limits import Limits
 from dipapprox.numerics.kinds import as_continuous
-from dipapprox.numerics.methods import Answers
+from dipapprox.numerics.methods import EventByEvent
 from dipapprox.numerics.nested.evaluation import Effort, make_evaluator
 from dipapprox.numerics.nested.nest import (
     Node,
@@ -40,7 +39,7 @@ from dipapprox.numerics.nested.nest import (
 )
 
 
-class Nested:
+class Nested(EventByEvent):
     """The method `nested`: events that need about more evaluations than `most` are refused."""
 
     name = "nested"
@@ -49,12 +48,8 @@ class Nested:
         self.strategy = strategy
         self._most = most
 
-    def enclose(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
-        """Enclose Pr[event] one by one, nests share nothing; see `Method.enclose`."""
-        return Answers.of([self._enclose(event, bits, limits) for event in events])
-
     @enclosing
-    def _enclose(self, event: Connected, bits: int, limits: Limits) -> Enclosure:
+    def one(self, event: Connected, bits: int, limits: Limits) -> Enclosure:
         continuous = as_continuous(event)
         if isinstance(continuous, NotEnclosed):
             return sure(continuous)
