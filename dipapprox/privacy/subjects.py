@@ -42,12 +42,7 @@ from dipapprox.integrals.integral import Strategy
 from dipapprox.language.domains import has_real_inputs
 from dipapprox.numerics import conditioning, parallel
 from dipapprox.numerics.bulk import ProbabilitySource
-from dipapprox.numerics.closed_form import (
-    ClosedForm,
-    GuardByGuard,
-    has_half_spaces,
-    is_half_space,
-)
+from dipapprox.numerics.closed_form import ClosedForm, GuardByGuard, has_half_spaces, is_half_space
 from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.kinds import (
     Tier,
