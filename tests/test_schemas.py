@@ -10,7 +10,7 @@ from importlib.resources import files
 import pytest
 from jsonschema import Draft202012Validator
 
-from dipapprox.cli.described import commands_with
+from dipapprox.cli.command import commands_with
 from dipapprox.schemas.generate import SCHEMAS, schema_texts
 from tests.cli.running import run, run_json
 from tests.replays.certified import PROGRAMS

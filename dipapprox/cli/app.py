@@ -13,10 +13,19 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from importlib import import_module
 from io import StringIO
-from typing import TYPE_CHECKING, Any, TextIO, cast
+from typing import Any
 
-from dipapprox.cli import described, flags
-from dipapprox.cli.command import COMMANDS, HANDLER, Parser, Status, register, watching
+from dipapprox.cli import flags
+from dipapprox.cli.command import (
+    COMMANDS,
+    HANDLER,
+    Parser,
+    Status,
+    add_described,
+    register,
+    watching,
+)
+from dipapprox.cli.output import Output
 from dipapprox.errors import (
     INTERRUPTED,
     NO_MEMORY,
@@ -28,9 +37,6 @@ from dipapprox.errors import (
 )
 from dipapprox.source import visible_lines
 from dipapprox.version import VERSION
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 _EPILOG = """examples:
   dipapprox examples                                what there is; svt_gauss is one of them
@@ -66,16 +72,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail(message, Status.BAD_INPUT)
     except SystemExit as end:  # argparse has printed help, the version or the usage
         return end.code if isinstance(end.code, int) else Status.BAD_INPUT
-    return run(parsed, cast("Console", _LateConsole()))
+    return run(parsed, Output(sys.stdout))
 
 
-def run(parsed: argparse.Namespace, console: Console) -> int:
+def run(parsed: argparse.Namespace, out: Output) -> int:
     """Run the chosen command; no exception leaves, and errors leave standard output empty."""
     try:
         # Without --timeout and --max-memory a command has limits of its own, or none.
         has_limits = hasattr(parsed, "max_memory")
         with watching(flags.limits_of(parsed)) if has_limits else nullcontext():
-            return int(parsed.run(parsed, console))
+            return int(parsed.run(parsed, out))
     except UserError as error:
         return _fail(error.render(), Status.BAD_INPUT)
     except LimitReached as limit:
@@ -116,23 +122,6 @@ def join_negative_values(words: Sequence[str]) -> list[str]:
     return joined
 
 
-class _LateConsole:
-    """Standard output as a rich console, which is loaded when something is laid out."""
-
-    def __init__(self) -> None:
-        self._console: Console | None = None
-
-    @property
-    def file(self) -> TextIO:
-        """Where text goes as it is."""
-        return sys.stdout
-
-    def __getattr__(self, name: str) -> Any:
-        if self._console is None:
-            self._console = import_module("rich.console").Console(highlight=False)
-        return getattr(self._console, name)
-
-
 _LAYOUT: dict[str, Any] = {
     "formatter_class": argparse.RawDescriptionHelpFormatter, "allow_abbrev": False
 }  # fmt: skip
@@ -159,7 +148,7 @@ def build_parser(words: Sequence[str] | None = None) -> argparse.ArgumentParser:
     chosen = COMMANDS if words is None else [word for word in words[:1] if word in COMMANDS]
     for name in chosen:
         if words is not None and ("--help" in words or "-h" in words):
-            described.add_described(commands.add_parser(name, help=COMMANDS[name]), name)
+            add_described(commands.add_parser(name, help=COMMANDS[name]), name)
         else:
             command = import_module(f"dipapprox.cli.{name}")
             own = commands.add_parser(name, help=COMMANDS[name], **_LAYOUT)

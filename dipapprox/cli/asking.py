@@ -33,7 +33,7 @@ from dipapprox.language.values import parse_rational, read_rounds, read_widening
 from dipapprox.pairs.adjacency import count_selected
 from dipapprox.privacy.description import text_of
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.run import Setting
+from dipapprox.privacy.run import RunResult, Setting
 from dipapprox.privacy.scope import widening_by_pairs
 from dipapprox.privacy.verdict import Answer
 from dipapprox.questions.arguments import spelled_as_flag
@@ -219,10 +219,20 @@ def asking_of(words: argparse.Namespace, question: type[AnyQuestion]) -> Asking[
 
 
 def write_report(
-    asked: Asking[AnyQuestion], source: Source, found: Result, digest: str | None, *others: Chart
+    asked: Asking[AnyQuestion],
+    source: Source,
+    found: Result,
+    digest: str | None = None,
+    about: tuple[Program, Pairs] | None = None,
 ) -> None:
-    """Write the page for a reviewer, if one is wanted, with other pictures besides those of the
-    answer."""
+    """Write the page for a reviewer, if one is wanted; for pairs of a program also draw where the
+    worst one lies, and the profile around a claim."""
+    others: tuple[Chart, ...] = ()
+    drawn = asked.report is not None or asked.plot is not None
+    if drawn and about is not None and isinstance(found, RunResult):
+        if asked.report is not None:
+            others = review.profile_of(*about, found, asked.options)
+        others += review.around(*about, found, asked.options, asked.plot)
     if asked.report is not None:
         review.write(asked.report, found, (text_of(source),), asked.certificate, digest, others)
 

@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
-from dipapprox.cli import asking, review
+from dipapprox.cli import asking
 from dipapprox.cli.command import Status
-from dipapprox.cli.output import reporting, show_answer
+from dipapprox.cli.output import Output, reporting
 from dipapprox.questions.profile import Calibrate
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from dipapprox.privacy.charts import Chart
 
 DESCRIPTION = (
     "Find a certified ε next to a refuted one: run with the first the program\n"
@@ -36,16 +30,13 @@ def add_words(parser: argparse.ArgumentParser) -> None:
     asking.add_question(parser, Calibrate)
 
 
-def run(words: argparse.Namespace, console: Console) -> int:
+def run(words: argparse.Namespace, out: Output) -> int:
     asked = asking.asking_of(words, Calibrate)
     given = asking.program_of(words)
     question = asked.question
     program = asking.load(given, question.pairs.text, reals=True, delta=question.delta)
     with reporting() as reporter:
         found = question.answer(program, asked.options, reporter)
-    show_answer(console, found, json=asked.json, why=words.why)
-    around: tuple[Chart, ...] = ()
-    if asked.report is not None:
-        around = review.around(program, found, question.pairs, asked.options, None)
-    asking.write_report(asked, given.source, found, None, *around)
+    out.show_answer(found, json=asked.json, why=words.why)
+    asking.write_report(asked, given.source, found, about=(program, question.pairs))
     return 0 if found.reason is None else Status.UNKNOWN

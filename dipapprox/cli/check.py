@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dipapprox.cli import flags, review
 from dipapprox.cli.command import Status
-from dipapprox.cli.output import check_new, show_answer
+from dipapprox.cli.output import Output, check_new
 from dipapprox.language.load import read_text
 from dipapprox.privacy.description import ProgramText
 from dipapprox.questions.arguments import LIMITING
 from dipapprox.replays.check import check_content, read_json
 from dipapprox.replays.result import Outcome
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
 
 EXIT_STATUS = {Outcome.CONFIRMED: 0, Outcome.REFUTED: 1, Outcome.NOT_CONFIRMED: Status.UNKNOWN}
 _LARGEST_FILE = 2**28
@@ -46,13 +42,13 @@ def add_words(parser: argparse.ArgumentParser) -> None:
     flags.add_report(parser)
 
 
-def run(words: argparse.Namespace, console: Console) -> int:
+def run(words: argparse.Namespace, out: Output) -> int:
     limits = flags.limits_of(words)
     if words.report is not None:
         check_new(words.report, flags.REPORT)
     content = read_json(read_text(words.file, _LARGEST_FILE))
     found = check_content(content, limits, words.explain)
-    show_answer(console, found, json=words.json)
+    out.show_answer(found, json=words.json)
     if words.report is not None and isinstance(content, dict):
         review.write(words.report, found, _listings(content), words.file, content["digest"])
     return EXIT_STATUS[found.outcome]

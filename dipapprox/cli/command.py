@@ -26,19 +26,21 @@ from __future__ import annotations
 import argparse
 import codecs
 import gc
+import json
 import re
 import signal
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import IntEnum
+from functools import cache
+from pathlib import Path
 from threading import current_thread, main_thread
 from types import FrameType
 from typing import Any, NoReturn
 
-from dipapprox.cli import described
 from dipapprox.data_classes import replace
-from dipapprox.errors import LimitReached, did_you_mean
+from dipapprox.errors import BrokenInvariant, LimitReached, did_you_mean
 from dipapprox.limits import Limits
 from dipapprox.source import visible_lines
 
@@ -70,6 +72,42 @@ class Status(IntEnum):
     BAD_INPUT = 2
     UNKNOWN = 3
     INTERRUPTED = 130  # 128 + SIGINT
+
+
+WORDS = Path(__file__).parent / "words.json"
+"""For each command its description, its epilog, and what `argparse` is told of its words."""
+
+
+@cache
+def _words() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(WORDS.read_text(encoding="utf-8"))
+    return found
+
+
+def _described(name: str) -> dict[str, Any]:
+    if name not in _words():
+        raise BrokenInvariant(f"words.json has no command '{name}': make completion writes it")
+    described: dict[str, Any] = _words()[name]
+    return described
+
+
+def commands_with(flag: str) -> list[str]:
+    commands = _words().items()
+    return [name for name, each in commands if any(flag in w["names"] for w in each["words"])]
+
+
+def add_described(parser: argparse.ArgumentParser, name: str) -> None:
+    """Add the words of a command to its parser, which only shows them."""
+    described = _described(name)
+    parser.description, parser.epilog = described["description"], described["epilog"]
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    groups: dict[str, argparse._ActionsContainer] = {"": parser}
+    for word in described["words"]:
+        said = {key: value for key, value in word.items() if key not in ("names", "group")}
+        title = word.get("group", "")
+        if title not in groups:
+            groups[title] = parser.add_argument_group(title)
+        groups[title].add_argument(*word["names"], **said)
 
 
 _INSTEAD = {
@@ -108,7 +146,7 @@ class Parser(argparse.ArgumentParser):
         if unknown is not None:
             parser, flag = unknown
             name = parser.prog.partition(" ")[2]
-            others = described.commands_with(flag)
+            others = commands_with(flag)
             if others:
                 hint = f"{listed(others)} {'has' if len(others) == 1 else 'have'} it"
                 hint = _INSTEAD.get((name, flag), hint)

@@ -9,19 +9,13 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 import shtab
 
 from dipapprox.bundled import bundled_programs, table_names
 from dipapprox.cli.app import build_parser
-from dipapprox.cli.command import commands_of
-from dipapprox.cli.described import WORDS, add_described
-from dipapprox.cli.output import write
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
+from dipapprox.cli.command import WORDS, add_described, commands_of
+from dipapprox.cli.output import Output
 
 DESCRIPTION = "Print a script that completes commands and flags in a shell."
 
@@ -44,8 +38,8 @@ def add_words(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("shell", choices=SHELLS, help="for which shell")
 
 
-def run(words: argparse.Namespace, console: Console) -> int:
-    write(console, script(described_parser(), words.shell))
+def run(words: argparse.Namespace, out: Output) -> int:
+    out.write(script(described_parser(), words.shell))
     return 0
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from dipapprox.cli import asking, review
 from dipapprox.cli import plot as plots
 from dipapprox.cli.asking import add_parameters, parameters_of
 from dipapprox.cli.command import Status
-from dipapprox.cli.output import certified, reporting, show_answer
+from dipapprox.cli.output import Output, certified, reporting
 from dipapprox.errors import UserError
 from dipapprox.language.load import read_source, read_text
 from dipapprox.privacy.compositions.pipeline import Pipeline, ProgramAt
@@ -18,13 +19,6 @@ from dipapprox.privacy.description import ProgramText, text_of
 from dipapprox.proof_steps import composed_ends
 from dipapprox.questions.pipelines import Compose, composed_program, read_pipeline
 from dipapprox.replays import files
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from fractions import Fraction
-
-    from rich.console import Console
-
 
 DESCRIPTION = (
     "Enclose what many runs cost together: programs, mechanisms of a catalogue,\n"
@@ -69,7 +63,7 @@ def add_words(parser: argparse.ArgumentParser) -> None:
     asking.add_question(parser, Compose, certificate=True, plot="the curve")
 
 
-def run(words: argparse.Namespace, console: Console) -> int:
+def run(words: argparse.Namespace, out: Output) -> int:
     asked = asking.asking_of(words, Compose)
     if asked.plot is not None and asked.question.curve is None:
         raise UserError("--plot draws a curve", "add --curve LO:HI:COUNT")
@@ -89,7 +83,7 @@ def run(words: argparse.Namespace, console: Console) -> int:
             lambda: composed_ends.with_proofs(answer, options),
             lambda proved: files.certify_composition(proved, options),
         )
-    show_answer(console, found, json=asked.json, why=words.why)
+    out.show_answer(found, json=asked.json, why=words.why)
     if asked.report is not None:
         review.refuse_changes(described, _described(words.files))
         listings = [*described, *_programs(pipeline)]

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
 from dipapprox.cli import asking
-from dipapprox.cli.output import reporting, show_answer
+from dipapprox.cli.output import Output, reporting
 from dipapprox.questions.decide import Decide
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
 
 DESCRIPTION = (
     "Decide whether a program is (t ε, δ(ε))-differentially private for every ε\n"
@@ -34,7 +29,7 @@ def add_words(parser: argparse.ArgumentParser) -> None:
     asking.add_question(parser, Decide, certificate=True)
 
 
-def run(words: argparse.Namespace, console: Console) -> int:
+def run(words: argparse.Namespace, out: Output) -> int:
     asked = asking.asking_of(words, Decide)
     given = asking.program_of(words)
     pairs = asked.question.pairs
@@ -42,6 +37,6 @@ def run(words: argparse.Namespace, console: Console) -> int:
     with reporting() as reporter:
         decision = asked.question.answer(program, asked.options, reporter)
     decision, digest = asking.certified_answer(asked, given.source, program, decision, pairs)
-    show_answer(console, decision, json=asked.json, why=words.why)
+    out.show_answer(decision, json=asked.json, why=words.why)
     asking.write_report(asked, given.source, decision, digest)
     return asking.status_of(decision)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from rich.console import Console
 from rich.syntax import Syntax
 from rich.table import Table
 
 from dipapprox.bundled import bundled_programs
 from dipapprox.cli import flags
-from dipapprox.cli.output import show, write, write_new
+from dipapprox.cli.output import Output
 from dipapprox.errors import UserError, did_you_mean
 from dipapprox.highlighting import DpgLexer
 from dipapprox.language.load import DIPA, DPG
@@ -34,23 +33,23 @@ def add_words(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--copy", type=flags.path, metavar="FOLDER", help="copy it there instead")
 
 
-def run(words: argparse.Namespace, console: Console) -> int:
+def run(words: argparse.Namespace, out: Output) -> int:
     if words.name is None:
         if words.copy is not None:
             raise UserError("--copy needs the NAME of a program", "dipapprox examples lists them")
         table = Table("name", "what it is", box=None, pad_edge=False)
         for name, path in bundled_programs().items():
             table.add_row(name, _title(path))
-        show(console, table)
+        out.show(table)
         return 0
     path = _find(words.name)
     text = path.read_text(encoding="utf-8")
     if words.copy is not None:
-        write_new(words.copy / path.name, text, console)
-    elif console.is_terminal:
-        show(console, Syntax(text, DpgLexer(), background_color="default"))
+        out.write_new(words.copy / path.name, text)
+    elif out.console.is_terminal:
+        out.show(Syntax(text, DpgLexer(), background_color="default"))
     else:
-        write(console, text)
+        out.write(text)
     return 0
 
 

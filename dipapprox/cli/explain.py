@@ -10,7 +10,6 @@ import sys
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import islice, product
-from typing import TYPE_CHECKING
 
 from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.arithmetic.rounding import sound_arithmetic
@@ -18,7 +17,7 @@ from dipapprox.cli import asking, flags
 from dipapprox.cli.asking import add_program, load, program_of
 from dipapprox.cli.command import Status
 from dipapprox.cli.explanation import ExplainedState, Explanation, explain
-from dipapprox.cli.output import show_json, write
+from dipapprox.cli.output import Output
 from dipapprox.errors import EarlyEnd, UserError
 from dipapprox.exact.distributions import ExactDistributions
 from dipapprox.exponentials import ExponentialRatio
@@ -38,6 +37,7 @@ from dipapprox.privacy.notation import (
     valuation_text,
     without_exponential_factors,
 )
+from dipapprox.privacy.options import Options
 from dipapprox.questions import arguments
 from dipapprox.questions.arguments import LIMITS
 from dipapprox.questions.question import STRUCTURE
@@ -193,12 +193,6 @@ def _quoted(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"')
 
 
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from dipapprox.privacy.options import Options
-
-
 _MOST_IN_FORMULAS = 16  # inputs that are shown when none is named
 
 
@@ -207,7 +201,7 @@ def _run_closed_forms(
     inputs: Sequence[Input],
     words: argparse.Namespace,
     options: Options,
-    console: Console,
+    out: Output,
 ) -> int:
     """Print the closed forms of inputs; the exit status is 3 if some probability has none."""
     layout, limits = words.format, options.limits
@@ -227,9 +221,9 @@ def _run_closed_forms(
             found.append((each, forms))
     reason = end.reason if missing is None else missing.reason
     if words.json:
-        show_json(console, _fields(program, states, found, reason))
+        out.show_json(_fields(program, states, found, reason))
     elif found and states is not None:
-        write(console, _LAYOUTS[layout](program, states, found))
+        out.write(_LAYOUTS[layout](program, states, found))
     return _status(reason, end)
 
 
@@ -351,7 +345,7 @@ def add_words(parser: argparse.ArgumentParser) -> None:
 
 
 @sound_arithmetic()
-def run(words: argparse.Namespace, console: Console) -> int:
+def run(words: argparse.Namespace, out: Output) -> int:
     given, eps = program_of(words), arguments.positive(words.eps, "--eps")
     options = asking.options_of(words)
     program = load(given, reals=True)
@@ -359,7 +353,7 @@ def run(words: argparse.Namespace, console: Console) -> int:
     program = _listed(program) if chosen is None else with_values(program, [(chosen, chosen)])
     if words.closed_form:
         inputs = _all_inputs(program) if chosen is None else [chosen]
-        return _run_closed_forms(program, inputs, words, options, console)
+        return _run_closed_forms(program, inputs, words, options, out)
     first = islice(_inputs(program), _MOST_INPUTS) if chosen is None else [chosen]
     found: Explanation | None = None
     with EarlyEnd() as end, limited(options.limits):
@@ -368,9 +362,9 @@ def run(words: argparse.Namespace, console: Console) -> int:
     if words.json:
         merged = options.merge if found is None else found.states.merged
         why = end.reason if found is None else None
-        show_json(console, as_fields(program, merged, eps, found, why))
+        out.show_json(as_fields(program, merged, eps, found, why))
     elif found is not None:
-        write(console, f"{_FORMATS[words.format](found)}\n")
+        out.write(f"{_FORMATS[words.format](found)}\n")
     return _status(end.reason, end)
 
 

@@ -5,13 +5,9 @@ from __future__ import annotations
 import argparse
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from dipapprox.cli.output import write, write_new
+from dipapprox.cli.output import Output
 from dipapprox.errors import UserError
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 TEMPLATES = Path(__file__).parent.parent / "templates"
 DESCRIPTION = "Write a commented program to start from, with claims: NAME.dpg or NAME.py."
@@ -44,13 +40,13 @@ def add_words(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(words: argparse.Namespace, console: Console) -> int:
+def run(words: argparse.Namespace, out: Output) -> int:
     (template,) = TEMPLATES.glob(f"{words.template}.*")
     ending = template.suffix
     path = Path(words.name if words.name.endswith(ending) else f"{words.name}{ending}")
     if not re.fullmatch(r"[\w-]+", path.stem):
         raise UserError(f"'{path.stem}' is no name for a program", "use letters, digits, _ and -")
     text = template.read_text(encoding="utf-8")
-    write_new(path, text.replace(f"FILE{ending}", str(path)), console)
-    write(console, f"try: dipapprox test {path}\n")
+    out.write_new(path, text.replace(f"FILE{ending}", str(path)))
+    out.write(f"try: dipapprox test {path}\n")
     return 0

@@ -16,8 +16,9 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TextIO, TypeVar
 
 from dipapprox.cli import report as reports
 from dipapprox.cli.command import stop_watching
@@ -44,55 +45,64 @@ CERTIFICATE = "--certificate"
 Answered = TypeVar("Answered")
 
 
-def show(console: Console, *renderables: RenderableType) -> None:
-    """Render for people and write; see `write`."""
-    stop_watching()
-    # rich turns a broken pipe into exit status 1, which would mean Not_DP: write it ourselves.
-    with _writing(), console.capture() as capture:
-        for renderable in renderables:
-            console.print(renderable, markup=False, highlight=False, emoji=False)
-    _write(console, capture.get())
+class Output:
+    """Standard output, or another file; the console that lays out is loaded when it is needed.
 
+    Args:
+        width: Of a line; None for that of the terminal.
+    """
 
-def show_answer(console: Console, answer: Result, *, json: bool, why: bool = False) -> None:
-    """Write an answer, as one JSON object or laid out for people; and `why`, if that is asked."""
-    stop_watching()
-    if json:
-        said = {"why": [each.fields() for each in answer.why()]} if why else {}
-        show_json(console, answer.to_dict() | said)
-    else:
-        below = (descriptions.why_table(answer.why()),) if why and answer.why() else ()
-        shown = answer.describe()
-        show(console, reports.report(replace(shown, below=(*shown.below, *below))))
+    def __init__(self, file: TextIO, width: int | None = None) -> None:
+        self.file, self._width = file, width
 
+    @cached_property
+    def console(self) -> Console:
+        return consoles.Console(file=self.file, width=self._width, highlight=False)
 
-def show_json(console: Console, fields: dict[str, object]) -> None:
-    text = json.dumps(fields, ensure_ascii=False)
-    write(console, HIDDEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n")
+    def show(self, *renderables: RenderableType) -> None:
+        """Render for people and write; see `write`."""
+        stop_watching()
+        # rich turns a broken pipe into exit status 1, which would mean Not_DP: write it ourselves.
+        with _writing(), self.console.capture() as capture:
+            for renderable in renderables:
+                self.console.print(renderable, markup=False, highlight=False, emoji=False)
+        self._write(capture.get())
 
+    def show_answer(self, answer: Result, *, json: bool, why: bool = False) -> None:
+        """Write an answer, as one JSON object or laid out for people; and `why`, if asked."""
+        stop_watching()
+        if json:
+            said = {"why": [each.fields() for each in answer.why()]} if why else {}
+            self.show_json(answer.to_dict() | said)
+        else:
+            below = (descriptions.why_table(answer.why()),) if why and answer.why() else ()
+            shown = answer.describe()
+            self.show(reports.report(replace(shown, below=(*shown.below, *below))))
 
-def write(console: Console, text: str) -> None:
-    """Write text as it is, but for what steers terminals; quietly if nobody reads any more."""
-    _write(console, HIDDEN.sub("?", text))
+    def show_json(self, fields: dict[str, object]) -> None:
+        text = json.dumps(fields, ensure_ascii=False)
+        self.write(HIDDEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n")
 
+    def write(self, text: str) -> None:
+        """Write text as it is, but for what steers terminals; quietly if nobody reads any more."""
+        self._write(HIDDEN.sub("?", text))
 
-def _write(console: Console, text: str) -> None:
-    stop_watching()
-    with _writing():
-        console.file.write(text)
-        console.file.flush()
+    def _write(self, text: str) -> None:
+        stop_watching()
+        with _writing():
+            self.file.write(text)
+            self.file.flush()
 
-
-def write_new(path: Path, text: str, console: Console) -> None:
-    """Write a text file that must not exist yet, and say so."""
-    try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError:
-        raise UserError(f"'{path}' exists already", "choose another name") from None
-    except OSError as error:
-        raise UserError(f"cannot write '{path}': {error.strerror}") from None
-    write(console, f"wrote {visible(str(path))}\n")
+    def write_new(self, path: Path, text: str) -> None:
+        """Write a text file that must not exist yet, and say so."""
+        try:
+            with path.open("x", encoding="utf-8") as file:
+                file.write(text)
+        except FileExistsError:
+            raise UserError(f"'{path}' exists already", "choose another name") from None
+        except OSError as error:
+            raise UserError(f"cannot write '{path}': {error.strerror}") from None
+        self.write(f"wrote {visible(str(path))}\n")
 
 
 def check_place(path: Path, flag: str) -> None:

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING
 
 from dipapprox.cli import asking
 from dipapprox.cli import plot as plots
 from dipapprox.cli.command import Status
-from dipapprox.cli.output import show_answer
+from dipapprox.cli.output import Output
 from dipapprox.data_classes import replace
 from dipapprox.privacy.options import LARGEST_PRECISION
 from dipapprox.questions.probability import Probability
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
 
 _BINS = 80  # of a density, in a picture
 DESCRIPTION = "Enclose the probability of every output for one input."
@@ -36,7 +31,7 @@ def add_words(parser: argparse.ArgumentParser) -> None:
     asking.add_question(parser, Probability, plot="the densities of real outputs")
 
 
-def run(words: argparse.Namespace, console: Console) -> int:
+def run(words: argparse.Namespace, out: Output) -> int:
     asked = asking.asking_of(words, Probability)
     given = asking.program_of(words)
     # Relative widths may need many bits; nobody asks for more than are needed.
@@ -45,11 +40,11 @@ def run(words: argparse.Namespace, console: Console) -> int:
     bins = 0 if asked.plot is None else _BINS
     result = asked.question.with_densities(program, options, bins)
     if asked.json or result.outputs:
-        show_answer(console, result, json=asked.json)
+        out.show_answer(result, json=asked.json)
     if asked.plot is not None:
         for chart in result.densities():
             plots.draw(chart, asked.plot)
-    asking.write_report(asked, given.source, result, None)
+    asking.write_report(asked, given.source, result)
     if result.reason is None:
         return 0
     print(f"unknown: {result.reason}", file=sys.stderr)

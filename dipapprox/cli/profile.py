@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 import csv
 from io import StringIO
-from typing import TYPE_CHECKING
 
-from dipapprox.cli import asking, review
+from dipapprox.cli import asking
 from dipapprox.cli import plot as plots
 from dipapprox.cli.command import Status
-from dipapprox.cli.output import reporting, show_answer, write
+from dipapprox.cli.output import Output, reporting
+from dipapprox.data_classes import replace
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program
 from dipapprox.language.domains import has_real_inputs
@@ -24,11 +24,6 @@ from dipapprox.privacy.profiles.profile_result import (
 )
 from dipapprox.questions import worst_pair
 from dipapprox.questions.profile import Profile
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from dipapprox.privacy.charts import Chart
 
 DESCRIPTION = "Enclose the tightest privacy guarantee of a program at one ε."
 
@@ -51,7 +46,7 @@ def add_words(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--csv", action="store_true", help="print comma-separated values")
 
 
-def run(words: argparse.Namespace, console: Console) -> int:
+def run(words: argparse.Namespace, out: Output) -> int:
     if words.json and words.csv:
         raise UserError("--json and --csv exclude each other")
     asked = asking.asking_of(words, Profile)
@@ -63,15 +58,13 @@ def run(words: argparse.Namespace, console: Console) -> int:
     with reporting() as reporter:
         answer = question.answer(program, asked.options, reporter)
     if words.csv:
-        write(console, as_csv(answer))
+        out.write(as_csv(answer))
     else:
-        show_answer(console, answer, json=asked.json, why=words.why)
-    around: tuple[Chart, ...] = ()
+        out.show_answer(answer, json=asked.json, why=words.why)
     if asked.plot is not None and isinstance(answer, PrivacyCurve | RenyiProfile):
         plots.draw(answer.chart(), asked.plot)
-    elif asked.plot is not None or asked.report is not None:
-        around = review.around(program, answer, question.pairs, asked.options, asked.plot)
-    asking.write_report(asked, given.source, answer, None, *around)
+        asked = replace(asked, plot=None)
+    asking.write_report(asked, given.source, answer, about=(program, question.pairs))
     return 0 if answer.reason is None else Status.UNKNOWN
 
 

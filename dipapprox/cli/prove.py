@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from dipapprox.cli import asking, flags, review
 from dipapprox.cli.asking import Asking, add_file, add_parameters, parameters_of
-from dipapprox.cli.output import certified, check_place, show_answer, write_whole
+from dipapprox.cli.output import Output, certified, check_place, write_whole
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program
 from dipapprox.language.load import DIPA, DPG, PYTHON, language_of, source_text
@@ -26,8 +26,6 @@ from dipapprox.services.families import prove_families, read_families
 from dipapprox.services.service_proof import prove_implementation
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from dipapprox.questions.prove import Proof
 
 DESCRIPTION = (
@@ -71,7 +69,7 @@ def add_words(parser: argparse.ArgumentParser) -> None:
     asking.add_question(parser, Prove, certificate=True)
 
 
-def run(words: argparse.Namespace, console: Console) -> int:
+def run(words: argparse.Namespace, out: Output) -> int:
     asked = asking.asking_of(words, Prove)
     if words.draw is not None:
         check_place(words.draw, _DRAW)
@@ -105,7 +103,7 @@ def run(words: argparse.Namespace, console: Console) -> int:
             where = ", ".join(proof.stopping)
             warning = f"that it may stop in {where} is taken as unseen (--stops visible)"
             print(f"warning: {warning}", file=sys.stderr)
-    show_answer(console, proof, json=asked.json, why=words.why)
+    out.show_answer(proof, json=asked.json, why=words.why)
     if asked.report is not None:
         review.refuse_changes(listings, _listings(files, parameters))
         review.write(asked.report, proof, listings, asked.certificate, digest)

@@ -56,14 +56,16 @@ def refuse_changes(before: Sequence[ProgramText], after: Sequence[ProgramText]) 
 
 
 def profile_of(
-    program: Program, verdict: Verdict, pairs: Pairs, options: Options
+    program: Program, pairs: Pairs, verdict: Result, options: Options
 ) -> tuple[Chart, ...]:
     """Draw the privacy profile around a claim, where that takes no longer than the verdict did.
 
     Every point of a profile uses the same probabilities, so with few pairs and outputs it costs
     about as much as the verdict. Real outputs and too many pairs have none drawn.
     """
-    if verdict.scope.everywhere or program.real_outputs or verdict.answer is Answer.UNKNOWN:
+    if not isinstance(verdict, Verdict) or verdict.scope.everywhere:
+        return ()
+    if program.real_outputs or verdict.answer is Answer.UNKNOWN:
         return ()
     # A search ends at the first violation: the verdict has counted fewer pairs than there are.
     count = count_selected(program, pairs.select(program))
@@ -101,7 +103,7 @@ def _of_all_pairs(verdict: Verdict, curve: PrivacyCurve) -> str | None:
 
 
 def around(
-    program: Program, found: RunResult, pairs: Pairs, options: Options, plot: Path | None
+    program: Program, pairs: Pairs, found: RunResult, options: Options, plot: Path | None
 ) -> tuple[Chart, ...]:
     """Draw where the pair of an answer lies among real inputs, and say it on standard error; one
     without a pair, or about finite inputs, has no picture."""

@@ -14,7 +14,7 @@ from rich.syntax import Syntax
 
 from dipapprox.cli import flags
 from dipapprox.cli.asking import add_file, add_parameters, parameters_of, warn_unused
-from dipapprox.cli.output import show, show_json, write
+from dipapprox.cli.output import Output
 from dipapprox.errors import NoCertificate, UserError
 from dipapprox.highlighting import DpgLexer
 from dipapprox.kernel.machine import read_machine
@@ -28,8 +28,6 @@ from dipapprox.proof_steps import liveness, rounds, services
 from dipapprox.replays.words import tree_text, value_text
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from dipapprox.proof_steps.machines import Json
 
 DESCRIPTION = "Print a program as .dpg text: a mechanism in Python, a .dip or a .dpg file."
@@ -55,17 +53,17 @@ def add_words(parser: argparse.ArgumentParser) -> None:
     flags.add_output(parser)
 
 
-def run(words: argparse.Namespace, console: Console) -> int:
+def run(words: argparse.Namespace, out: Output) -> int:
     if words.json and not words.core:
         raise UserError("--json needs --core", "a program's text is no JSON object")
     source = read_source(words.file, parameters_of(words))
     if words.core:
-        return _show_machine(source, words.json, console)
+        return _show_machine(source, words.json, out)
     text = print_program(source.program) if source.language == DIP else source.text
-    if console.is_terminal:
-        show(console, Syntax(text, DpgLexer(), background_color="default"))
+    if out.console.is_terminal:
+        out.show(Syntax(text, DpgLexer(), background_color="default"))
     else:
-        write(console, text)
+        out.write(text)
     return 0
 
 
@@ -79,16 +77,16 @@ def _machine(source: Source) -> dict[str, Json]:
     return rounds.rounds_json(program)
 
 
-def _show_machine(source: Source, json: bool, console: Console) -> int:
+def _show_machine(source: Source, json: bool, out: Output) -> int:
     try:
         machine = _machine(source)
         warn_unused(source)
     except NoCertificate as none:
         raise UserError(f"the kernel has no machine for it: {none.missing}") from None
     if json:
-        show_json(console, dict(machine))
+        out.show_json(dict(machine))
     else:
-        write(console, machine_text(machine))
+        out.write(machine_text(machine))
     return 0
 
 

@@ -16,7 +16,7 @@ from rich.table import Table
 
 from dipapprox.cli import flags
 from dipapprox.cli.command import Status
-from dipapprox.cli.output import make_folder, reporting, show
+from dipapprox.cli.output import Output, make_folder, reporting
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.experiments.sweep.ledger import read_lines
 from dipapprox.experiments.sweep.plots import plot_groups
@@ -156,11 +156,11 @@ def add_words(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--plot", type=flags.path, metavar="FOLDER", help=help)
 
 
-def run(words: argparse.Namespace, console: Console) -> int:
+def run(words: argparse.Namespace, out: Output) -> int:
     if words.summary is not None:
         if words.spec is not None or words.out is not None or words.cluster is not None:
             raise UserError("--summary shows a results file and runs nothing")
-        return _summary(words.summary, words.plot, console)
+        return _summary(words.summary, words.plot, out)
     if words.spec is None or words.out is None:
         hint = "dipapprox sweep grid.toml --out results.jsonl"
         raise UserError("sweep needs a SPEC and --out FILE, or --summary FILE", hint)
@@ -181,19 +181,19 @@ def run(words: argparse.Namespace, console: Console) -> int:
             raise LimitReached(message) from lost
     failed = f", {sweep.failed} of them without an answer" if sweep.failed else ""
     cases = count_cases(sweep.cases)
-    show(console, f"{cases}: {sweep.before} finished before, {sweep.done} now{failed}")
+    out.show(f"{cases}: {sweep.before} finished before, {sweep.done} now{failed}")
     return 0
 
 
-def _summary(path: Path, plots: Path | None, console: Console) -> int:
+def _summary(path: Path, plots: Path | None, out: Output) -> int:
     groups = groups_of(read_lines(path))
     if not groups:
         raise UserError(f"'{path}' has no finished cases")
     if plots is not None:
         make_folder(plots)
-    show(console, *summary_report(groups, console.width))
+    out.show(*summary_report(groups, out.console.width))
     if plots is not None:
         written = plot_groups(groups, plots)
         names = "\n".join(map(str, written)) or "nothing to draw: no two numbers vary alone, no N"
-        show(console, names)
+        out.show(names)
     return 0

@@ -5,11 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 
-from rich.console import Console
 from rich.table import Table as Grid
 
 from dipapprox.cli import flags
-from dipapprox.cli.output import make_folder, reporting, show
+from dipapprox.cli.output import Output, make_folder, reporting
 from dipapprox.experiments.tables.rows import make_tables
 from dipapprox.experiments.tables.table import PaperTable, describe_machine, plan, write_tables
 
@@ -43,7 +42,7 @@ def add_words(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=flags.path, metavar="FOLDER", help=help)
 
 
-def run(words: argparse.Namespace, console: Console) -> int:
+def run(words: argparse.Namespace, out: Output) -> int:
     chosen = plan().chosen(words.names)
     if words.out is not None:
         make_folder(words.out)
@@ -51,24 +50,23 @@ def run(words: argparse.Namespace, console: Console) -> int:
     with reporting("tables") as reporter:
         for table in make_tables(plan(), chosen, quick=words.quick, progress=reporter):
             made.append(table)
-            _show(table, console)
+            _show(table, out)
     if words.out is not None:
         names = [table.name for table in made] if len(made) < len(plan().tables) else []
         quick = ["--quick"] if words.quick else []
         line = " ".join(["dipapprox tables", *names, *quick, f"--out {words.out}"])
         written = write_tables(plan(), made, words.out, line, describe_machine())
-        show(console, f"wrote {written[0]} and {len(written) - 1} CSV files")
+        out.show(f"wrote {written[0]} and {len(written) - 1} CSV files")
     unexplained = [f"table {table.name}: {each}" for table in made for each in table.unexplained]
     for each in unexplained:
         print(f"unexplained: {each}", file=sys.stderr)
     return UNEXPLAINED if unexplained else 0
 
 
-def _show(table: PaperTable, console: Console) -> None:
+def _show(table: PaperTable, out: Output) -> None:
     grid = Grid(*table.columns, title=f"{table.title} ({plan().source_of(table.name)})")
     for row in table.rows:
         grid.add_row(*row)
     notes = (f"[{number}] {text}" for number, text in table.notes.items())
     # Twelve columns do not fit a narrow terminal: whoever reads this scrolls or uses --out.
-    wide = Console(file=console.file, width=max(console.width, 200), highlight=False)
-    show(wide, grid, *notes)
+    Output(out.file, max(out.console.width, 200)).show(grid, *notes)

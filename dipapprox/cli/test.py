@@ -9,12 +9,11 @@ import argparse
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
 from dipapprox.cli import flags, review
 from dipapprox.cli.command import Status, watching
-from dipapprox.cli.output import check_new, check_place, show_json, write, write_whole
+from dipapprox.cli.output import Output, check_new, check_place, write_whole
 from dipapprox.data_classes import Record
 from dipapprox.errors import UserError
 from dipapprox.language.load import PYTHON, file_or_bundled, language_of, parts_of_python, read_text
@@ -25,10 +24,6 @@ from dipapprox.privacy.result import Result
 from dipapprox.questions import arguments
 from dipapprox.questions.claims import ClaimOutcome, StatedClaim, Tested, claims_in, try_claim
 from dipapprox.source import visible
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
 
 _TONES = (
     (ClaimOutcome.FALSE, Tone.FAILS),
@@ -173,7 +168,7 @@ def add_words(parser: argparse.ArgumentParser) -> None:
     flags.add_report(parser)
 
 
-def run(words: argparse.Namespace, console: Console) -> int:
+def run(words: argparse.Namespace, out: Output) -> int:
     given, memory = words.each_timeout, flags.default_memory()
     seconds = None if given is None else arguments.seconds(given, "--timeout")
     if words.junit is not None:
@@ -191,21 +186,21 @@ def run(words: argparse.Namespace, console: Console) -> int:
     tested: dict[Path, list[Tested]] = {}
     for path, asked in claims.items():
         if not words.json:
-            write(console, f"{visible(str(path))}\n")
+            out.write(f"{visible(str(path))}\n")
         for claim in asked:
             limits = Limits(seconds=seconds, memory=memory)
             with watching(limits):
                 result = try_claim(claim, path, Options(limits=limits))
             tested.setdefault(path, []).append(result)
             if not words.json:
-                write(console, _line(result))
+                out.write(_line(result))
     if words.junit is not None:
         write_whole(words.junit, junit_xml(tested), _JUNIT)
     answer = TestedClaims(tested)
     if words.json:
-        show_json(console, answer.to_dict())
+        out.show_json(answer.to_dict())
     else:
-        write(console, f"\n{answer.summary()}\n" if tested else "no claims\n")
+        out.write(f"\n{answer.summary()}\n" if tested else "no claims\n")
     if words.report is not None:
         review.refuse_changes(listings, _listings(claims))
         review.write(words.report, answer, listings, None, None)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
 from dipapprox.cli import flags
 from dipapprox.cli.asking import add_file, add_parameters, parameters_of
-from dipapprox.cli.output import write, write_whole
+from dipapprox.cli.output import Output, write_whole
 from dipapprox.errors import UserError
 from dipapprox.language.load import read_source
 from dipapprox.language.printer import print_program
@@ -15,9 +14,6 @@ from dipapprox.language.services import elaborate_service, is_service
 from dipapprox.language.unrolling import read_calls, unroll
 from dipapprox.questions import kinds
 from dipapprox.services.service_proof import users_of
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 DESCRIPTION = (
     "Write one sequence of calls of a service as a program without state: its\n"
@@ -50,7 +46,7 @@ def add_words(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(_OUT, type=flags.path, metavar="FILE", help=help)
 
 
-def run(words: argparse.Namespace, console: Console) -> int:
+def run(words: argparse.Namespace, out: Output) -> int:
     seen = kinds.names(words.examiner, "--examiner")
     source = read_source(words.file, parameters_of(words))
     program = source.program
@@ -62,7 +58,7 @@ def run(words: argparse.Namespace, console: Console) -> int:
     title = f"# {words.file.name}, the calls: {' '.join(words.calls.split())}\n"
     text = title + print_program(unroll(program, service, calls, users))
     if words.out is None:
-        write(console, text)
+        out.write(text)
     else:
         write_whole(words.out, text, _OUT)
     return 0

@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
-from dipapprox.cli import asking, review
-from dipapprox.cli.output import reporting, show_answer
-from dipapprox.privacy.verdict import Verdict
+from dipapprox.cli import asking
+from dipapprox.cli.output import Output, reporting
 from dipapprox.questions import worst_pair
 from dipapprox.questions.verify import Verify
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from dipapprox.privacy.charts import Chart
 
 DESCRIPTION = "Decide whether a program is (eps_prv, delta)-differentially private."
 
@@ -35,7 +28,7 @@ def add_words(parser: argparse.ArgumentParser) -> None:
     asking.add_question(parser, Verify, certificate=True, plot=drawn)
 
 
-def run(words: argparse.Namespace, console: Console) -> int:
+def run(words: argparse.Namespace, out: Output) -> int:
     asked = asking.asking_of(words, Verify)
     given = asking.program_of(words)
     question, options, source = asked.question, asked.options, given.source
@@ -46,11 +39,6 @@ def run(words: argparse.Namespace, console: Console) -> int:
     with reporting("thousandths of the interval" if everywhere else "pairs") as reporter:
         verdict = question.answer(program, options, reporter)
     verdict, digest = asking.certified_answer(asked, source, program, verdict, question.pairs)
-    show_answer(console, verdict, json=asked.json, why=words.why)
-    drawn: tuple[Chart, ...] = ()
-    if isinstance(verdict, Verdict) and asked.report is not None:
-        drawn = review.profile_of(program, verdict, question.pairs, options)
-    if asked.report is not None or asked.plot is not None:
-        drawn += review.around(program, verdict, question.pairs, options, asked.plot)
-    asking.write_report(asked, source, verdict, digest, *drawn)
+    out.show_answer(verdict, json=asked.json, why=words.why)
+    asking.write_report(asked, source, verdict, digest, (program, question.pairs))
     return asking.status_of(verdict)

@@ -6,11 +6,11 @@ from io import StringIO
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.cli import app
 from dipapprox.cli.app import join_negative_values
+from dipapprox.cli.output import Output
 from tests.schemas import check_schema, schema_of
 
 
@@ -19,7 +19,7 @@ def run(*words: str) -> tuple[int, str]:
     out = StringIO()
     joined = join_negative_values(words)
     parsed = app.build_parser(joined).parse_args(joined)
-    status = app.run(parsed, Console(file=out, width=100, color_system=None))
+    status = app.run(parsed, Output(out, 100))
     return status, out.getvalue()
 
 

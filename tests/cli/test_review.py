@@ -21,7 +21,7 @@ from dipapprox.cli import review
 from dipapprox.cli.app import build_parser
 from dipapprox.cli.explanation import explain
 from dipapprox.cli.flags import limits_of
-from dipapprox.cli.output import show
+from dipapprox.cli.output import Output
 from dipapprox.cli.report import report
 from dipapprox.cli.show import machine_text
 from dipapprox.cli.sweep import summary_report
@@ -120,7 +120,7 @@ def test_the_profile_goes_beyond_the_claim_and_where_it_meets_its_delta(eps_prv,
     verdict = dipapprox.verify(program, eps="1/2", eps_prv=eps_prv, delta=delta)
     assert isinstance(verdict, Verdict)
     pairs = kinds.pairs("all", "pairs")
-    (chart,) = review.profile_of(program, verdict, pairs, Options())
+    (chart,) = review.profile_of(program, pairs, verdict, Options())
     assert chart.points[0][1].lower > Fraction(delta) >= chart.points[-1][1].upper
     assert chart.points[-1][0] > Fraction(eps_prv)
 
@@ -295,8 +295,7 @@ def violated(name: str) -> dipapprox.Verdict:
 def test_names_are_not_markup() -> None:
     out = StringIO()
     name = "[bold]x[/bold] :smile:"
-    console = Console(file=out, width=100, color_system=None)
-    show(console, report(violated(name).describe()))
+    Output(out, 100).show(report(violated(name).describe()))
     assert name in out.getvalue()
 
 

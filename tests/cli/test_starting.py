@@ -11,9 +11,8 @@ import pytest
 from dipapprox.bundled import BUNDLED
 from dipapprox.cli import app
 from dipapprox.cli.app import build_parser, join_negative_values, main
-from dipapprox.cli.command import COMMANDS, commands_of
+from dipapprox.cli.command import COMMANDS, WORDS, commands_of
 from dipapprox.cli.completion import SHELLS, describe, script
-from dipapprox.cli.described import WORDS
 from dipapprox.cli.new import TEMPLATES
 from tests.cases import cases
 from tests.cli.running import run
