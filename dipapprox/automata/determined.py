@@ -8,15 +8,29 @@ An automaton shows a letter at each step; a program that is one may show several
 nothing. So other runs that have shown the same are followed one by one: where they are, and what
 they, or the run itself, have shown more. A run that no other one follows, and a few steps more may
 tell it from others, has the probability of seeing something that begins as it does.
+
+Whether what a program publishes tells the steps that it took. Bounds that are proved by a run that
+its *word* determines, or by all runs with a word, hold for the program if one of these is true:
+
+- *apart*: of two ways on from a state neither publishes what the other begins with. Then a run is
+  the only one with what it publishes;
+- *aligned*: all ways on from states that runs with the same word may be in publish equally many
+  things. Then runs that publish the same have the same word. That the program ends need not count
+  as one if it is never all that a step publishes: a run that goes on where another has ended after
+  the same things would have to publish something more.
+
+Orders of stored values are not looked at: what is true of all runs is true of the feasible ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from itertools import combinations, product
 
 from dipapprox.automata.model import Automaton, Transition, is_real
 from dipapprox.automata.runs import Run, Segment
 from dipapprox.automata.unfolding import Unfolding, followed
+from dipapprox.language.traversal import reachable
 
 Looks = Sequence[tuple[Hashable, ...]]  # what each transition shows, in its order
 _Other = tuple[int, tuple[Hashable, ...]]
@@ -144,3 +158,51 @@ def _caught_up(
                 known.add(step)
                 waiting.append(step)
     return frozenset(found)
+
+
+# --- programs ------------------------------------------------------------------------------------
+
+Seen = tuple[str | None, ...]
+"""What one step publishes, in its order; None for a number that noise may be."""
+
+END = "exit"  # what is published, last, when the program ends; no name of a program is a keyword
+
+
+def with_numbers(seen: Sequence[Seen]) -> list[Seen]:
+    """Return what steps publish where noise may be any integer: numbers may be noise, too."""
+    if not any(None in each for each in seen):
+        return list(seen)
+    return [tuple([None if _is_whole(name) else name for name in each]) for each in seen]
+
+
+def _is_whole(name: str | None) -> bool:
+    return name is not None and name.lstrip("-").isdigit()
+
+
+def tells_steps(automaton: Automaton, seen: Sequence[Seen]) -> bool:
+    """Whether words and what transitions publish determine each other, in one of the two ways."""
+    apart = all(
+        seen[one][: len(seen[other])] != seen[other][: len(seen[one])]
+        for leaving in automaton.leaving()
+        for one, other in combinations(leaving, 2)
+    )
+    return apart or _are_aligned(automaton, seen)
+
+
+def _are_aligned(automaton: Automaton, seen: Sequence[Seen]) -> bool:
+    leaving = automaton.leaving()
+    counts = int((END,) in seen)
+    lengths = []
+    for indices in leaving:
+        found = {len(seen[k]) - (seen[k][-1:] == (END,) and not counts) for k in indices}
+        if len(found) > 1:
+            return False
+        lengths.append(next(iter(found), None))
+
+    def alike(states: tuple[int, int]) -> Iterator[tuple[int, int]]:
+        for one, other in product(*(leaving[state] for state in states)):
+            if seen[one] == seen[other]:
+                yield automaton.transitions[one].target, automaton.transitions[other].target
+
+    # A run that has ended publishes nothing more; that it has is published.
+    return all(lengths[one] == lengths[other] for one, other in reachable([(0, 0)], alike))

@@ -7,6 +7,7 @@ from itertools import islice
 from typing import TypeVar
 
 from dipapprox.automata.analysis import Analysis
+from dipapprox.automata.determined import END
 from dipapprox.automata.model import Automaton, is_real
 from dipapprox.automata.runs import Changes, Run, RunCost
 from dipapprox.automata.structures import repeated
@@ -27,7 +28,6 @@ from dipapprox.proofs.endless_proof import AutomatonProof, EndlessProof, Stops, 
 from dipapprox.proofs.real_proof import RealProof
 from dipapprox.proofs.two_inputs import TwoInputs
 from dipapprox.rounds.compiled import SILENT
-from dipapprox.rounds.visible import END
 
 Answered = TypeVar("Answered", bound=BudgetAnswer)
 

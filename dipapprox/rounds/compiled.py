@@ -22,7 +22,7 @@ automaton has no words for is written with what it has:
 
 An upper bound for the automaton is always one for the program. A lower bound is one if each step
 has an input of its own, adjacent inputs are all those of linf without bounds (`losses` says what is
-missing of both), and what is published tells which steps were taken (`visible`).
+missing of both), and what is published tells which steps were taken (`automata.determined`).
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from fractions import Fraction
 from itertools import combinations
 from math import floor, lcm
 
+from dipapprox.automata.determined import Seen, tells_steps, with_numbers
 from dipapprox.automata.model import (
     Automaton,
     ControlState,
@@ -46,7 +47,6 @@ from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.rounds.exploration import explore
 from dipapprox.rounds.paths import Atom, Point, Step, Steps, refusal
-from dipapprox.rounds.visible import Seen, tells_steps, with_numbers
 from dipapprox.semantics.real_inputs import are_bounded, bounds_of
 
 SILENT = "(nothing)"  # what a step shows that publishes nothing; no value of a program has brackets
@@ -73,7 +73,7 @@ class Compiled(Record):
     numbers: int  # initial steps that stand for numbers
     integers: bool  # whether inputs are integers, as noise is
     # Whether what is published tells steps; if not, a lower bound of the automaton is one of the
-    # program only if its run is told by itself (`visible`).
+    # program only if its run is told by itself (`automata.determined`).
     tells: bool
 
     @property

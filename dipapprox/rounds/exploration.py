@@ -21,29 +21,31 @@ from enum import Enum
 from fractions import Fraction
 from typing import assert_never
 
+from dipapprox.automata.determined import END
 from dipapprox.automata.model import LaplaceNoise
 from dipapprox.data_classes import Record, field, replace
 from dipapprox.errors import BrokenInvariant, LimitReached, SourceError
 from dipapprox.language import core
 from dipapprox.language.cells import statements_in, written_out
 from dipapprox.limits import Limits
-from dipapprox.linear.form import LinearForm
+from dipapprox.linear.form import LinearForm, Symbol
 from dipapprox.rounds import paths
 from dipapprox.rounds.paths import (
+    DRAWN,
     Atom,
-    Foreseen,
+    Facts,
     Noise,
+    Parted,
     Point,
-    PointMaker,
     RoundLiveness,
     RoundPath,
     Step,
     Steps,
-    WantsMean,
+    Wanted,
+    samples_in,
 )
-from dipapprox.rounds.visible import END
 from dipapprox.semantics import evaluation
-from dipapprox.semantics.evaluation import Forms, Frame, Parted, PathFault, StoredValue, Way
+from dipapprox.semantics.evaluation import Forms, Frame, PathFault, StoredValue, into
 
 _PUBLISHED = core.Variable(core.PUBLISHED)
 _FRESH = -1  # the symbol of a sample that is published at once
@@ -105,16 +107,15 @@ class _Exploration:
         self._live = RoundLiveness(self._rounds)
         self._limits = limits
         self._found = Steps(places=demands.places)
-        self._points = PointMaker(self._rounds, self._live, demands.places, demands.facts)
         self._numbers: dict[Hashable, int] = {}
         self._fresh: dict[int, LaplaceNoise] = {}
         self._source: int | None = None  # the point that paths come from now
 
     def run(self) -> Steps:
-        start = evaluation.into(self._prelude, None)
+        start = into(self._prelude, None)
         here, path, stop = next(self._ways(start, RoundPath(self._integers, False, {}), 0))
         if stop is _Stop.DRAW and not path.shown.symbols:
-            self._number_of(self._points.point(here, path, True))
+            self._number_of(self._point(here, path, True))
         else:  # something is published, or the program ends, before anything is drawn
             self._number_of(Point(start, False, RoundPath(self._integers, False, {})))
         for number, point in enumerate(self._found.points):
@@ -143,15 +144,12 @@ class _Exploration:
                 self._limits.check()
                 target, stored = None, frozenset[int]()
                 if after is not None:
-                    target = self._number_of(after)
-                    stored = self._points.stored(path, after)
+                    target, stored = self._number_of(after), _stored(path, after)
                 self._found.steps.append(Step(number, path.guard, target, path.shown, stored))
-        except WantsMean as wanted:
+        except Wanted as wanted:
             draw = noise.statement
-            if draw is not None and draw.site not in self._added:
-                self._take_around(draw, point.path.values, wanted.input, wanted.factor)
-            raise wanted.refused from None
-        except Foreseen as wanted:
+            if wanted.mean is not None and draw is not None and draw.site not in self._added:
+                self._take_around(draw, point.path.values, *wanted.mean)
             if all(fact in self._demands.facts for fact in wanted.facts):
                 raise wanted.refused from None
             # Stored values are to be compared in time.
@@ -170,7 +168,7 @@ class _Exploration:
             while waiting:
                 each = waiting.pop()
                 try:
-                    after = self._points.point(here, each, stop is _Stop.DRAW)
+                    after = self._point(here, each, stop is _Stop.DRAW)
                 except Parted as parted:
                     waiting += reversed(parted.parts)
                 else:
@@ -195,10 +193,10 @@ class _Exploration:
 
         They begin after a draw, or at the end of a round (None), after some rounds without one.
         """
-        for here, path in evaluation.follow(self, start, begun):
+        for here, path in self._followed(start, begun):
             if here is None:
                 path = self._published(path, ())
-                first = evaluation.into(self._rounds.body, None)
+                first = into(self._rounds.body, None)
                 if first is None:
                     yield None, path, _Stop.END
                 elif rounds:
@@ -210,33 +208,37 @@ class _Exploration:
             else:
                 yield here, self._published(path, self._live.assigned(here)), _Stop.DRAW
 
-    def assign(self, statement: core.Assign, path: RoundPath) -> RoundPath:
-        """Return the path after an assignment."""
-        value = evaluation.evaluate(self._forms, statement.value, path)
-        known = paths.known_in(value)
-        if statement.target == _PUBLISHED and known not in (None, *self._rounds.symbols):
-            allowed = ", ".join(map(str, self._rounds.symbols)) or "samples only"
-            message, hint = f"{known} is published, which is not declared", "'publishes' allows "
-            raise paths.refusal(message, statement.span, hint + allowed, "value error")
-        return path.put(
-            evaluation.cell_of(self._forms, statement.target, path), value, statement.span
-        )
+    def _followed(
+        self, here: Frame | None, path: RoundPath
+    ) -> Iterator[tuple[Frame | None, RoundPath]]:
+        """Follow paths up to draws and exits, None for the end, in the order of their parts."""
+        waiting = [(here, path)]
+        while waiting:
+            here, path = waiting.pop()
+            try:
+                while here is not None and (way := self._after(here, path)) is not None:
+                    here, path = way
+            except Parted as parted:
+                waiting += [(here, part) for part in reversed(parted.parts)]
+            else:
+                yield here, path
 
-    def decides(self, statement: core.If, path: RoundPath) -> bool:
-        """Whether the condition of a branch holds."""
-        return evaluation.holds(self._forms, statement.condition, path)
-
-    def go_on(self, here: Frame, path: RoundPath) -> list[Way[RoundPath]] | None:
-        """Return how a path goes on: it stops before draws and at the end."""
+    def _after(self, here: Frame, path: RoundPath) -> tuple[Frame | None, RoundPath] | None:
+        """Return how a path goes on; None before draws and exits."""
         match here.statement:
+            case core.Assign() as assignment:
+                return here.after(), self._assigned(assignment, path)
+            case core.If(condition, then, otherwise):
+                branch = then if paths.holds(self._forms, condition, path) else otherwise
+                return into(branch, here.after()), path
             case core.While(condition, body):
                 path = replace(path, turns=path.turns + 1)
                 if path.turns > MOST_TURNS:
                     message = f"more than {MOST_TURNS} turns"
                     raise paths.refusal(message, here.statement.span, "", "limit")
                 self._limits.check()
-                inside = evaluation.holds(self._forms, condition, path)
-                return [(evaluation.into(body, here) if inside and body else here.after(), path)]
+                inside = paths.holds(self._forms, condition, path)
+                return (into(body, here) if inside and body else here.after()), path
             case core.Draw() as draw:
                 return self._as_fresh(here, path, draw)
             case core.Exit():
@@ -247,10 +249,19 @@ class _Exploration:
                     "all noise is Laplace",
                     here.statement.span,
                 )
-            case core.Assign() | core.If():
-                raise BrokenInvariant("assignments and branches are followed")
             case _:
                 assert_never(here.statement)
+
+    def _assigned(self, statement: core.Assign, path: RoundPath) -> RoundPath:
+        value = evaluation.evaluate(self._forms, statement.value, path)
+        known = paths.known_in(value)
+        if statement.target == _PUBLISHED and known not in (None, *self._rounds.symbols):
+            allowed = ", ".join(map(str, self._rounds.symbols)) or "samples only"
+            message, hint = f"{known} is published, which is not declared", "'publishes' allows "
+            raise paths.refusal(message, statement.span, hint + allowed, "value error")
+        return path.put(
+            evaluation.cell_of(self._forms, statement.target, path), value, statement.span
+        )
 
     def _next_round(self, path: RoundPath) -> RoundPath:
         kept = {name: path.values[name] for name in self._live.at(None, (), path.values)}
@@ -264,7 +275,7 @@ class _Exploration:
 
     def _published(self, path: RoundPath, awaited: Sequence[str] | frozenset[str]) -> RoundPath:
         """Publish the output cells of the round, up to one that may still be assigned."""
-        for cell in self._points.awaited(path):
+        for cell in self._awaited(path):
             if cell in awaited:
                 break
             if cell not in path.values:
@@ -280,7 +291,7 @@ class _Exploration:
 
     def _as_fresh(
         self, here: Frame, path: RoundPath, draw: core.Draw
-    ) -> list[Way[RoundPath]] | None:
+    ) -> tuple[Frame | None, RoundPath] | None:
         """Return the way after a draw that is published at once, on the same input; or None."""
         if self._source is None:
             return None
@@ -291,13 +302,13 @@ class _Exploration:
                 return None
             following = following.after()
             names = (draw.target.name,) if isinstance(draw.target, core.Variable) else ()
-            is_read = self._live.at(following, self._points.awaited(path), names)
+            is_read = self._live.at(following, self._awaited(path), names)
             if statement.target != _PUBLISHED or is_read:
                 return None
             drawn = LinearForm.symbol(_FRESH) - self._around(path, draw)
             published = path.put(evaluation.cell_of(self._forms, draw.target, path), drawn, None)
             value = evaluation.evaluate(self._forms, statement.value, published)
-            if paths.samples_in(value) != (_FRESH,) or not isinstance(value, LinearForm):
+            if samples_in(value) != (_FRESH,) or not isinstance(value, LinearForm):
                 return None
             inputs = value.inputs()
             if len(inputs) == 1 and draw.site not in self._added:
@@ -313,7 +324,66 @@ class _Exploration:
         fresh = LaplaceNoise(other.rate, other.mean)
         if not same or self._fresh.setdefault(number, fresh) != fresh:
             return None
-        return [(following, replace(path, shown=replace(path.shown, fresh=fresh)))]
+        return following, replace(path, shown=replace(path.shown, fresh=fresh))
+
+    # --- points ------------------------------------------------------------------------------
+
+    def _awaited(self, path: RoundPath) -> tuple[str, ...]:
+        """Return the output cells of the round that are not published yet."""
+        cells = self._rounds.each if path.in_rounds else self._rounds.before
+        return cells[path.cells :]
+
+    def _point(self, here: Frame | None, path: RoundPath, draws: bool) -> Point:
+        """Forget what is not read any more, and place the drawn sample; or Parted."""
+        live = self._live.at(here, self._awaited(path), path.values)
+        values = {name: path.values[name] for name in sorted(live)}
+        taken = {s for v in values.values() for s in samples_in(v) if s != DRAWN}
+        new = set[int]()
+        inputs: dict[Symbol, Symbol] = {}
+        for name, value in values.items():
+            if not isinstance(value, LinearForm):
+                continue
+            renamed: dict[Symbol, Symbol] = {symbol: symbol for symbol, _ in value.terms}
+            for symbol in value.inputs():
+                stream = symbol.rpartition(" ")[0]
+                renamed[symbol] = inputs.setdefault(symbol, f"{stream} {len(inputs) + 1}")
+            if DRAWN in renamed:
+                place = self._free_place(name, taken)
+                renamed[DRAWN] = place
+                taken.add(place)
+                new.add(place)
+            values[name] = value.renamed(renamed.__getitem__)
+        used = frozenset(str(inputs[s]) for s in path.used if s in inputs)
+        facts = self._facts(path, taken - new, new)
+        kept = RoundPath(
+            path.integers, path.in_rounds, values, used, facts=facts, cells=path.cells,
+            serial=1 + len(inputs),
+        )  # fmt: skip
+        return Point(here, draws, kept)
+
+    def _facts(self, path: RoundPath, old: set[int], new: set[int]) -> Facts:
+        """Return what is known of old stored values, and what is asked of new ones; or Parted."""
+        facts = {
+            (place, atom): outcome
+            for (place, atom), outcome in path.facts.items()
+            if place in old and (atom.stored is None or atom.stored in old)
+        }
+        for place, atom in self._demands.facts:
+            if place in new and (atom.stored is None or atom.stored in old):
+                if atom not in path.guard:
+                    raise path.undecided(atom)
+                facts[place, atom] = path.guard[atom]
+        return facts
+
+    def _free_place(self, name: str, taken: set[int]) -> int:
+        """Return the symbol of a place for a stored value, named after a variable."""
+        while True:
+            if name not in self._demands.places:
+                self._demands.places.append(name)
+            symbol = self._demands.places.index(name) + 1
+            if symbol not in taken:
+                return symbol
+            name += "'"
 
     # --- draws --------------------------------------------------------------------------------
 
@@ -337,7 +407,7 @@ class _Exploration:
         noise = self._noise(path, draw)
         used = path.used | ({noise.input} if noise.input is not None else set())
         after = replace(path, used=used, drawn_input=noise.input)
-        value = LinearForm.symbol(paths.DRAWN) - self._around(path, draw)
+        value = LinearForm.symbol(DRAWN) - self._around(path, draw)
         return after.put(evaluation.cell_of(self._forms, draw.target, after), value, draw.span)
 
     def _around(self, path: RoundPath, draw: core.Draw) -> LinearForm:
@@ -349,6 +419,17 @@ class _Exploration:
             message = f"'{name}' has no value here, but is added to the sample"
             raise paths.refusal(message, draw.span, "write the input as the mean")
         return value.scaled(factor)
+
+
+def _stored(path: RoundPath, after: Point) -> frozenset[int]:
+    """Return the places that store the drawn sample at a point that a path leads to."""
+    return frozenset(
+        symbol
+        for name, value in after.path.values.items()
+        if DRAWN in samples_in(path.values[name])
+        for symbol in samples_in(value)
+        if symbol not in samples_in(path.values[name])
+    )
 
 
 def _integers(*blocks: core.Block) -> bool:

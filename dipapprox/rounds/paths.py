@@ -12,9 +12,10 @@ Live is what the rest of the program may still read.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from fractions import Fraction
 from math import ceil, floor
+from typing import assert_never
 
 from dipapprox.automata.model import LaplaceNoise
 from dipapprox.data_classes import Record, field, replace
@@ -23,8 +24,8 @@ from dipapprox.language import core
 from dipapprox.language.cells import Liveness, assigned
 from dipapprox.language.core import Relation
 from dipapprox.laws.family import BOTH_SIDES
-from dipapprox.linear.form import LinearForm, Symbol
-from dipapprox.semantics.evaluation import Forms, Frame, Parted, StoredValue
+from dipapprox.linear.form import LinearForm
+from dipapprox.semantics.evaluation import Forms, Frame, StoredValue, evaluate, names_compare
 from dipapprox.source import Diagnostic, Span
 
 DRAWN = 0  # the symbol of the sample that the path began with; stored values have higher numbers
@@ -70,20 +71,27 @@ def refusal(
     return SourceError([Diagnostic(kind, message, span, hint)])
 
 
-class WantsMean(Exception):
-    """An input, times a factor, is added to the drawn sample: it should be in the mean."""
+class Wanted(Exception):
+    """What should be known or done to go on: one of some comparisons of stored values, or an input,
+    times a factor, that is in the mean of the drawn sample."""
 
-    def __init__(self, input: str, factor: Fraction, refused: SourceError) -> None:
+    def __init__(
+        self,
+        refused: SourceError,
+        *,
+        facts: tuple[tuple[int, Atom], ...] = (),
+        mean: tuple[str, Fraction] | None = None,
+    ) -> None:
         super().__init__()
-        self.input, self.factor, self.refused = input, factor, refused
+        self.refused, self.facts, self.mean = refused, facts, mean
 
 
-class Foreseen(Exception):
-    """Two stored values are compared, or one with a number: one of some facts should be known."""
+class Parted(Exception):
+    """A condition has no single answer on a path, but on each of its parts."""
 
-    def __init__(self, facts: tuple[tuple[int, Atom], ...], refused: SourceError) -> None:
+    def __init__(self, parts: Sequence[RoundPath]) -> None:
         super().__init__()
-        self.facts, self.refused = facts, refused
+        self.parts = parts
 
 
 class RoundPath(Record, eq=False):
@@ -181,7 +189,29 @@ class RoundPath(Record, eq=False):
             "samples are compared that were stored before it could be foreseen", node.span,
             "with any number of rounds: compare a sample before the next draw",
         )  # fmt: skip
-        raise Foreseen(wanted, refused)
+        raise Wanted(refused, facts=wanted)
+
+
+def holds(forms: Forms, condition: core.Condition, path: RoundPath) -> bool:
+    """Whether a condition holds; what is not needed for that is not evaluated."""
+    match condition:
+        case core.Comparison(left, relation, right):
+            first, second = (evaluate(forms, side, path) for side in (left, right))
+            if isinstance(first, str) or isinstance(second, str):
+                return names_compare(condition, first, second)
+            difference = first - second
+            if not difference.terms:
+                return relation.holds(difference.constant, _ZERO)
+            return path.compare(difference, condition)
+        case core.All(parts):
+            return all(holds(forms, part, path) for part in parts)
+        case core.Any(parts):
+            return any(holds(forms, part, path) for part in parts)
+        case _:
+            assert_never(condition)
+
+
+_ZERO = Fraction(0)
 
 
 def _atom(form: LinearForm, node: core.Comparison) -> tuple[int, Atom, Fraction, Relation]:
@@ -217,7 +247,7 @@ def _wanting(form: LinearForm, refused: SourceError) -> Exception:
     inputs, drawn = form.inputs(), form.coefficient(DRAWN)
     if len(inputs) > 1 or not drawn:
         return refused
-    return WantsMean(inputs[0], form.coefficient(inputs[0]) / drawn, refused)
+    return Wanted(refused, mean=(inputs[0], form.coefficient(inputs[0]) / drawn))
 
 
 _AS_MEAN = "write the input as the mean: 'Lap(q, 1 / eps)'"
@@ -341,78 +371,3 @@ class Steps(Record, frozen=False):
     steps: list[Step] = field(default_factory=list)
     places: list[str] = field(default_factory=list)
     shares: core.Draw | None = None
-
-
-class PointMaker(Record):
-    """Makes points of paths, with what is live, and wanted comparisons of stored values."""
-
-    rounds: core.Rounds
-    live: RoundLiveness
-    places: list[str]
-    wanted: Iterable[tuple[int, Atom]]
-
-    def awaited(self, path: RoundPath) -> tuple[str, ...]:
-        """Return the output cells of the round that are not published yet."""
-        cells = self.rounds.each if path.in_rounds else self.rounds.before
-        return cells[path.cells :]
-
-    def point(self, here: Frame | None, path: RoundPath, draws: bool) -> Point:
-        """Forget what is not read any more, and place the drawn sample; or Parted."""
-        live = self.live.at(here, self.awaited(path), path.values)
-        values = {name: path.values[name] for name in sorted(live)}
-        taken = {s for v in values.values() for s in samples_in(v) if s != DRAWN}
-        new = set[int]()
-        inputs: dict[Symbol, Symbol] = {}
-        for name, value in values.items():
-            if not isinstance(value, LinearForm):
-                continue
-            renamed: dict[Symbol, Symbol] = {symbol: symbol for symbol, _ in value.terms}
-            for symbol in value.inputs():
-                stream = symbol.rpartition(" ")[0]
-                renamed[symbol] = inputs.setdefault(symbol, f"{stream} {len(inputs) + 1}")
-            if DRAWN in renamed:
-                place = self._free_place(name, taken)
-                renamed[DRAWN] = place
-                taken.add(place)
-                new.add(place)
-            values[name] = value.renamed(renamed.__getitem__)
-        used = frozenset(str(inputs[s]) for s in path.used if s in inputs)
-        facts = self._facts(path, taken - new, new)
-        kept = RoundPath(
-            path.integers, path.in_rounds, values, used, facts=facts, cells=path.cells,
-            serial=1 + len(inputs),
-        )  # fmt: skip
-        return Point(here, draws, kept)
-
-    def _facts(self, path: RoundPath, old: set[int], new: set[int]) -> Facts:
-        """Return what is known of old stored values, and what is asked of new ones; or Parted."""
-        facts = {
-            (place, atom): outcome
-            for (place, atom), outcome in path.facts.items()
-            if place in old and (atom.stored is None or atom.stored in old)
-        }
-        for place, atom in self.wanted:
-            if place in new and (atom.stored is None or atom.stored in old):
-                if atom not in path.guard:
-                    raise path.undecided(atom)
-                facts[place, atom] = path.guard[atom]
-        return facts
-
-    def _free_place(self, name: str, taken: set[int]) -> int:
-        """Return the symbol of a place for a stored value, named after a variable."""
-        while True:
-            if name not in self.places:
-                self.places.append(name)
-            symbol = self.places.index(name) + 1
-            if symbol not in taken:
-                return symbol
-            name += "'"
-
-    def stored(self, path: RoundPath, after: Point) -> frozenset[int]:
-        return frozenset(
-            symbol
-            for name, value in after.path.values.items()
-            if DRAWN in samples_in(path.values[name])
-            for symbol in samples_in(value)
-            if symbol not in samples_in(path.values[name])
-        )

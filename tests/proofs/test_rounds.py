@@ -24,7 +24,7 @@ from dipapprox import (
 )
 from dipapprox.automata.analysis import analyse
 from dipapprox.automata.benchmarks import range_text, sparse_vector_text
-from dipapprox.automata.determined import Looks, is_determined
+from dipapprox.automata.determined import END, Looks, Seen, is_determined, tells_steps
 from dipapprox.automata.model import (
     Automaton,
     ControlState,
@@ -45,7 +45,6 @@ from dipapprox.automata.unfolding import (
 from dipapprox.proofs import prove_automaton
 from dipapprox.proofs.endless_proof import Stops
 from dipapprox.proofs.replayed import with_proof
-from dipapprox.rounds.visible import END, Seen, tells_steps
 from tests.automata import examples
 from tests.automata.examples import automaton
 from tests.automata.random_automata import random_automaton
