@@ -77,20 +77,20 @@ from dipapprox.services.system import System, merged, unseen
 Node = tuple[int, int, tuple[Fraction, ...]]
 """The numbers of the two states, and the differences of the additive cells, first minus second."""
 
-_Way = tuple[Value | None, Step, Fraction | None]
-"""The data of a call, None for no call; its outcomes; the data again, if it is a number."""
+_Way = tuple[Call | None, Step, Fraction | None]
+"""A call with its data, None for no call; its outcomes; the data, if it is a number."""
 
 _FREE = Fraction(0)
 EQUAL = -1  # the target of an edge to runs that are in the same state, from where nothing is lost
 
 
 class Edge(Record):
-    """Both runs answer a call alike."""
+    """Both runs answer a call alike, or get the calls in which they differ."""
 
     target: int  # index of a node, or EQUAL
     gain: Gain  # of the first run's probability over the second's, published samples left out
     cost: Fraction  # of published samples, in eps
-    call: Call
+    calls: tuple[Call | None, Call | None]  # of the two runs
     outcomes: tuple[CallOutcome, CallOutcome]
 
     @property
@@ -99,23 +99,9 @@ class Edge(Record):
         return self.cost if self.gain is NO_GAIN else self.cost + (self.gain.upper or 0)
 
 
-class OneSided(Record):
-    """A reply that only the first run can give."""
-
-    node: int
-    call: Call
-    reply: tuple[Value | None, ...]
-
-
-class Covering(Record):
-    """How a covering pair comes about."""
-
-    state: State  # before the call in which the runs differ
-    first: Value | None
-    second: Value | None
-    # How much likelier the first run is to come there, at most, in eps: where data decides with
-    # which probabilities a call chooses.
-    gain: Fraction = Fraction(0)
+Covering = tuple[State, Edge]
+"""How a covering pair comes about: the state before the calls in which the runs differ, and these.
+"""
 
 
 class RunPairs:
@@ -126,7 +112,7 @@ class RunPairs:
         covers: Covering pairs, and how the first one of each comes about of those that gain most.
         least: What the calls in which the runs differ gain alone, where both come to one state.
         parents: For each state how it was first come to; None for the initial one.
-        one_sided: The first reply that only one run can give.
+        one_sided: The first reply that only the first run can give: node, call, reply.
         determined: Whether replies determine all successors, and the first call too.
         calm: The least data, where it is numbers.
     """
@@ -138,7 +124,7 @@ class RunPairs:
         self.covers: dict[int, Covering] = {}
         self.least = _FREE
         self.parents: dict[State, Arrival | None] = {}
-        self.one_sided: OneSided | None = None
+        self.one_sided: tuple[int, Call, tuple[Value | None, ...]] | None = None
         self.determined = True
         self.numbers: dict[Node, int] = {}
         self._plain: dict[tuple[int, int], Fraction | None] = {}
@@ -162,12 +148,13 @@ class RunPairs:
         self.parents = self.system.reachable(most)
         for state in self.parents:
             limits.check()
-            for pair, cover in self.covering(state):
-                number = self.number(pair)
-                if number == EQUAL:
-                    self.least = max(self.least, cover.gain)
-                elif number not in self.covers or self.covers[number].gain < cover.gain:
-                    self.covers[number] = cover
+            for edge in self.covering(state):
+                if edge.target == EQUAL:
+                    self.least = max(self.least, edge.weight)
+                    continue
+                known = self.covers.get(edge.target)
+                if known is None or known[1].weight < edge.weight:
+                    self.covers[edge.target] = state, edge
         place = 0
         while place < min(len(self.nodes), most):
             limits.check()
@@ -191,7 +178,8 @@ class RunPairs:
 
     # --- covering pairs -------------------------------------------------------------------------
 
-    def covering(self, state: State) -> Iterator[tuple[Node, Covering]]:
+    def covering(self, state: State) -> Iterator[Edge]:
+        """Yield the edges of calls in which the runs differ, both of which are in one state."""
         system = self.system
         ways: list[_Way] = []
         for call in system.calls:
@@ -200,7 +188,7 @@ class RunPairs:
                 step = system.step(state, call)
                 for given in values:
                     number = given if isinstance(given, Fraction) else None
-                    ways.append((given, step, number))
+                    ways.append((Call(call.handler, call.name, (given,)), step, number))
                 self.determined &= len({each.where for each in step}) == len(step)
         unchanged = tuple(LinearForm.symbol(name) for name in self._kept)
         stay = CallOutcome(_CERTAINLY, (), state, unchanged)
@@ -209,14 +197,15 @@ class RunPairs:
         if system.service.change is Change.INSERT:
             nothing: _Way = None, (stay,), None
             different = [pair for way in ways for pair in ((way, nothing), (nothing, way))]
-        for (value, step, first), (other, others, second) in different:
+        for (one, step, first), (other, others, second) in different:
             for ours, theirs in cases(step, others, self._held, lambda _: _FREE):
                 for left, right, gain in paired(ours, theirs, system.gain):
                     if gain.upper is None:
                         raise Inexpressible(_UNEVEN)
                     after = self.after(left, right, zero, first, second)
                     states = system.number(left.state), system.number(right.state)
-                    yield (*states, after), Covering(state, value, other, gain.upper)
+                    target = self.number((*states, after))
+                    yield Edge(target, gain, _FREE, (one, other), (left, right))
 
     # --- differences ----------------------------------------------------------------------------
 
@@ -285,7 +274,7 @@ class RunPairs:
                 gain = self.system.gain(one.probability, other.probability)
                 target = self.number((our_states[0], their_states[0], ()))
                 (value,) = self.data_values(call, one, other)
-                yield Edge(target, gain, cost, with_data(call, value), (one, other))
+                yield Edge(target, gain, cost, _alike(call, value), (one, other))
                 return
         if not visible:
             left, right = unseen(left), unseen(right)
@@ -304,7 +293,7 @@ class RunPairs:
         if visible and not (len(left) == 1 == len(right) and left[0].label == right[0].label):
             reply = one_sided_reply(left, right)
             if reply is not None:
-                self.one_sided = OneSided(place, call, reply)
+                self.one_sided = place, call, reply
                 return
             groups = list(self.grouped(left, right))
             plain = not any(each.samples for each in (*left, *right))
@@ -316,8 +305,7 @@ class RunPairs:
                     after = self.after(one, other, differences, value, value)
                     our_state, their_state = map(self.system.number, (one.state, other.state))
                     target = self.number((our_state, their_state, after))
-                    said = with_data(call, value)
-                    yield Edge(target, gain, cost, said, (one, other))
+                    yield Edge(target, gain, cost, _alike(call, value), (one, other))
 
     def data_values(
         self, call: Call, one: CallOutcome, other: CallOutcome
@@ -363,6 +351,11 @@ class RunPairs:
 def with_data(call: Call, value: Fraction | None) -> Call:
     """Return a call that stands for data of all values with one of them; None leaves a call."""
     return call if value is None else Call(call.handler, call.name, (value,))
+
+
+def _alike(call: Call, value: Fraction | None) -> tuple[Call, Call]:
+    said = with_data(call, value)
+    return said, said
 
 
 _CERTAINLY = ExponentialRatio.constant(1)

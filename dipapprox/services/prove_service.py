@@ -32,7 +32,7 @@ from dipapprox.limits import limited
 from dipapprox.linear.form import LinearForm
 from dipapprox.services.handlers import range_of
 from dipapprox.services.loss import Cycle, Loss, paths_of
-from dipapprox.services.model import Arrival, AskedService, Call, Inexpressible, Untracked
+from dipapprox.services.model import AskedService, Call, Inexpressible, Untracked
 from dipapprox.services.pairs import EQUAL, Covering, Edge, Node, RunPairs
 from dipapprox.services.search import PairSearch, loss_by_values, tight_path
 from dipapprox.services.system import System
@@ -138,7 +138,7 @@ class _Search(PairSearch):
         return found
 
     def loss(self) -> Loss:
-        starts = (self.lost[node] + cover.gain for node, cover in self.pairs.covers.items())
+        starts = (self.lost[node] + edge.weight for node, (_, edge) in self.pairs.covers.items())
         upper = max((self.pairs.least, *starts))
         found = Loss(upper=upper, values=self.lost, pairs=self.pairs)
         if not upper:
@@ -162,16 +162,17 @@ class _Search(PairSearch):
             return known
         _, leading, turned = found
         pairs = self.fine.pairs
-        pairs.parents = {self.fine.system.initial: None}
-        for node, cover in pairs.covering(self.fine.system.initial):
-            place = pairs.number(node)
+        initial = self.fine.system.initial
+        pairs.parents = {initial: None}
+        for edge in pairs.covering(initial):
+            place = edge.target
             begin = None if place == EQUAL else self.followed(place, leading)
             if begin is None:
                 continue
             place = begin[-1].target if begin else place
             round_ = self.followed(place, turned)
             if round_ is not None and round_[-1].target == place:
-                known = self.fine.repeated(known, cover, begin, round_)
+                known = self.fine.repeated(known, (initial, edge), begin, round_)
                 if known.unbounded:
                     break
         return known
@@ -195,27 +196,23 @@ class _Search(PairSearch):
 
     def stands(self, call: Call, edge: Edge) -> bool:
         """Whether a call is that of an edge, or stands for it."""
+        own, _ = edge.calls
         if call.is_data and self.system.any_data:
-            return edge.call.is_data
-        return call == edge.call
+            return own is not None and own.is_data
+        return call == own
 
     # --- courses on values ----------------------------------------------------------------------
 
     def begins(self, upper: Fraction) -> Iterator[tuple[int, Covering]]:
         """Yield pairs by value from which all of the upper bound may be lost."""
-        pairs, system = self.fine.pairs, self.fine.system
-        pairs.parents = {system.initial: None}
-        waiting = [system.initial]
-        for state in waiting:
+        pairs = self.fine.pairs
+        pairs.parents = self.fine.system.reachable(_MOST_BEFORE)
+        for state in pairs.parents:
             self.limits.check()
-            for node, cover in pairs.covering(state):
-                if self.lost_from(node) + cover.gain == upper:
-                    yield pairs.number(node), cover
-            for call in system.calls:
-                for outcome in system.step(state, call):
-                    if outcome.state not in pairs.parents and len(pairs.parents) < _MOST_BEFORE:
-                        pairs.parents[outcome.state] = Arrival(state, call, outcome)
-                        waiting.append(outcome.state)
+            for edge in pairs.covering(state):
+                onward = _FREE if edge.target == EQUAL else self.lost_from(pairs.nodes[edge.target])
+                if onward + edge.weight == upper:
+                    yield edge.target, (state, edge)
 
     def course(self, begin: int) -> list[Edge]:
         """Return a shortest course along which all is lost that may be lost from a pair."""

@@ -6,8 +6,7 @@
 The longest path is an upper bound whatever the replies leave open. The least budget is known where
 both meet.
 
-Courses are events on values. Up to the call in which the runs differ they are one run: its replies
-are those that lead to the states on the way.
+Courses are events on values. Up to the calls in which the runs differ they are one run.
 """
 
 from __future__ import annotations
@@ -22,20 +21,10 @@ from math import inf
 from dipapprox.data_classes import replace
 from dipapprox.errors import EarlyEnd
 from dipapprox.graphs import shortest_way
-from dipapprox.language.core import Value
 from dipapprox.language.services import Change
 from dipapprox.limits import limited
 from dipapprox.services.loss import Cycle, Loss, noted, paths_of, repeated
-from dipapprox.services.model import (
-    Arrival,
-    AskedService,
-    Call,
-    CallOutcome,
-    Inexpressible,
-    Published,
-    State,
-    Untracked,
-)
+from dipapprox.services.model import AskedService, Call, Inexpressible, Untracked
 from dipapprox.services.pairs import EQUAL, Covering, Edge, RunPairs, with_data
 from dipapprox.services.system import BY_VALUE, System
 from dipapprox.services.traces import Reply, Runs, SeenCall, Trace, with_best_replies
@@ -120,7 +109,7 @@ class PairSearch:
             return self.with_short_course(known.because(_BY_REPETITION))
         if not pairs.covers and not pairs.least:
             return self.with_short_course(known) if known.reason else replace(known, upper=_ZERO)
-        starts = {node: values[node] + cover.gain for node, cover in pairs.covers.items()}
+        starts = {node: values[node] + edge.weight for node, (_, edge) in pairs.covers.items()}
         most = max(starts.values(), default=pairs.least)
         tops = [node for node, start in starts.items() if start == most]
         lost = (*values, _ZERO)  # the last is that of EQUAL
@@ -191,7 +180,8 @@ class PairSearch:
             if edge.gain.is_unbounded
         )
         if only is not None:
-            ends = [(only.node, SeenCall(only.call, only.call, only.reply))]
+            node, call, reply = only
+            ends = [(node, SeenCall(call, call, reply))]
         for node, last in ends:
             path = self.path_to((node,))
             if path is not None:
@@ -245,55 +235,27 @@ class PairSearch:
 
     def event(self, edge: Edge) -> SeenCall:
         """Return what an edge stands for; replies have None where samples are published."""
-        reply = edge.outcomes[0].values if self.system.sees(edge.call) else None
-        return SeenCall(edge.call, edge.call, reply)
+        first, second = edge.calls
+        is_seen = first is not None and first == second and self.system.sees(first)
+        return SeenCall(first, second, edge.outcomes[0].values if is_seen else None)
 
     def events_from(self, cover: Covering, edges: Sequence[Edge]) -> list[SeenCall]:
         """Return the calls up to a covering pair and along edges."""
-        arrivals: list[tuple[Arrival, State]] = []
-        state = cover.state
+        state, differing = cover
+        events = list[SeenCall]()
         while (before := self.pairs.parents[state]) is not None:
-            arrivals.append((before, state))
-            state = before.state
-        now, events = self.values.initial, list[SeenCall]()
-        for arrival, there in reversed(arrivals):
-            call = arrival.call
+            state, call = before.state, before.call
             if call.is_data and self.system.any_data:
                 call = with_data(call, *self.pairs.calm)
-            # On values, one of the outcomes that are the arrival's by differences.
-            outcomes = self.values.step(now, call)
-            alike = (
-                each
-                for each in outcomes
-                if each.values == arrival.outcome.values
-                and all(b is None or a == b for a, b in zip(each.state, there, strict=True))
-            )
-            outcome = next(alike, outcomes[0])
-            events.append(SeenCall(call, call, _shown(outcome) if self.system.sees(call) else None))
-            now = outcome.state
-        first, second = (
-            None if value is None else Call(0, self.system.calls[0].name, (value,))
-            for value in (cover.first, cover.second)
-        )
-        return [*events, SeenCall(first, second, None), *map(self.event, edges)]
+            reply = before.outcome.values if self.system.sees(call) else None
+            events.append(SeenCall(call, call, reply))
+        return [*reversed(events), *map(self.event, (differing, *edges))]
 
 
 _ZERO = Fraction(0)
 _BY_NOISE = "whether a reply is possible in one run only depends on its noise"
 _BY_REPETITION = "calls that can be repeated may gain something each time"
 _UNBOUNDED = "how much a reply tells is not bounded for every eps"
-
-
-def _shown(outcome: CallOutcome) -> Reply:
-    """Return a reply in which samples show a number near their means."""
-    reply = list[Value | None]()
-    for each in outcome.reply:
-        if isinstance(each, Published):
-            number = each.mean.constant
-            low, high = each.ends or (number, number)
-            each = min(max(number, Fraction(low)), Fraction(high))
-        reply.append(each)
-    return tuple(reply)
 
 
 def short_courses(system: System) -> Iterator[tuple[Trace, Runs]]:
