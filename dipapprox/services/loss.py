@@ -27,7 +27,15 @@ from dipapprox.limits import Limits
 from dipapprox.services.pairs import RunPairs
 from dipapprox.services.ratios import gain_of
 from dipapprox.services.system import System
-from dipapprox.services.traces import Runs, SeenCall, Trace, total_of, with_best_replies
+from dipapprox.services.traces import (
+    Runs,
+    SeenCall,
+    Trace,
+    begun,
+    from_start,
+    total_of,
+    with_best_replies,
+)
 
 _CLOSE = Fraction(1, 10**9)
 
@@ -118,15 +126,15 @@ def repeated(
         turned: What is repeated.
         values: With values for all cells.
     """
-    before, runs = with_best_replies(leading, values)
+    before, runs = with_best_replies(leading, from_start(values))
     if not runs.first or not runs.second:
         return known
-    begin = runs.begun(runs.first, runs.second) if runs.are_known else runs.copy()
-    events, after = with_best_replies(turned, values, begin)
+    begin = begun(values, runs.first, runs.second) if runs.are_known else runs
+    events, after = with_best_replies(turned, begin)
     found = None
     if not (runs.are_known and after.are_known):
-        events, _ = with_best_replies(turned, values, runs.copy())
-        found = _repeated_unseen(events, runs, values)
+        events, _ = with_best_replies(turned, runs)
+        found = _repeated_unseen(events, runs)
     elif after.orders[0] == after.orders[1] and (
         after.first.keys() == runs.first.keys() and after.second.keys() == runs.second.keys()
     ):
@@ -138,26 +146,22 @@ def repeated(
 MOST_HIDDEN = 50  # states in which the second run may be while calls are repeated
 
 
-def _repeated_unseen(events: tuple[SeenCall, ...], runs: Runs, values: System) -> Repetition | None:
+def _repeated_unseen(events: tuple[SeenCall, ...], runs: Runs) -> Repetition | None:
     """Return calls as a repetition whose states are not known; see `Repetition`."""
     following = list(runs.second)
     answers = list[tuple[int, ExponentialRatio]]()
     for state in following:  # which grows
         if len(following) > MOST_HIDDEN:
             return None
-        after = runs.begun((), (state,))
-        for event in events:
-            after.go(event)
+        after = begun(runs.system, (), (state,)).after(*events)
         if after.second:
             answers.append((after.orders[1], total_of(after.second)))
             following += [each for each in after.second if each not in following]
     for state in runs.first:
-        after = runs.begun((state,), ())
-        for event in events:
-            after.go(event)
+        after = begun(runs.system, (state,), ()).after(*events)
         back = after.first.get(state)
         if back is not None and all(order == after.orders[0] for order, _ in answers):
-            found = _quotients([(back, each) for _, each in answers], values)
+            found = _quotients([(back, each) for _, each in answers], runs.system)
             if found is not None:
                 return Repetition(events, *found, is_hidden=True)
     return None

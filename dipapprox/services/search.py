@@ -27,7 +27,7 @@ from dipapprox.services.loss import Cycle, Loss, noted, paths_of, repeated
 from dipapprox.services.model import AskedService, Call, Inexpressible, Untracked
 from dipapprox.services.pairs import EQUAL, Covering, Edge, RunPairs, with_data
 from dipapprox.services.system import BY_VALUE, System
-from dipapprox.services.traces import Reply, Runs, SeenCall, Trace, with_best_replies
+from dipapprox.services.traces import Reply, Runs, SeenCall, Trace, from_start, with_best_replies
 
 _MOST_COURSES = 300  # courses whose probabilities are compared
 _MOST_TOPS = 20  # longest paths that are run on values, to find one that shows its whole length
@@ -96,7 +96,7 @@ class PairSearch:
         """Return what longest paths bound, or what shows that there is no budget."""
         pairs = self.pairs
         for course in islice(self.telling(), _MOST_JUMPS):
-            found = noted(known, *with_best_replies(course, self.values))
+            found = noted(known, *with_best_replies(course, from_start(self.values)))
             if found.unbounded:
                 return found
         if pairs.one_sided is not None:
@@ -134,7 +134,7 @@ class PairSearch:
     def shown(self, known: Loss, courses: Iterable[Sequence[SeenCall]]) -> Loss:
         """Return what courses show at least; the first that shows all that may be lost will do."""
         for course in courses:
-            trace, runs = with_best_replies(course, self.values)
+            trace, runs = with_best_replies(course, from_start(self.values))
             if runs.first and known.trace is None:
                 known = replace(known, trace=trace)
             known = noted(known, trace, runs)
@@ -260,7 +260,7 @@ _UNBOUNDED = "how much a reply tells is not bounded for every eps"
 
 def short_courses(system: System) -> Iterator[tuple[Trace, Runs]]:
     """Yield courses whose last reply may tell two runs apart, and the runs after them."""
-    waiting = deque([(Trace(), Runs(system), False)])
+    waiting = deque([(Trace(), from_start(system), False)])
     compared = 0
     while waiting and compared < _MOST_COURSES:
         system.limits.check()
@@ -269,7 +269,7 @@ def short_courses(system: System) -> Iterator[tuple[Trace, Runs]]:
         if not differ:
             following += [(event, True) for event in _differing(system)]
         for event, apart in following:
-            filled, after = with_best_replies([event], system, runs.copy())
+            filled, after = with_best_replies([event], runs)
             if not after.first:
                 continue
             longer = course + filled

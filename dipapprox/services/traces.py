@@ -36,8 +36,6 @@ Reply = tuple[Value | None, ...]  # values of the reply cells
 Belief = dict[State, ExponentialRatio]
 """The probability to have got here, for each state; the states of one run."""
 
-_CERTAINLY = ExponentialRatio.constant(1)
-
 
 class SeenCall(Record):
     """A call and what the examiner sees of it."""
@@ -50,53 +48,39 @@ class SeenCall(Record):
 Trace = tuple[SeenCall, ...]  # a course of calls and replies in two runs
 
 
-class Runs:
-    """The two runs of a trace, event by event, with values for all cells.
+class Runs(Record, eq=False):
+    """The two runs of a trace, with values for all cells.
 
     `orders` is how many densities their probabilities have for factors.
     """
 
-    def __init__(self, system: System) -> None:
-        self._system = system
-        self.first: Belief = {system.initial: _CERTAINLY}
-        self.second: Belief = dict(self.first)
-        self.orders = 0, 0
-
-    def begun(self, first: Iterable[State], second: Iterable[State]) -> Runs:
-        """Return runs that begin in given states, each as if certain; without any: nowhere."""
-        other = Runs(self._system)
-        other.first = dict.fromkeys(first, _CERTAINLY)
-        other.second = dict.fromkeys(second, _CERTAINLY)
-        return other
-
-    def copy(self) -> Runs:
-        """Return the same runs, to go on from here once more."""
-        other = Runs(self._system)
-        other.first, other.second = dict(self.first), dict(self.second)
-        other.orders = self.orders
-        return other
+    system: System
+    first: Belief
+    second: Belief
+    orders: tuple[int, int] = (0, 0)
 
     @property
     def are_known(self) -> bool:
         """Whether replies tell in which state each of the two is."""
         return len(self.first) == 1 == len(self.second)
 
-    def go(self, event: SeenCall) -> None:
-        """Let both runs answer."""
-        self._system.limits.check()
-        ours, theirs = self.orders
-        if event.first is not None:
-            self.first, more = self._after(self.first, event.first, event.reply)
-            ours += more
-        if event.second is not None:
-            self.second, more = self._after(self.second, event.second, event.reply)
-            theirs += more
-        self.orders = ours, theirs
+    def after(self, *events: SeenCall) -> Runs:
+        """Return the runs when both have answered."""
+        first, second, (ours, theirs) = self.first, self.second, self.orders
+        for event in events:
+            self.system.limits.check()
+            first, ours = self._after(first, ours, event.first, event.reply)
+            second, theirs = self._after(second, theirs, event.second, event.reply)
+        return Runs(self.system, first, second, (ours, theirs))
 
-    def _after(self, belief: Belief, call: Call, reply: Reply | None) -> tuple[Belief, int]:
+    def _after(
+        self, belief: Belief, before: int, call: Call | None, reply: Reply | None
+    ) -> tuple[Belief, int]:
+        if call is None:
+            return belief, before
         found: dict[int, Belief] = {}
         for state, weight in belief.items():
-            for outcome in self._system.step(state, call):
+            for outcome in self.system.step(state, call):
                 chance = _probability(outcome, reply)
                 if chance is None:
                     continue
@@ -106,7 +90,7 @@ class Runs:
                 known = there.get(outcome.state)
                 there[outcome.state] = total if known is None else known + total
         least = min(found, default=0)
-        return found.get(least, {}), least
+        return found.get(least, {}), before + least
 
     def gain(self) -> Gain | None:
         """Return how much likelier the first run is, which can answer so; None if the second
@@ -115,14 +99,25 @@ class Runs:
             raise ValueError("the first run cannot answer so")
         if not self.second or self.orders[0] != self.orders[1]:
             return None
-        return self._system.gain(total_of(self.first), total_of(self.second))
+        return self.system.gain(total_of(self.first), total_of(self.second))
 
     def is_one_sided(self) -> bool:
         """Whether the first run can answer so, and the second cannot."""
         if not self.first or self.second:
             return False
-        eps = self._system.eps
-        return eps is None or sign_at(total_of(self.first), eps, self._system.limits) > 0
+        eps = self.system.eps
+        return eps is None or sign_at(total_of(self.first), eps, self.system.limits) > 0
+
+
+def begun(system: System, first: Iterable[State], second: Iterable[State]) -> Runs:
+    """Return runs that begin in given states, each as if certain; without any: nowhere."""
+    certainly = ExponentialRatio.constant(1)
+    return Runs(system, dict.fromkeys(first, certainly), dict.fromkeys(second, certainly))
+
+
+def from_start(system: System) -> Runs:
+    """Return both runs, with no calls yet."""
+    return begun(system, [system.initial], [system.initial])
 
 
 def total_of(belief: Belief) -> ExponentialRatio:
@@ -150,34 +145,29 @@ def _probability(outcome: CallOutcome, reply: Reply | None) -> tuple[int, Expone
     return order, chance
 
 
-def with_best_replies(
-    events: Sequence[SeenCall], system: System, runs: Runs | None = None
-) -> tuple[tuple[SeenCall, ...], Runs]:
+def with_best_replies(events: Sequence[SeenCall], runs: Runs) -> tuple[tuple[SeenCall, ...], Runs]:
     """Fill in the published numbers of replies that tell the two runs apart best.
 
     Args:
         events: With None in replies where samples are published.
-        runs: Where the events begin; None for the beginning.
+        runs: Where they begin.
 
     Returns:
         The events, and the runs after them.
     """
-    runs = Runs(system) if runs is None else runs
     filled = []
     for event in events:
-        reply = event.reply
-        if reply is not None and None in reply and event.first is not None:
-            reply = _best_reply(reply, event, runs, system)
-            event = replace(event, reply=reply)
+        if event.reply is not None and None in event.reply and event.first is not None:
+            event = replace(event, reply=_best_reply(event.reply, event, runs))
         filled.append(event)
-        runs.go(event)
+        runs = runs.after(event)
     return tuple(filled), runs
 
 
-def _best_reply(reply: Reply, event: SeenCall, runs: Runs, system: System) -> Reply:
+def _best_reply(reply: Reply, event: SeenCall, runs: Runs) -> Reply:
     """Choose among the ends, or the means, what tells most."""
     both = (runs.first, event.first), (runs.second, event.second)
-    shown = [each for own in both for each in _alike(*own, reply, system)]
+    shown = [each for own in both for each in _alike(*own, reply, runs.system)]
     candidates: list[tuple[Value | None, ...]] = []
     for place, value in enumerate(reply):
         if value is not None:
@@ -190,8 +180,7 @@ def _best_reply(reply: Reply, event: SeenCall, runs: Runs, system: System) -> Re
         candidates.append((min(numbers), max(numbers)) if numbers else (None,))
     best, most = reply, None
     for chosen in dict.fromkeys(product(*candidates)):
-        after = runs.copy()
-        after.go(replace(event, reply=chosen))
+        after = runs.after(replace(event, reply=chosen))
         gain = after.gain() if after.first else None
         if gain is not None and (most is None or gain.lower > most):
             best, most = chosen, gain.lower

@@ -28,7 +28,7 @@ from dipapprox.services.ratios import Gain, gain_of
 from dipapprox.services.search import loss_by_values
 from dipapprox.services.service_proof import prove_service
 from dipapprox.services.system import System
-from dipapprox.services.traces import Runs, SeenCall, with_best_replies
+from dipapprox.services.traces import Runs, SeenCall, from_start, with_best_replies
 from tests.cases import cases, refuses
 from tests.schemas import check_schema
 from tests.services.examples import COIN, DATA, HEAD, ONCE, proof_of, service_of, slots
@@ -244,14 +244,11 @@ def gains(system: System, runs: Runs, left: int, differ: bool) -> Iterator[Gain 
         return
     for call in system.calls:
         for value in (None,) if call.is_data else system.service.replies[0].domain:
-            after = runs.copy()
-            after.go(SeenCall(call, call, None if value is None else (value,)))
+            after = runs.after(SeenCall(call, call, None if value is None else (value,)))
             if after.first:
                 yield from gains(system, after, left - 1, differ)
     for first, second in () if differ else differing(system):
-        after = runs.copy()
-        after.go(SeenCall(first, second, None))
-        yield from gains(system, after, left - 1, True)
+        yield from gains(system, runs.after(SeenCall(first, second, None)), left - 1, True)
 
 
 @pytest.mark.parametrize("at", [(None,), (Fraction(1, 5), Fraction(2))])
@@ -265,7 +262,7 @@ def test_no_three_calls_lose_more(at, text, data) -> None:
         return
     system = System(asked)
     most = Fraction(0)
-    for gain in gains(system, Runs(system), 3, False):
+    for gain in gains(system, from_start(system), 3, False):
         assert gain.upper is not None if asked.eps else not gain.is_unbounded
         most = max(most, gain.lower)
     assert most <= loss.upper
@@ -332,11 +329,9 @@ ASK = Call(2, "ask", ())
 
 def shown(one: str, other: str, number: Fraction) -> Runs:
     text = REAL.replace("ONE", one).replace("OTHER", other)
-    runs = Runs(System(AskedService(service_of(text), Limits())))
-    runs.go(SeenCall(TRACED, None, None))
-    runs.go(SeenCall(MIX, MIX, None))
-    runs.go(SeenCall(ASK, ASK, (number, "false")))
-    return runs
+    asked = SeenCall(ASK, ASK, (number, "false"))
+    start = from_start(System(AskedService(service_of(text), Limits())))
+    return start.after(SeenCall(TRACED, None, None), SeenCall(MIX, MIX, None), asked)
 
 
 def test_densities_of_several_scales_are_those_of_the_mixture() -> None:
@@ -347,9 +342,8 @@ def test_densities_of_several_scales_are_those_of_the_mixture() -> None:
 
 def test_whole_noise_shows_no_fractions() -> None:
     text = REAL.replace("ONE", "DLap(n, 1 / eps)").replace("OTHER", "1/2")
-    runs = Runs(System(AskedService(service_of(text), Limits())))
-    runs.go(SeenCall(ASK, ASK, (Fraction(1, 2), "false")))
-    assert not runs.first
+    start = from_start(System(AskedService(service_of(text), Limits())))
+    assert not start.after(SeenCall(ASK, ASK, (Fraction(1, 2), "false"))).first
 
 
 def test_a_reply_without_a_match_bounds_nothing() -> None:
@@ -430,7 +424,7 @@ def test_slots_of_many_points() -> None:
     assert loss.trace is not None
     assert len(loss.trace) == 41 + 5
     values = System(AskedService(service, Limits()))
-    gain = with_best_replies(loss.trace, values)[1].gain()
+    gain = with_best_replies(loss.trace, from_start(values))[1].gain()
     assert gain.exact == 10
 
 
@@ -468,7 +462,7 @@ def test_data_of_any_value_has_one_in_a_course(change, upper) -> None:
     if upper:
         assert loss.trace is not None
         values = System(AskedService(service, Limits()))
-        gain = with_best_replies(loss.trace, values)[1].gain()
+        gain = with_best_replies(loss.trace, from_start(values))[1].gain()
         assert gain is not None and gain.exact == upper
     small = service_of(FULL.replace("SIZE", "3").replace("CHANGE", change))
     assert find_loss(AskedService(small, Limits())).upper == upper
