@@ -16,6 +16,9 @@ _PIECE = 600
 _PIECE_BITS = 1_990
 """A number of so many bits has at most 600 digits."""
 
+MOST_DIGITS = 1000
+"""Digits before and after the point of a number that people write."""
+
 _LONGEST, _SHOWN = 1_000, 40
 """Characters of a number that is written in full, and of the beginning of a longer one."""
 
@@ -80,6 +83,26 @@ def read_digits(text: str) -> int:
     low = len(text) // 2
     shift: int = 10**low
     return read_digits(text[:-low]) * shift + read_digits(text[-low:])
+
+
+def read_decimal(text: str) -> Fraction | None:
+    """Read an unsigned decimal with optional exponent, exactly; None if it is absurdly large.
+
+    No digit is needed on one side of the point: "1.", ".5".
+    """
+    mantissa, _, exponent = text.lower().partition("e")
+    # The exponent is looked at before it is used: 1e999999999 must not be computed.
+    if len(mantissa) > 2 * MOST_DIGITS or len(exponent.lstrip("+-0")) > 4:
+        return None
+    whole, _, decimals = mantissa.partition(".")
+    shift = int(exponent.lstrip("+-0") or "0")
+    power = (-shift if exponent.startswith("-") else shift) - len(decimals)
+    if abs(power) > 3 * MOST_DIGITS:
+        return None
+    value = Fraction(read_digits(whole + decimals)) * Fraction(10) ** power
+    if value >= 10**MOST_DIGITS or (value * 10**MOST_DIGITS).denominator != 1:
+        return None
+    return value
 
 
 def _whole_text(value: int) -> str:

@@ -30,10 +30,10 @@ from dipapprox.cache import Cache
 from dipapprox.digits import brief_text, exact_text, read_digits
 from dipapprox.errors import INTERRUPTED, NO_MEMORY, EarlyEnd
 from dipapprox.exponentials import ExponentialPolynomial, power
+from dipapprox.language.domains import parse_rational
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import read_source
 from dipapprox.language.parser import parse
-from dipapprox.language.values import parse_rational
 from dipapprox.limits import ask, asking, limited
 from dipapprox.pairs.selections import AllPairs, OrderedPairs
 from dipapprox.privacy.run import Setting

@@ -18,9 +18,9 @@ import dipapprox
 from dipapprox.cli.app import main
 from dipapprox.digits import read_digits
 from dipapprox.errors import UserError
+from dipapprox.language.domains import parse_rational
 from dipapprox.language.formula import parse_formula
 from dipapprox.language.load import read_toml
-from dipapprox.language.values import parse_rational
 from dipapprox.source import HIDDEN, named, unlike_ascii, visible
 from tests.cases import cases, refuses
 from tests.texts import text_of

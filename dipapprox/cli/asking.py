@@ -18,7 +18,7 @@ from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError
 from dipapprox.language.checker import unused
 from dipapprox.language.core import Program
-from dipapprox.language.domains import AS_DECLARED
+from dipapprox.language.domains import AS_DECLARED, parse_rational, read_rounds, read_widening
 from dipapprox.language.load import (
     DIP,
     DPG,
@@ -29,7 +29,6 @@ from dipapprox.language.load import (
     read_source,
     with_claimed_delta,
 )
-from dipapprox.language.values import parse_rational, read_rounds, read_widening
 from dipapprox.pairs.adjacency import count_selected
 from dipapprox.privacy.description import text_of
 from dipapprox.privacy.options import Options

@@ -24,8 +24,7 @@ from dipapprox.exponentials import ExponentialRatio
 from dipapprox.integrals import integral as plans
 from dipapprox.integrals.integral import Plan
 from dipapprox.language.core import Input, Program
-from dipapprox.language.domains import AllReals
-from dipapprox.language.values import parse_input
+from dipapprox.language.domains import AllReals, parse_input
 from dipapprox.limits import limited
 from dipapprox.privacy.description import parameter_fields, parameters_text
 from dipapprox.privacy.notation import (

@@ -11,5 +11,13 @@ files raises `UserError`.
 from dipapprox.deferred import late_modules
 
 __getattr__ = late_modules(
-    __name__, "any_number", "dip", "finite_rounds", "formula", "printer", "syntax_errors"
+    __name__,
+    "adjacency_where",
+    "any_number",
+    "dip",
+    "finite_rounds",
+    "formula",
+    "printer",
+    "syntax_errors",
+    "whole_numbers",
 )

@@ -13,10 +13,21 @@ from itertools import product
 from math import prod
 from typing import assert_never
 
-from dipapprox.data_classes import Record, replace
+from dipapprox.data_classes import replace
 from dipapprox.language import ast, core, printer
 from dipapprox.language.constants import Wrong, evaluate_integer
-from dipapprox.language.core import EUCLIDEAN, Cell, Everyone, Input, Listed, Norm, Value, Within
+from dipapprox.language.core import (
+    EUCLIDEAN,
+    Cell,
+    Euclidean,
+    Everyone,
+    Input,
+    Listed,
+    Norm,
+    Rule,
+    Value,
+    Within,
+)
 from dipapprox.language.domains import AllReals
 from dipapprox.language.expressions import Expressions
 from dipapprox.language.symbols import ABSOLUTE, EXTREMES, Role, Symbol
@@ -25,13 +36,6 @@ from dipapprox.language.tokens import PRIME
 MOST_PAIRS = 500_000  # pairs that are tried
 
 
-class Euclidean(Record):
-    """Adjacent when the squares of the differences add up to at most radius², radius >= 0."""
-
-    radius: Fraction
-
-
-Rule = Within | Everyone | Euclidean
 Pair = tuple[Input, Input]
 _Read = Callable[[Input, Input], Value]
 _Test = Callable[[Input, Input], bool]
@@ -59,7 +63,7 @@ def listed_pairs(
     """List the pairs of an adjacency by a rule and, where there is one, a condition.
 
     Args:
-        symbols: What its names stand for; only conditions are asked.
+        symbols: What its names stand for.
 
     Raises:
         Wrong: If inputs may be any real numbers, if there are too many pairs, or none.

@@ -7,8 +7,7 @@ from typing import TypeGuard, assert_never
 
 from dipapprox.data_classes import replace
 from dipapprox.errors import Diagnosis, did_you_mean
-from dipapprox.language import ast, expression_checker, printer, symbols
-from dipapprox.language.adjacency_where import FUNCTIONS_OF_PAIRS, PARTS, PARTS_HINT, primed
+from dipapprox.language import adjacency_where, ast, expression_checker, printer, symbols
 from dipapprox.language.core import EUCLIDEAN, Norm
 from dipapprox.language.symbols import Kind, Role, Scope, Symbol
 from dipapprox.language.traversal import (
@@ -125,7 +124,7 @@ def _condition(scope: Scope, declaration: ast.AdjacentWhere) -> None:
     """Check a condition on pairs, in the inputs and what stands for the second ones."""
     _adjacency(scope, declaration.rule)
     turns = declaration.turns
-    scope = replace(scope, symbols={**scope.symbols, **primed(scope.symbols)})
+    scope = replace(scope, symbols={**scope.symbols, **adjacency_where.primed(scope.symbols)})
     if turns is not None:
         scope = expression_checker.with_turns(scope, turns) or scope
     for each in nodes_in(declaration.condition):
@@ -135,8 +134,8 @@ def _condition(scope: Scope, declaration: ast.AdjacentWhere) -> None:
                 hint = "a condition on pairs is about inputs: q of the first, q' of the second"
                 scope.report(f"'{each.name}' is no input", each.span, hint)
     for call in computed_in(declaration.condition):
-        if not isinstance(call, ast.Call) or call.name not in FUNCTIONS_OF_PAIRS:
-            scope.report(PARTS, call.span, PARTS_HINT)
+        if not isinstance(call, ast.Call) or call.name not in adjacency_where.FUNCTIONS_OF_PAIRS:
+            scope.report(adjacency_where.PARTS, call.span, adjacency_where.PARTS_HINT)
     expression_checker.check_condition(scope, declaration.condition)
 
 

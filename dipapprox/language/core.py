@@ -242,8 +242,7 @@ class Norm(Enum):
     DECREASING = "decreasing"
 
 
-EUCLIDEAN = "l2"
-"""The rule whose pairs are `Listed`: the squares of the differences add up to at most radius²."""
+EUCLIDEAN = "l2"  # the rule `Euclidean`
 
 ONE_WAY = (Norm.INCREASING, Norm.DECREASING)
 """The norms in which the distance there is not the distance back."""
@@ -258,6 +257,16 @@ class Within(Record):
 
 class Everyone(Record):
     """Any two different inputs are adjacent."""
+
+
+class Euclidean(Record):
+    """Adjacent when the squares of the differences add up to at most radius², radius >= 0: a rule
+    whose pairs are listed."""
+
+    radius: Fraction
+
+
+Rule = Within | Everyone | Euclidean
 
 
 class Listed(Record):

@@ -7,8 +7,7 @@ from fractions import Fraction
 
 from dipapprox.data_classes import Record, replace
 from dipapprox.errors import BrokenInvariant, Diagnosis, UserError, did_you_mean
-from dipapprox.language import ast, core, domains
-from dipapprox.language.adjacency_where import Euclidean, Rule, listed_pairs
+from dipapprox.language import adjacency_where, ast, core, domains
 from dipapprox.language.constants import Wrong, evaluate, evaluate_integer, truth_name
 from dipapprox.language.domains import AllIntegers, AllReals, Domain, Widening
 from dipapprox.language.symbols import collect_symbols
@@ -116,16 +115,15 @@ def adjacency_of(
     for declaration in program.declarations:
         try:
             match declaration:
-                case ast.AdjacentRule():
-                    base = _rule(declaration, parameters, cells)
-                    if isinstance(base, Euclidean):
-                        adjacency = listed_pairs(declaration, base, parameters, cells, {})
-                    else:
-                        adjacency = base
-                case ast.AdjacentWhere(rule):
-                    symbols = collect_symbols(program, Diagnosis())
+                case (ast.AdjacentRule() as rule) | ast.AdjacentWhere(rule):
                     base = _rule(rule, parameters, cells)
-                    adjacency = listed_pairs(declaration, base, parameters, cells, symbols)
+                    if rule is declaration and not isinstance(base, core.Euclidean):
+                        adjacency = base
+                        continue
+                    symbols = collect_symbols(program, Diagnosis())
+                    adjacency = adjacency_where.listed_pairs(
+                        declaration, base, parameters, cells, symbols
+                    )
                 case ast.AdjacentPairs(pairs):
                     adjacency = core.Listed(
                         tuple(_pair(pair, parameters, cells, diagnosis) for pair in pairs)
@@ -229,7 +227,7 @@ def evaluate_value(node: ast.Expression, constants: Mapping[str, Fraction]) -> c
 
 def _rule(
     declaration: ast.AdjacentRule, parameters: Mapping[str, Fraction], cells: Sequence[core.Cell]
-) -> Rule:
+) -> core.Rule:
     if declaration.radius is None:
         if declaration.rule != "all":
             raise BrokenInvariant("the checker let an unknown adjacency pass")
@@ -248,7 +246,7 @@ def _rule(
                     "use 'adjacent l0 k', 'adjacent all' or explicit pairs",
                 )
     if declaration.rule == core.EUCLIDEAN:
-        return Euclidean(radius)
+        return core.Euclidean(radius)
     return core.Within(core.Norm(declaration.rule), radius)
 
 

@@ -16,8 +16,9 @@ from typing import assert_never
 
 from dipapprox.data_classes import replace
 from dipapprox.errors import Diagnosis, check_visible
-from dipapprox.language import any_number, ast, core, finite_rounds
+from dipapprox.language import any_number, ast, core, finite_rounds, whole_numbers
 from dipapprox.language.calls import Calls, truth_value
+from dipapprox.language.cells import statements_in
 from dipapprox.language.checker import check
 from dipapprox.language.constants import Wrong, evaluate_integer
 from dipapprox.language.declarations import (
@@ -39,7 +40,6 @@ from dipapprox.language.symbols import (
     with_delta,
 )
 from dipapprox.language.traversal import operands_of, statements_of
-from dipapprox.language.whole_numbers import check_whole_numbers
 
 _MANY_TURNS = 4  # A loop of no more turns, the last one apart, is unrolled
 _LISTED = (Role.INPUT, Role.OUTPUT)
@@ -176,10 +176,12 @@ class _Unrolling:
         self.diagnosis.finish()
         rounds = () if self.rounds is None else self.rounds.body
         whole, declared = (*self.body, *self.top, *rounds), self.declarations
-        inputs = {v.name: v.domain for v in declared.inputs}
-        others = {v.name: v.domain for v in (*declared.outputs, *declared.states)}
-        check_whole_numbers(whole, inputs, others, self.diagnosis)
-        self.diagnosis.finish()
+        statements = list(statements_in(whole))
+        if any(isinstance(s, core.Draw) and s.family.is_discrete for s in statements):
+            inputs = {v.name: v.domain for v in declared.inputs}
+            others = {v.name: v.domain for v in (*declared.outputs, *declared.states)}
+            whole_numbers.check(statements, inputs, others, self.diagnosis)
+            self.diagnosis.finish()
         return (*self.body, *self.top)
 
     def measure(self, block: ast.Block) -> dict[str, int]:

@@ -29,9 +29,9 @@ from fractions import Fraction
 from typing import assert_never
 
 from dipapprox.data_classes import Record
+from dipapprox.digits import read_decimal
 from dipapprox.errors import SourceError, did_you_mean, shorten
 from dipapprox.language.ast import Name, Number
-from dipapprox.language.lexer import read_decimal
 from dipapprox.language.traversal import nodes_in
 from dipapprox.source import BLANKS, Diagnostic, Located, SourceFile, Span, unlike_ascii
 

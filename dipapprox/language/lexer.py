@@ -27,7 +27,7 @@ from typing import Any
 from ply import yacc
 
 from dipapprox.data_classes import Record, field
-from dipapprox.digits import read_digits
+from dipapprox.digits import MOST_DIGITS, read_decimal
 from dipapprox.errors import Diagnosis, shorten
 from dipapprox.source import HIDDEN, SourceFile, Span, named, unlike_ascii, visible
 
@@ -64,7 +64,6 @@ _FOREIGN = {
 }
 
 LONGEST_NAME = 100
-_MOST_DIGITS = 1000
 
 
 class Token(Record, frozen=False, eq=False):
@@ -169,7 +168,7 @@ DPG = Spelling(
     KEYWORDS,
     marks(_MARKS, ARROW="<-", RANGE="..", SEP=";", NEWLINE="\n"),
     _unexpected,
-    f"at most {_MOST_DIGITS} digits before and after the point are allowed",
+    f"at most {MOST_DIGITS} digits before and after the point are allowed",
 )
 TOKENS = DPG.tokens("SEMICOLON", "EACH", *sorted(word.upper() for word in SOFT_WORDS))
 
@@ -216,26 +215,6 @@ def raw_tokens(spelling: Spelling, source: SourceFile, problems: Diagnosis) -> I
             case "MARK":
                 kind = spelling.marks[word]
         yield Token(kind, value, start, end)
-
-
-def read_decimal(text: str) -> Fraction | None:
-    """Read an unsigned decimal with optional exponent, exactly; None if it is absurdly large.
-
-    No digit is needed on one side of the point: "1.", ".5".
-    """
-    mantissa, _, exponent = text.lower().partition("e")
-    # The exponent is looked at before it is used: 1e999999999 must not be computed.
-    if len(mantissa) > 2 * _MOST_DIGITS or len(exponent.lstrip("+-0")) > 4:
-        return None
-    whole, _, decimals = mantissa.partition(".")
-    shift = int(exponent.lstrip("+-0") or "0")
-    power = (-shift if exponent.startswith("-") else shift) - len(decimals)
-    if abs(power) > 3 * _MOST_DIGITS:
-        return None
-    value = Fraction(read_digits(whole + decimals)) * Fraction(10) ** power
-    if value >= 10**_MOST_DIGITS or (value * 10**_MOST_DIGITS).denominator != 1:
-        return None
-    return value
 
 
 # --- grammars -------------------------------------------------------------------------------------

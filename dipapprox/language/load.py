@@ -14,12 +14,12 @@ from pathlib import Path
 
 from dipapprox.bundled import BUNDLED, bundled_programs, shown_name
 from dipapprox.data_classes import Record, replace
+from dipapprox.digits import read_decimal
 from dipapprox.errors import UserError, did_you_mean, shorten
 from dipapprox.language import ast, core, dip
 from dipapprox.language.domains import AS_DECLARED, AllIntegers, AllReals, FiniteRounds, Widening
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.functions import mechanism as modules
-from dipapprox.language.lexer import read_decimal
 from dipapprox.language.parser import parse
 from dipapprox.language.symbols import DELTA, needs_delta
 

@@ -16,10 +16,9 @@ from dipapprox.data_classes import Record, replace
 from dipapprox.errors import UserError, did_you_mean, shorten
 from dipapprox.language import ast, core, traversal
 from dipapprox.language.constants import literal
-from dipapprox.language.domains import AllReals, admits
+from dipapprox.language.domains import AllReals, admits, parse_rational
 from dipapprox.language.services import DATA, Change, Service
 from dipapprox.language.symbols import names_given
-from dipapprox.language.values import parse_rational
 
 _CALL = re.compile(r"\s*(\+?)\s*([A-Za-z_]\w*)\s*(?:\(([^()]*)\)|([^(),]*))\s*", re.ASCII)
 

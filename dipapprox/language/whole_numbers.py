@@ -12,21 +12,20 @@ ever assigned to it is.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from dipapprox.data_classes import Record
 from dipapprox.errors import Diagnosis
 from dipapprox.language import core
-from dipapprox.language.cells import statements_in
 from dipapprox.language.domains import AllReals, Domain
 from dipapprox.language.emitted import terms_of
 from dipapprox.language.traversal import nodes_in, reachable
 from dipapprox.source import Span
 
 
-def check_whole_numbers(
-    body: core.Body,
+def check(
+    statements: Sequence[core.Statement],
     inputs: Mapping[str, Domain],
     others: Mapping[str, Domain],
     diagnosis: Diagnosis,
@@ -34,12 +33,10 @@ def check_whole_numbers(
     """Report fractions where whole numbers are needed; inputs that may be any are integers then.
 
     Args:
+        statements: Of a program, those inside others too, that draw integers.
         inputs: Their domains, and likewise those of outputs and state cells.
     """
-    statements = list(statements_in(body))
     draws = [s for s in statements if isinstance(s, core.Draw)]
-    if not any(draw.family.is_discrete for draw in draws):
-        return
     integers = {_stem(draw.target) for draw in draws if draw.family.is_discrete}
     fractions = {_stem(draw.target) for draw in draws if not draw.family.is_discrete}
     any_integer = (Fraction(0), Fraction(1))

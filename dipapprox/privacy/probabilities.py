@@ -23,8 +23,7 @@ from dipapprox.errors import EarlyEnd, UserError
 from dipapprox.events.instantiate import Instantiator
 from dipapprox.events.intervals import Interval
 from dipapprox.language.core import Cell, Input, Program, Value
-from dipapprox.language.domains import AllReals
-from dipapprox.language.values import check_input
+from dipapprox.language.domains import AllReals, check_input
 from dipapprox.limits import limited, rare_collections
 from dipapprox.numerics.powers import logarithm
 from dipapprox.numerics.probability import OutputProbabilities, tightened

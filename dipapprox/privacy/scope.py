@@ -43,8 +43,9 @@ from dipapprox.language.domains import (
     domain_text,
     has_names,
     has_real_inputs,
+    parse_input,
+    parse_rational,
 )
-from dipapprox.language.values import parse_input, parse_rational
 from dipapprox.pairs.selections import (
     AllPairs,
     OrderedPairs,

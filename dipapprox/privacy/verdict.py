@@ -9,7 +9,7 @@ from dipapprox.arithmetic.enclosure import UNIT, Enclosure
 from dipapprox.data_classes import Record
 from dipapprox.digits import brief_text, exact_text
 from dipapprox.errors import BrokenInvariant, UserError
-from dipapprox.language.values import exact_number
+from dipapprox.language.domains import exact_number
 from dipapprox.pairs.divergence import Growth
 from dipapprox.privacy.description import Description, End, Table, Tone, Word, count
 from dipapprox.privacy.notation import ends

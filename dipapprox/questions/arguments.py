@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from dipapprox.data_classes import Record
 from dipapprox.digits import exact_text
 from dipapprox.errors import UserError, shorten
-from dipapprox.language.values import exact_rational
+from dipapprox.language.domains import exact_rational
 from dipapprox.limits import Limits
 
 # --- numbers and switches -------------------------------------------------------------------------

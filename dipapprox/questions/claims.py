@@ -33,6 +33,7 @@ from tokenize import COMMENT, generate_tokens
 from dipapprox.data_classes import Record
 from dipapprox.digits import exact_text
 from dipapprox.errors import Diagnosis, LimitReached, SourceError, UserError
+from dipapprox.language.domains import parse_rational
 from dipapprox.language.functions import mechanism as modules
 from dipapprox.language.load import (
     DIP,
@@ -44,7 +45,6 @@ from dipapprox.language.load import (
     parts_of_python,
     read_text,
 )
-from dipapprox.language.values import parse_rational
 from dipapprox.privacy.decisions.decision import Decision
 from dipapprox.privacy.intervals.verdict import IntervalVerdict
 from dipapprox.privacy.options import Options

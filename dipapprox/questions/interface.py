@@ -25,6 +25,7 @@ from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError, did_you_mean, shorten
 from dipapprox.language.checker import check
 from dipapprox.language.core import Program
+from dipapprox.language.domains import Wider, exact_rational, read_rounds, widening_of
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.functions import mechanism
 from dipapprox.language.load import (
@@ -38,7 +39,6 @@ from dipapprox.language.load import (
 )
 from dipapprox.language.parser import parse as parse_text
 from dipapprox.language.symbols import DELTA, needs_delta, with_delta
-from dipapprox.language.values import Wider, exact_rational, read_rounds, widening_of
 from dipapprox.privacy import probabilities as distributions
 from dipapprox.privacy.intervals.verdict import IntervalVerdict
 from dipapprox.privacy.options import Options

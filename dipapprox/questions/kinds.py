@@ -16,8 +16,7 @@ from dipapprox.digits import exact_text
 from dipapprox.errors import UserError, did_you_mean, shorten
 from dipapprox.language import formula as formulas
 from dipapprox.language.core import Input, Program
-from dipapprox.language.domains import AllReals
-from dipapprox.language.values import check_input, parse_input
+from dipapprox.language.domains import AllReals, check_input, parse_input
 from dipapprox.pairs.selections import OrderedPairs, PairSelection
 from dipapprox.privacy.scope import select
 from dipapprox.questions.arguments import Reader, nonnegative, number, positive, probability

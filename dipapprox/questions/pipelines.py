@@ -42,7 +42,7 @@ from dipapprox.composition.mechanisms import (
 from dipapprox.data_classes import Record, replace
 from dipapprox.errors import UserError, did_you_mean, shorten
 from dipapprox.language.core import Program
-from dipapprox.language.domains import AS_DECLARED, Widening
+from dipapprox.language.domains import AS_DECLARED, Widening, widening_of
 from dipapprox.language.load import (
     Source,
     check_known,
@@ -51,7 +51,6 @@ from dipapprox.language.load import (
     read_source,
     read_toml,
 )
-from dipapprox.language.values import widening_of
 from dipapprox.limits import Progress, silent
 from dipapprox.privacy.compositions.compose import Composed
 from dipapprox.privacy.compositions.pipeline import (

@@ -9,10 +9,9 @@ from dipapprox.errors import NoCertificate, UserError
 from dipapprox.kernel.errors import BadProof
 from dipapprox.kernel.reading import as_name, as_word
 from dipapprox.language.core import Program
-from dipapprox.language.domains import Widening, domain_text
+from dipapprox.language.domains import Widening, domain_text, parse_rational, read_domain
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import DIP, DPG, parse_program
-from dipapprox.language.values import parse_rational, read_domain
 from dipapprox.proof_steps.machines import program_json
 from dipapprox.replays.result import text_hash
 

@@ -47,10 +47,9 @@ from dipapprox.data_classes import Record, field, replace
 from dipapprox.errors import EarlyEnd, NoCertificate, UserError, complaint
 from dipapprox.flows import Arc, maximum_flow
 from dipapprox.language.core import Cell, Value
-from dipapprox.language.domains import admits
+from dipapprox.language.domains import admits, exact_rational
 from dipapprox.language.load import read_text
 from dipapprox.language.services import Change, Service
-from dipapprox.language.values import exact_rational
 from dipapprox.limits import Limits, limited
 from dipapprox.privacy.description import count
 from dipapprox.privacy.run import Replayed

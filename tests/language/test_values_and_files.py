@@ -12,7 +12,13 @@ from dipapprox.bundled import BUNDLED
 from dipapprox.errors import LimitReached, SourceError, UserError
 from dipapprox.language import core
 from dipapprox.language.ast import Number
-from dipapprox.language.domains import AllReals, domain_text
+from dipapprox.language.domains import (
+    AllReals,
+    domain_text,
+    parse_rational,
+    read_domain,
+    read_widening,
+)
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.formula import Formula, parse_formula, rational_value
 from dipapprox.language.load import LARGEST_FILE, finite, load
@@ -20,7 +26,6 @@ from dipapprox.language.parser import parse
 from dipapprox.language.printer import print_program
 from dipapprox.language.services import elaborate_service
 from dipapprox.language.unrolling import read_calls, unroll
-from dipapprox.language.values import parse_rational, read_domain, read_widening
 from dipapprox.numerics.formula_values import Undefined, eps_jet, evaluate
 from dipapprox.semantics.execution import execute
 from tests.cases import cases, refuses

@@ -33,11 +33,11 @@ from dipapprox.exact.signs.values import enclose_at
 from dipapprox.exact.signs.zeros import zeros
 from dipapprox.exponentials import ONE, ExponentialPolynomial, ExponentialRatio
 from dipapprox.language.core import Input
+from dipapprox.language.domains import parse_input
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.formula import parse_formula
 from dipapprox.language.load import load
 from dipapprox.language.parser import parse as parse_text
-from dipapprox.language.values import parse_input
 from dipapprox.numerics.formula_values import eps_jet, evaluate
 from dipapprox.pairs.selections import AllPairs, OrderedPairs, PairSelection
 from dipapprox.privacy.decisions.decider import decide as decide_all

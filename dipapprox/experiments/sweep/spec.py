@@ -39,8 +39,8 @@ from pathlib import Path
 from dipapprox.data_classes import Record
 from dipapprox.errors import UserError, did_you_mean
 from dipapprox.language.core import Program
+from dipapprox.language.domains import parse_rational, read_domain
 from dipapprox.language.load import PYTHON, check_known, language_of, read_text, read_toml
-from dipapprox.language.values import parse_rational, read_domain
 from dipapprox.limits import Limits
 from dipapprox.questions import kinds
 from dipapprox.questions.arguments import Argument

@@ -28,11 +28,10 @@ from dipapprox.experiments.sweep.spec import (
 )
 from dipapprox.language import ast
 from dipapprox.language.core import Program
-from dipapprox.language.domains import AS_DECLARED
+from dipapprox.language.domains import AS_DECLARED, parse_rational, widening_of
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import DIP, parse_program
 from dipapprox.language.symbols import DELTA, needs_delta
-from dipapprox.language.values import parse_rational, widening_of
 from dipapprox.limits import Limits
 from dipapprox.privacy.scope import widening_by_pairs
 

@@ -32,7 +32,7 @@ from dipapprox.errors import UserError, did_you_mean, shorten
 from dipapprox.language import ast, core
 from dipapprox.language.checker import check_declarations
 from dipapprox.language.declarations import cells_of, elaborate_declarations
-from dipapprox.language.domains import AS_DECLARED, AllReals
+from dipapprox.language.domains import AS_DECLARED, AllReals, exact_rational
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.functions import places
 from dipapprox.language.functions.effects import reached
@@ -50,7 +50,6 @@ from dipapprox.language.functions.symbols import refusal, running_as
 from dipapprox.language.functions.trees import End, with_defaults
 from dipapprox.language.printer import print_program
 from dipapprox.language.symbols import DELTA, needs_delta
-from dipapprox.language.values import exact_rational
 
 Arguments = ParamSpec("Arguments")
 Returned = TypeVar("Returned")

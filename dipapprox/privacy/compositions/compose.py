@@ -40,7 +40,7 @@ from dipapprox.composition.products import RepeatedRun
 from dipapprox.composition.pure import pure_epsilon
 from dipapprox.data_classes import replace
 from dipapprox.errors import BrokenInvariant, EarlyEnd, NoCertificate, UserError
-from dipapprox.language.values import exact_rational
+from dipapprox.language.domains import exact_rational
 from dipapprox.limits import Progress, limited, silent
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.compositions.mechanisms import Mechanisms

@@ -11,7 +11,7 @@ from dipapprox.data_classes import Record
 from dipapprox.digits import brief_text
 from dipapprox.errors import UserError, shorten
 from dipapprox.exact.signs.interval import ALL_EPSILONS, EpsilonInterval
-from dipapprox.language.values import exact_rational
+from dipapprox.language.domains import exact_rational
 from dipapprox.privacy.decisions.delta import Delta
 
 _USAGE = "write LO..HI: 0..inf, 1/10..1, or one number"

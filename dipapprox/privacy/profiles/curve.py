@@ -21,7 +21,7 @@ from dipapprox.arithmetic.enclosure import Enclosure, short
 from dipapprox.arithmetic.extended import BY_ENCLOSURES, Extended, GivenBy
 from dipapprox.data_classes import Record, replace
 from dipapprox.errors import BrokenInvariant, UserError
-from dipapprox.language.values import exact_rational
+from dipapprox.language.domains import exact_rational
 from dipapprox.pairs.divergence import Factor, eps_prv_factor
 from dipapprox.pairs.maxima import Maxima
 from dipapprox.pairs.selections import Pair
