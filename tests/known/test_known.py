@@ -6,8 +6,13 @@ shipped; below `-----` what is known of it, a line each:
     delta at eps = 1, eps_prv = 1/4: 1 - exp(-1/8)     the least one, as an expression in Python
     eps_prv at eps = 1, delta = 0: log(3)              so too
     probability of 1 at eps = 1, input = 0: 1/6        of one output
-    budget: DP 1/2                                     of `prove`: the answer, and both ends
+    budget: DP 1/2                                     of `prove`: the answer, and both ends;
+                                                       words of the reason behind a semicolon
     claim: DP at eps = 1, delta = 0                    as claims stand with programs
+    unknown at eps = 1, delta = 0: ties                words of the reason
+    refused at eps = 1, delta = 0: 4: no input         the line, and words of the message
+
+What is known of pipelines, which are written as in files, begins with `composed`.
 
 `± 1e-3` behind a value says how well it is known; `thorough` in front of a line leaves it to
 `make thorough`.
@@ -15,16 +20,18 @@ shipped; below `-----` what is known of it, a line each:
 
 import math
 import re
+import tomllib
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
 from scipy.integrate import quad
+from scipy.optimize import brentq
 from scipy.stats import laplace, logistic, norm
 
 import dipapprox
-from dipapprox import Answer, Options, RealProof
+from dipapprox import Answer, Options, RealProof, UserError
 from dipapprox.questions.claims import ClaimOutcome, read_claims, try_claim
 from tests import moved_noise
 from tests.proofs.confirmation import confirm
@@ -32,11 +39,15 @@ from tests.texts import text_of
 from tests.thorough import THOROUGH
 
 LAWS = {"norm": norm, "logistic": logistic, "lap": laplace}
-NAMES = {**vars(math), **vars(moved_noise), **LAWS, "quad": quad, "Fraction": Fraction}
+SCIPY = {**LAWS, "quad": quad, "brentq": brentq}
+NAMES = {**vars(math), **vars(moved_noise), **SCIPY, "Fraction": Fraction}
 """What values are made of."""
 
 ERROR = Fraction(1, 10**12)
 """Of values in doubles, where nothing else is said."""
+
+
+KINDS = "(composed )?(delta|eps_prv) at|(unknown|refused) at|probability of|budget:|claim:"
 
 
 def known(begin: str) -> list[Any]:
@@ -49,7 +60,7 @@ def known(begin: str) -> list[Any]:
             text, _, lines = entry.partition("-----\n")
             for line in lines.splitlines():
                 dear, asked = line.startswith("thorough "), line.removeprefix("thorough ")
-                assert re.match("(delta|eps_prv) at|probability of|budget:|claim:", asked), line
+                assert re.match(KINDS, asked), line
                 if asked.startswith(begin) and (THOROUGH or not dear):
                     row = *program_of(text), *(each.strip() for each in asked.split(":", 1))
                     found.append(pytest.param(*row, id=f"{path.stem} {number}: {asked}"))
@@ -83,10 +94,11 @@ def test_least_deltas(text, parameters, question, value) -> None:
     program, given = dipapprox.parse(text, parameters), settings(question)
     found = dipapprox.profile(program, **given)
     ends, (truth, error) = found.delta_enclosure, value_of(value)
-    assert found.reason is None and ends.width < Fraction(1, 10**9)
+    truth = Fraction(truth)
+    assert found.reason is None and ends.width < max(Fraction(1, 10**9), error)
     assert ends.lower - error <= truth <= ends.upper + error
-    for hair, answer in ((1, Answer.DP), (-1, Answer.NOT_DP)):
-        claimed = Fraction(truth) + Fraction(hair, 10**6)
+    hair = max(Fraction(1, 10**6), 2 * error)
+    for claimed, answer in ((truth + hair, Answer.DP), (truth - hair, Answer.NOT_DP)):
         if claimed >= 0:
             assert dipapprox.verify(program, **given, delta=claimed).answer is answer
 
@@ -105,7 +117,31 @@ def test_least_budgets_at_one_epsilon(text, parameters, question, value) -> None
         return  # claims near large budgets stay open
     hair = Fraction(1, 10**6)
     for claimed, answer in ((ends.upper, Answer.DP), (ends.lower - hair, Answer.NOT_DP)):
-        assert dipapprox.verify(program, **given, eps_prv=claimed).answer is answer
+        if claimed >= 0:
+            assert dipapprox.verify(program, **given, eps_prv=claimed).answer is answer
+
+
+@pytest.mark.parametrize(("text", "parameters", "question", "value"), known("composed"))
+def test_pipelines(text, parameters, question, value) -> None:
+    """Narrowly enclosed; claims outside are decided."""
+    composed, given = dipapprox.compose(tomllib.loads(text)["run"]), settings(question)
+    truth, error = value_of(value)
+    if "eps_prv" in given:
+        found = composed.delta(given["eps_prv"])
+        ends = found.delta_enclosure
+        assert ends.width <= ends.upper / 1000
+        for end, answer in ((ends.upper * 2, Answer.DP), (ends.lower / 2, Answer.NOT_DP)):
+            assert composed.verify(given["eps_prv"], end).answer is answer
+    else:
+        found = composed.epsilon(given["delta"])
+        ends = found.eps_prv_enclosure
+        assert ends.upper - ends.lower <= Fraction(1, 1000)
+        assert composed.verify(ends.upper, given["delta"]).answer is Answer.DP
+        if ends.lower:
+            less = ends.lower * Fraction(999, 1000)
+            assert composed.verify(less, given["delta"]).answer is Answer.NOT_DP
+    assert found.reason is None
+    assert ends.lower - error <= truth <= ends.upper + error
 
 
 @pytest.mark.parametrize(("text", "parameters", "question", "value"), known("probability of"))
@@ -113,7 +149,8 @@ def test_chances(text, parameters, question, value) -> None:
     """Of finite outputs, to 40 bits."""
     output, (truth, error) = question.split()[2], value_of(value)
     found = dipapprox.probability(dipapprox.parse(text, parameters), **settings(question))
-    (one,) = (each.probability for each in found.outputs if str(each.output[0]) == output)
+    told = {",".join(map(str, each.output)): each.probability for each in found.outputs}
+    (one,) = (own for name, own in told.items() if f"{name},".startswith(f"{output},"))
     assert one.width <= Fraction(1, 2**40)
     assert one.lower - error <= truth <= one.upper + error
 
@@ -121,6 +158,7 @@ def test_chances(text, parameters, question, value) -> None:
 @pytest.mark.parametrize(("text", "parameters", "word", "value"), known("budget"))
 def test_budgets_for_every_epsilon(text, parameters, word, value) -> None:
     """Both ends, as long as there are two; the kernel confirms them, and claims are decided."""
+    value, _, words = value.partition("; ")
     answer, lower, upper = f"{value} None".split()[:3]
     streams = re.search("^stream ", text, re.MULTILINE)
     given = {} if streams else {"reals": True}
@@ -128,6 +166,7 @@ def test_budgets_for_every_epsilon(text, parameters, word, value) -> None:
     proof = dipapprox.prove(program, **given)
     least = None if upper == "None" else Fraction(upper)
     assert proof.answer.value == answer, proof.reason
+    assert words in str(proof.reason)
     assert (proof.lower, proof.upper) == (Fraction(lower), least)
     if not isinstance(proof, RealProof):
         assert proof.has_none == (answer == "Not_DP")
@@ -164,3 +203,21 @@ def test_claims(text, parameters, word, claim, tmp_path) -> None:
     (stated,) = read_claims(f"# {word}: {claim}\n", "known")
     tested = try_claim(stated, path, Options())
     assert tested.outcome is ClaimOutcome.HOLDS, tested.message
+
+
+@pytest.mark.parametrize(("text", "parameters", "question", "words"), known("unknown"))
+def test_what_is_left_open(text, parameters, question, words) -> None:
+    """Of an interval nothing is proved."""
+    found = dipapprox.verify(dipapprox.parse(text, parameters), **settings(question))
+    assert found.answer is Answer.UNKNOWN
+    assert words in found.run.reason
+    if ".." in settings(question)["eps"]:
+        assert "..".join(map(str, *found.remaining)) == settings(question)["eps"]
+
+
+@pytest.mark.parametrize(("text", "parameters", "question", "words"), known("refused"))
+def test_what_is_refused(text, parameters, question, words) -> None:
+    line, _, message = words.partition(": ")
+    with pytest.raises(UserError, match=message) as error:
+        dipapprox.verify(dipapprox.parse(text, parameters), **settings(question))
+    assert f":{line}:" in str(error.value)

@@ -266,38 +266,6 @@ def test_the_numbers_of_the_density() -> None:
 # --- what it is drawn for -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("scores", [(0, 0, 0), (0, 1, 2), (2, 0, 1), (1, 2, 2)])
-def test_the_noisy_maximum_is_the_exponential_mechanism(scores) -> None:
-    """Pr[i] = e^(q_i / b) / Σ e^(q_j / b) is in every enclosure."""
-    found = dipapprox.probability(
-        dipapprox.parse(text_of("laws/laws-noisy_max")), eps=1, input=scores
-    )
-    listed = {each["output"]["best"]: each["probability"] for each in found.to_dict()["outputs"]}
-    assert len(listed) == 3
-    with precision(BITS):
-        weights = [(arb(q) / 2).exp() for q in scores]
-        for place, weight in enumerate(weights, start=1):
-            low, high = (to_ball(Fraction(end)) for end in listed[place])
-            assert low <= weight / sum(weights, arb(0)) <= high
-            assert high - low < 2.0**-40
-
-
-def test_published_numbers_have_a_price_in_one_direction_only() -> None:
-    """f(z) > e f(z - 1) where v > 2 / (e - 1): δ is what e^-v and e e^(-v e) differ by there; on
-    the other side f(z - 1) is nowhere more than e f(z)."""
-    program = dipapprox.parse(
-        "input q in {0, 1}\noutput y in real\nadjacent linf 1\ny <- Gumbel(q, 1 / eps)"
-    )
-    found = dipapprox.profile(program, eps=1, eps_prv=1).to_dict()
-    low, high = (to_ball(Fraction(end)) for end in found["delta_enclosure"])
-    with precision(BITS):
-        e = arb(1).exp()
-        v = 2 / (e - 1)
-        assert low <= (-v).exp() - e * (-v * e).exp() <= high
-        assert high - low < 1e-9
-    assert found["witness"]["input"] == {"q": 0}
-
-
 def test_logistic_noise() -> None:
     with precision(BITS):
         assert above(LOGISTIC.steep, arb(1) / 4)

@@ -471,24 +471,6 @@ def test_failures_are_values_and_lies_are_noticed() -> None:
         refuses(BrokenInvariant, "sum", source.distribution, inputs[0], 20)
 
 
-def test_svt_gauss_oracles() -> None:
-    states, source = source_of("svt_gauss", N=2)
-    expected = {
-        # outputs (1,0), (0,1), (0,0) at eps = 1/2: symmetry and bivariate normal integrals
-        (0, 0): ("0.5", "0.2179528915755125342", "0.2820471084244874658"),
-        (0, 1): ("0.5", "0.2404104725151407021", "0.2595895274848592979"),
-        (1, 0): ("0.5445103537446830091", "0.1959001187704576931", "0.2595895274848592979"),
-        (1, 1): ("0.5445103537446830091", "0.2163347112413346041", "0.2391549350139823868"),
-    }
-    order = [states.outputs.index(tuple(map(Fraction, o))) for o in ((1, 0), (0, 1), (0, 0))]
-    for queries, references in expected.items():
-        found = source.distribution(tuple(map(Fraction, queries)), 58)
-        assert all(each.lower >= 0 and each.upper <= 1 for each in found)
-        for k, reference in zip(order, references, strict=True):
-            assert found[k].width <= Fraction(1, 2**58)
-            assert abs(found[k].lower - Fraction(reference)) <= Fraction(1, 10**17)
-
-
 def test_memory_is_given_back(monkeypatch) -> None:
     monkeypatch.setattr("dipapprox.events.catalogue._REMEMBERED", 20)
     states, source = source_of("svt_gauss", N=4)

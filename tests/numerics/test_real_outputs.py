@@ -40,8 +40,6 @@ from dipapprox.numerics.real_outputs.panel_polynomials import (
     combination,
 )
 from dipapprox.privacy.subjects import open_method
-from tests import moved_noise
-from tests.cases import cases
 
 GAUSS, LAPLACE = GAUSSIAN, LAPLACE
 SCIPY = {GAUSS: norm, LAPLACE: laplace, EXPONENTIAL: expon}
@@ -84,22 +82,6 @@ def split(
     assert isinstance(found, Split), found
     assert found.value.width <= F(1, 2**bits)
     return found
-
-
-@cases(
-    "family, scale, count, budget",
-    *((GAUSS, 2, 1, budget) for budget in (F(0), F(1, 3), F(2))),
-    *((LAPLACE, 1, 1, budget) for budget in (HALF, F(9, 10))),
-    (GAUSS, 1, 3, HALF),
-)
-def test_a_mean_of_noise_that_is_moved(family, scale, count, budget) -> None:
-    published = form(dict.fromkeys(range(count), F(1, count)))
-    noise = [number([law(family, mean, scale)] * count, [], published) for mean in (0, 1)]
-    found = split(noise[0], noise[1], budget)
-    oracle = moved_noise.gaussian if family is GAUSS else moved_noise.laplace
-    exact = oracle(sqrt(count) / scale, float(budget))
-    assert float(found.value.lower) == pytest.approx(exact, rel=1e-9)
-    assert family is LAPLACE or len(found.intervals) == 1
 
 
 def test_high_precision_and_the_root() -> None:

@@ -259,14 +259,6 @@ def test_exact_comparisons_agree_with_enclosures(eps, budget, delta, place) -> N
     assert enclosed.delta.width < Fraction(1, 2**40) or found.delta.width < Fraction(1, 2**40)
 
 
-def test_the_least_budget_of_a_delta_that_is_attained_for_ever() -> None:
-    """One output has probability 1/3, and none for the other input: δ is 1/3 from ε_prv 1 on."""
-    elaborated = dipapprox.parse(text_of("privacy/exact_pairs-third"))
-    found = dipapprox.profile(elaborated, eps=1, delta="1/3").eps_prv_enclosure
-    assert found.lower <= 1 <= found.upper
-    assert found.upper - found.lower < F(1, 10**9)
-
-
 def test_sums_that_take_values_in_turn_come_after_closed_forms() -> None:
     """The largest gap of four integers: tens of thousands of parts of one sum."""
     elaborated = dipapprox.parse(text_of("privacy/exact_pairs-gaps"))

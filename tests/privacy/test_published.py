@@ -21,7 +21,6 @@ from dipapprox.privacy.probabilities import output_distribution
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.real_inputs import execute_for_declared
 from tests.cases import cases
-from tests.moved_noise import laplace
 from tests.schemas import check_schema
 from tests.texts import text_of
 from tests.thorough import part
@@ -270,13 +269,6 @@ def test_vertices_are_enough_where_guards_point_apart(body, budget) -> None:
     assert couplings.budget_between(difference_pairs(program)) == budget
 
 
-def test_no_pure_budget_serves_gaussian_noise_or_published_inputs() -> None:
-    for body in ("y <- Gauss(q, 1 / eps)", "y <- q + 1"):
-        text = f"input q in real\nadjacent linf 1\noutput y in real\n{body}\n"
-        found = dipapprox.prove(dipapprox.parse(text))
-        assert found.has_none
-
-
 @cases(
     "other",
     "y <- Lap(1, 1)",  # wider: the logarithm of the quotient has no bound by moves alone
@@ -413,17 +405,3 @@ def test_independent_parts_are_one_product() -> None:
     found = dipapprox.profile(dipapprox.parse(PARTS), eps="1/2", eps_prv="1/2", pairs=pairs)
     assert found.delta_enclosure.width < Fraction(1, 10**7)
     assert float(found.delta_enclosure.lower) == pytest.approx(truth, abs=1e-5)
-
-
-def test_independent_parts_that_are_alike_tell_nothing() -> None:
-    """Not even where their joint density is out of reach."""
-    text = (
-        "input q[2] in {0, 1}\noutput y[3] in real\nadjacent linf 1\n"
-        "s <- Lap(0, 1 / eps)\na <- Lap(q[1], 1 / eps)\nb <- Gauss(0, 1 / eps)\n"
-        "y[1] <- a + s\ny[2] <- b + s\nc <- Lap(q[2], 1 / eps)\ny[3] <- clamp(c, 0, 1)\n"
-    )
-    found = dipapprox.profile(
-        dipapprox.parse(text), eps=1, eps_prv="1/2", pairs=[((0, 0), (0, 1)), ((0, 1), (0, 0))]
-    )
-    assert found.delta_enclosure.width < Fraction(1, 10**9)
-    assert float(found.delta_enclosure.lower) == pytest.approx(laplace(1, 0.5), rel=1e-9)

@@ -16,7 +16,6 @@ from scipy.special import ndtr
 from dipapprox import Answer, Options, SourceError, UserError, calibrate, parse, profile, verify
 from dipapprox.proofs.budget_verdict import most_of
 from tests.cases import cases, refuses
-from tests.moved_noise import gaussian, laplace
 from tests.thorough import examples, part
 
 _SVT = """
@@ -32,13 +31,6 @@ for i in 1..N do
 end
 """
 
-_MAX = """
-input q[3] in {domain}
-output out in 1..3
-adjacent {adjacency}
-for i in 1..3 do v[i] <- Gauss(q[i], 4 / eps) end
-out <- argmax(v)
-"""
 
 _ONE = """
 input q in {domain}
@@ -85,34 +77,6 @@ def test_finite_inputs_stand_beside_real_ones() -> None:
         grid = text.replace("{rule}", rule).replace("real 0..1", "{0, 1/2, 1}")
         assert box.upper >= _delta(grid, "1/10").lower
         assert box.width < Fraction(1, 10**8)
-
-
-_REAL = {"domain": "real", "adjacency": "linf 1"}
-_FAR_OFF = _ONE.format(**_REAL).replace("r >= 0", "r >= 700")
-
-
-@cases(
-    "text, eps_prv, truth, hair, limits",
-    # The threshold lies far off; the largest difference is at 700 - 1/2 ~ 700 + 1/2.
-    (_FAR_OFF, 0, gaussian(0.5, 0), 1e-5, True),
-    (_FAR_OFF.replace("Gauss", "Lap"), 0, laplace(0.5, 0), 1e-5, True),
-    # Balle and Wang 2018, theorem 8, for the change 1.
-    ("input q in real\noutput y in real\nadjacent linf 1\ny <- Gauss(q, 1)\n",
-     1, gaussian(1, 1), 1e-9, False),
-    # The law of v[1] - v[2] moves by 1; the largest difference is in the middle.
-    pytest.param(
-        _MAX.replace("3", "2").format(domain="real", adjacency="increasing 1"),
-        0, gaussian(1 / (4 * 2**0.5), 0), 1e-5, True, marks=pytest.mark.thorough,
-    ),
-)  # fmt: skip
-def test_largest_deltas_of_all_real_numbers(text, eps_prv, truth, hair, limits) -> None:
-    own, other = (
-        verify(parse(text), eps=1, eps_prv=eps_prv, delta=Fraction(truth) + Fraction(each))
-        for each in (hair, -hair)
-    )
-    assert (own.answer, other.answer) == (Answer.DP, Answer.NOT_DP)
-    assert ("limits at infinity" in own.engine) == limits
-    assert "for all inputs q" in own.to_json()
 
 
 @pytest.mark.parametrize("noise", part(["Gauss", "Lap", "LapPlus"], 2))

@@ -4,7 +4,7 @@ import json
 import math
 from fractions import Fraction
 from fractions import Fraction as F
-from math import log, sqrt
+from math import log
 from pathlib import Path
 from random import Random
 from types import SimpleNamespace
@@ -215,26 +215,6 @@ def least_delta(text: str, eps_prv: str) -> LeastDelta:
     found = dipapprox.profile(dipapprox.parse(text), eps=1, eps_prv=eps_prv)
     assert isinstance(found, LeastDelta)
     return found
-
-
-def test_any_matrix_of_noise() -> None:
-    """Three numbers of four samples of different deviations; samples move, and numbers do."""
-    rng = np.random.default_rng(7)
-    matrix = rng.integers(-3, 4, (3, 4))
-    assert np.linalg.matrix_rank(matrix) == 3
-    deviations, shift = [1, 2, 3, 1], [2, 0, -1]
-    text = "input q in {0, 1}\noutput y[3] in real\nadjacent all\n"
-    for k, deviation in enumerate(deviations, 1):
-        text += f"s{k} <- Gauss({k} * q, {deviation})\n"
-    for i, row in enumerate(matrix):
-        terms = " + ".join(f"{c} * s{k}" for k, c in enumerate(row, 1))
-        text += f"y[{i + 1}] <- {terms} + {shift[i]} * q\n"
-    moved = matrix @ np.arange(1, 5) + np.array(shift)
-    covariance = matrix @ np.diag(np.array(deviations) ** 2) @ matrix.T
-    square = float(moved @ np.linalg.solve(covariance.astype(float), moved))
-    found = least_delta(text, "1/2").delta_enclosure
-    assert found.width < Fraction(1, 10**10)
-    assert abs(float(found.lower) - gaussian(sqrt(square), 0.5)) < 1e-9
 
 
 def test_renyi_divergences_are_half_the_square_times_the_order() -> None:

@@ -64,54 +64,6 @@ def prove_text(text: str, **parameters: int) -> RealProof:
     return prove_real(elaborate(parse_text(text), exact, "program"), Limits())
 
 
-PUBLISHED = """
-input q in real 1..2
-output out in real
-adjacent linf 1
-x <- NOISE(q, 1 / eps)
-out <- x
-"""
-EQUALITY = text_of("proofs/prove_real-1")
-"""With samples in the place of inputs the branch would be dropped, and nothing lost."""
-
-
-@cases(
-    "program, words",
-    ("svt_gauss", "'profile' gives its delta"),
-    ("noisy_max_gauss", "'profile' gives its delta"),
-    ("svt_discrete_gauss", "'profile' gives its delta"),
-    ("literature/sparse_vector_without_noise", "becomes impossible at adjacent inputs"),
-    ("literature/noisy_histogram_wrong_scale", "line 15: the scale is no multiple of 1/eps"),
-    (PUBLISHED.replace("NOISE", "LapPlus"), "an output becomes impossible"),
-    (PUBLISHED.replace("NOISE", "LapMinus"), "an output becomes impossible"),
-    (PUBLISHED.replace("NOISE", "Gauss"), "line 5: Gaussian noise"),
-    (
-        PUBLISHED.replace("NOISE", "LapPlus").replace("<- x", "<- x + Gauss(q, 1 / eps)"),
-        "line 6: Gaussian noise",
-    ),
-)
-def test_no_budget(program, words) -> None:
-    proof = prove_text(program) if "\n" in program else prove(program, N=2)
-    assert proof.answer is Answer.NOT_DP
-    assert words in proof.reason
-    if not proof.subject.real_outputs:
-        confirm(proof)
-
-
-@cases(
-    "program, reason",
-    ("exponential_mechanism", "line 18: finite noise depends on inputs, which may be any"),
-    ("literature/randomised_response", "line 13: finite noise depends on inputs"),
-    ("literature/truncated_geometric", "line 19: inputs are compared without noise"),
-    ("random_stopping", "the input 'good[1]' has named values"),
-    (EQUALITY, "value of the input 'q' is needed"),
-)
-def test_programs_that_need_the_value_of_an_input(program, reason) -> None:
-    proof = prove_text(program) if "\n" in program else prove(program)
-    assert proof.answer is Answer.UNKNOWN
-    assert reason in proof.reason
-
-
 def test_subsets_of_inputs_lose_what_all_do() -> None:
     """As inputs go away from the threshold, nothing is lost in the end; close to it there is."""
     proof = prove_text(
