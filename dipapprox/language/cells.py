@@ -112,6 +112,26 @@ Definitions = dict[str, frozenset[int]]
 """For cells the statements whose assignments may have given them their values."""
 
 
+def is_seen_whole(program: core.Program) -> bool:
+    """Whether all outputs are seen at a glance to belong to one part of a program.
+
+    They do if every one may be assigned after the first `exit`, inside its statement or in its loop
+    of equal turns: these statements are one unit, which is random and the last one.
+    """
+    for number, statement in enumerate(program.body):
+        if any(isinstance(each, core.Exit) for each in statements_in((statement,))):
+            missing = {cell.name for cell in (*program.outputs, *program.real_outputs)}
+            for each in program.body[number:]:
+                missing.difference_update(assigned((each,)))
+                if isinstance(each, core.Repeat):
+                    places = range(each.first, each.first + each.turns)
+                    arrays = {name.partition("[")[0] for name in assigned(each.body)}
+                    for array in arrays.intersection(each.arrays):
+                        missing.difference_update([f"{array}[{place}]" for place in places])
+            return not missing
+    return False
+
+
 class Use(Record):
     """What a statement does with cells."""
 

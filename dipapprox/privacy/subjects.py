@@ -39,6 +39,7 @@ from dipapprox.deferred import Deferred
 from dipapprox.events import measures
 from dipapprox.events.event import Connected, Event, count_samples
 from dipapprox.integrals.integral import Strategy
+from dipapprox.language.cells import is_seen_whole
 from dipapprox.language.domains import has_real_inputs
 from dipapprox.numerics import conditioning, parallel
 from dipapprox.numerics.bulk import ProbabilitySource
@@ -65,7 +66,6 @@ from dipapprox.privacy.options import Engine, Options
 from dipapprox.privacy.run import Setting
 from dipapprox.privacy.verdict import Claim
 from dipapprox.semantics.execution import execute
-from dipapprox.semantics.parts import is_seen_whole
 from dipapprox.semantics.state import FinalStates
 
 if TYPE_CHECKING:

@@ -28,11 +28,10 @@ from dipapprox.language import core
 from dipapprox.language.traversal import reaching
 from dipapprox.laws.distribution import ChainLaw, ChoiceLaw, FiniteLaw
 from dipapprox.semantics import statements
-from dipapprox.semantics.configuration import State, Trail, cone_of
-from dipapprox.semantics.evaluation import Frame, PathFault, into
-from dipapprox.semantics.inputs import NeedsValue
+from dipapprox.semantics.evaluation import Frame, NeedsValue, PathFault, into
+from dipapprox.semantics.order import cone_of
 from dipapprox.semantics.path_ends import finish, refuse
-from dipapprox.semantics.run import Execution, check_states, live_values, number_of
+from dipapprox.semantics.run import Execution, State, Trail, check_states, live_values, number_of
 from dipapprox.semantics.splitting import Refused, split, split_on_input
 from dipapprox.semantics.state import Store, guards_of
 from dipapprox.source import Span

@@ -26,13 +26,13 @@ from dipapprox.language.cells import statements_in, use_of
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.semantics import splitting, statements
-from dipapprox.semantics.configuration import State, Trail
-from dipapprox.semantics.evaluation import PathFault, evaluate
-from dipapprox.semantics.inputs import NeedsValue
+from dipapprox.semantics.evaluation import NeedsValue, PathFault, evaluate
 from dipapprox.semantics.path_ends import final_states, finish, join_states, refuse
 from dipapprox.semantics.run import (
     Execution,
     Selection,
+    State,
+    Trail,
     check_states,
     first_states,
     new_run,

@@ -57,10 +57,16 @@ from dipapprox.errors import BrokenInvariant
 from dipapprox.graphs import bits
 from dipapprox.linear.form import LinearForm, difference
 from dipapprox.linear.zones import Zone, union
-from dipapprox.semantics.configuration import GuardCone, State, cone_of, standing_for
-from dipapprox.semantics.inputs import Knowledge
-from dipapprox.semantics.order import Order, Points, complement, extension_share
-from dipapprox.semantics.run import Execution, live_values, newest_reading, told
+from dipapprox.semantics.evaluation import Knowledge
+from dipapprox.semantics.order import GuardCone, Order, Points, complement, cone_of, extension_share
+from dipapprox.semantics.run import (
+    Execution,
+    State,
+    live_values,
+    newest_reading,
+    standing_for,
+    told,
+)
 from dipapprox.semantics.state import Guard, InputCondition, guard_of
 
 _FEW = 8  # states that stay apart where they differ in what is known of inputs read again

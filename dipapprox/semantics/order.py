@@ -17,7 +17,7 @@ of the order for independent uniform points. Hook-length formula for forests (Kn
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from fractions import Fraction
 from functools import reduce
 from itertools import combinations
@@ -25,10 +25,11 @@ from math import prod
 from operator import or_
 
 from dipapprox.data_classes import Record, field
+from dipapprox.errors import BrokenInvariant
 from dipapprox.graphs import bits
 from dipapprox.linear.form import LinearForm, Symbol, are_opposite, is_unit
-from dipapprox.semantics.inputs import Knowledge
-from dipapprox.semantics.state import Constraint, Guard, SampleComparison
+from dipapprox.semantics.evaluation import Knowledge
+from dipapprox.semantics.state import Constraint, Extreme, Guard, Path, SampleComparison, newest
 
 Pair = tuple[int, int]  # (a, b): point a is smaller than point b
 
@@ -243,6 +244,113 @@ class Order(Record, frozen=False):
     def key(self) -> frozenset[Pair]:
         """A hashable value that is equal for equal orders."""
         return frozenset(self.below.items())
+
+
+_Terms = tuple[tuple[Symbol, object], ...]
+
+
+class GuardCone(Record, frozen=False):
+    """The guards of a path, closed under simple consequences; never changed."""
+
+    order: Order = field(default_factory=Order)  # the comparisons of two points
+    # The remaining guards by their non-constant part, the tightest of each.
+    others: Mapping[_Terms, Guard] = field(default_factory=dict)
+
+    def decides(self, guard: Constraint, points: Points) -> bool | None:
+        """Whether a guard follows (True), leaves a null set (False) or neither (None)."""
+        pair = points.pair(guard)
+        if pair is not None:
+            return self.order.decides(pair, points)
+        assert isinstance(guard, Guard)
+        form = guard.form
+        parallel = self.others.get(form.terms)
+        if parallel is not None and parallel.form.constant >= form.constant:
+            return True
+        opposite = self.others.get((-form).terms)
+        # terms <= -constant and -terms <= -constant' leave no more than a hyperplane
+        if opposite is not None and opposite.form.constant + form.constant >= 0:
+            return False
+        return None
+
+    def assume(self, guard: Constraint, points: Points) -> GuardCone:
+        """Add an undecided guard."""
+        pair = points.pair(guard)
+        if pair is not None:
+            return GuardCone(self.order.assume(pair, points), self.others)
+        assert isinstance(guard, Guard)
+        return GuardCone(self.order, {**self.others, guard.form.terms: guard})
+
+    def knows_none_of(self, group: Collection[int], points: Points) -> bool:
+        """Whether no guard mentions any sample of a group."""
+        samples = set(group)
+        others = (guard.form.samples() for guard in self.others.values())
+        return not self.order.mentions(points.mask(group)) and all(
+            samples.isdisjoint(mentioned) for mentioned in others
+        )
+
+    def with_extreme(self, extreme: Extreme, group: int, points: Points) -> GuardCone:
+        """Add that a sample is the extreme of a group, of which no guard knows any yet.
+
+        Args:
+            group: The mask of the group's points.
+        """
+        best = points.number(extreme.best)
+        order = self.order.with_extreme(best, group & ~(1 << best), extreme.largest)
+        return GuardCone(order, self.others)
+
+    def guards(self, points: Points) -> Iterator[Constraint]:
+        """Yield guards that say the same, without those that others imply."""
+        for large, mask in self.order.covers().items():
+            if points.fixed >> large & 1:
+                mask &= ~points.fixed
+            for small in bits(mask):
+                yield points.constraint((small, large))
+        yield from self.others.values()
+
+
+def steps_since(path: Path | None, start: Path | None) -> list[Path]:
+    """Return the nodes of a path after one of them, oldest first."""
+    found = []
+    while path is not start:
+        if path is None:
+            raise BrokenInvariant("a path does not continue the one that a cone was made of")
+        found.append(path)
+        path = path.parent
+    return found[::-1]
+
+
+def cones_of(paths: Iterable[Path | None], points: Points) -> Iterator[GuardCone]:
+    """Yield the cones of paths with undecided guards only; what paths share is read once."""
+    known: dict[int, GuardCone] = {}
+    for path in paths:
+        waiting = []
+        node = path
+        while node is not None and id(node) not in known:
+            waiting.append(node)
+            node = node.parent
+        cone = GuardCone() if node is None else known[id(node)]
+        for node in reversed(waiting):
+            cone = known[id(node)] = taken_in(cone, node, points)
+        yield cone
+
+
+def taken_in(cone: GuardCone, node: Path, points: Points) -> GuardCone:
+    """Add the newest guards of a path, which are undecided."""
+    if isinstance(node.step, Extreme) and cone.knows_none_of(node.step.group, points):
+        return cone.with_extreme(node.step, points.mask(node.step.group), points)
+    for constraint in newest(node):
+        cone = cone.assume(constraint, points)
+    return cone
+
+
+def cone_of(guards: Iterable[Guard], points: Points) -> tuple[GuardCone, bool]:
+    """Return the cone of guards, but for those that contradict the ones before them; if any do."""
+    cone, contradicted = GuardCone(), False
+    for guard in guards:
+        verdict = cone.decides(guard, points)
+        contradicted = contradicted or verdict is False
+        cone = cone.assume(guard, points) if verdict is None else cone
+    return cone, contradicted
 
 
 _MOST_DOWN_SETS = 2000

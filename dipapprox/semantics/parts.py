@@ -19,7 +19,7 @@ from itertools import chain
 from dipapprox.data_classes import Record, replace
 from dipapprox.graphs import components
 from dipapprox.language import core
-from dipapprox.language.cells import Use, assigned, sources_of, statements_in, use_of, written_out
+from dipapprox.language.cells import Use, sources_of, use_of, written_out
 from dipapprox.language.traversal import reachable
 
 
@@ -34,26 +34,6 @@ class ProgramPart(Record):
     # ones.
     outputs: tuple[int, ...]
     random: bool  # whether it draws, chooses or ends the program
-
-
-def is_seen_whole(program: core.Program) -> bool:
-    """Whether all outputs are seen at a glance to belong to one part of a program.
-
-    They do if every one may be assigned after the first `exit`, inside its statement or in its loop
-    of equal turns: these statements are one unit, which is random and the last one.
-    """
-    for number, statement in enumerate(program.body):
-        if any(isinstance(each, core.Exit) for each in statements_in((statement,))):
-            missing = {cell.name for cell in (*program.outputs, *program.real_outputs)}
-            for each in program.body[number:]:
-                missing.difference_update(assigned((each,)))
-                if isinstance(each, core.Repeat):
-                    places = range(each.first, each.first + each.turns)
-                    arrays = {name.partition("[")[0] for name in assigned(each.body)}
-                    for array in arrays.intersection(each.arrays):
-                        missing.difference_update([f"{array}[{place}]" for place in places])
-            return not missing
-    return False
 
 
 def independent_parts(program: core.Program) -> tuple[ProgramPart, ...]:

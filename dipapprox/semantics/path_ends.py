@@ -29,11 +29,10 @@ from dipapprox.language import core
 from dipapprox.language.cells import assigned
 from dipapprox.linear.form import LinearForm
 from dipapprox.linear.half_spaces import has_interior
-from dipapprox.semantics.configuration import State, Trail, cone_of, cones_of, standing_for
-from dipapprox.semantics.evaluation import PathFault
-from dipapprox.semantics.inputs import Knowledge
+from dipapprox.semantics.evaluation import Knowledge, PathFault
+from dipapprox.semantics.order import cone_of, cones_of
 from dipapprox.semantics.outcomes import ALWAYS
-from dipapprox.semantics.run import Execution
+from dipapprox.semantics.run import Execution, State, Trail, standing_for
 from dipapprox.semantics.state import (
     FinalState,
     FinalStates,

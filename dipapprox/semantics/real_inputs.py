@@ -20,8 +20,8 @@ from dipapprox.language.cells import cells_of, reached, read, statements_in, tai
 from dipapprox.language.domains import AllIntegers, AllReals, Domain, has_names
 from dipapprox.language.symbols import ABSOLUTE, CLAMP
 from dipapprox.limits import Limits
+from dipapprox.semantics.evaluation import ValueOfAny
 from dipapprox.semantics.execution import execute
-from dipapprox.semantics.inputs import ValueOfAny
 from dipapprox.semantics.state import FinalStates
 from dipapprox.source import Diagnostic, Span
 

@@ -33,8 +33,8 @@ from collections.abc import Hashable, Iterable
 from dipapprox.errors import BrokenInvariant
 from dipapprox.laws.family import BOTH_SIDES, Family
 from dipapprox.linear.form import LinearForm
-from dipapprox.semantics.configuration import GuardCone, State, standing_for
-from dipapprox.semantics.run import Execution, live_values
+from dipapprox.semantics.order import GuardCone
+from dipapprox.semantics.run import Execution, State, live_values, standing_for
 from dipapprox.semantics.state import Constraint, Guard, LoneGuard, guard_of, samples_of
 
 _MANY = 40

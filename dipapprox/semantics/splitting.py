@@ -62,12 +62,24 @@ from dipapprox.language import core
 from dipapprox.language.cells import read
 from dipapprox.language.core import Relation
 from dipapprox.linear.form import LinearForm, Symbol, content
-from dipapprox.semantics.configuration import State, split_on_guard
-from dipapprox.semantics.evaluation import PathFault, StoredValue, evaluate, names_compare
-from dipapprox.semantics.inputs import Knowledge, NeedsValue
+from dipapprox.semantics.evaluation import (
+    Knowledge,
+    NeedsValue,
+    PathFault,
+    StoredValue,
+    evaluate,
+    names_compare,
+)
 from dipapprox.semantics.order import Points
 from dipapprox.semantics.outcomes import NEVER
-from dipapprox.semantics.run import Execution, Selection, newest_reading, told
+from dipapprox.semantics.run import (
+    Execution,
+    Selection,
+    State,
+    newest_reading,
+    split_on_guard,
+    told,
+)
 from dipapprox.semantics.state import Guard, SampleComparison
 
 _SAMPLES_APART = {

@@ -22,9 +22,8 @@ from dipapprox.language.traversal import nodes_in
 from dipapprox.laws.distribution import ChoiceLaw, FiniteLaw, count_outcomes
 from dipapprox.linear.form import LinearForm
 from dipapprox.semantics import evaluation
-from dipapprox.semantics.configuration import State
 from dipapprox.semantics.evaluation import PathFault, StoredValue, number
-from dipapprox.semantics.run import Execution, Weighing, live_values
+from dipapprox.semantics.run import Execution, State, Weighing, live_values
 from dipapprox.semantics.splitting import with_integer_inputs
 from dipapprox.semantics.state import Choice, Sample
 from dipapprox.source import Span

@@ -13,9 +13,8 @@ from itertools import groupby
 
 from dipapprox.data_classes import Record
 from dipapprox.linear.form import LinearForm
-from dipapprox.semantics.configuration import cone_of
-from dipapprox.semantics.inputs import Knowledge
-from dipapprox.semantics.order import Points
+from dipapprox.semantics.evaluation import Knowledge
+from dipapprox.semantics.order import Points, cone_of
 from dipapprox.semantics.state import FinalStates, Guard, guards_of
 
 _Node = int | LinearForm

@@ -33,9 +33,8 @@ from dipapprox.graphs import bits
 from dipapprox.language import core
 from dipapprox.language.cells import use_of
 from dipapprox.linear.form import LinearForm
-from dipapprox.semantics.configuration import SHARE_BITS, State
 from dipapprox.semantics.evaluation import StoredValue, shared
-from dipapprox.semantics.run import Execution
+from dipapprox.semantics.run import SHARE_BITS, Execution, State
 from dipapprox.semantics.state import Extreme, Guard, Path, Sample, SampleComparison, Step
 from dipapprox.semantics.statements import new_sample
 

@@ -38,13 +38,11 @@ from dipapprox.laws.distribution import ChoiceLaw, FiniteLaw
 from dipapprox.laws.family import BOTH_SIDES
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
-from dipapprox.semantics.configuration import GuardCone, State
-from dipapprox.semantics.evaluation import StoredValue, constant
+from dipapprox.semantics.evaluation import Knowledge, StoredValue, ValueOfAny, constant
 from dipapprox.semantics.execution import ends_of
-from dipapprox.semantics.inputs import Knowledge, ValueOfAny
-from dipapprox.semantics.order import Points
+from dipapprox.semantics.order import GuardCone, Points
 from dipapprox.semantics.outcomes import as_conjunction
-from dipapprox.semantics.run import Execution, new_run
+from dipapprox.semantics.run import Execution, State, new_run
 from dipapprox.semantics.state import Choice, Constraint, Sample, Store
 from dipapprox.services.model import (
     NOTHING,

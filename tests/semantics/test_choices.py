@@ -20,8 +20,8 @@ from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import read_source
 from dipapprox.language.parser import parse
 from dipapprox.semantics import splitting
+from dipapprox.semantics.evaluation import Knowledge
 from dipapprox.semantics.execution import execute
-from dipapprox.semantics.inputs import Knowledge
 from dipapprox.semantics.order import Order, Points, extension_share
 from dipapprox.semantics.state import FinalStates, guards_of
 from tests.cases import cases

@@ -26,10 +26,9 @@ from dipapprox.language.load import load
 from dipapprox.language.parser import parse
 from dipapprox.limits import Limits
 from dipapprox.semantics import merging, splitting
-from dipapprox.semantics.configuration import State
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.parts import ProgramPart, independent_parts
-from dipapprox.semantics.run import Execution
+from dipapprox.semantics.run import Execution, State
 from dipapprox.semantics.splitting import Refused, Split
 from dipapprox.semantics.state import FinalStates, guards_of
 from dipapprox.semantics.structure import Structure, measure_structure

@@ -14,13 +14,14 @@ from math import prod
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed, enclosing, sure
 from dipapprox.data_classes import Record
 from dipapprox.errors import SourceError
+from dipapprox.language.cells import is_seen_whole
 from dipapprox.language.core import Input, Program, Value
 from dipapprox.limits import Limits
 from dipapprox.numerics.bulk import ProbabilitySource
 from dipapprox.pairs.divergence import Probabilities
 from dipapprox.pairs.selections import Pair
 from dipapprox.semantics.execution import execute
-from dipapprox.semantics.parts import ProgramPart, independent_parts, is_seen_whole
+from dipapprox.semantics.parts import ProgramPart, independent_parts
 from dipapprox.semantics.state import FinalStates
 from dipapprox.source import Diagnostic
 

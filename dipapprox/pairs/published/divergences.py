@@ -30,6 +30,7 @@ from dipapprox.errors import SourceError
 from dipapprox.events.event import Connected, Part, PublishedOutcome
 from dipapprox.events.intervals import EVERYWHERE, Interval, mapped, within
 from dipapprox.events.measures import Measures, Measuring
+from dipapprox.language.cells import is_seen_whole
 from dipapprox.language.core import Input
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
@@ -48,7 +49,7 @@ from dipapprox.pairs.published.normal_form import (
 )
 from dipapprox.pairs.selections import Pair
 from dipapprox.semantics.execution import execute
-from dipapprox.semantics.parts import ProgramPart, independent_parts, is_seen_whole
+from dipapprox.semantics.parts import ProgramPart, independent_parts
 from dipapprox.semantics.state import FinalStates
 
 _REMEMBERED = 20_000

@@ -9,6 +9,7 @@ from dipapprox.data_classes import Record, field, replace
 from dipapprox.errors import NO_MEMORY, EarlyEnd, LimitReached
 from dipapprox.exact.distributions import ExactDistributions
 from dipapprox.exact.signs.nonnegative import NegativeRange
+from dipapprox.language.cells import is_seen_whole
 from dipapprox.language.core import Value
 from dipapprox.limits import limited, silent
 from dipapprox.pairs import orbits as pair_orbits
@@ -34,7 +35,6 @@ from dipapprox.privacy.options import Engine
 from dipapprox.privacy.run import BY_BUDGET, Setting
 from dipapprox.privacy.verdict import Answer
 from dipapprox.semantics.execution import execute
-from dipapprox.semantics.parts import is_seen_whole
 from dipapprox.semantics.state import FinalStates
 
 _COUNTED = "by the sign of an exact form; of the outputs only the number of equal ones is known"
