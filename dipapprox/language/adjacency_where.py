@@ -15,7 +15,7 @@ from typing import assert_never
 
 from dipapprox.data_classes import replace
 from dipapprox.language import ast, core, printer
-from dipapprox.language.constants import Wrong, evaluate_integer
+from dipapprox.language.constants import Wrong
 from dipapprox.language.core import (
     EUCLIDEAN,
     Cell,
@@ -164,7 +164,6 @@ def _conditions(
     cells: Sequence[Cell],
     symbols: Mapping[str, Symbol],
 ) -> Iterator[_Test]:
-    constants = dict(parameters)
     sizes: dict[str, int] = {}
     places: dict[str, _Read] = {}
     for number, cell in enumerate(cells):
@@ -189,15 +188,8 @@ def _conditions(
         places[place.name] = lambda u, v: function([read(u, v) for read in values])
         return place
 
-    expressions = Expressions({**symbols, **primed(symbols)}, constants, sizes, take)
-    turns = declaration.turns
-    if turns is None:
-        yield _test(expressions.condition(declaration.condition), places)
-        return
-    first = evaluate_integer(turns.first, constants, "an end of a range")
-    last = evaluate_integer(turns.last, constants, "an end of a range")
-    for number in range(first, last + 1):
-        constants[turns.variable] = Fraction(number)
+    expressions = Expressions({**symbols, **primed(symbols)}, dict(parameters), sizes, take)
+    for _ in expressions.turns(declaration.turns):
         yield _test(expressions.condition(declaration.condition), places)
 
 

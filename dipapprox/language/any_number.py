@@ -25,8 +25,7 @@ from dipapprox.errors import Diagnosis, UserError, did_you_mean
 from dipapprox.language import ast, core
 from dipapprox.language.constants import Wrong, evaluate, evaluate_integer
 from dipapprox.language.declarations import evaluate_value
-from dipapprox.language.emitted import terms_of
-from dipapprox.language.expressions import Expressions
+from dipapprox.language.expressions import Expressions, terms_of
 from dipapprox.language.symbols import Role, Symbol
 from dipapprox.language.traversal import declared_in, mention, nodes_in, rewrite, with_names
 from dipapprox.source import Span

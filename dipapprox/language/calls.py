@@ -10,64 +10,50 @@ if-chain of the DiPApprox benchmark programs (spec section 7.3):
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from fractions import Fraction
 from itertools import pairwise
 from typing import assert_never
 
-from dipapprox.data_classes import Record
-from dipapprox.language import ast, core, emitted, symbols
+from dipapprox.errors import Diagnosis
+from dipapprox.language import ast, core, piecewise, symbols
 from dipapprox.language.constants import (
     Wrong,
     evaluate,
     evaluate_integer,
+    evaluate_range,
     evaluate_rate,
     truth_name,
 )
-from dipapprox.language.emitted import FALSE, TRUE, Emitter, Place, Range
-from dipapprox.language.expressions import Expressions
-from dipapprox.language.symbols import Kind, Role, kind_of
+from dipapprox.language.declarations import Declarations
+from dipapprox.language.domains import AllReals, admits, bounds_of, describe_domain
+from dipapprox.language.expressions import (
+    FALSE,
+    TRUE,
+    Expressions,
+    Place,
+    as_number,
+    balanced,
+    scaled,
+)
+from dipapprox.language.piecewise import MOST_STEPS, Clamp, Range, clamped
+from dipapprox.language.symbols import Kind, Role, Symbol, kind_of
 from dipapprox.laws.families import FAMILIES
 from dipapprox.source import Span
 
-_MOST_STEPS = 10_000
+MOST_STATEMENTS = 500_000
 _MOST_OPTIONS = 10_000
 _FRESH = "#"
 """In the names of fresh variables, and no others."""
 
 
-class Clamp(Record):
-    """place <- the number in low..high that is nearest to something: if `is_finite` to a finite
-    number, else to a whole one."""
-
-    place: Place
-    low: int
-    high: int
-    is_finite: bool
-
-    @property
-    def width(self) -> int:
-        """How many ifs it takes."""
-        return 2 if self.is_finite else self.high - self.low
-
-
-def clamped(clamp: Clamp, value: core.Variable, span: Span | None) -> core.Statement:
-    """Return place <- clamp(value, low, high) as nested ifs."""
-    if clamp.is_finite:
-        low, high = Fraction(clamp.low), Fraction(clamp.high)
-        return emitted.held_between(clamp.place, value, low, high, span)
-    if clamp.width >= _MOST_STEPS:
-        message = f"'clamp' to more than {_MOST_STEPS} values"
-        raise Wrong("limit", message, span, "only replies of services may have more")
-    steps = emitted.steps_to(map(Fraction, range(clamp.low, clamp.high + 1)))
-    return emitted.bisected(clamp.place, value, steps, span)
-
-
-class Calls:
-    """Emits calls and the like; numbers the draws, the choices and the fresh variables.
+class Calls(Expressions):
+    """Collects core statements into `block`; counts them, and turns of loops. Emits calls and the
+    like; numbers the draws, the choices and the fresh variables.
 
     Args:
+        local_sizes: Of local arrays.
         publishes: Whether clamped samples that are assigned to outputs stay what they are.
-        ranges: What is known of inputs by their names; fresh variables are added.
 
     Attributes:
         discretises: Whether any `disc` was emitted.
@@ -76,11 +62,28 @@ class Calls:
     """
 
     def __init__(
-        self, expressions: Expressions, emitter: Emitter, publishes: bool, ranges: dict[str, Range]
+        self,
+        symbols: Mapping[str, Symbol],
+        declarations: Declarations,
+        local_sizes: Mapping[str, int],
+        publishes: bool,
     ) -> None:
-        self._expressions = expressions
-        self._ranges = ranges
-        self._emitter = emitter
+        outputs, states = declarations.outputs, declarations.states
+        declared = (*declarations.inputs, *outputs, *states)
+        sizes = {v.name: v.size for v in declared if v.size is not None} | dict(local_sizes)
+        super().__init__(symbols, dict(declarations.parameters), sizes, self.take_fresh)
+        self.diagnosis = Diagnosis()
+        self.block: list[core.Statement] = []
+        self.counted = 0
+        # What is declared, with what messages call it, and what is known of inputs and of fresh
+        # variables.
+        self._domains = {
+            v.name: (word, v.domain if isinstance(v.domain, AllReals) else dict.fromkeys(v.domain))
+            for word, variables in (("output", outputs), ("state cell", states))
+            for v in variables
+        }
+        ranges = {v.name: bounds_of(v.domain) for v in declarations.inputs}
+        self._ranges = {name: ends for name, ends in ranges.items() if ends is not None}
         self._publishes = publishes
         self.clamps: dict[str, Clamp] = {}
         self.sites = 0
@@ -88,37 +91,81 @@ class Calls:
         self.discretises = False
         self.rounding: core.Rounding | None = None
 
-    def take(self, node: ast.Expression) -> core.Variable:
+    @contextmanager
+    def inner(self, block: list[core.Statement] | None = None) -> Iterator[list[core.Statement]]:
+        """Collect into `block`, by default a new one, then go back to the current one."""
+        outer, self.block = self.block, [] if block is None else block
+        try:
+            yield self.block
+        finally:
+            self.block = outer
+
+    def emit(self, statement: core.Statement) -> None:
+        """Add a statement."""
+        self.count(1, statement.span)
+        self.block.append(statement)
+
+    def count(self, steps: int, span: Span | None) -> None:
+        """Count statements or turns of loops.
+
+        Raises:
+            SourceError: If there are too many of them.
+        """
+        self.counted += steps
+        if self.counted > MOST_STATEMENTS:
+            message = f"the program unrolls to more than {MOST_STATEMENTS} statements"
+            raise self.diagnosis.abort("limit", message, span, "use smaller parameters")
+
+    def store(
+        self, place: Place, value: core.Expression, target: ast.Target | None, span: Span | None
+    ) -> None:
+        """Add place <- value; a constant must be in the domain of `target`, if that is declared."""
+        self.admit(value, target, span)
+        self.emit(core.Assign(place, value, span=span))
+
+    def admit(self, value: core.Expression, target: ast.Target | None, span: Span | None) -> None:
+        """Check that a constant is in the domain of `target`, if that is declared."""
+        declared = None if target is None else self._domains.get(target.name)
+        if target is None or declared is None or not isinstance(value, core.Constant):
+            return
+        word, domain = declared
+        if not admits(domain, value.value):
+            message = f"{value.value} is not in the domain of {word} '{target.name}'"
+            raise Wrong("value error", message, span, f"allowed are {describe_domain(domain)}")
+
+    def take_fresh(self, node: ast.Expression) -> core.Variable:
         """Emit what computes an expression and return the fresh variable with its value."""
-        match node:
-            case ast.Call(name):
-                place = self.fresh("sample" if name in symbols.DISTRIBUTIONS else name, node.span)
-                self.compute(node, place, None)
-            case ast.Choose() | ast.Disc():
-                place = self.fresh("choice" if isinstance(node, ast.Choose) else "disc", node.span)
-                self.compute(node, place, None)
-            case _:
-                place = self.fresh("truth", node.span)
-                self.hold(node, place, True)
+        if not isinstance(node, ast.Computed):
+            return self._held_truth(node, True)
+        stem = "choice" if isinstance(node, ast.Choose) else "disc"
+        if isinstance(node, ast.Call):
+            stem = "sample" if node.name in symbols.DISTRIBUTIONS else node.name
+        place = self.fresh(stem, node.span)
+        self.compute(node, place, None)
+        return place
+
+    def _held_truth(self, node: ast.Expression, boolean: bool) -> core.Variable:
+        place = self.fresh("truth", node.span)
+        self.hold(node, place, boolean)
         return place
 
     def decide(self, node: ast.Expression, assign: Callable[[bool], None]) -> None:
         """Emit what `assign` emits for the truth value of a condition."""
-        condition = self._expressions.condition(node)
+        condition = self.condition(node)
         if condition in (TRUE, FALSE):
             assign(condition == TRUE)
             return
-        with self._emitter.inner() as then:
+        with self.inner() as then:
             assign(True)
-        with self._emitter.inner() as otherwise:
+        with self.inner() as otherwise:
             assign(False)
-        self._emitter.emit(core.If(condition, tuple(then), tuple(otherwise), span=node.span))
+        self.emit(core.If(condition, tuple(then), tuple(otherwise), span=node.span))
 
     def hold(self, node: ast.Expression, place: core.Variable, boolean: bool) -> None:
         """Emit an assignment of a condition to a place that no program declares."""
 
         def assign(value: bool) -> None:
-            self._emitter.store(place, truth_value(value, boolean, node), None, node.span)
+            self.store(place, truth_value(value, boolean, node), None, node.span)
 
         self.decide(node, assign)
 
@@ -128,7 +175,7 @@ class Calls:
             case ast.Choose():
                 self._choose(node, place, target)
             case ast.Disc(value, points):
-                self._disc(self._expressions.value(value), points, place, target)
+                self._disc(self.value(value), points, place, target)
             case ast.Call(symbols.MECHANISM):
                 self._mechanism(node, place, target)
             case ast.Call(name) if name in symbols.DISTRIBUTIONS:
@@ -150,7 +197,7 @@ class Calls:
 
     def _draw(self, call: ast.Call, place: Place) -> None:
         mean, written = call.arguments
-        scale = self._expressions.scale(written)
+        scale = self.scale(written)
         if scale.error:
             before = self.rounding or core.Rounding(Fraction(0), 0, span=written.span)
             self.rounding = core.Rounding(
@@ -159,73 +206,58 @@ class Calls:
         draw = core.Draw(
             target=place,
             family=FAMILIES[call.name],
-            mean=self._expressions.value(mean),
+            mean=self.value(mean),
             scale=scale.scale,
             site=self._site(),
             span=call.span,
         )
-        self._emitter.emit(draw)
+        self.emit(draw)
 
     def _choose(self, node: ast.Choose, place: Place, target: ast.Target | None) -> None:
-        boolean = self._expressions.is_boolean(node)
+        boolean = self.is_boolean(node)
         options: list[tuple[core.Expression, core.Weight | None]] = []
         for option in node.options:
             for value, weight in self._options_of(option, boolean):
                 if len(options) >= _MOST_OPTIONS:
                     message = f"'choose' among more than {_MOST_OPTIONS} values"
                     raise Wrong("limit", message, node.span)
-                self._emitter.admit(value, target, option.value.span)
+                self.admit(value, target, option.value.span)
                 options.append((value, weight))
         if not options:
             message = "'choose' among no values"
             raise Wrong("value error", message, node.span, "write the smaller end of a range first")
-        self._emitter.count(len(options), node.span)
+        self.count(len(options), node.span)
         alike = core.Constant(Fraction(1, len(options)), span=node.span)
         weighted = tuple((v, alike if weight is None else weight) for v, weight in options)
-        self._emitter.emit(core.Choose(place, weighted, False, self._site(), span=node.span))
+        self.emit(core.Choose(place, weighted, False, self._site(), span=node.span))
 
     def _options_of(
         self, option: ast.Option, boolean: bool
     ) -> Iterator[tuple[core.Expression, core.Weight | None]]:
         """Yield the values that an option stands for, with their weights if it has one."""
-        expressions = self._expressions
-        constants = expressions.constants
         if isinstance(option.value, ast.Range):
-            for number in _numbers(option.value, constants):
+            for number in evaluate_range(option.value, self.constants):
                 yield core.Constant(Fraction(number), span=option.span), None
             return
-        turns = option.turns
-        for number in (0,) if turns is None else _numbers(turns, constants):
-            if turns is not None:
-                constants[turns.variable] = Fraction(number)
-            try:
-                value = self._option(option.value, boolean)
-                weight = option.weight
-                yield value, None if weight is None else expressions.weight(weight)
-            finally:
-                if turns is not None:
-                    constants.pop(turns.variable, None)
-
-    def _option(self, node: ast.Expression, boolean: bool) -> core.Expression:
-        """Elaborate a value; among numbers, truth values are 1 and 0."""
-        if boolean or not self._expressions.is_boolean(node):
-            return self._expressions.value(node)
-        place = self.fresh("truth", node.span)
-        self.hold(node, place, False)
-        return place
+        for _ in self.turns(option.turns):
+            among_numbers = not boolean and self.is_boolean(option.value)  # 1 and 0
+            value = (
+                self._held_truth(option.value, False) if among_numbers else self.value(option.value)
+            )
+            yield value, None if option.weight is None else self.weight(option.weight)
 
     def _mechanism(self, call: ast.Call, place: Place, target: ast.Target | None) -> None:
         """Exp(a*eps, scores): index i with probability proportional to e^{a eps scores[i]}."""
-        rate = evaluate_rate(call.arguments[0], self._expressions.constants)
+        rate = evaluate_rate(call.arguments[0], self.constants)
         options = []
         for position, score in enumerate(self._candidates(call, call.arguments[1:])):
             number = core.Constant(Fraction(position + 1), span=call.span)
-            self._emitter.admit(number, target, call.span)
-            exponent = emitted.balanced(
-                [emitted.scaled(rate, score, call), core.Epsilon()], core.Product, call.span
+            self.admit(number, target, call.span)
+            exponent = balanced(
+                [scaled(rate, score, call), core.Epsilon()], core.Product, call.span
             )
             options.append((number, core.Exponential(exponent, span=call.span)))
-        self._emitter.emit(core.Choose(place, tuple(options), True, self._site(), span=call.span))
+        self.emit(core.Choose(place, tuple(options), True, self._site(), span=call.span))
 
     def _disc(
         self,
@@ -236,23 +268,23 @@ class Calls:
     ) -> None:
         """The first label that is >= value, else the last one, which is no cut point."""
         self.discretises = True
-        labels = [evaluate(point, self._expressions.constants) for point in points]
+        labels = [evaluate(point, self.constants) for point in points]
         for (left, right), point in zip(pairwise(labels), points[1:], strict=True):
             if left >= right:
                 message = f"the points of 'disc' must ascend: {left} < {right} is wrong"
                 raise Wrong("value error", message, point.span)
         for label, point in zip(labels, points, strict=True):
-            self._emitter.admit(core.Constant(label), target, point.span)
+            self.admit(core.Constant(label), target, point.span)
         span = points[0].span
         self._know(place, (labels[0], labels[-1]))
-        self._emitter.count(len(labels), span)
-        self._emitter.emit(emitted.bisected(place, value, emitted.steps_to(labels), span))
+        self.count(len(labels), span)
+        self.emit(piecewise.bisected(place, value, piecewise.steps_to(labels), span))
 
     def _clamp(self, call: ast.Call, place: Place, target: ast.Target | None) -> None:
         """clamp(x, low, high): the nearest number in between."""
         value, *written = call.arguments
-        known = self._expressions.symbols
-        constants = self._expressions.constants
+        known = self.symbols
+        constants = self.constants
         is_rounded = isinstance(value, ast.Call) and value.name in symbols.ROUNDINGS
         kind = kind_of(value, known)
         is_whole = not is_rounded and (
@@ -273,68 +305,68 @@ class Calls:
             self._round(value, place, target, (low, high))
             return
         # A random value has to be whole, which assignments are checked for.
-        held = self._held(self._expressions.value(value), symbols.CLAMP, call.span)
+        held = self._held(self.value(value), symbols.CLAMP, call.span)
         for end in (low, high):
-            self._emitter.admit(core.Constant(end, span=call.span), target, call.span)
+            self.admit(core.Constant(end, span=call.span), target, call.span)
         if not is_whole:
-            self._emitter.count(2, call.span)
-            self._emitter.emit(emitted.held_between(place, held, low, high, call.span))
+            self.count(2, call.span)
+            self.emit(piecewise.held_between(place, held, low, high, call.span))
             return
         clamp = Clamp(place, int(low), int(high), kind == Kind.NUMBER)
         if self._publishes and target is not None and known[target.name].role is Role.OUTPUT:
             self.clamps[held.name] = clamp
             return
-        self._emitter.count(clamp.width, call.span)
-        self._emitter.emit(clamped(clamp, held, call.span))
+        self.count(clamp.width, call.span)
+        self.emit(clamped(clamp, held, call.span))
 
     def _absolute(self, call: ast.Call, place: Place, target: ast.Target | None) -> None:
-        value = self._expressions.value(call.arguments[0])
-        ends = emitted.range_of(value, self._ranges)
+        value = self.value(call.arguments[0])
+        ends = piecewise.range_of(value, self._ranges)
         if ends is not None:
             least = max(Fraction(0), ends[0], -ends[1])
             self._know(place, (least, max(map(abs, ends))))
         if isinstance(value, core.Constant):
-            number = core.Constant(abs(emitted.as_number(value)), span=call.span)
-            self._emitter.store(place, number, target, call.span)
+            number = core.Constant(abs(as_number(value)), span=call.span)
+            self.store(place, number, target, call.span)
             return
         held = self._held(value, symbols.ABSOLUTE, call.span)
-        self._emitter.count(1, call.span)
-        self._emitter.emit(emitted.absolute(place, held, call.span))
+        self.count(1, call.span)
+        self.emit(piecewise.absolute(place, held, call.span))
 
     def _round(
         self, call: ast.Call, place: Place, target: ast.Target | None, ends: Range | None
     ) -> None:
         """round(x, step) and its kin; `ends` is what the value is clamped to."""
         word, (node, *steps) = call.name, call.arguments
-        step = evaluate(steps[0], self._expressions.constants) if steps else Fraction(1)
+        step = evaluate(steps[0], self.constants) if steps else Fraction(1)
         if step <= 0:
             raise Wrong("value error", f"a step must be > 0, got {step}", steps[0].span)
-        value = self._expressions.value(node)
-        between = ends or emitted.range_of(value, self._ranges)
+        value = self.value(node)
+        between = ends or piecewise.range_of(value, self._ranges)
         if between is None:
             message = f"it is not known how large the argument of '{word}' can be"
             hint = (
                 f"clamp it: '{symbols.CLAMP}({word}(x), -5, 5)', or use the inputs themselves in it"
             )
             raise Wrong("type error", message, node.span, hint)
-        numbers = emitted.step_numbers(word, step, between, ends is not None)
-        if len(numbers) > _MOST_STEPS:
-            raise Wrong("limit", f"'{word}' to more than {_MOST_STEPS} values", call.span)
+        numbers = piecewise.step_numbers(word, step, between, ends is not None)
+        if len(numbers) > MOST_STEPS:
+            raise Wrong("limit", f"'{word}' to more than {MOST_STEPS} values", call.span)
         factor = 1
-        if Kind.INTEGER in kind_of(node, self._expressions.symbols):
-            factor, value = emitted.with_whole_factors(value)
-        pieces = tuple(emitted.rounding_steps(word, step, numbers, ends, factor))
+        if Kind.INTEGER in kind_of(node, self.symbols):
+            factor, value = piecewise.with_whole_factors(value)
+        pieces = tuple(piecewise.rounding_steps(word, step, numbers, ends, factor))
         self._know(place, (pieces[0].value, pieces[-1].value))
         for piece in pieces:
-            self._emitter.admit(core.Constant(piece.value, span=call.span), target, call.span)
+            self.admit(core.Constant(piece.value, span=call.span), target, call.span)
         held = self._held(value, word, call.span)
-        self._emitter.count(len(pieces), call.span)
-        self._emitter.emit(emitted.bisected(place, held, pieces, call.span))
+        self.count(len(pieces), call.span)
+        self.emit(piecewise.bisected(place, held, pieces, call.span))
 
     def _held(self, value: core.Expression, stem: str, span: Span | None) -> core.Variable:
         """Emit an assignment of a value to a fresh variable."""
         held = self.fresh(stem, span)
-        self._emitter.store(held, value, None, span)
+        self.store(held, value, None, span)
         return held
 
     def _know(self, place: Place, ends: Range) -> None:
@@ -355,32 +387,26 @@ class Calls:
 
         def take(position: int) -> None:
             value = values[position]
-            self._emitter.store(best, value, None if returns_index else target, call.span)
+            self.store(best, value, None if returns_index else target, call.span)
             if returns_index:
                 number = core.Constant(Fraction(position + 1), span=call.span)
-                self._emitter.store(place, number, target, call.span)
+                self.store(place, number, target, call.span)
 
         take(0)
         for position in range(1, len(values)):
-            with self._emitter.inner() as taken:
+            with self.inner() as taken:
                 take(position)
             condition = core.Comparison(values[position], better, best, span=call.span)
-            self._emitter.emit(core.If(condition, tuple(taken), (), span=call.span))
+            self.emit(core.If(condition, tuple(taken), (), span=call.span))
 
     def _candidates(
         self, call: ast.Call, arguments: tuple[ast.Expression, ...]
     ) -> list[core.Expression]:
         """Return the values that a selection chooses from, at least one."""
-        values = [value for node in arguments for value in self._expressions.elements(node)]
+        values = [value for node in arguments for value in self.elements(node)]
         if len(values) > len(arguments):
-            self._emitter.count(len(values), call.span)
+            self.count(len(values), call.span)
         return values
-
-
-def _numbers(ends: ast.Range | ast.Turns, constants: Mapping[str, Fraction]) -> range:
-    first = evaluate_integer(ends.first, constants, "an end of a range")
-    last = evaluate_integer(ends.last, constants, "an end of a range")
-    return range(first, last + 1)
 
 
 def truth_value(value: bool, boolean: bool, node: ast.Expression) -> core.Constant:

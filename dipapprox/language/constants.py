@@ -131,6 +131,14 @@ def evaluate_integer(
     return value.numerator
 
 
+def evaluate_range(
+    ends: ast.Range | ast.Turns, constants: Mapping[str, Fraction], hint: str = ""
+) -> range:
+    """Evaluate the whole numbers between two constants; none if the first one is larger."""
+    first = evaluate_integer(ends.first, constants, "an end of a range", hint)
+    return range(first, evaluate_integer(ends.last, constants, "an end of a range", hint) + 1)
+
+
 def evaluate_rate(node: ast.Expression, constants: Mapping[str, Fraction]) -> Fraction:
     """Evaluate the rate a*eps of an exponential mechanism; returns a."""
     coefficient, degree = monomial(node, constants)

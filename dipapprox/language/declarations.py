@@ -8,7 +8,13 @@ from fractions import Fraction
 from dipapprox.data_classes import Record, replace
 from dipapprox.errors import BrokenInvariant, Diagnosis, UserError, did_you_mean
 from dipapprox.language import adjacency_where, ast, core, domains
-from dipapprox.language.constants import Wrong, evaluate, evaluate_integer, truth_name
+from dipapprox.language.constants import (
+    Wrong,
+    evaluate,
+    evaluate_integer,
+    evaluate_range,
+    truth_name,
+)
 from dipapprox.language.domains import AllIntegers, AllReals, Domain, Widening
 from dipapprox.language.symbols import collect_symbols
 from dipapprox.source import Located, Span
@@ -184,8 +190,8 @@ def _domain(
             values[evaluate_value(element, parameters)] = None
             continue
         hint = "all numbers between two bounds are 'real 0.5..2.5'"
-        first = evaluate_integer(element.first, parameters, "an end of a range", hint)
-        last = evaluate_integer(element.last, parameters, "an end of a range", hint)
+        numbers = evaluate_range(element, parameters, hint)
+        first, last = numbers.start, numbers.stop - 1
         if last < first:
             hint = "write the smaller end first"
             raise Wrong("value error", f"the range {first}..{last} is empty", element.span, hint)
@@ -193,7 +199,7 @@ def _domain(
             return AllIntegers((Fraction(first), Fraction(last)))
         if last - first >= domains.LARGEST_DOMAIN:
             raise _too_large(element.span)
-        values.update(dict.fromkeys(Fraction(i) for i in range(first, last + 1)))
+        values.update(dict.fromkeys(map(Fraction, numbers)))
     if len(values) > domains.LARGEST_DOMAIN:
         raise _too_large(span)
     return tuple(values)

@@ -27,9 +27,8 @@ from dipapprox.language.declarations import (
     cells_of,
     elaborate_declarations,
 )
-from dipapprox.language.domains import AS_DECLARED, AllReals, FiniteRounds, Widening, bounds_of
-from dipapprox.language.emitted import FALSE, TRUE, Emitter, Place
-from dipapprox.language.expressions import Expressions
+from dipapprox.language.domains import AS_DECLARED, AllReals, FiniteRounds, Widening
+from dipapprox.language.expressions import FALSE, TRUE, Place
 from dipapprox.language.symbols import (
     DISTRIBUTIONS,
     LOGARITHM,
@@ -135,11 +134,11 @@ def elaborate_block(
         # The size of a local array is its largest constant index; a dry run finds it.
         sizes = _Unrolling(symbols, declarations, sizes, dry=True).measure(block)
     unrolling = _Unrolling(symbols, declarations, sizes, dry=False, publishes=publishes)
-    return unrolling.run(block), unrolling.calls, unrolling.rounds
+    return unrolling.run(block), unrolling, unrolling.rounds
 
 
-class _Unrolling:
-    """One run over the statements."""
+class _Unrolling(Calls):
+    """One run over the statements: a dry one reports nothing."""
 
     def __init__(
         self,
@@ -149,24 +148,11 @@ class _Unrolling:
         dry: bool,
         publishes: bool = False,
     ) -> None:
+        super().__init__(symbols, declarations, local_sizes, publishes)
         self.declarations = declarations
-        declared = (*declarations.inputs, *declarations.outputs, *declarations.states)
-        sizes = {v.name: v.size for v in declared if v.size is not None}
-        self.constants = dict(declarations.parameters)
-        self.diagnosis = Diagnosis()
-        given = {v.name: ("output", v.domain) for v in declarations.outputs}
-        given |= {v.name: ("state cell", v.domain) for v in declarations.states}
-        self.emitter = Emitter(given, self.diagnosis)
-        self.expressions = Expressions(
-            symbols, self.constants, {**sizes, **local_sizes}, lambda node: self.calls.take(node)
-        )
-        ranges = {v.name: bounds_of(v.domain) for v in declarations.inputs}
-        known = {name: ends for name, ends in ranges.items() if ends is not None}
-        self.calls = Calls(self.expressions, self.emitter, publishes, known)
         self.dry = dry
-        self.sizes = sizes
-        self.body: list[core.Statement | core.Repeat] = []  # before what the emitter collects
-        self.top = self.emitter.block
+        self.body: list[core.Statement | core.Repeat] = []  # before what is collected
+        self.top = self.block
         self.rounds: core.Rounds | None = None
         self.largest: dict[str, int] = {}
 
@@ -208,29 +194,29 @@ class _Unrolling:
             case ast.While():
                 self._while(statement)
             case ast.Forever(body):
-                with self.emitter.inner() as made:
+                with self.inner() as made:
                     self._statements(body)
                 self.rounds = core.Rounds(tuple(made), self.declarations.published)
             case ast.Read(name):
                 following = core.Variable(core.NEXT + name, span=statement.span)
                 place = core.Variable(name, span=statement.span)
-                self.emitter.emit(core.Assign(place, following, span=statement.span))
+                self.emit(core.Assign(place, following, span=statement.span))
             case ast.Publish():
                 self._publish(statement)
             case ast.Skip():
                 pass
             case ast.Exit():
-                self.emitter.emit(core.Exit(span=statement.span))
+                self.emit(core.Exit(span=statement.span))
             case _:
                 assert_never(statement)
 
     def _loop(self, loop: ast.For) -> None:
         first = evaluate_integer(loop.first, self.constants, "the start of a loop")
         last = evaluate_integer(loop.last, self.constants, "the end of a loop")
-        self.emitter.count(max(0, last - first + 1), loop.span)
+        self.count(max(0, last - first + 1), loop.span)
         turns, arrays = range(first, last + 1), None
-        if not self.dry and self.emitter.block is self.top and last - first >= _MANY_TURNS:
-            arrays = arrays_of_equal_turns(loop, self.expressions.symbols)
+        if not self.dry and self.block is self.top and last - first >= _MANY_TURNS:
+            arrays = arrays_of_equal_turns(loop, self.symbols)
         if arrays is not None and all(first >= 1 and last <= self.sizes[a] for a in arrays):
             # What matters after the last turn may matter less after the others: it stays apart.
             self._repeat(loop, first, last - first, arrays)
@@ -245,17 +231,17 @@ class _Unrolling:
 
     def _repeat(self, loop: ast.For, first: int, turns: int, arrays: tuple[str, ...]) -> None:
         """Elaborate the first of equal turns for all of them."""
-        sites, rounding = self.calls.sites, self.calls.rounding
-        counted = self.emitter.counted
-        with self.emitter.inner() as body:
+        sites, rounding = self.sites, self.rounding
+        counted = self.counted
+        with self.inner() as body:
             self._turn(loop, first)
-        self.emitter.count((turns - 1) * (self.emitter.counted - counted), loop.span)
-        drawn = self.calls.sites - sites
-        self.calls.sites = sites + turns * drawn
-        if self.calls.rounding is not None:
-            once = self.calls.rounding
+        self.count((turns - 1) * (self.counted - counted), loop.span)
+        drawn = self.sites - sites
+        self.sites = sites + turns * drawn
+        if self.rounding is not None:
+            once = self.rounding
             before = rounding or core.Rounding(Fraction(0), 0, span=once.span)
-            self.calls.rounding = replace(
+            self.rounding = replace(
                 once,
                 error=before.error + turns * (once.error - before.error),
                 samples=before.samples + turns * (once.samples - before.samples),
@@ -268,37 +254,37 @@ class _Unrolling:
     def _publish(self, statement: ast.Publish) -> None:
         value = statement.value
         published = core.Variable(core.PUBLISHED, span=statement.span)
-        if self.expressions.is_boolean(value) and not isinstance(value, ast.Name | ast.Index):
-            self.calls.hold(value, published, True)
+        if self.is_boolean(value) and not isinstance(value, ast.Name | ast.Index):
+            self.hold(value, published, True)
         else:
             self._store(published, None, value)
 
     def _while(self, loop: ast.While) -> None:
-        condition = self.expressions.condition(loop.condition)
-        with self.emitter.inner() as body:
+        condition = self.condition(loop.condition)
+        with self.inner() as body:
             self._statements(loop.body)
         if condition != FALSE:
-            self.emitter.emit(core.While(condition, tuple(body), span=loop.span))
+            self.emit(core.While(condition, tuple(body), span=loop.span))
 
     def _if(self, branches: tuple[ast.Branch, ...], otherwise: ast.Block) -> None:
         """Elaborate the first branch; `elif` is an `if` in the else block."""
         first, *others = branches
-        condition = self.expressions.condition(first.condition)
+        condition = self.condition(first.condition)
         if condition == TRUE:
             self._statements(first.body)
             return
-        with self.emitter.inner() as then:
+        with self.inner() as then:
             if condition != FALSE:
                 self._statements(first.body)
-        rest: list[core.Statement] = self.emitter.block
-        with self.emitter.inner(rest if condition == FALSE else None) as rest:
+        rest: list[core.Statement] = self.block
+        with self.inner(rest if condition == FALSE else None) as rest:
             if others:
                 self._if(tuple(others), otherwise)
             else:
                 self._statements(otherwise)
         if condition != FALSE:
             node = core.If(condition, tuple(then), tuple(rest), span=first.span)
-            self.emitter.emit(node)
+            self.emit(node)
 
     def _assign(self, statement: ast.Assign) -> None:
         """x, y, … <- value: evaluated once; the targets are assigned from left to right.
@@ -307,23 +293,23 @@ class _Unrolling:
         """
         first, *others = statement.targets
         value = statement.value
-        if self.expressions.is_boolean(value) and not (
+        if self.is_boolean(value) and not (
             isinstance(value, ast.Name | ast.Index | ast.Choose)
-            and all(self.expressions.is_boolean(target) for target in statement.targets)
+            and all(self.is_boolean(target) for target in statement.targets)
         ):
             self._truth(statement)
             return
         place = self._place(first)
         if others and isinstance(place, core.Element):
             # A later target may change the index, so the first one cannot lend its value.
-            fresh = self.calls.fresh("value", statement.span)
+            fresh = self.fresh("value", statement.span)
             self._store(fresh, None, value)
-            self.emitter.store(place, fresh, first, value.span)
+            self.store(place, fresh, first, value.span)
             place = fresh
         else:
             self._store(place, first, value)
         for other in others:
-            self.emitter.store(self._place(other), place, other, value.span)
+            self.store(self._place(other), place, other, value.span)
 
     def _store(self, place: Place, target: ast.Target | None, value: ast.Expression) -> None:
         """Emit place <- value; `target` is how the program wrote the place, if it did.
@@ -336,25 +322,25 @@ class _Unrolling:
             at_once = (
                 isinstance(place, core.Variable)
                 and all(isinstance(a, ast.Name) and a.name != target.name for a in value.arguments)
-                and not self.expressions.symbols[target.name].is_real_output
+                and not self.symbols[target.name].is_real_output
             )
         if isinstance(value, ast.Computed) and at_once:
-            self.calls.compute(value, place, target)
+            self.compute(value, place, target)
         else:
-            self.emitter.store(place, self.expressions.value(value), target, value.span)
+            self.store(place, self.value(value), target, value.span)
 
     def _truth(self, statement: ast.Assign) -> None:
         value = statement.value
 
         def assign(truth: bool) -> None:
             for target in statement.targets:
-                constant = truth_value(truth, self.expressions.is_boolean(target), value)
-                self.emitter.store(self._place(target), constant, target, value.span)
+                constant = truth_value(truth, self.is_boolean(target), value)
+                self.store(self._place(target), constant, target, value.span)
 
-        self.calls.decide(value, assign)
+        self.decide(value, assign)
 
     def _place(self, target: ast.Target) -> Place:
-        place = self.expressions.place(target)
+        place = self.place(target)
         if self.dry and isinstance(target, ast.Index) and isinstance(place, core.Variable):
             index = int(place.name[len(target.name) + 1 : -1])
             self.largest[target.name] = max(index, self.largest.get(target.name, 0))

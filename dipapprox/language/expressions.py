@@ -9,21 +9,24 @@ used changes no probability; comparisons themselves are evaluated by short circu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
-from dipapprox.language import ast, constants, core, emitted, symbols
+from dipapprox.language import ast, constants, core, symbols
 from dipapprox.language.constants import ScaleInUse, Wrong
 from dipapprox.language.domains import MOST_CELLS
-from dipapprox.language.emitted import FALSE, TRUE
 from dipapprox.language.symbols import Kind, Role, Symbol, kind_of
 from dipapprox.language.traversal import operands_of
+from dipapprox.source import Span
 
 Take = Callable[[ast.Expression], core.Expression]
 """Emits the statements that compute an expression and returns the variable with its value."""
 
 _ONE, _MINUS_ONE = Fraction(1), Fraction(-1)
+Place = core.Variable | core.Element
+TRUE, FALSE = core.All(()), core.Any(())
+_LARGEST_POWER = 1000
 
 
 class Expressions:
@@ -42,7 +45,7 @@ class Expressions:
         self.symbols = symbols
         self.constants = constants
         self.sizes = sizes
-        self._take = take
+        self.take = take
         self._kept: list[ast.Expression] = []
         self._fixed: dict[int, bool] = {}
         self._boolean: dict[int, bool] = {}
@@ -73,6 +76,18 @@ class Expressions:
             self._fixed[id(node)] = found
             self._kept.append(node)
         return found
+
+    def turns(self, turns: ast.Turns | None) -> Iterator[None]:
+        """Give the variable each of its numbers, one after the other; None is one turn."""
+        if turns is None:
+            yield
+            return
+        try:
+            for number in constants.evaluate_range(turns, self.constants):
+                self.constants[turns.variable] = Fraction(number)
+                yield
+        finally:
+            self.constants.pop(turns.variable, None)
 
     def scale(self, node: ast.Expression) -> ScaleInUse:
         """Elaborate the scale of a draw."""
@@ -114,9 +129,9 @@ class Expressions:
                     raise Wrong("type error", message, operands_of(node)[0].span, hint)
                 return found
             case _:
-                return self._take(node)
+                return self.take(node)
 
-    def place(self, node: ast.Target) -> core.Variable | core.Element:
+    def place(self, node: ast.Target) -> Place:
         """Elaborate a scalar or an array element; constant indices give its cell."""
         if isinstance(node, ast.Name):
             return core.Variable(node.name, span=node.span)
@@ -157,7 +172,7 @@ class Expressions:
                 return core.Epsilon()
             case ast.Call(symbols.EXPONENTIAL, (argument,)):
                 exponent = self.weight(argument)
-                if not emitted.degrees_of(exponent) <= {1}:
+                if not degrees_of(exponent) <= {1}:
                     message = "an exponent must be a number times eps"
                     hint = "e.g. 'exp(eps/2)' or 'exp(-q * eps)'"
                     raise Wrong("value error", message, argument.span, hint)
@@ -176,28 +191,24 @@ class Expressions:
         """Combine operands, of which `part` makes expressions, or weights."""
         match node:
             case ast.Negative(operand):
-                return emitted.scaled(_MINUS_ONE, part(operand), node)
+                return scaled(_MINUS_ONE, part(operand), node)
             case ast.Sum(operands, operators):
                 terms = []
                 for operator, operand in zip(("+", *operators), operands, strict=True):
                     term = part(operand)
-                    terms.append(
-                        term if operator == "+" else emitted.scaled(_MINUS_ONE, term, operand)
-                    )
-                return emitted.folded_sum(terms, node.span)
+                    terms.append(term if operator == "+" else scaled(_MINUS_ONE, term, operand))
+                return folded_sum(terms, node.span)
             case ast.Product(operands, operators):
                 return self._product(node, [*map(part, operands)])
             case ast.Power(base, exponent):
                 factor, times = part(base), constants.evaluate_exponent(exponent, self.constants)
                 if times == 0 or isinstance(factor, core.Constant):
                     number = (
-                        _ONE
-                        if times == 0
-                        else constants.power(emitted.as_number(factor), times, node.span)
+                        _ONE if times == 0 else constants.power(as_number(factor), times, node.span)
                     )
                     return core.Constant(number, span=node.span)
-                product = emitted.balanced([factor] * abs(times), core.Product, node.span)
-                emitted.check_tree(product, node.span)
+                product = balanced([factor] * abs(times), core.Product, node.span)
+                check_tree(product, node.span)
                 return product if times > 0 else core.Inverse(product, span=node.span)
 
     def _product(self, node: ast.Product, values: list[Any]) -> Any:
@@ -209,14 +220,14 @@ class Expressions:
             if not isinstance(value, core.Constant):
                 others.append(value if operator == "*" else core.Inverse(value, span=operand.span))
                 continue
-            number = emitted.as_number(value)
+            number = as_number(value)
             if operator == "/" and number == 0:
                 raise Wrong("value error", "division by zero", operand.span)
             factor = factor * number if operator == "*" else factor / number
             constants.check_size(factor, node.span)
         if not others:
             return core.Constant(factor, span=node.span)
-        return emitted.scaled(factor, emitted.balanced(others, core.Product, node.span), node)
+        return scaled(factor, balanced(others, core.Product, node.span), node)
 
     def is_boolean(self, node: ast.Expression) -> bool:
         """Whether an expression is a truth value; as a variable, it holds `true` or `false`."""
@@ -260,18 +271,156 @@ class Expressions:
                 parts = []
                 for operand in operands:
                     parts.append(self.condition(operand, positive))
-                return emitted.combine(parts, isinstance(node, ast.And) == positive, node)
+                return combine(parts, isinstance(node, ast.And) == positive, node)
             case ast.Comparison(operands, operators):
                 values = []
                 for operand in operands:
                     values.append(self.value(operand))
                 links = []
                 for i, operator in enumerate(operators):
-                    links.append(
-                        emitted.compare(values[i], operator, values[i + 1], positive, node)
-                    )
-                return emitted.combine(links, positive, node)
+                    links.append(compare(values[i], operator, values[i + 1], positive, node))
+                return combine(links, positive, node)
             case _:
                 relation = core.Relation.EQUAL if positive else core.Relation.NOT_EQUAL
                 true = core.Constant(constants.truth_name(True), span=node.span)
                 return core.Comparison(self.value(node), relation, true, span=node.span)
+
+
+# --- constant parts computed ----------------------------------------------------------------------
+
+
+def compare(
+    left: core.Expression,
+    operator: str,
+    right: core.Expression,
+    positive: bool,
+    node: ast.Expression,
+) -> core.Condition:
+    relation = core.Relation(operator)
+    if not positive:
+        relation = relation.negated()
+    if isinstance(left, core.Constant) and isinstance(right, core.Constant):
+        return TRUE if relation.holds(left.value, right.value) else FALSE
+    return core.Comparison(left, relation, right, span=node.span)
+
+
+def combine(parts: list[core.Condition], conjunction: bool, node: ast.Expression) -> core.Condition:
+    """Build a flat conjunction or disjunction; constant parts and single parts vanish."""
+    neutral, absorbing = (TRUE, FALSE) if conjunction else (FALSE, TRUE)
+    shape = core.All if conjunction else core.Any
+    kept: list[core.Condition] = []
+    for part in parts:
+        if part == absorbing:
+            return absorbing
+        if isinstance(part, shape):
+            kept.extend(part.parts)
+        else:
+            kept.append(part)
+    if not kept:
+        return neutral
+    return kept[0] if len(kept) == 1 else shape(tuple(kept), span=node.span)
+
+
+def scaled(factor: Fraction, expression: core.Expression, node: ast.Expression) -> core.Expression:
+    """Return factor * expression, folded."""
+    if factor == 1:
+        return expression
+    if isinstance(expression, core.Constant):
+        return core.Constant(factor * as_number(expression), span=node.span)
+    if isinstance(expression, core.Product) and isinstance(expression.left, core.Constant):
+        return scaled(factor * as_number(expression.left), expression.right, node)
+    return core.Product(core.Constant(factor, span=node.span), expression, span=node.span)
+
+
+def as_number(constant: core.Constant) -> Fraction:
+    """Return the value of a constant that is a number."""
+    assert isinstance(constant.value, Fraction)  # the checker keeps named values out
+    return constant.value
+
+
+def terms_of(
+    node: core.Expression, factor: Fraction = Fraction(1)
+) -> Iterator[tuple[Fraction, core.Expression | None]]:
+    """Yield the terms of factor · node as (coefficient, what it multiplies; None for 1)."""
+    match node:
+        case core.Constant(Fraction() as value):
+            yield factor * value, None
+        case core.Sum(left, right):
+            yield from terms_of(left, factor)
+            yield from terms_of(right, factor)
+        case core.Product(core.Constant(Fraction() as value), other):
+            yield from terms_of(other, factor * value)
+        case _:
+            yield factor, node
+
+
+def folded_sum(terms: Iterable[Any], span: Span | None) -> Any:
+    """Add up expressions, or weights; the constants among them are one."""
+    constant = Fraction(0)
+    others: list[Any] = []
+    for term in terms:
+        if isinstance(term, core.Constant):
+            constant += as_number(term)
+            constants.check_size(constant, span)
+        else:
+            others.append(term)
+    if constant or not others:
+        others.append(core.Constant(constant, span=span))
+    return balanced(others, core.Sum, span)
+
+
+def balanced(terms: list[Any], shape: type[Any], span: Span | None) -> Any:
+    """Combine expressions, or weights, at least one, to a tree of logarithmic depth."""
+    while len(terms) > 1:
+        terms = [
+            shape(terms[i], terms[i + 1], span=span) if i + 1 < len(terms) else terms[i]
+            for i in range(0, len(terms), 2)
+        ]
+    return terms[0]
+
+
+def check_tree(root: core.Weight, span: Span | None) -> None:
+    """Refuse a product of shared factors, a power of powers, that is too large when walked."""
+    sizes: dict[int, int] = {}
+
+    def size(node: core.Weight) -> int:
+        known = sizes.get(id(node))
+        if known is None:
+            match node:
+                case core.Sum(left, right) | core.Product(left, right):
+                    known = size(left) + size(right)
+                case core.Inverse(inner) | core.Exponential(inner):
+                    known = 1 + size(inner)
+                case _:
+                    known = 1
+            sizes[id(node)] = known
+        return known
+
+    if size(root) > _LARGEST_POWER:
+        message = f"a power with more than {_LARGEST_POWER} factors and terms"
+        raise Wrong("limit", message, span)
+
+
+_ELSEWHERE = frozenset([-1])  # stands for everything that is not a polynomial in eps
+
+
+def degrees_of(weight: core.Weight) -> frozenset[int]:
+    """Return the powers of eps in a polynomial weight; others give one that is none."""
+    match weight:
+        case core.Epsilon():
+            return frozenset([1])
+        case core.Constant(value):
+            return frozenset([0] if value else [])
+        case core.Sum(left, right):
+            return degrees_of(left) | degrees_of(right)
+        case core.Product(left, right):
+            pairs = [(i, j) for i in degrees_of(left) for j in degrees_of(right)]
+            if any(i < 0 or j < 0 for i, j in pairs):
+                return _ELSEWHERE
+            return frozenset(i + j for i, j in pairs)
+        case core.Inverse(operand):
+            return frozenset([0]) if degrees_of(operand) == {0} else _ELSEWHERE
+        case core.Exponential():
+            return _ELSEWHERE
+        case _:
+            return frozenset([0])

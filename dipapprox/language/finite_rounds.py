@@ -24,9 +24,9 @@ from typing import assert_never
 from dipapprox.data_classes import Record, replace
 from dipapprox.errors import Diagnosis, UserError
 from dipapprox.language import core
+from dipapprox.language.calls import MOST_STATEMENTS
 from dipapprox.language.cells import assigned, read, statements_in, tainted, turn_of, written_out
 from dipapprox.language.domains import MOST_CELLS, Domain
-from dipapprox.language.emitted import MOST_STATEMENTS
 from dipapprox.language.traversal import free_name, rewrite
 from dipapprox.source import Located, Span
 

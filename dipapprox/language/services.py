@@ -13,7 +13,6 @@ from fractions import Fraction
 from dipapprox.data_classes import Record, field
 from dipapprox.errors import Diagnosis, check_visible, did_you_mean
 from dipapprox.language import ast, core, traversal
-from dipapprox.language.calls import Clamp
 from dipapprox.language.cells import written_out
 from dipapprox.language.checker import check
 from dipapprox.language.constants import Wrong
@@ -25,6 +24,7 @@ from dipapprox.language.declarations import (
 )
 from dipapprox.language.domains import AS_DECLARED, AllIntegers, describe_domain
 from dipapprox.language.elaborate import elaborate_block
+from dipapprox.language.piecewise import Clamp
 from dipapprox.language.symbols import CLAMP, DISTRIBUTIONS
 from dipapprox.source import Located, Span
 

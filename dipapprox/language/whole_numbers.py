@@ -19,7 +19,7 @@ from dipapprox.data_classes import Record
 from dipapprox.errors import Diagnosis
 from dipapprox.language import core
 from dipapprox.language.domains import AllReals, Domain
-from dipapprox.language.emitted import terms_of
+from dipapprox.language.expressions import terms_of
 from dipapprox.language.traversal import nodes_in, reachable
 from dipapprox.source import Span
 

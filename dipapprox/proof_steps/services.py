@@ -9,9 +9,8 @@ from dipapprox.errors import NoCertificate
 from dipapprox.kernel.errors import NotProved
 from dipapprox.kernel.services import read_service
 from dipapprox.language import core
-from dipapprox.language.calls import Clamp
 from dipapprox.language.domains import AllIntegers, AllReals
-from dipapprox.language.emitted import held_between
+from dipapprox.language.piecewise import Clamp, held_between
 from dipapprox.language.services import Service, expanded
 from dipapprox.proof_steps.machines import Json, block_json, cell_json, value_json
 from dipapprox.source import Span

@@ -29,10 +29,10 @@ from dipapprox.exact.choices.validity import check_choices
 from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language import core
-from dipapprox.language.calls import Clamp
 from dipapprox.language.cells import assigned, statements_in
 from dipapprox.language.core import Cell
 from dipapprox.language.domains import AllIntegers, AllReals, Domain, admits
+from dipapprox.language.piecewise import Clamp
 from dipapprox.language.services import Handler, Service, expanded
 from dipapprox.laws.distribution import ChoiceLaw, FiniteLaw
 from dipapprox.laws.family import BOTH_SIDES

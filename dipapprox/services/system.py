@@ -19,10 +19,10 @@ from dipapprox.exact.distributions import ExactDistributions
 from dipapprox.exact.signs.interval import ALL_EPSILONS, EpsilonInterval
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language import core
-from dipapprox.language.calls import clamped
 from dipapprox.language.cells import assigned, cells_of, read, statements_in, used
 from dipapprox.language.constants import Wrong
 from dipapprox.language.domains import AllReals
+from dipapprox.language.piecewise import clamped
 from dipapprox.language.services import Handler, Service, expanded
 from dipapprox.semantics.execution import execute
 from dipapprox.services.handlers import PlainHandlers

@@ -15,8 +15,6 @@ from dipapprox.data_classes import replace
 from dipapprox.language import ast
 from dipapprox.language.constants import literal
 from dipapprox.language.core import Value
-from dipapprox.language.emitted import rounded as rounded_number
-from dipapprox.language.emitted import step_numbers
 from dipapprox.language.functions.run import PathRun, cell_name
 from dipapprox.language.functions.symbols import (
     Condition,
@@ -31,6 +29,8 @@ from dipapprox.language.functions.symbols import (
     running,
     weight,
 )
+from dipapprox.language.piecewise import rounded as rounded_number
+from dipapprox.language.piecewise import step_numbers
 from dipapprox.language.traversal import rewrite
 from dipapprox.laws.families import (
     DISCRETE_GAUSSIAN,

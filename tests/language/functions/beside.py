@@ -22,9 +22,9 @@ from dipapprox.language import ast
 from dipapprox.language.core import Relation, Value
 from dipapprox.language.declarations import cells_of, elaborate_declarations
 from dipapprox.language.domains import AS_DECLARED, AllReals
-from dipapprox.language.emitted import rounded
 from dipapprox.language.functions.mechanism import read_mechanism
 from dipapprox.language.functions.run import cell_name
+from dipapprox.language.piecewise import rounded
 from dipapprox.language.symbols import (
     CLAMP,
     DELTA,

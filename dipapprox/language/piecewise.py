@@ -1,0 +1,191 @@
+"""Functions of one number as nested ifs.
+
+    abs(x)                           -x below 0, else x
+    clamp(x, low, high)              the number in low..high that is nearest to x
+    round, floor, ceil (x, step)     the nearest multiple of `step`, of two the larger one; the
+                                     largest that is not above x; the smallest that is not below x
+
+The first two are linear on each piece, so that samples stay what they are. A step function takes
+finitely many values if x is clamped or has a known range: it becomes a bisection of x.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from math import ceil, floor, lcm
+
+from dipapprox.data_classes import Record
+from dipapprox.language import core
+from dipapprox.language.constants import Wrong
+from dipapprox.language.expressions import Place, terms_of
+from dipapprox.source import Span
+
+MOST_STEPS = 10_000
+Range = tuple[Fraction, Fraction]  # the least and the greatest value something may have
+_HALF = Fraction(1, 2)
+
+
+class ValueStep(Record):
+    """A value of a step function, and where the next one begins."""
+
+    value: Fraction
+    cut: Fraction  # its upper end, for all but the last step
+    closed: bool  # whether it is taken at its upper end
+
+
+def absolute(place: Place, value: core.Variable, span: Span | None) -> core.Statement:
+    """Return place <- abs(value)."""
+    zero = core.Constant(Fraction(0), span=span)
+    minus = core.Product(core.Constant(Fraction(-1), span=span), value, span=span)
+    condition = core.Comparison(value, core.Relation.LESS, zero, span=span)
+    then = core.Assign(place, minus, span=span)
+    return core.If(condition, (then,), (core.Assign(place, value, span=span),), span=span)
+
+
+def held_between(
+    place: Place, value: core.Variable, low: Fraction, high: Fraction, span: Span | None
+) -> core.Statement:
+    """Return place <- clamp(value, low, high), linear in between."""
+    inside: core.Statement = core.Assign(place, value, span=span)
+    for end, relation in ((high, core.Relation.GREATER), (low, core.Relation.LESS)):
+        constant = core.Constant(end, span=span)
+        beyond = core.Comparison(value, relation, constant, span=span)
+        inside = core.If(beyond, (core.Assign(place, constant, span=span),), (inside,), span=span)
+    return inside
+
+
+def bisected(
+    place: Place, value: core.Expression, steps: Sequence[ValueStep], span: Span | None
+) -> core.Statement:
+    """Return place <- the value of the step, of at least one, that `value` is in."""
+    if len(steps) == 1:
+        return core.Assign(place, core.Constant(steps[0].value, span=span), span=span)
+    middle = len(steps) // 2
+    last = steps[middle - 1]
+    relation = core.Relation.LESS_EQUAL if last.closed else core.Relation.LESS
+    condition = core.Comparison(value, relation, core.Constant(last.cut, span=span), span=span)
+    below = bisected(place, value, steps[:middle], span)
+    above = bisected(place, value, steps[middle:], span)
+    return core.If(condition, (below,), (above,), span=span)
+
+
+def steps_to(labels: Iterable[Fraction]) -> tuple[ValueStep, ...]:
+    """Return the steps to the first label that is not below x, else to the last one."""
+    return tuple(ValueStep(label, label, True) for label in labels)
+
+
+def rounded(word: str, value: Fraction, step: Fraction) -> Fraction:
+    """Return round, floor or ceil of a number, to a multiple of `step` > 0."""
+    return _multiple(word, value / step) * step
+
+
+def step_numbers(word: str, step: Fraction, between: Range, is_clamped: bool) -> range:
+    """Return the k for which k · step is a value of the function.
+
+    Args:
+        between: The ends that the value is clamped to, or what the argument is between.
+        is_clamped: Which of them.
+    """
+    first, last = (end / step for end in between)
+    if is_clamped:
+        return range(floor(first), ceil(last) + 1)
+    return range(_multiple(word, first), _multiple(word, last) + 1)
+
+
+def rounding_steps(
+    word: str, step: Fraction, numbers: range, ends: Range | None, factor: int
+) -> Iterator[ValueStep]:
+    """Yield the steps of a function of x, in terms of factor · x.
+
+    Args:
+        ends: What the value is clamped to; None for no clamp.
+        factor: > 0.
+    """
+    above = {"round": _HALF, "floor": Fraction(1), "ceil": Fraction(0)}[word]
+    for number in numbers:
+        value = number * step
+        if ends is not None:
+            value = min(max(value, ends[0]), ends[1])
+        yield ValueStep(value, (number + above) * step * factor, word == "ceil")
+
+
+def _multiple(word: str, quotient: Fraction) -> int:
+    match word:
+        case "round":
+            return floor(quotient + _HALF)
+        case "floor":
+            return floor(quotient)
+        case _:
+            return ceil(quotient)
+
+
+class Clamp(Record):
+    """place <- the number in low..high that is nearest to something: if `is_finite` to a finite
+    number, else to a whole one."""
+
+    place: Place
+    low: int
+    high: int
+    is_finite: bool
+
+    @property
+    def width(self) -> int:
+        """How many ifs it takes."""
+        return 2 if self.is_finite else self.high - self.low
+
+
+def clamped(clamp: Clamp, value: core.Variable, span: Span | None) -> core.Statement:
+    """Return place <- clamp(value, low, high) as nested ifs."""
+    if clamp.is_finite:
+        low, high = Fraction(clamp.low), Fraction(clamp.high)
+        return held_between(clamp.place, value, low, high, span)
+    if clamp.width >= MOST_STEPS:
+        message = f"'clamp' to more than {MOST_STEPS} values"
+        raise Wrong("limit", message, span, "only replies of services may have more")
+    steps = steps_to(map(Fraction, range(clamp.low, clamp.high + 1)))
+    return bisected(clamp.place, value, steps, span)
+
+
+# --- what is known of an argument -----------------------------------------------------------------
+
+
+def range_of(node: core.Expression, ranges: Mapping[str, Range]) -> Range | None:
+    """Bound an expression, by interval arithmetic.
+
+    Args:
+        ranges: Of variables, by their names or those of their arrays.
+
+    Returns:
+        Two ends; None if nothing is known.
+    """
+    match node:
+        case core.Constant(Fraction() as value):
+            return value, value
+        case core.Variable(name):
+            return ranges.get(name) or ranges.get(name.partition("[")[0])
+        case core.Element(array):
+            return ranges.get(array)
+        case core.Sum(left, right) | core.Product(left, right):
+            first, second = range_of(left, ranges), range_of(right, ranges)
+            if first is None or second is None:
+                return None
+            if isinstance(node, core.Sum):
+                return first[0] + second[0], first[1] + second[1]
+            products = [a * b for a in first for b in second]
+            return min(products), max(products)
+        case _:
+            return None
+
+
+def with_whole_factors(node: core.Expression) -> tuple[int, core.Expression]:
+    """Return a number d > 0 and d · node, where no constant factor is a fraction."""
+    terms = list(terms_of(node))
+    common = lcm(*(factor.denominator for factor, _ in terms))
+    total: core.Expression | None = None
+    for factor, rest in terms:
+        number = core.Constant(factor * common, span=node.span)
+        term = number if rest is None else core.Product(number, rest, span=node.span)
+        total = term if total is None else core.Sum(total, term, span=node.span)
+    assert total is not None
+    return common, total
