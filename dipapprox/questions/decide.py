@@ -6,7 +6,6 @@ from fractions import Fraction
 from functools import partial
 from typing import ClassVar
 
-from dipapprox.data_classes import Record
 from dipapprox.errors import UserError
 from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.language.core import Program
@@ -34,7 +33,7 @@ def _delta(given: object, name: str) -> Delta:
 _unswept = partial(argument, swept=False)
 
 
-class Decide(Record, Question):
+class Decide(DecisionQuestion, Question):
     """Is it (budget * eps, delta)-differentially private at every eps of an interval?"""
 
     name: ClassVar[str] = "decide"
@@ -72,20 +71,6 @@ class Decide(Record, Question):
         default="1e-9",
     )
 
-    def __post_init__(self) -> None:
-        _ = self.asked
-
-    @property
-    def asked(self) -> DecisionQuestion:
-        return DecisionQuestion(
-            budget=self.budget,
-            delta=self.delta,
-            epsilons=self.interval,
-            width=self.width,
-            violations=self.violations,
-            least_delta=self.least_delta,
-        )
-
     def answer(self, program: Program, options: Options, progress: Progress = silent) -> Decision:
         if options.proved and (self.violations or self.least_delta):
             raise UserError(
@@ -101,7 +86,7 @@ class Decide(Record, Question):
             budget = budgets(None) if plain else None
             return budget is not None and budget <= self.budget
 
-        found = decider.decide(setting, self.asked, is_kept)
+        found = decider.decide(setting, self, is_kept)
         if is_open(found) and is_kept():
             found = budget_verdict.decided(found)
         if options.proved:

@@ -108,7 +108,7 @@ def decided(
 ) -> tuple[RerunAnswer, Decision]:
     program = _program(subject)
     epsilons = read_epsilons(interval)
-    asked = DecisionQuestion(budget=budget, delta=read_delta(delta), epsilons=epsilons)
+    asked = DecisionQuestion(budget=budget, delta=read_delta(delta), interval=epsilons)
     options = Options(limits=Limits(seconds=seconds))
     decision = decide(Setting(program, select(subject.pairs, program), options), asked)
     reason = decision.reason or decision.note or None

@@ -23,9 +23,9 @@ from dipapprox.numerics.simplest import simplest
 from dipapprox.pairs.published import together as published_search
 from dipapprox.pairs.selections import Pair, one_by_one
 from dipapprox.privacy.decisions.delta import as_ratio, read_delta
-from dipapprox.privacy.decisions.divergences import Functions, Obstacle, exponential_factor
+from dipapprox.privacy.decisions.divergences import Functions, Obstacle
 from dipapprox.privacy.decisions.question import DecisionQuestion
-from dipapprox.privacy.decisions.search import DecisionSearch, PatternDivergences
+from dipapprox.privacy.decisions.search import DecisionSearch
 from dipapprox.privacy.decisions.signs import Signs, check_delta
 from dipapprox.privacy.intervals.verdict import BITS, FormulaClaim
 from dipapprox.privacy.run import Setting
@@ -58,14 +58,12 @@ def settle(
         return _of_shifts(states, question, setting)
     limits = setting.limits
     own = limits.within(_STEPS)
-    signs = Signs(question.epsilons, own)
-    source = ExactDistributions(states, None, own)
-    functions = Functions(source, exponential_factor(question.budget))
-    search = DecisionSearch(question, signs)
-    patterns = PatternDivergences(functions, signs, own)
+    signs = Signs(question.interval, own)
+    functions = Functions(ExactDistributions(states, None, own), question.factor)
+    search = DecisionSearch(question, signs, functions)
     try:
         check_delta(question.delta, signs)
-        search.run(patterns, one_by_one(setting.pairs()))
+        search.run(one_by_one(setting.pairs()))
     except (Obstacle, UserError):
         return None
     except LimitReached:
@@ -116,7 +114,7 @@ def _of_shifts(states: FinalStates, question: DecisionQuestion, setting: Setting
     With t the largest shift in scales and L the budget, the least δ is 1 - e^((L - t)/2), or 0
     (`composition.shifted_noise`); with scales a/ε both are multiples of ε.
     """
-    epsilons, limits = question.epsilons, setting.limits
+    epsilons, limits = question.interval, setting.limits
     eps, delta = epsilons.lower, question.delta
     if epsilons.is_point:
         delta = delta.at_point(eps)

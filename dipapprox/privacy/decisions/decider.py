@@ -26,9 +26,9 @@ from dipapprox.privacy.decisions.decision import (
     LeastUniformDelta,
     Violation,
 )
-from dipapprox.privacy.decisions.divergences import Count, Functions, Obstacle, exponential_factor
+from dipapprox.privacy.decisions.divergences import Count, Functions, Obstacle
 from dipapprox.privacy.decisions.question import DecisionQuestion
-from dipapprox.privacy.decisions.search import DecisionSearch, PatternDivergences, find_least_delta
+from dipapprox.privacy.decisions.search import DecisionSearch
 from dipapprox.privacy.decisions.signs import Signs, cause_of, check_delta, check_program, merged
 from dipapprox.privacy.description import values_text
 from dipapprox.privacy.options import Engine
@@ -119,7 +119,7 @@ class _Run(Record, frozen=False):
                 reason=self.detail if unknown else None,
             ),
             listed=listed,
-            epsilons=self.question.epsilons,
+            epsilons=self.question.interval,
             budget=self.question.budget,
             delta=self.question.delta,
             answer=self.answer,
@@ -167,7 +167,7 @@ def decide(
 def _decide(run: _Run) -> None:
     setting, question, limits = run.setting, run.question, run.setting.limits
     program, selection, merge = setting.program, setting.selection, setting.options.merge
-    signs = Signs(question.epsilons, limits)
+    signs = Signs(question.interval, limits)
     check_delta(question.delta, signs)
     if not question.least_delta and not is_seen_whole(program):
         product = product_layout.select_parts(program, selection, merge, limits)
@@ -175,13 +175,11 @@ def _decide(run: _Run) -> None:
             return
     inputs = inputs_of(selection)
     states = run.executed = execute(program, merge, limits, compared=True, inputs=inputs)
-    check_program(states, question.epsilons, limits)
-    source = ExactDistributions(states, None, limits)
-    functions = Functions(source, exponential_factor(question.budget))
-    search = run.search = DecisionSearch(question, signs)
-    patterns = PatternDivergences(functions, signs, limits)
+    check_program(states, question.interval, limits)
+    functions = Functions(ExactDistributions(states, None, limits), question.factor)
+    search = run.search = DecisionSearch(question, signs, functions, run.count)
     try:
-        search.run(patterns, run.pairs(states), run.count)
+        search.run(run.pairs(states))
     except Obstacle as obstacle:
         if search.violation is None and run.kept():
             run.answer, run.engine, run.count = Answer.DP, BY_BUDGET, Count(run.total or 0)
@@ -194,20 +192,18 @@ def _decide(run: _Run) -> None:
         # Whatever ends the search: what it proved stays proved.
         if search.violation is not None:
             run.answer = Answer.NOT_DP
-            run.violation = violation.certain_violation(search.violation, functions, states)
+            run.violation = violation.certain_violation(search, states)
             if question.violations:
                 run.violated_on = merged(search.violated_on)
     if search.violation is not None and run.violation is not None:
-        run.violation = violation.described(
-            run.violation, search.violation, question, signs, states, setting.options
-        )
+        run.violation = violation.described(run.violation, search, states, setting.options)
         left = search.undecided + search.unlocated
         if question.violations and left:
             run.detail = f"there may be more violated ranges: {left} inequalities are open"
     else:
         run.conclude(search)
     if question.least_delta:
-        run.least = find_least_delta(patterns, run.pairs(states), question.width)
+        run.least = search.least_delta(run.pairs(states))
 
 
 def _decide_parts(run: _Run, product: ProductProgram, signs: Signs) -> bool:
@@ -222,10 +218,9 @@ def _decide_parts(run: _Run, product: ProductProgram, signs: Signs) -> bool:
         False if the parts have no closed forms, or too many pairs or outputs.
     """
     setting, question, limits = run.setting, run.question, run.setting.limits
-    search, count = DecisionSearch(question, signs), Count()
     try:
         for states in product.states:
-            check_program(states, question.epsilons, limits)
+            check_program(states, question.interval, limits)
         exact = products.ExactProduct(product, None, limits)
         kinds = product_layout.Layout(product, setting.selection, limits)
         candidates = kinds.candidates(exact.kind_of)
@@ -233,8 +228,8 @@ def _decide_parts(run: _Run, product: ProductProgram, signs: Signs) -> bool:
             return False
         # Names, which are no inputs, stand for all selected pairs, whose numbers are not told.
         names = [exact.name(each.pair) for each in candidates]
-        functions = Functions(exact, exponential_factor(question.budget))
-        search.run(PatternDivergences(functions, signs, limits), one_by_one(names), count)
+        search = DecisionSearch(question, signs, Functions(exact, question.factor))
+        search.run(one_by_one(names))
     except Obstacle:
         return False
     except LimitReached:
@@ -255,7 +250,7 @@ def _decide_parts(run: _Run, product: ProductProgram, signs: Signs) -> bool:
         ]
         run.conclude(search)
     run.search, run.executed = search, product
-    run.count.pairs, run.count.inequalities = run.total or 0, count.inequalities
+    run.count = Count(run.total or 0, search.count.inequalities)
     return True
 
 
@@ -268,7 +263,7 @@ def _decide_outside(run: _Run, obstacle: Obstacle) -> None:
     run.count = Count(partial.pairs)
     if partial.violation is not None:
         run.answer, run.violation = Answer.NOT_DP, partial.violation
-    elif partial.proves(run.question.epsilons):
+    elif partial.proves(run.question.interval):
         run.answer = Answer.DP
     elif partial.interrupted:
         run.stop(Cause.INTERRUPTED, "interrupted")

@@ -11,7 +11,6 @@ numerators.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from functools import reduce
 from operator import add
@@ -21,8 +20,7 @@ from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.data_classes import Record, field
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.language.core import Input
-from dipapprox.limits import Limits
-from dipapprox.pairs.selections import Orbit, Pair
+from dipapprox.pairs.selections import Pair
 
 Terms = tuple[tuple[int, int], ...]
 """The outputs of a divergence as numbers of (Pr[P(u) = o], Pr[P(u') = o]), ascending."""
@@ -105,30 +103,8 @@ def probability(value: Enclosure | NotEnclosed) -> Enclosure:
     return value.intersect(UNIT, "the exact form of a probability")
 
 
-def exponential_factor(budget: Fraction) -> ExponentialPolynomial:
-    """Return e^{budget * ε}."""
-    return ExponentialPolynomial.monomial(1, rate=budget)
-
-
 class Count(Record, frozen=False):
     """How many ordered pairs were looked at, and how many with their sets of outputs."""
 
     pairs: int = 0
     inequalities: int = 0
-
-
-def single_divergences(
-    functions: Functions, pairs: Iterable[Orbit], count: Count, limits: Limits
-) -> Iterator[Divergence]:
-    """Yield the divergences of single outputs."""
-    met: set[tuple[int, int]] = set()
-    for pair, number in pairs:
-        limits.check()
-        first, second = functions.for_input(pair[0]), functions.for_input(pair[1])
-        count.pairs += number
-        count.inequalities += number * len(first)
-        for output, key in enumerate(zip(first, second, strict=True)):
-            if key in met:
-                continue
-            met.add(key)
-            yield Divergence(pair, (output,), functions.difference(*key))

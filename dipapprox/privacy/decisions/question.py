@@ -11,6 +11,7 @@ from dipapprox.data_classes import Record
 from dipapprox.digits import brief_text
 from dipapprox.errors import UserError, shorten
 from dipapprox.exact.signs.interval import ALL_EPSILONS, EpsilonInterval
+from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.language.domains import exact_rational
 from dipapprox.privacy.decisions.delta import Delta
 
@@ -89,7 +90,7 @@ class DecisionQuestion(Record):
 
     budget: Fraction  # t >= 0
     delta: Delta
-    epsilons: EpsilonInterval = ALL_EPSILONS
+    interval: EpsilonInterval = ALL_EPSILONS
     # How narrowly ends of violated ranges and the least δ are enclosed, >= 10^-1000.
     width: Fraction = DEFAULT_WIDTH
     # Whether to find all ε at which some pair violates the claim; else the search ends with the
@@ -98,11 +99,16 @@ class DecisionQuestion(Record):
     least_delta: bool = False
 
     def __post_init__(self) -> None:
-        if self.epsilons.is_point:
-            object.__setattr__(self, "delta", self.delta.at_point(self.epsilons.lower))
+        if self.interval.is_point:
+            object.__setattr__(self, "delta", self.delta.at_point(self.interval.lower))
         if self.budget < 0:
             raise UserError(f"the budget must be >= 0, got {self.budget}")
         if self.width <= 0:
             raise UserError(f"the width must be > 0, got {self.width}")
         if self.width < LEAST_WIDTH:
             raise UserError("the width must be at least 10^-1000")
+
+    @property
+    def factor(self) -> ExponentialPolynomial:
+        """The factor e^{tε}."""
+        return ExponentialPolynomial.monomial(1, rate=self.budget)

@@ -36,7 +36,6 @@ from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed, short
 from dipapprox.data_classes import Record, field
 from dipapprox.digits import exact_text
 from dipapprox.errors import LimitReached
-from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.exact.signs.nonnegative import Negative, NegativeRange, Nonnegative, Undecided
 from dipapprox.exact.signs.normal_form import NormalForm, normal_form
 from dipapprox.exact.signs.supremum import Supremum, enclose_supremum
@@ -46,88 +45,12 @@ from dipapprox.limits import Limits
 from dipapprox.pairs.selections import Orbit
 from dipapprox.privacy.decisions.decision import Cause, LeastUniformDelta, Open
 from dipapprox.privacy.decisions.delta import LAST_BITS
-from dipapprox.privacy.decisions.divergences import (
-    Count,
-    Divergence,
-    Functions,
-    Terms,
-    single_divergences,
-)
+from dipapprox.privacy.decisions.divergences import Count, Divergence, Functions, Terms
 from dipapprox.privacy.decisions.question import DecisionQuestion, closed_interval
 from dipapprox.privacy.decisions.signs import Answer, SignChanges, Signs, cause_of, sign_key
 
-_MOST_TOGETHER = 8  # most functions whose sign changes are taken in any order
 _Term = tuple[int, int]
-
-
-class _Mirror(Record):
-    """A difference up to positive factors, and its negative."""
-
-    form: NormalForm
-    negative: NormalForm
-    changes: SignChanges
-
-
-class PatternDivergences(Record, frozen=False):
-    """Makes divergences over sets of outputs; equal sets of functions once, whatever the pairs."""
-
-    functions: Functions
-    signs: Signs
-    limits: Limits
-    _mirrors: dict[_Term, _Mirror | None] = field(default_factory=dict)
-    _changes: dict[NormalForm, SignChanges] = field(default_factory=dict)
-    _patterns: dict[Terms, tuple[frozenset[_Term], ...]] = field(default_factory=dict)
-
-    def divergences(self, pairs: Iterable[Orbit], count: Count) -> Iterator[Divergence]:
-        """Yield the divergences of all sets that are the worst at some ε."""
-        met: set[Terms] = set()
-        for pair, number in pairs:
-            self.limits.check()
-            first, second = self.functions.for_input(pair[0]), self.functions.for_input(pair[1])
-            terms = tuple(zip(first, second, strict=True))
-            patterns = self._patterns_of(tuple(sorted(set(terms))))
-            count.pairs += number
-            count.inequalities += number * len(patterns)
-            for pattern in patterns:
-                outputs = tuple(o for o, term in enumerate(terms) if term in pattern)
-                key = tuple(sorted(terms[o] for o in outputs))
-                if key not in met:
-                    met.add(key)
-                    yield Divergence(pair, outputs, self.functions.divergence(key))
-
-    def _patterns_of(self, terms: Terms) -> tuple[frozenset[_Term], ...]:
-        if terms in self._patterns:
-            return self._patterns[terms]
-        numbers: dict[NormalForm, int] = {}
-        signs: dict[int, SignChanges] = {}
-        owners: list[tuple[_Term, int, bool]] = []
-        for term in terms:
-            mirror = self._mirror(term)
-            if mirror is None:  # the zero function is never positive
-                continue
-            opposite = mirror.negative in numbers
-            number = numbers.setdefault(mirror.negative if opposite else mirror.form, len(numbers))
-            signs.setdefault(number, mirror.changes)
-            owners.append((term, number, not opposite))
-        sets = (
-            frozenset(term for term, number, same in owners if (number in positive) is same)
-            for positive in sign_patterns(signs, self.limits)
-        )
-        # Nothing is to be shown of the empty set.
-        self._patterns[terms] = tuple(each for each in sets if each)
-        return self._patterns[terms]
-
-    def _mirror(self, term: _Term) -> _Mirror | None:
-        if term not in self._mirrors:
-            found = None
-            numerator = self.signs.numerator(self.functions.difference(*term))
-            if numerator:
-                form = normal_form(numerator)
-                if form not in self._changes:
-                    self._changes[form] = self.signs.changes(numerator)
-                found = _Mirror(form, normal_form(-numerator), self._changes[form])
-            self._mirrors[term] = found
-        return self._mirrors[term]
+_MOST_TOGETHER = 8  # most functions whose sign changes are taken in any order
 
 
 def sign_patterns(signs: Mapping[int, SignChanges], limits: Limits) -> Iterator[frozenset[int]]:
@@ -168,6 +91,7 @@ def _all_orders(
     yield from sets
 
 
+_COARSE = Fraction(1, 1000)  # width of the ends of the ranges in which a supremum is looked for
 _MOST_OPEN = 100  # undecided inequalities that are listed; more are only counted
 
 
@@ -181,11 +105,21 @@ class Violated(Record):
     eps: Fraction
 
 
+class _Mirror(Record):
+    """A difference up to positive factors, and its negative."""
+
+    form: NormalForm
+    negative: NormalForm
+    changes: SignChanges
+
+
 class DecisionSearch(Record, frozen=False):
-    """One run; the fields after `signs` are valid whenever it ends."""
+    """One run; the fields after `functions` are valid whenever it ends."""
 
     question: DecisionQuestion
     signs: Signs
+    functions: Functions
+    count: Count = field(default_factory=Count)
     violation: Violated | None = None
     decided: int = 0  # distinct functions whose sign is known
     # If every violation is asked for: where the claim is violated.
@@ -195,25 +129,82 @@ class DecisionSearch(Record, frozen=False):
     cause: Cause | None = None
     open: list[Open] = field(default_factory=list)
     _met: set[NormalForm | None] = field(default_factory=set)
+    _mirrors: dict[_Term, _Mirror | None] = field(default_factory=dict)
+    _changes: dict[NormalForm, SignChanges] = field(default_factory=dict)
+    _patterns: dict[Terms, tuple[frozenset[_Term], ...]] = field(default_factory=dict)
 
-    def run(
-        self, patterns: PatternDivergences, pairs: Iterable[Orbit], count: Count | None = None
-    ) -> None:
+    def run(self, pairs: Iterable[Orbit]) -> None:
         """Decide what settles the claim until all is done or something certainly violates it.
 
         For δ = 0 that are the divergences of single outputs, else of all sets that are the worst
-        at some ε. Pairs may be names that stand for some; `count` grows by what is looked at.
+        at some ε. Pairs may be names that stand for some.
         """
-        count = count or Count()
-        if self.question.delta.is_zero:
-            functions, limits = patterns.functions, patterns.limits
-            divergences = single_divergences(functions, pairs, count, limits)
-        else:
-            divergences = patterns.divergences(pairs, count)
-        for divergence in divergences:
+        for divergence in self._divergences(pairs, self.count, self.question.delta.is_zero):
             self._decide(divergence)
             if self.violation is not None and not self.question.violations:
                 return
+
+    def _divergences(
+        self, pairs: Iterable[Orbit], count: Count, single: bool
+    ) -> Iterator[Divergence]:
+        """Yield the divergences of single outputs, or of all sets that are the worst at some ε;
+        equal sets of functions once, whatever the pairs."""
+        met: set[Terms] = set()
+        for pair, number in pairs:
+            self.signs.limits.check()
+            first, second = self.functions.for_input(pair[0]), self.functions.for_input(pair[1])
+            terms = tuple(zip(first, second, strict=True))
+            sets = (
+                [((o,), (term,)) for o, term in enumerate(terms)] if single else self._sets(terms)
+            )
+            count.pairs += number
+            count.inequalities += number * len(sets)
+            for outputs, key in sets:
+                if key not in met:
+                    met.add(key)
+                    yield Divergence(pair, outputs, self.functions.divergence(key))
+
+    def _sets(self, terms: Terms) -> list[tuple[tuple[int, ...], Terms]]:
+        """The sets of outputs that are the worst at some ε, with their functions."""
+        found = []
+        for pattern in self._patterns_of(tuple(sorted(set(terms)))):
+            outputs = tuple(o for o, term in enumerate(terms) if term in pattern)
+            found.append((outputs, tuple(sorted(terms[o] for o in outputs))))
+        return found
+
+    def _patterns_of(self, terms: Terms) -> tuple[frozenset[_Term], ...]:
+        if terms in self._patterns:
+            return self._patterns[terms]
+        numbers: dict[NormalForm, int] = {}
+        signs: dict[int, SignChanges] = {}
+        owners: list[tuple[_Term, int, bool]] = []
+        for term in terms:
+            mirror = self._mirror(term)
+            if mirror is None:  # the zero function is never positive
+                continue
+            opposite = mirror.negative in numbers
+            number = numbers.setdefault(mirror.negative if opposite else mirror.form, len(numbers))
+            signs.setdefault(number, mirror.changes)
+            owners.append((term, number, not opposite))
+        sets = (
+            frozenset(term for term, number, same in owners if (number in positive) is same)
+            for positive in sign_patterns(signs, self.signs.limits)
+        )
+        # Nothing is to be shown of the empty set.
+        self._patterns[terms] = tuple(each for each in sets if each)
+        return self._patterns[terms]
+
+    def _mirror(self, term: _Term) -> _Mirror | None:
+        if term not in self._mirrors:
+            found = None
+            numerator = self.signs.numerator(self.functions.difference(*term))
+            if numerator:
+                form = normal_form(numerator)
+                if form not in self._changes:
+                    self._changes[form] = self.signs.changes(numerator)
+                found = _Mirror(form, normal_form(-numerator), self._changes[form])
+            self._mirrors[term] = found
+        return self._mirrors[term]
 
     def _decide(self, divergence: Divergence) -> None:
         for low, high in self.question.delta.brackets():
@@ -248,7 +239,7 @@ class DecisionSearch(Record, frozen=False):
                 if self.question.violations:
                     # Until they are known: a limit may be reached here.
                     self.unlocated += 1
-                    ranges = violated_ranges(divergence, self.question, self.signs)
+                    ranges = self.ranges(divergence)
                     self.violated_on += ranges or ()
                     self.unlocated -= ranges is not None
             case Undecided(reason):
@@ -259,22 +250,54 @@ class DecisionSearch(Record, frozen=False):
             case _:
                 assert_never(found)
 
+    def ranges(self, divergence: Divergence) -> tuple[NegativeRange, ...] | None:
+        """Return where it exceeds δ, ends to about a width; None if brackets do not tell."""
+        signs, width = self.signs, self.question.width
+        found: tuple[NegativeRange, ...] | None = None
+        for low, high in self.question.delta.brackets():
+            certain = signs.negative(signs.numerator(high - divergence.function), width)
+            if low == high:
+                return certain
+            possible = signs.negative(signs.numerator(low - divergence.function), width)
+            found = _joined(certain, possible)
+            if found is not None and all(_is_narrow(each, 4 * width) for each in found):
+                return found
+        return found
 
-def violated_ranges(
-    divergence: Divergence, question: DecisionQuestion, signs: Signs
-) -> tuple[NegativeRange, ...] | None:
-    """Return where a divergence exceeds δ, ends to about a width; None if brackets do not tell."""
-    width = question.width
-    found: tuple[NegativeRange, ...] | None = None
-    for low, high in question.delta.brackets():
-        certain = signs.negative(signs.numerator(high - divergence.function), width)
-        if low == high:
-            return certain
-        possible = signs.negative(signs.numerator(low - divergence.function), width)
-        found = _joined(certain, possible)
-        if found is not None and all(_is_narrow(each, 4 * width) for each in found):
-            return found
-    return found
+    def least_delta(self, pairs: Iterable[Orbit]) -> LeastUniformDelta:
+        """Enclose the least δ to the width of the question, exactly where it is a rational
+        limit."""
+        signs, zero = self.signs, Fraction(0)
+        lower = upper = zero
+        best: tuple[Divergence, Supremum] | None = None
+        met: set[ExponentialPolynomial | ExponentialRatio] = set()
+        for divergence in self._divergences(pairs, Count(), False):
+            function = divergence.function
+            key = function if function.denominator else function.numerator
+            if key in met:
+                continue
+            met.add(key)
+            slack = signs.numerator(ExponentialRatio.constant(lower) - function)
+            if isinstance(signs.is_nonnegative(slack), Nonnegative):
+                continue
+            # Where it is not positive it may be -∞.
+            for each in signs.negative(-signs.numerator(function), _COARSE):
+                part = closed_interval(each.lower.lower, each.upper.upper if each.upper else None)
+                found = enclose_supremum(function, part, self.question.width, signs.limits)
+                if isinstance(found, NotEnclosed):
+                    raise LimitReached(
+                        f"precision-budget: the least δ has no enclosure: {found.reason}"
+                    )
+                upper = max(upper, found.value.upper)
+                if best is None or found.value.lower > lower:
+                    lower, best = max(lower, found.value.lower), (divergence, found)
+        enclosure = Enclosure(lower, min(max(lower, upper), Fraction(1)))
+        exact = lower if enclosure.width == 0 else None
+        if best is None:
+            return LeastUniformDelta(enclosure, exact, "attained everywhere", None, ())
+        attained, supremum = best
+        where = _where(supremum)
+        return LeastUniformDelta(enclosure, exact, where, attained.pair, attained.outputs)
 
 
 def _joined(
@@ -306,63 +329,6 @@ def _joined(
 
 def _is_narrow(each: NegativeRange, width: Fraction) -> bool:
     return each.lower.width <= width and (each.upper is None or each.upper.width <= width)
-
-
-_COARSE = Fraction(1, 1000)  # width of the ends of the ranges in which a supremum is looked for
-
-
-def find_least_delta(
-    patterns: PatternDivergences, pairs: Iterable[Orbit], width: Fraction
-) -> LeastUniformDelta:
-    """Enclose the least δ to `width`, exactly where it is a rational limit."""
-    lower = upper = Fraction(0)
-    best: tuple[Divergence, Supremum] | None = None
-    met: set[ExponentialPolynomial | ExponentialRatio] = set()
-    for divergence in patterns.divergences(pairs, Count()):
-        key = (
-            divergence.function
-            if divergence.function.denominator
-            else divergence.function.numerator
-        )
-        if key in met:
-            continue
-        met.add(key)
-        if _is_dominated(divergence, lower, patterns):
-            continue
-        for part in _positive_parts(divergence, patterns):
-            found = enclose_supremum(divergence.function, part, width, patterns.limits)
-            if isinstance(found, NotEnclosed):
-                raise LimitReached(
-                    f"precision-budget: the least δ has no enclosure: {found.reason}"
-                )
-            upper = max(upper, found.value.upper)
-            if best is None or found.value.lower > lower:
-                lower, best = max(lower, found.value.lower), (divergence, found)
-    enclosure = Enclosure(lower, min(max(lower, upper), Fraction(1)))
-    exact = lower if enclosure.width == 0 else None
-    if best is None:
-        return LeastUniformDelta(enclosure, exact, "attained everywhere", None, ())
-    divergence, supremum = best
-    return LeastUniformDelta(
-        enclosure, exact, _where(supremum), divergence.pair, divergence.outputs
-    )
-
-
-def _is_dominated(divergence: Divergence, attained: Fraction, patterns: PatternDivergences) -> bool:
-    slack = patterns.signs.numerator(ExponentialRatio.constant(attained) - divergence.function)
-    return isinstance(patterns.signs.is_nonnegative(slack), Nonnegative)
-
-
-def _positive_parts(
-    divergence: Divergence, patterns: PatternDivergences
-) -> tuple[EpsilonInterval, ...]:
-    """Return intervals with all ε at which a divergence is positive; elsewhere it may be -∞."""
-    signs = patterns.signs
-    ranges = signs.negative(-signs.numerator(divergence.function), _COARSE)
-    return tuple(
-        closed_interval(each.lower.lower, None if each.upper is None else each.upper.upper)
-        for each in ranges
-    )
 
 
 def _where(supremum: Supremum) -> str:

@@ -32,15 +32,9 @@ from dipapprox.limits import Limits, silent
 from dipapprox.numerics import intervals
 from dipapprox.pairs.divergence import difference_over, eps_prv_factor
 from dipapprox.privacy.decisions.decision import Violation, ViolationRow
-from dipapprox.privacy.decisions.divergences import (
-    Divergence,
-    Functions,
-    exponential_factor,
-    probability,
-)
+from dipapprox.privacy.decisions.divergences import Divergence, probability
 from dipapprox.privacy.decisions.question import DecisionQuestion
-from dipapprox.privacy.decisions.search import Violated, violated_ranges
-from dipapprox.privacy.decisions.signs import Signs
+from dipapprox.privacy.decisions.search import DecisionSearch, Violated
 from dipapprox.privacy.intervals import verifier as interval_verifier
 from dipapprox.privacy.intervals.verdict import FormulaClaim
 from dipapprox.privacy.options import Options
@@ -60,52 +54,51 @@ _STEPS = 100_000  # for an engine that agrees, for trials, and again for a proof
 _FORMS = "closed forms"  # for the same: the violation is proved without it
 
 
-def certain_violation(found: Violated, functions: Functions, states: FinalStates) -> Violation:
+def certain_violation(search: DecisionSearch, states: FinalStates) -> Violation:
     """Return what is certain of a violation without any further computation."""
-    divergence, outputs = found.divergence, states.outputs
-    first, second = functions.for_input(divergence.pair[0]), functions.for_input(divergence.pair[1])
-    known = functions.known
+    assert search.violation is not None
+    divergence, known, outputs = (
+        search.violation.divergence,
+        search.functions.known,
+        states.outputs,
+    )
+    first, second = map(search.functions.for_input, divergence.pair)
     rows = tuple(
         ViolationRow(tuple(outputs[o]), UNIT, UNIT, known[first[o]], known[second[o]])
         for o in divergence.outputs
     )
-    return Violation(*divergence.pair, rows, found.eps)
+    return Violation(*divergence.pair, rows, search.violation.eps)
 
 
 def described(
-    violation: Violation,
-    found: Violated,
-    question: DecisionQuestion,
-    signs: Signs,
-    states: FinalStates,
-    options: Options,
+    violation: Violation, search: DecisionSearch, states: FinalStates, options: Options
 ) -> Violation:
     """Describe a violation at a simple rational ε, as far as limits allow.
 
     Raises:
         BrokenInvariant: If something contradicts the exact forms.
     """
+    assert search.violation is not None
+    divergence, question = search.violation.divergence, search.question
     forms = [(row.form, row.adjacent_form) for row in violation.rows]
     known = [(p, q) for p, q in forms if p is not None and q is not None]
-    eps = _simple_epsilon(found, question, signs, _rate(known))
+    eps = _simple_epsilon(search.violation, search, _rate(known))
     shown, delta = _enclosed(replace(violation, eps=eps), known, question, options.limits)
     if delta is not None:
-        engine = _checked_by(found.divergence, shown, delta, question, states, options)
+        engine = _checked_by(divergence, shown, delta, question, states, options)
         shown = replace(shown, checked_by=engine)
     try:
-        ranges = violated_ranges(found.divergence, question, signs)
+        ranges = search.ranges(divergence)
     except LimitReached:
         ranges = None
     return replace(shown, ranges=ranges)
 
 
-def _simple_epsilon(
-    found: Violated, question: DecisionQuestion, signs: Signs, rate: Fraction
-) -> Fraction:
+def _simple_epsilon(found: Violated, search: DecisionSearch, rate: Fraction) -> Fraction:
     """Return a simple number well inside a violated range; the known one if limits forbid."""
     try:
-        eps = choose_epsilon(signs.negative(found.slack, question.width), rate)
-        sign = signs.sign_at(found.slack, eps)
+        eps = choose_epsilon(search.signs.negative(found.slack, search.question.width), rate)
+        sign = search.signs.sign_at(found.slack, eps)
     except LimitReached:
         return found.eps
     if sign >= 0:
@@ -159,9 +152,8 @@ def _enclosed(
     """Enclose both sides so well that they are apart, if the last precision suffices; and δ."""
     eps, nothing = violation.eps, ExponentialRatio.constant(0)
     left_form = reduce(add, (first for first, _ in forms), nothing)
-    right_form = reduce(add, (second for _, second in forms), nothing) * ExponentialRatio(
-        exponential_factor(question.budget)
-    )
+    right_form = reduce(add, (second for _, second in forms), nothing)
+    right_form = right_form * ExponentialRatio(question.factor)
 
     @if_enclosed
     def sides(bits: int) -> tuple[Enclosure, Enclosure, Enclosure] | None:
@@ -260,7 +252,7 @@ def decide_partially(setting: Setting, question: DecisionQuestion) -> Partial:
     trials = replace(setting.within(_STEPS), progress=silent)
     tried: list[Fraction] = []
     pairs = 0
-    for eps in trial_epsilons(question.epsilons):
+    for eps in trial_epsilons(question.interval):
         verdict = _verify_at(trials, question, eps)
         if verdict is None:
             continue
@@ -269,7 +261,7 @@ def decide_partially(setting: Setting, question: DecisionQuestion) -> Partial:
         pairs = max(pairs, verdict.pairs or 0)
         if verdict.interrupted:
             return Partial(None, None, tuple(tried), pairs, interrupted=True)
-        if verdict.answer is Answer.DP and question.epsilons.is_point:
+        if verdict.answer is Answer.DP and question.interval.is_point:
             return Partial(None, (eps, eps), (), pairs)
         tried.append(eps)
     return _prove(setting, question, Partial(None, None, tuple(tried), pairs))
@@ -277,10 +269,10 @@ def decide_partially(setting: Setting, question: DecisionQuestion) -> Partial:
 
 def _prove(setting: Setting, question: DecisionQuestion, known: Partial) -> Partial:
     """Add to what single ε tell what a proof, or its failure, does."""
-    lower = max(question.epsilons.lower, _PROOF_RANGE[0])
+    lower = max(question.interval.lower, _PROOF_RANGE[0])
     upper = _PROOF_RANGE[1]
-    if question.epsilons.upper is not None:
-        lower, upper = question.epsilons.lower or lower, question.epsilons.upper
+    if question.interval.upper is not None:
+        lower, upper = question.interval.lower or lower, question.interval.upper
     if lower >= upper:
         return known
     budget = Operation(Number(question.budget), Operator.MULTIPLY, Name("eps"))
