@@ -39,13 +39,14 @@ from dipapprox.language.domains import (
     LARGEST_DOMAIN,
     Widening,
     admits,
-    describe_domain,
+    check_input,
     domain_text,
     has_names,
     has_real_inputs,
     parse_input,
     parse_rational,
 )
+from dipapprox.language.load import read_text
 from dipapprox.pairs.selections import (
     AllPairs,
     OrderedPairs,
@@ -275,16 +276,10 @@ def _named(text: str, program: Program, name: str) -> tuple[Pair, ...]:
 def _read(path: Path, name: str) -> list[object]:
     """Read the items of a file, which should be pairs."""
     try:
-        if path.stat().st_size > _LARGEST_FILE:
-            raise UserError(f"{path}: too large for a list of pairs")
-        text = path.read_text(encoding="utf-8-sig")
-    except OSError as error:
+        text = read_text(path, _LARGEST_FILE)
+    except UserError as error:
         hint = did_you_mean(str(path), ("all", "single"), _USAGE)
-        raise UserError(f"{name}: cannot read '{path}': {error.strerror}", hint) from None
-    except UnicodeDecodeError:
-        raise UserError(f"{path}: not a text file", _USAGE) from None
-    except ValueError as error:
-        raise UserError(f"{name} is no name of a file: {error}", _USAGE) from None
+        raise UserError(f"{name}: {error.message}", hint) from None
     try:
         # Decimals stay exact: 0.1 is 1/10.
         number = partial(parse_rational, what=f"{path}: a number")
@@ -313,21 +308,16 @@ def _pair(item: object, number: int, path: Path, program: Program) -> Pair:
 
 
 def _input(item: object, where: str, program: Program) -> Input:
-    cells = program.inputs
     if not isinstance(item, list):
         raise UserError(f"{where}: expected a list of values", _USAGE)
-    if len(item) != len(cells):
-        raise UserError(f"{where}: expected {len(cells)} values, got {len(item)}")
+    if len(item) != len(program.inputs):
+        raise UserError(f"{where}: expected {len(program.inputs)} values, got {len(item)}")
     input: list[Value] = []
-    for cell, value in zip(cells, item, strict=True):
+    for cell, value in zip(program.inputs, item, strict=True):
         if isinstance(value, bool) or not isinstance(value, Fraction | str):
             raise UserError(f"{where}: '{cell.name}' is neither a number nor a name")
         if isinstance(value, str) and not admits(cell.domain, value) and not has_names(cell.domain):
             value = parse_rational(value, f"{where}: '{cell.name}'")
-        if not admits(cell.domain, value):
-            raise UserError(
-                f"{where}: {value} is not in the domain of '{cell.name}'",
-                f"allowed: {describe_domain(cell.domain)}",
-            )
         input.append(value)
+    check_input(program, tuple(input), where)
     return tuple(input)

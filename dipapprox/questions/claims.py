@@ -418,12 +418,11 @@ def _is_meant(comment: str) -> bool:
 
 def _is_near(word: str, known: str) -> bool:
     """Tell whether two words differ by at most one letter, or by two neighbours that changed."""
-    if len(word) == len(known):
-        differ = [i for i, (a, b) in enumerate(zip(word, known, strict=True)) if a != b]
-        if len(differ) <= 1:
-            return True
-        first, second = differ[0], differ[-1]
-        swapped = word[first : second + 1] == known[first : second + 1][::-1]
-        return second == first + 1 and swapped
-    shorter, longer = sorted((word, known), key=len)
-    return any(longer[:i] + longer[i + 1 :] == shorter for i in range(len(longer)))
+    for k in range(len(known) + 1):
+        if word[:k] == known[:k]:
+            one, other = word[k:], known[k:]
+            if one[1:] == other[1:] or one[1:] == other or one == other[1:]:
+                return True
+            if one[2:] == other[2:] and one[:2] == other[1::-1]:
+                return True
+    return False

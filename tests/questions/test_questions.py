@@ -142,7 +142,7 @@ def test_strangers_are_named() -> None:
     (lambda: dipapprox.parse(None), "text must be a text, got NoneType"),  # type: ignore[arg-type]  # on purpose
     (lambda: dipapprox.parse("", "N=2"), "parameters must be a mapping, got 'N=2'"),  # type: ignore[arg-type]  # on purpose
     (lambda: dipapprox.parse("", widen=1), "widen needs a range, a set or numbers, got 1"),  # type: ignore[arg-type]  # on purpose
-    (lambda: dipapprox.verify(PROGRAM, eps=1, delta=0, pairs="\x00"), "pairs is no name of a file"),
+    (lambda: dipapprox.verify(PROGRAM, eps=1, delta=0, pairs="\x00"), "pairs: cannot read"),
 )
 def test_how_to_compute_is_checked_too(make, message) -> None:
     refuses(UserError, re.escape(message), make)
