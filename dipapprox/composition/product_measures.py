@@ -33,6 +33,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import cache, partial, reduce
 from itertools import chain, permutations
+from math import inf
 from operator import mul
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, Missing, NotEnclosed, enclosing, sure
@@ -250,14 +251,14 @@ class ProductMeasures:
         # No grid tells more of a factor that is known better.
         return found.enclosure(_rounded(factor, bits + _GUARD_BITS), bits)
 
-    def is_on_grids(self, first: Sequence[Part], second: Sequence[Part]) -> bool:
-        """Whether the divergence of two measures is that of a product without a closed form, or
-        bounded by terms."""
+    def grids(self, first: Sequence[Part], second: Sequence[Part]) -> float:
+        """On how many grids the divergence of two measures is enclosed, 0 in closed form; infinity
+        where terms only bound it."""
         if not first or not second or len(first[0].marginals) < 2:
-            return False
+            return 0
         factors = factored(first, second)
         if isinstance(factors, Mixed):
-            return True
+            return inf
         return len(factors.pairs) > 1 and bool(_noise(without_events(factors)[0])[2])
 
 

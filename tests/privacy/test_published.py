@@ -405,3 +405,15 @@ def test_independent_parts_are_one_product() -> None:
     found = dipapprox.profile(dipapprox.parse(PARTS), eps="1/2", eps_prv="1/2", pairs=pairs)
     assert found.delta_enclosure.width < Fraction(1, 10**7)
     assert float(found.delta_enclosure.lower) == pytest.approx(truth, abs=1e-5)
+
+
+def test_few_outcomes_of_independent_parts_are_enclosed_each_for_itself() -> None:
+    """Most of them in closed form: a grid of all of them together tells it to 4e-10."""
+    text = (
+        "input q[2] in {0, 1}\noutput label in {0, 1}\noutput y[2] in real\nadjacent linf 1\n"
+        "y[1] <- Lap(q[1], 2)\nc <- Gauss(q[2], 2)\ny[2] <- 0\nlabel <- 0\n"
+        "if c > 1 then\n  y[2] <- c\n  label <- 1\nend\n"
+    )
+    pairs = [((0, 0), (1, 1))]
+    found = dipapprox.profile(dipapprox.parse(text), eps=1, eps_prv="1/2", pairs=pairs)
+    assert found.delta_enclosure.width < Fraction(1, 10**11)

@@ -54,6 +54,7 @@ from dipapprox.semantics.state import FinalStates
 
 _REMEMBERED = 20_000
 _ACCURATE = 52  # most bits for pairs that publish several numbers
+_MOST_GRIDS = 4  # of single outcomes, each narrower than one of all outcomes of independent parts
 _SHOWN = 32  # most bits for sets that show what independent parts tell together
 _ZERO = Fraction(0)
 NOTHING = Enclosure.exact(0)
@@ -200,9 +201,8 @@ class PublishedDivergences:
         if any(sides.coordinates > 1 for sides, _ in terms):
             bits = min(bits, _ACCURATE)  # no product gets narrower, and so nothing else need be
         split = self._split.get(terms)
-        if split is not None and any(
-            self._products.is_on_grids(sides.first, sides.second) for sides, _ in terms
-        ):
+        grids = (self._products.grids(sides.first, sides.second) for sides, _ in terms)
+        if split is not None and sum(grids) > _MOST_GRIDS:
             return sure(self._of_parts(split, factor, bits))
         own = bits + len(terms).bit_length()
         lower = upper = Fraction(0)

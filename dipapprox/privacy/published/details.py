@@ -220,7 +220,7 @@ class PublishedDetails:
             if found is Side.BELOW:
                 high = place
             elif found is Side.ABOVE:
-                low, step = place, step * step
+                low, step = place, step * step if high is None else step
             else:
                 # Beyond, and before, more may be known than here.
                 reason = found if isinstance(found, NotEnclosed) else reason
