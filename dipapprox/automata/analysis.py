@@ -116,8 +116,6 @@ def analyse(
 
 
 class _Progress:
-    """What is known so far."""
-
     def __init__(
         self, automaton: Automaton, limits: Limits, with_words: bool, looks: Looks | None
     ) -> None:

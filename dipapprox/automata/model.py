@@ -61,8 +61,6 @@ class LaplaceNoise(Record):
 
 
 class ControlState(Located):
-    """A control state."""
-
     name: str
     reads: bool
     # Noise of `insample`; None only where nothing is drawn, at a halting state.
@@ -82,7 +80,6 @@ class Transition(Located):
 
     @property
     def used(self) -> int:
-        """Mask of the variables that the guard mentions."""
         return self.above | self.below
 
 
@@ -105,7 +102,6 @@ class Automaton(Record):
         return tuple(map(tuple, found))
 
     def names(self, mask: int) -> tuple[str, ...]:
-        """Return the names of a set of variables."""
         return tuple(self.variables[i] for i in members(mask))
 
     def guard_text(self, transition: Transition) -> str:
@@ -115,7 +111,6 @@ class Automaton(Record):
         return " && ".join(atoms) or "true"
 
     def reads(self, transition: Transition) -> bool:
-        """Whether a transition reads an input."""
         return self.states[transition.source].reads
 
     def ends(self, transition: Transition) -> tuple[int, int]:
@@ -138,7 +133,6 @@ class Automaton(Record):
 
 
 def members(mask: int) -> Iterator[int]:
-    """Yield the elements of a bit mask, ascending."""
     while mask:
         lowest = mask & -mask
         yield lowest.bit_length() - 1

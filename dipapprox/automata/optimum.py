@@ -55,8 +55,6 @@ class ClosedFamily(Record):
 
 
 class OptimumFound(Record):
-    """What a search found."""
-
     walk: tuple[int, ...]  # edges of the quotient of the dearest walk seen
     changes: tuple[int, ...]  # the change of the input at each of them
     # Whether it costs more than the cap: there is no budget, unless values are pinned.

@@ -152,7 +152,6 @@ def walk_to(graph: Unfolding, node: int) -> tuple[int, ...]:
 
 
 def run_of(graph: Unfolding, walk: Sequence[int]) -> Run:
-    """Return the transitions of a walk."""
     return tuple(graph.edges[edge].transition for edge in walk)
 
 

@@ -152,11 +152,9 @@ class Unfolding(Record):
     components: tuple[int, ...]
 
     def transition(self, edge: int) -> Transition:
-        """Return the transition of an edge."""
         return self.automaton.transitions[self.edges[edge].transition]
 
     def label(self, edge: int) -> Label:
-        """Return what an edge has in common with bisimilar ones."""
         return label(self.transition(edge))
 
     def steps(self, node: int) -> dict[int, int]:

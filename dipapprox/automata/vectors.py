@@ -88,11 +88,9 @@ class Prices:
         self._shapes: dict[object, VectorStep] = {}
 
     def start(self) -> Vectors:
-        """Return the vectors of the empty run."""
         return np.zeros((2, 1), dtype=np.int64)
 
     def steps(self, node: int) -> tuple[VectorStep, ...]:
-        """Return the steps that leave a node."""
         if node not in self._known:
             self._known[node] = tuple(self._step(edge) for edge in self.graph.leaving[node])
         return self._known[node]

@@ -117,7 +117,6 @@ def climbed_words(graph: Unfolding, known: WordBound | None, limits: Limits) -> 
 
 
 def word_of(bound: WordBound) -> Word:
-    """Return the steps of a word."""
     return tuple(map(WordStep, bound.first, bound.second, bound.word))
 
 
@@ -135,7 +134,6 @@ class Climb:
 
     @property
     def is_going(self) -> bool:
-        """Whether there is work left."""
         return self._left > 0 and self._search.left > 0
 
     def walk(self, most: int) -> tuple[Word, list[int]]:

@@ -48,8 +48,6 @@ from dipapprox.limits import Limits
 
 
 class SeenSymbol(Record):
-    """An output symbol is seen."""
-
     name: str
 
 

@@ -95,8 +95,6 @@ class Parted(Exception):
 
 
 class RoundPath(Record, eq=False):
-    """A path so far."""
-
     integers: bool  # whether samples are integers
     in_rounds: bool  # whether the rounds have begun
     values: dict[str, StoredValue]  # of cells that have one
@@ -110,7 +108,6 @@ class RoundPath(Record, eq=False):
     turns: int = 0  # of inner loops that it has taken
 
     def undecided(self, atom: Atom) -> Parted:
-        """Return that the path has to fork at a comparison."""
         outcomes = (True, False)
         return Parted([replace(self, guard={**self.guard, atom: holds}) for holds in outcomes])
 
@@ -149,7 +146,6 @@ class RoundPath(Record, eq=False):
         raise refusal("an index is random, or depends on an input", span)
 
     def product(self, left: LinearForm, right: LinearForm, span: Span | None) -> LinearForm:
-        """Refuse."""
         raise refusal("a product of two numbers that are not known", span)
 
     def compare(self, difference: LinearForm, node: core.Comparison) -> bool:
@@ -304,7 +300,6 @@ class Point(Record, eq=False):
     path: RoundPath
 
     def key(self) -> Hashable:
-        """What tells points apart."""
         path, place = self.path, () if self.here is None else self.here.key()
         values = tuple(sorted(path.values.items(), key=lambda item: item[0]))
         facts = frozenset(path.facts.items())
@@ -325,7 +320,6 @@ class Noise(Record):
 
     @property
     def is_integer(self) -> bool:
-        """Whether the sample is an integer."""
         return self.statement is not None and self.statement.family.is_discrete
 
 

@@ -123,7 +123,6 @@ def evaluate(forms: Forms, expression: core.Expression, state: Values) -> Stored
 
 
 def form_of(forms: Forms, expression: core.Expression, state: Values) -> LinearForm:
-    """Return the value of an expression that is a number."""
     return _number(evaluate(forms, expression, state), expression)
 
 
@@ -144,7 +143,6 @@ def number(forms: Forms, expression: core.Expression, state: Values) -> Fraction
 
 
 def cell_of(forms: Forms, place: core.Variable | core.Element, state: Values) -> str:
-    """Return the name of the cell that a place is."""
     if isinstance(place, core.Variable):
         return place.name
     index = finite(forms, place.index, state)
@@ -246,7 +244,6 @@ class Knowledge(Record, eq=False):
 
     @classmethod
     def of(cls, inputs: tuple[Cell, ...]) -> Knowledge:
-        """Nothing is known but the domains."""
         return cls({cell.name: cell.domain for cell in inputs}, {}, frozenset())
 
     def values(self, cell: str) -> tuple[Value, ...]:
@@ -279,7 +276,6 @@ class Knowledge(Record, eq=False):
                 return all((factor * value).denominator == 1 for value in values)
 
     def sole(self, cell: str) -> Value | None:
-        """The value of `cell` if it is known, else None."""
         values = self.values(cell)
         return values[0] if len(values) == 1 else None
 
@@ -394,7 +390,6 @@ class Frame(NamedTuple):
 
     @property
     def statement(self) -> core.Statement:
-        """What stands there."""
         return self.block[self.place]
 
     def after(self) -> Frame | None:

@@ -35,7 +35,6 @@ Pair = tuple[int, int]  # (a, b): point a is smaller than point b
 
 
 def complement(guard: Constraint) -> Constraint:
-    """Return the negation of a guard."""
     if isinstance(guard, SampleComparison):
         return SampleComparison(guard.large, guard.small, not guard.strict)
     return Guard(-guard.form, not guard.strict)
@@ -64,7 +63,6 @@ class Points:
         return len(self._points)
 
     def mask(self, samples: Iterable[int]) -> int:
-        """Return the mask of some samples."""
         found = 0
         for sample in samples:
             found |= 1 << self.number(sample)
@@ -159,7 +157,6 @@ class Order(Record, frozen=False):
     fixed: int = 0  # mask of the fixed points that occur
 
     def has(self, pair: Pair) -> bool:
-        """Whether `pair` is a consequence of the order."""
         return bool(self.below.get(pair[1], 0) >> pair[0] & 1)
 
     def decides(self, pair: Pair, points: Points) -> bool | None:
@@ -231,7 +228,6 @@ class Order(Record, frozen=False):
         return result
 
     def common(self, other: Order) -> Order:
-        """The pairs that both orders have."""
         shared = {}
         lower = 0
         for point, mask in self.below.items():

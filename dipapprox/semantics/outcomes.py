@@ -45,8 +45,6 @@ paths does. What is not looked at stays a `UNION`."""
 
 
 class OutcomeSets:
-    """The sets of a run."""
-
     def __init__(self) -> None:
         self.nodes: list[Node] = list(NO_CHOICES)
         self._numbers: dict[Node, int] = {}
@@ -60,7 +58,6 @@ class OutcomeSets:
 
     @property
     def has_readings(self) -> bool:
-        """Whether some set depends on the input."""
         return bool(self._cells)
 
     def largest(self, number: int) -> int:
@@ -68,7 +65,6 @@ class OutcomeSets:
         return self._largest[number]
 
     def reads(self, number: int, cell: int) -> bool:
-        """Whether a set depends on a cell."""
         return bool(self._read[number] >> cell & 1)
 
     def split(self, number: int, choice: int, outcomes: int) -> list[int]:

@@ -24,8 +24,6 @@ from dipapprox.language.traversal import reachable
 
 
 class ProgramPart(Record):
-    """One part of a program."""
-
     # Its statements, with the inputs that they read and the outputs that they assign. Its adjacency
     # is that of the whole program and means nothing here.
     program: core.Program

@@ -246,7 +246,6 @@ def finish(run: Execution, states: Iterable[State], span: Span | None) -> None:
 
 
 def refuse(run: Execution, state: State, fault: PathFault) -> None:
-    """End a path by a fault."""
     run.refused ^= state.share
     _report(run, state, fault)
 

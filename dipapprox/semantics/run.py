@@ -78,8 +78,6 @@ class Trail(Record, frozen=False, eq=False):
 
 
 class State(Record, frozen=False, eq=False):
-    """A path in progress."""
-
     store: Store[StoredValue]  # values of the variables assigned so far; inputs are not in it
     # Values of the output cells assigned so far; equal values are one object.
     outputs: Store[core.Value]
@@ -206,12 +204,10 @@ class State(Record, frozen=False, eq=False):
         return self.cone
 
     def add_guard(self, guard: Constraint) -> None:
-        """Append a guard to the path."""
         length = 1 if self.path is None else self.path.length + 1
         self.path = Path(self.path, guard, length)
 
     def add_extreme(self, extreme: Extreme) -> None:
-        """Append the guards of an extreme to the path."""
         length = 0 if self.path is None else self.path.length
         self.path = Path(self.path, extreme, length + len(extreme.group) - 1)
 
@@ -273,8 +269,6 @@ class Selection(Record, eq=False):
 
 
 class Execution(Forms, frozen=False, eq=False):
-    """One execution of a program."""
-
     program: core.Program
     merge: bool  # whether infeasible states are dropped and states joined
     limits: Limits

@@ -192,7 +192,6 @@ Step = Constraint | Extreme  # what a node of a path holds: one constraint, or m
 
 
 def guard_of(constraint: Constraint) -> Guard:
-    """Return the guard that says the same."""
     if isinstance(constraint, Guard):
         return constraint
     small, large, strict = constraint
@@ -203,7 +202,6 @@ def guard_of(constraint: Constraint) -> Guard:
 
 
 def samples_of(step: Step) -> tuple[int, ...]:
-    """Return the samples that a step of a path mentions."""
     match step:
         case Guard(form):
             return form.samples()
@@ -383,8 +381,6 @@ class LoneGuard(Record, eq=False):
 
 
 class FinalState(Record, eq=False):
-    """One final state."""
-
     outputs: Valuation  # values of the output cells, in the order of `Program.outputs`
     conditions: tuple[InputCondition, ...]  # the state exists only for inputs that meet all of them
     path: Path | None  # guards on the samples; None when there are none

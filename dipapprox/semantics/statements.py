@@ -159,7 +159,6 @@ def _key(sample: Sample) -> Hashable:
 
 
 def assign(run: Execution, statement: core.Assign, state: State) -> list[State]:
-    """Run target <- value."""
     name = target_name(run, state, statement.target)
     if name not in run.outputs:
         value = evaluation.evaluate(run, statement.value, state)
@@ -172,7 +171,6 @@ def assign(run: Execution, statement: core.Assign, state: State) -> list[State]:
 def assign_value(
     run: Execution, state: State, name: str, value: core.Value | LinearForm, span: Span | None
 ) -> None:
-    """Assign a value to a cell."""
     if isinstance(value, LinearForm):
         _store(run, state, name, value, span)
     elif name in run.outputs:
@@ -217,7 +215,6 @@ def _set_output(
 
 
 def draw(run: Execution, statement: core.Draw, state: State) -> list[State]:
-    """Run target <- a fresh sample."""
     name = target_name(run, state, statement.target)
     mean = evaluation.over_inputs(
         evaluation.form_of(run, statement.mean, state), statement.mean.span
@@ -361,7 +358,6 @@ def situation(run: Execution, state: State, live: int) -> Situation:
 
 
 def choices_in(body: core.Body) -> Iterator[core.Choose]:
-    """Yield the random choices in statements, in the order of the text."""
     return (each for each in statements_in(body) if isinstance(each, core.Choose))
 
 

@@ -75,7 +75,6 @@ class RepeatedTurns:
     """What is known of the turns of a loop."""
 
     def __init__(self, run: Execution, loop: core.Repeat) -> None:
-        """Know nothing yet: no turn was taken."""
         reads = use_of(loop.body).reads
         inputs, outputs = run.inputs.keys(), run.outputs.keys()
         self._run, self._loop = run, loop

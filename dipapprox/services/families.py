@@ -88,8 +88,6 @@ class Budgets(Record):
 
 
 class Families(Record):
-    """What a file says."""
-
     step: Fraction  # δ, in eps; without levels all that may be lost
     steps: int  # t; without levels 1
     common: Budgets | None  # for all states and data; None if there is none

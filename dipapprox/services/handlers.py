@@ -153,7 +153,6 @@ class _NoGuards(GuardCone, frozen=False):
     """Of a path on which no sample decides anything."""
 
     def decides(self, guard: Constraint, points: Points) -> bool | None:
-        """Refuse."""
         raise NotPlain
 
 

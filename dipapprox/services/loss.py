@@ -78,7 +78,6 @@ class Loss(Record):
 
     @property
     def by_differences(self) -> bool:
-        """Whether some cells were kept by differences."""
         return self.pairs is not None and bool(self.pairs.system.kept)
 
     @property

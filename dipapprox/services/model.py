@@ -57,7 +57,6 @@ class Call(Record):
 
     @property
     def is_data(self) -> bool:
-        """Whether it brings a data point."""
         return not self.handler
 
     def text(self) -> str:
@@ -82,7 +81,6 @@ Replied = tuple[Value | Published, ...]
 
 
 def row_text(values: State | Replied) -> str:
-    """Write a state or a reply."""
     said = ("a sample" if isinstance(each, Published) else str(each) for each in values)
     return f"({', '.join(said)})"
 
@@ -98,7 +96,6 @@ class CallOutcome(Record):
 
     @property
     def samples(self) -> list[Published]:
-        """Those that are published."""
         return [each for each in self.reply if isinstance(each, Published)]
 
     @property
@@ -178,7 +175,6 @@ def shown_probability(published: Published, number: Fraction) -> ExponentialRati
 
 
 def may_show(published: Published, number: Fraction) -> bool:
-    """Whether a sample may show a number."""
     if isinstance(published.family, IntegerFamily) and number.denominator != 1:
         return False
     return published.ends is None or published.ends[0] <= number <= published.ends[1]

@@ -366,7 +366,6 @@ T = TypeVar("T")
 
 
 def by_label(step: Step) -> dict[tuple[object, ...], Step]:
-    """Group outcomes by what they show."""
     found: dict[tuple[object, ...], list[CallOutcome]] = defaultdict(list)
     for outcome in step:
         found[outcome.label].append(outcome)

@@ -160,7 +160,6 @@ class PairSearch:
         return known
 
     def doubt(self) -> str:
-        """Say why the two bounds do not meet."""
         if not self.pairs.determined:
             return "replies do not determine what the service remembers"
         if any(edge.gain.exact is None for row in self.pairs.edges for edge in row):

@@ -59,7 +59,6 @@ class ServiceProof(BudgetAnswer):
 
     @property
     def service(self) -> Service:
-        """What was asked about."""
         return self.subject.service
 
     def replay(self, limits: Limits) -> tuple[WrittenProof, Replayed]:
@@ -244,7 +243,6 @@ class Deviation(Record):
     after: State
 
     def text(self, name: str, idealised: str) -> str:
-        """Say it."""
         where = f"in state {row_text(self.state)}, at '{self.call.text()}'"
         reply, after = row_text(self.reply), row_text(self.after)
         what = f"reply {reply} and state {after} have other probabilities"

@@ -86,7 +86,6 @@ class System:
 
     @property
     def initial(self) -> State:
-        """The state that the service begins in."""
         return tuple(
             None if cell.name in self.kept else cell.initial for cell in self.service.states
         )
@@ -100,7 +99,6 @@ class System:
                 yield Call(number, handler.name, values)
 
     def sees(self, call: Call) -> bool:
-        """Whether a call and its reply are seen."""
         return self.service.handlers[call.handler].is_seen_by(self.asked.users)
 
     def reachable(self, most: float = inf) -> dict[State, Arrival | None]:

@@ -121,7 +121,6 @@ def from_start(system: System) -> Runs:
 
 
 def total_of(belief: Belief) -> ExponentialRatio:
-    """Return the probability of all states."""
     total = ExponentialRatio.constant(0)
     for weight in belief.values():
         total = total + weight
