@@ -8,7 +8,7 @@ independent parts multiply (Nešetřil and Ossona de Mendez, *Sparsity*, chapter
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from heapq import heappop, heappush
 from itertools import chain
 from typing import Any, TypeVar
@@ -18,6 +18,7 @@ from dipapprox.data_classes import Record
 Edge = tuple[int, int]
 
 T = TypeVar("T")
+V = TypeVar("V", bound=Hashable)
 
 _EXACT_UP_TO = 12  # vertices of a graph that is not a tree; beyond it the root is a good guess
 _ROOTS_TRIED = 32  # of those, in order of falling degree, when it is a guess
@@ -95,10 +96,8 @@ def strong_components(successors: Sequence[Sequence[int]]) -> tuple[int, ...]:
 
 
 def shortest_way(
-    starts: Iterable[int],
-    leaving: Callable[[int], Iterable[tuple[T, int]]],
-    is_goal: Callable[[int], bool],
-) -> tuple[int, list[T], int] | None:
+    starts: Iterable[V], leaving: Callable[[V], Iterable[tuple[T, V]]], is_goal: Callable[[V], bool]
+) -> tuple[V, list[T], V] | None:
     """Return a shortest way from one of some vertices to a goal; None if there is none.
 
     Args:
@@ -109,7 +108,7 @@ def shortest_way(
     Returns:
         Where it begins, its edges, and where it ends.
     """
-    before: dict[int, tuple[int, T] | None] = dict.fromkeys(starts)
+    before: dict[V, tuple[V, T] | None] = dict.fromkeys(starts)
     waiting = list(before)
     goal = next(filter(is_goal, waiting), None)
     for vertex in waiting:  # which grows

@@ -28,8 +28,9 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from itertools import combinations, product
 
 from dipapprox.automata.model import Automaton, Transition, is_real
-from dipapprox.automata.runs import Run, Segment
+from dipapprox.automata.runs import Run, Segment, run_of
 from dipapprox.automata.unfolding import Unfolding, followed
+from dipapprox.graphs import shortest_way
 from dipapprox.language.traversal import reachable
 
 Looks = Sequence[tuple[Hashable, ...]]  # what each transition shows, in its order
@@ -93,6 +94,7 @@ def is_determined(
 
 
 _MOST_SETS = 500
+_Place = tuple[int, frozenset[_Other]]
 
 
 def determined_extension(whole: Unfolding, looks: Looks, run: Run) -> Run | None:
@@ -101,19 +103,17 @@ def determined_extension(whole: Unfolding, looks: Looks, run: Run) -> Run | None
     A longer run never costs less, so its bound is at least as good.
     """
     walk = followed(whole, run, lambda edge: whole.edges[edge].transition)
-    others = _along(whole, looks, walk, frozenset())
     node = whole.edges[walk[-1]].target if walk else 0
-    known = {(node, others)}
-    waiting: list[tuple[int, frozenset[_Other], Run]] = [(node, others, run)]
-    for node, others, longer in waiting:
-        if not others:
-            return longer
-        for edge in whole.leaving[node]:
-            reached = whole.edges[edge].target, _along(whole, looks, (edge,), others)
-            if reached not in known and len(known) < _MOST_SETS:
-                known.add(reached)
-                waiting.append((*reached, (*longer, whole.edges[edge].transition)))
-    return None
+    looked_at = iter(range(_MOST_SETS))
+
+    def leaving(place: _Place) -> Iterator[tuple[int, _Place]]:
+        node, others = place
+        for edge in whole.leaving[node] if next(looked_at, None) is not None else ():
+            yield edge, (whole.edges[edge].target, _along(whole, looks, (edge,), others))
+
+    start = node, _along(whole, looks, walk, frozenset())
+    found = shortest_way([start], leaving, lambda place: not place[1])
+    return None if found is None else (*run, *run_of(whole, found[1]))
 
 
 def _along(

@@ -56,15 +56,7 @@ from dipapprox.privacy.run import Replayed
 from dipapprox.proof_steps.verdicts import WrittenProof
 from dipapprox.proofs.budget_answer import budget_text
 from dipapprox.services.loss import Loss
-from dipapprox.services.model import (
-    AskedService,
-    Call,
-    CallOutcome,
-    Inexpressible,
-    Replied,
-    State,
-    row_text,
-)
+from dipapprox.services.model import AskedService, Call, CallOutcome, Replied, State, row_text
 from dipapprox.services.service_proof import ServiceProof, fields_of, users_of
 from dipapprox.services.system import System
 
@@ -368,10 +360,7 @@ def prove_families(
         ended = "families are about one data call more, 'adjacent insert'"
     else:
         with EarlyEnd() as end, limited(limits):
-            try:
-                rejection = check_families(System(asked), families)
-            except Inexpressible as missing:
-                ended = str(missing)
+            rejection = check_families(System(asked), families)
         ended = end.reason or ended
     if rejection is not None:
         ended = f"the families are rejected: {rejection.reason}"

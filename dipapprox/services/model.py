@@ -19,6 +19,7 @@ from itertools import product
 from math import floor
 
 from dipapprox.data_classes import Record, field, replace
+from dipapprox.errors import LimitReached
 from dipapprox.exponentials import ONE, ExponentialPolynomial, ExponentialRatio
 from dipapprox.language.core import Value
 from dipapprox.language.services import Service
@@ -138,7 +139,7 @@ class Untracked(_NeedsValues):
     """Two runs cannot be told apart by differences of cells; by values they may be."""
 
 
-class Inexpressible(Exception):
+class Inexpressible(LimitReached):
     """A call has no outcomes in closed form; the reason is for the verdict."""
 
 

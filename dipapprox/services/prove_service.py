@@ -143,7 +143,7 @@ class _Search(PairSearch):
         found = Loss(upper=upper, values=self.lost, pairs=self.pairs)
         if not upper:
             return found
-        with EarlyEnd(), limited(self.limits), suppress(Inexpressible, Untracked):
+        with EarlyEnd(), limited(self.limits), suppress(Untracked):
             begins = islice(self.begins(upper), _MOST_COURSES)
             courses = ((cover, self.course(begin)) for begin, cover in begins)
             found = self.shown(

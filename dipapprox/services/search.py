@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import suppress
 from fractions import Fraction
 from itertools import islice
 from math import inf
@@ -56,10 +55,7 @@ def loss_by_values(asked: AskedService, most: float = inf) -> Loss:
         known = known.because(end.reason)
         search = PairSearch(pairs, System(asked) if additive else pairs.system, is_whole)
         with EarlyEnd() as end, limited(asked.limits):
-            try:
-                return search.conclude(known)
-            except Inexpressible as missing:
-                return known.because(str(missing))
+            return search.conclude(known)
         return known.because(end.reason)
     raise AssertionError("with values for all cells everything is tracked")
 
@@ -152,7 +148,7 @@ class PairSearch:
         """
         if not self.is_whole:
             return known
-        with EarlyEnd(), limited(self.limits), suppress(Inexpressible):
+        with EarlyEnd(), limited(self.limits):
             for course, runs in short_courses(self.values):
                 known = noted(known, course, runs)
                 if known.unbounded or (known.upper is not None and known.lower >= known.upper):

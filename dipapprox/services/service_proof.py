@@ -30,7 +30,6 @@ from dipapprox.services.model import (
     NOTHING,
     AskedService,
     Call,
-    Inexpressible,
     Replied,
     State,
     Step,
@@ -274,11 +273,8 @@ def prove_implementation(
     )
     reason = ""
     with EarlyEnd() as end, limited(limits):
-        try:
-            found = first_deviation(asked, ideal)
-            reason = "" if found is None else found.text(service.name, idealised.name)
-        except Inexpressible as missing:
-            reason = str(missing)
+        found = first_deviation(asked, ideal)
+        reason = "" if found is None else found.text(service.name, idealised.name)
     reason = end.reason or reason
     loss = Loss(reason=reason) if reason else find_loss(ideal)
     return ServiceProof(**fields_of(asked, loss, budget, begun), implements=idealised.name)
