@@ -34,20 +34,14 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import product
 
-from dipapprox.automata.model import (
-    Automaton,
-    ControlState,
-    LaplaceNoise,
-    Output,
-    Transition,
-    members,
-)
+from dipapprox.automata.model import Automaton, ControlState, Output, Transition, members
 from dipapprox.automata.unfolding import Unfolding, ValueOrder
 from dipapprox.data_classes import Record, replace
 from dipapprox.graphs import masks_ahead
+from dipapprox.language.dipa import AutomatonNoise
 
 _MOST_COMPARED = 6  # variables whose orders are looked at for joint steps: 2^6 of them
-_SEPARATOR = LaplaceNoise(Fraction(0))
+_SEPARATOR = AutomatonNoise(Fraction(0))
 
 
 class _Joint(Record):

@@ -60,10 +60,10 @@ class StatedTransition(Located):
 
 
 class AutomatonNoise(Record):
-    """Laplace noise: its rate (the scale is 1 / (rate · ε)) and its mean."""
+    """Noise of density (k/2)·exp(-k·|x - mean|) with k = rate · ε."""
 
     rate: Fraction
-    mean: Fraction
+    mean: Fraction = Fraction(0)
 
 
 class Location(Located):

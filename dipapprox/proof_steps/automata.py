@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from dipapprox.automata.model import Automaton, LaplaceNoise, OutputSample, Transition, members
+from dipapprox.automata.model import Automaton, OutputSample, Transition, members
 from dipapprox.automata.unfolding import steps_before_stops
 from dipapprox.errors import NoCertificate
 from dipapprox.graphs import strong_components
 from dipapprox.language import core
+from dipapprox.language.dipa import AutomatonNoise
 from dipapprox.proof_steps.machines import Json, number_json
 from dipapprox.proof_steps.rounds import readable, rounds_json
 
@@ -103,7 +104,7 @@ def first_steps(automaton: Automaton) -> int:
     return steps
 
 
-def _drawn(cell: str, noise: LaplaceNoise, reads: bool) -> Json:
+def _drawn(cell: str, noise: AutomatonNoise, reads: bool) -> Json:
     mean = number_json(noise.mean)
     if reads:
         mean = ["+", ["cell", "input"], mean]

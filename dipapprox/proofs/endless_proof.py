@@ -10,8 +10,7 @@ from typing import Any, assert_never
 
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.automata.analysis import Analysis
-from dipapprox.automata.description import to_dot
-from dipapprox.automata.model import Automaton
+from dipapprox.automata.model import Automaton, to_dot
 from dipapprox.automata.optimum import ClosedFamily
 from dipapprox.automata.runs import RunCost
 from dipapprox.automata.structures import repeated

@@ -15,7 +15,7 @@ from fractions import Fraction
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.arithmetic.rounding import sound_arithmetic
 from dipapprox.automata.analysis import Analysis, analyse
-from dipapprox.automata.model import Automaton, LaplaceNoise, OutputSample, gaps
+from dipapprox.automata.model import Automaton, OutputSample, gaps
 from dipapprox.automata.runs import Run, RunCost, dependencies
 from dipapprox.automata.structures import cost_of_rounds, gain_of_round, rounds_beyond
 from dipapprox.automata.unfolding import stopping_states, with_visible_stops
@@ -27,6 +27,7 @@ from dipapprox.events.event import Event
 from dipapprox.events.reduce import reduce
 from dipapprox.kernel.errors import NotProved
 from dipapprox.language.core import Program
+from dipapprox.language.dipa import AutomatonNoise
 from dipapprox.language.finite_rounds import some_rounds
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import LAPLACE
@@ -109,7 +110,7 @@ def event_of(
     return Event(tuple(samples), tuple(guards))
 
 
-def _law(noise: LaplaceNoise | None, letter: Fraction | None, eps: Fraction) -> Distribution:
+def _law(noise: AutomatonNoise | None, letter: Fraction | None, eps: Fraction) -> Distribution:
     if noise is None:
         raise BrokenInvariant("a state with transitions has noise")
     return Distribution(LAPLACE, noise.mean + (letter or 0), 1 / (noise.rate * eps))

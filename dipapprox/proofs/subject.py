@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
 
-from dipapprox.automata.description import load_automaton
-from dipapprox.automata.model import Automaton
+from dipapprox.automata.model import Automaton, load_automaton
 from dipapprox.data_classes import replace
 from dipapprox.errors import UserError
 from dipapprox.language.core import Program

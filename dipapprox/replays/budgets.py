@@ -30,10 +30,10 @@ from dipapprox.language.services import Service, elaborate_service
 from dipapprox.proof_steps import automata, rounds, services
 
 if TYPE_CHECKING:
-    from dipapprox.automata import description as descriptions
+    from dipapprox.automata import model as automata_model
     from dipapprox.automata.model import Automaton
 else:
-    descriptions = Deferred("dipapprox.automata.description")
+    automata_model = Deferred("dipapprox.automata.model")
 
 
 def differences(content: Mapping[str, Any], parameters: Mapping[str, Fraction]) -> list[str]:
@@ -78,7 +78,7 @@ def meant(
     parameter = None if for_all is None else as_name(for_all, "a parameter")
     language = as_word(program["language"], "the language", (DPG, DIPA))
     if language == DIPA:
-        automaton = descriptions.automaton_of(parse_dipa(text, name))
+        automaton = automata_model.automaton_of(parse_dipa(text, name))
         machines = [*automata.machines_of(automaton, seen, claim)]
         return automaton, machines, _scope(machines[0])
     parsed = parse_program(text, language, name)

@@ -33,16 +33,10 @@ from itertools import combinations
 from math import floor, lcm
 
 from dipapprox.automata.determined import Seen, tells_steps, with_numbers
-from dipapprox.automata.model import (
-    Automaton,
-    ControlState,
-    LaplaceNoise,
-    OutputSample,
-    Transition,
-    check,
-)
+from dipapprox.automata.model import Automaton, ControlState, OutputSample, Transition, check
 from dipapprox.data_classes import Record, field, replace
 from dipapprox.language import core
+from dipapprox.language.dipa import AutomatonNoise
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.rounds.exploration import explore
@@ -260,7 +254,7 @@ class _Compiler:
         before: tuple[object, int] | None = None
         for count, ((line, _), variable) in enumerate(numbers.items()):
             name = f"number {self._variables[variable]}"
-            self._states.append(ControlState(name, False, LaplaceNoise(self._idle)))
+            self._states.append(ControlState(name, False, AutomatonNoise(self._idle)))
             above = 1 << before[1] if before is not None and before[0] == line else 0
             step = Transition(count, above, 0, count + 1, OutputSample.COMPARED, 1 << variable)
             self._note(step, Words(), ())
@@ -279,9 +273,9 @@ class _Compiler:
         line = "a round" if draw is None or draw.span is None else f"line {draw.span.line}"
         name = ", ".join([line, *known])
         if draw is None:
-            return ControlState(name, False, LaplaceNoise(self._idle))
+            return ControlState(name, False, AutomatonNoise(self._idle))
         _, potential = self._offsets.place(("site", draw.site))
-        compared = LaplaceNoise(noise.rate, noise.mean + potential)
+        compared = AutomatonNoise(noise.rate, noise.mean + potential)
         fresh = {s.shown.fresh for s in self._steps.steps if s.source == number} - {None}
         return ControlState(
             name, noise.reads != 0, compared, next(iter(fresh), None), span=draw.span
@@ -295,7 +289,7 @@ class _Compiler:
         if padding is None:
             self._states.append(ControlState("the end", False, None))
             return end
-        self._states.append(ControlState("the end", False, LaplaceNoise(self._idle)))
+        self._states.append(ControlState("the end", False, AutomatonNoise(self._idle)))
         symbols = tuple(map(str, padding))
         text = ", ".join(symbols) or SILENT
         self._note(Transition(end, 0, 0, end, text, 0), Words(shown=text), symbols)
@@ -335,7 +329,7 @@ class _Compiler:
             # Both are seen: the symbol by a step of its own.
             between = len(self._states)
             self._states.append(
-                ControlState(f"after {words.statement}", False, LaplaceNoise(self._idle))
+                ControlState(f"after {words.statement}", False, AutomatonNoise(self._idle))
             )
             after = Transition(between, 0, 0, target, symbols, 0)
             self._note(after, Words(shown=symbols), step.shown.symbols)

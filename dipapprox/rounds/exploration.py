@@ -22,11 +22,11 @@ from fractions import Fraction
 from typing import assert_never
 
 from dipapprox.automata.determined import END
-from dipapprox.automata.model import LaplaceNoise
 from dipapprox.data_classes import Record, field, replace
 from dipapprox.errors import BrokenInvariant, LimitReached, SourceError
 from dipapprox.language import core
 from dipapprox.language.cells import statements_in, written_out
+from dipapprox.language.dipa import AutomatonNoise
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm, Symbol
 from dipapprox.rounds import paths
@@ -108,7 +108,7 @@ class _Exploration:
         self._limits = limits
         self._found = Steps(places=demands.places)
         self._numbers: dict[Hashable, int] = {}
-        self._fresh: dict[int, LaplaceNoise] = {}
+        self._fresh: dict[int, AutomatonNoise] = {}
         self._source: int | None = None  # the point that paths come from now
 
     def run(self) -> Steps:
@@ -321,7 +321,7 @@ class _Exploration:
             return None
         other = self._noise(path, draw)
         same = (other.reads, other.input or "") == (noise.reads, path.drawn_input or "")
-        fresh = LaplaceNoise(other.rate, other.mean)
+        fresh = AutomatonNoise(other.rate, other.mean)
         if not same or self._fresh.setdefault(number, fresh) != fresh:
             return None
         return following, replace(path, shown=replace(path.shown, fresh=fresh))

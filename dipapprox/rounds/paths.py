@@ -17,12 +17,12 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import assert_never
 
-from dipapprox.automata.model import LaplaceNoise
 from dipapprox.data_classes import Record, field, replace
 from dipapprox.errors import SourceError
 from dipapprox.language import core
 from dipapprox.language.cells import Liveness, assigned
 from dipapprox.language.core import Relation
+from dipapprox.language.dipa import AutomatonNoise
 from dipapprox.laws.family import BOTH_SIDES
 from dipapprox.linear.form import LinearForm
 from dipapprox.semantics.evaluation import Forms, Frame, StoredValue, evaluate, names_compare
@@ -49,7 +49,7 @@ class Shown(Record):
 
     symbols: tuple[str, ...] = ()
     sample: bool = False
-    fresh: LaplaceNoise | None = None
+    fresh: AutomatonNoise | None = None
 
 
 def samples_in(value: StoredValue) -> tuple[int, ...]:

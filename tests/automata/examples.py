@@ -4,8 +4,7 @@ from dipapprox.automata.benchmarks import all_pairs_text as all_pairs
 from dipapprox.automata.benchmarks import min_max_text as k_min_max
 from dipapprox.automata.benchmarks import range_text as m_range
 from dipapprox.automata.benchmarks import sparse_vector_text as sparse_vector
-from dipapprox.automata.description import automaton_of
-from dipapprox.automata.model import Automaton
+from dipapprox.automata.model import Automaton, automaton_of
 from dipapprox.experiments.tables.table import plan
 from dipapprox.language.dipa import parse_dipa
 

@@ -5,17 +5,11 @@ from collections.abc import Iterator
 from fractions import Fraction
 from itertools import product
 
-from dipapprox.automata.model import (
-    Automaton,
-    ControlState,
-    LaplaceNoise,
-    OutputSample,
-    Transition,
-    check,
-)
+from dipapprox.automata.model import Automaton, ControlState, OutputSample, Transition, check
 from dipapprox.automata.runs import Run, Segment, dependencies, orders
 from dipapprox.automata.structures import BadStructure, holds
 from dipapprox.errors import SourceError
+from dipapprox.language.dipa import AutomatonNoise
 
 _RATES = (Fraction(1), Fraction(2), Fraction(1, 2), Fraction(1, 3))
 
@@ -41,8 +35,8 @@ def _attempt(
     for state in range(states):
         # The first states assign the variables, so that many automata are initialised.
         reads = chance.random() < (0.3 if state < variables else 0.85)
-        fresh = LaplaceNoise(chance.choice(_RATES))
-        noise = LaplaceNoise(chance.choice(_RATES), Fraction(chance.randint(-1, 1)))
+        fresh = AutomatonNoise(chance.choice(_RATES))
+        noise = AutomatonNoise(chance.choice(_RATES), Fraction(chance.randint(-1, 1)))
         control.append(ControlState(f"q{state}", reads, noise, fresh))
         free = state < variables or not reads
         guards = [(0, 0)] if free else _guards(chance, variables)

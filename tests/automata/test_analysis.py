@@ -15,14 +15,13 @@ from scipy.integrate import quad
 import dipapprox
 from dipapprox import Answer, LimitReached, Limits
 from dipapprox.automata.analysis import Analysis, analyse
-from dipapprox.automata.description import automaton_of
 from dipapprox.automata.determined import (
     is_determined,
     looks_of,
     outputs_determine_runs,
     outputs_distinguish,
 )
-from dipapprox.automata.model import Automaton
+from dipapprox.automata.model import Automaton, automaton_of
 from dipapprox.automata.optimum import ClosedFamily
 from dipapprox.automata.paths import lifted_structure, tainted_walk
 from dipapprox.automata.runs import Changes, Run, RunCost, Segment, orders, run_cost, run_of

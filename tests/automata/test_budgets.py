@@ -13,8 +13,7 @@ from scipy.optimize import linprog
 from dipapprox import Limits, SourceError
 from dipapprox.automata.analysis import analyse
 from dipapprox.automata.cells import cells_of
-from dipapprox.automata.description import automaton_of
-from dipapprox.automata.model import Automaton, LaplaceNoise, OutputSample, check, members
+from dipapprox.automata.model import Automaton, OutputSample, automaton_of, check, members
 from dipapprox.automata.optimum import ClosedFamily, OptimumFound, joined_family, search
 from dipapprox.automata.paths import tainted_walk
 from dipapprox.automata.runs import Changes, Run, dependencies, orders, run_cost, run_of
@@ -22,7 +21,7 @@ from dipapprox.automata.structures import holds
 from dipapprox.automata.unfolding import Quotient, Unfolding, augment, quotient, with_visible_stops
 from dipapprox.automata.weights import fallback_weight, published_weight
 from dipapprox.automata.words import SeenSymbol, WordSearch
-from dipapprox.language.dipa import parse_dipa
+from dipapprox.language.dipa import AutomatonNoise, parse_dipa
 from tests.automata import examples
 from tests.automata.examples import automaton
 from tests.automata.random_automata import dearest, feasible_runs, random_automaton
@@ -183,7 +182,7 @@ def test_budgets_scale_with_the_rates(factor) -> None:
             assert other.family.value == factor * one.family.value
 
 
-def _scaled(noise: LaplaceNoise | None, factor: Fraction) -> LaplaceNoise | None:
+def _scaled(noise: AutomatonNoise | None, factor: Fraction) -> AutomatonNoise | None:
     return None if noise is None else replace(noise, rate=noise.rate * factor)
 
 

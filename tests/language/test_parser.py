@@ -15,7 +15,7 @@ from ply import yacc
 
 import dipapprox
 from dipapprox import Limits, SourceError, UserError
-from dipapprox.automata.description import automaton_of
+from dipapprox.automata.model import automaton_of
 from dipapprox.language.dip import parse_dip
 from dipapprox.language.dipa import (
     INSAMPLE,

@@ -25,14 +25,7 @@ from dipapprox import (
 from dipapprox.automata.analysis import analyse
 from dipapprox.automata.benchmarks import range_text, sparse_vector_text
 from dipapprox.automata.determined import END, Looks, Seen, is_determined, tells_steps
-from dipapprox.automata.model import (
-    Automaton,
-    ControlState,
-    LaplaceNoise,
-    OutputSample,
-    Transition,
-    members,
-)
+from dipapprox.automata.model import Automaton, ControlState, OutputSample, Transition, members
 from dipapprox.automata.runs import RunCost, Segment
 from dipapprox.automata.structures import holds
 from dipapprox.automata.unfolding import (
@@ -42,6 +35,7 @@ from dipapprox.automata.unfolding import (
     unordered,
     with_visible_stops,
 )
+from dipapprox.language.dipa import AutomatonNoise
 from dipapprox.proofs import prove_automaton
 from dipapprox.proofs.endless_proof import Stops
 from dipapprox.proofs.replayed import with_proof
@@ -205,7 +199,7 @@ def random_graph(seed: int) -> tuple[Automaton, list[Seen]]:
     """A graph with words for its edges; the last state is the end."""
     chance = random.Random(seed)
     count = chance.randint(2, 4)
-    noise = LaplaceNoise(Fraction(1))
+    noise = AutomatonNoise(Fraction(1))
     states = tuple(ControlState(f"q{k}", True, noise) for k in range(count))
     transitions, seen = [], list[Seen]()
     for source in range(count - 1):

@@ -25,7 +25,7 @@ from functools import cache
 from typing import NamedTuple
 
 from dipapprox.automata.benchmarks import FAMILIES
-from dipapprox.automata.description import automaton_of
+from dipapprox.automata.model import automaton_of
 from dipapprox.bundled import BUNDLED
 from dipapprox.data_classes import Record, replace
 from dipapprox.digits import exact_text
