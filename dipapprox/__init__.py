@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from dipapprox.errors import SourceError as SourceError
     from dipapprox.errors import UserError as UserError
     from dipapprox.language.core import Program as Program
-    from dipapprox.language.functions.mechanism import Mechanism as Mechanism
-    from dipapprox.language.functions.mechanism import mechanism as mechanism
     from dipapprox.language.functions.noise import argmax as argmax
     from dipapprox.language.functions.noise import argmin as argmin
     from dipapprox.language.functions.noise import choose as choose
@@ -44,6 +42,8 @@ if TYPE_CHECKING:
     from dipapprox.language.functions.symbols import Quantity as Quantity
     from dipapprox.language.functions.symbols import Weight as Weight
     from dipapprox.language.load import OpenProgram as OpenProgram
+    from dipapprox.language.mechanism import Mechanism as Mechanism
+    from dipapprox.language.mechanism import mechanism as mechanism
     from dipapprox.limits import Limits as Limits
     from dipapprox.privacy.compositions.compose import Composed as Composed
     from dipapprox.privacy.compositions.pipeline import ComposedAnswer as ComposedAnswer
@@ -91,7 +91,7 @@ _HOMES = {
     "arithmetic.enclosure": "Enclosure NotEnclosed",
     "errors": "LimitReached SourceError UserError",
     "language.core": "Program",
-    "language.functions.mechanism": "Mechanism mechanism",
+    "language.mechanism": "Mechanism mechanism",
     "language.functions.noise": (
         "argmax argmin choose clamp discrete_gauss discrete_laplace exp exponential_mechanism "
         "gauss gumbel gumbel_minus laplace laplace_minus laplace_plus log logistic maximum "

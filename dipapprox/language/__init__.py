@@ -17,6 +17,8 @@ __getattr__ = late_modules(
     "dip",
     "finite_rounds",
     "formula",
+    "mechanism",
+    "piecewise",
     "printer",
     "syntax_errors",
     "whole_numbers",

@@ -36,7 +36,6 @@ from dipapprox.language.expressions import (
     balanced,
     scaled,
 )
-from dipapprox.language.piecewise import MOST_STEPS, Clamp, Range, clamped
 from dipapprox.language.symbols import Kind, Role, Symbol, kind_of
 from dipapprox.laws.families import FAMILIES
 from dipapprox.source import Span
@@ -85,7 +84,7 @@ class Calls(Expressions):
         ranges = {v.name: bounds_of(v.domain) for v in declarations.inputs}
         self._ranges = {name: ends for name, ends in ranges.items() if ends is not None}
         self._publishes = publishes
-        self.clamps: dict[str, Clamp] = {}
+        self.clamps: dict[str, piecewise.Clamp] = {}
         self.sites = 0
         self.named = 0
         self.discretises = False
@@ -312,12 +311,12 @@ class Calls(Expressions):
             self.count(2, call.span)
             self.emit(piecewise.held_between(place, held, low, high, call.span))
             return
-        clamp = Clamp(place, int(low), int(high), kind == Kind.NUMBER)
+        clamp = piecewise.Clamp(place, int(low), int(high), kind == Kind.NUMBER)
         if self._publishes and target is not None and known[target.name].role is Role.OUTPUT:
             self.clamps[held.name] = clamp
             return
         self.count(clamp.width, call.span)
-        self.emit(clamped(clamp, held, call.span))
+        self.emit(piecewise.clamped(clamp, held, call.span))
 
     def _absolute(self, call: ast.Call, place: Place, target: ast.Target | None) -> None:
         value = self.value(call.arguments[0])
@@ -334,7 +333,7 @@ class Calls(Expressions):
         self.emit(piecewise.absolute(place, held, call.span))
 
     def _round(
-        self, call: ast.Call, place: Place, target: ast.Target | None, ends: Range | None
+        self, call: ast.Call, place: Place, target: ast.Target | None, ends: piecewise.Range | None
     ) -> None:
         """round(x, step) and its kin; `ends` is what the value is clamped to."""
         word, (node, *steps) = call.name, call.arguments
@@ -350,8 +349,8 @@ class Calls(Expressions):
             )
             raise Wrong("type error", message, node.span, hint)
         numbers = piecewise.step_numbers(word, step, between, ends is not None)
-        if len(numbers) > MOST_STEPS:
-            raise Wrong("limit", f"'{word}' to more than {MOST_STEPS} values", call.span)
+        if len(numbers) > piecewise.MOST_STEPS:
+            raise Wrong("limit", f"'{word}' to more than {piecewise.MOST_STEPS} values", call.span)
         factor = 1
         if Kind.INTEGER in kind_of(node, self.symbols):
             factor, value = piecewise.with_whole_factors(value)
@@ -369,7 +368,7 @@ class Calls(Expressions):
         self.store(held, value, None, span)
         return held
 
-    def _know(self, place: Place, ends: Range) -> None:
+    def _know(self, place: Place, ends: piecewise.Range) -> None:
         """Note what a fresh variable, which is assigned once, is between."""
         if isinstance(place, core.Variable) and _FRESH in place.name:
             self._ranges[place.name] = ends

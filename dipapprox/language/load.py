@@ -16,10 +16,9 @@ from dipapprox.bundled import BUNDLED, bundled_programs, shown_name
 from dipapprox.data_classes import Record, replace
 from dipapprox.digits import read_decimal
 from dipapprox.errors import UserError, did_you_mean, shorten
-from dipapprox.language import ast, core, dip
+from dipapprox.language import ast, core, dip, mechanism
 from dipapprox.language.domains import AS_DECLARED, AllIntegers, AllReals, FiniteRounds, Widening
 from dipapprox.language.elaborate import elaborate
-from dipapprox.language.functions import mechanism as modules
 from dipapprox.language.parser import parse
 from dipapprox.language.symbols import DELTA, needs_delta
 
@@ -152,8 +151,7 @@ def read_source(path: Path, parameters: Mapping[str, Fraction]) -> Source:
         raise UserError(f"'{path}' is an automaton, no program", hint)
     if language == PYTHON:
         file, name = parts_of_python(path)
-        mechanism = modules.read_mechanism(file, read_text(file), name)
-        executed = mechanism.execute(parameters)
+        executed = mechanism.read_mechanism(file, read_text(file), name).execute(parameters)
         return Source(executed.name, DPG, executed.text, executed.program, {})
     text = read_text(path)
     name = "standard input" if path == STANDARD_INPUT else shown_name(path)

@@ -33,8 +33,8 @@ from tokenize import COMMENT, generate_tokens
 from dipapprox.data_classes import Record
 from dipapprox.digits import exact_text
 from dipapprox.errors import Diagnosis, LimitReached, SourceError, UserError
+from dipapprox.language import mechanism as modules
 from dipapprox.language.domains import parse_rational
-from dipapprox.language.functions import mechanism as modules
 from dipapprox.language.load import (
     DIP,
     DIPA,

@@ -23,11 +23,11 @@ from dipapprox.bundled import bundled_programs
 from dipapprox.data_classes import replace
 from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError, did_you_mean, shorten
+from dipapprox.language import mechanism
 from dipapprox.language.checker import check
 from dipapprox.language.core import Program
 from dipapprox.language.domains import Wider, exact_rational, read_rounds, widening_of
 from dipapprox.language.elaborate import elaborate
-from dipapprox.language.functions import mechanism
 from dipapprox.language.load import (
     DPG,
     OpenProgram,

@@ -8,7 +8,3 @@ is computed with known values, `prelude` what Python's own functions do.
 What is in no table here is refused at its line: a `SourceError` ends the path, and no function of
 the user's can catch it. A `Raised` is an exception of the user's own.
 """
-
-from dipapprox.deferred import late_modules
-
-__getattr__ = late_modules(__name__, "mechanism")

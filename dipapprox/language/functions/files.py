@@ -262,7 +262,7 @@ class LiveScope(NameScope, frozen=False, eq=False):
         followed = top == "dipapprox" or top in sys.stdlib_module_names
         if followed and called and isinstance(value, type | FunctionType | BuiltinFunctionType):
             return library.word(f"{top if top == 'dipapprox' else module}.{called}")
-        if type(value).__module__ == "dipapprox.language.functions.mechanism":
+        if type(value).__module__ == "dipapprox.language.mechanism":
             value = getattr(value, "__wrapped__", value)
         if isinstance(value, FunctionType):
             if id(value) in self._seen:

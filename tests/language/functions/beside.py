@@ -22,8 +22,8 @@ from dipapprox.language import ast
 from dipapprox.language.core import Relation, Value
 from dipapprox.language.declarations import cells_of, elaborate_declarations
 from dipapprox.language.domains import AS_DECLARED, AllReals
-from dipapprox.language.functions.mechanism import read_mechanism
 from dipapprox.language.functions.run import cell_name
+from dipapprox.language.mechanism import read_mechanism
 from dipapprox.language.piecewise import rounded
 from dipapprox.language.symbols import (
     CLAMP,

@@ -11,8 +11,8 @@ import dipapprox
 from dipapprox import Answer, Mechanism, Quantity, SourceError, UserError, Weight
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.functions import operators
-from dipapprox.language.functions.mechanism import read_mechanism
 from dipapprox.language.load import load
+from dipapprox.language.mechanism import read_mechanism
 from dipapprox.language.parser import parse
 from tests.cases import cases, refuses
 from tests.golden_text import check_answers, complaint

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 import dipapprox
 from dipapprox.errors import SourceError
 from dipapprox.language.functions import paths
-from dipapprox.language.functions.mechanism import read_mechanism
+from dipapprox.language.mechanism import read_mechanism
 from tests.golden_text import check_answers, complaint
 from tests.language.functions.beside import differences
 from tests.thorough import examples
