@@ -41,12 +41,9 @@ if TYPE_CHECKING:
 
     from dipapprox.arithmetic.boxes import Box
     from dipapprox.arithmetic.legendre import Rule
-    from dipapprox.laws.panels import Array, OnPanels
+    from dipapprox.laws.panels import Array
 
 _BITS = 32
-
-# As for Gaussian noise: the argument counts once.
-_ERRORS = ((16 + 4, 16 + 12), (8, 8), (0, 0))
 
 
 class ExponentialNoise(RealFamily):
@@ -58,6 +55,7 @@ class ExponentialNoise(RealFamily):
     moments_below = Fraction(1)
     panel = 1.9, 0.16
     even_panel = Fraction(2, 5)
+    roundings = (16 + 4, 16 + 12), (8, 8), (0, 0)  # as for Gaussian noise: the argument counts once
 
     def __init__(self, name: str, constant: str, title: str, *sides: int) -> None:
         self.name, self.constant, self.title = name, constant, title
@@ -72,7 +70,6 @@ class ExponentialNoise(RealFamily):
 
     @property
     def difference(self) -> RealFamily | None:
-        """Laplace noise, of one-sided noise."""
         return None if self.sides == BOTH_SIDES else LAPLACE
 
     @property
@@ -161,14 +158,10 @@ class ExponentialNoise(RealFamily):
 
     # --- doubles -----------------------------------------------------------------------------
 
-    def on_panels(self, t: Array, center: Array, half: Array) -> OnPanels:
-        """What is beyond t is as much as the density; BrokenInvariant where the law has no mass."""
-        if not np.isin(np.sign(center), (0, *self.sides)).all():
-            raise BrokenInvariant("a one-sided law was sampled where it has no mass")
-        mass = float(self.steep)
-        tail = mass * double_functions.exponential(-np.abs(t))
-        errors = panels.relative_errors(tail, tail, center, half, _ERRORS)
-        return panels.OnPanels(tail, tail, errors, mass)
+    def at(self, t: Array) -> tuple[Array, Array]:
+        """What is beyond t is as much as the density, as if there were mass on either side."""
+        tail = float(self.steep) * double_functions.exponential(-np.abs(t))
+        return tail, tail
 
     def on_boxes(self, edges: Array, heights: Array) -> tuple[Array, Array, Array]:
         with np.errstate(over="ignore", invalid="ignore"):

@@ -19,6 +19,7 @@ from there on.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar
 
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
     from dipapprox.arithmetic.boxes import Box
     from dipapprox.arithmetic.legendre import Rule
-    from dipapprox.laws.panels import Array, OnPanels
+    from dipapprox.laws.panels import Array
 
 
 Real = TypeVar("Real", float, "arb")
@@ -115,6 +116,8 @@ class RealFamily(Family):
     # away: what serves polynomials of low degree well.
     panel: tuple[float, float]
     even_panel: Fraction  # the same for panels that are all equally wide
+    # Coefficients of 1, T, T² for `errors`, a pair for f and the mass beyond.
+    roundings: Sequence[tuple[float, float]] = ()
 
     @property
     @abstractmethod
@@ -205,8 +208,25 @@ class RealFamily(Family):
     # --- doubles: see `panels` and, in `numerics.algebras`, `sampled_laws` and `kernels` -------
 
     @abstractmethod
-    def on_panels(self, t: Array, center: Array, half: Array) -> OnPanels:
-        """Sample f and the mass beyond, on panels; see `OnPanels`."""
+    def at(self, t: Array) -> tuple[Array, Array]:
+        """Return f(t) and the mass beyond t, as seen from 0, on arrays of one shape."""
+
+    def errors(self, t: Array, found: tuple[Array, Array], reach: Array) -> Array:
+        """Bound the absolute errors of `at` on P panels but for 2^-989, shape (2, P).
+
+        From relative ones: polynomials in T (see `panels`), in units of 2^-53.
+
+        Args:
+            t: Points of the panels, its ends among them, shape (n, P), rounded as `panels` says.
+            found: What `at` says there.
+            reach: T, shape (P,).
+        """
+        constant, linear, square = (
+            1.01 * rounding.UNIT_ROUNDOFF * np.array(self.roundings)[..., None]
+        )
+        largest = np.stack([each.max(axis=0) for each in found])
+        bounds: Array = (constant + reach * (linear + reach * square)) * largest
+        return bounds
 
     @abstractmethod
     def on_boxes(self, edges: Array, heights: Array) -> tuple[Array, Array, Array]:
@@ -233,6 +253,11 @@ class RealFamily(Family):
         """Return Pr[Z <= z] for an array of doubles, within 2^-46; None if nobody wrote that."""
         return None
 
+    def _below(self, z: Array) -> Array:
+        """The same by the mass beyond, where `at` is so exact."""
+        _, tail = self.at(z)
+        return np.where(z > 0, 1 - tail, tail)
+
     def swing(self, near: Array, far: Array) -> tuple[Array, Array]:
         """Return at least f, and at least |f'|, where near <= |z| <= far; f has no jump.
 
@@ -243,9 +268,9 @@ class RealFamily(Family):
         steep, curved = float(self.steep) * (1 + 2.0**-50), float(self.curved) * (1 + 2.0**-50)
         return np.full_like(near, steep), np.full_like(near, curved)
 
-    @abstractmethod
     def at_differences(self, z: Array, differences: Array) -> Array:
         """Return f at points of shape (…, D), whose sides are those of their differences."""
+        return self.at(z)[0]
 
     @abstractmethod
     def moved(self, middle: Array, reach: float, by: Array) -> Array:
@@ -310,12 +335,10 @@ class Reflected(RealFamily):
 
     @property
     def mirror(self) -> RealFamily:
-        """The family itself."""
         return self._base
 
     @property
     def difference(self) -> Family | None:
-        """Z' - Z."""
         found = self._base.difference
         return None if found is None else found.mirror
 
@@ -324,44 +347,36 @@ class Reflected(RealFamily):
         return self._base.drift
 
     def far(self, bits: int) -> Fraction:
-        """The same: it is for both sides."""
         return self._base.far(bits)
 
     def excess(self, cut: Fraction) -> Fraction:
         return self._base.excess(cut)
 
     def speeds(self, speed: Fraction) -> Speeds:
-        """The same, the other way."""
         return self._base.speeds(-speed)
 
     def modulus(self, height: Fraction) -> Fraction:
-        """The same."""
         return self._base.modulus(height)
 
     # --- balls -------------------------------------------------------------------------------
 
     def pdf(self, z: arb, side: int) -> arb:
-        """At -z."""
         return self._base.pdf(-z, -side)
 
     def survival(self, z: arb, side: int) -> arb:
-        """What is below -z."""
         return self._base.cdf(-z, -side)
 
     def pdf_bound(self, box: Box, side: int) -> arb:
-        """On the mirror image of the box."""
         return self._base.pdf_bound(box.mirrored, -side)
 
     def survival_bound(self, box: Box, side: int) -> arb:
         return self._base.cdf_bound(box.mirrored, -side)
 
     def series(self, center: Fraction, half: Fraction, degree: int) -> tuple[list[arb], arb]:
-        """In -u."""
         found, rest = self._base.series(-center, half, degree)
         return [-c if k % 2 else c for k, c in enumerate(found)], rest
 
     def cutoff_guess(self, bits: int, side: int) -> arb:
-        """On the other side."""
         return self._base.cutoff_guess(bits, -side)
 
     def log_moment(self, t: arb) -> arb:
@@ -369,24 +384,22 @@ class Reflected(RealFamily):
         return self._base.log_moment(-t)
 
     def ellipse(self, high: Real, beyond: Real) -> Real:
-        """The same: it is for panels anywhere."""
         return self._base.ellipse(high, beyond)
 
     # --- doubles -----------------------------------------------------------------------------
 
-    def on_panels(self, t: Array, center: Array, half: Array) -> OnPanels:
-        """On the mirror images; negation is exact."""
-        return self._base.on_panels(-t, -center, half)
+    def at(self, t: Array) -> tuple[Array, Array]:
+        """At -t; negation is exact."""
+        return self._base.at(-t)
+
+    def errors(self, t: Array, found: tuple[Array, Array], reach: Array) -> Array:
+        return self._base.errors(-t, found, reach)
 
     def on_boxes(self, edges: Array, heights: Array) -> tuple[Array, Array, Array]:
         """Likewise, from the right."""
         turned = panels.on_all(heights, edges)[:, ::-1]
         density, below, above = self._base.on_boxes(-edges[:, ::-1], turned)
         return density[:, ::-1], above[:, ::-1], below[:, ::-1]
-
-    def at_differences(self, z: Array, differences: Array) -> Array:
-        """At -z."""
-        return self._base.at_differences(-z, -differences)
 
     def moved(self, middle: Array, reach: float, by: Array) -> Array:
         return self._base.moved(-middle, reach, by)

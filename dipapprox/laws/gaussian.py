@@ -44,17 +44,12 @@ if TYPE_CHECKING:
     from flint import arb
 
     from dipapprox.arithmetic.boxes import Box
-    from dipapprox.laws.panels import Array, OnPanels
+    from dipapprox.laws.panels import Array
 
 _ROOT = 0.3989422804014327  # 1 / sqrt(2 pi), within 2^-53
 _ROOT_ABOVE = _ROOT * (1 + 2.0**-50)
 _BITS = 32
 _ZERO = Fraction(0)
-
-# By T, in units of 2^-53 and with 2^4 of them for an exponential: the argument is within 8 T and
-# counts T + 1 times; its square is rounded once, T² / 2; then come the exponential, Mills' ratio,
-# and constants with their products.
-_ERRORS = ((16 + 4, 2 * 16 + 14), (8, 16), (9, 9))
 
 
 class GaussianNoise(RealFamily):
@@ -71,10 +66,13 @@ class GaussianNoise(RealFamily):
     moments_below = None
     panel = 0.9, 0.18
     even_panel = Fraction(4, 5)
+    # With 2^4 for an exponential: the argument is within 8 T and counts T + 1 times; its square is
+    # rounded once, T² / 2; then come the exponential, Mills' ratio, and constants with their
+    # products.
+    roundings = (16 + 4, 2 * 16 + 14), (8, 16), (9, 9)
 
     @property
     def mirror(self) -> RealFamily:
-        """Itself: the density is even."""
         return self
 
     @property
@@ -108,11 +106,9 @@ class GaussianNoise(RealFamily):
     # --- balls -------------------------------------------------------------------------------
 
     def pdf(self, z: arb, side: int) -> arb:
-        """exp(-z²/2) / sqrt(2 pi)."""
         return (-(z * z) / 2).exp() / (2 * flint.arb.pi()).sqrt()
 
     def survival(self, z: arb, side: int) -> arb:
-        """By the complementary error function."""
         return (z / flint.arb(2).sqrt()).erfc() / 2
 
     def pdf_bound(self, box: Box, side: int) -> arb:
@@ -159,7 +155,6 @@ class GaussianNoise(RealFamily):
         return (2 * flint.arb.const_log2() * max(bits - 1, 0)).sqrt()
 
     def log_moment(self, t: arb) -> arb:
-        """t²/2."""
         return t * t / 2
 
     def ellipse(self, high: Real, beyond: Real) -> Real:
@@ -168,13 +163,11 @@ class GaussianNoise(RealFamily):
 
     # --- doubles -----------------------------------------------------------------------------
 
-    def on_panels(self, t: Array, center: Array, half: Array) -> OnPanels:
+    def at(self, t: Array) -> tuple[Array, Array]:
         """Beyond t = 40 Mills' ratio is taken at 40: the density is then below 2^-990, and so is
         whatever the value misses."""
-        density = double_functions.exponential(-0.5 * t * t) * _ROOT
-        tail = density * double_functions.mills_ratio(np.abs(t))
-        errors = panels.relative_errors(density, tail, center, half, _ERRORS)
-        return panels.OnPanels(density, tail, errors, _ROOT)
+        density = self.at_differences(t, t)
+        return density, density * double_functions.mills_ratio(np.abs(t))
 
     def on_boxes(self, edges: Array, heights: Array) -> tuple[Array, Array, Array]:
         t, right, square = np.abs(edges), edges > 0, edges * edges
@@ -202,11 +195,7 @@ class GaussianNoise(RealFamily):
                 modulus(np.where(right, tail, body)[:, :-1]),
             )
 
-    def below(self, z: Array) -> Array:
-        """By Mills' ratio; beyond 40 all is below 2^-990."""
-        density = double_functions.exponential(-0.5 * z * z) * _ROOT
-        tail = density * double_functions.mills_ratio(np.abs(z))
-        return np.where(z > 0, 1 - tail, tail)
+    below = RealFamily._below
 
     def swing(self, near: Array, far: Array) -> tuple[Array, Array]:
         """|f'| = |z| f <= φ(1)."""
@@ -214,7 +203,6 @@ class GaussianNoise(RealFamily):
         return bell, np.minimum(far * bell, float(self.curved) / 2 * (1 + 2.0**-50))
 
     def at_differences(self, z: Array, differences: Array) -> Array:
-        """f(z)."""
         return double_functions.exponential(-0.5 * z * z) * _ROOT
 
     def moved(self, middle: Array, reach: float, by: Array) -> Array:

@@ -61,10 +61,9 @@ if TYPE_CHECKING:
     from flint import arb
 
     from dipapprox.arithmetic.boxes import Box
-    from dipapprox.laws.panels import Array, OnPanels
+    from dipapprox.laws.panels import Array
 
 _BITS = 32
-_PEAK = 0.36787944117144233  # 1/e, within 2^-53
 _GREATEST = 2.0**11  # beyond this e^-v is nothing to doubles
 _RADII = tuple([Fraction(k, 4) for k in (1, 2, 4, 5, 8, 12, 16, 24, 32, 48, 64, 96, 128)])
 """Of circles that are tried round panels."""
@@ -87,12 +86,10 @@ class Gumbel(RealFamily):
 
     @property
     def mirror(self) -> RealFamily:
-        """That of -Z."""
         return REFLECTED_GUMBEL
 
     @property
     def difference(self) -> RealFamily:
-        """Logistic noise."""
         return LOGISTIC
 
     @property
@@ -126,15 +123,12 @@ class Gumbel(RealFamily):
     # --- balls -------------------------------------------------------------------------------
 
     def pdf(self, z: arb, side: int) -> arb:
-        """e^(-z - v)."""
         return (-z - (-z).exp()).exp()
 
     def cdf(self, z: arb, side: int) -> arb:
-        """e^-v."""
         return (-((-z).exp())).exp()
 
     def survival(self, z: arb, side: int) -> arb:
-        """1 - e^-v."""
         return -(-((-z).exp())).expm1()
 
     def pdf_bound(self, box: Box, side: int) -> arb:
@@ -193,16 +187,17 @@ class Gumbel(RealFamily):
 
     # --- doubles -----------------------------------------------------------------------------
 
-    def on_panels(self, t: Array, center: Array, half: Array) -> OnPanels:
+    def at(self, t: Array) -> tuple[Array, Array]:
         v = double_functions.exponential(-t)
-        density = double_functions.exponential(-t - v)
         tail = np.where(
             t > 0, double_functions.complement(np.minimum(v, 1.0)), double_functions.exponential(-v)
         )
-        reach = np.abs(center) + half
-        relative = 1.01 * rounding.UNIT_ROUNDOFF * (9 * reach + 33) * (1 + np.minimum(v, _GREATEST))
-        errors = np.stack([(relative * density).max(axis=0), (relative * tail).max(axis=0)])
-        return panels.OnPanels(density, tail, errors, _PEAK)
+        return double_functions.exponential(-t - v), tail
+
+    def errors(self, t: Array, found: tuple[Array, Array], reach: Array) -> Array:
+        v = np.minimum(double_functions.exponential(-t), _GREATEST)
+        relative = 1.01 * rounding.UNIT_ROUNDOFF * (9 * reach + 33) * (1 + v)
+        return np.stack([(relative * each).max(axis=0) for each in found])
 
     def on_boxes(self, edges: Array, heights: Array) -> tuple[Array, Array, Array]:
         """All grow as C falls: it is kept away from 0. What `growth` adds covers all other
@@ -223,10 +218,6 @@ class Gumbel(RealFamily):
             real = np.sqrt(body * body + below * (most * heights) ** 2)
             above = np.where(positive, np.minimum(above, real), above)
             return density * rounding.SAFE, below * rounding.SAFE, above * rounding.SAFE
-
-    def at_differences(self, z: Array, differences: Array) -> Array:
-        """f(z)."""
-        return double_functions.exponential(-z - double_functions.exponential(-z))
 
     def moved(self, middle: Array, reach: float, by: Array) -> Array:
         """|f'| <= (1 + v) f, v and z + v are rounded; nothing is known where exponents end."""

@@ -33,13 +33,10 @@ if TYPE_CHECKING:
     from flint import arb
 
     from dipapprox.arithmetic.boxes import Box
-    from dipapprox.laws.panels import Array, OnPanels
+    from dipapprox.laws.panels import Array
 
 _BITS = 32
 
-# In units of 2^-53: the argument is within 8 T, and counts once; the exponential is within 16, and
-# counts at most once; then come two sums, and two quotients.
-_ERRORS = ((24, 24), (8, 8), (0, 0))
 _SLACK = 2.0**-30  # more than the roundings of q, whose terms are at most 4, come to
 
 
@@ -56,10 +53,12 @@ class Logistic(RealFamily):
     moments_below = Fraction(1)
     panel = 0.7, 0.12
     even_panel = Fraction(2, 5)
+    # The argument is within 8 T, and counts once; the exponential is within 16, and counts at most
+    # once; then come two sums, and two quotients.
+    roundings = (24, 24), (8, 8), (0, 0)
 
     @property
     def mirror(self) -> RealFamily:
-        """Itself: the density is even."""
         return self
 
     @property
@@ -92,7 +91,6 @@ class Logistic(RealFamily):
         return 1 / (root * root)
 
     def survival(self, z: arb, side: int) -> arb:
-        """1 / (1 + e^z)."""
         return 1 / (1 + z.exp())
 
     def pdf_bound(self, box: Box, side: int) -> arb:
@@ -147,7 +145,6 @@ class Logistic(RealFamily):
         return flint.arb.const_log2() * bits
 
     def log_moment(self, t: arb) -> arb:
-        """-ln (sin(πt) / (πt))."""
         return -(flint.arb.pi() * t).sinc().log()
 
     def ellipse(self, high: Real, beyond: Real) -> Real:
@@ -157,13 +154,11 @@ class Logistic(RealFamily):
 
     # --- doubles -----------------------------------------------------------------------------
 
-    def on_panels(self, t: Array, center: Array, half: Array) -> OnPanels:
+    def at(self, t: Array) -> tuple[Array, Array]:
         """With e = e^-|t|: e / (1 + e) lies beyond, and f is that divided by 1 + e."""
         e = double_functions.exponential(-np.abs(t))
         tail = e / (1 + e)
-        density = tail / (1 + e)
-        errors = panels.relative_errors(density, tail, center, half, _ERRORS)
-        return panels.OnPanels(density, tail, errors, 0.25)
+        return tail / (1 + e), tail
 
     def on_boxes(self, edges: Array, heights: Array) -> tuple[Array, Array, Array]:
         left, right = edges[:, :-1], edges[:, 1:]
@@ -182,22 +177,13 @@ class Logistic(RealFamily):
                 np.where(left < 0, 1.0, most) * root,
             )
 
-    def below(self, z: Array) -> Array:
-        tail = double_functions.exponential(-np.abs(z))
-        tail = tail / (1 + tail)
-        return np.where(z > 0, 1 - tail, tail)
+    below = RealFamily._below
 
     def swing(self, near: Array, far: Array) -> tuple[Array, Array]:
         """|f'| <= f <= e^-|z|."""
         steep, curved = super().swing(near, far)
         bound = double_functions.growth(-near)
         return np.minimum(steep, bound), np.minimum(curved, bound)
-
-    def at_differences(self, z: Array, differences: Array) -> Array:
-        """f(z)."""
-        e = double_functions.exponential(-np.abs(z))
-        found: Array = e / ((1 + e) * (1 + e))
-        return found
 
     def moved(self, middle: Array, reach: float, by: Array) -> Array:
         """f(z + d) / f(z) is within e^|d|."""

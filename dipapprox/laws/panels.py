@@ -23,42 +23,16 @@ is wanted, the factor 1 - 2^-20 leaves as much, up to 2^-988, which is only take
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
 from dipapprox.arithmetic.legendre import Rule
-from dipapprox.arithmetic.rounding import UNIT_ROUNDOFF
 
 Array = NDArray[np.float64]
-Pair = tuple[float, float]
 _ARCS = 8
 _EDGES = np.linspace(-1.0, 1.0, _ARCS + 1)[:, None]
 # Largest |Im w| / b on each arc of the left half: sqrt(1 - e²) at its right end, 1 next to 0.
 _HEIGHTS = np.sqrt(1 - _EDGES[1 : _ARCS // 2 + 1] ** 2) * (1 + 2.0**-17)
-
-
-class OnPanels(NamedTuple):
-    """Functions of a standard law at points t of P panels, n to each, its ends among them."""
-
-    density: Array  # f(t), shape (n, P)
-    tail: Array  # the mass beyond t, as seen from 0, shape (n, P)
-    # Bounds of the absolute errors of both on each panel but for 2^-989, shape (2, P).
-    errors: Array
-    peak: float  # about the largest density
-
-
-def relative_errors(
-    density: Array, tail: Array, center: Array, half: Array, coefficients: Sequence[Pair]
-) -> Array:
-    """Return errors from relative ones: polynomials in T, in units of 2^-53, for both functions."""
-    reach = np.abs(center) + half
-    constant, linear, square = 1.01 * UNIT_ROUNDOFF * np.array(coefficients)[..., None]
-    largest = np.stack([density.max(axis=0), tail.max(axis=0)])
-    found: Array = (constant + reach * (linear + reach * square)) * largest
-    return found
 
 
 def least_cosine(height: Array) -> Array:

@@ -62,7 +62,10 @@ def sample_law(family: RealFamily, center: Array, half: Array, rule: Rule) -> Sa
     if not reach.max() <= FARTHEST:
         raise BrokenInvariant("a panel reaches further from a mean than error bounds allow")
     t = half * rule.points[:, None] + center
-    density, tail, errors, peak = family.on_panels(t, center, half)
+    if not np.isin(np.sign(center), (0, *family.sides)).all():
+        raise BrokenInvariant("a one-sided law was sampled where it has no mass")
+    density, tail = found = family.at(t)
+    errors = family.errors(t, found, reach)
     # An end that is nearer to 0 than its own error may be on the wrong side of it: in proportion,
     # f(0) is then at most 2^-60 larger than the density there.
     right = np.broadcast_to(center > 0, t.shape) if family.has_kink else t > 0
@@ -76,7 +79,7 @@ def sample_law(family: RealFamily, center: Array, half: Array, rule: Rule) -> Sa
     error[2] += UNIT_ROUNDOFF * ~right[0]
     # On the panel, the distribution function is largest at the right end, survival at the left.
     majorants = np.empty((3, len(rule.ratios) + 1, len(center)))
-    majorants[0, 0] = np.where(straddling, peak, np.maximum(density[0], density[-1]))
+    majorants[0, 0] = np.where(straddling, float(family.steep), np.maximum(density[0], density[-1]))
     majorants[1, 0], majorants[2, 0] = values[1, -1], values[2, 0]
     majorants[:, 0] += error
     majorants[:, 0] *= UP
