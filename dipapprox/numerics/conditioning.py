@@ -73,7 +73,6 @@ from dipapprox.events.reduce import connected_parts
 from dipapprox.laws.distribution import Distribution, cutoff_interval
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm, solved
-from dipapprox.numerics.elimination.planning import order_event
 from dipapprox.numerics.elimination.sum_event import sum_event
 from dipapprox.numerics.gaussian_rank.cones import polyhedron_of
 from dipapprox.numerics.kinds import as_continuous
@@ -401,8 +400,6 @@ _ZERO = Fraction(0)
 
 
 def _is_easy(part: Event) -> bool:
-    if not isinstance(order_event(part), NotEnclosed):
-        return True
     if not isinstance(sum_event(part, 0), NotEnclosed):
         return True
     gaussian = all(law.family.is_normal for law in part.samples)

@@ -17,12 +17,12 @@ from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.cache import Cache
 from dipapprox.events.event import Event, Star, laws_of, spelled_out
 from dipapprox.exact.laplace.algebra import ExactAlgebra, Function, TooManyTerms
-from dipapprox.exact.laplace.pieces import LARGEST_RATE, MOST_SAMPLES, Units
+from dipapprox.exact.laplace.pieces import Units
 from dipapprox.exact.laplace.polyhedra import integrate
 from dipapprox.exponentials import ExponentialPolynomial, exponential_sum
 from dipapprox.limits import Limits
 from dipapprox.numerics.elimination.plan import Evaluation, FunctionTable
-from dipapprox.numerics.elimination.planning import Order, OrderEvent, eliminate, order_event
+from dipapprox.numerics.elimination.planning import Order, OrderEvent, eliminate
 from dipapprox.numerics.elimination.refinement import GridRequirements
 from dipapprox.numerics.elimination.sum_event import sum_event
 
@@ -62,13 +62,14 @@ class LaplaceIntegrals:
         obstacle = _obstacle(event)
         if obstacle is not None:
             return NotEnclosed(obstacle)
-        order = _order(event, sums_only)
+        order = event if isinstance(event, Star) else sum_event(event, 0)
         if not isinstance(order, NotEnclosed) and not self._prepare(GridRequirements.of(order)):
             order = NotEnclosed("no units fit its scales and means")
         if isinstance(order, NotEnclosed):
             return order if sums_only else integrate(spelled_out(event), limits)
         found = self._eliminated(order, limits)
-        if _has_sums(order) and isinstance(found, ExponentialPolynomial):
+        has_sums = isinstance(order, OrderEvent) and len(order.roots) < len(order.elements)
+        if has_sums and isinstance(found, ExponentialPolynomial):
             _sums.put(event, found)
         return found
 
@@ -86,11 +87,12 @@ class LaplaceIntegrals:
 
     def _prepare(self, required: GridRequirements) -> bool:
         """See to it that the algebra has fitting units, and room; False: no units fit."""
-        own = Units.of(required.laws, required.points)
+        laws, samples = required.laws, required.samples
+        own = Units.of(laws, required.points)
         units = self._units | own
-        if not (_is_short(units) and _fit(units, required)):
+        if units.step.bit_length() > _LONGEST or not units.fit(laws, samples):
             units = own
-            if not _fit(units, required):
+            if not units.fit(laws, samples):
                 return False
         if units != self._units:
             self._units = units
@@ -105,28 +107,6 @@ class LaplaceIntegrals:
         self._evaluation: Evaluation[Function, ExponentialPolynomial] = Evaluation(
             self._algebra, self._table
         )
-
-
-def _order(event: Event | Star, sums_only: bool) -> Order | NotEnclosed:
-    """Read an event as comparisons of samples, or else of sums: no precision is needed."""
-    if isinstance(event, Star):
-        return event
-    order = NotEnclosed("sums only") if sums_only else order_event(event)
-    return sum_event(event, 0) if isinstance(order, NotEnclosed) else order
-
-
-def _has_sums(order: Order) -> bool:
-    return isinstance(order, OrderEvent) and len(order.roots) < len(order.elements)
-
-
-def _is_short(units: Units) -> bool:
-    return units.step.bit_length() <= _LONGEST
-
-
-def _fit(units: Units, required: GridRequirements) -> bool:
-    """Whether all exponents of an event stay in the range of packed monomials."""
-    fastest = max(units.rate(law) for law in required.laws)
-    return required.samples < MOST_SAMPLES and required.samples * fastest < LARGEST_RATE
 
 
 def _obstacle(event: Event | Star) -> str | None:

@@ -50,6 +50,11 @@ class Units(Record):
         """R D: ε = step * η."""
         return self.rates * self.points
 
+    def fit(self, laws: Iterable[Distribution], samples: int) -> bool:
+        """Whether the exponents of events of so many samples stay in the range of monomials."""
+        fastest = max(map(self.rate, laws), default=1)
+        return samples < MOST_SAMPLES and samples * fastest < LARGEST_RATE
+
     def rate(self, law: Distribution) -> int:
         """The rate of a law, in units; ValueError if it is no multiple."""
         return _multiple(law.scale.denominator, law.scale.numerator, self.rates)

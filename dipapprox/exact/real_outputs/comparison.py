@@ -246,8 +246,7 @@ class _Densities:
         points = frozenset().union(*(plan.required.points for plan in plans))
         units = Units.of(laws, points)
         samples = max((plan.required.samples for plan in plans), default=0)
-        fastest = max((units.rate(law) for law in laws), default=1)
-        if samples >= pieces.MOST_SAMPLES or samples * fastest >= pieces.LARGEST_RATE:
+        if not units.fit(laws, samples):
             raise Missing(NotEnclosed("no units fit its scales and means"))
         functions = Evaluation(ExactAlgebra(units), table)
         found = [

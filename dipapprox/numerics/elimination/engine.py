@@ -95,9 +95,7 @@ class Eliminated:
             if found.encloses(place):
                 continue
             plain = as_continuous(events[place])
-            order = order_event(plain) if isinstance(plain, Event) else plain
-            if isinstance(plain, Event) and isinstance(order, NotEnclosed):
-                order = sum_event(plain, bits)
+            order = sum_event(plain, bits) if isinstance(plain, Event) else plain
             dropped = Fraction(0)
             if isinstance(order, OrderEvent) and order.has_offsets:
                 order, dropped = without_certain(order, bits + 1)

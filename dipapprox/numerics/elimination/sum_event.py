@@ -33,7 +33,13 @@ from dipapprox.events.intervals import Interval, common
 from dipapprox.events.reduce import coordinates
 from dipapprox.laws.distribution import Distribution
 from dipapprox.linear.form import LinearForm
-from dipapprox.numerics.elimination.planning import Bound, BoundedElement, OrderEvent, compared
+from dipapprox.numerics.elimination.planning import (
+    Bound,
+    BoundedElement,
+    OrderEvent,
+    compared,
+    order_event,
+)
 
 
 def sums_in(event: Event) -> tuple[LinearForm, ...]:
@@ -44,8 +50,12 @@ def sums_in(event: Event) -> tuple[LinearForm, ...]:
 
 
 def sum_event(event: Event, bits: int) -> OrderEvent | NotEnclosed:
-    """Reduce a connected, irredundant event of continuous samples; the error is below 2**-bits."""
-    return _Reduction(event, bits).reduced()
+    """Read a connected, irredundant event as comparisons of samples; of sums if that does not do.
+
+    The error is then below 2**-bits.
+    """
+    order = order_event(event)
+    return _Reduction(event, bits).reduced() if isinstance(order, NotEnclosed) else order
 
 
 def output_event(event: Event, form: LinearForm, bits: int) -> tuple[OrderEvent, int] | NotEnclosed:
