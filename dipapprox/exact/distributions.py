@@ -12,8 +12,8 @@ Inputs that differ only in the order of interchangeable cells are solved as one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
+from functools import partial
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -114,25 +114,22 @@ class ExactDistributions:
             self._known.clear()
             self._products.clear()
         states = self._inputs.states(input)
-        known = self._known.get(states)
-        if known is not None:
-            return known
+        return self._known.find(states, lambda: self._distribution(states))
+
+    def _distribution(self, states: InputStates) -> tuple[ExponentialRatio, ...]:
         summands: list[list[ExponentialRatio]] = [[] for _ in range(self._outputs)]
         for output, numbers in states:
-            summands[output].append(self._product(numbers))
+            product = self._products.find(numbers, partial(self._product, numbers))
+            summands[output].append(product)
         found = tuple(map(ratio_sum, summands))
-        _require_one(found)
-        return self._known.put(states, found)
+        total = ratio_sum(found)
+        if total.numerator != prod((f**e for f, e in total.denominator), start=ONE):
+            raise BrokenInvariant("the exact probabilities of all outputs do not sum to 1")
+        return found
 
     def _product(self, numbers: Numbers) -> ExponentialRatio:
-        known = self._products.get(numbers)
-        if known is not None:
-            return known
         self._limits.check()
-        product = ExponentialRatio.constant(1)
-        for number in numbers:
-            product = product * self._form(number)
-        return self._products.put(numbers, product)
+        return prod(map(self._form, numbers), start=ExponentialRatio.constant(1))
 
     def _form(self, number: int) -> ExponentialRatio:
         event = self._catalogue.events[number]
@@ -174,10 +171,3 @@ def compared_samples(states: FinalStates) -> list[Sample]:
 
 def _size(ratio: ExponentialRatio) -> int:
     return len(ratio.numerator.terms) + 1
-
-
-def _require_one(probabilities: Sequence[ExponentialRatio]) -> None:
-    """Raise BrokenInvariant unless all outputs sum to exactly 1: a bug, or wrong weights."""
-    total = ratio_sum(probabilities)
-    if total.numerator != prod((f**e for f, e in total.denominator), start=ONE):
-        raise BrokenInvariant("the exact probabilities of all outputs do not sum to 1")

@@ -11,6 +11,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
+from math import prod
 from typing import assert_never
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed, enclosing, sure
@@ -73,12 +74,12 @@ class EventForms:
     def _sum(self, mixture: Mixture, limits: Limits) -> ExponentialRatio:
         summands = []
         for count, events in mixture.terms:
-            product = ExponentialRatio.constant(count)
-            for event, power in events:
-                form = sure(self.closed_form_of(event, limits))
-                for _ in range(power):
-                    product = product * form
-            summands.append(product)
+            forms = (
+                form
+                for event, power in events
+                for form in [sure(self.closed_form_of(event, limits))] * power
+            )
+            summands.append(prod(forms, start=ExponentialRatio.constant(count)))
         return ratio_sum(summands)
 
 

@@ -163,19 +163,14 @@ def cutoff(family: RealFamily, side: int, bits: int) -> Fraction:
     with precision.precision(64):
         guess = precision.exact_fraction(family.cutoff_guess(bits, side).mid())
     eighths = ceil(8 * guess)
-    while not _is_at_most(tail_mass(family, Fraction(eighths, 8), side, bits + 64), wanted):
+    while True:
+        known = precision.to_enclosure(tail_mass(family, Fraction(eighths, 8), side, bits + 64))
+        if isinstance(known, enclosure.Enclosure) and known.upper <= wanted:
+            return Fraction(eighths, 8)
         eighths += 1
-    return Fraction(eighths, 8)
 
 
 def cutoff_interval(law: Distribution, bits: int) -> tuple[Fraction, Fraction]:
     """Return where a law keeps all but 2**(1 - bits) of its mass."""
     left, right = (cutoff(law.real, side, bits) * law.scale for side in BOTH_SIDES)
     return law.mean - left, law.mean + right
-
-
-def _is_at_most(ball: arb, bound: Fraction) -> bool:
-    known = precision.to_enclosure(ball)
-    if not isinstance(known, enclosure.Enclosure):
-        return False
-    return enclosure.compare(known, bound) is enclosure.Side.BELOW

@@ -11,9 +11,10 @@ denominator; no divisors are looked for on the way, and what no later node needs
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from math import lcm
+from typing import TypeVar
 
 from flint import arb, fmpz_mpoly
 
@@ -29,19 +30,17 @@ from dipapprox.exact.signs.values import START_BITS, ball_at, more_bits, sign_at
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import Limits
 
+W = TypeVar("W")
+V = TypeVar("V")
 _REMEMBERED = 16  # most circuits whose functions are kept
 
 _known: Cache[Circuit, Mapping[int, ExponentialRatio]] = Cache(_REMEMBERED)
 
 
-def root_functions(circuit: Circuit, limits: Limits) -> Mapping[int, ExponentialRatio]:
-    """Return the value of every root as a function of ε; remembered."""
-    return _known.find(circuit, lambda: _Functions(circuit, limits).roots())
-
-
 def chosen_probability(event: Chosen, limits: Limits) -> ExponentialRatio:
     """The probability of a set of outcomes as a function of ε', 1 being where the program runs."""
-    return root_functions(event.circuit, limits)[event.root].dilated(event.eps)
+    roots = _known.find(event.circuit, lambda: _Functions(event.circuit, limits).roots())
+    return roots[event.root].dilated(event.eps)
 
 
 def weight_function(weight: Weight, limits: Limits) -> ExponentialRatio:
@@ -180,13 +179,15 @@ def _enclosed(
     weights = [weight_function(weight, limits).at(eps) for weight in circuit.weights]
     nodes = _needed(circuit, roots)
     constants = [weight.as_constant() for weight in weights]
-    exact = _rational_values(circuit, nodes, constants, limits)
+    ends: tuple[Fraction | None, Fraction | None] = Fraction(0), Fraction(1)
+    exact = _values(circuit, nodes, constants, ends, _rational_sum, limits)
     irrational = [root for root in roots if exact[root] is None]
     working = max(START_BITS, bits + 32)
     balls: dict[int, arb] = {}
     while irrational:
         with precision(working):
-            balls = _balls(circuit, nodes, [ball_at(weight) for weight in weights], limits)
+            own = [ball_at(weight) for weight in weights]
+            balls = _values(circuit, nodes, own, (arb(0), arb(1)), _ball_sum, limits)
             if all(balls[root].rel_accuracy_bits() >= bits + 2 for root in irrational):
                 break
         working = more_bits(working, eps, limits)
@@ -207,32 +208,28 @@ def _needed(circuit: Circuit, roots: Sequence[int]) -> list[int]:
     return sorted(found - {NOTHING, EVERYTHING})
 
 
-def _balls(
-    circuit: Circuit, nodes: Sequence[int], weights: Sequence[arb], limits: Limits
-) -> dict[int, arb]:
-    values = {NOTHING: arb(0), EVERYTHING: arb(1)}
+def _values(
+    circuit: Circuit,
+    nodes: Iterable[int],
+    weights: Sequence[W],
+    ends: tuple[V, V],
+    total: Callable[[list[tuple[W, V]]], V],
+    limits: Limits,
+) -> dict[int, V]:
+    """Return the values of some nodes, given 0 and 1 and how products are added up."""
+    values = {NOTHING: ends[0], EVERYTHING: ends[1]}
     for number in nodes:
         limits.check()
-        total = arb(0)
-        for weight, node in circuit.nodes[number]:
-            total += weights[weight] * values[node]
-        values[number] = total
+        values[number] = total([(weights[w], values[n]) for w, n in circuit.nodes[number]])
     return values
 
 
-def _rational_values(
-    circuit: Circuit, nodes: Sequence[int], weights: Sequence[Fraction | None], limits: Limits
-) -> dict[int, Fraction | None]:
-    """Return the values of the nodes that are rational with short denominators."""
-    values: dict[int, Fraction | None] = {NOTHING: Fraction(0), EVERYTHING: Fraction(1)}
-    for number in nodes:
-        limits.check()
-        terms = circuit.nodes[number]
-        values[number] = _rational_sum([(weights[w], values[n]) for w, n in terms])
-    return values
+def _ball_sum(terms: Sequence[tuple[arb, arb]]) -> arb:
+    return sum((weight * value for weight, value in terms), arb(0))
 
 
 def _rational_sum(terms: Sequence[tuple[Fraction | None, Fraction | None]]) -> Fraction | None:
+    """None if it is not rational, or its denominator is long."""
     total = Fraction(0)
     for weight, value in terms:
         if weight == 0 or value == 0:
@@ -245,7 +242,7 @@ def _rational_sum(terms: Sequence[tuple[Fraction | None, Fraction | None]]) -> F
     return total
 
 
-_possible: Cache[tuple[Circuit, Fraction], list[bool]] = Cache(_REMEMBERED)
+_possible: Cache[tuple[Circuit, Fraction], dict[int, bool]] = Cache(_REMEMBERED)
 
 
 def is_possible_choice(event: Chosen, limits: Limits) -> bool:
@@ -254,11 +251,10 @@ def is_possible_choice(event: Chosen, limits: Limits) -> bool:
     return _possible.find(key, lambda: _positive_nodes(*key, limits))[event.root]
 
 
-def _positive_nodes(circuit: Circuit, eps: Fraction, limits: Limits) -> list[bool]:
+def _positive_nodes(circuit: Circuit, eps: Fraction, limits: Limits) -> dict[int, bool]:
     positive = [
         sign_at(weight_function(weight, limits), eps, limits) > 0 for weight in circuit.weights
     ]
-    found = [False, True]
-    for terms in circuit.nodes[2:]:
-        found.append(any(positive[weight] and found[node] for weight, node in terms))
-    return found
+    nodes = range(EVERYTHING + 1, len(circuit.nodes))
+    ends = False, True
+    return _values(circuit, nodes, positive, ends, lambda own: any(map(all, own)), limits)

@@ -94,16 +94,13 @@ class _Signs:
         total = ExponentialRatio.constant(0)
         for weight in weights:
             total = total + weight
-        if self._differs_from_one(total):
+        if self.epsilons.is_point:
+            total = total.at(self.epsilons.lower)
+        if (total - ExponentialRatio.constant(1)).numerator:
             known = total.as_constant()
             instead = "" if known is None else f", but to {known}"
             return Objection(f"the {name}s do not add up to 1{instead}")
         return None
-
-    def _differs_from_one(self, total: ExponentialRatio) -> bool:
-        if self.epsilons.is_point:
-            total = total.at(self.epsilons.lower)
-        return bool((total - ExponentialRatio.constant(1)).numerator)
 
     def _of_weight(self, weight: ExponentialRatio) -> Objection | None:
         sign = 1

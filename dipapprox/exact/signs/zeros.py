@@ -156,29 +156,6 @@ def in_order(
 _HIGHEST = 16_000  # degree in e^{ε/N}: a common divisor takes seconds, without a way to stop
 
 
-def vanishes_too(
-    form: NormalForm, other: ExponentialPolynomial, lower: Fraction, upper: Fraction, limits: Limits
-) -> bool | None:
-    """Return whether a zero of `form` in [lower, upper], lower > 0, is one of `other`.
-
-    Args:
-        form: Without rational zeros > 0; between the ends it has at most one zero, a simple one.
-        other: Not the zero function.
-
-    Returns:
-        None if the degrees are too high to tell.
-    """
-    function = form.function()
-    steps = common_steps((function, other))
-    rates = [[q for (_, q), _ in each.terms] for each in (function, other)]
-    if max((max(each) - min(each)) * steps for each in rates) > _HIGHEST:
-        return None
-    left, right = (polynomials((each,), steps)[0] for each in (function, other))
-    common = exponential_polynomial(left.gcd(right), steps)
-    # A divisor of the form is not 0 at the ends, and changes its sign at a simple zero.
-    return sign_at(common, lower, limits) != sign_at(common, upper, limits)
-
-
 def _clash(left: Zero, right: Zero) -> bool:
     """Whether one box may contain the zero of the other; boxes come in order."""
     # Ends are no zeros of the box's own function, but may be a rational zero of another.
@@ -187,11 +164,23 @@ def _clash(left: Zero, right: Zero) -> bool:
 
 
 def _are_equal(left: Zero, right: Zero, limits: Limits) -> bool | None:
-    """Whether two zeros with overlapping boxes are one number; None if that cannot be told."""
+    """Whether two zeros with overlapping boxes are one number.
+
+    Returns:
+        None if that cannot be told: the degrees are too high.
+    """
     if left.form is None or right.form is None:
         return left.form is None and right.form is None
+    functions = left.form.function(), right.form.function()
+    steps = common_steps(functions)
+    rates = [[q for (_, q), _ in each.terms] for each in functions]
+    if max((max(each) - min(each)) * steps for each in rates) > _HIGHEST:
+        return None
+    first, second = (polynomials((each,), steps)[0] for each in functions)
+    common = exponential_polynomial(first.gcd(second), steps)
+    # A divisor of a form is not 0 at the ends, and changes its sign at a simple zero.
     lower, upper = max(left.lower, right.lower), min(left.upper, right.upper)
-    return vanishes_too(left.form, right.form.function(), lower, upper, limits)
+    return sign_at(common, lower, limits) != sign_at(common, upper, limits)
 
 
 class SignBox(NamedTuple):
@@ -401,28 +390,21 @@ def zeros(function: ExponentialPolynomial, interval: EpsilonInterval, limits: Li
         for box in boxes:
             if box.crosses and box.upper is not None:
                 found.append(Zero(box.lower, box.upper, exponent, part))
-    ordered = _separate(found, limits)
-    signs = [sign]
-    for zero in ordered:
+    ordered, signs = list[Zero](), [sign]
+    for cluster in in_order(found, limits, distinct=True):
+        zero = cluster.zero
+        if len(cluster.members) > 1:
+            near, _ = short(Enclosure.exact(zero.lower))
+            raise LimitReached(
+                f"precision-budget: two zeros near eps = {near} cannot be told apart"
+            )
+        ordered.append(zero)
         signs.append(-signs[-1] if zero.changes_sign else signs[-1])
     places = [place for place, _ in rational]
     return SignChart(
         interval,
-        ordered,
+        tuple(ordered),
         tuple(signs),
         interval.lower_included and interval.lower in places,
         interval.upper_included and interval.upper in places,
     )
-
-
-def _separate(found: list[Zero], limits: Limits) -> tuple[Zero, ...]:
-    """Order zeros, of which no two are equal."""
-    ordered: list[Zero] = []
-    for place in in_order(found, limits, distinct=True):
-        if len(place.members) > 1:
-            near, _ = short(Enclosure.exact(place.zero.lower))
-            raise LimitReached(
-                f"precision-budget: two zeros near eps = {near} cannot be told apart"
-            )
-        ordered.append(place.zero)
-    return tuple(ordered)

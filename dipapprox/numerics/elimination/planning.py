@@ -217,7 +217,11 @@ def eliminate(
             for other in sides:
                 factors = times(factors, table.number(Running(densities[other], from_left)))
         for other, offset in element.bands:
-            factors = times(factors, _band(densities[other], offset, table))
+            # ∫ from t to t + offset, in either order, as a difference of integrals from the end
+            # that is moved towards, which are 0 beyond it.
+            whole = table.number(Running(densities[other], from_left=offset < 0))
+            moved = table.number(Moved(whole, offset))
+            factors = times(factors, table.number(FunctionDifference(whole, moved)))
         densities.append(factors)
     roots = [densities[root] for root in event.roots]
     unit = lcm(*{w.denominator for _, _, w in event.bounds})
@@ -243,15 +247,6 @@ def eliminate(
                     f"more than {limits.pieces} pieces"
                 )
     return tuple((c, state.factors[0][1]) for state, c in pending[1].items() if c)
-
-
-def _band(density: Factors, offset: Fraction, table: FunctionTable) -> int:
-    """The number of t -> ∫ from t to t + offset, in either order.
-
-    As a difference of integrals from the end that is moved towards, which are 0 beyond it.
-    """
-    whole = table.number(Running(density, from_left=offset < 0))
-    return table.number(FunctionDifference(whole, table.number(Moved(whole, offset))))
 
 
 def _density_of_sum(
