@@ -67,25 +67,11 @@ Function = Mapping[Monomial, LatticeRatio]
 """Coefficients by monomial, none of them 0; treated as immutable."""
 
 
-def one(size: int) -> Function:
-    return {((0,) * size, (0,) * size): ONE}
+Terms = Iterator[tuple[Monomial, LatticeRatio]]  # of a function, equal monomials not yet added up
 
 
-def times_exponential(function: Function, variable: int, rate: int, shift: int) -> Function:
-    """function * Y^(rate * k + shift), k one of its variables; or SumTooLong."""
-    if len(function) > _MOST_TERMS:
-        raise SumTooLong
-    return {
-        (powers, (*rates[:variable], rates[variable] + rate, *rates[variable + 1 :])): c.shifted(
-            shift
-        )
-        for (powers, rates), c in function.items()
-    }
-
-
-def substituted(function: Function, variable: int, row: Powers, number: int) -> Function:
+def substituted(function: Function, variable: int, row: Powers, number: int) -> Terms:
     """Put Σ row[i] · k_i + number, in which the variable itself may occur, for a variable."""
-    terms: dict[Monomial, list[LatticeRatio]] = {}
     for (powers, rates), c in function.items():
         rate = rates[variable]
         left = _without(powers, variable)
@@ -94,26 +80,19 @@ def substituted(function: Function, variable: int, row: Powers, number: int) -> 
             new_rates = tuple(e + rate * a for e, a in zip(new_rates, row, strict=True))
         moved = c.shifted(rate * number)
         for extra, factor in _power(row, number, powers[variable]):
-            terms.setdefault((_plus(left, extra), new_rates), []).append(
-                moved if factor == 1 else moved.scaled(factor)
-            )
-    return _summed(terms)
+            yield (_plus(left, extra), new_rates), moved if factor == 1 else moved.scaled(factor)
 
 
-def antidifference(function: Function, variable: int) -> Function:
+def antidifference(function: Function, variable: int) -> Terms:
     """Return G with G(k) - G(k - 1) = function(k) in one variable k, as formal expressions.
 
     The sum over L <= k <= U is G(U) - G(L - 1), also for the empty range U = L - 1. Where the
     function decays towards infinity, so does G: an infinite range has no second term.
     """
-    terms: dict[Monomial, list[LatticeRatio]] = {}
     for (powers, rates), c in function.items():
-        left = _without(powers, variable)
         for power, factor in enumerate(_antidifference(powers[variable], rates[variable])):
             if factor:
-                extra = tuple(power if i == variable else 0 for i in range(len(powers)))
-                terms.setdefault((_plus(left, extra), rates), []).append(c * factor)
-    return _summed(terms)
+                yield ((*powers[:variable], power, *powers[variable + 1 :]), rates), c * factor
 
 
 @cache
@@ -165,11 +144,6 @@ def _power(row: Powers, number: int, power: int) -> tuple[tuple[Powers, int], ..
     return tuple((powers, c) for powers, c in terms.items() if c)
 
 
-def _summed(terms: dict[Monomial, list[LatticeRatio]]) -> Function:
-    summed = ((key, lattice_sum(c) if len(c) > 1 else c[0]) for key, c in terms.items())
-    return {key: c for key, c in summed if c}
-
-
 def _plus(left: tuple[int, ...], right: tuple[int, ...]) -> tuple[int, ...]:
     return tuple([a + b for a, b in zip(left, right, strict=True)])
 
@@ -199,8 +173,9 @@ def discrete_probability(event: Event | Star, limits: Limits) -> ExponentialRati
     unit = content([1 / law.scale for law in event.samples])
     work = Integers(event.samples, unit, limits)
     try:
-        total = work.total(rows_of(event), one(work.size))
-        if total.keys() - one(work.size).keys():
+        nothing = (0,) * work.size
+        total = work.total(rows_of(event), {(nothing, nothing): ONE})
+        if total.keys() - {(nothing, nothing)}:
             raise BrokenInvariant("a summed variable is left")
         # (1 - q) / (1 + q) = (1 - q)² / (1 - q²)
         powers: dict[int, int] = {}
@@ -265,8 +240,15 @@ class Integers(VariableElimination[Monomial, LatticeRatio]):
             half = self.tightened((*bounds, (row, bound)))
             if half is not None:
                 # |z - mean| is -sign * (modulus * z' - distance)
-                own = -sign * rate * modulus, sign * rate * distance
-                weighted = times_exponential(weight, variable, *own)
+                if len(weight) > _MOST_TERMS:
+                    raise SumTooLong
+                slope, shift = -sign * rate * modulus, sign * rate * distance
+                weighted = {
+                    (powers, tuple([e + slope * (i == variable) for i, e in enumerate(rates)])): (
+                        c.shifted(shift)
+                    )
+                    for (powers, rates), c in weight.items()
+                }
                 yield from self._by_residues(variable, half, residues, weighted)
 
     def _by_residues(
@@ -294,20 +276,20 @@ class Integers(VariableElimination[Monomial, LatticeRatio]):
             values, names = function, list(residues)
             for i, r in chosen.items():
                 row = tuple([modulus * int(i == j) for j in range(self.size)])
-                values = substituted(values, i, row, r)
+                values = self._added(substituted(values, i, row, r))
                 factor, remainder = names[i]  # z = A z' + R and z' = modulus z'' + r
                 names[i] = factor * modulus, factor * r + remainder
             yield (part, tuple(names)), values
 
     def primitive(self, weight: Function, variable: int) -> Function:
-        return antidifference(weight, variable)
+        return self._added(antidifference(weight, variable))
 
     def at(
         self, primitive: Function, variable: int, end: AffineEnd, sign: int
     ) -> Iterator[tuple[Monomial, LatticeRatio]]:
         """G at the upper end, or -G one below the lower end."""
         place = int(end.constant) - (sign < 0)
-        for monomial, c in substituted(primitive, variable, end.coefficients, place).items():
+        for monomial, c in substituted(primitive, variable, end.coefficients, place):
             yield monomial, c if sign > 0 else -c
 
     def growth(self, monomial: Monomial, variable: int) -> int:
