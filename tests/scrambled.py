@@ -13,7 +13,7 @@ from dipapprox.events.event import Chosen, Event
 from dipapprox.events.instantiate import Instantiator
 from dipapprox.events.reduce import reduce
 from dipapprox.language.core import Input
-from dipapprox.numerics.bulk import Bounds
+from dipapprox.numerics.probability import Bounds
 from dipapprox.semantics.state import FinalStates
 
 

@@ -12,82 +12,81 @@ factor enclosed to 2^-(bits + ⌈log2 s⌉ + ⌈log2 k⌉) suffices: the width o
 [0, 1] is at most the sum of the widths.
 
 The store computes bounds of events in batches and keeps them as doubles; those that are better than
-doubles can say are kept exactly.
+doubles can say are kept exactly. What leaves in bulk are bounds rounded outward (`rounding`):
+lower <= probability <= upper holds for the real numbers, never NaN, always inside [0, 1].
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from fractions import Fraction
 from math import lcm
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dipapprox.arithmetic import rounding
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed, enclosing, sure
 from dipapprox.arithmetic.rounding import Array
 from dipapprox.cache import Cache
-from dipapprox.data_classes import replace
+from dipapprox.data_classes import Record, replace
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.events.canonical import IMPOSSIBLE, Numbers
 from dipapprox.events.catalogue import Catalogue, StateColumns, rounds
 from dipapprox.events.columns import Column
-from dipapprox.events.event import Connected
 from dipapprox.language.core import Input
 from dipapprox.limits import Limits
-from dipapprox.numerics.bulk import Bounds
 from dipapprox.numerics.methods import Answers, Method
 from dipapprox.semantics.state import FinalStates
 
 
-class EventStore:
-    """What is known of numbered events, as a method tells.
+class Bounds(Record, eq=False):
+    """Proved bounds of an array of probabilities."""
 
-    `where` says what an event is in the program, by number.
-    """
+    lower: Array  # in [0, 1], at most `upper`
+    upper: Array  # the same shape
+    # why some probabilities could not be enclosed, one reason; theirs are wide, up to [0, 1], and
+    # still true. None if every one could
+    obstacle: str | None = None
+    # which outputs cannot occur, the same shape: none of their final states has an event that is
+    # possible, for whatever the law of its samples. Exact, and more than an upper bound of 0 says:
+    # that holds where it was computed. None if it was not asked
+    impossible: NDArray[np.bool_] | None = None
 
-    def __init__(
-        self, method: Method, limits: Limits, where: Callable[[int], str] | None = None
-    ) -> None:
-        self._method = method
-        self._limits = limits
-        self._where = where
-        self.forget()
 
-    def forget(self) -> None:
-        """Forget everything: the numbers have lost their meaning."""
-        self.known = Answers(64)
-        self._tried = np.zeros(64, np.int64)
+class ProbabilitySource(Protocol):
+    """Where output distributions come from. A source remembers what it computed, within bounds."""
 
-    def require(self, events: Sequence[Connected], numbers: Collection[int], bits: int) -> None:
-        """Enclose some events, numbered by position for good, to 2**-bits, in one batch."""
-        self.known.grow(len(events))
-        if len(self._tried) < len(self.known):
-            self._tried = np.pad(self._tried, (0, len(self.known) - len(self._tried)))
-        asked = np.fromiter(numbers, np.int64, len(numbers))
-        missing = self.known.wide(bits, asked[self._tried[asked] < bits])
-        if not missing:
-            return
-        batch = [events[number] for number in missing]
-        try:
-            found = self._method.enclose(batch, bits, self._limits)
-        except LimitReached as reached:
-            if reached.event not in batch:
-                raise
-            number = missing[batch.index(reached.event)]
-            raise LimitReached(self._placed(reached.reason, number)) from reached
-        self._tried[missing] = bits
-        self.known.update(missing, found, self._method.name)
+    @property
+    def name(self) -> str:
+        """The word in reports: "nested", "elimination", …"""
 
-    def obstacle(self, numbers: Iterable[int], bits: int) -> str | None:
-        """Why one of these events is not enclosed to 2**-bits; None if that may still come."""
-        hindered = self.known.reasons.keys() & set(numbers) if self.known.reasons else ()
-        for number in self.known.wide(bits, np.array(sorted(hindered), np.int64)):
-            return self._placed(self.known.reasons[number], number)
-        return None
+    def distributions(
+        self, inputs: Sequence[Input], bits: int
+    ) -> Sequence[Sequence[Enclosure] | NotEnclosed]:
+        """Enclose the probability of every output for some inputs, in one fixed order, to 2**-bits.
 
-    def _placed(self, reason: str, number: int) -> str:
-        return reason if self._where is None else f"{self._where(number)}: {reason}"
+        Together inputs cost less than one by one. Two may get the same object only if their
+        distributions are equal.
+        """
+
+
+class BulkSource(ProbabilitySource, Protocol):
+    """A source for many inputs at once, too. Outputs are numbered as `states.outputs`."""
+
+    def cells(self, outputs: Sequence[int], inputs: Sequence[Input], bits: int) -> Bounds:
+        """Bound Pr[outputs[k]] for the inputs[k], for every k: arrays of shape (n,).
+
+        Repetitions cost little. Wanted is 2**-bits, as far as doubles can express it.
+        """
+
+    def table(self, inputs: Sequence[Input], bits: int) -> Bounds:
+        """Bound the probabilities of all outputs for every input: arrays (inputs, outputs).
+
+        The bounds of an input have been checked to contain numbers that sum to 1, and tightened by
+        it; which outputs are impossible is told.
+        """
 
 
 _ALIKE, _REMEMBERED = 100_000, 200_000
@@ -107,7 +106,7 @@ class OutputProbabilities:
         self._method = method
         self._limits = limits
         self._catalogue = Catalogue(states, eps)
-        self._store = EventStore(method, limits, self._catalogue.where)
+        self._forget_events()
         self._known: Cache[_Key, tuple[Enclosure, ...]] = Cache(_ALIKE, len)
         self._of_input: Cache[tuple[int, Input], tuple[Enclosure, ...]] = Cache(
             _REMEMBERED, len, least=4
@@ -180,7 +179,7 @@ class OutputProbabilities:
     def _totals(self, states: _States, bits: int) -> tuple[Enclosure, ...]:
         """Add up what is known of the states of every output."""
         needed = (number for _, numbers in states for number in numbers)
-        obstacle = self._store.obstacle(needed, bits)
+        obstacle = self._obstacle(needed, bits)
         if obstacle is not None:
             sure(NotEnclosed(obstacle))
         totals: list[Enclosure | None] = [None] * self._outputs
@@ -232,17 +231,47 @@ class OutputProbabilities:
     def _begin(self) -> None:
         self._limits.check()
         if self._catalogue.forget():
-            self._store.forget()
+            self._forget_events()
             self._known.clear()
 
-    def _require(self, events: Iterable[int], bits: int, factors: int) -> None:
-        wanted = bits + _bits_to_count(self._most_states) + _bits_to_count(factors)
-        self._store.require(self._catalogue.events, sorted(events), wanted)
+    def _forget_events(self) -> None:
+        self._events = Answers(64)  # by number in the catalogue
+        self._tried = np.zeros(64, np.int64)  # the bits that were asked for, likewise
+
+    def _require(self, numbers: Collection[int], bits: int, factors: int) -> None:
+        """Enclose some events in one batch, so that products of so many are narrow enough."""
+        bits += _bits_to_count(self._most_states) + _bits_to_count(factors)
+        events = self._catalogue.events
+        self._events.grow(len(events))
+        if len(self._tried) < len(self._events):
+            self._tried = np.pad(self._tried, (0, len(self._events) - len(self._tried)))
+        asked = np.fromiter(sorted(numbers), np.int64, len(numbers))
+        missing = self._events.wide(bits, asked[self._tried[asked] < bits])
+        if not missing:
+            return
+        batch = [events[number] for number in missing]
+        try:
+            found = self._method.enclose(batch, bits, self._limits)
+        except LimitReached as reached:
+            if reached.event not in batch:
+                raise
+            where = self._catalogue.where(missing[batch.index(reached.event)])
+            raise LimitReached(f"{where}: {reached.reason}") from reached
+        self._tried[missing] = bits
+        self._events.update(missing, found, self._method.name)
+
+    def _obstacle(self, numbers: Iterable[int], bits: int) -> str | None:
+        """Why one of these events is not enclosed to 2**-bits; None if that may still come."""
+        reasons = self._events.reasons
+        hindered = sorted(reasons.keys() & set(numbers)) if reasons else ()
+        for number in self._events.wide(bits, np.array(hindered, np.int64)):
+            return f"{self._catalogue.where(number)}: {reasons[number]}"
+        return None
 
     def _product(self, numbers: Numbers) -> Enclosure:
         if not numbers:
             return Enclosure.exact(1)
-        product, *others = map(self._store.known.enclosure, numbers)
+        product, *others = map(self._events.enclosure, numbers)
         for found in others:
             product = Enclosure(product.lower * found.lower, product.upper * found.upper)
         return product
@@ -263,11 +292,11 @@ class OutputProbabilities:
         for k in range(most):
             places = np.array([i for i, p in enumerate(products) if len(p) > k], np.int64)
             factors = np.array([p[k] for p in products if len(p) > k], np.int64)
-            low[places] = rounding.product_below(low[places], self._store.known.lower[factors])
-            high[places] = rounding.product_above(high[places], self._store.known.upper[factors])
+            low[places] = rounding.product_below(low[places], self._events.lower[factors])
+            high[places] = rounding.product_above(high[places], self._events.upper[factors])
         lower, upper = np.zeros(len(known)), np.zeros(len(known))
         lower[present], upper[present] = low, high
-        return Bounds(lower, upper, self._store.obstacle(needed, bits))
+        return Bounds(lower, upper, self._obstacle(needed, bits))
 
 
 def _add(solutions: Bounds, columns: StateColumns, lower: Array, upper: Array) -> None:

@@ -34,8 +34,7 @@ from dipapprox.arithmetic.enclosure import UNIT, Enclosure, Side, compare, if_en
 from dipapprox.data_classes import Record, replace
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.limits import Limits, Progress, silent
-from dipapprox.numerics.bulk import BulkSource, ProbabilitySource
-from dipapprox.numerics.probability import OutputProbabilities
+from dipapprox.numerics.probability import BulkSource, OutputProbabilities, ProbabilitySource
 from dipapprox.pairs.adjacency import VERY_MANY, count_selected
 from dipapprox.pairs.counters import CounterPlan
 from dipapprox.pairs.divergence import Factor, divergence

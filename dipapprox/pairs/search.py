@@ -30,7 +30,7 @@ from dipapprox.data_classes import Record, field, replace
 from dipapprox.errors import BrokenInvariant
 from dipapprox.language.core import Input
 from dipapprox.limits import Limits, Progress, silent
-from dipapprox.numerics.bulk import ProbabilitySource
+from dipapprox.numerics.probability import ProbabilitySource
 from dipapprox.pairs.divergence import Attempt, Factor, Growth, Probabilities, divergence
 from dipapprox.pairs.selections import Orbit, Pair
 

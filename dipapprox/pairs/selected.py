@@ -17,11 +17,12 @@ from itertools import islice
 import numpy as np
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
+from dipapprox.arithmetic.rounding import Array
 from dipapprox.data_classes import Record
 from dipapprox.events.symmetry import symmetry_of
 from dipapprox.language.core import Input
 from dipapprox.limits import Limits
-from dipapprox.numerics.bulk import Array, BulkSource
+from dipapprox.numerics.probability import BulkSource
 from dipapprox.pairs.adjacency import rule_of
 from dipapprox.pairs.counters import CounterPlan, plan_counters
 from dipapprox.pairs.divergence import Factor

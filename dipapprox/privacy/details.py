@@ -20,7 +20,7 @@ from dipapprox.arithmetic.enclosure import UNIT, NotEnclosed, enclosing, if_encl
 from dipapprox.arithmetic.extended import BY_ENCLOSURES, Extended
 from dipapprox.data_classes import Record
 from dipapprox.language.core import Value
-from dipapprox.numerics.bulk import ProbabilitySource
+from dipapprox.numerics.probability import ProbabilitySource
 from dipapprox.pairs.divergence import (
     Attempt,
     Factor,

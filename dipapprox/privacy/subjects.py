@@ -42,7 +42,6 @@ from dipapprox.integrals.integral import Strategy
 from dipapprox.language.cells import is_seen_whole
 from dipapprox.language.domains import has_real_inputs
 from dipapprox.numerics import conditioning, parallel
-from dipapprox.numerics.bulk import ProbabilitySource
 from dipapprox.numerics.closed_form import ClosedForm, GuardByGuard, has_half_spaces, is_half_space
 from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.kinds import (
@@ -56,7 +55,7 @@ from dipapprox.numerics.kinds import (
     is_sum,
 )
 from dipapprox.numerics.methods import InOrder, Method, MixtureMethod, TriedMethod
-from dipapprox.numerics.probability import OutputProbabilities
+from dipapprox.numerics.probability import OutputProbabilities, ProbabilitySource
 from dipapprox.pairs.adjacency import count_selected, select_pairs
 from dipapprox.pairs.search import ExactPairs
 from dipapprox.pairs.selections import AllPairs, Pair, inputs_of

@@ -19,7 +19,7 @@ from dipapprox.arithmetic.rounding import sound_arithmetic
 from dipapprox.errors import BrokenInvariant, EarlyEnd, LimitReached
 from dipapprox.language.domains import has_real_inputs
 from dipapprox.limits import limited, rare_collections
-from dipapprox.numerics.bulk import BulkSource
+from dipapprox.numerics.probability import BulkSource
 from dipapprox.pairs import maxima, maximum
 from dipapprox.pairs.divergence import Attempt
 from dipapprox.pairs.likely import FEW_PAIRS, likely_first

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 import dipapprox
 from dipapprox import Engine, Options
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
-from dipapprox.errors import BrokenInvariant, LimitReached
+from dipapprox.errors import BrokenInvariant, Contradiction, LimitReached
 from dipapprox.events.canonical import canonical
 from dipapprox.events.catalogue import Catalogue, by_input
 from dipapprox.events.event import Connected, Event, Mixture, Star, spelled_out
@@ -41,7 +41,7 @@ from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.methods import Answers, InOrder, Method, MixtureMethod, TriedMethod
 from dipapprox.numerics.nested.engine import Nested
 from dipapprox.numerics.parallel import Parallel
-from dipapprox.numerics.probability import EventStore, OutputProbabilities
+from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.privacy.subjects import open_method
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
@@ -138,18 +138,6 @@ def test_engines_that_contradict_each_other_are_noticed() -> None:
         alone(in_turn(coarse, nested, steps=10**6), KNOT, 40, Limits())
 
 
-class Scripted:
-    """Gives the answers it was made with, one batch after the other."""
-
-    name = "scripted"
-
-    def __init__(self, *batches: Answers) -> None:
-        self._batches = list(batches)
-
-    def enclose(self, events: object, bits: int, limits: Limits) -> Answers:
-        return self._batches.pop(0)
-
-
 def doubles(*ends: tuple[float, float]) -> Answers:
     found = Answers(len(ends))
     lower, upper = np.array(ends).T
@@ -157,32 +145,28 @@ def doubles(*ends: tuple[float, float]) -> Answers:
     return found
 
 
-def test_a_store_intersects_whatever_comes() -> None:
+def test_what_is_known_intersects_whatever_comes() -> None:
     third = Enclosure(Fraction(1, 3), Fraction(2, 3))
-    store = EventStore(
-        Scripted(
-            doubles((0.25, 0.75), (0.0, 0.5)),
-            Answers.of([third, NotEnclosed("too hard")]),
-            doubles((0.5, 0.75), (0.25, 1.0)),
-        ),
-        Limits(),
-    )
-    assert store.known.enclosure(0) == UNIT
-    store.require(EVENTS[:2], [0, 1], 3)
-    assert store.known.enclosure(0) == Enclosure(Fraction(1, 4), Fraction(3, 4))
-    store.require(EVENTS[:2], [0, 1], 4)
-    assert store.known.enclosure(0) == third
-    assert store.known.enclosure(1) == Enclosure(Fraction(0), Fraction(1, 2))
-    assert store.obstacle([0, 1], 4) == "too hard"
-    assert store.obstacle([0, 1], 1) is None  # that much is known
-    store.require(EVENTS[:2], [0, 1], 5)
-    assert store.known.enclosure(0) == Enclosure(Fraction(1, 2), Fraction(2, 3))
-    assert store.known.enclosure(1) == Enclosure(Fraction(1, 4), Fraction(1, 2))
-    assert store.obstacle([0, 1], 5) is None
+    known = Answers(2)
+    assert known.enclosure(0) == UNIT
+    known.update([0, 1], doubles((0.25, 0.75), (0.0, 0.5)), "first")
+    assert known[0] == Enclosure(Fraction(1, 4), Fraction(3, 4))
+    known.update([0, 1], Answers.of([third, NotEnclosed("too hard")]), "second")
+    assert known[0] == third
+    assert known[1] == Enclosure(Fraction(0), Fraction(1, 2))
+    assert known.reasons == {1: "too hard"}
+    assert known.wide(2) == [0, 1]
+    assert known.wide(1) == []
+    known.update([0, 1], doubles((0.5, 0.75), (0.25, 1.0)), "third")
+    assert known[0] == Enclosure(Fraction(1, 2), Fraction(2, 3))
+    assert known[1] == Enclosure(Fraction(1, 4), Fraction(1, 2))
+    assert known.reasons == {}
     for number in (0, 1):
-        known = store.known.enclosure(number)
-        assert Fraction(store.known.lower[number]) <= known.lower
-        assert known.upper <= Fraction(store.known.upper[number])
+        found = known.enclosure(number)
+        assert Fraction(known.lower[number]) <= found.lower
+        assert found.upper <= Fraction(known.upper[number])
+    with pytest.raises(Contradiction, match="fourth"):
+        known.update([1], doubles((0.75, 1.0)), "fourth")
 
 
 # --- Several processes ----------------------------------------------------------------------------

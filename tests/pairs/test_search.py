@@ -22,9 +22,8 @@ from dipapprox.events.symmetry import CellSymmetry
 from dipapprox.integrals.integral import Strategy
 from dipapprox.language.core import Input
 from dipapprox.limits import silent
-from dipapprox.numerics.bulk import Bounds
 from dipapprox.numerics.nested.engine import Nested
-from dipapprox.numerics.probability import OutputProbabilities
+from dipapprox.numerics.probability import Bounds, OutputProbabilities
 from dipapprox.pairs.adjacency import adjacent_pairs, count_pairs
 from dipapprox.pairs.counters import plan_counters
 from dipapprox.pairs.divergence import (

@@ -16,8 +16,7 @@ from dipapprox import Answer, Limits, Options, UserError
 from dipapprox.errors import LimitReached
 from dipapprox.language.core import Input, Program
 from dipapprox.language.load import load
-from dipapprox.numerics.bulk import Bounds
-from dipapprox.numerics.probability import OutputProbabilities
+from dipapprox.numerics.probability import Bounds, OutputProbabilities
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.intervals import verdict as claims
 from dipapprox.privacy.intervals import verifier as interval_verifier

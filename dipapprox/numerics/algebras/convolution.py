@@ -61,7 +61,7 @@ from dipapprox.data_classes import Record
 from dipapprox.laws.distribution import Distribution
 from dipapprox.numerics.algebras.grid import Grid, PanelSpan
 from dipapprox.numerics.algebras.sampled import Sampled, panel_errors
-from dipapprox.numerics.algebras.sampled_laws import DENSITY, FARTHEST, on_grid, restricted_laws
+from dipapprox.numerics.algebras.sampled_laws import FARTHEST, restricted_laws
 
 _BITS = 192
 
@@ -253,8 +253,7 @@ def _around_mean(law: Distribution, width: Fraction, rule: Rule) -> Sampled:
     sides = [min(side, 0) for side in law.family.sides]
     marks = tuple((place + k) * width.numerator for k in range(sides[0], sides[-1] + 2))
     grid = Grid(width.denominator, marks, {law: PanelSpan(0, len(sides), Fraction(0))})
-    (restricted,) = restricted_laws([law], grid, rule)
-    density = on_grid(restricted, DENSITY)
+    ((density, _, _),) = restricted_laws([law], grid, rule)
     layers = np.zeros((len(density.layers), 2))
     layers[-1] = 1.0
     for panel, side in enumerate(sides):

@@ -29,15 +29,7 @@ from dipapprox.numerics.algebras.sampled import (
     monomial_integrals,
     multiply_each,
 )
-from dipapprox.numerics.algebras.sampled_laws import (
-    CDF,
-    DENSITY,
-    FARTHEST,
-    SURVIVAL,
-    RestrictedLaw,
-    on_grid,
-    restricted_laws,
-)
+from dipapprox.numerics.algebras.sampled_laws import FARTHEST, restricted_laws
 
 if TYPE_CHECKING:
     from dipapprox.numerics.algebras import convolution as convolutions
@@ -59,7 +51,7 @@ class Float64Algebra:
 
     together = 64
 
-    __slots__ = ("_height", "_kernels", "_laws", "_leaves", "_nodes", "grid", "half", "rule")
+    __slots__ = ("_height", "_kernels", "_laws", "_nodes", "grid", "half", "rule")
 
     def __init__(self, grid: Grid, nodes: int = NODES, ratios: tuple[float, ...] = RATIOS) -> None:
         """Prepare the grid; a ValueError if a width, a scale or a reach is out of range.
@@ -83,18 +75,17 @@ class Float64Algebra:
         self.rule: Rule = legendre_rule(nodes, ratios)
         self._nodes, self._height = nodes, nodes + len(ratios) + 2
         self.half = np.array([width / (2 * grid.unit) for width in widths])
-        self._laws: dict[Distribution, RestrictedLaw] = {}
-        self._leaves: dict[tuple[int, Distribution], Sampled] = {}
+        self._laws: dict[Distribution, tuple[Sampled, Sampled, Sampled]] = {}
         self._kernels: dict[Distribution, convolutions.ConvolutionKernel] = {}
 
     def density(self, law: Distribution) -> Sampled:
-        return self._leaf(DENSITY, law)
+        return self._law(law)[0]
 
     def cdf(self, law: Distribution) -> Sampled:
-        return self._leaf(CDF, law)
+        return self._law(law)[1]
 
     def survival(self, law: Distribution) -> Sampled:
-        return self._leaf(SURVIVAL, law)
+        return self._law(law)[2]
 
     def restrict(
         self, function: Sampled, lower: Fraction | None, upper: Fraction | None
@@ -205,15 +196,7 @@ class Float64Algebra:
         for start in range(0, len(products), size):
             yield products[start : start + size]
 
-    def _leaf(self, function: int, law: Distribution) -> Sampled:
-        key = (function, law)
-        if key not in self._leaves:
-            leaf = on_grid(self._restricted(law), function)
-            leaf.layers.setflags(write=False)
-            self._leaves[key] = leaf
-        return self._leaves[key]
-
-    def _restricted(self, law: Distribution) -> RestrictedLaw:
+    def _law(self, law: Distribution) -> tuple[Sampled, Sampled, Sampled]:
         """Sample a law, and with it those of its family that will be asked for next."""
         if law not in self._laws:
             laws, panels = [law], 0

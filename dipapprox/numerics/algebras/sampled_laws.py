@@ -37,19 +37,15 @@ from dipapprox.data_classes import Record
 from dipapprox.errors import BrokenInvariant
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.family import RealFamily
-from dipapprox.numerics.algebras.grid import Grid, PanelSpan
+from dipapprox.numerics.algebras.grid import Grid
 from dipapprox.numerics.algebras.sampled import Sampled
 
 FARTHEST = 2**20
 """How many scales a panel may reach from a mean: the relative errors stay below 1 %."""
 
 
-DENSITY, CDF, SURVIVAL = range(3)
-"""The functions of a law, by their places in all arrays here."""
-
-
 class Samples(Record, eq=False):
-    """Density, distribution function and survival function on P panels."""
+    """Density, distribution function and survival function, in this order, on P panels."""
 
     values: Array  # at the left end, the n nodes and the right end, shape (3, n + 2, P)
     error: Array  # absolute error of all values of a panel, shape (3, P)
@@ -91,30 +87,20 @@ Integers = NDArray[np.int64]
 _RESTRICTED_UP = 1 + 2.0**-45
 
 
-class RestrictedLaw(Record, eq=False):
-    """A restricted law, sampled on its span of a grid."""
-
-    panels: int  # of the grid
-    span: PanelSpan  # which of them are the law's
-    layers: Array  # see `Sampled`: density, cdf and survival on the span, shape (3, n + R + 2, …)
-    total: Array  # layers of a constant, the total mass; shape (n + R + 2, 1)
-    least: float  # positive lower bound of all majorants
-
-
-def on_grid(law: RestrictedLaw, function: int) -> Sampled:
-    """Return one of the functions on the whole grid; beyond its span it is constant."""
-    nothing = np.zeros_like(law.total)
-    nothing[-1] = 1.0
-    inside = law.layers[function]
-    layers = np.empty((len(inside), law.panels))
-    layers[:, : law.span.first] = law.total if function == SURVIVAL else nothing
-    layers[:, law.span.first : law.span.last] = inside
-    layers[:, law.span.last :] = law.total if function == CDF else nothing
-    return Sampled(layers, 1, law.least)
+def _on_grid(law: Distribution, grid: Grid, inside: Array, ends: tuple[Array, Array]) -> Array:
+    """Layers on the whole grid from those on the span: beyond it they are constant."""
+    span = grid.spans[law]
+    layers = np.empty((len(inside), grid.panels))
+    layers[:, : span.first], layers[:, span.last :] = ends
+    layers[:, span.first : span.last] = inside
+    layers.setflags(write=False)
+    return layers
 
 
-def restricted_laws(laws: Sequence[Distribution], grid: Grid, rule: Rule) -> list[RestrictedLaw]:
-    """Sample restricted laws of one family, at least one."""
+def restricted_laws(
+    laws: Sequence[Distribution], grid: Grid, rule: Rule
+) -> list[tuple[Sampled, Sampled, Sampled]]:
+    """Sample restricted laws of one family, at least one: density, cdf and survival of each."""
     family = laws[0].real
     panels = [_standard_panels(law, grid) for law in laws]
     counts = [len(centers) for centers, _ in panels]
@@ -138,12 +124,18 @@ def restricted_laws(laws: Sequence[Distribution], grid: Grid, rule: Rule) -> lis
     )
     totals = _totals(outside, outside_error, rule)
     least = min(float(each[..., len(rule.nodes) : -1, :].min()) for each in (layers, totals))
-    return [
-        RestrictedLaw(
-            grid.panels, grid.spans[law], layers[..., start:end], totals[:, k : k + 1], least
+    nothing = np.zeros_like(totals[:, :1])
+    nothing[-1] = 1.0
+    found = []
+    for k, law in enumerate(laws):
+        inside, total = layers[..., starts[k] : ends[k]], totals[:, k : k + 1]
+        beyond = (nothing, nothing), (nothing, total), (total, nothing)
+        density, cdf, survival = (
+            Sampled(_on_grid(law, grid, *each), 1, least)
+            for each in zip(inside, beyond, strict=True)
         )
-        for k, (law, start, end) in enumerate(zip(laws, starts, ends, strict=True))
-    ]
+        found.append((density, cdf, survival))
+    return found
 
 
 def _standard_panels(law: Distribution, grid: Grid) -> tuple[list[float], list[float]]:

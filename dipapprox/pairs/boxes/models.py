@@ -27,7 +27,6 @@ from dipapprox.data_classes import Record
 from dipapprox.errors import BrokenInvariant
 from dipapprox.language.domains import AllReals
 from dipapprox.limits import Limits
-from dipapprox.numerics.bulk import BulkSource
 from dipapprox.numerics.interpolation.analytic import size_for, sizes_for, tails
 from dipapprox.numerics.interpolation.polynomial import (
     Interval,
@@ -38,6 +37,7 @@ from dipapprox.numerics.interpolation.polynomial import (
     nodes,
 )
 from dipapprox.numerics.interpolation.smooth import near, points
+from dipapprox.numerics.probability import BulkSource
 from dipapprox.pairs.boxes.cells import Fixed, filled
 from dipapprox.pairs.boxes.movement import DerivativeSigns, Movement, OutOfReach, movements
 from dipapprox.semantics.state import FinalStates

@@ -17,7 +17,7 @@ from dipapprox.errors import SourceError
 from dipapprox.language.cells import is_seen_whole
 from dipapprox.language.core import Input, Program, Value
 from dipapprox.limits import Limits
-from dipapprox.numerics.bulk import ProbabilitySource
+from dipapprox.numerics.probability import ProbabilitySource
 from dipapprox.pairs.divergence import Probabilities
 from dipapprox.pairs.selections import Pair
 from dipapprox.semantics.execution import execute

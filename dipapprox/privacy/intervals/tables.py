@@ -62,8 +62,8 @@ from dipapprox.errors import BrokenInvariant
 from dipapprox.events.catalogue import Catalogue
 from dipapprox.exact.distributions import compared_samples
 from dipapprox.limits import Limits
-from dipapprox.numerics.bulk import Bounds, BulkSource
 from dipapprox.numerics.formula_values import Undefined
+from dipapprox.numerics.probability import Bounds, BulkSource
 from dipapprox.pairs.hockey_stick import PairList, bounds_in_doubles, rounding_factor
 from dipapprox.pairs.maximum import first_largest
 from dipapprox.privacy.intervals.derivative_bounds import DerivativeBounds, Rates, SlopeBound
