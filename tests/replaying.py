@@ -19,8 +19,7 @@ from dipapprox.language.domains import has_real_inputs
 from dipapprox.pairs.selections import PairSelection
 from dipapprox.privacy import verifier
 from dipapprox.privacy.decisions import decider
-from dipapprox.privacy.decisions.decision import EXACT
-from dipapprox.privacy.decisions.question import DecisionQuestion
+from dipapprox.privacy.decisions.decision import EXACT, DecisionQuestion
 from dipapprox.privacy.run import Setting
 from dipapprox.proof_steps import throughout, verdicts
 from dipapprox.proof_steps.verdicts import goal_of

@@ -1,4 +1,8 @@
-"""The delta of one pair in closed form, compared exactly with the claim: where bounds never tell.
+"""Pairs in closed form: divergences as functions of ε, each only once; one pair against a claim.
+
+Over a set of outputs O the divergence is G = Σ_{o in O} (Pr[P(u) = o] - e^{tε} Pr[P(u') = o]), a
+function of ε; a claim is G <= δ for every pair and every O. Probabilities are numbered as functions
+of ε. Divergences over the same functions are made once, whatever the pairs (`decisions.search`).
 
 At one rational ε the probabilities of Laplace and discrete programs are sums of c e^q, c and q
 rational, and ratios of such sums. So are p - e^eps_prv p' and Lemma 2's sum of the positive ones;
@@ -12,13 +16,14 @@ and never for an adjacent one, no budget is enough for delta 0.
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import cache
-from typing import assert_never
+from functools import cache, reduce
+from operator import add
+from typing import Protocol, assert_never
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed, Side
 from dipapprox.arithmetic.extended import EXACTLY
 from dipapprox.cache import Cache
-from dipapprox.data_classes import replace
+from dipapprox.data_classes import Record, field, replace
 from dipapprox.errors import LimitReached
 from dipapprox.events.catalogue import Catalogue
 from dipapprox.events.event import Chosen, Connected, Event, Mixture, Star
@@ -26,21 +31,102 @@ from dipapprox.events.reduce import is_surely_possible
 from dipapprox.exact.choices.circuits import is_possible_choice
 from dipapprox.exact.distributions import ExactDistributions, SolvedInputs
 from dipapprox.exact.signs.values import compare_at, enclose_at, sign_at
-from dipapprox.exponentials import ExponentialRatio
+from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.language.core import Input
 from dipapprox.limits import Limits
 from dipapprox.pairs.divergence import Attempt, ExactSide, Growth, divergence
 from dipapprox.pairs.search import ExactPairs, precisions
 from dipapprox.pairs.selections import Pair
-from dipapprox.privacy.decisions.divergences import (
-    Distributions,
-    Functions,
-    Obstacle,
-    Terms,
-    probability,
-)
 from dipapprox.privacy.verdict import Claim
 from dipapprox.semantics.state import FinalStates
+
+Terms = tuple[tuple[int, int], ...]
+"""The outputs of a divergence as numbers of (Pr[P(u) = o], Pr[P(u') = o]), ascending."""
+
+
+class Divergence(Record):
+    """G over the outputs at some positions, with the first pair that it was met at."""
+
+    pair: Pair
+    outputs: tuple[int, ...]
+    function: ExponentialRatio
+
+
+class Distributions(Protocol):
+    """Where exact distributions come from."""
+
+    def distribution(self, input: Input) -> tuple[ExponentialRatio, ...] | NotEnclosed:
+        """The probability of every output as a function of ε, or why there is none."""
+
+
+class Obstacle(Exception):
+    """Some distribution has no exact form. `reason` is for the verdict."""
+
+    def __init__(self, reason: str, input: Input) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.input = input
+
+
+class Functions(Record, frozen=False):
+    """The distinct probabilities met so far, numbered; and their differences, by the factor
+    e^{tε}. At a `point` functions with one value there are equal."""
+
+    source: Distributions
+    factor: ExponentialPolynomial
+    point: Fraction | None = None
+    known: list[ExponentialRatio] = field(default_factory=list)
+    _numbers: dict[ExponentialRatio, int] = field(default_factory=dict)
+    _inputs: dict[Input, tuple[int, ...]] = field(default_factory=dict)
+    _differences: dict[tuple[int, int], ExponentialRatio] = field(default_factory=dict)
+
+    def for_input(self, input: Input) -> tuple[int, ...]:
+        """Number the probabilities of one input.
+
+        Raises:
+            Obstacle: If they have no exact form.
+        """
+        known = self._inputs.get(input)
+        if known is None:
+            found = self.source.distribution(input)
+            if isinstance(found, NotEnclosed):
+                raise Obstacle(found.reason, input)
+            if self.point is not None:
+                found = tuple(each.at(self.point) for each in found)
+            known = self._inputs[input] = tuple(map(self._number, found))
+        return known
+
+    def _number(self, function: ExponentialRatio) -> int:
+        number = self._numbers.setdefault(function, len(self.known))
+        if number == len(self.known):
+            self.known.append(function)
+        return number
+
+    def difference(self, first: int, second: int) -> ExponentialRatio:
+        key = first, second
+        if key not in self._differences:
+            p, q = self.known[first], self.known[second]
+            self._differences[key] = p - ExponentialRatio(self.factor * q.numerator, q.denominator)
+        return self._differences[key]
+
+    def divergence(self, terms: Terms) -> ExponentialRatio:
+        parts = [self.difference(*term) for term in terms]
+        return reduce(add, parts) if parts else ExponentialRatio.constant(0)
+
+
+def probability(value: Enclosure | NotEnclosed) -> Enclosure:
+    """Return what is known of a probability whose exact form was enclosed, or was not."""
+    if isinstance(value, NotEnclosed):
+        return UNIT
+    return value.intersect(UNIT, "the exact form of a probability")
+
+
+class Count(Record, frozen=False):
+    """How many ordered pairs were looked at, and how many with their sets of outputs."""
+
+    pairs: int = 0
+    inequalities: int = 0
+
 
 _LARGEST_PRECISION = 2**17
 """Bits of enclosures in which an exact violation is looked for; it stays one without them."""

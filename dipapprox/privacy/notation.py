@@ -14,7 +14,7 @@ Exponential polynomials and ratios are formulas for people: text and LaTeX.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -24,7 +24,7 @@ from dipapprox.digits import brief_text, decimal_text, exact_text
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.intervals import Interval, mapped
 from dipapprox.exponentials import Exponent, ExponentialPolynomial, ExponentialRatio
-from dipapprox.language.core import Cell, Value
+from dipapprox.language.core import Cell, Input, Value
 from dipapprox.linear.form import LinearForm
 
 if TYPE_CHECKING:
@@ -136,6 +136,18 @@ def valuation(cells: Sequence[Cell], values: Sequence[Published]) -> Valuation:
         assert isinstance(array, list)
         array.append(plain)
     return named
+
+
+def pair_fields(
+    inputs: Sequence[Cell],
+    pair: Sequence[Input] | None,
+    cells: Sequence[Cell],
+    outputs: Iterable[Sequence[Published]],
+) -> dict[str, object]:
+    """Return a pair of inputs, if there is one, and outputs."""
+    first, second = (None, None) if pair is None else (valuation(inputs, each) for each in pair)
+    shown = [valuation(cells, each) for each in outputs]
+    return {"input": first, "adjacent": second, "outputs": shown}
 
 
 def ends(enclosure: enclosures.Enclosure | None) -> list[str]:

@@ -34,7 +34,7 @@ from dipapprox.privacy.description import (
     parameters_text,
     seconds_text,
 )
-from dipapprox.privacy.notation import Published, ends, valuation, valuation_text
+from dipapprox.privacy.notation import Published, ends, pair_fields, valuation_text
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.result import Result
 from dipapprox.privacy.scope import AnswerScope, scope_of
@@ -83,7 +83,24 @@ def _enclosed(probability: Enclosure) -> str:
     return "not enclosed" if probability == UNIT else str(probability)
 
 
-class Witness(Record):
+class DistinguishedPair(Record):
+    """A pair of inputs and outputs that tell them apart."""
+
+    input: Input
+    adjacent: Input
+    rows: tuple[WitnessRow, ...]
+
+    def pair_text(self, inputs: tuple[Cell, ...]) -> tuple[str, str]:
+        """Write its two inputs for people."""
+        return valuation_text(inputs, self.input), valuation_text(inputs, self.adjacent)
+
+    def fields(self, inputs: tuple[Cell, ...], output_cells: tuple[Cell, ...]) -> dict[str, object]:
+        """Return it as plain data."""
+        outputs = [row.output for row in self.rows]
+        return pair_fields(inputs, (self.input, self.adjacent), output_cells, outputs)
+
+
+class Witness(DistinguishedPair):
     """A pair of inputs and the output set that tells them apart.
 
     Pr[P(input) in S] - e^eps_prv Pr[P(adjacent) in S] lies in `delta_enclosure`, S being the
@@ -96,9 +113,6 @@ class Witness(Record):
             which `rows` are examples.
     """
 
-    input: Input
-    adjacent: Input
-    rows: tuple[WitnessRow, ...]
     delta_enclosure: Enclosure
     argument: str | None = None
     at_least: int | None = None
@@ -108,10 +122,6 @@ class Witness(Record):
         """Return outputs that tell a pair apart, with the difference that they have."""
         shown = tuple(rows)
         return cls(*pair, shown, difference_of(shown, factor))
-
-    def pair_text(self, inputs: tuple[Cell, ...]) -> tuple[str, str]:
-        """Write its two inputs for people."""
-        return valuation_text(inputs, self.input), valuation_text(inputs, self.adjacent)
 
     def outputs_text(self, cells: tuple[Cell, ...]) -> str:
         """Write the first of its outputs for people."""
@@ -128,14 +138,9 @@ class Witness(Record):
     def fields(self, inputs: tuple[Cell, ...], output_cells: tuple[Cell, ...]) -> dict[str, object]:
         """Return it as plain data: the field "witness" of every answer."""
         size = {} if self.at_least is None else {"outputs_at_least": self.at_least}
-        return {
-            "input": valuation(inputs, self.input),
-            "adjacent": valuation(inputs, self.adjacent),
-            "outputs": [valuation(output_cells, row.output) for row in self.rows],
-            **size,
-            "delta_enclosure": ends(self.delta_enclosure),
-            **({} if self.argument is None else {"argument": self.argument}),
-        }
+        argument = {} if self.argument is None else {"argument": self.argument}
+        delta = {"delta_enclosure": ends(self.delta_enclosure)}
+        return {**super().fields(inputs, output_cells), **size, **delta, **argument}
 
 
 class Replayed(Record):
@@ -349,24 +354,19 @@ class RunResult(Result):
         )
         return Description(headline, label, tone, facts, below)
 
-    def _drawn(
-        self, title: str, pair: tuple[str, str], rows: Sequence[WitnessRow]
-    ) -> tuple[Chart, ...]:
+    def _witness_charts(self, title: str, witness: DistinguishedPair | None) -> tuple[Chart, ...]:
         """Draw outputs, if there are any: how likely each is for two inputs."""
+        if witness is None or not witness.rows:
+            return ()
+        first, second = witness.pair_text(self.inputs)
         groups = tuple(
             (
                 valuation_text(self.output_cells, row.output),
                 (row.probability, row.adjacent_probability),
             )
-            for row in rows
+            for row in witness.rows
         )
-        series = f"input {pair[0]}", f"adjacent {pair[1]}"
-        return (charts.Bars(title, series, groups),) if groups else ()
-
-    def _witness_charts(self, title: str, witness: Witness | None) -> tuple[Chart, ...]:
-        if witness is None:
-            return ()
-        return self._drawn(title, witness.pair_text(self.inputs), witness.rows)
+        return (charts.Bars(title, (f"input {first}", f"adjacent {second}"), groups),)
 
     def _witness_fields(self, witness: Witness | None) -> dict[str, object] | None:
         return None if witness is None else witness.fields(self.inputs, self.output_cells)

@@ -90,15 +90,11 @@ def _undecided(attempt: Attempt, delta: Fraction, undecided: int) -> str:
     told = f"critical delta, as far as {attempt.bits} bits tell:"
     if attempt.delta.width * 2 ** (attempt.bits // 2) > 1:
         told = f"precision limit: at {attempt.bits} bits"
-    return f"{told} {inside} {where}{others}; {_more_bits(attempt.bits)}"
-
-
-def _more_bits(bits: int) -> str:
-    """Say what more bits could do. Deltas may differ from the claimed one by e^-100000."""
-    if bits >= LARGEST_PRECISION:
-        return "no larger precision is allowed"
-    may = f"a larger maximal precision, up to {LARGEST_PRECISION} bits, may decide"
-    return f"{may}, unless delta is critical"
+    more = "no larger precision is allowed"
+    if attempt.bits < LARGEST_PRECISION:  # deltas may differ from the claimed one by e^-100000
+        may = f"a larger maximal precision, up to {LARGEST_PRECISION} bits, may decide"
+        more = f"{may}, unless delta is critical"
+    return f"{told} {inside} {where}{others}; {more}"
 
 
 _FEW_OUTPUTS = 200  # A pair with more of them is summed in doubles before it is summed exactly
@@ -139,69 +135,45 @@ def verify(setting: Setting, claim: Claim) -> Verdict:
     Raises:
         BrokenInvariant: If two methods contradict each other: there is no verdict then.
     """
-    run = _Run(setting, claim)
+    options, total = setting.options, setting.count()
+    executed: Executed | None = None
+    opened: tuple[Subject, Search] | None = None
     with EarlyEnd() as end, limited(setting.limits):
-        run.check()
-    return run.verdict(end)
-
-
-class _Run:
-    """One verification; what is set is valid whenever it ends."""
-
-    def __init__(self, setting: Setting, claim: Claim) -> None:
-        self.setting, self.claim, self.total = setting, claim, setting.count()
-        self.executed: Executed | None = None
-        self.opened: tuple[Subject, Search] | None = None
-
-    def check(self) -> None:
-        claim, setting, options = self.claim, self.setting, self.setting.options
-        executed = self.executed = executed_for(setting)
+        executed = executed_for(setting)
         subject = open_subject(setting, executed, claim.eps, claim)
         ladder = precisions(options.precision, options.max_precision)
         search = Search(
             subject.source, claim.delta, claim.growth, ladder, options.limits, exact=subject.exact
         )
-        self.opened = subject, search
+        opened = subject, search
         if subject.listed is not None:
-            states, bulk = subject.listed
-            check_pairs(search, states, setting, self.total, bulk)
+            check_pairs(search, subject.listed[0], setting, total, subject.listed[1])
         elif subject.together is not None:
             with subject.claiming(claim.delta):
                 maximum.search_together(search, subject.together, subject.pairs or 0)
-
-    def verdict(self, end: EarlyEnd) -> Verdict:
-        found, checked, bits = Conclusion(Answer.UNKNOWN, end.reason), 0, 0
-        engine = self.setting.options.engine.value
-        if self.opened is not None:
-            subject, search = self.opened
-            real = subject.boxes
-            if real is not None:
-                real.cover(search)
-            found = conclude(search, self.total, end.reason, subject.details.describe)
-            if real is not None and found.answer is Answer.UNKNOWN:
-                reasons = dict.fromkeys(filter(None, (end.reason, real.undecided())))
-                found = found._replace(reason="; ".join(reasons))
-            checked, bits, engine = search.checked, search.bits, _engine(subject, search)
-        executed = self.executed
-        everywhere = executed is not None and has_real_inputs(executed.program)
-        return Verdict(
-            run=self.setting.header(
-                pairs=None if everywhere else checked,
-                sizes=(0, 0) if executed is None else sizes_of(executed),
-                precision=bits or self.setting.options.precision,
-                engine=engine,
-                reason=found.reason,
-                by=found.by,
-            ),
-            claim=self.claim,
-            answer=found.answer,
-            delta_enclosure=found.delta_enclosure,
-            witness=found.witness,
-            interrupted=end.interrupted and found.answer is Answer.UNKNOWN,
-        )
-
-
-def _engine(subject: Subject, search: Search) -> str:
-    """What computed: the engine, and closed forms if they decided some pair."""
-    name, exact = subject.engine(), Engine.EXACT.value
-    return f"{name} + {exact}" if search.exactly > 0 and exact not in name.split(" + ") else name
+    found, checked, bits = Conclusion(Answer.UNKNOWN, end.reason), 0, 0
+    engine = options.engine.value
+    if opened is not None:
+        subject, search = opened
+        if subject.boxes is not None:
+            subject.boxes.cover(search)
+        found = conclude(search, total, end.reason, subject.details.describe)
+        if subject.boxes is not None and found.answer is Answer.UNKNOWN:
+            reasons = dict.fromkeys(filter(None, (end.reason, subject.boxes.undecided())))
+            found = found._replace(reason="; ".join(reasons))
+        checked, bits, engine = search.checked, search.bits, subject.engine()
+        exact = Engine.EXACT.value  # closed forms, if they decided some pair
+        if search.exactly > 0 and exact not in engine.split(" + "):
+            engine = f"{engine} + {exact}"
+    everywhere = executed is not None and has_real_inputs(executed.program)
+    run = setting.header(
+        pairs=None if everywhere else checked,
+        sizes=(0, 0) if executed is None else sizes_of(executed),
+        precision=bits or options.precision,
+        engine=engine,
+        reason=found.reason,
+        by=found.by,
+    )
+    interrupted = end.interrupted and found.answer is Answer.UNKNOWN
+    delta, witness = found.delta_enclosure, found.witness
+    return Verdict(run, claim, found.answer, delta, witness, interrupted)

@@ -47,9 +47,8 @@ from dipapprox.laws.distribution import Scale
 from dipapprox.limits import Limits, limited
 from dipapprox.numerics.powers import logarithm
 from dipapprox.pairs.selections import AllPairs, is_symmetric
-from dipapprox.privacy.decisions.decision import Decision
+from dipapprox.privacy.decisions.decision import Decision, closed_interval
 from dipapprox.privacy.decisions.delta import as_ratio
-from dipapprox.privacy.decisions.question import closed_interval
 from dipapprox.privacy.intervals.verdict import BITS, FormulaClaim, IntervalVerdict
 from dipapprox.privacy.profiles.least_eps_prv import BUDGET, LEAST
 from dipapprox.privacy.profiles.profile_result import LeastDelta, LeastEpsPrv, ProfileAnswer

@@ -12,9 +12,8 @@ from dipapprox.language.core import Program
 from dipapprox.language.formula import mentions_epsilon
 from dipapprox.limits import Progress, silent
 from dipapprox.privacy.decisions import decider
-from dipapprox.privacy.decisions.decision import Decision
+from dipapprox.privacy.decisions.decision import Decision, DecisionQuestion, read_epsilons
 from dipapprox.privacy.decisions.delta import Delta, read_delta
-from dipapprox.privacy.decisions.question import DecisionQuestion, read_epsilons
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.run import Setting
 from dipapprox.proof_steps import throughout as proving

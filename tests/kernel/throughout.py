@@ -8,8 +8,8 @@ from functools import cache
 from dipapprox import Decision, Options
 from dipapprox.pairs.selections import AllPairs, OrderedPairs
 from dipapprox.privacy.decisions.decider import decide
+from dipapprox.privacy.decisions.decision import DecisionQuestion, read_epsilons
 from dipapprox.privacy.decisions.delta import read_delta
-from dipapprox.privacy.decisions.question import DecisionQuestion, read_epsilons
 from dipapprox.privacy.run import Replayed, Setting
 from dipapprox.proof_steps.throughout import goals_of, replayed_throughout
 from kernel.forgeries import Proof

@@ -41,9 +41,8 @@ from dipapprox.language.parser import parse as parse_text
 from dipapprox.numerics.formula_values import eps_jet, evaluate
 from dipapprox.pairs.selections import AllPairs, OrderedPairs, PairSelection
 from dipapprox.privacy.decisions.decider import decide as decide_all
-from dipapprox.privacy.decisions.decision import Cause
+from dipapprox.privacy.decisions.decision import Cause, DecisionQuestion, read_epsilons
 from dipapprox.privacy.decisions.delta import as_ratio, read_delta
-from dipapprox.privacy.decisions.question import DecisionQuestion, read_epsilons
 from dipapprox.privacy.decisions.search import sign_patterns
 from dipapprox.privacy.decisions.signs import SignChanges, Signs, check_delta, merged
 from dipapprox.privacy.notation import as_latex, as_text

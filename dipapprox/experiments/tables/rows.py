@@ -48,9 +48,8 @@ from dipapprox.language.dipa import parse_dipa
 from dipapprox.language.load import load
 from dipapprox.limits import Limits
 from dipapprox.privacy.decisions.decider import decide
-from dipapprox.privacy.decisions.decision import Decision
+from dipapprox.privacy.decisions.decision import Decision, DecisionQuestion, read_epsilons
 from dipapprox.privacy.decisions.delta import read_delta
-from dipapprox.privacy.decisions.question import DecisionQuestion, read_epsilons
 from dipapprox.privacy.options import Engine, Options
 from dipapprox.privacy.run import Setting
 from dipapprox.privacy.scope import select

@@ -22,11 +22,11 @@ from dipapprox.numerics.formula_values import Undefined
 from dipapprox.numerics.simplest import simplest
 from dipapprox.pairs.published import together as published_search
 from dipapprox.pairs.selections import Pair, one_by_one
+from dipapprox.privacy.decisions.decision import DecisionQuestion
 from dipapprox.privacy.decisions.delta import as_ratio, read_delta
-from dipapprox.privacy.decisions.divergences import Functions, Obstacle
-from dipapprox.privacy.decisions.question import DecisionQuestion
 from dipapprox.privacy.decisions.search import DecisionSearch
 from dipapprox.privacy.decisions.signs import Signs, check_delta
+from dipapprox.privacy.exact_pairs import Functions, Obstacle
 from dipapprox.privacy.intervals.verdict import BITS, FormulaClaim
 from dipapprox.privacy.run import Setting
 from dipapprox.privacy.subjects import open_published

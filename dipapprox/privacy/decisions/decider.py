@@ -23,14 +23,14 @@ from dipapprox.privacy.decisions.decision import (
     EXACT,
     Cause,
     Decision,
+    DecisionQuestion,
     LeastUniformDelta,
     Violation,
 )
-from dipapprox.privacy.decisions.divergences import Count, Functions, Obstacle
-from dipapprox.privacy.decisions.question import DecisionQuestion
 from dipapprox.privacy.decisions.search import DecisionSearch
 from dipapprox.privacy.decisions.signs import Signs, cause_of, check_delta, check_program, merged
 from dipapprox.privacy.description import values_text
+from dipapprox.privacy.exact_pairs import Count, Functions, Obstacle
 from dipapprox.privacy.options import Engine
 from dipapprox.privacy.run import BY_BUDGET, Setting
 from dipapprox.privacy.verdict import Answer

@@ -1,4 +1,4 @@
-"""What a decision for an interval of epsilons says. Frozen data, nothing printed.
+"""What is asked of all ε of an interval, and what a decision says. Frozen data, nothing printed.
 
 Ranges of ε as people read them and as JSON has them: no digit that may be false, no end lost.
 """
@@ -13,23 +13,129 @@ from typing import ClassVar
 from dipapprox.arithmetic.enclosure import Enclosure, rounded_down, short
 from dipapprox.arithmetic.extended import Extended
 from dipapprox.data_classes import Record
-from dipapprox.digits import exact_text
-from dipapprox.exact.signs.interval import EpsilonInterval
+from dipapprox.digits import brief_text, exact_text
+from dipapprox.errors import UserError, shorten
+from dipapprox.exact.signs.interval import ALL_EPSILONS, EpsilonInterval
 from dipapprox.exact.signs.nonnegative import NegativeRange
-from dipapprox.exponentials import ExponentialRatio
-from dipapprox.language.core import Input, Value
+from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
+from dipapprox.language.core import Value
+from dipapprox.language.domains import exact_rational
 from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.charts import Chart
 from dipapprox.privacy.decisions.delta import Delta
-from dipapprox.privacy.decisions.question import claim_words, interval_words
 from dipapprox.privacy.description import Description, End, Table, count, ends_of, known_to_be
-from dipapprox.privacy.notation import as_text, ends, valuation, valuation_text
-from dipapprox.privacy.run import BY_BUDGET, Replayed, Run, RunResult, WitnessRow, pair_table
+from dipapprox.privacy.notation import as_text, ends, pair_fields, valuation_text
+from dipapprox.privacy.run import (
+    BY_BUDGET,
+    DistinguishedPair,
+    Replayed,
+    Run,
+    RunResult,
+    WitnessRow,
+    pair_table,
+)
 from dipapprox.privacy.verdict import SENTENCES, TONES, Answer
 
+_USAGE = "write LO..HI: 0..inf, 1/10..1, or one number"
+
+
+def read_epsilons(given: object, name: str = "interval") -> EpsilonInterval:
+    """Read the eps > 0 of an interval: "LO..HI", (LO, HI), or one number.
+
+    Rational ends are included; 0 and infinity, which may also be None, never are.
+
+    Raises:
+        UserError: If it is malformed or has no eps > 0.
+    """
+    match given:
+        case str():
+            first, dots, last = given.partition("..")
+            if not first.strip() or ".." in last or bool(dots) != bool(last.strip()):
+                raise UserError(f"{name} is not an interval of eps: '{shorten(given)}'", _USAGE)
+            low: object = first
+            high: object = last.strip() if dots else first
+        case (low, high):
+            pass
+        case _:
+            low = high = given
+    lower = exact_rational(low, f"the lower end of {name}")
+    infinite = high is None or high in ("inf", "oo", "∞")
+    upper = None if infinite else exact_rational(high, f"the upper end of {name}")
+    return closed_interval(lower, upper)
+
+
+def closed_interval(lower: Fraction, upper: Fraction | None) -> EpsilonInterval:
+    """Return the epsilons > 0 between two ends, both included unless 0 or infinite.
+
+    Raises:
+        UserError: If there are none.
+    """
+    if lower < 0:
+        raise UserError(f"eps must be > 0, but the interval begins at {brief_text(lower)}", _USAGE)
+    if upper is not None and (upper < lower or upper == 0):
+        raise UserError(
+            f"there is no eps > 0 in the interval {brief_text(lower)}..{brief_text(upper)}", _USAGE
+        )
+    return EpsilonInterval(lower, upper, lower > 0, upper is not None)
+
+
+def claim_words(budget: Fraction, delta: str, epsilons: EpsilonInterval) -> str:
+    """Write a claim for people: "(2 ε, 1/10)-DP for all ε > 0"."""
+    multiple = "ε" if budget == 1 else f"{brief_text(budget)} ε"
+    return f"({multiple}, {delta})-DP for {interval_words(epsilons)}"
+
+
+def interval_words(epsilons: EpsilonInterval) -> str:
+    """Write an interval for people."""
+    lower, upper = epsilons.lower, epsilons.upper
+    if epsilons.is_point:
+        return f"ε = {brief_text(lower)}"
+    if upper is None:
+        return f"all ε {'>=' if epsilons.lower_included else '>'} {brief_text(lower)}"
+    left, right = "[" if epsilons.lower_included else "(", "]" if epsilons.upper_included else ")"
+    return f"all ε in {left}{brief_text(lower)}, {brief_text(upper)}{right}"
+
+
+DEFAULT_WIDTH = Fraction(1, 10**9)
+"""Of the intervals around the ends of violated ranges, and of the least δ."""
+
+LEAST_WIDTH = Fraction(1, 10**1000)
+
+
+class DecisionQuestion(Record):
+    """Is the program (tε, δ(ε))-differentially private for every ε of an interval?
+
+    Raises:
+        UserError: If a number is out of range.
+    """
+
+    budget: Fraction  # t >= 0
+    delta: Delta
+    interval: EpsilonInterval = ALL_EPSILONS
+    # How narrowly ends of violated ranges and the least δ are enclosed, >= 10^-1000.
+    width: Fraction = DEFAULT_WIDTH
+    # Whether to find all ε at which some pair violates the claim; else the search ends with the
+    # first violation.
+    violations: bool = False
+    least_delta: bool = False
+
+    def __post_init__(self) -> None:
+        if self.interval.is_point:
+            object.__setattr__(self, "delta", self.delta.at_point(self.interval.lower))
+        if self.budget < 0:
+            raise UserError(f"the budget must be >= 0, got {self.budget}")
+        if self.width <= 0:
+            raise UserError(f"the width must be > 0, got {self.width}")
+        if self.width < LEAST_WIDTH:
+            raise UserError("the width must be at least 10^-1000")
+
+    @property
+    def factor(self) -> ExponentialPolynomial:
+        """The factor e^{tε}."""
+        return ExponentialPolynomial.monomial(1, rate=self.budget)
+
+
 _PLACES = 9
-RangeFields = dict[str, str | bool]
-"""{"lower": "2", "upper": "3" or "inf", "lower_closed": false, "upper_closed": true}."""
 
 
 def ranges_text(ranges: Sequence[NegativeRange]) -> str:
@@ -39,23 +145,18 @@ def ranges_text(ranges: Sequence[NegativeRange]) -> str:
 
 def range_fields(
     ranges: Sequence[NegativeRange] | None, *, inside: bool
-) -> list[RangeFields] | None:
+) -> list[dict[str, object]] | None:
     """Return sets of ε that are inside the ranges for certain, or that hold them for certain."""
     if ranges is None:
         return None
-    found: list[RangeFields] = []
+    found = []
     for each in ranges:
         lower, upper = each.lower.upper if inside else each.lower.lower, None
         if each.upper is not None:
             upper = each.upper.lower if inside else each.upper.upper
-        found.append(
-            {
-                "lower": exact_text(lower),
-                "upper": "inf" if upper is None else exact_text(upper),
-                "lower_closed": each.lower_included,
-                "upper_closed": each.upper_included,
-            }
-        )
+        ends = {"lower": exact_text(lower), "upper": "inf" if upper is None else exact_text(upper)}
+        closed = {"lower_closed": each.lower_included, "upper_closed": each.upper_included}
+        found.append({**ends, **closed})
     return found
 
 
@@ -113,7 +214,7 @@ class ViolationRow(WitnessRow):
     adjacent_form: ExponentialRatio | None
 
 
-class Violation(Record):
+class Violation(DistinguishedPair):
     """Pr[P(input) in O] > e^{t eps} Pr[P(adjacent) in O] + δ, certified at one eps.
 
     Attributes:
@@ -127,8 +228,6 @@ class Violation(Record):
             precision did not suffice.
     """
 
-    input: Input
-    adjacent: Input
     rows: tuple[ViolationRow, ...]
     eps: Fraction
     left: Enclosure | None = None
@@ -223,17 +322,13 @@ class Decision(Record, RunResult):
     def _witness(self, violation: Violation) -> dict[str, object]:
         return {
             "eps": exact_text(violation.eps),
-            "input": valuation(self.inputs, violation.input),
-            "adjacent": valuation(self.inputs, violation.adjacent),
-            "outputs": [valuation(self.output_cells, row.output) for row in violation.rows],
+            **violation.fields(self.inputs, self.output_cells),
             "probabilities": [
                 {
                     "probability": ends(row.probability),
                     "adjacent_probability": ends(row.adjacent_probability),
-                    "form": None if row.form is None else as_text(row.form),
-                    "adjacent_form": None
-                    if row.adjacent_form is None
-                    else as_text(row.adjacent_form),
+                    "form": row.form and as_text(row.form),
+                    "adjacent_form": row.adjacent_form and as_text(row.adjacent_form),
                 }
                 for row in violation.rows
             ],
@@ -255,18 +350,18 @@ class Decision(Record, RunResult):
 
     def _place(self, pair: Pair | None, outputs: Sequence[int]) -> dict[str, object]:
         """Return a pair of inputs, and some of the listed outputs."""
-        return {
-            "input": None if pair is None else valuation(self.inputs, pair[0]),
-            "adjacent": None if pair is None else valuation(self.inputs, pair[1]),
-            "outputs": [valuation(self.output_cells, self.listed[o]) for o in outputs],
-        }
+        listed = [self.listed[o] for o in outputs]
+        return pair_fields(self.inputs, pair, self.output_cells, listed)
 
     def why(self) -> tuple[End, ...]:
         known = {EXACT: "closed forms", BY_BUDGET: "least budget"}
         by = known.get(self.engine, f"enclosures: {self.engine}")
         found: tuple[End, ...] = ()
         if self.violation is not None:
-            of, pair = f"δ at ε = {exact_text(self.violation.eps)}", self._pair(self.violation)
+            of, pair = (
+                f"δ at ε = {exact_text(self.violation.eps)}",
+                self.violation.pair_text(self.inputs),
+            )
             shown = [valuation_text(self.output_cells, row.output) for row in self.violation.rows]
             found = (End(of, True, self.delta.text, by, pair, "; ".join(shown)),)
         elif self.answer is Answer.DP:
@@ -277,18 +372,9 @@ class Decision(Record, RunResult):
             found += ends_of("least δ", told)
         return found
 
-    def _pair(self, violation: Violation) -> tuple[str, str]:
-        return (
-            valuation_text(self.inputs, violation.input),
-            valuation_text(self.inputs, violation.adjacent),
-        )
-
     def charts(self) -> tuple[Chart, ...]:
-        found = self.violation
-        if found is None:
-            return ()
-        title = f"Witness at ε = {exact_text(found.eps)}: these outputs are too likely"
-        return self._drawn(title, self._pair(found), found.rows)
+        at = "" if self.violation is None else f" at ε = {exact_text(self.violation.eps)}"
+        return self._witness_charts(f"Witness{at}: these outputs are too likely", self.violation)
 
     def describe(self) -> Description:
         words = SENTENCES[self.answer]
@@ -356,4 +442,5 @@ class Decision(Record, RunResult):
                 text = "" if form is None else as_text(form)
                 if text and len(text) <= _LONGEST_FORMULA:
                     lines.append(f"Pr[O | {name}] = {text}")
-        return pair_table(title, self._pair(violation), self.output_cells, violation.rows), *lines
+        pair = violation.pair_text(self.inputs)
+        return pair_table(title, pair, self.output_cells, violation.rows), *lines

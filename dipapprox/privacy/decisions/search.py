@@ -1,6 +1,6 @@
 """Every inequality of a claim, each function of ε decided once.
 
-for each divergence G of each pair (`divergences`, and below):
+for each divergence G of each pair (`exact_pairs`, and below):
     f := δ - G without its denominators   -- seen before -------->  next divergence
         f >= 0 on the whole interval  ---------------------------->  next divergence
         f < 0 somewhere  -- δ exact, or f < 0 with δ from above -->  violated: stop
@@ -43,11 +43,16 @@ from dipapprox.exact.signs.zeros import ZeroCluster, in_order
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import Limits
 from dipapprox.pairs.selections import Orbit
-from dipapprox.privacy.decisions.decision import Cause, LeastUniformDelta, Open
+from dipapprox.privacy.decisions.decision import (
+    Cause,
+    DecisionQuestion,
+    LeastUniformDelta,
+    Open,
+    closed_interval,
+)
 from dipapprox.privacy.decisions.delta import LAST_BITS
-from dipapprox.privacy.decisions.divergences import Count, Divergence, Functions, Terms
-from dipapprox.privacy.decisions.question import DecisionQuestion, closed_interval
 from dipapprox.privacy.decisions.signs import Answer, SignChanges, Signs, cause_of, sign_key
+from dipapprox.privacy.exact_pairs import Count, Divergence, Functions, Terms
 
 _Term = tuple[int, int]
 _MOST_TOGETHER = 8  # most functions whose sign changes are taken in any order

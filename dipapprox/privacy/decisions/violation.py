@@ -31,10 +31,9 @@ from dipapprox.language.formula import Operation, Operator
 from dipapprox.limits import Limits, silent
 from dipapprox.numerics import intervals
 from dipapprox.pairs.divergence import difference_over, eps_prv_factor
-from dipapprox.privacy.decisions.decision import Violation, ViolationRow
-from dipapprox.privacy.decisions.divergences import Divergence, probability
-from dipapprox.privacy.decisions.question import DecisionQuestion
+from dipapprox.privacy.decisions.decision import DecisionQuestion, Violation, ViolationRow
 from dipapprox.privacy.decisions.search import DecisionSearch, Violated
+from dipapprox.privacy.exact_pairs import Divergence, probability
 from dipapprox.privacy.intervals import verifier as interval_verifier
 from dipapprox.privacy.intervals.verdict import FormulaClaim
 from dipapprox.privacy.options import Options

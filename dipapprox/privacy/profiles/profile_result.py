@@ -15,7 +15,7 @@ from dipapprox.digits import brief_text
 from dipapprox.errors import UserError
 from dipapprox.privacy.charts import Chart, Curve, Picture, between
 from dipapprox.privacy.description import Description, End, Fact, Table, count
-from dipapprox.privacy.notation import ends, valuation
+from dipapprox.privacy.notation import ends, pair_fields
 from dipapprox.privacy.profiles.curve import CurvePoint, Envelope
 from dipapprox.privacy.profiles.question import Order
 from dipapprox.privacy.run import Replayed, Run, RunResult, Witness
@@ -245,11 +245,7 @@ class PrivacyCurve(Record, _AtOneEps):
     def _point(self, point: CurvePoint) -> dict[str, object]:
         pair: dict[str, object] | None = None
         if point.pair is not None:
-            pair = {
-                "input": valuation(self.inputs, point.pair[0]),
-                "adjacent": valuation(self.inputs, point.pair[1]),
-                "outputs": [valuation(self.output_cells, each) for each in point.outputs],
-            }
+            pair = pair_fields(self.inputs, point.pair, self.output_cells, point.outputs)
             if point.at_least is not None:
                 pair["outputs_at_least"] = point.at_least
         # delta >= intercept - slope * e^eps_prv holds at every eps_prv.
