@@ -75,7 +75,7 @@ def test_a_verification_loads_what_it_needs_only() -> None:
         "dipapprox.privacy.exact_pairs",
         "dipapprox.privacy.intervals.verifier",
         "dipapprox.privacy.products",
-        "dipapprox.privacy.profiles.question",
+        "dipapprox.privacy.profiles.profile_result",
         "dataclasses",
         "difflib",
         "html",

@@ -23,8 +23,7 @@ from dipapprox.kernel.proofs import MOST_EPS_PRV
 from dipapprox.numerics.powers import logarithm
 from dipapprox.pairs.divergence import Growth
 from dipapprox.privacy.profiles.calibration import Calibration, Certified, Refuted
-from dipapprox.privacy.profiles.profile_result import LeastDelta, LeastEpsPrv
-from dipapprox.privacy.profiles.question import AtDelta, AtEpsPrv
+from dipapprox.privacy.profiles.profile_result import AtDelta, AtEpsPrv, LeastDelta, LeastEpsPrv
 from dipapprox.privacy.run import Run, Setting, Witness
 from dipapprox.privacy.verdict import Claim
 from dipapprox.proof_steps.verdicts import Attempts, Goal, replayed

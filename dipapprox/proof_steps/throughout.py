@@ -41,8 +41,7 @@ from dipapprox.privacy.intervals.verdict import IntervalVerdict
 from dipapprox.privacy.notation import finite
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles.profile import profile
-from dipapprox.privacy.profiles.profile_result import LeastDelta
-from dipapprox.privacy.profiles.question import AtEpsPrv
+from dipapprox.privacy.profiles.profile_result import AtEpsPrv, LeastDelta
 from dipapprox.privacy.run import Replayed, Setting, Witness
 from dipapprox.privacy.verdict import Answer, Claim
 from dipapprox.proof_steps import verdicts

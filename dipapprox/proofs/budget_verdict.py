@@ -51,8 +51,15 @@ from dipapprox.privacy.decisions.decision import Decision, closed_interval
 from dipapprox.privacy.decisions.delta import as_ratio
 from dipapprox.privacy.intervals.verdict import BITS, FormulaClaim, IntervalVerdict
 from dipapprox.privacy.profiles.least_eps_prv import BUDGET, LEAST
-from dipapprox.privacy.profiles.profile_result import LeastDelta, LeastEpsPrv, ProfileAnswer
-from dipapprox.privacy.profiles.question import REAL_WIDTH, AtDelta, AtEpsPrv, Question
+from dipapprox.privacy.profiles.profile_result import (
+    REAL_WIDTH,
+    AtDelta,
+    AtEpsPrv,
+    LeastDelta,
+    LeastEpsPrv,
+    ProfileAnswer,
+    Question,
+)
 from dipapprox.privacy.run import BY_BUDGET, Run, Setting
 from dipapprox.privacy.verdict import Answer, Claim, Verdict
 from dipapprox.proofs.prove_real import prove_real

@@ -25,8 +25,14 @@ from dipapprox.pairs.published.processed import telling_more
 from dipapprox.pairs.published.together import COUPLING, PROCESSING
 from dipapprox.pairs.selections import AllPairs, OrderedPairs, Pair
 from dipapprox.privacy.profiles.profile import profile
-from dipapprox.privacy.profiles.profile_result import LeastDelta, LeastEpsPrv, ProfileAnswer
-from dipapprox.privacy.profiles.question import AtDelta, AtEpsPrv, Question
+from dipapprox.privacy.profiles.profile_result import (
+    AtDelta,
+    AtEpsPrv,
+    LeastDelta,
+    LeastEpsPrv,
+    ProfileAnswer,
+    Question,
+)
 from dipapprox.privacy.run import Setting
 from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.verdict import Answer, Claim, Verdict

@@ -22,23 +22,21 @@ from dipapprox.privacy.profiles import calibration
 from dipapprox.privacy.profiles.profile import profile as profile_of_pairs
 from dipapprox.privacy.profiles.profile import profile_rounded
 from dipapprox.privacy.profiles.profile_result import (
-    LeastDelta,
-    LeastEpsPrv,
-    PrivacyCurve,
-    ProfileAnswer,
-    RenyiProfile,
-)
-from dipapprox.privacy.profiles.question import (
     DEFAULT_WIDTH,
     AtDelta,
     AtEpsPrv,
     AtOrders,
+    LeastDelta,
+    LeastEpsPrv,
     OnCurve,
     Order,
+    PrivacyCurve,
+    ProfileAnswer,
+    RenyiProfile,
     in_parts,
     is_pure,
 )
-from dipapprox.privacy.profiles.question import Question as ProfileQuestion
+from dipapprox.privacy.profiles.profile_result import Question as ProfileQuestion
 from dipapprox.privacy.run import Setting
 from dipapprox.privacy.subjects import executed_for
 from dipapprox.proof_steps import ends as proving

@@ -22,8 +22,7 @@ from dipapprox.kernel.judgements import Budgets, Private, Violated
 from dipapprox.kernel.replay import follows, least_budget, read_budget, replay
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.profiles.calibration import Calibration
-from dipapprox.privacy.profiles.profile_result import LeastDelta, LeastEpsPrv
-from dipapprox.privacy.profiles.question import AtDelta, AtEpsPrv
+from dipapprox.privacy.profiles.profile_result import AtDelta, AtEpsPrv, LeastDelta, LeastEpsPrv
 from dipapprox.privacy.run import Setting, Witness
 from dipapprox.privacy.verdict import Claim
 from dipapprox.proof_steps.ends import proved_calibration, proved_delta, proved_eps_prv

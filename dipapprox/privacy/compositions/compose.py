@@ -56,8 +56,7 @@ from dipapprox.privacy.description import Certificate
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles.curve import evenly
 from dipapprox.privacy.profiles.profile import profile
-from dipapprox.privacy.profiles.profile_result import LeastDelta, LeastEpsPrv
-from dipapprox.privacy.profiles.question import AtDelta, AtEpsPrv
+from dipapprox.privacy.profiles.profile_result import AtDelta, AtEpsPrv, LeastDelta, LeastEpsPrv
 from dipapprox.privacy.run import Setting
 from dipapprox.privacy.verdict import Answer
 

@@ -27,8 +27,7 @@ from dipapprox.errors import LimitReached
 from dipapprox.limits import Progress
 from dipapprox.privacy.charts import Chart
 from dipapprox.privacy.description import Description, End, Fact
-from dipapprox.privacy.profiles.profile_result import LeastEpsPrv
-from dipapprox.privacy.profiles.question import AtDelta
+from dipapprox.privacy.profiles.profile_result import AtDelta, LeastEpsPrv
 from dipapprox.privacy.run import Replayed, Run, RunResult, Setting, Witness
 
 _SMALLEST = Fraction(1, 2**20)

@@ -37,21 +37,19 @@ from dipapprox.privacy.profiles import curve as curves
 from dipapprox.privacy.profiles import renyi as renyi
 from dipapprox.privacy.profiles.least_eps_prv import BUDGET, least_eps_prv
 from dipapprox.privacy.profiles.profile_result import (
-    LeastDelta,
-    LeastEpsPrv,
-    OrderResult,
-    PrivacyCurve,
-    ProfileAnswer,
-    RenyiProfile,
-)
-from dipapprox.privacy.profiles.question import (
     REAL_WIDTH,
     AtDelta,
     AtEpsPrv,
     AtOrders,
+    LeastDelta,
+    LeastEpsPrv,
     OnCurve,
     Order,
+    OrderResult,
+    PrivacyCurve,
+    ProfileAnswer,
     Question,
+    RenyiProfile,
     in_parts,
 )
 from dipapprox.privacy.rounded_scales import error_of, slack, widened, widened_witness

@@ -1,4 +1,7 @@
-"""Answers about a privacy profile. Frozen data, nothing printed."""
+"""What is asked of a privacy profile, and what its answers say. Frozen data, nothing printed.
+
+One point of the profile, its inverse, a curve, or Rényi divergences.
+"""
 
 from __future__ import annotations
 
@@ -6,46 +9,124 @@ from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import pairwise
-from typing import Protocol
+from typing import Literal
 
 from dipapprox.arithmetic.enclosure import Enclosure, rounded_up, short
 from dipapprox.arithmetic.extended import Extended
-from dipapprox.data_classes import Record
+from dipapprox.data_classes import Record, field
 from dipapprox.digits import brief_text
 from dipapprox.errors import UserError
+from dipapprox.pairs.divergence import Growth
 from dipapprox.privacy.charts import Chart, Curve, Picture, between
 from dipapprox.privacy.description import Description, End, Fact, Table, count
+from dipapprox.privacy.logarithms import read_growth
 from dipapprox.privacy.notation import ends, pair_fields
-from dipapprox.privacy.profiles.curve import CurvePoint, Envelope
-from dipapprox.privacy.profiles.question import Order
+from dipapprox.privacy.profiles.curve import CurvePoint, Envelope, evenly
 from dipapprox.privacy.run import Replayed, Run, RunResult, Witness
+
+DEFAULT_WIDTH = Fraction(1, 10**9)  # of a least eps_prv, and of Rényi divergences
+_RELATIVE_WIDTH = Fraction(1, 10**12)
+_LEAST_WIDTH = Fraction(1, 10**30)  # of a least delta
+REAL_WIDTH = Fraction(1, 10**6)
+"""Of answers for real inputs, or about several numbers, relative, where nothing else is asked."""
+
+MOST_ORDERS = 1_000
+_LARGEST_ORDER = 100_000
+Order = Fraction | Literal["inf"]  # of a Rényi divergence: >= 1, or "inf"
+
+
+class AtEpsPrv(Record):
+    """The least delta for an eps_prv."""
+
+    # A number >= 0; a formula such as "log(3)" if e^eps_prv is obviously a rational number times a
+    # rational power of e.
+    eps_prv: Fraction | str
+    # Wanted of the enclosure; None for a 10^12th of delta (10^-30 if that is less), with real
+    # inputs or several numbers for what can be had, a millionth of delta at least.
+    width: Fraction | None = None
+    growth: Growth = field(init=False)  # e^eps_prv
+
+    def __post_init__(self) -> None:
+        if isinstance(self.eps_prv, str):
+            growth, text = read_growth(self.eps_prv), " ".join(self.eps_prv.split())
+            object.__setattr__(self, "eps_prv", text)
+        else:
+            growth = Growth(self.eps_prv)
+        if growth.is_below_one():
+            raise UserError(f"eps_prv must be >= 0, got {self.eps_prv}")
+        object.__setattr__(self, "growth", growth)
+
+    def tolerance(self, delta: Enclosure) -> Fraction:
+        return self.width or max(delta.upper * _RELATIVE_WIDTH, _LEAST_WIDTH)
+
+
+class AtDelta(Record):
+    """The least eps_prv for a delta; delta 0 asks for pure differential privacy."""
+
+    delta: Fraction  # in [0, 1]
+    # Wanted of the enclosure; None for `DEFAULT_WIDTH`, with real inputs or several numbers for
+    # what can be had, a millionth (of eps_prv, if that is above 1) at least.
+    width: Fraction | None = None
+    claimed: Fraction | None = None  # an eps_prv that is claimed: what needs more is shown there
+
+    @property
+    def tolerance(self) -> Fraction:
+        return self.width or DEFAULT_WIDTH
+
+
+class OnCurve(Record):
+    """The profile from eps_prv `low` to eps_prv `high`, certified at `count` points and between."""
+
+    low: Fraction
+    high: Fraction
+    count: int
+
+    def __post_init__(self) -> None:
+        evenly(self.low, self.high, self.count)
+
+
+class AtOrders(Record):
+    """The largest Rényi divergences of these orders, ascending."""
+
+    orders: tuple[Order, ...]
+    width: Fraction = DEFAULT_WIDTH
+
+    def __post_init__(self) -> None:
+        if not 1 <= len(self.orders) <= MOST_ORDERS:
+            raise UserError(f"1 to {MOST_ORDERS} Rényi orders are needed, got {len(self.orders)}")
+        finite = {order for order in self.orders if not isinstance(order, str)}
+        for order in finite:
+            if not 1 <= order <= _LARGEST_ORDER:
+                raise UserError(
+                    f"a Rényi order must be in [1, {_LARGEST_ORDER}] or inf, got {order}"
+                )
+        infinite: tuple[Order, ...] = ("inf",) if "inf" in self.orders else ()
+        object.__setattr__(self, "orders", (*sorted(finite), *infinite))
+
+
+Question = AtEpsPrv | AtDelta | OnCurve | AtOrders
+
+
+def is_pure(question: Question) -> bool:
+    """Whether δ = 0 is what it is about."""
+    return isinstance(question, AtOrders) or (isinstance(question, AtDelta) and not question.delta)
+
+
+def in_parts(question: Question) -> bool:
+    """Whether independent parts of a program will do to answer it."""
+    return not isinstance(question, AtOrders)
+
 
 _PLACES = 20
 _MOST_POINTS = 21  # of a curve, that are shown to people
 
 
-class PointOfCurve(Protocol):
-    """A point of a profile."""
-
-    @property
-    def eps_prv(self) -> Fraction:
-        """Where it is."""
-
-    @property
-    def delta(self) -> Enclosure:
-        """The least delta there."""
-
-
-def curve_table(points: Sequence[PointOfCurve]) -> Table:
+def curve_table(points: Sequence[CurvePoint]) -> Table:
     """Lay out some points of a profile, the first and the last among them."""
     rows = min(len(points), _MOST_POINTS)
     shown = [points[row * (len(points) - 1) // (rows - 1)] for row in range(rows)]
-    return Table(
-        title="",
-        columns=("ε_prv", "least δ"),
-        rows=tuple((short(Enclosure.exact(each.eps_prv), 6)[0], str(each.delta)) for each in shown),
-        right=(0,),
-    )
+    lines = ((short(Enclosure.exact(each.eps_prv), 6)[0], str(each.delta)) for each in shown)
+    return Table("", ("ε_prv", "least δ"), tuple(lines), right=(0,))
 
 
 class _AtOneEps(RunResult):
@@ -79,13 +160,11 @@ class _AtOneEps(RunResult):
     def _described(
         self, headline: str, facts: Iterable[tuple[str, str | None]], below: tuple[Table, ...] = ()
     ) -> Description:
-        pairs = (
-            "too many ordered pairs to count"
-            if self.pairs is None
-            else count(self.pairs, "ordered pair")
-        )
+        pairs = "too many ordered pairs to count"
         if self.scope.everywhere and not self.scope.listed:
             pairs = "infinitely many ordered pairs"
+        elif self.pairs is not None:
+            pairs = count(self.pairs, "ordered pair")
         return self.described(
             f"{self.program} at ε = {brief_text(self.eps)}{self.scope.restriction}: {headline}",
             label="profile",
@@ -98,6 +177,9 @@ class _AtOneEps(RunResult):
         )
 
 
+_FIELDS = {"δ": "delta", "ε_prv": "eps_prv"}
+
+
 class _Least(_AtOneEps):
     """One number, the least that will do."""
 
@@ -106,13 +188,14 @@ class _Least(_AtOneEps):
     witness: Witness | None
 
     @abstractmethod
-    def _told(self) -> tuple[str, str, dict[str, object], Extended | Enclosure]:
-        """Return its name, what it is for, both as fields, and its bounds."""
+    def _told(self) -> tuple[str, str, Fraction | str, Extended | Enclosure]:
+        """Return its name, the other one's with the number that it is for, and its bounds."""
 
     def _found(self) -> dict[str, object]:
-        _, _, fields, _ = self._told()
-        witness = self._witness_fields(self.witness)
-        return {**fields, "witness": witness}
+        name, other, asked, told = self._told()
+        bounds = ends(told) if isinstance(told, Enclosure) else told.ends()
+        found = {_FIELDS[other]: str(asked), f"{_FIELDS[name]}_enclosure": bounds}
+        return {**found, "witness": self._witness_fields(self.witness)}
 
     def why(self) -> tuple[End, ...]:
         name, _, _, told = self._told()
@@ -123,11 +206,11 @@ class _Least(_AtOneEps):
         return self._witness_charts("Attained by these outputs", self.witness)
 
     def describe(self) -> Description:
-        name, asked, _, told = self._told()
+        name, other, asked, told = self._told()
         enough = isinstance(told, Enclosure) or not told.infinite
         none = "" if enough else " (no ε_prv is enough)"
-        facts = self._attained_by(self.witness)
-        return self._described(f"least {name} for {asked}: {told}{none}", facts)
+        headline = f"least {name} for {other} = {brief_text(asked)}: {told}{none}"
+        return self._described(headline, self._attained_by(self.witness))
 
 
 class LeastDelta(Record, _Least):
@@ -144,10 +227,8 @@ class LeastDelta(Record, _Least):
     witness: Witness | None
     replayed: Replayed | None = None
 
-    def _told(self) -> tuple[str, str, dict[str, object], Extended | Enclosure]:
-        told = self.delta_enclosure
-        fields: dict[str, object] = {"eps_prv": str(self.eps_prv), "delta_enclosure": ends(told)}
-        return "δ", f"ε_prv = {brief_text(self.eps_prv)}", fields, told
+    def _told(self) -> tuple[str, str, Fraction | str, Extended | Enclosure]:
+        return "δ", "ε_prv", self.eps_prv, self.delta_enclosure
 
 
 class LeastEpsPrv(Record, _Least):
@@ -165,10 +246,8 @@ class LeastEpsPrv(Record, _Least):
     witness: Witness | None
     replayed: Replayed | None = None
 
-    def _told(self) -> tuple[str, str, dict[str, object], Extended | Enclosure]:
-        told = self.eps_prv_enclosure
-        fields: dict[str, object] = {"delta": str(self.delta), "eps_prv_enclosure": told.ends()}
-        return "ε_prv", f"δ = {brief_text(self.delta)}", fields, told
+    def _told(self) -> tuple[str, str, Fraction | str, Extended | Enclosure]:
+        return "ε_prv", "δ", self.delta, self.eps_prv_enclosure
 
 
 class PrivacyCurve(Record, _AtOneEps):
