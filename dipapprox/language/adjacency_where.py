@@ -16,18 +16,7 @@ from typing import assert_never
 from dipapprox.data_classes import replace
 from dipapprox.language import ast, core, printer
 from dipapprox.language.constants import Wrong
-from dipapprox.language.core import (
-    EUCLIDEAN,
-    Cell,
-    Euclidean,
-    Everyone,
-    Input,
-    Listed,
-    Norm,
-    Rule,
-    Value,
-    Within,
-)
+from dipapprox.language.core import EUCLIDEAN, Cell, Input, Listed, Rule, Value
 from dipapprox.language.domains import AllReals
 from dipapprox.language.expressions import Expressions
 from dipapprox.language.symbols import ABSOLUTE, EXTREMES, Role, Symbol
@@ -85,7 +74,7 @@ def listed_pairs(
     if prod(len(cell.domain) for cell in cells) > MOST_PAIRS:
         raise _too_many(declaration)
     tests: tuple[_Test, ...] = ()
-    text = f"{EUCLIDEAN} {rule.radius}" if isinstance(rule, Euclidean) else ""
+    text = f"{EUCLIDEAN} {rule.radius}" if isinstance(rule, core.Euclidean) else ""
     if isinstance(declaration, ast.AdjacentWhere):
         tests = tuple(_conditions(declaration, parameters, cells, symbols))
         text = printer.print_condition(declaration)
@@ -135,20 +124,20 @@ def _neighbours(first: Input, cells: Sequence[Cell], rule: Rule) -> Iterator[Inp
 
 def _cost(value: Value, other: Value, spent: Fraction, rule: Rule) -> Fraction | None:
     """Return what is spent after a change of a cell; None if the rule forbids it."""
-    if isinstance(rule, Everyone) or value == other:
+    if isinstance(rule, core.Everyone) or value == other:
         return spent
     limit, adds = rule.radius, True
-    if isinstance(rule, Within) and rule.norm is Norm.L0:
+    if isinstance(rule, core.Within) and rule.norm is core.Norm.L0:
         cost = Fraction(1)
     elif isinstance(value, str) or isinstance(other, str):
         return None
-    elif isinstance(rule, Euclidean):
+    elif isinstance(rule, core.Euclidean):
         cost, limit = (other - value) ** 2, rule.radius**2
     else:
-        forbidden = {Norm.INCREASING: other < value, Norm.DECREASING: other > value}
+        forbidden = {core.Norm.INCREASING: other < value, core.Norm.DECREASING: other > value}
         if forbidden.get(rule.norm):
             return None
-        cost, adds = abs(other - value), rule.norm is Norm.L1
+        cost, adds = abs(other - value), rule.norm is core.Norm.L1
     total = spent + cost if adds else cost
     if total > limit:
         return None

@@ -102,7 +102,6 @@ class _Rounds:
                     self._no_parameter(radius, "the adjacency")
 
     def made(self) -> tuple[ast.Program, core.Rounds]:
-        """Return the program with rounds, and its cells."""
         prelude, loop = self._split()
         before = self._unrolled(tuple(prelude))
         body = self._unrolled(loop.body)

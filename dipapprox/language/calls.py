@@ -16,15 +16,8 @@ from itertools import pairwise
 from typing import assert_never
 
 from dipapprox.errors import Diagnosis
-from dipapprox.language import ast, core, piecewise, symbols
-from dipapprox.language.constants import (
-    Wrong,
-    evaluate,
-    evaluate_integer,
-    evaluate_range,
-    evaluate_rate,
-    truth_name,
-)
+from dipapprox.language import ast, constants, core, piecewise, symbols
+from dipapprox.language.constants import Wrong
 from dipapprox.language.declarations import Declarations
 from dipapprox.language.domains import AllReals, admits, bounds_of, describe_domain
 from dipapprox.language.expressions import (
@@ -100,7 +93,6 @@ class Calls(Expressions):
             self.block = outer
 
     def emit(self, statement: core.Statement) -> None:
-        """Add a statement."""
         self.count(1, statement.span)
         self.block.append(statement)
 
@@ -235,7 +227,7 @@ class Calls(Expressions):
     ) -> Iterator[tuple[core.Expression, core.Weight | None]]:
         """Yield the values that an option stands for, with their weights if it has one."""
         if isinstance(option.value, ast.Range):
-            for number in evaluate_range(option.value, self.constants):
+            for number in constants.evaluate_range(option.value, self.constants):
                 yield core.Constant(Fraction(number), span=option.span), None
             return
         for _ in self.turns(option.turns):
@@ -247,7 +239,7 @@ class Calls(Expressions):
 
     def _mechanism(self, call: ast.Call, place: Place, target: ast.Target | None) -> None:
         """Exp(a*eps, scores): index i with probability proportional to e^{a eps scores[i]}."""
-        rate = evaluate_rate(call.arguments[0], self.constants)
+        rate = constants.evaluate_rate(call.arguments[0], self.constants)
         options = []
         for position, score in enumerate(self._candidates(call, call.arguments[1:])):
             number = core.Constant(Fraction(position + 1), span=call.span)
@@ -267,7 +259,7 @@ class Calls(Expressions):
     ) -> None:
         """The first label that is >= value, else the last one, which is no cut point."""
         self.discretises = True
-        labels = [evaluate(point, self.constants) for point in points]
+        labels = [constants.evaluate(point, self.constants) for point in points]
         for (left, right), point in zip(pairwise(labels), points[1:], strict=True):
             if left >= right:
                 message = f"the points of 'disc' must ascend: {left} < {right} is wrong"
@@ -283,16 +275,15 @@ class Calls(Expressions):
         """clamp(x, low, high): the nearest number in between."""
         value, *written = call.arguments
         known = self.symbols
-        constants = self.constants
         is_rounded = isinstance(value, ast.Call) and value.name in symbols.ROUNDINGS
         kind = kind_of(value, known)
         is_whole = not is_rounded and (
             Kind.INTEGER in kind or (self._publishes and Kind.REAL not in kind)
         )
         low, high = (
-            Fraction(evaluate_integer(end, constants, "an end of 'clamp'"))
+            Fraction(constants.evaluate_integer(end, self.constants, "an end of 'clamp'"))
             if is_whole
-            else evaluate(end, constants)
+            else constants.evaluate(end, self.constants)
             for end in written
         )
         if high < low:
@@ -337,7 +328,7 @@ class Calls(Expressions):
     ) -> None:
         """round(x, step) and its kin; `ends` is what the value is clamped to."""
         word, (node, *steps) = call.name, call.arguments
-        step = evaluate(steps[0], self.constants) if steps else Fraction(1)
+        step = constants.evaluate(steps[0], self.constants) if steps else Fraction(1)
         if step <= 0:
             raise Wrong("value error", f"a step must be > 0, got {step}", steps[0].span)
         value = self.value(node)
@@ -410,4 +401,5 @@ class Calls(Expressions):
 
 def truth_value(value: bool, boolean: bool, node: ast.Expression) -> core.Constant:
     """Return a truth value as Boolean variables hold it, or else as the number 1 or 0."""
-    return core.Constant(truth_name(value) if boolean else Fraction(value), span=node.span)
+    held = constants.truth_name(value) if boolean else Fraction(value)
+    return core.Constant(held, span=node.span)

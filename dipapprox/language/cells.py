@@ -297,7 +297,6 @@ class Liveness:
 
     @classmethod
     def of(cls, program: core.Program) -> Liveness:
-        """Return the liveness of all of a program."""
         found = cls(
             [cell.name for cell in program.outputs],
             [cell.name for cell in program.inputs],
@@ -312,7 +311,6 @@ class Liveness:
         return [name for name, bit in found if bit is not None and mask >> bit & 1]
 
     def mask(self, names: Iterable[str]) -> int:
-        """Return the mask of cells."""
         mask = 0
         for name in names:
             bit = self._bits.setdefault(name, len(self._bits))
@@ -335,7 +333,6 @@ class Liveness:
         return live, goes_on
 
     def _statement(self, statement: core.Statement | core.Repeat, live: int) -> tuple[int, bool]:
-        """Do the same for one statement."""
         match statement:
             case core.Assign(target=target) | core.Draw(target=target):
                 return self._overwritten(live, target) | self.mask(used(statement)), True

@@ -50,7 +50,6 @@ def check(
 
 
 def check_declarations(program: ast.Program) -> None:
-    """Check the names and kinds of declarations alone."""
     diagnosis = Diagnosis()
     scope = Scope(symbols.collect_symbols(program, diagnosis), diagnosis)
     _declarations(scope, program)
@@ -172,7 +171,6 @@ _LAST = "streams are read in 'forever do … end', the last statement of a progr
 
 
 def _streams(scope: Scope, program: ast.Program) -> None:
-    """Check the declarations of a program with streams, and where its loop is."""
     *before, last = program.body or (None,)
     for loop in statements_of(program.body):
         if isinstance(loop, ast.Forever) and loop is not last:

@@ -84,7 +84,6 @@ class Wrong(Exception):
         self.hint = hint
 
     def report(self, diagnosis: Diagnosis) -> None:
-        """Hand it to a diagnosis."""
         diagnosis.report(self.kind, self.message, self.span, self.hint)
 
 

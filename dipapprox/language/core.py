@@ -380,7 +380,6 @@ class Program(Record):
 
 
 def irrational(rounding: Rounding) -> SourceError:
-    """Return the error for an irrational scale where rational ones are needed."""
     message = "an irrational scale, where only rational ones will do"
     hint = "'verify', 'probability' and 'profile' at one eps take it; else write a rational number"
     return SourceError([Diagnostic("type error", message, rounding.span, hint)])

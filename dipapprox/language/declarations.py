@@ -29,7 +29,6 @@ class DeclaredVariable(Located):
 
 
 def cells_of(variables: Iterable[DeclaredVariable]) -> tuple[core.Cell, ...]:
-    """Return the cells of variables, in order."""
     return tuple(
         core.Cell(v.name if i is None else f"{v.name}[{i}]", v.name, i, v.domain, span=v.span)
         for v in variables

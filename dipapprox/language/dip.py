@@ -81,7 +81,6 @@ class _File(PlainTokens):
 
 
 def parse_dip(text: str, name: str = "<text>") -> ast.Program:
-    """Parse a `.dip` program."""
     file = _File(SourceFile(name, text))
     body = GRAMMAR.parser().parse(lexer=file, tracking=True)
     if body is None and not file.problems:

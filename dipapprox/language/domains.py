@@ -75,7 +75,6 @@ class AllIntegers(AllReals):
 
 
 def has_real_inputs(program: Program) -> bool:
-    """Whether some input is declared as any number."""
     return any(isinstance(cell.domain, AllReals) for cell in program.inputs)
 
 
@@ -97,14 +96,12 @@ def bounds_of(domain: Domain) -> tuple[Fraction, Fraction] | None:
 
 
 def names_in(domain: Domain) -> tuple[str, ...]:
-    """Return the values of a domain that are names."""
     if isinstance(domain, AllReals):
         return ()
     return tuple(value for value in domain if isinstance(value, str))
 
 
 def has_names(domain: Domain) -> bool:
-    """Whether some values of a domain are names."""
     return bool(names_in(domain))
 
 

@@ -157,7 +157,6 @@ class _Unrolling(Calls):
         self.largest: dict[str, int] = {}
 
     def run(self, block: ast.Block) -> core.Body:
-        """Return the core statements."""
         self._statements(block)
         self.diagnosis.finish()
         rounds = () if self.rounds is None else self.rounds.body

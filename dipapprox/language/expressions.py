@@ -90,7 +90,6 @@ class Expressions:
             self.constants.pop(turns.variable, None)
 
     def scale(self, node: ast.Expression) -> ScaleInUse:
-        """Elaborate the scale of a draw."""
         found = self._scales.get(id(node))
         if found is None:
             found = constants.evaluate_scale(node, self.constants)

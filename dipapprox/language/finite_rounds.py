@@ -65,7 +65,6 @@ class _Entries(Record, frozen=False, eq=False):
 
     @property
     def counter(self) -> str:
-        """The variable that counts."""
         return f"{self.array}#"
 
     def cell(self) -> tuple[core.Block, core.Variable | core.Element]:
@@ -110,7 +109,6 @@ class _Writer:
         return _Entries(stream, max(1, before + each * self._turns), is_regular)
 
     def written(self, values: Domain | None) -> core.Program:
-        """Return the program."""
         program, published, symbols = self._program, self._published, self._rounds.symbols
         entries = (*self._reads.values(), published)
         long = len(self._inside) * self._turns > MOST_STATEMENTS

@@ -97,12 +97,10 @@ _HINT = "a formula is made of numbers, {names}, + - * / ^, parentheses, sqrt, lo
 
 
 def mentions_epsilon(formula: Formula) -> bool:
-    """Whether `eps` occurs in a formula."""
     return "eps" in names_of(formula)
 
 
 def names_of(formula: Formula) -> frozenset[str]:
-    """Return the names that occur in a formula."""
     return frozenset(node.name for node in nodes_in(formula) if isinstance(node, Name))
 
 

@@ -237,7 +237,6 @@ class Grammar(Record, eq=False):
 
     @property
     def path(self) -> Path:
-        """The file with the tables."""
         return TABLES / f"{self.name}.json"
 
     def load(self) -> Any:

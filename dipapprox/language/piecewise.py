@@ -131,7 +131,6 @@ class Clamp(Record):
 
     @property
     def width(self) -> int:
-        """How many ifs it takes."""
         return 2 if self.is_finite else self.high - self.low
 
 

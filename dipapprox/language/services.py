@@ -72,7 +72,6 @@ class Handler(Located):
 
     @property
     def is_data(self) -> bool:
-        """Whether calls bring data points."""
         return self.name == DATA
 
     def is_seen_by(self, users: Collection[str]) -> bool:
@@ -93,12 +92,10 @@ class Service(Record):
 
     @property
     def data(self) -> Handler:
-        """The handler of data calls."""
         return self.handlers[0]
 
     @property
     def queries(self) -> tuple[Handler, ...]:
-        """The handlers of queries."""
         return self.handlers[1:]
 
 

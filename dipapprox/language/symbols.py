@@ -89,7 +89,6 @@ class Kind(IntFlag):
     RANDOM = REAL | INTEGER
 
     def describe(self) -> str:
-        """Say it for people."""
         if self & Kind.RANDOM:
             return "real" if Kind.REAL in self else "random integer"
         if Kind.NAMED in self:
@@ -121,7 +120,6 @@ class Scope(Record):
     def report(
         self, message: str, span: Span | None, hint: str = "", kind: str = "type error"
     ) -> None:
-        """Note a mistake."""
         self.diagnosis.report(kind, message, span, hint)
 
 

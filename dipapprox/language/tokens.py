@@ -126,7 +126,6 @@ class TokenStream:
         self.position = -1  # index of `last`
 
     def token(self) -> Any:
-        """Return the next token, None at the end."""
         self.position += 1
         self.before, self.last = self.last, next(self._tokens, None)
         if self.last is None:
@@ -142,7 +141,6 @@ class TokenStream:
         return Span(self.source, start, max(start, production.lexspan(last)[1] if last else end))
 
     def report(self, message: str, span: Span, hint: str = "", kind: str = "syntax error") -> None:
-        """Note a mistake."""
         self.problems.report(kind, message, span, hint)
 
     def token_span(self, token: Any) -> Span:
@@ -154,7 +152,6 @@ class TokenStream:
 
 
 def read_tokens(source: SourceFile, problems: Diagnosis) -> list[Any]:
-    """Read the tokens of a `.dpg` text."""
     tokens = _Structure(source, problems).read()
     problems.finish()
     return tokens
@@ -301,7 +298,6 @@ class _Structure:
         token.value = token.value.removesuffix(PRIME)
 
     def _in_choice(self) -> bool:
-        """Whether the innermost open bracket is that of a 'choose'."""
         if not self.brackets:
             return False
         opener = self.brackets[-1][0]

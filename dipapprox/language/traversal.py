@@ -43,19 +43,14 @@ def _parts_of(node: Any) -> Iterator[Any]:
 
 def statements_of(block: ast.Block) -> Iterator[ast.Statement]:
     """Yield all statements of a block, outer ones before inner ones, in source order."""
-    stack: list[Iterator[ast.Statement]] = [iter(block)]
-    while stack:
-        statement = next(stack[-1], None)
-        if statement is None:
-            stack.pop()
-            continue
+    for statement in block:
         yield statement
         match statement:
             case ast.If(branches, otherwise):
-                stack.append(iter(otherwise))
-                stack.extend(iter(branch.body) for branch in reversed(branches))
+                for inner in (*(branch.body for branch in branches), otherwise):
+                    yield from statements_of(inner)
             case ast.For() | ast.While() | ast.Forever():
-                stack.append(iter(statement.body))
+                yield from statements_of(statement.body)
 
 
 def targets_in(block: ast.Block) -> Iterator[ast.Target]:

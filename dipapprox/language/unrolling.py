@@ -227,7 +227,6 @@ class _Unrolled:
     def filled(
         self, name: str, variable: ast.Declared, value: ast.Expression
     ) -> list[ast.Statement]:
-        """Assign a value to a scalar, or to all elements."""
         if variable.size is None:
             return [ast.Assign((ast.Name(name),), value)]
         element = ast.Index(name, ast.Name(self.index))

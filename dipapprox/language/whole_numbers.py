@@ -85,7 +85,6 @@ class _Checks(Record):
                         self._side(node.right)
 
     def _side(self, node: core.Expression) -> None:
-        """Check the coefficients in one side of a comparison."""
         match node:
             case core.Sum(left, right):
                 self._side(left)

@@ -39,7 +39,6 @@ from dipapprox.language.functions.words import NO_RULE, of_unknown
 
 
 def look_up(machine: Machine, name: str, scope: NameScope) -> Any:
-    """Return the value of a name."""
     holder = scope.holder(name)
     own = scope.kind == "class" and name in scope.local  # then Python looks in no function
     if holder is not None and name in holder.values and (not own or holder.kind):
@@ -94,7 +93,6 @@ def access(machine: Machine, target: Any, scope: NameScope) -> tuple[Callable[..
 
 
 def assign(machine: Machine, target: ast.expr, value: Any, scope: NameScope) -> None:
-    """Assign to a target."""
     before, machine.node = machine.node, target
     if isinstance(target, ast.Tuple | ast.List):
         for part, each in _unpacked(machine, target.elts, value):
@@ -140,7 +138,6 @@ def _index(machine: Machine, node: ast.Subscript, scope: NameScope) -> Any:
 
 
 def item(machine: Machine, value: Any, where: Any) -> Any:
-    """Return value[where]."""
     value = plain(value)
     if isinstance(value, EnumType) and type(where) is str:
         return member(machine.native(value.__getitem__, where))

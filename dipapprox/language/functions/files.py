@@ -85,7 +85,6 @@ class Files:
         return _kept(machine, self.read(path, text))
 
     def read(self, path: Path, text: str) -> NameScope:
-        """Read a file."""
         tree = places.tree_of(SourceFile(str(path), text))
         scope = NameScope(facts_of(tree).local | {"__name__"}, None, kind="module", tree=tree)
         scope.values["__name__"] = path.stem
@@ -213,7 +212,6 @@ class LiveScope(NameScope, frozen=False, eq=False):
         )
 
     def holder(self, name: str, *, inside: bool = True) -> NameScope | None:
-        """Return itself if it knows the name."""
         free = name in self.function.__code__.co_freevars
         space = self._held if free else self.function.__globals__
         if name in space and name not in self.values:

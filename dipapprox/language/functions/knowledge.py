@@ -69,7 +69,6 @@ class PathKnowledge:
         return True if signs <= meant else None if signs & meant else False
 
     def learn(self, condition: Condition, holds: bool) -> None:
-        """Note which way the path takes."""
         self.learn_forced(condition, holds)
         if condition.compute is not None:
             self._facts.append((condition, holds))

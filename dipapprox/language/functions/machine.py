@@ -305,12 +305,10 @@ class Machine:
         return value
 
     def call(self, function: Any, /, *placed: Any, **named: Any) -> Any:
-        """Call whatever may be called."""
         self.step()
         return perform(function, self, placed, named)
 
     def step(self) -> None:
-        """Count a step."""
         self.left -= 1
         if self.left < 0:
             raise self.limit(f"more than {MOST_STEPS} steps: a loop without end?")

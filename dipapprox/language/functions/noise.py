@@ -32,17 +32,7 @@ from dipapprox.language.functions.symbols import (
 from dipapprox.language.piecewise import rounded as rounded_number
 from dipapprox.language.piecewise import step_numbers
 from dipapprox.language.traversal import rewrite
-from dipapprox.laws.families import (
-    DISCRETE_GAUSSIAN,
-    DISCRETE_LAPLACE,
-    EXPONENTIAL,
-    GAUSSIAN,
-    GUMBEL,
-    LAPLACE,
-    LOGISTIC,
-    REFLECTED_EXPONENTIAL,
-    REFLECTED_GUMBEL,
-)
+from dipapprox.laws import families
 from dipapprox.laws.family import Family
 
 Mean = Quantity | Condition | Exact
@@ -51,47 +41,47 @@ Scale = Weight | Exact
 
 def gauss(mean: Mean, deviation: Scale) -> Quantity:
     """Draw Gaussian noise; `deviation` is the standard deviation."""
-    return _draw(GAUSSIAN, mean, deviation)
+    return _draw(families.GAUSSIAN, mean, deviation)
 
 
 def laplace(mean: Mean, scale: Scale) -> Quantity:
     """Draw Laplace noise: density e^(-|x - mean| / scale) / (2 scale)."""
-    return _draw(LAPLACE, mean, scale)
+    return _draw(families.LAPLACE, mean, scale)
 
 
 def laplace_plus(start: Mean, scale: Scale) -> Quantity:
     """Draw exponential noise above `start`: density e^(-(x - start) / scale) / scale."""
-    return _draw(EXPONENTIAL, start, scale)
+    return _draw(families.EXPONENTIAL, start, scale)
 
 
 def laplace_minus(start: Mean, scale: Scale) -> Quantity:
     """Draw its mirror image, below `start`."""
-    return _draw(REFLECTED_EXPONENTIAL, start, scale)
+    return _draw(families.REFLECTED_EXPONENTIAL, start, scale)
 
 
 def logistic(mean: Mean, scale: Scale) -> Quantity:
     """Draw logistic noise: Pr[X <= x] = 1 / (1 + e^(-(x - mean) / scale))."""
-    return _draw(LOGISTIC, mean, scale)
+    return _draw(families.LOGISTIC, mean, scale)
 
 
 def gumbel(mode: Mean, scale: Scale) -> Quantity:
     """Draw Gumbel noise: Pr[X <= x] = e^(-e^(-(x - mode) / scale))."""
-    return _draw(GUMBEL, mode, scale)
+    return _draw(families.GUMBEL, mode, scale)
 
 
 def gumbel_minus(mode: Mean, scale: Scale) -> Quantity:
     """Draw its mirror image: Pr[X >= x] = e^(-e^((x - mode) / scale))."""
-    return _draw(REFLECTED_GUMBEL, mode, scale)
+    return _draw(families.REFLECTED_GUMBEL, mode, scale)
 
 
 def discrete_laplace(mean: Mean, scale: Scale) -> Quantity:
     """Draw an integer, with probability proportional to e^(-|x - mean| / scale)."""
-    return _draw(DISCRETE_LAPLACE, mean, scale)
+    return _draw(families.DISCRETE_LAPLACE, mean, scale)
 
 
 def discrete_gauss(mean: Mean, deviation: Scale) -> Quantity:
     """Draw an integer, with probability proportional to e^(-(x - mean)^2 / (2 deviation^2))."""
-    return _draw(DISCRETE_GAUSSIAN, mean, deviation)
+    return _draw(families.DISCRETE_GAUSSIAN, mean, deviation)
 
 
 def choose(

@@ -47,7 +47,6 @@ SPECIAL = frozenset(("__init__", "__post_init__", "__call__", "__repr__", "__str
 
 
 def attribute(machine: Machine, value: Any, name: str) -> Any:
-    """Return value.name."""
     _refuse_private(machine, name)
     match value:
         case Symbolic():
@@ -93,7 +92,6 @@ def _is_followed(found: Any) -> bool:
 
 
 def set_attribute(machine: Machine, value: Any, name: str, what: Any) -> None:
-    """Do value.name = what."""
     _refuse_private(machine, name)
     if isinstance(value, Symbolic):
         raise value.refusal(f"has no attribute '{name}'", "")
@@ -274,7 +272,6 @@ def _super(machine: Machine, node: ast.Call, scope: NameScope) -> Any:
 
 
 def function_of(machine: Machine, node: Any, name: str, scope: NameScope) -> Function:
-    """Return a function, with its defaults."""
     signature = library.signature_of(node.args, lambda each: machine.evaluate(each, scope))
     return Function(name, node, scope, signature, standard=not hasattr(node, "text"))
 
@@ -283,7 +280,6 @@ def function_of(machine: Machine, node: Any, name: str, scope: NameScope) -> Fun
 def call_function(
     function: Function, machine: Machine, placed: tuple[Any, ...], named: dict[str, Any]
 ) -> Any:
-    """Call a function of the file, or of the prelude."""
     node = function.node
     facts = facts_of(node)
     if facts.refused is not None:
@@ -317,7 +313,6 @@ def call_function(
 
 
 def _returned(machine: Machine, node: Any, scope: NameScope) -> Any:
-    """Evaluate the body of a function; return its value."""
     if isinstance(node, ast.Lambda):
         machine.last = node.body
         return machine.evaluate(node.body, scope)

@@ -46,7 +46,6 @@ VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
 
 
 def truth(machine: Machine, value: Any) -> bool:
-    """Decide whether a value is true."""
     machine.step()
     value = plain(value)
     if isinstance(value, Symbolic):
@@ -100,7 +99,6 @@ def bounded(machine: Machine, value: Any) -> Iterator[Any]:
 
 
 def listed(machine: Machine, value: Any) -> list[Any]:
-    """Return all values of an iterable."""
     return list(bounded(machine, value))
 
 
@@ -178,7 +176,6 @@ _UNARY: dict[type[ast.unaryop], tuple[Callable[[Any], Any], frozenset[type]]] = 
 
 
 def unary(machine: Machine, op: ast.unaryop, value: Any) -> Any:
-    """Apply an operator of one side."""
     if isinstance(op, ast.Not):
         return not truth(machine, value)
     if _is_numpys(value):
@@ -201,7 +198,6 @@ def unary(machine: Machine, op: ast.unaryop, value: Any) -> Any:
 
 
 def combine(machine: Machine, op: type[ast.operator], left: Any, right: Any) -> Any:
-    """Apply an operator of two sides."""
     if _is_numpys(left) or _is_numpys(right):
         return _combine_numpys(machine, op, left, right)
     if isinstance(left, Symbolic) or isinstance(right, Symbolic):
@@ -431,7 +427,6 @@ def is_same(machine: Machine, left: Any, right: Any) -> bool:
 
 
 def is_in(machine: Machine, sought: Any, where: Any) -> bool:
-    """Whether a value is in another."""
     if type(where) in (dict, set):
         return key(machine, sought, True) in where
     if type(where) is str:

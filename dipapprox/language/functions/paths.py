@@ -152,7 +152,6 @@ class Exploration:
 
 
 def _path_text(run: PathRun) -> str:
-    """Say how a path got where it is."""
     forks = [event for event in run.events if isinstance(event, Fork)]
     said = []
     for fork in forks:

@@ -16,7 +16,7 @@ from typing import Any
 
 from dipapprox.data_classes import Record
 from dipapprox.errors import SourceError
-from dipapprox.language import ast
+from dipapprox.language import ast, symbols
 from dipapprox.language.core import Relation, Value
 from dipapprox.language.functions.knowledge import MOST_VALUATIONS, PathKnowledge
 from dipapprox.language.functions.machine import (
@@ -42,15 +42,6 @@ from dipapprox.language.functions.symbols import (
 from dipapprox.language.functions.trees import Course, Names, course_of
 from dipapprox.language.functions.words import hint_for
 from dipapprox.language.lexer import KEYWORDS, SOFT_WORDS
-from dipapprox.language.symbols import (
-    ABSOLUTE,
-    CLAMP,
-    DISCRETISATION,
-    EPSILON,
-    EXPONENTIAL,
-    ROUNDINGS,
-    SELECTIONS,
-)
 from dipapprox.language.traversal import nodes_in
 from dipapprox.source import Span
 
@@ -61,7 +52,8 @@ MOST_STEPS = 100_000  # statements of the program
 _RESERVED = (
     KEYWORDS
     | SOFT_WORDS
-    | {EPSILON, EXPONENTIAL, *SELECTIONS, CLAMP, ABSOLUTE, *ROUNDINGS, DISCRETISATION}
+    | {symbols.EPSILON, symbols.EXPONENTIAL, symbols.CLAMP, symbols.ABSOLUTE}
+    | {symbols.DISCRETISATION, *symbols.SELECTIONS, *symbols.ROUNDINGS}
 )
 
 
@@ -130,12 +122,10 @@ class PathRun(Machine):
     # --- going on from a place again
 
     def state(self) -> SavedRun:
-        """Return what the run is now."""
         copied = {name: getattr(self, name).copy() for name in _COPIED}
         return SavedRun(len(self.events), copied | {name: getattr(self, name) for name in _HELD})
 
     def restore(self, state: SavedRun) -> None:
-        """Make the run what it was."""
         self.undo()
         del self.events[state.events :]
         for name, value in state.values.items():
@@ -276,7 +266,6 @@ class PathRun(Machine):
         return self.where(condition, yes, no)
 
     def learn(self, condition: Condition, holds: bool) -> None:
-        """Take a way."""
         self.record(Fork(condition.node, holds))
         self.knowledge.learn(condition, holds)
 
@@ -410,7 +399,6 @@ class PathRun(Machine):
     # --- the record
 
     def record(self, event: Event) -> None:
-        """Note a statement of the program, or a fork."""
         if self.joining:
             raise Unjoined
         place = len(self.events) - self._first

@@ -177,7 +177,6 @@ def is_number(value: object) -> bool:
 
 
 def exact(value: object, what: str) -> Fraction:
-    """Take an exact number."""
     if is_number(value):
         number: Fraction = Fraction(value)  # type: ignore[call-overload]  # a number
         if max(abs(number.numerator), number.denominator) >= _END:
@@ -410,7 +409,6 @@ def compared(relation: Relation, left: Any, right: Any) -> Any:
 
 
 def inverted(condition: Condition) -> Condition:
-    """Return the opposite condition."""
     if condition.known is not None:
         return of_numpy(not condition.known, condition.numpy)  # type: ignore[no-any-return]  # of a truth
     inner = condition.compute
