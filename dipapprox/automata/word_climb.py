@@ -33,16 +33,18 @@ from dipapprox.automata.model import Automaton, Output, OutputSample, is_real
 from dipapprox.automata.runs import Changes, Run, dependencies, run_of
 from dipapprox.automata.unfolding import Unfolding
 from dipapprox.automata.words import (
-    Letters,
     NearZero,
     Passes,
     Seen,
     SeenSymbol,
+    Word,
     WordBound,
     WordSearch,
-    inputs_at,
+    WordStep,
+    turned,
+    word_along,
 )
-from dipapprox.data_classes import Record, replace
+from dipapprox.data_classes import replace
 from dipapprox.limits import Limits
 
 _TIMES = (1, 2, 4, 8, 16)
@@ -58,7 +60,7 @@ def bounds_of_run(
     rays = (tuple([Fraction(-change * times) for change in changes]) for times in _TIMES)
     for means in (_apart(automaton, run, changes), *rays):
         if search.left > 0:
-            bound = search.bound(*inputs_at(automaton, run, means, changes))
+            bound = search.bound(word_along(automaton, run, means, changes))
             if bound is not None and (best is None or bound.value > best):
                 best = bound.value
                 yield bound
@@ -91,33 +93,18 @@ _MOVES = (0, 1, -1, 3, -3)
 Thing = TypeVar("Thing")
 
 
-class WordStep(Record):
-    """What both inputs have at a step, None where nothing is read, and what is seen."""
-
-    first: Fraction | None
-    second: Fraction | None
-    seen: Seen
-
-
-Word = tuple[WordStep, ...]
-
-
 def climbed_words(graph: Unfolding, known: WordBound | None, limits: Limits) -> Iterator[WordBound]:
     """Yield better and better bounds; the best one so far is climbed from first."""
     climb = Climb(graph, limits)
     best = known
     again = True
     while climb.is_going:
-        word = word_of(best) if best is not None and again else climb.walk(_WALK)[0]
+        word = best.word if best is not None and again else climb.walk(_WALK)[0]
         again = not again
         for found in climb.from_word(word):
             if best is None or found.value > best.value:
                 best = found
                 yield found
-
-
-def word_of(bound: WordBound) -> Word:
-    return tuple(map(WordStep, bound.first, bound.second, bound.word))
 
 
 class Climb:
@@ -174,9 +161,7 @@ class Climb:
 
     def _bound(self, word: Word) -> WordBound | None:
         self._left -= len(word) + 1
-        first, second = tuple([s.first for s in word]), tuple([s.second for s in word])
-        seen = tuple([s.seen for s in word])
-        return self._search.bound(first, second, seen)
+        return self._search.bound(word)
 
     def _changed(self, word: Word) -> Word:
         chance = self._chance
@@ -246,7 +231,7 @@ def endless_word(graph: Unfolding, known: WordBound | None, limits: Limits) -> W
     search = WordSearch(graph, limits, MOST_CYCLE_WORK)
     climb = Climb(graph, limits)
     if known is not None:
-        word = word_of(known)
+        word = known.word
         pairs = [(i, j) for j in range(1, len(word) + 1) for i in range(j)]
         found = _some_part(search, word, pairs)
         if found is not None:
@@ -263,60 +248,50 @@ def endless_word(graph: Unfolding, known: WordBound | None, limits: Limits) -> W
 
 
 def _some_part(search: WordSearch, word: Word, pairs: list[tuple[int, int]]) -> WordBound | None:
-    letters = [each.first for each in word], [each.second for each in word]
     for start, end in pairs:
         if search.left <= 0:
             return None
-        seen = tuple([each.seen for each in word[:end]])
-        first, second = (tuple(each[:end]) for each in letters)
-        for one, other in ((first, second), (second, first)):
-            if loses_again(search, one, other, seen, start):
-                bound = search.bound(one, other, seen)
+        for each in (word[:end], turned(word[:end])):
+            if loses_again(search, each, start):
+                bound = search.bound(each)
                 if bound is not None:
                     return replace(bound, again=(start, end))
     return None
 
 
-def loses_again(
-    search: WordSearch, first: Letters, second: Letters, word: tuple[Seen, ...], start: int
-) -> bool:
+def loses_again(search: WordSearch, word: Word, start: int) -> bool:
     """Whether all of a word from a step on loses more each time that it comes again.
-
-    Args:
-        start: Where the part begins.
 
     Returns:
         True if it is proved; False says nothing.
     """
     gained = dict[int, Fraction]()
-    for times, gain in _gains(search, first, word, start):
+    for times, gain in _gains(search, word, start):
         gained[times] = gain
     if not gained or max(gained.values()) <= 0:
         return False
-    passes = Passes(search, second, word)
-    costs = passes.over(second[:start], word[:start], passes.start)
-    part = second[start:], word[start:]
+    second = turned(word)
+    passes = Passes(search, second)
+    costs = passes.over(second[:start], passes.start)
     for _ in range(_BEFORE):
-        costs = passes.over(*part, costs)
+        costs = passes.over(second[start:], costs)
     if not costs:
         return False
     place = min(costs, key=lambda each: (costs[each], each))
     found = {place: 0}
     for times in range(1, max(gained) + 1):
-        found = passes.over(*part, found)
+        found = passes.over(second[start:], found)
         if times in gained and place in found and gained[times] > passes.cost(found[place]):
             return True
     return False
 
 
-def _gains(
-    search: WordSearch, letters: Letters, word: tuple[Seen, ...], start: int
-) -> Iterator[tuple[int, Fraction]]:
+def _gains(search: WordSearch, word: Word, start: int) -> Iterator[tuple[int, Fraction]]:
     """Yield by how much all costs grow at least when a part comes again so often."""
-    passes = Passes(search, letters, word)
-    known = [passes.over(letters[:start], word[:start], passes.start)]
+    passes = Passes(search, word)
+    known = [passes.over(word[:start], passes.start)]
     for _ in range(_BEFORE + max(_AGAIN)):
-        known.append(passes.over(letters[start:], word[start:], known[-1]))
+        known.append(passes.over(word[start:], known[-1]))
     after = known[-1]
     for times in _AGAIN:
         before = known[-1 - times]
@@ -337,10 +312,7 @@ def runs_again(
     for first, node in _fitting(graph, known, 0, 0, start, limits):
         for part, last in _fitting(graph, known, node, start, end, limits):
             if last == node:
-                apart = [
-                    int(a - b) if a is not None and b is not None else 0
-                    for a, b in zip(known.first, known.second, strict=True)
-                ]
+                apart = [int((each.first or 0) - (each.second or 0)) for each in known.word]
                 changes = (*apart[:start], *(apart[start:end] * times))
                 yield run_of(graph, (*first, *(part * times))), changes
 
@@ -354,9 +326,9 @@ def _fitting(
         return
     for edge in graph.leaving[node]:
         step = graph.transition(edge)
-        seen = known.word[place]
+        first, seen = known.word[place].first, known.word[place].seen
         shows = step.output == seen.name if isinstance(seen, SeenSymbol) else is_real(step.output)
-        if shows and graph.automaton.reads(step) == (known.first[place] is not None):
+        if shows and graph.automaton.reads(step) == (first is not None):
             target = graph.edges[edge].target
             for rest, last in _fitting(graph, known, target, place + 1, end, limits):
                 yield (edge, *rest), last
@@ -370,9 +342,6 @@ def beyond(graph: Unfolding, known: WordBound, budget: Fraction, limits: Limits)
     times, found, search = 1, known, WordSearch(graph, limits)
     while found.value <= budget and times < MOST_COPIES:
         times *= 2
-        first, second = (
-            (*each[:start], *(each[start:end] * times)) for each in (known.first, known.second)
-        )
         word = (*known.word[:start], *(known.word[start:end] * times))
-        found = search.bound(first, second, word) or found
+        found = search.bound(word) or found
     return found

@@ -34,7 +34,6 @@ which positions prefer to be above θ changes at the means and at 0 only.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise
 from math import inf, lcm
@@ -64,15 +63,28 @@ class HalfLine(Record):
 
 _ZERO = Fraction(0)
 Seen = SeenSymbol | NearZero | HalfLine
-Letters = tuple[Fraction | None, ...]  # the inputs; None where none is read
+
+
+class WordStep(Record):
+    """What two adjacent inputs have at a step, None where none is read, and what is seen."""
+
+    first: Fraction | None
+    second: Fraction | None
+    seen: Seen
+
+
+Word = tuple[WordStep, ...]
+
+
+def turned(word: Word) -> Word:
+    """Return a word with its two inputs exchanged."""
+    return tuple([WordStep(step.second, step.first, step.seen) for step in word])
 
 
 class WordBound(Record):
-    """Two adjacent inputs and a word whose rates, or those of one run, differ by `value`."""
+    """A word with two inputs: its rates, or those of one run, differ by `value`."""
 
-    first: Letters
-    second: Letters
-    word: tuple[Seen, ...]
+    word: Word
     value: Fraction
     # The steps of it that lose more each time that they come again; None if none are known. If
     # there are some, no budget serves every ε.
@@ -94,21 +106,17 @@ class WordSearch:
     def __init__(self, graph: Unfolding, limits: Limits, most: float = inf) -> None:
         self.graph, self.limits, self.left = graph, limits, most
 
-    def rate(self, letters: Letters, word: Sequence[Seen]) -> Fraction | None:
-        """Return the rate of a word, or of words near it; None if no feasible run fits its closure.
-        Args:
-            letters: The inputs; a run fits only if it reads at the same places.
-        """
-        passes = Passes(self, letters, word)
-        costs = passes.over(letters, word, passes.start)
+    def rate(self, word: Word) -> Fraction | None:
+        """Return the rate of a word for its first inputs, or of words near it; None if no feasible
+        run, which reads at the same places, fits its closure."""
+        passes = Passes(self, word)
+        costs = passes.over(word, passes.start)
         return passes.cost(min(costs.values())) if costs else None
 
-    def bound(self, first: Letters, second: Letters, word: tuple[Seen, ...]) -> WordBound | None:
-        """Return the bound of two inputs and a word; None if the word cannot be seen."""
-        before, after = self.rate(first, word), self.rate(second, word)
-        if before is None or after is None:
-            return None
-        return WordBound(first, second, word, before - after)
+    def bound(self, word: Word) -> WordBound | None:
+        """Return the bound of a word; None if it cannot be seen."""
+        before, after = self.rate(word), self.rate(turned(word))
+        return None if before is None or after is None else WordBound(word, before - after)
 
 
 Costs = dict[tuple[int, tuple[int, ...]], int]
@@ -116,17 +124,16 @@ Costs = dict[tuple[int, tuple[int, ...]], int]
 
 
 class Passes:
-    """Passes over words; what is left out of costs is impossible.
+    """Passes over words, with their first inputs; what is left out of costs is impossible.
 
     Args:
         search: Whose limits they have, and whose work they are.
-        letters: All inputs that there are, in any number.
-        word: Likewise what is seen.
+        word: All steps that there are, in any number.
     """
 
-    def __init__(self, search: WordSearch, letters: Letters, word: Sequence[Seen]) -> None:
+    def __init__(self, search: WordSearch, word: Word) -> None:
         self._search, self._graph, automaton = search, search.graph, search.graph.automaton
-        self._units = _Units(automaton, letters, word)
+        self._units = _Units(automaton, word)
         self._ways = dict[int, list[_Way]]()
         self.start: Costs = {(0, (0,) * len(automaton.variables)): 0}
 
@@ -134,13 +141,14 @@ class Passes:
         """Return a cost that is a whole number of units."""
         return self._units.cost(units)
 
-    def over(self, letters: Letters, word: Sequence[Seen], costs: Costs) -> Costs:
+    def over(self, word: Word, costs: Costs) -> Costs:
         """Return the costs behind a word, from those before it."""
         graph, limits = self._search.graph, self._search.limits
         units, ways = self._units, self._ways
         automaton = graph.automaton
         work = 0
-        for letter, seen in zip(letters, word, strict=True):
+        for step in word:
+            letter, seen = step.first, step.seen
             limits.check_states(len(costs))
             limits.check()
             after: Costs = {}
@@ -199,11 +207,11 @@ def _ways(graph: Unfolding, node: int) -> list[_Way]:
 class _Units:
     """The values that samples may take in a cheapest vector, and costs, as whole numbers."""
 
-    def __init__(self, automaton: Automaton, letters: Letters, word: Sequence[Seen]) -> None:
+    def __init__(self, automaton: Automaton, word: Word) -> None:
         noises = [n for s in automaton.states for n in (s.compared, s.fresh) if n is not None]
         means = {state.compared.mean for state in automaton.states if state.compared is not None}
-        ends = [seen.end for seen in word if isinstance(seen, HalfLine)]
-        known = [letter or _ZERO for letter in letters]
+        ends = [step.seen.end for step in word if isinstance(step.seen, HalfLine)]
+        known = [step.first or _ZERO for step in word]
         places = (*known, *ends, *(noise.mean for noise in noises))
         self._scale = lcm(*(value.denominator for value in places))
         self._unit = lcm(*(noise.rate.denominator for noise in noises))
@@ -253,34 +261,29 @@ class _Units:
 _TIMES = (1, 2, 4, 8, 16, 64, 256)
 
 
-def inputs_at(
+def word_along(
     automaton: Automaton, run: Run, means: tuple[Fraction, ...], changes: Changes
-) -> tuple[Letters, Letters, tuple[Seen, ...]]:
-    """Return the inputs of a run with some means, those after the changes, and a word to see.
+) -> Word:
+    """Return a word of a run: its inputs with some means, and those after the changes.
 
     Samples that are shown are seen close to 0, fresh ones beyond their second mean.
     """
-    first: list[Fraction | None] = []
-    second: list[Fraction | None] = []
-    word: list[Seen] = []
+    word: list[WordStep] = []
     for index, mean, change in zip(run, means, changes, strict=True):
         transition = automaton.transitions[index]
         state = automaton.states[transition.source]
+        first = second = None
         if state.reads:
-            letter = mean - (state.compared.mean if state.compared is not None else 0)
-            first.append(letter)
-            second.append(letter + change)
-        else:
-            first.append(None)
-            second.append(None)
+            first = mean - (state.compared.mean if state.compared is not None else 0)
+            second = first + change
+        seen: Seen = SeenSymbol(str(transition.output))
         if transition.output is OutputSample.COMPARED:
-            word.append(NearZero())
+            seen = NearZero()
         elif transition.output is OutputSample.FRESH:
-            fresh = state.fresh.mean if state.fresh is not None else Fraction(0)
-            word.append(HalfLine(fresh + (second[-1] or 0), change >= 0))
-        else:
-            word.append(SeenSymbol(str(transition.output)))
-    return tuple(first), tuple(second), tuple(word)
+            fresh = state.fresh.mean if state.fresh is not None else _ZERO
+            seen = HalfLine(fresh + (second or 0), change >= 0)
+        word.append(WordStep(first, second, seen))
+    return tuple(word)
 
 
 def ray_of(automaton: Automaton, known: RunCost, limits: Limits) -> WordBound | None:
@@ -293,20 +296,20 @@ def ray_of(automaton: Automaton, known: RunCost, limits: Limits) -> WordBound | 
     ]
     for times in _TIMES:
         means = tuple(Fraction(-change * times) for change in changes)
-        first, second, word = inputs_at(automaton, run, means, changes)
-        loss = run_rate(automaton, run, first, limits) - run_rate(automaton, run, second, limits)
-        if loss + sum(fresh) == known.value:
-            return WordBound(first, second, word, known.value)
+        word = word_along(automaton, run, means, changes)
+        first, second = (run_rate(automaton, run, each, limits) for each in (word, turned(word)))
+        if first - second + sum(fresh) == known.value:
+            return WordBound(word, known.value)
     return None
 
 
-def run_rate(automaton: Automaton, run: Run, letters: Letters, limits: Limits) -> Fraction:
-    """Return the rate of a run for some inputs, without its fresh samples."""
+def run_rate(automaton: Automaton, run: Run, word: Word, limits: Limits) -> Fraction:
+    """Return the rate of a run for the first inputs of a word, without its fresh samples."""
     transitions = [automaton.transitions[index] for index in run]
     means, rates = [], []
-    for transition, letter in zip(transitions, letters, strict=True):
+    for transition, step in zip(transitions, word, strict=True):
         noise = automaton.states[transition.source].compared
-        means.append((noise.mean if noise is not None else 0) + (letter or Fraction(0)))
+        means.append((noise.mean if noise is not None else 0) + (step.first or _ZERO))
         rates.append(automaton.rate(transition))
     scale = lcm(*(rate.denominator for rate in rates))
     whole = [int(rate * scale) for rate in rates]

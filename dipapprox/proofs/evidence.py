@@ -13,7 +13,7 @@ from typing import assert_never
 from dipapprox.automata.model import Automaton, OutputSample
 from dipapprox.automata.runs import RunCost, Segment
 from dipapprox.automata.structures import BadStructure, gain_of_round, repeated
-from dipapprox.automata.words import HalfLine, Letters, NearZero, Seen, SeenSymbol, WordBound
+from dipapprox.automata.words import HalfLine, NearZero, Seen, SeenSymbol, WordBound
 from dipapprox.digits import exact_text
 from dipapprox.privacy.description import Table
 from dipapprox.rounds.compiled import SILENT, Compiled, Words
@@ -116,12 +116,9 @@ def ray_fields(ray: WordBound | None) -> dict[str, object] | None:
 
 
 def _word_fields(known: WordBound) -> dict[str, object]:
-    seen = [seen_text(each) for each in known.word]
-    return {"first": _letters(known.first), "second": _letters(known.second), "word": seen}
-
-
-def _letters(letters: Letters) -> list[str | None]:
-    return [None if letter is None else exact_text(letter) for letter in letters]
+    letters = ([each.first for each in known.word], [each.second for each in known.word])
+    first, second = ([None if q is None else exact_text(q) for q in own] for own in letters)
+    return {"first": first, "second": second, "word": [seen_text(s.seen) for s in known.word]}
 
 
 # --- words and tables ---------------------------------------------------------------------------
@@ -193,8 +190,8 @@ def evidence_table(compiled: Compiled, evidence: Evidence, ray: WordBound | None
             costs = costs_of_steps(compiled.automaton, evidence)
             for place, index in enumerate(evidence.run):
                 read = _signed(compiled, index, evidence.changes[place])
-                if ray is not None and ray.first[place] is not None:
-                    read = f"{ray.first[place]} → {ray.second[place]}"
+                if ray is not None and ray.word[place].first is not None:
+                    read = f"{ray.word[place].first} → {ray.word[place].second}"
                 shift = str(evidence.shift[place]) if compiled.words[index].statement else ""
                 cells.append((read, shift, costs[place] * compiled.factor))
             factor = compiled.factor
@@ -263,8 +260,8 @@ def ray_table(ray: WordBound, rounds: int) -> Table:
 
 def _seen_rows(known: WordBound) -> list[tuple[str, ...]]:
     return [
-        (*("" if letter is None else exact_text(letter) for letter in pair), seen_text(seen))
-        for *pair, seen in zip(known.first, known.second, known.word, strict=True)
+        (*("" if q is None else exact_text(q) for q in (s.first, s.second)), seen_text(s.seen))
+        for s in known.word
     ]
 
 

@@ -8,7 +8,6 @@ automaton loses.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from contextlib import suppress
 from fractions import Fraction
 
@@ -19,7 +18,7 @@ from dipapprox.automata.model import Automaton, OutputSample, gaps
 from dipapprox.automata.runs import Run, RunCost, dependencies
 from dipapprox.automata.structures import cost_of_rounds, gain_of_round, rounds_beyond
 from dipapprox.automata.unfolding import stopping_states, with_visible_stops
-from dipapprox.automata.words import HalfLine, Letters, NearZero, Seen, WordBound, ray_of
+from dipapprox.automata.words import HalfLine, NearZero, Seen, Word, WordBound, ray_of, turned
 from dipapprox.data_classes import replace
 from dipapprox.errors import BrokenInvariant, EarlyEnd, NoCertificate, UserError
 from dipapprox.events.canonical import canonical
@@ -80,8 +79,8 @@ def log_ratio(
     if len(run) > MOST_SAMPLES:
         return None
     found = []
-    for letters in (ray.first, ray.second):
-        probability = _probability(event_of(automaton, run, letters, ray.word, eps), limits)
+    for word in (ray.word, turned(ray.word)):
+        probability = _probability(event_of(automaton, run, word, eps), limits)
         if probability is None:
             return None
         found.append(logarithm(probability, _BITS[-1]))
@@ -89,24 +88,23 @@ def log_ratio(
     return Enclosure((second.lower - first.upper) / eps, (second.upper - first.lower) / eps)
 
 
-def event_of(
-    automaton: Automaton, run: Run, letters: Letters, word: Sequence[Seen], eps: Fraction
-) -> Event:
-    """Return the event that a run takes place and shows a word: closed, over its samples."""
+def event_of(automaton: Automaton, run: Run, word: Word, eps: Fraction) -> Event:
+    """Return the event that a run takes place for the first inputs of a word, and shows it: closed,
+    over its samples."""
     samples: list[Distribution] = []
     guards = []
-    for place, (index, letter, seen) in enumerate(zip(run, letters, word, strict=True)):
+    for place, (index, step) in enumerate(zip(run, word, strict=True)):
         transition = automaton.transitions[index]
         state = automaton.states[transition.source]
-        samples.append(_law(state.compared, letter, eps))
+        samples.append(_law(state.compared, step.first, eps))
         if transition.output is OutputSample.COMPARED:
-            guards += _shown(place, seen)
+            guards += _shown(place, step.seen)
     guards += [_below({i: 1, j: -1}, 0) for i, j in dependencies(automaton, run)]
-    for index, letter, seen in zip(run, letters, word, strict=True):
+    for index, step in zip(run, word, strict=True):
         transition = automaton.transitions[index]
         if transition.output is OutputSample.FRESH:
-            guards += _shown(len(samples), seen)
-            samples.append(_law(automaton.states[transition.source].fresh, letter, eps))
+            guards += _shown(len(samples), step.seen)
+            samples.append(_law(automaton.states[transition.source].fresh, step.first, eps))
     return Event(tuple(samples), tuple(guards))
 
 

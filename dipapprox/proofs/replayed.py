@@ -126,12 +126,13 @@ def _beyond(answer: EndlessProof, lost: WordBound, limits: Limits) -> WordBound:
 
 def _of_word(lost: WordBound, input: str) -> budgets.DearestInputs:
     """Return the inputs of a word, which is likelier at the second ones."""
-    reads = ([a for a in letters if a is not None] for letters in (lost.second, lost.first))
+    letters = ([each.second for each in lost.word], [each.first for each in lost.word])
+    reads = ([a for a in own if a is not None] for own in letters)
     first, second = ({input: each} for each in reads)
     word: list[str | None] = []
-    for seen in lost.word:
+    for step in lost.word:
         # A step of a program may publish several symbols, and end.
-        said = seen.name.split(", ") if isinstance(seen, SeenSymbol) else [None]
+        said = step.seen.name.split(", ") if isinstance(step.seen, SeenSymbol) else [None]
         word += [each for each in said if each not in (SILENT, END)]
     return budgets.DearestInputs(first, second, {}, tuple(word))
 

@@ -37,7 +37,16 @@ from dipapprox.automata.structures import (
 from dipapprox.automata.unfolding import Unfolding, augment, quotient, with_visible_stops
 from dipapprox.automata.weights import PathWeight
 from dipapprox.automata.word_climb import Climb, beyond, loses_again
-from dipapprox.automata.words import HalfLine, SeenSymbol, WordBound, WordSearch, ray_of
+from dipapprox.automata.words import (
+    HalfLine,
+    Seen,
+    SeenSymbol,
+    WordBound,
+    WordSearch,
+    WordStep,
+    ray_of,
+    turned,
+)
 from dipapprox.language.dipa import parse_dipa
 from dipapprox.proof_steps.automata import machines_of
 from dipapprox.proofs.endless_proof import Stops
@@ -69,9 +78,9 @@ def check(found: Analysis) -> Analysis:
     if isinstance(found.lower, WordBound):
         bound_ = found.lower
         search = WordSearch(augment(found.automaton, Limits()), Limits())
-        again = search.bound(bound_.first, bound_.second, bound_.word)
+        again = search.bound(bound_.word)
         assert again == bound_
-        for one, other in zip(bound_.first, bound_.second, strict=True):
+        for one, other in ((step.first, step.second) for step in bound_.word):
             assert (one is None) == (other is None)
             assert one is None or other is None or abs(one - other) <= 1
     if found.upper is not None:
@@ -185,8 +194,9 @@ def test_a_word_of_one_run_has_its_cost_along_the_ray() -> None:
     word = (SeenSymbol("oin"), SeenSymbol("obot"), SeenSymbol("obot"), SeenSymbol("otop"))
     far = tuple(Fraction(value) for value in (-8, -8, 8))
     near = tuple(value + change for value, change in zip(far, (1, 1, -1), strict=True))
-    bound = WordSearch(svt, Limits()).bound((None, *far), (None, *near), word)
-    swapped = WordSearch(svt, Limits()).bound((None, *near), (None, *far), word)
+    steps = tuple(map(WordStep, (None, *far), (None, *near), word))
+    bound = WordSearch(svt, Limits()).bound(steps)
+    swapped = WordSearch(svt, Limits()).bound(turned(steps))
     assert max(bound.value, swapped.value) <= Fraction(5, 4)
     assert bound.value == -swapped.value
 
@@ -197,14 +207,19 @@ def unfolded(text: str) -> Unfolding:
 
 def test_rates_of_real_outputs() -> None:
     found = unfolded("(q1, 1/3, 5, 2, 1): output insampleprime; goto q2")
-    seen = (HalfLine(Fraction(4), True),)
-    assert WordSearch(found, Limits()).rate((Fraction(1),), seen) == 2 * (4 - 2)
-    assert WordSearch(found, Limits()).rate((Fraction(7),), seen) == 0
-    assert WordSearch(found, Limits()).rate((None,), seen) is None
-    assert WordSearch(found, Limits()).rate((Fraction(1),), (SeenSymbol("oa"),)) is None
+
+    def rate(graph: Unfolding, letter: int | None, seen: Seen) -> Fraction | None:
+        value = None if letter is None else Fraction(letter)
+        return WordSearch(graph, Limits()).rate((WordStep(value, value, seen),))
+
+    seen = HalfLine(Fraction(4), True)
+    assert rate(found, 1, seen) == 2 * (4 - 2)
+    assert rate(found, 7, seen) == 0
+    assert rate(found, None, seen) is None
+    assert rate(found, 1, SeenSymbol("oa")) is None
     compared = unfolded("(q1, 1/3, 5): output insample; goto q2")
-    assert WordSearch(compared, Limits()).rate((Fraction(1),), seen) == 0
-    assert WordSearch(compared, Limits()).rate((Fraction(-4),), seen) == 1
+    assert rate(compared, 1, seen) == 0
+    assert rate(compared, -4, seen) == 1
 
 
 # --- limits -------------------------------------------------------------------------------------
@@ -508,10 +523,11 @@ def test_a_log_ratio_is_what_integration_finds() -> None:
     found = automaton(CHAIN)
     run, changes = (0, 1, 2), (1, -1, 1)
     ray = ray_of(found, run_cost(found, run, changes), Limits())
-    assert ray is not None and ray.first[0] is not None
+    assert ray is not None and ray.word[0].first is not None
+    start = float(ray.word[0].first)
     for eps in (Fraction(1, 2), Fraction(1), Fraction(4)):
         ratio = enclosed_log_ratio(found, run, ray, eps, Limits())
-        known = log_ratio(found, run, changes, -float(ray.first[0]), float(eps)) / float(eps)
+        known = log_ratio(found, run, changes, -start, float(eps)) / float(eps)
         assert float(ratio.lower) - 1e-6 <= known <= float(ratio.upper) + 1e-6
 
 
@@ -534,11 +550,8 @@ def test_words_that_lose_again_and_again_leave_no_budget(seed) -> None:
     part = slice(start, end)
     values = []
     for times in (8, 16, 24):
-        first, second = (
-            (*each[:start], *(each[part] * times)) for each in (word.first, word.second)
-        )
-        seen = (*word.word[:start], *(word.word[part] * times))
-        bound = WordSearch(graph, Limits()).bound(first, second, seen)
+        steps = (*word.word[:start], *(word.word[part] * times))
+        bound = WordSearch(graph, Limits()).bound(steps)
         values.append(bound.value)
     assert values[0] < values[1] < values[2]
     assert values[2] - values[1] == values[1] - values[0]
@@ -560,10 +573,7 @@ def test_no_part_loses_again_where_there_is_a_budget() -> None:
             if len(nodes) < 2:
                 continue
             start = chance.randrange(len(word))
-            first = tuple([each.first for each in word])
-            second = tuple([each.second for each in word])
-            seen = tuple([each.seen for each in word])
-            assert not loses_again(WordSearch(graph, Limits()), first, second, seen, start)
+            assert not loses_again(WordSearch(graph, Limits()), word, start)
             tried += 1
     assert tried > 60
 

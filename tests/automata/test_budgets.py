@@ -20,7 +20,7 @@ from dipapprox.automata.runs import Changes, Run, dependencies, orders, run_cost
 from dipapprox.automata.structures import holds
 from dipapprox.automata.unfolding import Quotient, Unfolding, augment, quotient, with_visible_stops
 from dipapprox.automata.weights import fallback_weight, published_weight
-from dipapprox.automata.words import SeenSymbol, WordSearch
+from dipapprox.automata.words import SeenSymbol, WordSearch, WordStep
 from dipapprox.language.dipa import AutomatonNoise, parse_dipa
 from tests.automata import examples
 from tests.automata.examples import automaton
@@ -279,7 +279,7 @@ def test_no_word_loses_more_than_its_cells_cost() -> None:
                 first.append(value if reads else None)
                 node = whole.edges[edge].target
             second = [None if v is None else v + chance.choice((-1, 0, 1)) for v in first]
-            bound = WordSearch(whole, Limits()).bound(tuple(first), tuple(second), tuple(word))
+            bound = WordSearch(whole, Limits()).bound(tuple(map(WordStep, first, second, word)))
             assert bound is not None and abs(bound.value) <= found.upper.value, seed
     assert tried > 2
 
