@@ -32,7 +32,7 @@ from dipapprox.semantics.evaluation import Frame, NeedsValue, PathFault, into
 from dipapprox.semantics.order import cone_of
 from dipapprox.semantics.path_ends import finish, refuse
 from dipapprox.semantics.run import Execution, State, Trail, check_states, live_values, number_of
-from dipapprox.semantics.splitting import Refused, split, split_on_input
+from dipapprox.semantics.splitting import Refused, decide, split, split_on_input
 from dipapprox.semantics.state import Store, guards_of
 from dipapprox.source import Span
 
@@ -173,16 +173,11 @@ def _chain(
 
 def _settled(run: Execution, condition: OpenCondition, state: State) -> list[State]:
     """Split a state that reaches a loop on a condition in it."""
-    before, number = state.copy(), number_of(run, condition.statement)
+    before = state.copy()
     state.take_values(condition.state)
-    refused: list[Refused] = []
-    held, failed = split(run, state, condition.statement.condition, refused)
-    for lost, fault in refused:
-        refuse(run, lost, fault)
-    for outcome, parts in ((True, held), (False, failed)):
-        for part in parts:
-            part.trail = Trail(before.trail, condition.statement, number, outcome)
-            part.take_values(before)
+    held, failed = decide(run, condition.statement, state)
+    for part in (*held, *failed):
+        part.take_values(before)
     return held + failed
 
 
@@ -210,16 +205,20 @@ def _courses(
     run: Execution, frame: Frame, state: State
 ) -> Iterator[tuple[ExponentialRatio, _Node]]:
     """Yield the courses from a place where courses meet to the next one, or the end."""
-    first = frame.statement
-    if isinstance(first, core.Choose):
-        ways = _outcomes(run, first, frame.after(), state)
-    elif isinstance(first, core.While):
-        start = into(first.body, frame) if _decide(run, first, state) else frame.after()
-        ways = [(CERTAINLY, start, state.copy())]
-    else:
-        raise BrokenInvariant("courses meet at loops and choices only")
-    for weight, start, part in ways:
-        yield weight, _course(run, start, part)
+    match frame.statement:
+        case core.Choose() as choice:
+            _count(run)
+            name = statements.target_name(run, state, choice.target)
+            law, values = statements.weighed(run, choice, name, state)
+            for value, weight in zip(values, law.weights, strict=True):
+                part = state.copy()
+                statements.assign_value(run, part, name, value, choice.span)
+                yield weight, _course(run, frame.after(), part)
+        case core.While() as loop:
+            start = into(loop.body, frame) if _decide(run, loop, state) else frame.after()
+            yield CERTAINLY, _course(run, start, state.copy())
+        case _:
+            raise BrokenInvariant("courses meet at loops and choices only")
 
 
 def _course(run: Execution, here: Frame | None, state: State) -> _Node:
@@ -253,20 +252,6 @@ def _decide(run: Execution, statement: core.If | core.While, state: State) -> bo
     if refused:
         raise refused[0][1]
     return bool(held)
-
-
-def _outcomes(
-    run: Execution, statement: core.Choose, following: Frame | None, state: State
-) -> list[tuple[ExponentialRatio, Frame | None, State]]:
-    _count(run)
-    name = statements.target_name(run, state, statement.target)
-    law, values = statements.weighed(run, statement, name, state)
-    found = []
-    for value, own in zip(values, law.weights, strict=True):
-        part = state.copy()
-        statements.assign_value(run, part, name, value, statement.span)
-        found.append((own, following, part))
-    return found
 
 
 def _loop_of(nodes: Sequence[_Node], terminating: Collection[int]) -> core.While:

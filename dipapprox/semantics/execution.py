@@ -38,7 +38,7 @@ from dipapprox.semantics.run import (
     new_run,
     number_of,
 )
-from dipapprox.semantics.splitting import Refused, Split
+from dipapprox.semantics.splitting import decide
 from dipapprox.semantics.state import Extreme, FinalStates, refusal_of_reals
 from dipapprox.source import Diagnostic
 
@@ -256,7 +256,7 @@ def _choose(run: Execution, statement: core.Choose, state: State) -> list[State]
 def _branch(run: Execution, statement: core.If, states: list[State]) -> list[State]:
     held, failed = list[State](), list[State]()
     for state in states:
-        more_held, more_failed = _decide(run, statement, state)
+        more_held, more_failed = decide(run, statement, state)
         held += more_held
         failed += more_failed
         run.limits.check()
@@ -348,23 +348,6 @@ def _selected(
             yield part
 
 
-def _decide(run: Execution, statement: core.If | core.While, state: State) -> Split:
-    number = number_of(run, statement)
-    path, knowledge, trail = state.path, state.knowledge, state.trail
-    refused: list[Refused] = []
-    held, failed = splitting.split(run, state, statement.condition, refused)
-    for lost, fault in refused:
-        refuse(run, lost, fault)
-    if len(held) + len(failed) == 1:
-        (single,) = held or failed
-        if single.path is path and single.knowledge is knowledge:
-            return held, failed  # constant on this path: no decision
-    for outcome, parts in ((True, held), (False, failed)):
-        for part in parts:
-            part.trail = Trail(trail, statement, number, outcome, run.cells)
-    return held, failed
-
-
 def _join(run: Execution, live: int | None, states: list[State]) -> list[State]:
     """Merge states where paths meet: with equal live cells; not if these are None."""
     if not run.merge or live is None:
@@ -406,7 +389,7 @@ def _unroll(run: Execution, statement: core.While, states: list[State]) -> list[
             raise LimitReached(f"loop limit: more than {run.limits.states} rounds of loops")
         again = list[State]()
         for state in states:
-            held, failed = _decide(run, statement, state)
+            held, failed = decide(run, statement, state)
             again += held
             left += failed
         states = _block(run, statement.body, again)

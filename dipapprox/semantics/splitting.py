@@ -72,11 +72,14 @@ from dipapprox.semantics.evaluation import (
 )
 from dipapprox.semantics.order import Points
 from dipapprox.semantics.outcomes import NEVER
+from dipapprox.semantics.path_ends import refuse
 from dipapprox.semantics.run import (
     Execution,
     Selection,
     State,
+    Trail,
     newest_reading,
+    number_of,
     split_on_guard,
     told,
 )
@@ -94,6 +97,24 @@ Split = tuple[list[State], list[State]]
 """The states where a condition holds and those where it does not; all disjoint."""
 
 Refused = tuple[State, PathFault]  # a state in which something goes wrong, and what
+
+
+def decide(run: Execution, statement: core.If | core.While, state: State) -> Split:
+    """Split a state, which is used up, on a condition of the program, with faults and decisions."""
+    number = number_of(run, statement)
+    path, knowledge, trail = state.path, state.knowledge, state.trail
+    refused: list[Refused] = []
+    held, failed = split(run, state, statement.condition, refused)
+    for lost, fault in refused:
+        refuse(run, lost, fault)
+    if len(held) + len(failed) == 1:
+        (single,) = held or failed
+        if single.path is path and single.knowledge is knowledge:
+            return held, failed  # constant on this path: no decision
+    for outcome, parts in ((True, held), (False, failed)):
+        for part in parts:
+            part.trail = Trail(trail, statement, number, outcome, run.cells)
+    return held, failed
 
 
 def split(run: Execution, state: State, condition: core.Condition, refused: list[Refused]) -> Split:
