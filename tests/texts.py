@@ -12,6 +12,12 @@ def text_of(name: str) -> str:
     return next(path for path in paths if path.exists()).read_text(encoding="utf-8")
 
 
+def head_of(name: str) -> str:
+    """Read what stands in front of Python functions: tests/language/functions/heads/<name>.txt."""
+    path = TESTS / "language" / "functions" / "heads" / f"{name}.txt"
+    return path.read_text(encoding="utf-8")
+
+
 def texts_in(folder: str) -> dict[str, str]:
     """Read all programs of a folder of tests/corpus/programs, by their names."""
     return {

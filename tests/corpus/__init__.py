@@ -1,6 +1,6 @@
 """The net: thousands of questions through the public interfaces, with their answers, as data.
 
-    questions.py   what is asked: rules for every kind of program, asked.txt, slow.txt
+    questions.py   what is asked: kinds.txt for every kind of program, asked.txt, slow.txt
     asking.py      the question to the command line, or in Python
     answers.py     what an answer says: status, verdict, ends of enclosures, witness, proof
     proofs.py      which answers are proved, and which of them are asked for so

@@ -1,7 +1,7 @@
 """Which questions are asked: of every program of the repository all that make sense, of the texts
 of tests a share, and the command lines that documents and tests have been seen to ask.
 
-    programs/, templates, examples/, tests/corpus/programs/  ->  kind  ->  questions of its kind
+    programs/, templates, examples/, tests/corpus/programs/  ->  kind  ->  its part of kinds.txt
     asked.txt                                                ->  as they stand
 """
 
@@ -33,99 +33,13 @@ OF_CALLS = 0.35
 OF_FEW = 3
 """Where a kind has few questions, so many times the share."""
 
-_FINITE = """
-verify FILE --eps 1/2 --delta 0
-verify FILE --eps 1 --eps-prv 1/10 --delta 1/100
-verify FILE --eps 1 --eps-prv 3 --delta 1/20
-verify FILE --eps 2 --eps-prv log(3) --delta 1/50
-verify FILE --eps 1 --eps-prv 2 --delta 1e-5
-verify FILE --eps 1 --delta 1/100 --pairs single
-verify FILE --eps 1 --eps-prv 1/2 --delta 1/10 --engine nested
-verify FILE --eps 1 --eps-prv 1/2 --delta 1/10 --tier balls
-verify FILE --eps 1 --eps-prv 1/2 --delta 1/10 --no-merge
-verify FILE --eps 1/2..1 --eps-prv 2*eps --delta 1/100
-verify FILE --eps 1..3/2 --eps-prv eps/4 --delta 1/20
-profile FILE --eps 1 --delta 0
-profile FILE --eps 1/2 --delta 1/100
-profile FILE --eps 2 --delta 1e-6
-profile FILE --eps 1 --eps-prv 1/2
-profile FILE --eps 1 --eps-prv 1/10
-profile FILE --eps 1 --eps-prv 0 --pairs single
-profile FILE --eps 1 --curve 0:1:3
-profile FILE --eps 1 --renyi 1,2,inf
-calibrate FILE --eps-prv 1 --delta 1/100 --width 1e-2
-calibrate FILE --eps-prv 1/2 --delta 0 --width 1e-2
-decide FILE
-decide FILE --budget 1/2
-decide FILE --budget 2 --delta exp(-2) --least-delta
-decide FILE --interval 1/2..2 --budget 1/2 --violations
-prove FILE --reals
-prove FILE --reals --budget 1/2
-prove FILE
-compose FILE --eps 1/2 --times 3 --delta 1/1000
-compose FILE --eps 1 --times 2 --eps-prv 1
-compose FILE --eps 1/2 --times 4 --eps-prv 3 --delta 1/100
-compose FILE --eps 1/2 --times 5 --subsample 1/10 --delta 1/1000
-probability FILE --eps 1 --input FIRST
-probability FILE --eps 1/2 --input LAST --relative-width 1e-9
-"""
-
-_COUNTED = """
-prove FILE --for-all N
-prove FILE --for-all N --budget 1
-"""
-
-_STREAM = """
-prove FILE
-prove FILE --budget 1
-prove FILE --budget 1/2
-prove FILE --stops visible
-verify FILE --rounds 2 --values 0..1 --eps 1 --delta 0
-verify FILE --rounds 3 --values {0,1} --eps 1/2 --eps-prv 1/10 --delta 1/100
-profile FILE --rounds 2 --values -1..1 --eps 1 --delta 0
-profile FILE --rounds 2 --values 0..1 --eps 1 --eps-prv 1/2
-decide FILE --rounds 2 --values 0..1
-decide FILE --rounds 2 --values 0..1 --budget 1/2
-"""
-
-_SERVICE = """
-prove FILE
-prove FILE --budget 1
-prove FILE --budget 1/2
-prove FILE --budget 4
-prove FILE --eps 1
-prove FILE --eps 1/2 --budget 1
-"""
-
-_AUTOMATON = """
-prove FILE
-prove FILE --budget 1
-prove FILE --budget 1/2
-prove FILE --stops visible
-prove FILE --budget 2 --stops visible
-"""
-
-_CALLS = """
-verify FILE eps=1/2 delta=0
-verify FILE eps=1 eps_prv=1/10 delta=1/100
-verify FILE eps=1/2..1 delta=1/10
-profile FILE eps=1 delta=1/100
-profile FILE eps=1 eps_prv=1/2
-calibrate FILE eps_prv=1 delta=1/100 width=1e-2
-decide FILE
-decide FILE budget=1/2
-prove FILE reals=yes
-probability FILE eps=1 input=FIRST
-"""
-
-_PIPELINE = """
-compose FILE --delta 1e-5
-compose FILE --delta 0
-compose FILE --eps-prv 1
-compose FILE --eps-prv 2 --delta 1e-6
-compose FILE --eps-prv 1/2 --delta 1e-3
-compose FILE --curve 0:2:3
-"""
+KINDS = {
+    name: lines.splitlines()
+    for name, lines in re.findall(
+        r"^\[(\w+)\]\n((?:.+\n)+)", (HERE / "kinds.txt").read_text(encoding="utf-8"), re.MULTILINE
+    )
+}
+"""The questions of each kind of program."""
 
 
 def questions() -> list[Words]:
@@ -185,19 +99,17 @@ def _lines_of(file: str) -> list[str]:
     """Choose the questions by what a file says that it is."""
     path, _, function = file.partition(".py:")
     if function:
-        calls = [f"{PYTHON} {line}" for line in _CALLS.split("\n") if line]
-        return [line for line in _FINITE.split("\n") if line] + calls
+        return KINDS["finite"] + [f"{PYTHON} {line}" for line in KINDS["calls"]]
     text = re.sub(r"#.*", "", (ROOT / file).read_text(encoding="utf-8"))
     kind = Path(path).suffix
     if kind in (".dipa", ".toml"):
-        lines = _AUTOMATON if kind == ".dipa" else _PIPELINE
-    elif re.search(r"^stream\b", text, re.MULTILINE):
-        lines = _STREAM
-    elif re.search(r"^on (data|query|call)\b", text, re.MULTILINE):
-        lines = _SERVICE
-    else:
-        lines = _FINITE + (_COUNTED if re.search(r"^param N\b", text, re.MULTILINE) else "")
-    return [line for line in lines.split("\n") if line]
+        return KINDS["automaton" if kind == ".dipa" else "pipeline"]
+    if re.search(r"^stream\b", text, re.MULTILINE):
+        return KINDS["stream"]
+    if re.search(r"^on (data|query|call)\b", text, re.MULTILINE):
+        return KINDS["service"]
+    counted = re.search(r"^param N\b", text, re.MULTILINE)
+    return KINDS["finite"] + (KINDS["counted"] if counted else [])
 
 
 def drawn(text: str) -> float:

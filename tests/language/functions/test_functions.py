@@ -16,48 +16,13 @@ from dipapprox.language.mechanism import read_mechanism
 from dipapprox.language.parser import parse
 from tests.cases import cases, refuses
 from tests.golden_text import check_answers, complaint
+from tests.texts import head_of
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "mechanisms.py"
 
 Bit = Annotated[Quantity, "in {0, 1}"]
 
-HEAD = """
-import random
-from decimal import Decimal
-from fractions import Fraction
-from typing import Annotated, Literal
-from dipapprox import *
-
-Bit = Annotated[Quantity, "in {0, 1}"]
-Out = Annotated[int, "in {0, 1}"]
-import contextlib, functools, itertools, math, numbers, numpy.random, secrets, threading
-box = [0]
-def counted():
-    while True:
-        yield from range(3)
-steps = counted()
-thirds = itertools.cycle([0, 1, 2])
-class Held:
-    count = 0
-held = Held()
-class Missing: pass
-import enum
-class Colour(enum.Enum):
-    RED = 1
-@functools.singledispatch
-def shown(value):
-    return 0
-kept = []
-count = 0
-seeded = random.Random(1)
-truth, p = True, 0
-from operator import is_ as same
-turns = itertools.cycle([0, 1])
-def helper():
-    global count
-    count += 1
-    return count
-"""
+HEAD = head_of("many_names")
 
 
 def example(name: str) -> Mechanism[Any, Any]:
@@ -112,56 +77,7 @@ def test_the_text_says_what_was_executed(name) -> None:
     assert elaborate(parse(executed.text), {}, executed.name) == mechanism.program()
 
 
-STATE = """
-import itertools
-from typing import Annotated
-from dipapprox import Quantity, Weight, laplace, mechanism
-
-class Base:
-    log = []
-    count = 0
-    def __init__(self): self.held = []
-    @property
-    def told(self):
-        self.held.append(1)
-        return len(self.held)
-    def note(self):
-        self.log.append(1)
-        return len(self.log)
-    @classmethod
-    def add(cls):
-        cls.count += 1
-        return cls.count
-
-held, pairs, words, seen = Base(), itertools.pairwise(range(10000)), {{}}, {{1}}
-box = [[0], held]
-
-def default(cells=[]):
-    cells.append(0)
-    return len(cells)
-
-def made():
-    cells = []
-    def add():
-        cells.append(0)
-        return len(cells)
-    return add
-closed = made()
-
-def counting():
-    n = 0
-    def add():
-        nonlocal n
-        n += 1
-        return n
-    return add
-counted, kept, failed = counting(), {{Base(): 1}}, ValueError([1])
-
-@mechanism(adjacent="linf 1")
-def told(q: Annotated[Quantity, "in {{0, 1}}"], eps: Weight) -> Annotated[int, "in {{0, 1}}"]:
-    if {state} > 100: return q
-    return 1 if laplace(q, 1 / eps) > 0 else 0
-"""
+STATE = head_of("state")
 
 
 @cases(
@@ -220,16 +136,7 @@ def test_a_file_is_never_run(tmp_path) -> None:
     assert not (tmp_path / "touched").exists()
 
 
-UNREAD = """
-from dipapprox import *
-from typing import Annotated
-import elsewhere
-table, limit, other = [1], 2, (3,)
-{statement}
-@mechanism(adjacent="linf 1")
-def f(q: Annotated[Quantity, "in {{0, 1}}"], eps: Weight) -> bool:
-    return laplace(q, {used} / eps) > 0
-"""
+UNREAD = head_of("unread")
 
 
 @cases(
@@ -367,65 +274,7 @@ def test_files_that_fail_say_where() -> None:
 
 # --- What may take part in an operation with an input or a sample: all else is refused ------------
 
-SYMBOLS = """
-import collections, contextlib, decimal, enum, fractions, functools, itertools, math, operator
-import statistics, sys, time
-from decimal import Decimal
-from fractions import Fraction
-from typing import Annotated, Literal, NamedTuple
-import numpy as np
-from dipapprox import *
-
-Bit = Annotated[Quantity, "in {0, 1}"]
-Three = Annotated[Quantity, "in 0..3"]
-Out = Annotated[int, "in -9..9"]
-
-class Level(enum.IntEnum):
-    LOW = 0
-    HIGH = 1
-
-class Colour(enum.Enum):
-    RED = 1
-
-class Plain(int): pass
-
-class Word(enum.StrEnum):
-    LOW = "low"
-
-class Odd(int):
-    def __radd__(self, other): return 5
-    def __eq__(self, other): return True
-    __hash__ = int.__hash__
-    def __gt__(self, other): return True
-
-class Percent(Fraction):
-    def __mul__(self, other): return Percent(round(Fraction(self) * Fraction(other), 2))
-    __rmul__ = __mul__
-
-class Reaching(int):
-    def __getattr__(self, name): return 5
-
-class Loud(str):
-    def __eq__(self, other): return True
-    __hash__ = str.__hash__
-
-class Point(NamedTuple):
-    x: int
-    y: int
-    def __eq__(self, other): return True
-
-class Money:
-    def __init__(self, amount): self.amount = amount
-    def __add__(self, other): return Money(self.amount + other)
-    def __radd__(self, other): return Money(other + self.amount)
-    def __gt__(self, other): return self.amount > other
-
-NAMES = {"low", "mid", "high"}
-GROUPS = {"a": {"x", "yy"}, "b": {"z"}}
-class Held:
-    names = {"a", "bb"}
-LIMITS = np.array([3, 5, 7])
-"""
+SYMBOLS = head_of("symbols")
 
 
 def text_made(body: str, signature: str, result: str) -> str:

@@ -16,55 +16,10 @@ from dipapprox.language.functions import paths
 from dipapprox.language.mechanism import read_mechanism
 from tests.golden_text import check_answers, complaint
 from tests.language.functions.beside import differences
+from tests.texts import head_of
 from tests.thorough import examples
 
-HEAD = """
-import bisect, copy, heapq, itertools, operator, statistics
-from dataclasses import dataclass
-from fractions import Fraction
-from functools import reduce
-from typing import Annotated, NamedTuple
-from dipapprox import *
-
-TABLE = [3, 1, 2]
-
-class Full(Exception): pass
-
-@dataclass
-class Box:
-    held: object
-    more: int = 1
-    def grow(self, by=1):
-        self.held = self.held + by
-        return self
-    @property
-    def twice(self): return 2 * self.held
-
-class Pair(NamedTuple):
-    left: object
-    right: object = 0
-
-class Base:
-    step = 1
-    def __init__(self, at): self.at = at
-    def go(self): self.at += self.step; return self.at
-class Derived(Base):
-    step = 2
-    def go(self): return super().go() + 1
-
-def last(values, *more, default=0):
-    return [*values, *more][-1] if values or more else default
-
-def fact(n): return 1 if n <= 0 else n * fact(n - 1)
-
-@mechanism(adjacent="all")
-def f(
-    q: Annotated[list[Quantity], "[2] in 0..2"], k: Annotated[Quantity, "in 0..2"], eps: Weight
-) -> Annotated[int, "in -9..9"]:
-    n, m, v, w = 1, k, [k, 1, q[0]], [2, 0]
-    a, b = laplace(q[0], 1 / eps), gauss(1, 2)
-    d = {0: k, 1: 5, "x": 2}
-"""
+HEAD = head_of("statements")
 
 REALS = st.sampled_from(["a", "b", "a - b", "2 * a", "k - a", "a + n", "1", "0", "m", "max(a, b)"])
 RELATIONS = st.sampled_from(["<", "<=", ">", ">=", "==", "!="])
@@ -265,51 +220,7 @@ def compare_with_python(body: list[str]) -> None:
 
 # --- Python as people write it: what is followed does what CPython does, and the rest is ----------
 
-NATURAL_HEAD = """
-import bisect, collections, contextlib, copy, dataclasses, decimal, enum, functools, heapq
-import itertools, math, operator, statistics, types
-from collections import ChainMap, Counter, OrderedDict, defaultdict, deque
-from dataclasses import dataclass
-from fractions import Fraction
-from typing import Annotated, Literal, NamedTuple
-import numpy as np
-from dipapprox import *
-
-class Level(enum.IntEnum):
-    LOW = 0
-    MID = 1
-    HIGH = 2
-
-class Colour(enum.Enum):
-    RED = 1
-    BLUE = 2
-
-class Word(enum.StrEnum):
-    LOW = "low"
-    HIGH = "high"
-
-@dataclass
-class Box:
-    v: object
-    n: int = 0
-    def grow(self, by): self.v, self.n = self.v + by, self.n + 1; return self
-
-@dataclass(frozen=True, order=True)
-class Pair:
-    a: object
-    b: object = 0
-
-class P(NamedTuple):
-    x: object
-    y: object
-    def total(self): return self.x + self.y
-
-@mechanism(adjacent="all")
-def f(
-    q: Annotated[list[Quantity], "[3] in 0..2"], k: Annotated[Quantity, "in 0..3"], on: bool,
-    w: Literal["low", "high"], eps: Weight, N: int = 3,
-) -> Annotated[int, "in -99..99"]:
-"""
+NATURAL_HEAD = head_of("natural")
 
 
 def file_with(body: str) -> str:
@@ -374,18 +285,7 @@ def test_what_is_not_followed_is_refused_at_its_line() -> None:
 
 # --- What makes no path of its own means what the paths of ordinary Python mean -------------------
 
-WITHOUT = """
-from typing import Annotated
-from dipapprox import Quantity, Weight, choose, discrete_laplace, laplace, mechanism, where
-
-@mechanism(adjacent="linf 1")
-def chosen(
-    q: Annotated[list[Quantity], "[2] in {0, 1}"], eps: Weight
-) -> Annotated[list[int], "[2] in -9..9"]:
-    a = laplace(q[0], 1 / eps)
-    z = discrete_laplace(q[1], 1)
-    c = choose([q[0], 1])
-"""
+WITHOUT = head_of("without_paths")
 
 Pair = tuple[str, str]
 """One expression, written without paths and with them."""
