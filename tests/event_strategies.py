@@ -1,6 +1,8 @@
 """Random events and points for property tests; exact rationals throughout."""
 
+from collections.abc import Mapping
 from fractions import Fraction
+from functools import partial
 
 from hypothesis import strategies as st
 
@@ -128,12 +130,16 @@ def law_of_guards(event: Event) -> tuple[list[Fraction], Table, Table]:
 
 
 def less(low: int, high: int, offset: Fraction | int = 0) -> LinearForm:
+    """x_low + offset <= x_high."""
     return LinearForm.of({low: Fraction(1), high: Fraction(-1)}, Fraction(offset))
 
 
-def gauss(mean: int, scale: int | Fraction = 1) -> Distribution:
-    return Distribution(GAUSSIAN, Fraction(mean), Fraction(scale))
+def form(terms: Mapping[int, Fraction | int], constant: Fraction | int = 0) -> LinearForm:
+    return LinearForm.of({k: Fraction(c) for k, c in terms.items()}, Fraction(constant))
 
 
-def laplace(mean: int, scale: int | Fraction = 1) -> Distribution:
-    return Distribution(LAPLACE, Fraction(mean), Fraction(scale))
+def of_family(family: Family, mean: Fraction | int = 0, scale: Fraction | int = 1) -> Distribution:
+    return Distribution(family, Fraction(mean), Fraction(scale))
+
+
+gauss, laplace = partial(of_family, GAUSSIAN), partial(of_family, LAPLACE)

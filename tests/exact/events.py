@@ -120,15 +120,6 @@ ENGINE = LaplaceIntegrals()  # shared on purpose: what it remembers must not mat
 FAMILIES = (LAPLACE, EXPONENTIAL, REFLECTED_EXPONENTIAL)
 
 
-def lap(mean: Fraction | int, scale: Fraction | int) -> Distribution:
-    return Distribution(LAPLACE, Q(mean), Q(scale))
-
-
-def below(i: int, j: int, shift: Fraction | int = 0) -> LinearForm:
-    """x_i + shift <= x_j."""
-    return LinearForm.of({i: Q(1), j: Q(-1)}, Q(shift))
-
-
 def form(*terms: tuple[Fraction | int, int, Fraction | int]) -> ExponentialPolynomial:
     """Σ c ε^n e^{qε} from (c, n, q)."""
     return exponential_sum(ExponentialPolynomial.monomial(c, n, q) for c, n, q in terms)

@@ -23,6 +23,8 @@ from dipapprox.semantics.state import Choice
 from tests import thorough
 from tests.cases import refuses
 from tests.chosen import chosen, circuit_of
+from tests.exact.events import equal, value_at
+from tests.semantics.interpreter import law_probability
 
 ONE = ExponentialPolynomial.constant(1)
 GROWING = ExponentialPolynomial.monomial(1, 0, 1)  # e^ε
@@ -35,34 +37,11 @@ def probability(law: ChoiceLaw, *outcomes: int, eps: Fraction | int = 1) -> Expo
     return chosen_probability(chosen(law, outcomes, eps), Limits())
 
 
-def equal(left: ExponentialRatio, right: ExponentialRatio) -> bool:
-    return not (left - right).numerator
-
-
 def test_states_that_never_end_take_their_probability_with_them() -> None:
     law = ChainLaw((((1, STAY), (2, LEAVE)), (), ((2, SURELY),)), (1,))
     assert equal(absorption(law, Limits())[1], STAY)
     trapped = ChainLaw((((1, SURELY),), ((0, SURELY),), ()), (2,))
     assert not absorption(trapped, Limits())
-
-
-def _solved(rows: list[dict[int, Fraction]], ends: list[int]) -> list[Fraction]:
-    """Absorption probabilities of a rational chain from state 0, by Gauss and Jordan."""
-    size = len(rows)
-    matrix = [
-        [Fraction(int(i == j)) - rows[i].get(j, Fraction(0)) for j in range(size)]
-        + [rows[i].get(end, Fraction(0)) for end in ends]
-        for i in range(size)
-    ]
-    for column in range(size):
-        pivot = next(r for r in range(column, size) if matrix[r][column])
-        matrix[column], matrix[pivot] = matrix[pivot], matrix[column]
-        matrix[column] = [entry / matrix[column][column] for entry in matrix[column]]
-        for r in range(size):
-            if r != column and matrix[r][column]:
-                factor = matrix[r][column]
-                matrix[r] = [a - factor * b for a, b in zip(matrix[r], matrix[column], strict=True)]
-    return matrix[0][size:]
 
 
 @st.composite
@@ -94,20 +73,13 @@ def test_elimination_agrees_with_rational_arithmetic(rows, base) -> None:
             )
         )
         whole = sum((base**k for _, k in row), Fraction(0))
-        numbers.append({target: base**k / whole for target, k in row})
+        shares = [(target, ExponentialRatio.constant(base**k / whole)) for target, k in row]
+        numbers.append(tuple(shares))
     law = ChainLaw((*law_rows, (), ()), (4, 5))
-    expected = _solved(numbers, [4, 5])
-    found = [_at_base(probability(law, outcome), base) for outcome in (0, 1)]
-    assert found == expected
+    fixed = ChainLaw((*numbers, (), ()), (4, 5))
+    found = [value_at(probability(law, outcome), 1, 1 / base) for outcome in (0, 1)]
+    assert found == [law_probability(fixed, (outcome,)) for outcome in (0, 1)]
     assert sum(found) == 1
-
-
-def _at_base(function: ExponentialRatio, base: Fraction) -> Fraction:
-    def value(polynomial: ExponentialPolynomial) -> Fraction:
-        return sum((c * base ** int(rate) for (_, rate), c in polynomial.terms), Fraction(0))
-
-    below = prod((value(f) ** e for f, e in function.denominator), start=Fraction(1))
-    return value(function.numerator) / below
 
 
 def test_a_fixed_law_has_the_value_of_the_function() -> None:

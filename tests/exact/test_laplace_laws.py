@@ -25,7 +25,7 @@ from dipapprox.exact.real_outputs.comparison import ExactComparison
 from dipapprox.exact.real_outputs.line_signs import is_positive_somewhere
 from dipapprox.exact.real_outputs.moved_sums import EndQuotient, moved_sum
 from dipapprox.exact.signs.values import enclose_at
-from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio, exponential_sum
+from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.language.core import Input
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import (
@@ -46,19 +46,18 @@ from dipapprox.privacy.subjects import open_method
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
 from tests.cases import cases, refuses
+from tests.event_strategies import gauss, laplace, less
 from tests.exact.events import (
     ENGINE,
     FAMILIES,
     STEPS,
     at_most,
-    below,
     closed_form,
     dlap,
     enumerated,
     equal,
     form,
     integer_events,
-    lap,
     total_of,
     value_at,
 )
@@ -68,35 +67,6 @@ from tests.texts import text_of
 Q = Fraction
 
 
-# --- published values: specification of DiPC, section 8 -------------------------------------------
-
-
-def first_above(centre: Distribution, *queries: Distribution) -> Star:
-    """SVT: all queries but the last are below the threshold."""
-    return Star(centre, tuple((law, 1) for law in queries[:-1]), ((queries[-1], 1),))
-
-
-def test_svt_1() -> None:
-    """Oracle 1."""
-    found = closed_form(first_above(lap(0, 2), lap(0, 4), lap(1, 4)))
-    assert found == form(
-        (Q(1, 2), 0, 0), (-Q(7, 16), 0, -Q(1, 4)), (Q(1, 6), 0, -Q(1, 2)), (-Q(1, 48), 0, -Q(3, 4))
-    )
-    equal = closed_form(first_above(lap(0, 2), lap(1, 4), lap(1, 4)))
-    assert equal == form(
-        (Q(2, 3), 0, -Q(1, 4)), (-Q(11, 24), 0, -Q(1, 2)), (-Q(1, 16), 1, -Q(1, 2))
-    )
-    for function, digits in ((found, "0.2505221308"), (equal, "0.2032991368")):
-        value = enclose_at(function, Q(1), 60, Limits())
-        assert abs(value.lower - Q(digits)) <= Q(1, 10**10)
-        assert exponential_sum(map(at_zero, [function])) == form((Q(5, 24), 0, 0))
-
-
-def at_zero(function: ExponentialPolynomial) -> ExponentialPolynomial:
-    """The limit for ε -> 0."""
-    return form(*((c, 0, 0) for (n, _), c in function.terms if not n))
-
-
 @pytest.mark.parametrize("distance", [Q(0), Q(1), Q(7, 3)])
 @pytest.mark.parametrize("rate", [Q(1), Q(1, 4), Q(5, 2)])
 def test_two_samples(distance, rate) -> None:
@@ -104,12 +74,12 @@ def test_two_samples(distance, rate) -> None:
     q = -rate * distance
     for slope in (Q(1), Q(-2)):
         for factor in (Q(1), Q(-1, 2)):
-            laws = (lap(0, 1 / (rate * abs(slope))), lap(0, 1 / (rate * abs(factor))))
+            laws = (laplace(0, 1 / (rate * abs(slope))), laplace(0, 1 / (rate * abs(factor))))
             guard = LinearForm.of({0: slope, 1: factor}, distance)
             expected = form((Q(1, 2), 0, q), (rate * distance / 4, 1, q))
             assert closed_form(Event(laws, (guard,))) == expected
     one_sided = Distribution(EXPONENTIAL, Q(0), 1 / rate)
-    found = closed_form(Event((one_sided, one_sided), (below(1, 0, distance),)))
+    found = closed_form(Event((one_sided, one_sided), (less(1, 0, distance),)))
     assert found == form((Q(1, 2), 0, q))
 
 
@@ -120,9 +90,9 @@ def test_two_samples(distance, rate) -> None:
 def test_chains_of_equal_samples(family) -> None:
     law = Distribution(family, Q(1, 3), Q(2, 7))
     for count in range(2, 7):
-        chain = Event((law,) * count, tuple(below(i, i + 1) for i in range(count - 1)))
+        chain = Event((law,) * count, tuple(less(i, i + 1) for i in range(count - 1)))
         assert closed_form(chain) == form((Q(1, factorial(count)), 0, 0))
-    crossed = Event((law,) * 4, tuple(below(i, j) for i in (0, 1) for j in (2, 3)))
+    crossed = Event((law,) * 4, tuple(less(i, j) for i in (0, 1) for j in (2, 3)))
     assert closed_form(crossed) == form((Q(1, 6), 0, 0))
     star = ENGINE.closed_form(Star(law, ((law, 200),), ()), Limits())
     assert star == form((Q(1, 201), 0, 0))
@@ -144,7 +114,7 @@ def events(draw: st.DrawFn, sums: bool, most: int = 4) -> Event:
     for j in range(1, size):
         i = draw(st.integers(0, j - 1))
         low, high = draw(st.permutations([i, j]))
-        guards.append(below(low, high, draw(st.sampled_from([Q(0), Q(0), Q(1, 2), Q(-1, 3)]))))
+        guards.append(less(low, high, draw(st.sampled_from([Q(0), Q(0), Q(1, 2), Q(-1, 3)]))))
     if draw(st.booleans()):
         sample = draw(st.integers(0, size - 1))
         guards.append(LinearForm.of({sample: Q(draw(st.sampled_from([1, -1])))}, draw(means)))
@@ -184,7 +154,7 @@ def test_dividing_the_scales_dilates(event, factor) -> None:
 
 def test_rates_without_short_units_need_the_general_way() -> None:
     scales = [Q(10**30 + 57, 10**29 + 3), Q(10**31 + 33, 10**31 + 1)]
-    event = Event(tuple(lap(0, scale) for scale in scales), (below(1, 0, 1),))
+    event = Event(tuple(laplace(0, scale) for scale in scales), (less(1, 0, 1),))
     found = closed_form(event)
     long, short = scales
     # (b² e^(-1/b) - a² e^(-1/a)) / (2 (b² - a²)) for scales a < b
@@ -196,24 +166,24 @@ def test_rates_without_short_units_need_the_general_way() -> None:
 
 
 def test_other_noise_is_named() -> None:
-    gauss = Distribution(GAUSSIAN, Q(0), Q(1))
-    found = ENGINE.closed_form(Event((gauss, lap(0, 1)), (below(0, 1),)), Limits())
+    found = ENGINE.closed_form(Event((gauss(0), laplace(0, 1)), (less(0, 1),)), Limits())
     assert found == NotEnclosed("outside-fragment: Gaussian noise has no closed form")
-    assert isinstance(ENGINE.closed_form(Star(lap(0, 1), ((gauss, 2),), ()), Limits()), NotEnclosed)
+    star = Star(laplace(0, 1), ((gauss(0), 2),), ())
+    assert isinstance(ENGINE.closed_form(star, Limits()), NotEnclosed)
 
 
 def test_pieces_are_limited() -> None:
-    laws = tuple(lap(i, i + 1) for i in range(5))
+    laws = tuple(laplace(i, i + 1) for i in range(5))
     sums = tuple(LinearForm.of({i: Q(1) for i in range(5) if i != k}) for k in range(5))
     found = ENGINE.closed_form(Event(laws, sums), Limits(pieces=5))
     assert isinstance(found, NotEnclosed) and found.reason.startswith("integration-budget")
-    crossed = tuple(below(i, j) for i in (0, 1) for j in (2, 3, 4))
+    crossed = tuple(less(i, j) for i in (0, 1) for j in (2, 3, 4))
     found = ENGINE.closed_form(Event(laws, crossed), Limits(pieces=1))
     assert isinstance(found, NotEnclosed) and found.reason.startswith("integration-budget")
 
 
 def test_long_products_and_the_time_are_limited(monkeypatch) -> None:
-    star = Star(lap(0, 1), ((lap(1, 3), 3), (lap(2, 5), 3)), ())
+    star = Star(laplace(0, 1), ((laplace(1, 3), 3), (laplace(2, 5), 3)), ())
     refuses(LimitReached, None, LaplaceIntegrals().closed_form, star, Limits(seconds=0))
     monkeypatch.setattr(algebra, "_MOST_TERMS", 10)
     engine = LaplaceIntegrals()
@@ -416,14 +386,6 @@ def _mass(parts: Sequence[Part], bits: int) -> Enclosure | NotEnclosed:
 COMPARISON = ExactComparison(Limits(), _mass)
 
 
-def law(mean: F | int, scale: F | int = 1) -> Distribution:
-    return Distribution(LAPLACE, F(mean), F(scale))
-
-
-def less(i: int, j: int) -> LinearForm:
-    return LinearForm.of({i: F(1), j: F(-1)})
-
-
 def number(
     laws: Sequence[Distribution], guards: Sequence[LinearForm] = (), form: LinearForm = Y
 ) -> tuple[Part, ...]:
@@ -438,7 +400,7 @@ def exceeds(first: Sequence[Part], second: Sequence[Part], budget: F) -> bool:
 
 
 def test_the_laplace_mechanism_is_tight_at_its_budget() -> None:
-    noise = [number([law(mean)]) for mean in (0, 1)]
+    noise = [number([laplace(mean)]) for mean in (0, 1)]
     assert not exceeds(noise[0], noise[1], F(1))
     assert exceeds(noise[0], noise[1], 1 - F(1, 10**9))
 
@@ -497,7 +459,7 @@ def _sum_parts(laws: Sequence[Distribution], mean: int, low: int | None, high: i
     st.sampled_from([(None, None), (-1, None), (None, 1), (-1, 1)]),
 )
 def test_sums_that_are_moved_exceed_as_their_closed_forms_do(scales, means, ends) -> None:
-    laws = [law(0, scale) for scale in scales]
+    laws = [laplace(0, scale) for scale in scales]
     first, second = (_sum_parts(laws, mean, *ends) for mean in means)
     found = moved_sum(first, second)
     assert found is not None and (found.end is None) == (ends[means[0] > means[1]] is None)
@@ -555,7 +517,8 @@ def test_mixtures_may_have_no_bound() -> None:
 def test_comparisons_agree_with_enclosures(means, scale, eighths, published) -> None:
     guards = [less(k + 1, k) for k in range(len(means) - 1)]
     parts = [
-        number([law(pair[side], scale) for pair in means], guards, published) for side in range(2)
+        number([laplace(pair[side], scale) for pair in means], guards, published)
+        for side in range(2)
     ]
     budget = F(eighths, 8)
     stick = HockeyStick(open_method(Options()), Limits())

@@ -508,11 +508,7 @@ def sum_below(*laws: Distribution, bound: Fraction = Fraction(1)) -> Event:
     return Event(laws, (LinearForm.of(terms, -bound),))
 
 
-def wide_laplace(scale: int) -> Distribution:
-    return Distribution(LAPLACE, Fraction(0), Fraction(scale))
-
-
-THREE = sum_below(laplace(0), wide_laplace(2), wide_laplace(3))
+THREE = sum_below(laplace(0), laplace(0, 2), laplace(0, 3))
 
 
 def before(engine: Method) -> InOrder:
@@ -529,7 +525,7 @@ def test_quadrature_agrees() -> None:
         LinearForm.of({0: Fraction(1), 1: Fraction(2)}, Fraction(-1)),
         LinearForm.of({0: Fraction(1), 1: Fraction(-1)}, Fraction(-2)),
     )
-    event = Event((laplace(1), wide_laplace(2)), guards)
+    event = Event((laplace(1), laplace(0, 2)), guards)
     found = alone(before(Recording(ONE_HALF)), event, 40, Limits())
     other = alone(nested, event, 30, Limits())
     assert isinstance(other, Enclosure)
@@ -547,7 +543,7 @@ def test_too_much_work_goes_to_the_engine_and_is_not_begun_again(monkeypatch) ->
     monkeypatch.setattr(polyhedra, "integrate", counted)
     engine = Recording(ONE_HALF)
     method = before(engine)
-    larger = sum_below(*(wide_laplace(k) for k in range(1, 5)))
+    larger = sum_below(*(laplace(0, k) for k in range(1, 5)))
     for event in (THREE, THREE, larger):
         assert alone(method, event, 40, Limits(pieces=5)) == ONE_HALF
     assert engine.asked == [THREE, THREE, larger]

@@ -1,6 +1,7 @@
 """One event, or one function after the other, where methods and algebras take many at once."""
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import TypeVar
 
 from flint import arb
@@ -51,6 +52,14 @@ def value(algebra: BallAlgebra, function: BallFunction, panel: int, u: arb) -> a
 
 def alone(method: Method, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
     (found,) = method.enclose((event,), bits, limits)
+    return found
+
+
+def enclosed(method: Method, event: Connected, bits: int = 40) -> Enclosure:
+    """Enclose a probability, as narrowly as asked."""
+    found = alone(method, event, bits, Limits())
+    assert isinstance(found, Enclosure), found
+    assert 0 <= found.lower <= found.upper <= 1 and found.width <= Fraction(1, 2**bits)
     return found
 
 

@@ -29,7 +29,6 @@ from dipapprox.laws.families import (
     REFLECTED_EXPONENTIAL,
     REFLECTED_GUMBEL,
 )
-from dipapprox.laws.family import Family
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.algebras.balls import (
     BallAlgebra,
@@ -49,7 +48,7 @@ from dipapprox.numerics.elimination.refinement import GridRequirements, Refineme
 from dipapprox.numerics.kinds import Tier
 from tests import thorough
 from tests.cases import refuses
-from tests.event_strategies import less
+from tests.event_strategies import less, of_family
 from tests.families import REAL_FAMILIES
 from tests.numerics.one_by_one import alone, power, value, whole
 from tests.numerics.soundness import run
@@ -310,10 +309,6 @@ CONTINUOUS = [family for family in FAMILIES.values() if not family.is_discrete]
 HALF = Q(1, 2)
 
 
-def law(family: Family, mean: Fraction | int = 0, scale: Fraction | int = 1) -> Distribution:
-    return Distribution(family, Q(mean), Q(scale))
-
-
 def unlimited() -> None:
     """No limit."""
 
@@ -354,7 +349,7 @@ def check(doubles: Sampled, balls: BallFunction, algebra: BallAlgebra, fast: Flo
 @pytest.mark.parametrize("seed", range(1, 3))
 def test_convolved_doubles_lie_where_the_balls_say(seed) -> None:
     chance = random.Random(seed)
-    laws = [law(chance.choice(CONTINUOUS), 0, chance.choice((1, Q(3, 2)))) for _ in range(3)]
+    laws = [of_family(chance.choice(CONTINUOUS), 0, chance.choice((1, Q(3, 2)))) for _ in range(3)]
     grid = lattice(*laws)
     fast, slow = Float64Algebra(grid), BallAlgebra(grid, 80, 40)
     first = fast.restrict(fast.density(laws[0]), Q(0), None)
@@ -381,7 +376,7 @@ def test_sums_of_two_have_their_known_densities(family) -> None:
     scales = {GAUSSIAN: (3, 4), LOGISTIC: (1, 1), **dict.fromkeys(gumbel, (1, 1))}.get(
         family, (1, 2)
     )
-    one, two = (law(family, 0, s) for s in scales)
+    one, two = (of_family(family, 0, s) for s in scales)
     grid = lattice(one, two)
     slow = BallAlgebra(grid, 80, 40)
     found = slow.plus_sample(slow.density(one), two, unlimited)
@@ -458,13 +453,13 @@ def test_panels_are_empty_where_no_two_panels_reach(left, right) -> None:
 
 
 def test_lattices_too_narrow_for_doubles_are_refused() -> None:
-    tiny = law(GAUSSIAN, 0, Q(1, 2**24))
+    tiny = of_family(GAUSSIAN, 0, Q(1, 2**24))
     required = GridRequirements(frozenset([tiny]), frozenset(), 3, frozenset([(tiny, tiny)]))
     for fineness, fits in ((1, True), (64, False)):
         level, table = RefinementLevel(fineness), FunctionTable()
         found = new_evaluator(required, 48, level, table, 2048)
         assert isinstance(found, NotEnclosed) is not fits
-    far = law(GAUSSIAN, 2**30, Q(1, 2**10))
+    far = of_family(GAUSSIAN, 2**30, Q(1, 2**10))
     both = GridRequirements(frozenset([far]), frozenset(), 3, frozenset([(far, far)]))
     assert isinstance(
         new_evaluator(both, 48, RefinementLevel(1), FunctionTable(), 2048), NotEnclosed

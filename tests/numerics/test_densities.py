@@ -42,12 +42,7 @@ from dipapprox.laws.families import (
 from dipapprox.laws.family import Family, RealFamily
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.algebras.sampled_laws import Samples, sample_law
-from dipapprox.numerics.closed_form import (
-    ClosedForm,
-    GuardByGuard,
-    exponential_comparison,
-    has_half_spaces,
-)
+from dipapprox.numerics.closed_form import ClosedForm, GuardByGuard, has_half_spaces
 from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.kinds import Tier
 from dipapprox.numerics.methods import InOrder, Method, TriedMethod
@@ -56,7 +51,7 @@ from tests.cases import cases, refuses
 from tests.chosen import chosen
 from tests.event_strategies import CONTINUOUS, events, gauss, laplace, less
 from tests.families import REAL_FAMILIES
-from tests.numerics.one_by_one import alone
+from tests.numerics.one_by_one import alone, enclosed
 
 BITS = 100
 points = st.fractions(-12, 12, max_denominator=64)
@@ -77,7 +72,7 @@ MASS = {
 """Of a side of the mean; else 0."""
 
 
-def enclosed(ball: arb) -> Enclosure:
+def in_fractions(ball: arb) -> Enclosure:
     found = to_enclosure(ball)
     assert isinstance(found, Enclosure)
     return found
@@ -174,9 +169,9 @@ def test_masses_are_differences_and_keep_their_accuracy_in_the_tails(branch, low
         fine = law.mass(to_ball(low), to_ball(low + length), side, side)
     if length:
         # Far out nothing cancels against 1: the error is small beside the tail itself.
-        tail = max(enclosed(law.cdf(stop, side)).upper, enclosed(fine).upper)
+        tail = max(in_fractions(law.cdf(stop, side)).upper, in_fractions(fine).upper)
         if low + length < 0 and side <= 0:
-            assert enclosed(mass).width <= tail * Fraction(1, 2**80)
+            assert in_fractions(mass).width <= tail * Fraction(1, 2**80)
         assert mass.overlaps(fine)
 
 
@@ -185,20 +180,20 @@ def test_cutoffs_are_proved_and_not_wasteful(family, bits) -> None:
     wanted = Fraction(1, 2**bits)
     for side in (-1, 1):
         found = cutoff(family, side, bits)
-        beyond = enclosed(tail_mass(family, found, side, bits + 80))
+        beyond = in_fractions(tail_mass(family, found, side, bits + 80))
         assert beyond.upper <= wanted
         assert (beyond.upper == 0) == (side not in family.sides)
         # One step of the grid inwards and Chernoff's constant are all that is lost.
         nearer = max(found - Fraction(3, 4), Fraction(0))
         if found:
-            assert enclosed(tail_mass(family, nearer, side, bits + 80)).upper > wanted
+            assert in_fractions(tail_mass(family, nearer, side, bits + 80)).upper > wanted
 
 
 def test_tail_masses() -> None:
-    laplace = enclosed(tail_mass(LAPLACE, Fraction(0), 1, BITS))
+    laplace = in_fractions(tail_mass(LAPLACE, Fraction(0), 1, BITS))
     assert Fraction(1, 2) in laplace
     # the reference is from scipy.stats.norm
-    gaussian = enclosed(tail_mass(GAUSSIAN, Fraction(5), -1, BITS))
+    gaussian = in_fractions(tail_mass(GAUSSIAN, Fraction(5), -1, BITS))
     assert abs(float(gaussian.lower) - 2.866515718791939e-07) < 1e-21
     refuses(ValueError, "distance", tail_mass, GAUSSIAN, Fraction(-1), 1, BITS)
 
@@ -385,17 +380,6 @@ def test_guards_that_may_or_may_not_hold_are_left_to_others() -> None:
 Q = Fraction
 BALLS, NESTED = Eliminated(Tier.BALLS), Nested(Strategy.LEAST_NESTING)
 ENGINES: tuple[Method, ...] = (Eliminated(), BALLS, NESTED)
-each_engine = pytest.mark.parametrize("engine", ENGINES, ids=["float64", "balls", "nested"])
-
-
-def plus(mean: int | Fraction, scale: int | Fraction = 1) -> Distribution:
-    return Distribution(EXPONENTIAL, Q(mean), Q(scale))
-
-
-def enclose(engine: Method, event: Event | Star, bits: int = 40) -> Enclosure:
-    found = alone(engine, event, bits, Limits())
-    assert 0 <= found.lower <= found.upper <= 1 and found.width <= Q(1, 2**bits)
-    return found
 
 
 def mirrored(event: Event) -> Event:
@@ -403,26 +387,6 @@ def mirrored(event: Event) -> Event:
     laws = (Distribution(x.family.mirror, -x.mean, x.scale) for x in event.samples)
     guards = (LinearForm((-g).terms, g.constant) for g in event.guards)
     return Event(tuple(laws), tuple(guards))
-
-
-def assert_near(found: Enclosure, reference: float, tolerance: float = 1e-14) -> None:
-    """The reference, a rounded number, lies in the enclosure up to its own error."""
-    assert found.lower - Q(tolerance) <= Q(reference) <= found.upper + Q(tolerance)
-
-
-@each_engine
-@pytest.mark.parametrize("d", [Q(0), Q(1, 3), Q(5)])
-def test_private_argmax_with_one_sided_noise(engine, d) -> None:
-    """DiPC, oracle of noisy max with one-sided noise 2/eps: Pr[E1 >= E2 + d] = e^(-d eps/2)/2."""
-    eps = Q(3, 7)
-    event = Event((plus(0, 2 / eps),) * 2, (less(1, 0, 0) + LinearForm.constant_form(d),))
-    expected = math.exp(-d * eps / 2) / 2
-    assert_near(enclose(engine, event), expected)
-    closed = ClosedForm().one(event, 200, Limits())
-    assert closed.width <= Q(1, 2**200)
-    assert_near(closed, expected)
-    coefficients = exponential_comparison(event.samples, event.guards[0])
-    assert sum(c for c, q in coefficients if q == -d * eps / 2) == Q(1, 2)
 
 
 rationals = st.fractions(-3, 3, max_denominator=4)
@@ -445,7 +409,7 @@ def test_closed_forms_agree_with_the_engines(laws, slopes, shift) -> None:
     assert isinstance(mirror, Enclosure)
     assert closed.width <= Q(1, 2**60) and closed.meets(mirror)
     for engine in ENGINES:
-        assert enclose(engine, event).meets(closed)
+        assert enclosed(engine, event).meets(closed)
 
 
 @given(events(most=4, families=CONTINUOUS, general=False))

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from dipapprox import Enclosure, LimitReached, Limits, NotEnclosed
-from dipapprox.arithmetic.enclosure import UNIT
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.events.canonical import canonical
 from dipapprox.events.event import Connected, Event, Star, spelled_out
@@ -38,25 +37,13 @@ from dipapprox.numerics.gaussian_rank.orthants import GaussianRank
 from dipapprox.numerics.kinds import Tier, has_density, is_gaussian
 from dipapprox.numerics.methods import InOrder, TriedMethod
 from dipapprox.numerics.nested.engine import Nested
-from tests.event_strategies import gauss, laplace, less
+from tests.event_strategies import form, gauss, laplace, less, of_family
 from tests.families import REAL_FAMILIES
-from tests.numerics.one_by_one import alone
+from tests.numerics.one_by_one import alone, enclosed
 from tests.thorough import part
 
 Q = Fraction
-NO_SHIFT = Q(0)
 ENGINE = Eliminated()  # shared on purpose: what it remembers must not matter
-
-
-def below(i: int, j: int, shift: Fraction = NO_SHIFT) -> LinearForm:
-    """x_i + shift <= x_j."""
-    return LinearForm.of({i: Q(1), j: Q(-1)}, shift)
-
-
-def enclose(event: Event, bits: int = 40) -> Enclosure:
-    found = alone(ENGINE, event, bits, Limits())
-    assert UNIT.lower <= found.lower and found.upper <= UNIT.upper
-    return found
 
 
 def equal(family: Family, count: int) -> tuple[Distribution, ...]:
@@ -82,15 +69,9 @@ def test_equal_samples_count_linear_extensions(order, family) -> None:
     extensions = sum(
         all(ranks[i] < ranks[j] for i, j in edges) for ranks in permutations(range(size))
     )
-    value = enclose(Event(equal(family, size), tuple(below(i, j) for i, j in edges)))
+    value = enclosed(ENGINE, Event(equal(family, size), tuple(less(i, j) for i, j in edges)))
     assert Q(extensions, factorial(size)) in value
     assert value.width < Q(1, 2**40)
-
-
-def eliminated(event: Connected, bits: int = 40, tier: Tier = Tier.AUTO) -> Enclosure:
-    found = alone(Eliminated(tier), event, bits, Limits())
-    assert found.lower >= 0 and found.upper <= 1
-    return found
 
 
 HARD: dict[str, Connected] = {
@@ -119,10 +100,10 @@ HARD: dict[str, Connected] = {
 
 
 def test_values_known_by_symmetry_at_the_extremes() -> None:
-    assert Q(1, 1001) in eliminated(HARD["a thousand equal samples"], 90)
+    assert Q(1, 1001) in enclosed(Eliminated(), HARD["a thousand equal samples"], 90)
     # The least of three centred samples, one of them with a tiny scale: 1/4 in the limit.
-    assert abs(eliminated(HARD["a scale of 1e30"], 90).lower - Q(1, 4)) < Q(1, 10**25)
-    assert eliminated(HARD["below 1e-300"], 1100).upper < Q(1, 10**300)
+    assert abs(enclosed(Eliminated(), HARD["a scale of 1e30"], 90).lower - Q(1, 4)) < Q(1, 10**25)
+    assert enclosed(Eliminated(), HARD["below 1e-300"], 1100).upper < Q(1, 10**300)
 
 
 def grid(side: int) -> Event:
@@ -237,17 +218,6 @@ def test_scipy_is_near_the_enclosures_of_gaussian_events(seed) -> None:
 # --- Gaussian events by rank, and samples that take values in turn --------------------------------
 
 
-def form(terms: dict[int, int | Fraction], constant: int | Fraction = 0) -> LinearForm:
-    return LinearForm.of({k: Q(c) for k, c in terms.items()}, Q(constant))
-
-
-def ranked(event: Event, bits: int = 60) -> Enclosure:
-    """The enclosure by rank, proved to be as narrow as asked."""
-    found = alone(GaussianRank(), event, bits, Limits())
-    assert found.width <= Q(1, 2**bits) and found.lower >= 0 and found.upper <= 1
-    return found
-
-
 # --- closed forms -----------------------------------------------------------------------------
 
 
@@ -272,7 +242,7 @@ ORTHANTS = [
 
 @pytest.mark.parametrize("forms", ORTHANTS)
 def test_orthants(forms) -> None:
-    found = ranked(Event((gauss(0),) * 5, tuple(forms)))
+    found = enclosed(GaussianRank(), Event((gauss(0),) * 5, tuple(forms)), 60)
     angles = [asin(cosine(f, g)) for f, g in combinations(forms, 2)]
     expected = 1 / 4 + angles[0] / (2 * pi) if len(forms) == 2 else 1 / 8 + sum(angles) / (4 * pi)
     assert abs(float(found.lower) - expected) < 1e-13
@@ -339,10 +309,6 @@ INNER = InOrder(
 CONTINUOUS = [family for family in FAMILIES.values() if not family.is_discrete]
 
 
-def law(family: Family, mean: Fraction | int = 0, scale: Fraction | int = 1) -> Distribution:
-    return Distribution(family, Q(mean), Q(scale))
-
-
 def row(constant: int, **terms: int) -> LinearForm:
     """2 a - b + 1 is row(1, x0=2, x1=-1)."""
     named: dict[Symbol, Fraction] = {int(name[1:]): Q(c) for name, c in terms.items()}
@@ -351,8 +317,8 @@ def row(constant: int, **terms: int) -> LinearForm:
 
 def ring(families: list[Family]) -> Event:
     """Three samples, each pair in one guard with noise of its own."""
-    samples = [law(family, k, 1 + k % 2) for k, family in enumerate(families)]
-    noise = [law(GAUSSIAN, 0, 2)] * 3
+    samples = [of_family(family, k, 1 + k % 2) for k, family in enumerate(families)]
+    noise = [of_family(GAUSSIAN, 0, 2)] * 3
     guards = (row(0, x0=1, x1=1, x3=1), row(-1, x1=1, x2=1, x4=1), row(1, x2=1, x0=-1, x5=1))
     return Event((*samples, *noise), guards)
 
@@ -362,7 +328,7 @@ def ring(families: list[Family]) -> Event:
 def test_rules_integrate_what_they_bound(family, bounds) -> None:
     """Pr[a s + y <= b, s between bounds] = ∫ φ(s) Φ((b - a s) / τ) ds, by elimination of s, y."""
     a, tau, b = Q(3, 2), Q(4, 5), Q(1, 7)
-    own, noise = law(family, Q(1, 2), Q(5, 4)), law(GAUSSIAN, 0, tau)
+    own, noise = of_family(family, Q(1, 2), Q(5, 4)), of_family(GAUSSIAN, 0, tau)
     guards = [LinearForm.of({0: a, 1: Q(1)}, -b)]
     low, high = bounds
     guards += [] if low is None else [LinearForm.of({0: Q(-1)}, low)]
@@ -388,7 +354,7 @@ def test_rules_integrate_what_they_bound(family, bounds) -> None:
 
 def test_errors_hold_where_panels_are_too_wide() -> None:
     """The bound is of use only if it grows with the error: a rule for 4 bits, read to 60."""
-    own, noise = law(GAUSSIAN), law(GAUSSIAN, 0, Q(1, 4))
+    own, noise = of_family(GAUSSIAN), of_family(GAUSSIAN, 0, Q(1, 4))
     event = Event((own, noise), (row(-1, x0=2, x1=1),))
     separation = separation_by(event, (0,))
     truth = ClosedForm().one(event, 90, Limits())
@@ -425,7 +391,7 @@ def test_events_of_one_shape_have_their_own_means() -> None:
     """Separations are remembered without means: asked again, each event is told with its own."""
     event, conditioned = ring([GAUSSIAN] * 3), Conditioned(DOUBLES)
     for mean in (Q(0), Q(2), Q(-1)):
-        samples = (law(GAUSSIAN, mean, event.samples[0].scale), *event.samples[1:-1])
+        samples = (of_family(GAUSSIAN, mean, event.samples[0].scale), *event.samples[1:-1])
         last = event.samples[-1].affine(Q(1), mean / 2)
         moved = Event((*samples, last), event.guards)
         by_rank = alone(GaussianRank(), moved, 40, Limits())
@@ -435,7 +401,7 @@ def test_events_of_one_shape_have_their_own_means() -> None:
 
 def test_work_is_known_before() -> None:
     """Three separators at 200 bits: refused at once; so are nests too deep."""
-    samples = [law(GAUSSIAN, 0, k + 1) for k in range(12)]
+    samples = [of_family(GAUSSIAN, 0, k + 1) for k in range(12)]
     guards = []
     for k, pair in enumerate([(0, 1), (1, 2), (2, 3), (3, 4), (4, 0), (0, 2), (1, 3)]):
         guards.append(LinearForm.of({pair[0]: Q(1), pair[1]: Q(1), 5 + k: Q(1)}, Q(k - 3)))
@@ -449,6 +415,6 @@ def test_work_is_known_before() -> None:
 @pytest.mark.parametrize(("scale", "bits"), [(Q(1, 10**100), 40), (Q(10) ** 20, 40), (Q(1), 9999)])
 def test_what_is_out_of_range_is_refused(scale, bits) -> None:
     event = ring([GAUSSIAN] * 3)
-    samples = (law(GAUSSIAN, 0, scale), *event.samples[1:])
+    samples = (of_family(GAUSSIAN, 0, scale), *event.samples[1:])
     found = alone(Conditioned(INNER), Event(samples, event.guards), bits, Limits(seconds=60))
     assert isinstance(found, NotEnclosed) or found.lower <= found.upper

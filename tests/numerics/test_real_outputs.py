@@ -40,18 +40,11 @@ from dipapprox.numerics.real_outputs.panel_polynomials import (
     combination,
 )
 from dipapprox.privacy.subjects import open_method
+from tests.event_strategies import form, gauss, of_family
 
 GAUSS, LAPLACE = GAUSSIAN, LAPLACE
 SCIPY = {GAUSS: norm, LAPLACE: laplace, EXPONENTIAL: expon}
 HALF = F(1, 2)
-
-
-def law(family: Family, mean: object, scale: object) -> Distribution:
-    return Distribution(family, F(str(mean)), F(str(scale)))
-
-
-def form(terms: dict[int, object], constant: object = 0) -> LinearForm:
-    return LinearForm.of({k: F(str(c)) for k, c in terms.items()}, F(str(constant)))
 
 
 def number(
@@ -85,7 +78,7 @@ def split(
 
 
 def test_high_precision_and_the_root() -> None:
-    noise = [number([law(GAUSS, mean, 1)], [], form({0: 1})) for mean in (0, 1)]
+    noise = [number([of_family(GAUSS, mean, 1)], [], form({0: 1})) for mean in (0, 1)]
     found = split(noise[0], noise[1], F(1), 120)
     # f > e g where y < 1/2 - 1
     ((low, high),) = found.intervals
@@ -94,14 +87,14 @@ def test_high_precision_and_the_root() -> None:
 
 
 def test_nothing_on_one_side() -> None:
-    noise = number([law(GAUSS, 0, 1)], [], form({0: 1}))
+    noise = number([of_family(GAUSS, 0, 1)], [], form({0: 1}))
     assert split(noise, (), F(1)).value == Enclosure.exact(1)
     assert split((), noise, F(1)).value == Enclosure.exact(0)
 
 
 def test_parts_add_up_before_the_maximum() -> None:
     positive, negative = form({0: -1}), form({0: 1})
-    noise = [law(GAUSS, 0, 1)], [law(GAUSS, 1, 1)]
+    noise = [of_family(GAUSS, 0, 1)], [of_family(GAUSS, 1, 1)]
     whole = [number(laws, [], form({0: 1})) for laws in noise]
     halves = [
         number(laws, [positive], form({0: 1})) + number(laws, [negative], form({0: 1}))
@@ -111,9 +104,9 @@ def test_parts_add_up_before_the_maximum() -> None:
 
 
 def test_integer_noise_and_tied_forms_have_reasons() -> None:
-    integer = number([law(DISCRETE_LAPLACE, 0, 1)], [], form({0: 1}))
+    integer = number([of_family(DISCRETE_LAPLACE, 0, 1)], [], form({0: 1}))
     tied = number(
-        [law(LAPLACE, 0, 1)] * 3,
+        [of_family(LAPLACE, 0, 1)] * 3,
         [form({0: 1, 1: -1}), form({1: 1, 2: -1}), form({0: 1, 2: -2})],
         form({0: 1, 1: 1}),
     )
@@ -278,10 +271,6 @@ def test_weighted_sums_of_exact_values_err_by_their_roundings_at_most() -> None:
 
 
 Y = LinearForm.symbol(0)
-
-
-def gauss(mean: F | int, scale: F | int) -> Distribution:
-    return Distribution(GAUSSIAN, F(mean), F(scale))
 
 
 def value(terms: list[tuple[F, Distribution]], y: F) -> arb:

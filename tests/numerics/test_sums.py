@@ -4,6 +4,7 @@ import random
 from collections.abc import Mapping, Sequence
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from functools import partial
 from itertools import product
 from math import comb, prod
 
@@ -46,9 +47,9 @@ from dipapprox.numerics.kinds import Tier
 from dipapprox.privacy.subjects import open_method
 from dipapprox.semantics.execution import execute
 from tests import thorough
-from tests.event_strategies import difference_events, gauss, laplace
+from tests.event_strategies import difference_events, gauss, laplace, less, of_family
 from tests.exact.events import at_most, dlap, integer_events
-from tests.numerics.one_by_one import alone
+from tests.numerics.one_by_one import alone, enclosed
 from tests.numerics.test_elimination import by_scipy
 from tests.texts import text_of
 from tests.thorough import examples
@@ -120,11 +121,11 @@ LAPLACE_TYPE = [LAPLACE, EXPONENTIAL, REFLECTED_EXPONENTIAL]
 DOUBLES = Eliminated(Tier.FLOAT64)
 
 
-def enclosed(event: Event, bits: int = 36, engine: Eliminated = DOUBLES) -> Enclosure:
+def of_parts(event: Event, bits: int = 36) -> Enclosure:
     """The product of the parts."""
     lower = upper = Q(1)
     for part in parts_of(event):
-        found = alone(engine, part, bits, Limits())
+        found = alone(DOUBLES, part, bits, Limits())
         lower, upper = lower * found.lower, upper * found.upper
     return Enclosure(lower, upper)
 
@@ -133,7 +134,7 @@ def enclosed(event: Event, bits: int = 36, engine: Eliminated = DOUBLES) -> Encl
 @pytest.mark.parametrize("count", [2, 5])
 def test_partial_sums_stay_positive_whatever_the_law(family, count) -> None:
     """Sparre Andersen: C(2n, n) / 4^n for every continuous symmetric law."""
-    found = enclosed(partial_sums(Distribution(family, Q(0), Q(3, 2)), count), 40)
+    found = of_parts(partial_sums(Distribution(family, Q(0), Q(3, 2)), count), 40)
     assert Q(comb(2 * count, count), 4**count) in found
     assert found.width <= Q(1, 10**12)
 
@@ -204,7 +205,7 @@ def test_gaussian_sums_are_what_their_rank_gives(seed) -> None:
 def test_trees_of_counters_are_what_scipy_says() -> None:
     laws = [Distribution(GAUSSIAN, Q(k % 2), Q(2)) for k in range(8)]
     event = tree_of_counters(laws, [-2, -1, -2, -1, -3, -2, -1, -2, 0, -1, 0, 1, 2, 1, 4])
-    found = enclosed(event, 36)
+    found = of_parts(event)
     assert float(found.lower) - 2e-4 <= by_scipy(event) <= float(found.upper) + 2e-4
     assert found.width <= Q(1, 2**36)
 
@@ -226,7 +227,7 @@ def test_bands_between_a_sum_and_what_is_in_it_nowhere(family, seed) -> None:
     event = Event((law,) * 4, tuple(guards))
     reduced = sum_event(event, 40)
     assert any(element.bands for element in reduced.elements)
-    doubles = enclosed(event)
+    doubles = of_parts(event)
     assert doubles.width < Q(1, 2**34)
     if family is GAUSSIAN:
         by_rank = alone(GaussianRank(), event, 40, Limits())
@@ -242,21 +243,6 @@ def test_bands_between_a_sum_and_what_is_in_it_nowhere(family, seed) -> None:
     assert own.meets(exact) and doubles.meets(exact)
 
 
-NO_OFFSET = Q(0)
-
-
-def below(i: int, j: int, offset: Fraction | int = NO_OFFSET) -> LinearForm:
-    """x_i <= x_j + offset."""
-    return LinearForm.of({i: Q(1), j: Q(-1)}, Q(-offset))
-
-
-def enclose(event: Event, bits: int = 40, tier: Tier = Tier.AUTO) -> Enclosure:
-    found = alone(Eliminated(tier), event, bits, Limits())
-    assert isinstance(found, Enclosure), found
-    assert tier is Tier.FLOAT64 or found.width <= Q(1, 2**bits)
-    return found
-
-
 @examples(5)
 @given(event=difference_events(LAPLACE_TYPE))
 def test_closed_forms_lie_inside(event) -> None:
@@ -267,9 +253,9 @@ def test_closed_forms_lie_inside(event) -> None:
         assert isinstance(form, ExponentialPolynomial)
         exact = enclose_at(form, Q(1), 80, Limits())
         assert isinstance(exact, Enclosure)
-        doubles = enclose(part, tier=Tier.FLOAT64)
+        doubles = alone(DOUBLES, part, 40, Limits())
         assert doubles.meets(exact) and doubles.width < Q(1, 2**36)
-        balls = enclose(part, 60, Tier.BALLS)
+        balls = enclosed(Eliminated(Tier.BALLS), part, 60)
         assert balls.meets(exact)
 
 
@@ -308,7 +294,7 @@ def test_gaussian_systems_agree_with_scipy(event) -> None:
     assume(parts)
     for _, part in parts or ():
         about = differences_by_scipy(part)
-        found = enclose(part)
+        found = enclosed(Eliminated(), part)
         assert float(found.lower) - 1e-3 < about < float(found.upper) + 1e-3
 
 
@@ -316,52 +302,45 @@ def test_gaussian_systems_agree_with_scipy(event) -> None:
 @pytest.mark.parametrize("size", [3, 5])
 def test_the_two_largest_of_equal_samples(law, size) -> None:
     """x_0 is the largest and x_1 the largest of the others, also after x_0 - 1000."""
-    others = tuple(below(k, 1) for k in range(2, size))
-    event = Event((law,) * size, (below(1, 0), below(0, 1, 1000), *others))
-    assert Q(1, size * (size - 1)) in enclose(event)
-    assert Q(1, size * (size - 1)) in enclose(event, 80)
+    others = tuple(less(k, 1) for k in range(2, size))
+    event = Event((law,) * size, (less(1, 0), less(0, 1, -1000), *others))
+    assert Q(1, size * (size - 1)) in enclosed(Eliminated(), event)
+    assert Q(1, size * (size - 1)) in enclosed(Eliminated(), event, 80)
 
 
 def test_binomials_count_equal_samples_in_a_band() -> None:
     """k of n samples within a band of a threshold, the others below it."""
     found, n = Enclosure.exact(0), 4
     for inside in range(n + 1):
-        guards = [g for k in range(1, inside + 1) for g in (below(k, 0, 1), below(0, k))]
-        guards += [below(k, 0) for k in range(inside + 1, n + 1)]
-        each = enclose(Event((gauss(0),) * (n + 1), tuple(guards)), 50)
+        guards = [g for k in range(1, inside + 1) for g in (less(k, 0, -1), less(0, k))]
+        guards += [less(k, 0) for k in range(inside + 1, n + 1)]
+        each = enclosed(Eliminated(), Event((gauss(0),) * (n + 1), tuple(guards)), 50)
         for _ in range(comb(n, inside)):
             found = found + each
     # All n are at most 1 above the threshold.
-    together = Event((gauss(0),) * (n + 1), tuple(below(k, 0, 1) for k in range(1, n + 1)))
-    assert found.meets(enclose(together, 50))
+    together = Event((gauss(0),) * (n + 1), tuple(less(k, 0, -1) for k in range(1, n + 1)))
+    assert found.meets(enclosed(Eliminated(), together, 50))
 
 
 @pytest.mark.parametrize("law", [gauss(0), laplace(0)])
 @pytest.mark.parametrize("far", [14, 1000])
 def test_bounds_that_nearly_always_hold_are_dropped_with_their_error(law, far) -> None:
     """Whatever the precision drops, more precision lies inside."""
-    event = Event((law,) * 4, (below(1, 0), below(0, 1, far), below(2, 1), below(3, 1)))
+    event = Event((law,) * 4, (less(1, 0), less(0, 1, -far), less(2, 1), less(3, 1)))
     order = order_event(event)
     assert isinstance(order, OrderEvent) and order.has_offsets
-    precise = enclose(event, 200)
+    precise = enclosed(Eliminated(), event, 200)
     for bits in (10, 40, 90):
         kept, excess = without_certain(order, bits)
         assert excess <= Q(1, 2**bits)
         assert kept.has_offsets == (not excess)
-        assert precise.meets(enclose(event, bits))
+        assert precise.meets(enclosed(Eliminated(), event, bits))
 
 
 # --- Sums over integer samples against points added up one by one, θ functions, dp_accounting -----
 
 
-def dgauss(mean: int, sigma: Fraction | int) -> Distribution:
-    return Distribution(DISCRETE_GAUSSIAN, Q(mean), Q(sigma))
-
-
-def summed(event: Event, bits: int = 40) -> Enclosure:
-    found = alone(IntegerSums(), event, bits, Limits())
-    assert found.width <= Q(1, 2**bits)
-    return found
+dgauss = partial(of_family, DISCRETE_GAUSSIAN)
 
 
 def points(law: Distribution, radius: int) -> dict[int, int]:
@@ -406,7 +385,7 @@ def events(draw: st.DrawFn) -> Event:
 
 @given(events())
 def test_random_systems_agree_with_enumeration(event) -> None:
-    found = summed(event)
+    found = enclosed(IntegerSums(), event)
     # Beyond 7 there is less than e^-28 of each law.
     value, error = added(event, 7), Q(1, 10**11)
     assert found.lower - error <= value <= found.upper + error
@@ -427,7 +406,9 @@ def test_the_norm_is_a_theta_function(sigma) -> None:
     with precision(120):
         period = acb(0, 1 / (2 * arb.pi() * to_ball(sigma * sigma)))
         peak = to_enclosure(1 / acb.modular_theta(acb(0), period)[2].real)
-    found = summed(Event((dgauss(5, sigma),), (at_most(5, z0=1), at_most(-5, z0=-1))), 60)
+    found = enclosed(
+        IntegerSums(), Event((dgauss(5, sigma),), (at_most(5, z0=1), at_most(-5, z0=-1))), 60
+    )
     assert peak.width < Q(1, 2**80)
     assert found.meets(peak)
     masses = law_masses(dgauss(0, sigma), 64)
@@ -461,7 +442,7 @@ def test_bounded_sums_on_the_way_are_tables(seed) -> None:
             step = {at: w for at, w in step.items() if at >= low}
         paths = {at: w for at, w in step.items() if at <= high}
     event = Event(tuple(laws), tuple(guards))
-    found = summed(event, 60)
+    found = enclosed(IntegerSums(), event, 60)
     assert abs(found.lower - Q(sum(paths.values()), 10**40)) < Q(1, 10**17)
     assert len(sums_in(event)) >= 6  # the last may stay a comparison of two
 
