@@ -61,7 +61,6 @@ from tests.exact.events import (
     total_of,
     value_at,
 )
-from tests.numerics.one_by_one import alone
 from tests.texts import text_of
 
 Q = Fraction
@@ -130,21 +129,6 @@ def at(event: Event, eps: Fraction) -> Event:
     """Every scale divided by eps."""
     laws = (Distribution(law.family, law.mean, law.scale / eps) for law in event.samples)
     return Event(tuple(laws), event.guards)
-
-
-def enclosed_at(function: ExponentialPolynomial, eps: Fraction) -> Enclosure:
-    value = enclose_at(function, eps, 120, Limits())
-    assert isinstance(value, Enclosure)
-    return value
-
-
-@given(event=events(sums=False, most=6), eps=st.fractions(Q(1, 10), 4, max_denominator=30))
-def test_trees_lie_in_the_enclosures_of_elimination(event, eps) -> None:
-    found = alone(Eliminated(), at(event, eps), 40, Limits())
-    value = enclosed_at(closed_form(event), eps)
-    assert found.width < Q(1, 2**40)
-    assert found.lower <= value.upper and value.lower <= found.upper
-    assert value.width < Q(1, 2**100)
 
 
 @given(event=events(sums=True), factor=st.sampled_from([Q(2), Q(1, 3), Q(7, 5)]))

@@ -50,7 +50,6 @@ from dipapprox.exact.signs.zeros import (
     zeros,
 )
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
-from dipapprox.integrals.integral import Strategy
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.parser import parse
 from dipapprox.laws.distribution import Distribution
@@ -61,7 +60,6 @@ from dipapprox.numerics.algebras.grid import build_grid
 from dipapprox.numerics.algebras.piecewise import FunctionAlgebra, Piecewise
 from dipapprox.numerics.kinds import has_density, is_laplace_type
 from dipapprox.numerics.methods import InOrder, Method, TriedMethod
-from dipapprox.numerics.nested.engine import Nested
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.run import Setting
 from dipapprox.privacy.verifier import verify
@@ -517,19 +515,6 @@ def before(engine: Method) -> InOrder:
         TriedMethod(lambda: engine, has_density),
     ]
     return InOrder(steps, engine.name)
-
-
-def test_quadrature_agrees() -> None:
-    nested = Nested(Strategy.LEAST_NESTING)
-    guards = (
-        LinearForm.of({0: Fraction(1), 1: Fraction(2)}, Fraction(-1)),
-        LinearForm.of({0: Fraction(1), 1: Fraction(-1)}, Fraction(-2)),
-    )
-    event = Event((laplace(1), laplace(0, 2)), guards)
-    found = alone(before(Recording(ONE_HALF)), event, 40, Limits())
-    other = alone(nested, event, 30, Limits())
-    assert isinstance(other, Enclosure)
-    assert found.meets(other)
 
 
 def test_too_much_work_goes_to_the_engine_and_is_not_begun_again(monkeypatch) -> None:

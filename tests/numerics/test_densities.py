@@ -1,6 +1,5 @@
 """Standard laws on balls and in doubles, and closed forms of half-spaces and one-sided noise."""
 
-import math
 from fractions import Fraction
 
 import numpy as np
@@ -9,7 +8,6 @@ from flint import acb, arb
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from scipy import stats
 
 from dipapprox import Limits, NotEnclosed
 from dipapprox.arithmetic.boxes import Box
@@ -25,7 +23,6 @@ from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.arithmetic.legendre import legendre_rule
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.events.event import Event, Star
-from dipapprox.events.reduce import connected_parts
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.integrals.integral import Strategy
 from dipapprox.laws.distribution import Distribution, FiniteLaw, cutoff, mass_bound, tail_mass
@@ -42,16 +39,14 @@ from dipapprox.laws.families import (
 from dipapprox.laws.family import Family, RealFamily
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.algebras.sampled_laws import Samples, sample_law
-from dipapprox.numerics.closed_form import ClosedForm, GuardByGuard, has_half_spaces
 from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.kinds import Tier
 from dipapprox.numerics.methods import InOrder, Method, TriedMethod
 from dipapprox.numerics.nested.engine import Nested
 from tests.cases import cases, refuses
 from tests.chosen import chosen
-from tests.event_strategies import CONTINUOUS, events, gauss, laplace, less
+from tests.event_strategies import gauss, laplace, less
 from tests.families import REAL_FAMILIES
-from tests.numerics.one_by_one import alone, enclosed
 
 BITS = 100
 points = st.fractions(-12, 12, max_denominator=64)
@@ -308,124 +303,10 @@ def test_majorants_hold_on_the_ellipses(family, place, name) -> None:
 
 # --- Half-spaces and one-sided noise in all engines: closed forms, erfc, mirror images, scipy -----
 
-SMALL = st.fractions(min_value=-4, max_value=4, max_denominator=5)
-POSITIVE = st.fractions(min_value=Fraction(1, 4), max_value=4, max_denominator=4)
-
-
-@st.composite
-def half_spaces(draw: st.DrawFn, family: Family, most: int) -> Event:
-    size = draw(st.integers(1, most))
-    laws = tuple(Distribution(family, draw(SMALL), draw(POSITIVE)) for _ in range(size))
-    terms = {k: draw(SMALL.filter(bool)) for k in range(size)}
-    return Event(laws, (LinearForm.of(terms, draw(SMALL)),))
-
-
-def complement(event: Event) -> Event:
-    return Event(event.samples, (-event.guards[0],))
-
-
-@given(half_spaces(GAUSSIAN, 4), st.integers(10, 300))
-def test_gaussian_half_spaces(event, bits) -> None:
-    found = ClosedForm().one(event, bits, Limits())
-    other = ClosedForm().one(complement(event), bits, Limits())
-    assert 0 <= found.lower <= found.upper <= 1 and found.width <= Fraction(1, 2**bits)
-    assert 1 in found + other
-    (guard,) = event.guards
-    terms = [(guard.coefficient(k), law) for k, law in enumerate(event.samples)]
-    mean = float(guard.constant + sum(c * law.mean for c, law in terms))
-    deviation = math.sqrt(sum((c * law.scale) ** 2 for c, law in terms))
-    expected = math.erfc(mean / deviation / math.sqrt(2)) / 2
-    slack = Fraction(1e-13)
-    assert found.lower - slack <= Fraction(expected) <= found.upper + slack
-
-
-ROWS = st.lists(
-    st.lists(st.integers(-2, 2), min_size=3, max_size=3).filter(any), min_size=2, max_size=3
-)
-
-
-def event(rows: list[list[int]], constants: list[Fraction]) -> Event:
-    """Σ row x + constant <= 0 for every row, x standard Gaussian."""
-    guards = [
-        LinearForm.of({k: Fraction(c) for k, c in enumerate(row) if c}, constant)
-        for row, constant in zip(rows, constants, strict=True)
-    ]
-    return Event(((Distribution(GAUSSIAN, Fraction(0), Fraction(1)),) * 3), tuple(guards))
-
-
-@given(ROWS, st.data())
-def test_bounds_hold_whatever_the_dependence(rows, data) -> None:
-    far = st.sampled_from([Fraction(-12), Fraction(0), Fraction(9)])
-    constants = [data.draw(far) for _ in rows]
-    asked = event(rows, constants)
-    assert has_half_spaces(asked)
-    found = GuardByGuard().enclose([asked], 10, Limits())[0]
-    matrix = np.array(rows, float)
-    law = stats.multivariate_normal(
-        np.zeros(len(rows)), matrix @ matrix.T, allow_singular=True, seed=1
-    )
-    true = law.cdf(-np.array([float(c) for c in constants]))
-    if isinstance(found, Enclosure):
-        assert found.width <= Fraction(1, 2**10)
-        assert float(found.lower) - 1e-3 <= true <= float(found.upper) + 1e-3
-    else:
-        assert 1e-4 < true < 1 - 1e-4 or Fraction(0) in constants or len(set(constants)) > 1
-
-
-def test_guards_that_may_or_may_not_hold_are_left_to_others() -> None:
-    asked = event([[1, 1, 0], [1, -1, 1]], [Fraction(0), Fraction(0)])
-    assert isinstance(GuardByGuard().enclose([asked], 10, Limits())[0], NotEnclosed)
-
 
 Q = Fraction
 BALLS, NESTED = Eliminated(Tier.BALLS), Nested(Strategy.LEAST_NESTING)
 ENGINES: tuple[Method, ...] = (Eliminated(), BALLS, NESTED)
-
-
-def mirrored(event: Event) -> Event:
-    """The same event of -x."""
-    laws = (Distribution(x.family.mirror, -x.mean, x.scale) for x in event.samples)
-    guards = (LinearForm((-g).terms, g.constant) for g in event.guards)
-    return Event(tuple(laws), tuple(guards))
-
-
-rationals = st.fractions(-3, 3, max_denominator=4)
-scales = st.sampled_from([Q(1, 3), Q(1), Q(5, 2)])
-one_sided = st.sampled_from(CONTINUOUS[1:])
-
-
-@given(
-    st.lists(st.builds(Distribution, one_sided, rationals, scales), min_size=1, max_size=2),
-    st.lists(rationals.filter(bool), min_size=2, max_size=2),
-    rationals,
-)
-def test_closed_forms_agree_with_the_engines(laws, slopes, shift) -> None:
-    guard = LinearForm.of(dict(enumerate(slopes[: len(laws)])), shift)
-    event = Event(tuple(laws), (guard,))
-    closed, mirror = (
-        ClosedForm().one(event, 60, Limits()),
-        ClosedForm().one(mirrored(event), 60, Limits()),
-    )
-    assert isinstance(mirror, Enclosure)
-    assert closed.width <= Q(1, 2**60) and closed.meets(mirror)
-    for engine in ENGINES:
-        assert enclosed(engine, event).meets(closed)
-
-
-@given(events(most=4, families=CONTINUOUS, general=False))
-def test_engines_and_mirror_images_agree(event) -> None:
-    """Gaussian, Laplace and one-sided samples mixed, with equal means and constants at them."""
-    for _, part in connected_parts(event) or ():
-        enclosures = [
-            found
-            for engine in ENGINES
-            for each in (part, mirrored(part))
-            if isinstance(found := alone(engine, each, 24, Limits()), Enclosure)
-        ]
-        assert len(enclosures) >= 2  # not all guards are orders, but `nested` takes them all
-        for found in enclosures:
-            assert found.width <= Q(1, 2**24)
-            assert all(found.meets(other) for other in enclosures)
 
 
 def test_what_has_no_density_is_refused_with_the_reason() -> None:

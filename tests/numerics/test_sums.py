@@ -11,84 +11,32 @@ from math import comb, prod
 import numpy as np
 import pytest
 from flint import acb, arb
-from hypothesis import assume, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from scipy import stats
 
 import dipapprox
-from dipapprox import Enclosure, Limits, NotEnclosed, Options
+from dipapprox import Enclosure, Limits, Options
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.events.canonical import canonical
-from dipapprox.events.event import Connected, Event, spelled_out
+from dipapprox.events.event import Connected, Event
 from dipapprox.events.reduce import connected_parts
-from dipapprox.exact.laplace.polyhedra import integrate
-from dipapprox.exact.methods import Exact, LaplaceSums
-from dipapprox.exact.signs.values import enclose_at
-from dipapprox.exponentials import ExponentialPolynomial
+from dipapprox.exact.methods import Exact
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.families import (
-    DISCRETE_GAUSSIAN,
-    EXPONENTIAL,
-    FAMILIES,
-    GAUSSIAN,
-    LAPLACE,
-    REFLECTED_EXPONENTIAL,
-)
-from dipapprox.laws.family import Family
+from dipapprox.laws.families import DISCRETE_GAUSSIAN, FAMILIES, GAUSSIAN, LAPLACE
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.elimination.engine import Eliminated, without_certain
 from dipapprox.numerics.elimination.planning import OrderEvent, order_event
-from dipapprox.numerics.elimination.sum_event import sum_event
-from dipapprox.numerics.gaussian_rank.orthants import GaussianRank
 from dipapprox.numerics.integers.forests import law_masses
 from dipapprox.numerics.integers.sums import IntegerSums, sums_in
 from dipapprox.numerics.kinds import Tier
 from dipapprox.privacy.subjects import open_method
 from dipapprox.semantics.execution import execute
-from tests import thorough
-from tests.event_strategies import difference_events, gauss, laplace, less, of_family
+from tests.event_strategies import gauss, laplace, less, of_family
 from tests.exact.events import at_most, dlap, integer_events
 from tests.numerics.one_by_one import alone, enclosed
-from tests.numerics.test_elimination import by_scipy
+from tests.numerics.test_agreement import by_scipy
 from tests.texts import text_of
-from tests.thorough import examples
-
-COEFFICIENTS = [Fraction(c) for c in (1, 1, -1, -1, 2, -2)] + [Fraction(1, 2)]
-
-
-def random_law(chance: random.Random, families: Sequence[Family]) -> Distribution:
-    """A law with small parameters; few values, so that coincidences occur."""
-    mean = Fraction(chance.randint(-2, 2), chance.choice((1, 2)))
-    scale = chance.choice((Fraction(1), Fraction(3, 2), Fraction(2)))
-    return Distribution(chance.choice(families), mean, scale)
-
-
-def random_sums(chance: random.Random, size: int, families: Sequence[Family]) -> Event:
-    """Join forms to sums, bound and compare them, until one is left."""
-    samples = tuple(random_law(chance, families) for _ in range(size))
-    forms = [LinearForm.symbol(k) for k in range(size)]
-    guards: list[LinearForm] = []
-
-    def bound(form: LinearForm) -> None:
-        sign = Fraction(chance.choice((1, -1)))
-        guards.append((form + LinearForm.constant_form(chance.randint(-3, 3))).scaled(sign))
-
-    while len(forms) > 1:
-        first = forms.pop(chance.randrange(len(forms)))
-        second = forms.pop(chance.randrange(len(forms)))
-        if chance.random() < 0.3:
-            bound(first)
-        both = first + second.scaled(chance.choice(COEFFICIENTS))
-        if chance.random() < 0.25:
-            bound(both)
-            forms.append(first)  # what is compared with it occurs nowhere else
-        else:
-            forms.append(both)
-            if chance.random() < 0.6:
-                bound(both)
-    bound(forms[0])
-    return Event(samples, tuple(guards))
 
 
 def parts_of(event: Event) -> list[Connected]:
@@ -117,7 +65,6 @@ def tree_of_counters(laws: Sequence[Distribution], thresholds: Sequence[int]) ->
 # --- Events of sums, of reals and of integers: identities, points one by one, θ functions, --------
 
 Q = Fraction
-LAPLACE_TYPE = [LAPLACE, EXPONENTIAL, REFLECTED_EXPONENTIAL]
 DOUBLES = Eliminated(Tier.FLOAT64)
 
 
@@ -166,136 +113,12 @@ def test_all_sums_stay_positive_as_each_of_them_is(family) -> None:
         assert upper - lower < Q(1, 2**28) and known[-1].width < Q(1, 2**30)
 
 
-@pytest.mark.parametrize("seed", thorough.part(range(8), 2))
-def test_laplace_sums_are_what_integration_over_polyhedra_gives(seed) -> None:
-    chance = random.Random(seed)
-    for part in parts_of(random_sums(chance, chance.randint(2, 4), LAPLACE_TYPE)):
-        plain = spelled_out(part)  # type: ignore[arg-type]
-        form = integrate(plain, Limits())
-        assert not isinstance(form, NotEnclosed)
-        exact = enclose_at(form, Q(1), 60, Limits())
-        own = alone(LaplaceSums(), plain, 60, Limits())
-        if isinstance(own, NotEnclosed):
-            assert "cycle" in own.reason
-            continue
-        assert isinstance(exact, Enclosure) and own.meets(exact)
-        doubles = alone(DOUBLES, part, 30, Limits())
-        if isinstance(doubles, Enclosure):
-            assert doubles.meets(exact) and doubles.width < Q(1, 2**20)
-        else:
-            assert "panels" in doubles.reason
-
-
-@pytest.mark.parametrize("seed", thorough.part(range(8), 2))
-def test_gaussian_sums_are_what_their_rank_gives(seed) -> None:
-    chance = random.Random(100 + seed)
-    for part in parts_of(random_sums(chance, chance.randint(2, 6), [GAUSSIAN])):
-        doubles = alone(DOUBLES, part, 36, Limits())
-        if isinstance(doubles, NotEnclosed):
-            assert "cycle" in doubles.reason
-            continue
-        assert doubles.width <= Q(1, 2**36)
-        by_rank = alone(GaussianRank(), part, 12, Limits())
-        if isinstance(by_rank, Enclosure):
-            assert doubles.meets(by_rank)
-        else:
-            assert "rank" in by_rank.reason
-
-
 def test_trees_of_counters_are_what_scipy_says() -> None:
     laws = [Distribution(GAUSSIAN, Q(k % 2), Q(2)) for k in range(8)]
     event = tree_of_counters(laws, [-2, -1, -2, -1, -3, -2, -1, -2, 0, -1, 0, 1, 2, 1, 4])
     found = of_parts(event)
     assert float(found.lower) - 2e-4 <= by_scipy(event) <= float(found.upper) + 2e-4
     assert found.width <= Q(1, 2**36)
-
-
-@pytest.mark.parametrize("family", [LAPLACE, EXPONENTIAL, GAUSSIAN])
-@pytest.mark.parametrize("seed", thorough.part(range(4), 2))
-def test_bands_between_a_sum_and_what_is_in_it_nowhere(family, seed) -> None:
-    """c <= ±(x + y) + a z <= d, where x + y is compared, or in a band, with others as well."""
-    chance = random.Random(seed)
-    law = Distribution(family, Q(0), Q(1))
-    both = LinearForm.of({0: Q(1), 1: Q(1)})
-    guards = [both + LinearForm.constant_form(-2)]
-    for other in (2, 3):
-        factor, sign = Q(chance.choice((1, -1, 2, -2))), Q(chance.choice((1, -1)))
-        form = both.scaled(sign) + LinearForm.of({other: factor}, Q(chance.randint(-1, 1)))
-        guards.append(form + LinearForm.constant_form(-1))
-        if other == 2 or chance.random() < 0.5:
-            guards.append(-form + LinearForm.constant_form(-chance.randint(1, 2)))
-    event = Event((law,) * 4, tuple(guards))
-    reduced = sum_event(event, 40)
-    assert any(element.bands for element in reduced.elements)
-    doubles = of_parts(event)
-    assert doubles.width < Q(1, 2**34)
-    if family is GAUSSIAN:
-        by_rank = alone(GaussianRank(), event, 40, Limits())
-        assert isinstance(by_rank, Enclosure) and doubles.meets(by_rank)
-        balls = alone(Eliminated(Tier.BALLS), event, 50, Limits())
-        assert balls.meets(by_rank)
-        return
-    form = integrate(event, Limits())
-    own = alone(LaplaceSums(), event, 60, Limits())
-    assert not isinstance(form, NotEnclosed)
-    exact = enclose_at(form, Q(1), 60, Limits())
-    assert isinstance(exact, Enclosure)
-    assert own.meets(exact) and doubles.meets(exact)
-
-
-@examples(5)
-@given(event=difference_events(LAPLACE_TYPE))
-def test_closed_forms_lie_inside(event) -> None:
-    parts = connected_parts(event)
-    assume(parts)
-    for _, part in parts or ():
-        form = integrate(part, Limits())
-        assert isinstance(form, ExponentialPolynomial)
-        exact = enclose_at(form, Q(1), 80, Limits())
-        assert isinstance(exact, Enclosure)
-        doubles = alone(DOUBLES, part, 40, Limits())
-        assert doubles.meets(exact) and doubles.width < Q(1, 2**36)
-        balls = enclosed(Eliminated(Tier.BALLS), part, 60)
-        assert balls.meets(exact)
-
-
-def differences_by_scipy(event: Event) -> float:
-    """Differences of two samples between bounds, as a multivariate normal distribution function."""
-    ends: dict[tuple[int, int], list[float]] = {}
-    for guard in event.guards:
-        (i, a), (j, _) = guard.terms
-        low_high = ends.setdefault((int(i), int(j)), [-np.inf, np.inf])
-        low_high[a > 0] = float(-guard.constant / a)
-    rows = np.zeros((len(ends), len(event.samples)))
-    for row, (i, j) in zip(rows, ends, strict=True):
-        row[i], row[j] = 1, -1
-    lower, upper = np.array(list(ends.values())).T
-    means = np.array([float(law.mean) for law in event.samples])
-    scales = np.array([float(law.scale) for law in event.samples])
-    return float(
-        stats.multivariate_normal.cdf(
-            upper,
-            lower_limit=lower,
-            mean=rows @ means,
-            cov=rows @ np.diag(scales**2) @ rows.T,
-            allow_singular=True,
-            maxpts=50_000,
-            abseps=1e-5,
-            releps=0.0,
-            rng=np.random.default_rng(1),
-        )
-    )
-
-
-@given(event=difference_events((GAUSSIAN,)))
-@settings(max_examples=8)
-def test_gaussian_systems_agree_with_scipy(event) -> None:
-    parts = connected_parts(event)
-    assume(parts)
-    for _, part in parts or ():
-        about = differences_by_scipy(part)
-        found = enclosed(Eliminated(), part)
-        assert float(found.lower) - 1e-3 < about < float(found.upper) + 1e-3
 
 
 @pytest.mark.parametrize("law", [gauss(0), laplace(0, 2)])
@@ -389,15 +212,6 @@ def test_random_systems_agree_with_enumeration(event) -> None:
     # Beyond 7 there is less than e^-28 of each law.
     value, error = added(event, 7), Q(1, 10**11)
     assert found.lower - error <= value <= found.upper + error
-
-
-@given(integer_events(most=3))
-def test_discrete_laplace_events_agree_with_closed_forms(event) -> None:
-    exact = alone(Exact(), event, 60, Limits())
-    sums = alone(IntegerSums(), event, 50, Limits())
-    if isinstance(exact, Enclosure) and isinstance(sums, Enclosure):
-        assert sums.width <= Q(1, 2**50)
-        assert sums.meets(exact)
 
 
 @pytest.mark.parametrize("sigma", [Q(1, 20), Q(1, 2), Q(3), Q(1000)])
