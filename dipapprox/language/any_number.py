@@ -21,10 +21,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from dipapprox.data_classes import Record, field
-from dipapprox.errors import Diagnosis, UserError, did_you_mean
+from dipapprox.errors import Diagnosis, UserError
 from dipapprox.language import ast, core
 from dipapprox.language.constants import Wrong, evaluate, evaluate_integer
-from dipapprox.language.declarations import evaluate_value
+from dipapprox.language.declarations import declared_parameters, evaluate_value
 from dipapprox.language.expressions import Expressions, terms_of
 from dipapprox.language.symbols import Role, Symbol
 from dipapprox.language.traversal import declared_in, mention, nodes_in, rewrite, with_names
@@ -46,11 +46,7 @@ def with_any_number(
         UserError: If there is no such parameter, or it has a value.
         SourceError: If it is no program of which rounds can be made; the place says why.
     """
-    names = [d.name for d in program.declarations if isinstance(d, ast.Parameter)]
-    if parameter not in names:
-        known = f"the parameters are {', '.join(names)}" if names else "it has none"
-        message = f"the program has no parameter '{parameter}'"
-        raise UserError(message, did_you_mean(parameter, names, known))
+    declared_parameters(program, (parameter,))
     if parameter in overrides:
         raise UserError(f"'{parameter}' is any number, and cannot have a value as well")
     diagnosis = Diagnosis()

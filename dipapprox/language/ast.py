@@ -268,32 +268,34 @@ Element = Expression | Range | Reals | Integers
 Domain = tuple[Element, ...]
 
 
-class Input(Node):
+class Variables(Node):
+    """What has a domain, and declares variables of it."""
+
+    variables: tuple[Declared, ...]
+    domain: Domain
+
+
+class Input(Variables):
     """input names in { domain }; the elements of the domain are values and ranges."""
 
-    variables: tuple[Declared, ...]
-    domain: Domain
 
-
-class Output(Node):
+class Output(Variables):
     """output names in { domain }."""
 
-    variables: tuple[Declared, ...]
-    domain: Domain
 
-
-class Stream(Node):
+class Stream(Variables):
     """stream name in { domain }: inputs without end, read one after the other."""
 
-    variables: tuple[Declared, ...]
-    domain: Domain
+
+class Publishes(Variables):
+    """publishes { domain }: what a program with a stream may publish besides real numbers; no
+    variables."""
 
 
-class Publishes(Node):
-    """publishes { domain }: what a program with a stream may publish besides real numbers."""
+class State(Variables):
+    """state names in domain <- initial: cells that last from call to call, all begin alike."""
 
-    domain: Domain
-    variables: tuple[Declared, ...] = ()
+    initial: Expression
 
 
 class AdjacentRule(Node):
@@ -324,16 +326,6 @@ class AdjacentPairs(Node):
     pairs: tuple[Pair, ...]
 
 
-class State(Node):
-    """state names in domain <- initial: cells that last from call to call, all begin alike."""
-
-    variables: tuple[Declared, ...]
-    domain: Domain
-    initial: Expression
-
-
-Variables = Input | Output | State | Stream | Publishes
-"""What has a domain, and declares variables of it."""
 Declaration = Parameter | Variables | AdjacentRule | AdjacentWhere | AdjacentPairs
 
 

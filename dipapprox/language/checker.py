@@ -69,7 +69,7 @@ def _declarations(scope: Scope, program: ast.Program) -> None:
             case ast.Parameter(_, default):
                 if default is not None:
                     expression_checker.check_number(scope, default, static=True)
-            case ast.Input() | ast.Output() | ast.State() | ast.Stream() | ast.Publishes():
+            case ast.Variables():
                 outputs = outputs or not isinstance(declaration, ast.Input | ast.State)
                 for variable in declaration.variables:
                     if variable.size is not None:

@@ -138,16 +138,22 @@ def adjacency_of(
     return adjacency
 
 
-def _bind(
-    program: ast.Program, overrides: Mapping[str, Fraction], diagnosis: Diagnosis
-) -> dict[str, Fraction]:
+def declared_parameters(program: ast.Program, wanted: Iterable[str]) -> list[ast.Parameter]:
+    """Return the parameters of a program; `UserError` if one that is wanted is not among them."""
     declared = [d for d in program.declarations if isinstance(d, ast.Parameter)]
     names = [d.name for d in declared]
-    for name in overrides:
+    for name in wanted:
         if name not in names:
             known = f"the parameters are {', '.join(names)}" if names else "it has none"
             message = f"the program has no parameter '{name}'"
             raise UserError(message, did_you_mean(name, names, known))
+    return declared
+
+
+def _bind(
+    program: ast.Program, overrides: Mapping[str, Fraction], diagnosis: Diagnosis
+) -> dict[str, Fraction]:
+    declared = declared_parameters(program, overrides)
     values: dict[str, Fraction] = {}
     for parameter in declared:
         if parameter.name in overrides:

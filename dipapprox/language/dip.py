@@ -25,6 +25,7 @@ from dipapprox.language.lexer import (
     part,
     rules,
     together,
+    unexpected,
 )
 from dipapprox.language.tokens import PlainTokens
 from dipapprox.source import SourceFile, Span, unlike_ascii
@@ -189,15 +190,9 @@ def _natural(p: Any) -> int:
     return found
 
 
-def _error(token: Any) -> None:
-    """Report an unexpected token; PLY then resumes after the next semicolon."""
-    if token is not None:  # the end of the text: `parse_dip` reports it
-        span = token.lexer.token_span(token)
-        hint = ""
-        if token.type in ("AND", "OR", "NOT", "TRUE", "FALSE"):
-            hint = "conditions in '.dip' files are single comparisons; '.dpg' files have more"
-        message = f"unexpected '{shorten(span.text)}'"
-        token.lexer.report(message, span, hint)
+def _hint(token: Any) -> str:
+    single = "conditions in '.dip' files are single comparisons; '.dpg' files have more"
+    return single if token.type in ("AND", "OR", "NOT", "TRUE", "FALSE") else ""
 
 
 GRAMMAR = Grammar(
@@ -232,5 +227,5 @@ GRAMMAR = Grammar(
             **lists(numbers="number COMMA"),
         }
     ),
-    error=_error,
+    error=unexpected(_hint),
 )

@@ -34,6 +34,7 @@ from dipapprox.language.lexer import (
     part,
     rules,
     together,
+    unexpected,
 )
 from dipapprox.language.tokens import PlainTokens
 from dipapprox.source import Located, SourceFile, Span, unlike_ascii
@@ -225,25 +226,20 @@ def _named(letter: str, what: str) -> Action:
     return checked
 
 
-def _error(token: Any) -> None:
-    """Report an unexpected token; PLY then resumes where the grammar allows."""
-    if token is None:
-        return
-    span = token.lexer.token_span(token)
-    hint = ""
+def _hint(token: Any) -> str:
     match token.type:
         case "NAME" if token.value in ("else", "elif", "elsif"):
-            hint = "further branches are written 'elseif (guard) then …'"
+            return "further branches are written 'elseif (guard) then …'"
         case "NAME" if token.value in ("Lap", "lap"):
-            hint = "the numbers of a state are the rate and the mean, e.g. '(q1, 1/4, 0)'"
+            return "the numbers of a state are the rate and the mean, e.g. '(q1, 1/4, 0)'"
         case "EQ":
-            hint = "':=' assigns; comparisons are '<', '<=', '>' and '>='"
+            return "':=' assigns; comparisons are '<', '<=', '>' and '>='"
         case "COMMA":
-            hint = "the parts of a transition are separated by ';'"
+            return "the parts of a transition are separated by ';'"
         case "AND" | "LT" | "LE" | "GT" | "GE":
-            hint = "a guard is e.g. 'insample >= x && insample < y'"
-    message = f"unexpected '{shorten(span.text)}'"
-    token.lexer.report(message, span, hint)
+            return "a guard is e.g. 'insample >= x && insample < y'"
+        case _:
+            return ""
 
 
 GRAMMAR = Grammar(
@@ -286,5 +282,5 @@ GRAMMAR = Grammar(
             **lists(numbers="parameter COMMA", guard="atom AND", assignments="assignment COMMA"),
         }
     ),
-    error=_error,
+    error=unexpected(_hint),
 )

@@ -348,6 +348,17 @@ def lists(**written: str) -> dict[str, Action]:
     return found
 
 
+def unexpected(hint: Callable[[Any], str]) -> Callable[[Any], None]:
+    """Return what reports an unexpected token, with a hint; PLY then resumes where it can."""
+
+    def report(token: Any) -> None:
+        if token is not None:  # the end of the text: who parses it reports that
+            span = token.lexer.token_span(token)
+            token.lexer.report(f"unexpected '{shorten(span.text)}'", span, hint(token))
+
+    return report
+
+
 def _json(**lists: list[Any]) -> str:
     parts = (
         f"{json.dumps(name)}: [\n" + ",\n".join(map(json.dumps, rows)) + "\n]"

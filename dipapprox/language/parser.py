@@ -8,6 +8,7 @@ by name.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from dipapprox.data_classes import Record
@@ -227,7 +228,7 @@ _DECLARATIONS: dict[str, Action] = {
     "declaration : INPUT names IN domain": node(ast.Input, 2, 4),
     "declaration : OUTPUT names IN domain": node(ast.Output, 2, 4),
     "declaration : STREAM NAME IN domain": _single(ast.Stream, 2),
-    "declaration : PUBLISHES domain": node(ast.Publishes, 2),
+    "declaration : PUBLISHES domain": node(partial(ast.Publishes, ()), 2),
     "declaration : STATE names IN domain ARROW expression": node(ast.State, 2, 4, 6),
     "declaration : STATE names IN domain": _state_without_value,
     "declared : NAME": node(ast.Declared, 1, None),

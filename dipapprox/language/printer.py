@@ -36,14 +36,12 @@ def _declaration(node: ast.Declaration) -> str:
     match node:
         case ast.Parameter(name, default):
             return f"param {name}" + ("" if default is None else f" = {print_expression(default)}")
-        case ast.Input() | ast.Output() | ast.Stream():
+        case ast.Publishes():
+            return f"publishes {_domain(node.domain)}"
+        case ast.Variables(variables, domain):
+            start = f" <- {print_expression(node.initial)}" if isinstance(node, ast.State) else ""
             word = type(node).__name__.lower()
-            return f"{word} {_variables(node.variables)} in {_domain(node.domain)}"
-        case ast.Publishes(domain):
-            return f"publishes {_domain(domain)}"
-        case ast.State(variables, domain, initial):
-            start = print_expression(initial)
-            return f"state {_variables(variables)} in {_domain(domain)} <- {start}"
+            return f"{word} {_variables(variables)} in {_domain(domain)}{start}"
         case ast.AdjacentRule():
             return f"adjacent {_rule(node)}"
         case ast.AdjacentWhere():

@@ -114,7 +114,7 @@ declarations: st.SearchStrategy[ast.Declaration] = st.one_of(
     st.builds(ast.Input, _declared, _domains),
     st.builds(ast.Output, _declared, _domains),
     st.builds(ast.Stream, _scalar, _domains),
-    st.builds(ast.Publishes, _domains),
+    st.builds(ast.Publishes, st.just(()), _domains),
     st.builds(ast.State, _declared, _domains, expressions),
     st.builds(ast.AdjacentRule, names, st.one_of(st.none(), expressions)),
     st.builds(
