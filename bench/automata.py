@@ -18,8 +18,7 @@ from dipapprox.automata.benchmarks import (
     range_text,
     sparse_vector_text,
 )
-from dipapprox.automata.description import automaton_of
-from dipapprox.automata.model import Automaton
+from dipapprox.automata.model import Automaton, automaton_of
 from dipapprox.automata.unfolding import stopping_states
 from dipapprox.bundled import BUNDLED
 from dipapprox.data_classes import replace
