@@ -20,9 +20,7 @@ References:
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import reduce
 from math import comb
-from operator import or_
 
 from dipapprox.errors import BrokenInvariant
 from dipapprox.language import traversal
@@ -53,7 +51,8 @@ class OutcomeSets:
         self._counts: dict[int, int] = {}  # outcomes of the choices
         self._cells: dict[int, int] = {}  # of the readings, as masks
         self._read = [0, 0]  # the cells that each node has readings of
-        self._given: dict[tuple[int, int, int], int] = {}
+        # By a cell and a value, what sets are there.
+        self._given: dict[tuple[int, int], dict[int, int]] = {}
         self._credit = 0
 
     @property
@@ -95,26 +94,30 @@ class OutcomeSets:
 
     def given(self, number: int, cell: int, value: int) -> int:
         """Return what a set is where a cell, given by its mask, has a value."""
-
-        def parts(key: tuple[int, int, int]) -> list[tuple[int, int, int]]:
-            head, _, children = self.nodes[key[0]]
-            known = self._cells.get(head) == cell
-            return [] if known else [(k, cell, value) for k in children if self._read[k] & cell]
-
-        def joined(key: tuple[int, int, int], _: list[int]) -> int:
-            head, outcomes, children = self.nodes[key[0]]
-            if self._cells.get(head) == cell:
-                return dict(zip(outcomes, children, strict=True)).get(value, NEVER)
-            below = [self._given.get((k, cell, value), k) for k in children]
-            if head == UNION:
-                kept = self._members(below)
-                return self._added((UNION, (), kept)) if len(kept) > 1 else (*kept, NEVER)[0]
-            left = zip(outcomes, below, strict=True)
-            return self._node(head, {k: child for k, child in left if child != NEVER})
-
         if not self._read[number] & cell:
             return number
-        return traversal.solved((number, cell, value), self._given, parts, joined)
+        known = self._given.setdefault((cell, value), {})
+        nodes, read, cells = self.nodes, self._read, self._cells
+        waiting = [number]
+        while waiting:
+            here = waiting[-1]
+            head, outcomes, children = nodes[here]
+            if cells.get(head) == cell:
+                known[here] = children[outcomes.index(value)] if value in outcomes else NEVER
+            elif here not in known:
+                missing = [k for k in children if read[k] & cell and k not in known]
+                if missing:
+                    waiting += missing
+                    continue
+                below = [known[k] if read[k] & cell else k for k in children]
+                if head == UNION:
+                    kept = self._members(below)
+                    known[here] = self._added((UNION, (), kept)) if kept[1:] else (*kept, NEVER)[0]
+                else:
+                    left = zip(outcomes, below, strict=True)
+                    known[here] = self._node(head, {k: child for k, child in left if child})
+            waiting.pop()
+        return known[number]
 
     def union(self, sets: Iterable[int]) -> int:
         """Return the union of disjoint sets.
@@ -128,14 +131,18 @@ class OutcomeSets:
             return beside
         wanted = self._members(given)
         waiting = [wanted]
+        parted: dict[tuple[int, ...], tuple[int, dict[int, tuple[int, ...]]]] = {}
         while waiting:
             members = waiting[-1]
             if self._known(members) is not None:
                 waiting.pop()
                 continue
-            choice = max([self._largest[member] for member in members])
-            columns = self._columns(members, choice)
-            below = {outcome: self._members(each) for outcome, each in columns.items()}
+            if members not in parted:
+                largest = max([self._largest[member] for member in members])
+                columns = self._columns(members, largest)
+                parts = {outcome: self._members(each) for outcome, each in columns.items()}
+                parted[members] = largest, parts
+            choice, below = parted[members]
             missing = [each for each in below.values() if self._known(each) is None]
             if not below or (missing and self._credit <= 0):
                 self._unions[members] = self._added((UNION, (), members))
@@ -198,9 +205,9 @@ class OutcomeSets:
             else:
                 others.append(each)
         if others:
-            cell = self._cells.get(choice, 0)
+            cell, read = self._cells.get(choice, 0), self._read
             for outcome, own in enumerate(columns):
-                own += [self.given(each, cell, outcome) for each in others] if cell else others
+                own += [self.given(k, cell, outcome) if read[k] & cell else k for k in others]
         return {outcome: own for outcome, own in enumerate(columns) if own}
 
     def _node(self, choice: int, children: dict[int, int]) -> int:
@@ -221,11 +228,10 @@ class OutcomeSets:
             self._largest.append(
                 head if head != UNION else max([self._largest[child] for child in children])
             )
-            self._read.append(
-                reduce(or_, (self._read[child] for child in children), self._cells.get(head, 0))
-                if self._cells
-                else 0
-            )
+            read = self._cells.get(head, 0)
+            for child in children if self._cells else ():
+                read |= self._read[child]
+            self._read.append(read)
         return number
 
 
