@@ -32,7 +32,8 @@ from math import ceil, comb, isqrt
 
 from flint import arb, arb_poly
 
-from dipapprox.arithmetic.precision import to_ball
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
+from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.composition.divergences import Divergences, shift_of
 from dipapprox.composition.mechanisms import (
     ApproximateStatement,
@@ -393,3 +394,33 @@ def rational_pairs(mechanism: Mechanism) -> list[tuple[Fraction, Fraction]] | No
             return [(rate * p + (1 - rate) * q, q) for p, q in pairs_or_none]
         case _:
             return None
+
+
+def greatest_loss(mechanism: Mechanism, bits: int) -> Enclosure | None:
+    """Enclose the greatest loss, either way round; None if it is infinite, or none is known.
+
+    Of a Poisson sample of rate r, with greatest losses a either way, P' / Q = 1 - r + r P/Q is at
+    most 1 + r (e^a - 1), and Q / P' at most 1 / (1 - r + r e^-a), which is not more.
+
+    Args:
+        bits: Working precision; a loss that is rational is exact.
+    """
+    inner, rate = unsampled(mechanism)
+    loss: Fraction | None = None
+    match inner:
+        case Laplace(sensitivity, scale) | DiscreteLaplace(sensitivity, scale):
+            loss = sensitivity / scale
+        case ExponentialMechanism(eps) | ApproximateStatement(eps, Fraction(numerator=0)):
+            loss = eps
+    if loss is not None and rate == 1:
+        return Enclosure.exact(loss)
+    with precision(bits):
+        if loss is not None:
+            factor = 1 + to_ball(rate) * to_ball(loss).expm1()
+        else:
+            pairs = rational_pairs(mechanism)
+            if pairs is None or not all(p and q for p, q in pairs):
+                return None
+            factor = to_ball(max(max(p / q, q / p) for p, q in pairs))
+        found = to_enclosure(factor.log())
+    return None if isinstance(found, NotEnclosed) else found

@@ -15,7 +15,7 @@ import dipapprox
 from dipapprox import Answer, Enclosure, Limits, UserError
 from dipapprox.arithmetic.precision import precision, to_ball
 from dipapprox.composition.accountant import Composition
-from dipapprox.composition.catalogue import profile_of
+from dipapprox.composition.catalogue import greatest_loss, profile_of
 from dipapprox.composition.exact_profiles import exact_profile
 from dipapprox.composition.mechanisms import (
     Adjacency,
@@ -34,7 +34,6 @@ from dipapprox.composition.mechanisms import (
 )
 from dipapprox.composition.products import RepeatedRun
 from dipapprox.composition.profile import LaplaceProfile, ReversedProfile
-from dipapprox.composition.pure import pure_epsilon
 from tests import moved_noise
 from tests.cases import cases, refuses
 
@@ -117,8 +116,7 @@ def test_randomised_response(times) -> None:
             for k in range(times + 1)
         )
         assert exact_delta(own, factor) == true
-    pure = pure_epsilon(own, 100)
-    assert abs(float(pure.lower) - times * log(3)) < 1e-12 * times
+    assert abs(float(greatest_loss(own.runs[0].mechanism, 100).lower) - log(3)) < 1e-12
     assert exact_delta(own, F(3) ** times) == 0
 
 
@@ -137,27 +135,27 @@ def test_finite_pairs_against_all_outcomes(one, two, factor) -> None:
         sum((max(q - factor * p, F(0)) for p, q in total), F(0)),
     )
     assert exact_delta(own, factor) == true
-    pure = pure_epsilon(own, 100)
-    largest = max(max(p / q, q / p) for p, q in total)
-    assert abs(float(pure.upper) - log(largest)) < 1e-12
+    for run, pairs in zip(own.runs, (plain, sampled), strict=True):
+        largest = max(max(p / q, q / p) for p, q in pairs)
+        assert abs(float(greatest_loss(run.mechanism, 100).upper) - log(largest)) < 1e-12
     if factor == 1:
         (bounds,) = own.delta([F(0)], F(1, 50), Limits()).bounds
         assert bounds.lower <= true <= bounds.upper
 
 
-def test_pure_losses_add_up() -> None:
-    own = runs(
-        (Laplace(F(1), F(3)), 7),
-        (DiscreteLaplace(2, F(5)), 2),
-        (ExponentialMechanism(F(1, 8)), 3),
-        (ApproximateStatement(F(1)), 1),
-    )
-    assert pure_epsilon(own, 64) == Enclosure.exact(F(7, 3) + F(4, 5) + F(3, 8) + 1)
-    sampled = pure_epsilon(runs((Subsampled(Laplace(F(1), F(1)), F(1, 10)), 10)), 100)
+def test_greatest_losses() -> None:
+    for mechanism, loss in (
+        (Laplace(F(1), F(3)), F(1, 3)),
+        (DiscreteLaplace(2, F(5)), F(2, 5)),
+        (ExponentialMechanism(F(1, 8)), F(1, 8)),
+        (ApproximateStatement(F(1)), F(1)),
+    ):
+        assert greatest_loss(mechanism, 64) == Enclosure.exact(loss)
+    sampled = greatest_loss(Subsampled(Laplace(F(1), F(1)), F(1, 10)), 100)
     assert sampled.width < F(1, 2**80)
-    assert abs(float(sampled.lower) - 10 * log(0.9 + 0.1 * exp(1))) < 1e-12
+    assert abs(float(sampled.lower) - log(0.9 + 0.1 * exp(1))) < 1e-12
     for mechanism in (Gaussian(F(1), F(1)), ApproximateStatement(F(1), F(1, 9))):
-        assert pure_epsilon(runs((mechanism, 1)), 64) is None
+        assert greatest_loss(mechanism, 64) is None
 
 
 @pytest.mark.parametrize("delta", [F(1, 10**6), F(1, 50), F(2, 3)])

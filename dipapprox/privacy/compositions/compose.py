@@ -3,7 +3,7 @@
     pipeline ─ programs: pairs at their eps (`programs`) ─┐
              └ mechanisms of the catalogue ───────────────┴─ Composition (`accountant`)
 
-Where there is an exact answer it is given: of δ = 0 where all losses are bounded (`pure`), and for
+Where there is an exact answer it is given: of δ = 0 where all losses are bounded, and for
 all ε of few rational outcomes and of discrete Laplace noise (`exact_profiles`); Gaussian runs alone
 need no grid (`accountant`). A claim (ε, δ) is decided by ever narrower intervals of the least δ
 at ε; it is undecided as long as δ lies in them.
@@ -26,6 +26,7 @@ from dipapprox.arithmetic.extended import CLOSED_FORM, INFINITE, Extended, gain
 from dipapprox.arithmetic.rounding import sound_arithmetic
 from dipapprox.composition.accountant import COST, STUCK, Composition
 from dipapprox.composition.accountant import CompositionAnswer as Found
+from dipapprox.composition.catalogue import greatest_loss
 from dipapprox.composition.exact_profiles import ExactProfile, ProfileLine, exact_profile
 from dipapprox.composition.grid import GridStep
 from dipapprox.composition.losses import LogMasses, log_masses
@@ -36,8 +37,6 @@ from dipapprox.composition.mechanisms import (
     Mechanism,
     Subsampled,
 )
-from dipapprox.composition.products import RepeatedRun
-from dipapprox.composition.pure import pure_epsilon
 from dipapprox.data_classes import replace
 from dipapprox.errors import BrokenInvariant, EarlyEnd, NoCertificate, UserError
 from dipapprox.language.domains import exact_rational
@@ -383,7 +382,7 @@ def _budget(eps_prv: Number) -> Fraction:
 
 
 def _pure_loss(mechanism: Mechanism) -> Extended | None:
-    found = pure_epsilon(Composition((RepeatedRun(mechanism),)), _PURE_BITS)
+    found = greatest_loss(mechanism, _PURE_BITS)
     return None if found is None else Extended(found.lower, found.upper)
 
 
