@@ -49,7 +49,7 @@ from dipapprox.composition.catalogue import is_symmetric, profile_of
 from dipapprox.composition.grid import COARSEST, GridStep, first_step, have_lattices, refined
 from dipapprox.composition.losses import (
     BoundSide,
-    LossRow,
+    Losses,
     deltas,
     deltas_of,
     epsilon_of,
@@ -113,7 +113,7 @@ class CompositionAnswer(Record):
         return None if self.grid is None else self.grid.step
 
 
-_Reading = Callable[[LossRow], Sequence[Fraction | None]]  # of losses on a grid
+_Reading = Callable[[Losses], Sequence[Fraction | None]]  # of losses on a grid
 _Direct = Callable[[BallProfile], Sequence[tuple[Fraction | None, Fraction | None]]]
 
 
@@ -173,7 +173,7 @@ class Composition(Record):
             assert least is not None, "only for δ = 0 it is infinite"
             return _closed([least], progress)
 
-        def read(losses: LossRow) -> list[Fraction | None]:
+        def read(losses: Losses) -> list[Fraction | None]:
             return [least_epsilon(losses, delta)]
 
         start, asked = Extended(_ZERO, None), (None, float(delta))
@@ -207,7 +207,7 @@ class Composition(Record):
             found = [noise.divergence(each, _closed_bits(width)) for each in budgets]
             return _closed(found, progress)
 
-        def read(losses: LossRow) -> list[Fraction | None]:
+        def read(losses: Losses) -> list[Fraction | None]:
             return [*deltas(losses, budgets)]
 
         start = tuple(Extended(_ZERO, Fraction(1)) for _ in budgets)
@@ -220,7 +220,7 @@ class Composition(Record):
 
     def dominating(
         self, step: GridStep, accuracy: Fraction, limits: Limits, *, added: bool = False
-    ) -> LossRow:
+    ) -> Losses:
         """Return losses on a grid that dominate the composition.
 
         Args:

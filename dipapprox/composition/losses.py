@@ -45,7 +45,7 @@ losses of one more step may be better; the sums over any losses are a bound.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from enum import Enum
 from fractions import Fraction
 from math import exp, fsum, log
@@ -57,7 +57,7 @@ from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.arithmetic.precision import enclosure_of, precision, to_ball, to_enclosure
 from dipapprox.composition.grid import GridStep
 from dipapprox.composition.profile import BallProfile
-from dipapprox.data_classes import Record
+from dipapprox.data_classes import Record, replace
 
 
 class BoundSide(Enum):
@@ -67,48 +67,28 @@ class BoundSide(Enum):
     BELOW = "below"
 
 
-class GridRow(Record):
-    """Masses at consecutive losses of a grid, ascending."""
-
-    start: int  # the lowest loss, in steps
-    masses: Sequence[int]  # p >= 0, in some unit
-    others: Sequence[int]  # q >= 0, likewise; from above the same
-
-    def part(self, start: int, end: int) -> GridRow:
-        """Those from one place in the row up to another one."""
-        masses = self.masses[start:end]
-        others = masses if self.others is self.masses else self.others[start:end]
-        return GridRow(self.start + start, masses, others)
-
-
-class RunLosses(Record):
-    """One run, on a grid."""
-
-    masses: Mapping[int, int]  # p >= 0 at losses, in steps and in units of 2^-bits
-    others: Mapping[int, int]  # q >= 0 at the same losses; from above the same
-    infinite: int  # the mass at infinity, >= 0
-    bits: int  # of the unit
-    side: BoundSide  # from where it bounds
-
-
-class LossRow(Record):
-    """Masses on one grid, in units of 2^-bits."""
+class Losses(Record):
+    """Masses at losses of a grid, in units of 2^-bits."""
 
     step: GridStep
-    row: GridRow
-    infinite: int
+    side: BoundSide  # from where they bound
     bits: int
-    side: BoundSide
+    places: Sequence[int]  # the losses, in steps, ascending; of products consecutive
+    masses: Sequence[int]  # p >= 0
+    others: Sequence[int]  # q >= 0; from above the same
+    infinite: int  # the mass at infinity, >= 0
     steepness: float = 0.0  # about -d ln H(e^ε) / dε where it is asked; 0 if there is no telling
 
     @property
     def atoms(self) -> int:
-        """How many losses there are, from the least to the greatest."""
-        return len(self.row.masses)
+        """How many losses there are, of a product from the least to the greatest."""
+        return len(self.masses)
 
-    def falling(self) -> Iterator[tuple[int, int]]:
-        """Yield the masses (p, q), descending in their losses."""
-        return zip(reversed(self.row.masses), reversed(self.row.others), strict=True)
+    def part(self, start: int, end: int) -> Losses:
+        """Those from one number to another one."""
+        masses = self.masses[start:end]
+        others = masses if self.others is self.masses else self.others[start:end]
+        return replace(self, places=self.places[start:end], masses=masses, others=others)
 
 
 def ceiling(ball: arb, bits: int) -> int:
@@ -123,15 +103,19 @@ def floored(ball: arb, bits: int) -> int:
     return mantissa << shift if shift >= 0 else mantissa >> min(-shift, mantissa.bit_length() + 1)
 
 
-def multiplied(first: GridRow, second: GridRow, bits: int, side: BoundSide) -> GridRow:
-    """The product of two rows over 2^bits, rounded."""
+def multiplied(first: Losses, second: Losses) -> Losses:
+    """The product (1) of consecutive losses, rounded."""
+    bits, above = first.bits, first.side is BoundSide.ABOVE
+    finite, rest = sum(first.masses), sum(second.masses)
+    infinite = first.infinite * (rest + second.infinite) + finite * second.infinite
+    infinite = rounded(infinite, bits, first.side)
     if not (first.masses and second.masses):
-        return GridRow(0, (), ())
-    masses = _product(first.masses, second.masses, bits, up=side is BoundSide.ABOVE)
-    others = masses
-    if side is BoundSide.BELOW:
-        others = _product(first.others, second.others, bits, up=True)
-    return GridRow(first.start + second.start, masses, others)
+        return replace(first.part(0, 0), infinite=infinite)
+    masses = _product(first.masses, second.masses, bits, up=above)
+    others = masses if above else _product(first.others, second.others, bits, up=True)
+    start = first.places[0] + second.places[0]
+    places = range(start, start + len(masses))
+    return replace(first, places=places, masses=masses, others=others, infinite=infinite)
 
 
 def _product(first: Sequence[int], second: Sequence[int], bits: int, *, up: bool) -> list[int]:
@@ -179,13 +163,13 @@ def rounded(value: int, bits: int, side: BoundSide) -> int:
 LogMasses = dict[int | str, float]  # logarithms of masses by their place on a grid
 
 
-def log_masses(losses: LossRow) -> tuple[LogMasses, LogMasses]:
+def log_masses(losses: Losses) -> tuple[LogMasses, LogMasses]:
     """Return Q and P of a loss distribution as dp_accounting takes pairs: logarithms in doubles."""
     size = float(losses.step.loss(1))
     upper: LogMasses = {}
     lower: LogMasses = {}
     unit = losses.bits * log(2)
-    for place, mass in enumerate(losses.row.masses, losses.row.start):
+    for place, mass in zip(losses.places, losses.masses, strict=True):
         if mass:
             upper[place] = log(mass) - unit
             lower[place] = upper[place] - place * size
@@ -209,7 +193,7 @@ _Sums = tuple[int, int, int]
 """
 
 
-def _sums(losses: LossRow) -> Iterator[_Sums]:
+def _sums(losses: Losses) -> Iterator[_Sums]:
     """Yield the sums from every loss on, from the greatest down."""
     bits, above = losses.bits + _GUARD_BITS, losses.side is BoundSide.ABOVE
     with precision(bits + 32):
@@ -217,15 +201,14 @@ def _sums(losses: LossRow) -> Iterator[_Sums]:
     ratio = factor.lower.__floor__() if above else factor.upper.__ceil__()
     up = 0 if above else (1 << bits) - 1
     mass, other = losses.infinite, 0
-    place = losses.row.start + losses.atoms
-    for p, q in losses.falling():
-        place -= 1
+    rows = (reversed(each) for each in (losses.places, losses.masses, losses.others))
+    for place, p, q in zip(*rows, strict=True):
         mass += p
         other = (q << _GUARD_BITS) + ((other * ratio + up) >> bits)
         yield place, mass, other
 
 
-def least_epsilon(losses: LossRow, delta: Fraction) -> Fraction | None:
+def least_epsilon(losses: Losses, delta: Fraction) -> Fraction | None:
     """Bound the least ε >= 0 with H(e^ε) <= δ, from the side of the losses; None for infinity.
 
     From above, H is at most δ at the ε returned; from below, it is at least δ at all lesser ε.
@@ -268,7 +251,7 @@ def least_epsilon(losses: LossRow, delta: Fraction) -> Fraction | None:
         return max(min(max(where.upper, least), enclosure_of(step.loss(found[0])).upper), _ZERO)
 
 
-def deltas(losses: LossRow, budgets: Sequence[Fraction]) -> list[Fraction]:
+def deltas(losses: Losses, budgets: Sequence[Fraction]) -> list[Fraction]:
     """Bound H(e^ε) at every ε >= 0, from the side of the losses."""
     unit = Fraction(1, 1 << losses.bits)
     order = sorted(range(len(budgets)), key=lambda k: budgets[k], reverse=True)
@@ -296,7 +279,7 @@ def deltas(losses: LossRow, budgets: Sequence[Fraction]) -> list[Fraction]:
     return found
 
 
-def _value(sums: _Sums, losses: LossRow, budget: Fraction) -> Fraction:
+def _value(sums: _Sums, losses: Losses, budget: Fraction) -> Fraction:
     """Bound A - e^(ε - ℓ₀) G: H(e^ε) if the sums are over all losses above ε, else less."""
     place, mass, other = sums
     with precision(losses.bits + 64):

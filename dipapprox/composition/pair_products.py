@@ -64,7 +64,7 @@ from dipapprox.arithmetic.rounding import (
 )
 from dipapprox.cache import Cache
 from dipapprox.composition.grid import COARSEST, GridStep, first_step, refined
-from dipapprox.composition.losses import BoundSide, LossRow, RunLosses, deltas, rounded
+from dipapprox.composition.losses import BoundSide, Losses, deltas, rounded
 from dipapprox.composition.mechanisms import Mechanism
 from dipapprox.composition.powers import LossGrid, product, share_of
 from dipapprox.composition.products import Factor, RepeatedRun, factors_of
@@ -87,8 +87,8 @@ _FARTHEST = 40.0  # losses beyond ± this are not told from infinite ones
 class CellLosses(Record):
     """Two measures on a grid of losses."""
 
-    above: RunLosses  # bounds their profile from above
-    below: RunLosses  # from below, if from the second measure a mass `lent` is taken
+    above: Losses  # bounds their profile from above
+    below: Losses  # from below, if from the second measure a mass `lent` is taken
     lent: Fraction  # >= 0
 
 
@@ -107,10 +107,9 @@ def losses_of_cells(
     limits.check_atoms(last - first + 1)
     knots = _Knots.of(step, first, last)
     masses, infinite = _from_above(cells, knots)
-    dense = [_unit(mass, bits, BoundSide.ABOVE) for mass in masses.tolist()]
-    rest = _unit(infinite, bits, BoundSide.ABOVE)
-    places = {first + k: mass for k, mass in enumerate(dense) if mass}
-    high = RunLosses(places, places, rest, bits, BoundSide.ABOVE)
+    *dense, rest = (_unit(mass, bits, BoundSide.ABOVE) for mass in (*masses.tolist(), infinite))
+    places = range(first, first + len(dense))
+    high = Losses(step, BoundSide.ABOVE, bits, places, dense, dense, rest)
     return CellLosses(high, *_from_below(cells, knots, step, bits))
 
 
@@ -196,9 +195,7 @@ def _ceiling(masses: Array) -> NDArray[np.int64]:
     return np.ceil(masses * 2.0**_UNIT).astype(np.int64)
 
 
-def _from_below(
-    cells: Cells, knots: _Knots, step: GridStep, bits: int
-) -> tuple[RunLosses, Fraction]:
+def _from_below(cells: Cells, knots: _Knots, step: GridStep, bits: int) -> tuple[Losses, Fraction]:
     """Join the cells of each step; also return what is lent."""
     p, q, size, first = cells.first[0], cells.second[1], float(step.loss(1)), knots.first
     last = first + len(knots.lower) - 1
@@ -213,13 +210,10 @@ def _from_below(
     np.add.at(others, at, q[~beyond])
     most = int(np.bincount(at).max(initial=0))
     turned = product_above(knots.upper, others * (1 + (most + 4) * 2.0**-52))
-    places = [first + k for k in range(len(masses))]
-    dense = [_unit(mass, bits, BoundSide.BELOW) for mass in masses.tolist()]
-    kept = dict(zip(places, dense, strict=True))
-    others_kept = dict(zip(places, map(ceil, np.ldexp(turned, bits).tolist()), strict=True))
-    return RunLosses(
-        kept, others_kept, _unit(certain, bits, BoundSide.BELOW), bits, BoundSide.BELOW
-    ), lent
+    *kept, rest = (_unit(mass, bits, BoundSide.BELOW) for mass in (*masses.tolist(), certain))
+    beside = [ceil(mass) for mass in np.ldexp(turned, bits).tolist()]
+    places = range(first, first + len(kept))
+    return Losses(step, BoundSide.BELOW, bits, places, kept, beside, rest), lent
 
 
 _MOST_LOSSES = 2**15  # most losses of a composition of pairs in closed form: seconds
@@ -285,8 +279,8 @@ class LineLosses:
 class _Level(Record, eq=False):
     """The losses of products on one grid, for all factors."""
 
-    above: LossRow
-    below: LossRow
+    above: Losses
+    below: Losses
     losts: Sequence[tuple[Fraction, Fraction]]  # λ and μ of every factor
     errors: Sequence[tuple[Fraction, Fraction]]  # e and d of every factor
 

@@ -12,7 +12,7 @@ With the best λ that is about as steep as H. No bound depends on it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from math import ceil, exp, floor, inf, log, log1p, log2
 
@@ -22,18 +22,10 @@ from numpy.typing import NDArray
 from dipapprox.arithmetic.precision import precision
 from dipapprox.arithmetic.rounding import FLOOR, total_above
 from dipapprox.composition.grid import GridStep
-from dipapprox.composition.losses import (
-    BoundSide,
-    GridRow,
-    LossRow,
-    RunLosses,
-    ceiling,
-    multiplied,
-    rounded,
-)
+from dipapprox.composition.losses import BoundSide, Losses, ceiling, multiplied
 from dipapprox.composition.spreads import Spread
 from dipapprox.composition.transforms import least_place, transformed
-from dipapprox.data_classes import Record
+from dipapprox.data_classes import Record, replace
 from dipapprox.limits import Limits
 
 _DOUBLES, _HOPE = 2.0**-38, 7.0
@@ -87,151 +79,139 @@ def bits_of(size: Fraction) -> int:
     return size.denominator.bit_length() - size.numerator.bit_length() + 1
 
 
-def product(factors: Sequence[tuple[RunLosses, int]], grid: LossGrid, limits: Limits) -> LossRow:
+def product(factors: Sequence[tuple[Losses, int]], grid: LossGrid, limits: Limits) -> Losses:
     """Return the composition of runs.
 
     Args:
         factors: At least one, each a number of times, on one grid, of one unit and side.
     """
     limits.check()
-    size, times = float(grid.step.loss(1)), sum(times for _, times in factors)
+    times = sum(times for _, times in factors)
     doubtful = grid.logarithm - log(times * _DOUBLES)
-    steepness, tilt = _steepness([_Chances(one, size, n) for one, n in factors], grid, doubtful)
-    powers = _Powers(factors[0][0], grid, steepness, limits)
+    steepness, tilt = _steepness([(_moment(one), n) for one, n in factors], grid, doubtful)
+    found: Losses | None = None
     if tilt is not None and not grid.exact:
-        spread = transformed(factors, grid.step, tilt, float(grid.share), limits)
-        if spread is not None:
-            return powers.read_off(spread)
-    return LossRow(grid.step, *powers.product(factors), powers.bits, powers.side, steepness)
+        spread = transformed(factors, tilt, float(grid.share), limits)
+        found = None if spread is None else _read_off(spread, grid, factors[0][0].bits)
+    if found is None:
+        found = _multiplied(factors, grid, limits)
+    return replace(found, steepness=steepness)
 
 
-_Losses = tuple[GridRow, int]  # of a composition, and its mass at infinity
+def _multiplied(factors: Sequence[tuple[Losses, int]], grid: LossGrid, limits: Limits) -> Losses:
+    """The product in whole numbers, by squaring."""
 
+    def composed(first: Losses, second: Losses, count: int) -> Losses:
+        limits.check()
+        limits.check_atoms(first.atoms + second.atoms)
+        return _settled(multiplied(first, second), grid.cut(count, first.bits))
 
-class _Powers:
-    """Multiplies loss distributions of one unit and side, in whole numbers."""
-
-    def __init__(self, one: RunLosses, grid: LossGrid, steepness: float, limits: Limits) -> None:
-        self.bits, self.side = one.bits, one.side
-        self._grid, self._steepness, self._limits = grid, steepness, limits
-
-    def product(self, factors: Sequence[tuple[RunLosses, int]]) -> _Losses:
-        found, count = None, 0
-        for one, times in factors:
-            several = self._power(one, times)
-            count += times
-            found = several if found is None else self._composed(found, several, count)
-        assert found is not None, "a composition of no runs"
-        return found
-
-    def _power(self, one: RunLosses, times: int) -> _Losses:
-        single = found = self.settled(self._dense(one), one.infinite, 1)
+    found, whole = None, 0
+    for one, times in factors:
+        single = several = _settled(_dense(one, limits), grid.cut(1, one.bits))
         count = 1
         for digit in bin(times)[3:]:
-            for other in (found, single) if digit == "1" else (found,):
-                count = count * 2 if other is found else count + 1
-                found = self._composed(found, other, count)
-        return found
+            several, count = composed(several, several, 2 * count), 2 * count
+            if digit == "1":
+                several, count = composed(several, single, count + 1), count + 1
+        whole += times
+        found = several if found is None else composed(found, several, whole)
+    assert found is not None, "a composition of no runs"
+    return found
 
-    def _composed(self, first: _Losses, second: _Losses, count: int) -> _Losses:
-        self._limits.check()
-        (one, never), (two, other) = first, second
-        self._limits.check_atoms(len(one.masses) + len(two.masses))
-        finite, rest = sum(one.masses), sum(two.masses)
-        infinite = never * (rest + other) + finite * other
-        row = multiplied(one, two, self.bits, self.side)
-        return self.settled(row, rounded(infinite, self.bits, self.side), count)
 
-    def _dense(self, one: RunLosses) -> GridRow:
-        if not one.masses:
-            return GridRow(0, (), ())
-        first, last = min(one.masses), max(one.masses)
-        self._limits.check_atoms(last - first + 1)
-        masses = [one.masses.get(place, 0) for place in range(first, last + 1)]
-        if self.side is BoundSide.ABOVE:
-            return GridRow(first, masses, masses)
-        return GridRow(first, masses, [one.others.get(k, 0) for k in range(first, last + 1)])
+def _dense(one: Losses, limits: Limits) -> Losses:
+    """The same with all losses between the least and the greatest one."""
+    if not one.masses:
+        return one
+    places = range(one.places[0], one.places[-1] + 1)
+    limits.check_atoms(len(places))
+    columns = (dict(zip(one.places, each, strict=True)) for each in (one.masses, one.others))
+    masses, others = ([each.get(place, 0) for place in places] for each in columns)
+    others = masses if one.side is BoundSide.ABOVE else others
+    return replace(one, places=places, masses=masses, others=others)
 
-    def read_off(self, found: Spread) -> LossRow:
-        """Round what matters of a composition."""
-        p, q, above = found.masses, found.others, self.side is BoundSide.ABOVE
-        size, start = float(found.step.loss(1)), int(found.places[0])
-        low = 0
-        if self._grid.budget is not None:
-            low = floor(self._grid.budget / size) - start
-        elif self._grid.delta is not None:
-            factors = np.exp(-np.minimum(size * np.arange(len(p)), _STEEPEST))
-            tail, rest = (np.cumsum(m[::-1])[::-1] for m in (p, q * factors))
-            low = int(np.count_nonzero(tail - rest / factors > self._grid.delta))
-        low = max(min(low - _SPARE, len(p) - 1), 0)
-        others = self._units(q[low:], up=True)
-        (infinite,) = self._units(np.array([found.infinite]), up=above)
-        if above:
-            (before,) = self._units(np.array([float(total_above(p[:low]))]), up=True)
-            others[0] += before if low else 0
-            row = GridRow(start + low, others, others)
-        else:
-            row = GridRow(start + low, self._units(p[low:], up=False), others)
-            row = self._centred(row, found.step)
-        return LossRow(found.step, row, infinite, self.bits, self.side, self._steepness)
 
-    def _units(self, masses: NDArray[np.float64], *, up: bool) -> list[int]:
+def _read_off(found: Spread, grid: LossGrid, bits: int) -> Losses:
+    """Round what matters of a composition."""
+    p, q, above = found.masses, found.others, found.side is BoundSide.ABOVE
+    size = float(found.step.loss(1))
+    low = 0
+    if grid.budget is not None:
+        low = floor(grid.budget / size) - int(found.places[0])
+    elif grid.delta is not None:
+        factors = np.exp(-np.minimum(size * np.arange(len(p)), _STEEPEST))
+        tail, rest = (np.cumsum(m[::-1])[::-1] for m in (p, q * factors))
+        low = int(np.count_nonzero(tail - rest / factors > grid.delta))
+    low = max(min(low - _SPARE, len(p) - 1), 0)
+
+    def units(masses: NDArray[np.float64], *, up: bool) -> list[int]:
         if up:
-            return [ceil(m) for m in np.ldexp(np.maximum(masses, FLOOR), self.bits).tolist()]
-        return [floor(m) for m in np.ldexp(masses, self.bits).tolist()]
+            return [ceil(m) for m in np.ldexp(np.maximum(masses, FLOOR), bits).tolist()]
+        return [floor(m) for m in np.ldexp(masses, bits).tolist()]
 
-    def settled(self, row: GridRow, infinite: int, count: int) -> _Losses:
-        """Cut off what next to never happens."""
-        cut, above = self._grid.cut(count, self.bits), self.side is BoundSide.ABOVE
-        size = len(row.masses)
-        high = size - _below(reversed(row.masses), cut)
-        infinite += sum(row.masses[high:]) if above else 0
-        low = max(min(_below(row.masses, cut), high - 1), 0)
-        less = sum(row.masses[:low])
-        row = row.part(low, high)
-        if not above:
-            return self._centred(row, self._grid.step), infinite
-        if less:
-            masses = [row.masses[0] + less, *row.masses[1:]]
-            row = GridRow(row.start, masses, masses)
-        return row, infinite
-
-    def _centred(self, row: GridRow, step: GridStep) -> GridRow:
-        """Move all outcomes of a row to where their losses are, in the mean: any place is right."""
-        p, q = (_logarithms(values, self.bits) for values in (row.masses, row.others))
-        known = (p > -inf) & (q > -inf)
-        if not known.any():
-            return row
-        p, q = p[known], q[known]
-        off = np.average(p - q, weights=np.exp(p - p.max()))
-        move = round(float(off) / float(step.loss(1)))
-        if not move:
-            return row
-        with precision(self.bits + 64):
-            factor = ceiling(step.factor(move), self.bits)
-        others = [-(-each * factor >> self.bits) for each in row.others]
-        return GridRow(row.start + move, row.masses, others)
+    masses = others = units(q[low:], up=True)
+    (infinite,) = units(np.array([found.infinite]), up=above)
+    if above:
+        (before,) = units(np.array([float(total_above(p[:low]))]), up=True)
+        others[0] += before if low else 0
+    else:
+        masses = units(p[low:], up=False)
+    places = found.places[low:].tolist()
+    return _centred(Losses(found.step, found.side, bits, places, masses, others, infinite))
 
 
-class _Chances:
-    """The finite losses of one run, in doubles."""
+def _settled(one: Losses, cut: int) -> Losses:
+    """Cut off what next to never happens: at either end so much, in units."""
+    above, size = one.side is BoundSide.ABOVE, len(one.masses)
+    high = size - _below(reversed(one.masses), cut)
+    infinite = one.infinite + (sum(one.masses[high:]) if above else 0)
+    low = max(min(_below(one.masses, cut), high - 1), 0)
+    less = sum(one.masses[:low])
+    found = replace(one.part(low, high), infinite=infinite)
+    if above and less:
+        masses = [found.masses[0] + less, *found.masses[1:]]
+        found = replace(found, masses=masses, others=masses)
+    return _centred(found)
 
-    def __init__(self, one: RunLosses, size: float, times: int) -> None:
-        self._losses = np.array([*one.masses], float) * size
-        self._logarithms = _logarithms(one.masses.values(), one.bits)
-        self.times = times
 
-    def moment(self, steepness: float) -> float:
-        """Return about ln Σ p e^(λ ℓ)."""
-        if not len(self._losses):
+def _centred(one: Losses) -> Losses:
+    """From below, move all to where losses are, in the mean: any place is right."""
+    if one.side is BoundSide.ABOVE:
+        return one
+    p, q = (_logarithms(values, one.bits) for values in (one.masses, one.others))
+    known = (p > -inf) & (q > -inf)
+    if not known.any():
+        return one
+    p, q = p[known], q[known]
+    off = np.average(p - q, weights=np.exp(p - p.max()))
+    move = round(float(off) / float(one.step.loss(1)))
+    if not move:
+        return one
+    with precision(one.bits + 64):
+        factor = ceiling(one.step.factor(move), one.bits)
+    others = [-(-each * factor >> one.bits) for each in one.others]
+    start = one.places[0] + move
+    return replace(one, places=range(start, start + one.atoms), others=others)
+
+
+def _moment(one: Losses) -> Callable[[float], float]:
+    """About ln Σ p e^(λ ℓ) of the finite losses of one run, of λ."""
+    losses = np.array(one.places, float) * float(one.step.loss(1))
+    logarithms = _logarithms(one.masses, one.bits)
+
+    def moment(steepness: float) -> float:
+        if not len(losses):
             return 0.0
-        exponents = self._logarithms + steepness * self._losses
+        exponents = logarithms + steepness * losses
         top = float(exponents.max())
         return top + log(np.exp(exponents - top).sum()) if top > -inf else 0.0
 
+    return moment
+
 
 def _steepness(
-    chances: Sequence[_Chances], grid: LossGrid, doubtful: float
+    moments: Sequence[tuple[Callable[[float], float], int]], grid: LossGrid, doubtful: float
 ) -> tuple[float, float | None]:
     """Return about -d ln H(e^ε) / dε where H is asked, 0 where it is not, and how to tilt.
 
@@ -247,7 +227,7 @@ def _steepness(
     def whole(place: float) -> float:
         """(1) at ε = 0, of ln λ."""
         steepness = exp(place)
-        found = sum(each.times * each.moment(steepness) for each in chances)
+        found = sum(times * moment(steepness) for moment, times in moments)
         return found + steepness * place - (1 + steepness) * log1p(steepness)
 
     def budget(place: float) -> float:

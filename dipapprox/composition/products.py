@@ -71,7 +71,7 @@ from dipapprox.composition.catalogue import (
 )
 from dipapprox.composition.divergences import Divergences, Statement, shift_of
 from dipapprox.composition.grid import GridStep, Knot, ProfileOnGrid, between, choose_knots
-from dipapprox.composition.losses import BoundSide, RunLosses, ceiling, floored
+from dipapprox.composition.losses import BoundSide, Losses, ceiling, floored
 from dipapprox.composition.mechanisms import (
     Between,
     ConcentratedStatement,
@@ -290,7 +290,7 @@ _SMALLER = 64
 """Q masses are first kept to a unit that is smaller by 2^-64: they are, at greater losses."""
 
 
-def from_above(knots: Sequence[Knot], bits: int) -> RunLosses:
+def from_above(knots: Sequence[Knot], step: GridStep, bits: int) -> Losses:
     """Bound a profile from above.
 
     Args:
@@ -298,14 +298,12 @@ def from_above(knots: Sequence[Knot], bits: int) -> RunLosses:
     """
     values = [knot.point.bound for knot in knots]
     masses = _masses([knot.alpha for knot in knots], values)
-    whole = {
-        int(knot.place): max(ceiling(mass, bits), 0)
-        for knot, mass in zip(knots, masses, strict=True)
-    }
-    return RunLosses(whole, whole, max(ceiling(values[-1], bits), 0), bits, BoundSide.ABOVE)
+    whole, infinite = [[max(ceiling(x, bits), 0) for x in each] for each in (masses, values[-1:])]
+    places = [int(knot.place) for knot in knots]
+    return Losses(step, BoundSide.ABOVE, bits, places, whole, whole, *infinite)
 
 
-def outcomes_above(known: DiscreteProfile, step: GridStep, bits: int) -> RunLosses:
+def outcomes_above(known: DiscreteProfile, step: GridStep, bits: int) -> Losses:
     """Bound a profile from above by its outcomes, in units of 2^-bits."""
     unit = arb(2) ** bits
     size = float(step.loss(1))
@@ -330,12 +328,12 @@ def outcomes_above(known: DiscreteProfile, step: GridStep, bits: int) -> RunLoss
             if number:
                 masses[where] = masses.get(where, 0) + number
     infinite = max(ceiling(known.infinite + known.missing, bits), 0)
-    return RunLosses(masses, masses, infinite, bits, BoundSide.ABOVE)
+    places = sorted(masses)
+    found = [masses[k] for k in places]
+    return Losses(step, BoundSide.ABOVE, bits, places, found, found, infinite)
 
 
-def from_below(
-    lines: Iterable[tuple[arb, arb]], ends: Ends, step: GridStep, bits: int
-) -> RunLosses:
+def from_below(lines: Iterable[tuple[arb, arb]], ends: Ends, step: GridStep, bits: int) -> Losses:
     """Bound the profile of a pair that the mechanism has, from below.
 
     Args:
@@ -352,8 +350,10 @@ def from_below(
         place = round((log(p - less) - log(q - fewer) + unit) / size)
         masses[place] = masses.get(place, 0) + p - less
         others[place] = others.get(place, 0) + q - fewer
-    others = {k: ceiling(step.factor(k) * q, -_SMALLER) for k, q in others.items()}
-    return RunLosses(masses, others, max(kept[-1][0], 0), bits, BoundSide.BELOW)
+    places = sorted(masses)
+    found = [masses[k] for k in places]
+    beside = [ceiling(step.factor(k) * others[k], -_SMALLER) for k in places]
+    return Losses(step, BoundSide.BELOW, bits, places, found, beside, max(kept[-1][0], 0))
 
 
 def greatest(lines: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -385,7 +385,7 @@ _MASS_THAT_MATTERS = 2.0**-12
 """Of one run at the losses that lead to the least ε: less may be kept on a coarser grid, where
 profiles are smooth. Atoms between two knots cost more than the square of their distance."""
 
-Factor = tuple[RunLosses, int]
+Factor = tuple[Losses, int]
 """The losses of a pair of measures on a grid, from one side, and how often it is run."""
 
 
@@ -432,6 +432,6 @@ def factors_of(
                 if isinstance(profile, DiscreteProfile):
                     high = outcomes_above(profile, step, bits)
                 else:
-                    high = from_above(knots, bits)
+                    high = from_above(knots, step, bits)
                 found[BoundSide.ABOVE].append((high, piece.times))
     return found

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dipapprox.arithmetic.precision import precision
 from dipapprox.arithmetic.rounding import FLOOR, UNIT_ROUNDOFF, UP, Array, total_above
 from dipapprox.composition.grid import GridStep
-from dipapprox.composition.losses import BoundSide, RunLosses
+from dipapprox.composition.losses import BoundSide, Losses
 from dipapprox.data_classes import Record
 
 MOST_BITS = 900  # of units of masses that are doubles
@@ -39,20 +39,17 @@ class Spread(Record):
     infinite: float  # the mass at infinity
 
     @classmethod
-    def of(cls, one: RunLosses, step: GridStep, share: float) -> Spread:
+    def of(cls, one: Losses, share: float) -> Spread:
         """Round a run, but for its greatest losses, that have about such a share of its mass."""
         above = one.side is BoundSide.ABOVE
         if one.bits > MOST_BITS or not one.masses:
             raise NoDoubles
-        places = np.array(sorted(one.masses), np.int64)
-        p, q = (
-            np.ldexp(np.array([values[k] for k in places.tolist()], float), -one.bits)
-            for values in (one.masses, one.others)
-        )
+        places = np.array(one.places, np.int64)
+        p, q = (np.ldexp(np.array(m, float), -one.bits) for m in (one.masses, one.others))
         infinite = float(one.infinite) * 2.0**-one.bits
         infinite = infinite * UP if above else infinite / UP
         down, up = 1 - 2.0**-51, 1 + 2.0**-51
-        whole = cls(step, one.side, places, p * (up if above else down), q * up, infinite)
+        whole = cls(one.step, one.side, places, p * (up if above else down), q * up, infinite)
         return whole.without_end(share)
 
     def without_end(self, share: float) -> Spread:

@@ -51,8 +51,7 @@ from dipapprox.arithmetic.rounding import (
     total_above,
     total_below,
 )
-from dipapprox.composition.grid import GridStep
-from dipapprox.composition.losses import BoundSide, RunLosses
+from dipapprox.composition.losses import BoundSide, Losses
 from dipapprox.composition.spreads import LARGEST, NoDoubles, Spread, as_double
 from dipapprox.data_classes import Record
 from dipapprox.limits import Limits
@@ -73,11 +72,7 @@ _BLOCKS = 4096  # of losses, for what is guessed
 
 @sound_arithmetic()
 def transformed(
-    factors: Sequence[tuple[RunLosses, int]],
-    step: GridStep,
-    steepness: float,
-    share: float,
-    limits: Limits,
+    factors: Sequence[tuple[Losses, int]], steepness: float, share: float, limits: Limits
 ) -> Spread | None:
     """Return the composition of runs, on the grid or a wider one; None if doubles do not do.
 
@@ -88,7 +83,7 @@ def transformed(
     """
     times = sum(times for _, times in factors)
     try:
-        runs = [(Spread.of(one, step, share), times) for one, times in factors]
+        runs = [(Spread.of(one, share), times) for one, times in factors]
         groups, parts = ceil(times**0.5 / 2), int(times**0.25 / 2)
         often = [(one, count // groups) for one, count in runs if count >= groups]
         if times >= _MANY and often:

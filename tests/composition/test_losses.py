@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 from fractions import Fraction as F
+from functools import partial
 from math import comb, exp, inf, log, sqrt
 
 import numpy as np
@@ -19,9 +20,7 @@ from dipapprox.composition.catalogue import profile_of
 from dipapprox.composition.grid import GridStep, Knot, ProfileOnGrid, between, choose_knots
 from dipapprox.composition.losses import (
     BoundSide,
-    GridRow,
-    LossRow,
-    RunLosses,
+    Losses,
     deltas,
     deltas_of,
     epsilon_of,
@@ -44,31 +43,28 @@ def exact(masses: dict[int, Fraction], infinite: Fraction, alpha: Fraction) -> F
     return sum(inner, infinite)
 
 
-def stands_for(losses: LossRow, alpha: Fraction) -> Fraction:
+def stands_for(losses: Losses, alpha: Fraction) -> Fraction:
     unit = F(1, 2**losses.bits)
-    masses = {k: p * unit for k, p in enumerate(losses.row.masses, losses.row.start)}
+    masses = {k: p * unit for k, p in zip(losses.places, losses.masses, strict=True)}
     return exact(masses, losses.infinite * unit, alpha)
-
-
-def one_run(start: int, values: list[int], infinite: int, bits: int, side: BoundSide) -> RunLosses:
-    masses = dict(enumerate(values, start))
-    return RunLosses(masses, masses, infinite, bits, side)
 
 
 def one_row(
     step: GridStep, start: int, values: list[int], infinite: int, bits: int, side: BoundSide
-) -> LossRow:
-    return LossRow(step, GridRow(start, values, values), infinite, bits, side)
+) -> Losses:
+    places = range(start, start + len(values))
+    return Losses(step, side, bits, places, values, values, infinite)
 
 
-def power(
-    one: RunLosses, times: int, share: Fraction | None = None, step: GridStep = THREE
-) -> LossRow:
+one_run = partial(one_row, THREE)
+
+
+def power(one: Losses, times: int, share: Fraction | None = None, step: GridStep = THREE) -> Losses:
     wanted = LossGrid(step, share or F(0), exact=True)
     return product([(one, times)], wanted, Limits())
 
 
-def response(side: BoundSide, bits: int) -> RunLosses:
+def response(side: BoundSide, bits: int) -> Losses:
     """Randomised response that is true with probability 3/4."""
     up = side is BoundSide.ABOVE
     true, false = ((-(-(p << bits) // 4) if up else (p << bits) // 4) for p in (3, 1))
@@ -115,8 +111,8 @@ def test_every_rounding_of_ten_thousand_runs_is_to_the_safe_side() -> None:
     assert above - true < F(1, 2**20) and true - below < F(1, 2**20)
     # H(0) is all mass: 1 in truth.
     for times in (2, 3, 5):
-        assert sum(power(response(BoundSide.ABOVE, 3), times).row.masses) >= 8
-        assert sum(power(response(BoundSide.BELOW, 3), times).row.masses) <= 8
+        assert sum(power(response(BoundSide.ABOVE, 3), times).masses) >= 8
+        assert sum(power(response(BoundSide.BELOW, 3), times).masses) <= 8
 
 
 masses = st.lists(st.integers(0, 40), min_size=1, max_size=7)
@@ -143,7 +139,7 @@ def test_products(one, p, two, q, start, cut, side) -> None:
         slack = F(len(exactly) + 1 + 200 * cut, 64)
         assert abs(found - true) <= slack
     if not cut:
-        assert product([(second, 1), (first, 1)], wanted, Limits()).row == both.row
+        assert product([(second, 1), (first, 1)], wanted, Limits()) == both
 
 
 @given(masses, infinite, st.integers(-6, 3), sides)
@@ -189,11 +185,11 @@ def test_masses_of_a_profile_are_rounded_to_the_safe_side(bits) -> None:
         profile = profile_of(Gaussian(F(1), F(1)), 160)
         knot = ProfileOnGrid(profile, step)
         knots = choose_knots(knot, 2.0**-40, 2.0**-20, Limits())
-        above = from_above(knots, bits)
+        above = from_above(knots, step, bits)
         below = from_below(lines_of(between(knot, knots)), profile.ends, step, bits)
         places = [F(k, 7) for k in range(30)]
         truths = [float(profile.at(to_ball(place).exp()).bound) for place in places]
-    assert sum(above.masses.values()) > 1 << bits >= sum(below.masses.values())
+    assert sum(above.masses) > 1 << bits >= sum(below.masses)
     high, low = (deltas(power(each, 1, step=step), places) for each in (above, below))
     for k, truth in enumerate(truths):
         assert low[k] <= truth <= high[k] and high[k] - low[k] < 0.02 + 80 * 2.0**-bits
@@ -223,7 +219,7 @@ def test_what_is_read_is_on_the_safe_side_of_many_digits(side) -> None:
     def exactly(budget: Fraction) -> arb:
         inner = (
             mass * (1 - (to_ball(budget) - step.loss(k)).exp()).max(arb(0))
-            for k, mass in enumerate(losses.row.masses)
+            for k, mass in enumerate(losses.masses)
         )
         return sum(inner, arb(losses.infinite)) / 64
 
@@ -294,7 +290,7 @@ def test_ten_thousand_runs_on_a_fine_grid_are_narrow(side) -> None:
     chance = 1 / (1 + exp(-1 / 2500))
     up = side is BoundSide.ABOVE
     masses = [int((1 - chance) * 2**60) + up, int(chance * 2**60) + up]
-    one = RunLosses(*[{-20: masses[0], 20: masses[1]}] * 2, 0, 60, side)
+    one = Losses(step, side, 60, [-20, 20], masses, masses, 0)
     wanted = LossGrid(step, F(1, 2**50), 0.1, accuracy=F(1, 10**9))
     found = product([(one, times)], wanted, Limits())
     true = sum(
@@ -309,11 +305,11 @@ def test_ten_thousand_runs_on_a_fine_grid_are_narrow(side) -> None:
 def test_masses_below_a_unit_are_rounded_up() -> None:
     """A product of one unit by one unit is less than a unit: from above it is one, not none."""
     tiny = one_run(0, [1], 0, 10, BoundSide.ABOVE)
-    assert power(tiny, 2).row.masses == [1]
+    assert power(tiny, 2).masses == [1]
     uneven = one_run(0, [5, 0, 1], 0, 10, BoundSide.ABOVE)
     other = one_run(0, [1024], 0, 10, BoundSide.ABOVE)
     both = product([(uneven, 1), (other, 1)], LossGrid(THREE, F(0), exact=True), Limits())
-    assert both.row.masses == [5, 0, 1]
+    assert both.masses == [5, 0, 1]
 
 
 # --- Very many runs: products by transforms, and losses so rare that few are met ------------------
@@ -335,12 +331,13 @@ def chances(chance: F, never: F) -> dict[int, F]:
     return {1: (1 - chance - never) * F(3, 4), -1: (1 - chance - never) / 4, 0: chance}
 
 
-def split_response(side: BoundSide, chance: F, never: F = F(0)) -> RunLosses:
+def split_response(side: BoundSide, chance: F, never: F = F(0)) -> Losses:
     """The same, rounded to the side."""
     unit, true = 1 << 60, chances(chance, never)
     q = {k: -(-m * unit // 1) for k, m in true.items()}
     p = q if side is BoundSide.ABOVE else {k: m * unit // 1 for k, m in true.items()}
-    return RunLosses(p, q, int(never * unit), 60, side)
+    masses, others = ([each[k] for k in (-1, 0, 1)] for each in (p, q))
+    return Losses(THREE, side, 60, [-1, 0, 1], masses, others, int(never * unit))
 
 
 def split_truth(times: int, chance: F, never: F, alpha: F) -> F:
@@ -361,7 +358,7 @@ def split_truth(times: int, chance: F, never: F, alpha: F) -> F:
 @pytest.mark.parametrize("times", [1, 7, 30])
 def test_they_bound_exact_sums(times, chance, never, steepness) -> None:
     above, below = (
-        transformed([(split_response(side, chance, never), times)], THREE, steepness, 0.0, Limits())
+        transformed([(split_response(side, chance, never), times)], steepness, 0.0, Limits())
         for side in BoundSide
     )
     assert above is not None and below is not None
@@ -382,10 +379,11 @@ def test_small_deltas_keep_their_digits(side) -> None:
         for k in range(250)
     )
     wanted = LossGrid(THREE, F(0), budget=1500 * float(np.log(3)), accuracy=F(float(true)) / 10**4)
-    masses = {1: 3 * 2**398, -1: 2**398}
-    found = product([(RunLosses(masses, masses, 0, 400, side), times)], wanted, Limits())
-    rows = zip(found.row.masses, found.row.others, strict=True)
-    inner = (max(p - alpha / F(3) ** k * q, F(0)) for k, (p, q) in enumerate(rows, found.row.start))
+    masses = [2**398, 3 * 2**398]
+    one = Losses(THREE, side, 400, [-1, 1], masses, masses, 0)
+    found = product([(one, times)], wanted, Limits())
+    rows = zip(found.places, found.masses, found.others, strict=True)
+    inner = (max(p - alpha / F(3) ** k * q, F(0)) for k, p, q in rows)
     total = sum(inner, F(found.infinite)) / 2**found.bits
     assert total >= true if up else total <= true
     assert abs(total - true) < true / 1000
@@ -400,17 +398,19 @@ def test_small_deltas_keep_their_digits(side) -> None:
     st.sampled_from(BoundSide),
 )
 def test_they_bound_products_of_whole_numbers(values, start, times, steepness, side) -> None:
-    masses, other = dict(enumerate(values, start)), {0: 2**42, 2: 2**30}
-    runs = [RunLosses(masses, masses, 5, 42, side), RunLosses(other, other, 0, 42, side)]
-    step = GridStep(F(1, 20), F(3))
+    step, other = GridStep(F(1, 20), F(3)), [2**42, 2**30]
+    runs = [
+        one_row(step, start, values, 5, 42, side),
+        Losses(step, side, 42, [0, 2], other, other, 0),
+    ]
     factors = [(runs[k % 2], n) for k, n in enumerate(times)]
-    found = transformed(factors, step, steepness, 0.0, Limits())
+    found = transformed(factors, steepness, 0.0, Limits())
     plain = product(factors, LossGrid(step, F(0), exact=True), Limits())
     if found is None:
         return
-    size, unit, row = float(step.loss(1)), 2.0**-42, plain.row
-    p, q = (unit * np.array(own, float) for own in (row.masses, row.others))
-    losses = np.exp(-size * np.arange(row.start, row.start + len(p)))
+    size, unit = float(step.loss(1)), 2.0**-42
+    p, q = (unit * np.array(own, float) for own in (plain.masses, plain.others))
+    losses = np.exp(-size * np.array(plain.places))
     for alpha in (1.0, 1.3, 2.5):
         exact = unit * plain.infinite + float(np.maximum(p - alpha * losses * q, 0).sum())
         others = alpha * np.exp(-size * found.places) * found.others
@@ -423,7 +423,7 @@ def test_they_bound_products_of_whole_numbers(values, start, times, steepness, s
 @pytest.mark.parametrize("side", BoundSide)
 @pytest.mark.parametrize("parts", [2, 3, 10])
 def test_wider_grids_bound_the_same(side, parts) -> None:
-    one = Spread.of(split_response(side, F(1, 7)), THREE, 0.0)
+    one = Spread.of(split_response(side, F(1, 7)), 0.0)
     wide = one.wider(parts)
     assert wide.step.unit == parts
     for alpha in (F(1, 5), F(1), F(2), F(3), F(20)):
@@ -433,15 +433,15 @@ def test_wider_grids_bound_the_same(side, parts) -> None:
 
 def test_what_is_too_large_for_doubles_is_left_to_whole_numbers() -> None:
     """Q masses that add up to more than 1 in every run, 1.001^1000000 in all."""
-    one = RunLosses({0: 1 << 60}, {0: (1001 << 60) // 1000}, 0, 60, BoundSide.BELOW)
-    assert transformed([(one, 10**6)], THREE, 0.0, 0.0, Limits()) is None
+    one = Losses(THREE, BoundSide.BELOW, 60, [0], [1 << 60], [(1001 << 60) // 1000], 0)
+    assert transformed([(one, 10**6)], 0.0, 0.0, Limits()) is None
 
 
 def test_many_runs_of_which_none_is_run_often(monkeypatch) -> None:
     """Nine kinds, each once: none is as many as the groups that many runs are in."""
     monkeypatch.setattr("dipapprox.composition.transforms._MANY", 4)
     runs = [(split_response(BoundSide.ABOVE, F(k, 10)), 1) for k in range(9)]
-    found = transformed(runs, THREE, 0.0, 0.0, Limits())
+    found = transformed(runs, 0.0, 0.0, Limits())
     assert found is not None and 0 < delta(found, F(1)) < 1
 
 
