@@ -47,14 +47,7 @@ from dipapprox.arithmetic.extended import (
 from dipapprox.arithmetic.precision import precision
 from dipapprox.composition.catalogue import is_symmetric, profile_of
 from dipapprox.composition.grid import COARSEST, GridStep, first_step, have_lattices, refined
-from dipapprox.composition.losses import (
-    BoundSide,
-    Losses,
-    deltas,
-    deltas_of,
-    epsilon_of,
-    least_epsilon,
-)
+from dipapprox.composition.losses import BoundSide, Losses, deltas, least_epsilon
 from dipapprox.composition.mechanisms import Gaussian
 from dipapprox.composition.powers import LossGrid, bits_of, product, share_of
 from dipapprox.composition.products import (
@@ -64,7 +57,7 @@ from dipapprox.composition.products import (
     pieces_of,
     resolution_of,
 )
-from dipapprox.composition.profile import BallProfile
+from dipapprox.composition.profile import BallProfile, deltas_of, epsilon_of
 from dipapprox.composition.shifted_noise import ShiftedNoise, gaussian_shift
 from dipapprox.data_classes import Record, replace
 from dipapprox.errors import INTERRUPTED, EarlyEnd, UserError

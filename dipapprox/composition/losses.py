@@ -41,6 +41,13 @@ With sums over the losses above ε, A = Σ p + p_∞ and G = Σ q e^(ℓ₀ - �
 A is a whole number. G is summed from the greatest loss down, G ↦ q + G e^-h, in whole numbers that
 are rounded down to bound H from above, and up to bound it from below. There, as p and q differ, the
 losses of one more step may be better; the sums over any losses are a bound.
+
+Of losses in doubles, a mass is moved to a grid that is c times as wide
+
+- from above, at ℓ = a + r h of a < ℓ < b = a + c h, to both ends: m >= p (1 - e^(-r h)) / (1 -
+  e^(-c h)) to b, and the rest of p to a. As a function of α, p (1 - α e^-ℓ)₊ is convex, p at 0,
+  p (1 - e^(-r h)) at e^a and 0 from e^b on: there the two are at least that, and linear between;
+- from below to the nearest place ℓ', with its Q mass: q e^(ℓ' - ℓ), rounded up.
 """
 
 from __future__ import annotations
@@ -52,11 +59,12 @@ from math import exp, fsum, log
 
 import numpy as np
 from flint import arb, fmpz
+from numpy.typing import NDArray
 
-from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
-from dipapprox.arithmetic.precision import enclosure_of, precision, to_ball, to_enclosure
+from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox.arithmetic.precision import enclosure_of, precision, to_ball
+from dipapprox.arithmetic.rounding import FLOOR, UNIT_ROUNDOFF, UP, Array, total_above
 from dipapprox.composition.grid import GridStep
-from dipapprox.composition.profile import BallProfile
 from dipapprox.data_classes import Record, replace
 
 
@@ -183,7 +191,6 @@ def log_masses(losses: Losses) -> tuple[LogMasses, LogMasses]:
 
 _GUARD_BITS = 32
 _ZERO = Fraction(0)
-_LARGEST_BUDGET = Fraction(2**14)
 _Sums = tuple[int, int, int]
 """Over the losses from one on, infinity included:
 
@@ -289,54 +296,95 @@ def _value(sums: _Sums, losses: Losses, budget: Fraction) -> Fraction:
     return value.upper if losses.side is BoundSide.ABOVE else max(value.lower, _ZERO)
 
 
-def deltas_of(profile: BallProfile, budgets: Sequence[Fraction]) -> list[tuple[Fraction, Fraction]]:
-    """Enclose H(e^ε) at every ε >= 0, of one profile, at the precision of the enclosing block."""
-    found = []
-    for budget in budgets:
-        alpha = to_ball(budget).exp()
-        point = profile.at(alpha)
-        lower, upper = to_enclosure(point.first - alpha * point.second), to_enclosure(point.bound)
-        low = _ZERO if isinstance(lower, NotEnclosed) else max(lower.lower, _ZERO)
-        high = Fraction(1) if isinstance(upper, NotEnclosed) else min(upper.upper, Fraction(1))
-        found.append((low, high))
-    return found
+MOST_BITS = 900  # of units of masses that are doubles
+LARGEST = 2.0**900
 
 
-def epsilon_of(
-    profile: BallProfile, delta: Fraction, width: Fraction
-) -> list[tuple[Fraction | None, Fraction | None]]:
-    """Enclose the least ε >= 0 with H(e^ε) <= δ, of one profile, by bisection.
-
-    Args:
-        profile: At the precision of the enclosing block.
-        width: 2^-16 of it is how far it goes.
-    """
-    most = Fraction(1)
-    while deltas_of(profile, [most])[0][1] > delta:
-        if most > _LARGEST_BUDGET:
-            return [(_below(profile, delta, most, width), None)]
-        most *= 2
-    low, high = _ZERO, most
-    while high - low > width / 2**16:
-        middle = (low + high) / 2
-        if deltas_of(profile, [middle])[0][1] <= delta:
-            high = middle
-        else:
-            low = middle
-    return [(_below(profile, delta, high, width), high)]
+class NoDoubles(Exception):
+    """Doubles do not do."""
 
 
-def _below(
-    profile: BallProfile, delta: Fraction, most: Fraction, width: Fraction
-) -> Fraction | None:
-    """An ε at which H is surely above δ, or 0; None if H is so for all, as its limit is."""
-    if profile.ends.infinite > to_ball(delta):
-        return None
-    low, high = _ZERO, most
-    while high - low > width / 2**16:
-        middle = (low + high) / 2
-        if deltas_of(profile, [middle])[0][0] > delta:
-            low = middle
-        else:
-            high = middle
-    return low
+class Spread(Record):
+    """Losses in doubles, in units of 1, from a side: see `losses`."""
+
+    step: GridStep  # of their grid
+    side: BoundSide  # from where they bound
+    places: NDArray[np.int64]  # in steps, each once
+    masses: Array  # p
+    others: Array  # q; from above the same
+    infinite: float  # the mass at infinity
+
+    @classmethod
+    def of(cls, one: Losses, share: float) -> Spread:
+        """Round a run, but for its greatest losses, that have about such a share of its mass."""
+        above = one.side is BoundSide.ABOVE
+        if one.bits > MOST_BITS or not one.masses:
+            raise NoDoubles
+        places = np.array(one.places, np.int64)
+        p, q = (np.ldexp(np.array(m, float), -one.bits) for m in (one.masses, one.others))
+        infinite = float(one.infinite) * 2.0**-one.bits
+        infinite = infinite * UP if above else infinite / UP
+        down, up = 1 - 2.0**-51, 1 + 2.0**-51
+        whole = cls(one.step, one.side, places, p * (up if above else down), q * up, infinite)
+        return whole.without_end(share)
+
+    def without_end(self, share: float) -> Spread:
+        """Cut off the greatest losses, of about so much mass."""
+        above = self.side is BoundSide.ABOVE
+        kept = len(self.masses) - int(
+            np.searchsorted(np.cumsum(self.masses[::-1]), share, side="right")
+        )
+        kept = max(kept, 1)
+        infinite = self.infinite
+        if above:
+            infinite = (infinite + float(total_above(self.masses[kept:]))) * UP
+        own = self.places[:kept], self.masses[:kept], self.others[:kept]
+        return Spread(self.step, self.side, *own, infinite)
+
+    def centred(self, weights: Array) -> Spread:
+        """From below, move all to where losses are, in the mean: any place is right."""
+        known = self.masses > 0
+        if not known.any():
+            return self
+        off = np.average(np.log(self.masses[known] / self.others[known]), weights=weights[known])
+        move = round(float(off) / float(self.step.loss(1)))
+        with precision(96):
+            factor = as_double(self.step.factor(move)) * UP
+        if not factor < LARGEST:
+            return self
+        own = self.places + move, self.masses, np.maximum(self.others * factor, FLOOR)
+        return Spread(self.step, self.side, *own, self.infinite)
+
+    def wider(self, parts: int) -> Spread:
+        """Move all to steps so many times as wide."""
+        above, step = self.side is BoundSide.ABOVE, self.step
+        near = self.places if above else self.places + parts // 2
+        low, rest = np.divmod(near, parts)
+        with precision(96):
+            if above:
+                whole = 1 - step.factor(-parts)
+                moved = [(1 - step.factor(-k)) / whole for k in range(parts)]
+                less = [1 - each for each in moved]
+            else:
+                moved = [step.factor(parts // 2 - k) for k in range(parts)]
+                less = [arb(1)] * parts
+            more, less_ = (np.array([as_double(x) for x in each]) for each in (moved, less))
+        start, count = int(low[0]), int(low[-1] - low[0]) + 2
+        joined = int(np.bincount(low - start).max())
+        up = UP + 2 * joined * UNIT_ROUNDOFF
+
+        def put(values: Array, to: NDArray[np.int64]) -> Array:
+            return np.asarray(np.bincount(to - start, values, count), float)
+
+        places = np.arange(start, start + count)
+        if above:
+            p = put(self.masses * less_[rest], low) + put(self.masses * more[rest], low + 1)
+            p = p * up
+            return Spread(step.wider(parts), self.side, places, p, p, self.infinite)
+        p, q = put(self.masses, low) / up, put(self.others * more[rest], low) * up
+        return Spread(step.wider(parts), self.side, places, p, q, self.infinite)
+
+
+def as_double(ball: arb, *, up: bool = True) -> float:
+    """A double above what is enclosed, if it is > 0; or not above it, if it is."""
+    return float(ball.upper()) * UP if up else float(ball.lower()) / UP

@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 from dipapprox.arithmetic.precision import precision
 from dipapprox.arithmetic.rounding import FLOOR, total_above
 from dipapprox.composition.grid import GridStep
-from dipapprox.composition.losses import BoundSide, Losses, ceiling, multiplied
-from dipapprox.composition.spreads import Spread
+from dipapprox.composition.losses import BoundSide, Losses, Spread, ceiling, multiplied
 from dipapprox.composition.transforms import least_place, transformed
 from dipapprox.data_classes import Record, replace
 from dipapprox.limits import Limits

@@ -53,10 +53,14 @@ Rogers, Optimal differential privacy composition for exponential mechanisms, 202
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from fractions import Fraction
 from typing import ClassVar, Protocol
 
 from flint import arb
 
+from dipapprox.arithmetic.enclosure import NotEnclosed
+from dipapprox.arithmetic.precision import to_ball, to_enclosure
 from dipapprox.data_classes import Record
 
 
@@ -232,3 +236,48 @@ def _point(alpha: arb, first: arb, second: arb, threshold: arb) -> ProfilePoint:
     if alpha.overlaps(threshold):
         bound += up_to(2 * (alpha.rad() + threshold.rad()))
     return ProfilePoint(bound, first, second)
+
+
+_ZERO, _ONE = Fraction(0), Fraction(1)
+_LARGEST_BUDGET = Fraction(2**14)
+
+
+def deltas_of(profile: BallProfile, budgets: Sequence[Fraction]) -> list[tuple[Fraction, Fraction]]:
+    """Enclose H(e^ε) at every ε >= 0, of one profile, at the precision of the enclosing block."""
+    found = []
+    for budget in budgets:
+        alpha = to_ball(budget).exp()
+        point = profile.at(alpha)
+        lower, upper = to_enclosure(point.first - alpha * point.second), to_enclosure(point.bound)
+        low = _ZERO if isinstance(lower, NotEnclosed) else max(lower.lower, _ZERO)
+        high = _ONE if isinstance(upper, NotEnclosed) else min(upper.upper, _ONE)
+        found.append((low, high))
+    return found
+
+
+def epsilon_of(
+    profile: BallProfile, delta: Fraction, width: Fraction
+) -> list[tuple[Fraction | None, Fraction | None]]:
+    """Enclose the least ε >= 0 with H(e^ε) <= δ, of one profile, by bisection.
+
+    Args:
+        profile: At the precision of the enclosing block.
+        width: 2^-16 of it is how far it goes.
+    """
+    most = _ONE
+    while (unknown := deltas_of(profile, [most])[0][1] > delta) and most <= _LARGEST_BUDGET:
+        most *= 2
+
+    def falling(end: int, high: Fraction) -> tuple[Fraction, Fraction]:
+        """Between which two an end falls to δ."""
+        low = _ZERO
+        while high - low > width / 2**16:
+            middle = (low + high) / 2
+            above = deltas_of(profile, [middle])[0][end] > delta
+            low, high = (middle, high) if above else (low, middle)
+        return low, high
+
+    upper = None if unknown else falling(1, most)[1]
+    if profile.ends.infinite > to_ball(delta):  # H is so for all, as its limit is
+        return [(None, upper)]
+    return [(falling(0, most if upper is None else upper)[0], upper)]

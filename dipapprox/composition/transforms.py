@@ -22,7 +22,7 @@ u log2 N. With errors of at most e in ẑ, b = |ẑ| + e, and T products of doub
 likewise for products of powers, where T e / b adds up. The inverse transform of what has errors
 E_k is off by (1 / N) Σ (E_k + γ b_k^T) at most. What numbers below 2^-700 add is added.
 
-Of T runs k are taken together, of T / k each, on a grid that is c times as wide (`spreads`): runs
+Of T runs k are taken together, of T / k each, on a grid that is c times as wide (`losses`): runs
 on steps of h add T h² / 6 to the variance of losses, these add k (c h)² / 6.
 
 Source: Koskela, Jälkö, Honkela, Computing tight differential privacy guarantees using FFT, 2020.
@@ -51,8 +51,7 @@ from dipapprox.arithmetic.rounding import (
     total_above,
     total_below,
 )
-from dipapprox.composition.losses import BoundSide, Losses
-from dipapprox.composition.spreads import LARGEST, NoDoubles, Spread, as_double
+from dipapprox.composition.losses import LARGEST, BoundSide, Losses, NoDoubles, Spread, as_double
 from dipapprox.data_classes import Record
 from dipapprox.limits import Limits
 

@@ -18,18 +18,11 @@ from dipapprox.arithmetic.precision import precision, to_ball
 from dipapprox.composition.accountant import Composition
 from dipapprox.composition.catalogue import profile_of
 from dipapprox.composition.grid import GridStep, Knot, ProfileOnGrid, between, choose_knots
-from dipapprox.composition.losses import (
-    BoundSide,
-    Losses,
-    deltas,
-    deltas_of,
-    epsilon_of,
-    least_epsilon,
-)
+from dipapprox.composition.losses import BoundSide, Losses, Spread, deltas, least_epsilon
 from dipapprox.composition.mechanisms import ApproximateStatement, Gaussian, Subsampled
 from dipapprox.composition.powers import LossGrid, _logarithms, product
 from dipapprox.composition.products import RepeatedRun, from_above, from_below, outcomes_above
-from dipapprox.composition.spreads import Spread
+from dipapprox.composition.profile import deltas_of, epsilon_of
 from dipapprox.composition.transforms import transformed
 from tests.thorough import examples, part
 
