@@ -28,9 +28,8 @@ and in closed form.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
-from functools import partial
 from math import ceil
 
 from flint import arb
@@ -106,10 +105,6 @@ class CompositionAnswer(Record):
         return None if self.grid is None else self.grid.step
 
 
-_Reading = Callable[[Losses], Sequence[Fraction | None]]  # of losses on a grid
-_Direct = Callable[[BallProfile], Sequence[tuple[Fraction | None, Fraction | None]]]
-
-
 class Composition(Record):
     """Runs on the same data; their order matters between mechanisms with several worst pairs.
 
@@ -159,22 +154,7 @@ class Composition(Record):
         """
         if not 0 < delta < 1:
             raise UserError(f"delta must be in (0, 1), got {delta}")
-        _check_width(width)
-        noise = self._only_noise
-        if noise is not None:
-            least = noise.least_budget(delta, _closed_bits(width))
-            assert least is not None, "only for δ = 0 it is infinite"
-            return _closed([least], progress)
-
-        def read(losses: Losses) -> list[Fraction | None]:
-            return [least_epsilon(losses, delta)]
-
-        start, asked = Extended(_ZERO, None), (None, float(delta))
-        accuracy = delta * min(width, Fraction(1))
-        direct = partial(epsilon_of, delta=delta, width=width)
-        return _Search(self, read, direct, width, accuracy, delta, asked, limits, progress).run(
-            (start,)
-        )
+        return self._found(_Question(width, delta), limits, progress)
 
     def delta(
         self,
@@ -194,22 +174,17 @@ class Composition(Record):
         """
         if not budgets or min(budgets) < 0:
             raise UserError(f"budgets must be >= 0, got {min(budgets, default='none')}")
-        _check_width(width)
+        return self._found(_Question(width, None, tuple(budgets)), limits, progress)
+
+    def _found(self, asked: _Question, limits: Limits, progress: Progress) -> CompositionAnswer:
+        if asked.width <= 0:
+            raise UserError(f"width must be > 0, got {asked.width}")
         noise = self._only_noise
-        if noise is not None:
-            found = [noise.divergence(each, _closed_bits(width)) for each in budgets]
-            return _closed(found, progress)
-
-        def read(losses: Losses) -> list[Fraction | None]:
-            return [*deltas(losses, budgets)]
-
-        start = tuple(Extended(_ZERO, Fraction(1)) for _ in budgets)
-        direct = partial(deltas_of, budgets=budgets)
-        accuracy = min(width, Fraction(1))
-        asked = (float(budgets[0]) if len(budgets) == 1 else None), None
-        return _Search(self, read, direct, width, accuracy, None, asked, limits, progress).run(
-            start
-        )
+        if noise is None:
+            return _Search(self, asked, limits, progress).run()
+        progress(1, 1)
+        known = tuple(Extended.of(each, CLOSED_FORM) for each in asked.of_noise(noise))
+        return CompositionAnswer(known, None, 0, None)
 
     def dominating(
         self, step: GridStep, accuracy: Fraction, limits: Limits, *, added: bool = False
@@ -226,53 +201,60 @@ class Composition(Record):
         return product(factors[BoundSide.ABOVE], grid, limits)
 
 
-def _closed(found: Sequence[Enclosure], progress: Progress) -> CompositionAnswer:
-    progress(1, 1)
-    return CompositionAnswer(tuple(Extended.of(each, CLOSED_FORM) for each in found), None, 0, None)
+class _Question(Record):
+    """The least ε for a δ, or the least δ for every ε given, so narrow."""
 
+    width: Fraction
+    delta: Fraction | None  # None if it is what is asked
+    budgets: tuple[Fraction, ...] = ()
 
-def _closed_bits(width: Fraction) -> int:
-    """Enough for enclosures of this width, and of a small part of numbers far below it."""
-    return max(int(1 / width).bit_length() + 2, _CLOSED_BITS)
+    @property
+    def start(self) -> tuple[Extended, ...]:
+        """What is known beforehand."""
+        if self.delta is not None:
+            return (Extended(_ZERO, None),)
+        return tuple(Extended(_ZERO, Fraction(1)) for _ in self.budgets)
 
+    @property
+    def about(self) -> tuple[float | None, float | None]:
+        """ε or δ, if one is given."""
+        budget = float(self.budgets[0]) if len(self.budgets) == 1 else None
+        return budget, None if self.delta is None else float(self.delta)
 
-def _check_width(width: Fraction) -> None:
-    if width <= 0:
-        raise UserError(f"width must be > 0, got {width}")
+    def of_noise(self, noise: ShiftedNoise) -> list[Enclosure]:
+        """Answer for shifted noise: also a small part of numbers far below the width."""
+        bits = max(int(1 / self.width).bit_length() + 2, _CLOSED_BITS)
+        if self.delta is None:
+            return [noise.divergence(each, bits) for each in self.budgets]
+        least = noise.least_budget(self.delta, bits)
+        assert least is not None, "only for δ = 0 it is infinite"
+        return [least]
+
+    def of_losses(self, losses: Losses) -> Sequence[Fraction | None]:
+        """Bound the answers, greater for greater H."""
+        if self.delta is None:
+            return deltas(losses, self.budgets)
+        return [least_epsilon(losses, self.delta)]
+
+    def of_profile(self, profile: BallProfile) -> Sequence[tuple[Fraction | None, Fraction | None]]:
+        """Bound the answers from below and from above."""
+        if self.delta is None:
+            return deltas_of(profile, self.budgets)
+        return epsilon_of(profile, self.delta, self.width)
 
 
 class _Search:
-    """Finer and finer grids.
-
-    Args:
-        read: What is asked of its loss distribution: greater for greater H.
-        direct: The same of its profile, where it has one.
-        accuracy: How accurate δ must be for that, about.
-        delta: The δ that matters; None if it is what is asked.
-        asked: ε or δ, if one is given.
-    """
+    """Finer and finer grids."""
 
     def __init__(
-        self,
-        composition: Composition,
-        read: _Reading,
-        direct: _Direct,
-        width: Fraction,
-        accuracy: Fraction,
-        delta: Fraction | None,
-        asked: tuple[float | None, float | None],
-        limits: Limits,
-        progress: Progress,
+        self, composition: Composition, asked: _Question, limits: Limits, progress: Progress
     ) -> None:
         self._progress = progress
         self._done = 0
         self._runs = composition.runs
-        self._read = read
-        self._direct = direct
-        self._width = width
-        self._accuracy = accuracy
-        self._delta = delta
-        self._asked = asked
+        self._asked, self._width, self._delta = asked, asked.width, asked.delta
+        # How accurate δ must be for that, about.
+        self._accuracy = (asked.delta or 1) * min(asked.width, Fraction(1))
         self._limits = limits
         self._mechanisms = [run.mechanism for run in self._runs]
         self._attained = are_attained(self._runs)
@@ -280,9 +262,9 @@ class _Search:
         self._resolution = min(filter(None, resolutions), default=None)
         self._resolved = None not in resolutions
         # For a δ that is asked, it is not known beforehand which step is fine enough.
-        size = _first_size(_ROUGHLY[0] if delta is None else width, self._runs)
-        if delta is not None and size < _CHEAP:
-            size = _first_size(max(width, _ROUGHLY[1]), self._runs)
+        size = _first_size(_ROUGHLY[0] if asked.delta is None else asked.width, self._runs)
+        if asked.delta is not None and size < _CHEAP:
+            size = _first_size(max(asked.width, _ROUGHLY[1]), self._runs)
         self._first, self._exact = first_step(self._mechanisms, size)
         self._stays = self._exact or have_lattices(self._mechanisms)
         self._steepness = {False: 0.0, True: 0.0}
@@ -290,9 +272,9 @@ class _Search:
         self._atoms = 0
         self._single = True
 
-    def run(self, start: tuple[Extended, ...]) -> CompositionAnswer:
+    def run(self) -> CompositionAnswer:
         symmetric = all(is_symmetric(run.mechanism) for run in self._runs)
-        found = dict.fromkeys((False,) if symmetric else (False, True), start)
+        found = dict.fromkeys((False,) if symmetric else (False, True), self._asked.start)
         step, used, idle = self._first, None, 0
         while True:
             before = greatest_of(found.values())
@@ -357,7 +339,7 @@ class _Search:
         for side, own in factors.items():
             losses = product(own, grid, self._limits)
             self._atoms = max(self._atoms, losses.atoms)
-            read[side], method[side] = self._read(losses), GRID
+            read[side], method[side] = self._asked.of_losses(losses), GRID
             self._steepness[added] = losses.steepness
             self._number = sum(times for _, times in own)
         low, high = (read[side] for side in (BoundSide.BELOW, BoundSide.ABOVE))
@@ -372,7 +354,7 @@ class _Search:
             for side in BoundSide:
                 own = [each for each in pieces if side in each.sides]
                 if len(own) == 1 and own[0].times == 1:
-                    both = self._direct(own[0].profile)
+                    both = self._asked.of_profile(own[0].profile)
                     found[side] = [ends[side is BoundSide.ABOVE] for ends in both]
         return found
 
@@ -380,7 +362,7 @@ class _Search:
         lows = [each.lower or _ZERO for each in known]
         weight = self._delta or max(self._accuracy, min(lows, default=_ZERO))
         share = share_of(self._accuracy, [run.times for run in self._runs])
-        return LossGrid(step, share, *self._asked, self._accuracy, self._stays, weight)
+        return LossGrid(step, share, *self._asked.about, self._accuracy, self._stays, weight)
 
     def _parts(
         self, step: GridStep, known: Sequence[Extended], steepness: float, *, hurry: bool
