@@ -46,7 +46,7 @@ from dipapprox.arithmetic.extended import (
 from dipapprox.arithmetic.precision import precision
 from dipapprox.composition.catalogue import is_symmetric, profile_of
 from dipapprox.composition.grid import COARSEST, GridStep, first_step, have_lattices, refined
-from dipapprox.composition.losses import BoundSide, Losses, deltas, least_epsilon
+from dipapprox.composition.losses import BoundSide, GridLosses, deltas, least_epsilon
 from dipapprox.composition.mechanisms import Gaussian
 from dipapprox.composition.powers import LossGrid, bits_of, product, share_of
 from dipapprox.composition.products import (
@@ -188,7 +188,7 @@ class Composition(Record):
 
     def dominating(
         self, step: GridStep, accuracy: Fraction, limits: Limits, *, added: bool = False
-    ) -> Losses:
+    ) -> GridLosses:
         """Return losses on a grid that dominate the composition.
 
         Args:
@@ -230,7 +230,7 @@ class _Question(Record):
         assert least is not None, "only for δ = 0 it is infinite"
         return [least]
 
-    def of_losses(self, losses: Losses) -> Sequence[Fraction | None]:
+    def of_losses(self, losses: GridLosses) -> Sequence[Fraction | None]:
         """Bound the answers, greater for greater H."""
         if self.delta is None:
             return deltas(losses, self.budgets)

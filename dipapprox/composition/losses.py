@@ -75,7 +75,7 @@ class BoundSide(Enum):
     BELOW = "below"
 
 
-class Losses(Record):
+class GridLosses(Record):
     """Masses at losses of a grid, in units of 2^-bits."""
 
     step: GridStep
@@ -92,7 +92,7 @@ class Losses(Record):
         """How many losses there are, of a product from the least to the greatest."""
         return len(self.masses)
 
-    def part(self, start: int, end: int) -> Losses:
+    def part(self, start: int, end: int) -> GridLosses:
         """Those from one number to another one."""
         masses = self.masses[start:end]
         others = masses if self.others is self.masses else self.others[start:end]
@@ -111,7 +111,7 @@ def floored(ball: arb, bits: int) -> int:
     return mantissa << shift if shift >= 0 else mantissa >> min(-shift, mantissa.bit_length() + 1)
 
 
-def multiplied(first: Losses, second: Losses) -> Losses:
+def multiplied(first: GridLosses, second: GridLosses) -> GridLosses:
     """The product (1) of consecutive losses, rounded."""
     bits, above = first.bits, first.side is BoundSide.ABOVE
     finite, rest = sum(first.masses), sum(second.masses)
@@ -171,7 +171,7 @@ def rounded(value: int, bits: int, side: BoundSide) -> int:
 LogMasses = dict[int | str, float]  # logarithms of masses by their place on a grid
 
 
-def log_masses(losses: Losses) -> tuple[LogMasses, LogMasses]:
+def log_masses(losses: GridLosses) -> tuple[LogMasses, LogMasses]:
     """Return Q and P of a loss distribution as dp_accounting takes pairs: logarithms in doubles."""
     size = float(losses.step.loss(1))
     upper: LogMasses = {}
@@ -200,7 +200,7 @@ _Sums = tuple[int, int, int]
 """
 
 
-def _sums(losses: Losses) -> Iterator[_Sums]:
+def _sums(losses: GridLosses) -> Iterator[_Sums]:
     """Yield the sums from every loss on, from the greatest down."""
     bits, above = losses.bits + _GUARD_BITS, losses.side is BoundSide.ABOVE
     with precision(bits + 32):
@@ -215,7 +215,7 @@ def _sums(losses: Losses) -> Iterator[_Sums]:
         yield place, mass, other
 
 
-def least_epsilon(losses: Losses, delta: Fraction) -> Fraction | None:
+def least_epsilon(losses: GridLosses, delta: Fraction) -> Fraction | None:
     """Bound the least ε >= 0 with H(e^ε) <= δ, from the side of the losses; None for infinity.
 
     From above, H is at most δ at the ε returned; from below, it is at least δ at all lesser ε.
@@ -258,7 +258,7 @@ def least_epsilon(losses: Losses, delta: Fraction) -> Fraction | None:
         return max(min(max(where.upper, least), enclosure_of(step.loss(found[0])).upper), _ZERO)
 
 
-def deltas(losses: Losses, budgets: Sequence[Fraction]) -> list[Fraction]:
+def deltas(losses: GridLosses, budgets: Sequence[Fraction]) -> list[Fraction]:
     """Bound H(e^ε) at every ε >= 0, from the side of the losses."""
     unit = Fraction(1, 1 << losses.bits)
     order = sorted(range(len(budgets)), key=lambda k: budgets[k], reverse=True)
@@ -286,7 +286,7 @@ def deltas(losses: Losses, budgets: Sequence[Fraction]) -> list[Fraction]:
     return found
 
 
-def _value(sums: _Sums, losses: Losses, budget: Fraction) -> Fraction:
+def _value(sums: _Sums, losses: GridLosses, budget: Fraction) -> Fraction:
     """Bound A - e^(ε - ℓ₀) G: H(e^ε) if the sums are over all losses above ε, else less."""
     place, mass, other = sums
     with precision(losses.bits + 64):
@@ -315,7 +315,7 @@ class Spread(Record):
     infinite: float  # the mass at infinity
 
     @classmethod
-    def of(cls, one: Losses, share: float) -> Spread:
+    def of(cls, one: GridLosses, share: float) -> Spread:
         """Round a run, but for its greatest losses, that have about such a share of its mass."""
         above = one.side is BoundSide.ABOVE
         if one.bits > MOST_BITS or not one.masses:

@@ -64,7 +64,7 @@ from dipapprox.arithmetic.rounding import (
 )
 from dipapprox.cache import Cache
 from dipapprox.composition.grid import COARSEST, GridStep, first_step, refined
-from dipapprox.composition.losses import BoundSide, Losses, deltas, rounded
+from dipapprox.composition.losses import BoundSide, GridLosses, deltas, rounded
 from dipapprox.composition.mechanisms import Mechanism
 from dipapprox.composition.powers import LossGrid, product, share_of
 from dipapprox.composition.products import Factor, RepeatedRun, factors_of
@@ -87,8 +87,8 @@ _FARTHEST = 40.0  # losses beyond ± this are not told from infinite ones
 class CellLosses(Record):
     """Two measures on a grid of losses."""
 
-    above: Losses  # bounds their profile from above
-    below: Losses  # from below, if from the second measure a mass `lent` is taken
+    above: GridLosses  # bounds their profile from above
+    below: GridLosses  # from below, if from the second measure a mass `lent` is taken
     lent: Fraction  # >= 0
 
 
@@ -109,7 +109,7 @@ def losses_of_cells(
     masses, infinite = _from_above(cells, knots)
     *dense, rest = (_unit(mass, bits, BoundSide.ABOVE) for mass in (*masses.tolist(), infinite))
     places = range(first, first + len(dense))
-    high = Losses(step, BoundSide.ABOVE, bits, places, dense, dense, rest)
+    high = GridLosses(step, BoundSide.ABOVE, bits, places, dense, dense, rest)
     return CellLosses(high, *_from_below(cells, knots, step, bits))
 
 
@@ -195,7 +195,9 @@ def _ceiling(masses: Array) -> NDArray[np.int64]:
     return np.ceil(masses * 2.0**_UNIT).astype(np.int64)
 
 
-def _from_below(cells: Cells, knots: _Knots, step: GridStep, bits: int) -> tuple[Losses, Fraction]:
+def _from_below(
+    cells: Cells, knots: _Knots, step: GridStep, bits: int
+) -> tuple[GridLosses, Fraction]:
     """Join the cells of each step; also return what is lent."""
     p, q, size, first = cells.first[0], cells.second[1], float(step.loss(1)), knots.first
     last = first + len(knots.lower) - 1
@@ -213,7 +215,7 @@ def _from_below(cells: Cells, knots: _Knots, step: GridStep, bits: int) -> tuple
     *kept, rest = (_unit(mass, bits, BoundSide.BELOW) for mass in (*masses.tolist(), certain))
     beside = [ceil(mass) for mass in np.ldexp(turned, bits).tolist()]
     places = range(first, first + len(kept))
-    return Losses(step, BoundSide.BELOW, bits, places, kept, beside, rest), lent
+    return GridLosses(step, BoundSide.BELOW, bits, places, kept, beside, rest), lent
 
 
 _MOST_LOSSES = 2**15  # most losses of a composition of pairs in closed form: seconds
@@ -279,8 +281,8 @@ class LineLosses:
 class _Level(Record, eq=False):
     """The losses of products on one grid, for all factors."""
 
-    above: Losses
-    below: Losses
+    above: GridLosses
+    below: GridLosses
     losts: Sequence[tuple[Fraction, Fraction]]  # λ and μ of every factor
     errors: Sequence[tuple[Fraction, Fraction]]  # e and d of every factor
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from dipapprox.arithmetic.precision import precision
 from dipapprox.arithmetic.rounding import FLOOR, total_above
 from dipapprox.composition.grid import GridStep
-from dipapprox.composition.losses import BoundSide, Losses, Spread, ceiling, multiplied
+from dipapprox.composition.losses import BoundSide, GridLosses, Spread, ceiling, multiplied
 from dipapprox.composition.transforms import least_place, transformed
 from dipapprox.data_classes import Record, replace
 from dipapprox.limits import Limits
@@ -78,7 +78,9 @@ def bits_of(size: Fraction) -> int:
     return size.denominator.bit_length() - size.numerator.bit_length() + 1
 
 
-def product(factors: Sequence[tuple[Losses, int]], grid: LossGrid, limits: Limits) -> Losses:
+def product(
+    factors: Sequence[tuple[GridLosses, int]], grid: LossGrid, limits: Limits
+) -> GridLosses:
     """Return the composition of runs.
 
     Args:
@@ -88,7 +90,7 @@ def product(factors: Sequence[tuple[Losses, int]], grid: LossGrid, limits: Limit
     times = sum(times for _, times in factors)
     doubtful = grid.logarithm - log(times * _DOUBLES)
     steepness, tilt = _steepness([(_moment(one), n) for one, n in factors], grid, doubtful)
-    found: Losses | None = None
+    found: GridLosses | None = None
     if tilt is not None and not grid.exact:
         spread = transformed(factors, tilt, float(grid.share), limits)
         found = None if spread is None else _read_off(spread, grid, factors[0][0].bits)
@@ -97,10 +99,12 @@ def product(factors: Sequence[tuple[Losses, int]], grid: LossGrid, limits: Limit
     return replace(found, steepness=steepness)
 
 
-def _multiplied(factors: Sequence[tuple[Losses, int]], grid: LossGrid, limits: Limits) -> Losses:
+def _multiplied(
+    factors: Sequence[tuple[GridLosses, int]], grid: LossGrid, limits: Limits
+) -> GridLosses:
     """The product in whole numbers, by squaring."""
 
-    def composed(first: Losses, second: Losses, count: int) -> Losses:
+    def composed(first: GridLosses, second: GridLosses, count: int) -> GridLosses:
         limits.check()
         limits.check_atoms(first.atoms + second.atoms)
         return _settled(multiplied(first, second), grid.cut(count, first.bits))
@@ -119,7 +123,7 @@ def _multiplied(factors: Sequence[tuple[Losses, int]], grid: LossGrid, limits: L
     return found
 
 
-def _dense(one: Losses, limits: Limits) -> Losses:
+def _dense(one: GridLosses, limits: Limits) -> GridLosses:
     """The same with all losses between the least and the greatest one."""
     if not one.masses:
         return one
@@ -131,7 +135,7 @@ def _dense(one: Losses, limits: Limits) -> Losses:
     return replace(one, places=places, masses=masses, others=others)
 
 
-def _read_off(found: Spread, grid: LossGrid, bits: int) -> Losses:
+def _read_off(found: Spread, grid: LossGrid, bits: int) -> GridLosses:
     """Round what matters of a composition."""
     p, q, above = found.masses, found.others, found.side is BoundSide.ABOVE
     size = float(found.step.loss(1))
@@ -157,10 +161,10 @@ def _read_off(found: Spread, grid: LossGrid, bits: int) -> Losses:
     else:
         masses = units(p[low:], up=False)
     places = found.places[low:].tolist()
-    return _centred(Losses(found.step, found.side, bits, places, masses, others, infinite))
+    return _centred(GridLosses(found.step, found.side, bits, places, masses, others, infinite))
 
 
-def _settled(one: Losses, cut: int) -> Losses:
+def _settled(one: GridLosses, cut: int) -> GridLosses:
     """Cut off what next to never happens: at either end so much, in units."""
     above, size = one.side is BoundSide.ABOVE, len(one.masses)
     high = size - _below(reversed(one.masses), cut)
@@ -174,7 +178,7 @@ def _settled(one: Losses, cut: int) -> Losses:
     return _centred(found)
 
 
-def _centred(one: Losses) -> Losses:
+def _centred(one: GridLosses) -> GridLosses:
     """From below, move all to where losses are, in the mean: any place is right."""
     if one.side is BoundSide.ABOVE:
         return one
@@ -194,7 +198,7 @@ def _centred(one: Losses) -> Losses:
     return replace(one, places=range(start, start + one.atoms), others=others)
 
 
-def _moment(one: Losses) -> Callable[[float], float]:
+def _moment(one: GridLosses) -> Callable[[float], float]:
     """About ln Σ p e^(λ ℓ) of the finite losses of one run, of λ."""
     losses = np.array(one.places, float) * float(one.step.loss(1))
     logarithms = _logarithms(one.masses, one.bits)

@@ -71,7 +71,7 @@ from dipapprox.composition.catalogue import (
 )
 from dipapprox.composition.divergences import Divergences, Statement, shift_of
 from dipapprox.composition.grid import GridStep, Knot, ProfileOnGrid, between, choose_knots
-from dipapprox.composition.losses import BoundSide, Losses, ceiling, floored
+from dipapprox.composition.losses import BoundSide, GridLosses, ceiling, floored
 from dipapprox.composition.mechanisms import (
     Between,
     ConcentratedStatement,
@@ -290,7 +290,7 @@ _SMALLER = 64
 """Q masses are first kept to a unit that is smaller by 2^-64: they are, at greater losses."""
 
 
-def from_above(knots: Sequence[Knot], step: GridStep, bits: int) -> Losses:
+def from_above(knots: Sequence[Knot], step: GridStep, bits: int) -> GridLosses:
     """Bound a profile from above.
 
     Args:
@@ -300,10 +300,10 @@ def from_above(knots: Sequence[Knot], step: GridStep, bits: int) -> Losses:
     masses = _masses([knot.alpha for knot in knots], values)
     whole, infinite = [[max(ceiling(x, bits), 0) for x in each] for each in (masses, values[-1:])]
     places = [int(knot.place) for knot in knots]
-    return Losses(step, BoundSide.ABOVE, bits, places, whole, whole, *infinite)
+    return GridLosses(step, BoundSide.ABOVE, bits, places, whole, whole, *infinite)
 
 
-def outcomes_above(known: DiscreteProfile, step: GridStep, bits: int) -> Losses:
+def outcomes_above(known: DiscreteProfile, step: GridStep, bits: int) -> GridLosses:
     """Bound a profile from above by its outcomes, in units of 2^-bits."""
     unit = arb(2) ** bits
     size = float(step.loss(1))
@@ -330,10 +330,12 @@ def outcomes_above(known: DiscreteProfile, step: GridStep, bits: int) -> Losses:
     infinite = max(ceiling(known.infinite + known.missing, bits), 0)
     places = sorted(masses)
     found = [masses[k] for k in places]
-    return Losses(step, BoundSide.ABOVE, bits, places, found, found, infinite)
+    return GridLosses(step, BoundSide.ABOVE, bits, places, found, found, infinite)
 
 
-def from_below(lines: Iterable[tuple[arb, arb]], ends: Ends, step: GridStep, bits: int) -> Losses:
+def from_below(
+    lines: Iterable[tuple[arb, arb]], ends: Ends, step: GridStep, bits: int
+) -> GridLosses:
     """Bound the profile of a pair that the mechanism has, from below.
 
     Args:
@@ -353,7 +355,7 @@ def from_below(lines: Iterable[tuple[arb, arb]], ends: Ends, step: GridStep, bit
     places = sorted(masses)
     found = [masses[k] for k in places]
     beside = [ceiling(step.factor(k) * others[k], -_SMALLER) for k in places]
-    return Losses(step, BoundSide.BELOW, bits, places, found, beside, max(kept[-1][0], 0))
+    return GridLosses(step, BoundSide.BELOW, bits, places, found, beside, max(kept[-1][0], 0))
 
 
 def greatest(lines: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -385,7 +387,7 @@ _MASS_THAT_MATTERS = 2.0**-12
 """Of one run at the losses that lead to the least ε: less may be kept on a coarser grid, where
 profiles are smooth. Atoms between two knots cost more than the square of their distance."""
 
-Factor = tuple[Losses, int]
+Factor = tuple[GridLosses, int]
 """The losses of a pair of measures on a grid, from one side, and how often it is run."""
 
 

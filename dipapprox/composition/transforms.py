@@ -51,7 +51,14 @@ from dipapprox.arithmetic.rounding import (
     total_above,
     total_below,
 )
-from dipapprox.composition.losses import LARGEST, BoundSide, Losses, NoDoubles, Spread, as_double
+from dipapprox.composition.losses import (
+    LARGEST,
+    BoundSide,
+    GridLosses,
+    NoDoubles,
+    Spread,
+    as_double,
+)
 from dipapprox.data_classes import Record
 from dipapprox.limits import Limits
 
@@ -71,7 +78,7 @@ _BLOCKS = 4096  # of losses, for what is guessed
 
 @sound_arithmetic()
 def transformed(
-    factors: Sequence[tuple[Losses, int]], steepness: float, share: float, limits: Limits
+    factors: Sequence[tuple[GridLosses, int]], steepness: float, share: float, limits: Limits
 ) -> Spread | None:
     """Return the composition of runs, on the grid or a wider one; None if doubles do not do.
 

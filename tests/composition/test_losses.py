@@ -18,7 +18,7 @@ from dipapprox.arithmetic.precision import precision, to_ball
 from dipapprox.composition.accountant import Composition
 from dipapprox.composition.catalogue import profile_of
 from dipapprox.composition.grid import GridStep, Knot, ProfileOnGrid, between, choose_knots
-from dipapprox.composition.losses import BoundSide, Losses, Spread, deltas, least_epsilon
+from dipapprox.composition.losses import BoundSide, GridLosses, Spread, deltas, least_epsilon
 from dipapprox.composition.mechanisms import ApproximateStatement, Gaussian, Subsampled
 from dipapprox.composition.powers import LossGrid, _logarithms, product
 from dipapprox.composition.products import RepeatedRun, from_above, from_below, outcomes_above
@@ -36,7 +36,7 @@ def exact(masses: dict[int, Fraction], infinite: Fraction, alpha: Fraction) -> F
     return sum(inner, infinite)
 
 
-def stands_for(losses: Losses, alpha: Fraction) -> Fraction:
+def stands_for(losses: GridLosses, alpha: Fraction) -> Fraction:
     unit = F(1, 2**losses.bits)
     masses = {k: p * unit for k, p in zip(losses.places, losses.masses, strict=True)}
     return exact(masses, losses.infinite * unit, alpha)
@@ -44,20 +44,22 @@ def stands_for(losses: Losses, alpha: Fraction) -> Fraction:
 
 def one_row(
     step: GridStep, start: int, values: list[int], infinite: int, bits: int, side: BoundSide
-) -> Losses:
+) -> GridLosses:
     places = range(start, start + len(values))
-    return Losses(step, side, bits, places, values, values, infinite)
+    return GridLosses(step, side, bits, places, values, values, infinite)
 
 
 one_run = partial(one_row, THREE)
 
 
-def power(one: Losses, times: int, share: Fraction | None = None, step: GridStep = THREE) -> Losses:
+def power(
+    one: GridLosses, times: int, share: Fraction | None = None, step: GridStep = THREE
+) -> GridLosses:
     wanted = LossGrid(step, share or F(0), exact=True)
     return product([(one, times)], wanted, Limits())
 
 
-def response(side: BoundSide, bits: int) -> Losses:
+def response(side: BoundSide, bits: int) -> GridLosses:
     """Randomised response that is true with probability 3/4."""
     up = side is BoundSide.ABOVE
     true, false = ((-(-(p << bits) // 4) if up else (p << bits) // 4) for p in (3, 1))
@@ -283,7 +285,7 @@ def test_ten_thousand_runs_on_a_fine_grid_are_narrow(side) -> None:
     chance = 1 / (1 + exp(-1 / 2500))
     up = side is BoundSide.ABOVE
     masses = [int((1 - chance) * 2**60) + up, int(chance * 2**60) + up]
-    one = Losses(step, side, 60, [-20, 20], masses, masses, 0)
+    one = GridLosses(step, side, 60, [-20, 20], masses, masses, 0)
     wanted = LossGrid(step, F(1, 2**50), 0.1, accuracy=F(1, 10**9))
     found = product([(one, times)], wanted, Limits())
     true = sum(
@@ -324,13 +326,13 @@ def chances(chance: F, never: F) -> dict[int, F]:
     return {1: (1 - chance - never) * F(3, 4), -1: (1 - chance - never) / 4, 0: chance}
 
 
-def split_response(side: BoundSide, chance: F, never: F = F(0)) -> Losses:
+def split_response(side: BoundSide, chance: F, never: F = F(0)) -> GridLosses:
     """The same, rounded to the side."""
     unit, true = 1 << 60, chances(chance, never)
     q = {k: -(-m * unit // 1) for k, m in true.items()}
     p = q if side is BoundSide.ABOVE else {k: m * unit // 1 for k, m in true.items()}
     masses, others = ([each[k] for k in (-1, 0, 1)] for each in (p, q))
-    return Losses(THREE, side, 60, [-1, 0, 1], masses, others, int(never * unit))
+    return GridLosses(THREE, side, 60, [-1, 0, 1], masses, others, int(never * unit))
 
 
 def split_truth(times: int, chance: F, never: F, alpha: F) -> F:
@@ -373,7 +375,7 @@ def test_small_deltas_keep_their_digits(side) -> None:
     )
     wanted = LossGrid(THREE, F(0), budget=1500 * float(np.log(3)), accuracy=F(float(true)) / 10**4)
     masses = [2**398, 3 * 2**398]
-    one = Losses(THREE, side, 400, [-1, 1], masses, masses, 0)
+    one = GridLosses(THREE, side, 400, [-1, 1], masses, masses, 0)
     found = product([(one, times)], wanted, Limits())
     rows = zip(found.places, found.masses, found.others, strict=True)
     inner = (max(p - alpha / F(3) ** k * q, F(0)) for k, p, q in rows)
@@ -394,7 +396,7 @@ def test_they_bound_products_of_whole_numbers(values, start, times, steepness, s
     step, other = GridStep(F(1, 20), F(3)), [2**42, 2**30]
     runs = [
         one_row(step, start, values, 5, 42, side),
-        Losses(step, side, 42, [0, 2], other, other, 0),
+        GridLosses(step, side, 42, [0, 2], other, other, 0),
     ]
     factors = [(runs[k % 2], n) for k, n in enumerate(times)]
     found = transformed(factors, steepness, 0.0, Limits())
@@ -426,7 +428,7 @@ def test_wider_grids_bound_the_same(side, parts) -> None:
 
 def test_what_is_too_large_for_doubles_is_left_to_whole_numbers() -> None:
     """Q masses that add up to more than 1 in every run, 1.001^1000000 in all."""
-    one = Losses(THREE, BoundSide.BELOW, 60, [0], [1 << 60], [(1001 << 60) // 1000], 0)
+    one = GridLosses(THREE, BoundSide.BELOW, 60, [0], [1 << 60], [(1001 << 60) // 1000], 0)
     assert transformed([(one, 10**6)], 0.0, 0.0, Limits()) is None
 
 
