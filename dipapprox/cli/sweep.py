@@ -34,6 +34,7 @@ from dipapprox.experiments.sweep.summary import (
     readable_text,
 )
 from dipapprox.experiments.sweep.sweep import Sweep
+from dipapprox.privacy.description import count
 from dipapprox.questions import arguments
 
 _MOST_ROWS = 60  # rows of a table; more are only counted
@@ -48,17 +49,12 @@ def summary_report(groups: Iterable[Group], width: int) -> Iterator[RenderableTy
             for word, number in sorted(group.counts().items())
         )
         fixed = group.fixed_text()
-        yield f"{group.task} {group.program}: {count_cases(len(group.rows))}: {counts}"
+        yield f"{group.task} {group.program}: {count(len(group.rows), 'case')}: {counts}"
         if fixed:
             yield f"  {fixed}"
         for line in group.about():
             yield f"  {line}"
         yield _fitting(group, width)
-
-
-def count_cases(number: int) -> str:
-    """Return "1 case", "2 cases"."""
-    return f"{number} case" if number == 1 else f"{number} cases"
 
 
 def _fitting(group: Group, width: int) -> Table:
@@ -180,7 +176,7 @@ def run(words: argparse.Namespace, out: Output) -> int:
             message = f"{lost}; {sweep.before + sweep.done} cases are kept in {words.out}"
             raise LimitReached(message) from lost
     failed = f", {sweep.failed} of them without an answer" if sweep.failed else ""
-    cases = count_cases(sweep.cases)
+    cases = count(sweep.cases, "case")
     out.show(f"{cases}: {sweep.before} finished before, {sweep.done} now{failed}")
     return 0
 

@@ -87,7 +87,7 @@ def _heat_map(group: Group, matrix: Matrix) -> Any:
     (down, rows), (across, columns) = matrix.down, matrix.across
     figure, axes = new_figure(2.6 + 0.7 * len(columns), 1.8 + 0.35 * len(rows))
     colours = _colours(matrix)
-    values = [[colours.of(cell) for cell in line] for line in matrix.cells]
+    values = [[nan if cell is None else colours.of(cell) for cell in line] for line in matrix.cells]
     known = [value for line in values for value in line if value == value]
     low, high = colours.ends or (min(known, default=0.0), max(known, default=1.0))
     image = axes.imshow(values, aspect="auto", cmap=colours.map, vmin=low, vmax=high)
@@ -116,7 +116,7 @@ class _Colours(Record):
     label: str
     map: str
     ends: tuple[float, float] | None
-    of: Callable[[CaseRow | None], float]
+    of: Callable[[CaseRow], float]
 
     def dark(self, value: float, low: float, high: float) -> bool:
         """Whether the colour of a value needs a light text on it."""
@@ -132,23 +132,14 @@ def _colours(matrix: Matrix) -> _Colours:
     if not matrix.has_verdicts:
         quantities = [row.number.quantity for row in matrix.rows if row.number is not None]
         label = _ASKED[quantities[0]] if quantities else ""
-        return _Colours(label, "cividis", None, _number_of)
+        return _Colours(label, "cividis", None, lambda row: row.number.upper if row.number else nan)
     if decided and all(cell.margin is not None for cell in decided):
         label = "claimed δ / needed δ, power of ten"
-        return _Colours(label, "PuOr_r", (-FULL, FULL), _margin_of)
-    return _Colours("", "PuOr_r", (-1.5, 1.5), _verdict_of)
-
-
-def _number_of(cell: CaseRow | None) -> float:
-    return nan if cell is None or cell.number is None else cell.number.upper
-
-
-def _margin_of(cell: CaseRow | None) -> float:
-    return nan if cell is None or cell.margin is None else cell.margin
-
-
-def _verdict_of(cell: CaseRow | None) -> float:
-    return nan if cell is None else {"DP": 1.0, "Not_DP": -1.0}.get(cell.answer, nan)
+        return _Colours(
+            label, "PuOr_r", (-FULL, FULL), lambda row: nan if row.margin is None else row.margin
+        )
+    verdicts = {"DP": 1.0, "Not_DP": -1.0}
+    return _Colours("", "PuOr_r", (-1.5, 1.5), lambda row: verdicts.get(row.answer, nan))
 
 
 def _about(group: Group) -> Iterator[str]:

@@ -76,23 +76,6 @@ def keys_of(task: str) -> tuple[Argument, ...]:
     return (*own, _WIDEN)
 
 
-def check_key(key: Argument, value: str, where: str) -> None:
-    """Check a value, as far as can be without a program; `where` is in the spec."""
-    # Files would have to exist wherever a case runs.
-    if key.read is arguments.pairs and value not in ("all", "single") and "~" not in value:
-        hint = 'use all, single or "0,0~0,1; 0,0~1,0"'
-        raise UserError(f"{where}: '{value}' names no pairs", hint)
-    key.read(value, where)
-
-
-def check_keys(task: str, given: set[str], where: str) -> None:
-    """Check that the keys of a grid are enough, and go together."""
-    for key in keys_of(task):
-        if key.required and key.name not in given:
-            raise UserError(f"{where}: '{key.name}' is missing", f"{task} needs {key.help}")
-    TASKS[task].check(given, lambda name: f"{where}: {name}")
-
-
 def claimed_delta(task: str, fields: Fields) -> Fraction | None:
     """Return the exact δ that a case claims or asks about: what `delta` in a program is."""
     given = {name: fields[name] for name in ("eps", "delta") if name in fields}
@@ -309,7 +292,11 @@ def _grid(table: dict[str, object], path: Path, where: str) -> CaseGrid:
         for key in keys
         if key.name in table
     ]
-    check_keys(task, {axis.name for axis in axes}, where)
+    given = {axis.name for axis in axes}
+    for key in keys:
+        if key.required and key.name not in given:
+            raise UserError(f"{where}: '{key.name}' is missing", f"{task} needs {key.help}")
+    TASKS[task].check(given, lambda name: f"{where}: {name}")
     parameters = table.get("parameters", {})
     if not isinstance(parameters, dict):
         raise UserError(f"{where}: 'parameters' must be a table", "parameters = { N = [2, 5] }")
@@ -322,8 +309,13 @@ def _grid(table: dict[str, object], path: Path, where: str) -> CaseGrid:
     _check_size(grid.size, where)
     named = {key.name: key for key in keys}
     for axis in axes:
-        for value in axis.values:
-            check_key(named[axis.name], value, f"{where}: {axis.name}")
+        key, place = named[axis.name], f"{where}: {axis.name}"
+        for value in axis.values:  # as far as can be without a program
+            # Files would have to exist wherever a case runs.
+            if key.read is arguments.pairs and value not in ("all", "single") and "~" not in value:
+                hint = 'use all, single or "0,0~0,1; 0,0~1,0"'
+                raise UserError(f"{place}: '{value}' names no pairs", hint)
+            key.read(value, place)
     return grid
 
 

@@ -79,6 +79,8 @@ class RerunAnswer(Record):
     answer: str
     reason: str | None
     seconds: float
+    decision: Decision | None = None  # what it is of, if all epsilons were asked about
+    proof: AutomatonProof | None = None  # or an automaton that is not refused
 
 
 @cache
@@ -104,25 +106,25 @@ def verified(
 @cache
 def decided(
     subject: RerunSubject, budget: Fraction, delta: str, interval: str, seconds: float
-) -> tuple[RerunAnswer, Decision]:
+) -> RerunAnswer:
     program = _program(subject)
     epsilons = read_epsilons(interval)
     asked = DecisionQuestion(budget=budget, delta=read_delta(delta), interval=epsilons)
     options = Options(limits=Limits(seconds=seconds))
     decision = decide(Setting(program, select(subject.pairs, program), options), asked)
     reason = decision.reason or decision.note or None
-    return RerunAnswer(decision.answer.value, reason, decision.seconds), decision
+    return RerunAnswer(decision.answer.value, reason, decision.seconds, decision)
 
 
 @cache
-def proved(text: str, seconds: float) -> tuple[RerunAnswer, AutomatonProof | None]:
-    """Bound the least budget of an automaton; no proof of one that is refused."""
+def proved(text: str, seconds: float) -> RerunAnswer:
+    """Bound the least budget of an automaton."""
     try:
         automaton = automaton_of(parse_dipa(text))
     except SourceError as error:
-        return RerunAnswer(REFUSED, error.message, 0.0), None
+        return RerunAnswer(REFUSED, error.message, 0.0)
     proof = prove_automaton(automaton, None, Stops.HIDDEN, Limits(seconds=seconds))
-    return RerunAnswer(proof.answer.value, proof.reason, proof.seconds), proof
+    return RerunAnswer(proof.answer.value, proof.reason, proof.seconds, None, proof)
 
 
 @cache
@@ -153,7 +155,12 @@ def make_tables(
 
 def _make(plan: Plan, table: TablePlan, quick: bool) -> PaperTable:
     notes, layout = Notes(), plan.layouts[table.layout]
-    rows = _printed(table, layout)
+    rows: list[Printed] = list(printed_rows(table.figures))
+    nothing = dict.fromkeys(rows[0], "")
+    for added in table.added:
+        after = added["after"]
+        names = [row[layout.program] for row in rows]
+        rows.insert(names.index(after) + 1 if after else len(rows), nothing | added)
     if layout.grid is not None:
         steps = table.quick["every"] if quick else 1
         heads, cells = _gridded(_Cells(plan, table, layout, notes), layout.grid, rows, steps)
@@ -162,18 +169,6 @@ def _make(plan: Plan, table: TablePlan, quick: bool) -> PaperTable:
         rows = [row for row in rows if _is_quick(row, table.quick)]
     made = [_Cells(plan, table, layout, notes).row(row) for row in rows]
     return notes.table(table.name, table.title, tuple(c[0] for c in layout.columns), made)
-
-
-def _printed(table: TablePlan, layout: ColumnLayout) -> list[Printed]:
-    """The printed rows, and those that are added to them."""
-    rows: list[Printed] = list(printed_rows(table.figures))
-    nothing = dict.fromkeys(rows[0], "")
-    for added in table.added:
-        after = added["after"]
-        names = [row[layout.program] for row in rows]
-        place = names.index(after) + 1 if after else len(rows)
-        rows.insert(place, nothing | added)
-    return rows
 
 
 def _is_quick(row: Printed, most: Mapping[str, int]) -> bool:
@@ -193,7 +188,7 @@ class _Cells(Record):
         cells = tuple(self._cell(row, *column) for column in self.layout.columns)
         known: dict[tuple[str, str, int], str] = {}
         for asked in self.layout.answers.values():
-            found = self.answer(row, asked)[0]
+            found = self.answer(row, asked)
             if found is not None and found.answer != "Unknown":
                 question = asked.ask, asked.pairs, asked.queries
                 if known.setdefault(question, found.answer) != found.answer:
@@ -213,65 +208,46 @@ class _Cells(Record):
                 found_structure = structure(self.subject(row))
                 ours = _as_printed(getattr(found_structure, measure), row[column])
                 return self.notes.compare(ours, row[column], note, where)
-            case "verdict", name, *expected:
-                found, _ = self._answer(row, name)
-                if found is None:
-                    return _NOTHING
-                printed = _expected(row, *expected)
-                return self.notes.compare(found.answer, printed, note, where)
-            case "seconds", name, *otherwise:
-                found, _ = self._answer(row, name)
-                if found is None:
-                    return _NOTHING
-                lost = otherwise and found.answer == "Unknown"
-                return otherwise[0] if lost else seconds_cell(found)
             case "time", columns:
                 return _time(row, columns) or _NOTHING
-            case "ratio", name, columns:
-                found, _ = self._answer(row, name)
-                return _NOTHING if found is None else ratio_cell(row, columns, found)
-            case "inequalities", name:
-                decision = self._decision(row, name)
-                if decision is None:
-                    return _NOTHING
-                return f"{decision.inequalities} ({decision.distinct})"
             case "pair", first, second:
                 return f"[{row[first]}] ~ [{row[second]}]"
-            case "violation", name:
-                return _violation(self._decision(row, name))
-            case (("nodes" | "bad" | "weight" | "budget"), name, *columns):
-                found, proof = self.proof(row, self.layout.answers[name])
-                if proof is None:
+        name, *more = needs
+        found = self.answer(row, self.layout.answers[name])
+        if found is None:
+            return _NOTHING
+        match kind:
+            case "verdict":
+                return self.notes.compare(found.answer, _expected(row, *more), note, where)
+            case "seconds":
+                lost = more and found.answer == "Unknown"
+                return more[0] if lost else seconds_cell(found)
+            case "ratio":
+                return ratio_cell(row, more[0], found)
+            case "inequalities" if found.decision is not None:
+                return f"{found.decision.inequalities} ({found.decision.distinct})"
+            case "violation":
+                return _violation(found.decision)
+            case "nodes" | "bad" | "weight" | "budget":
+                if found.proof is None:
                     return found.answer if kind == "nodes" else _NOTHING
-                ours = _of_proof(proof, kind)
-                printed = row[columns[0]] if columns else ""
+                ours = _of_proof(found.proof, kind)
+                printed = row[more[0]] if more else ""
                 return self.notes.compare(ours, printed or ours, note, where)
             case _:
                 raise ValueError(f"no such column: {[heading, kind, *needs]}")
 
-    def _answer(self, row: Printed, name: str) -> tuple[RerunAnswer | None, Decision | None]:
-        return self.answer(row, self.layout.answers[name])
-
-    def _decision(self, row: Printed, name: str) -> Decision | None:
-        return self._answer(row, name)[1]
-
-    def proof(self, row: Printed, asked: RowQuestion) -> tuple[RerunAnswer, AutomatonProof | None]:
-        """Return what is proved of the automaton of a row; None if it is refused."""
-        if row.get("family"):
-            text = FAMILIES[row["family"]](int(row["size"]))
-        else:
-            text = row.get("automaton") or self.plan.automata[row[self.layout.program]].text
-        return proved(text, asked.seconds)
-
-    def answer(
-        self, row: Printed, asked: RowQuestion
-    ) -> tuple[RerunAnswer | None, Decision | None]:
+    def answer(self, row: Printed, asked: RowQuestion) -> RerunAnswer | None:
         """Answer a question about a row; nothing if its program would have no query."""
         if asked.ask == "prove":
-            return self.proof(row, asked)[0], None
+            if row.get("family"):
+                text = FAMILIES[row["family"]](int(row["size"]))
+            else:
+                text = row.get("automaton") or self.plan.automata[row[self.layout.program]].text
+            return proved(text, asked.seconds)
         queries = int(row["n"]) + asked.queries
         if queries < 1:
-            return None, None
+            return None
         program = self._program(row)
         subject = self.subject(row, queries)._replace(pairs=_pairs(asked.pairs, row, program))
         if asked.ask == "decide":
@@ -279,7 +255,7 @@ class _Cells(Record):
             return decided(subject, budget, row["delta"], program.interval, asked.seconds)
         eps, budget, delta = (_value(row, each) for each in (asked.eps, "eps_prv", "delta"))
         claim = Claim(eps, delta, budget)
-        return verified(subject, claim, asked.engine, asked.strategy, asked.seconds), None
+        return verified(subject, claim, asked.engine, asked.strategy, asked.seconds)
 
     def subject(self, row: Printed, queries: int | None = None) -> RerunSubject:
         """Return the program of a row, with its parameters."""
@@ -310,7 +286,7 @@ def _gridded(
     chosen = list(dict.fromkeys(row[grid.down] for row in rows))[::steps]
     for row in rows:
         if row[grid.down] in chosen:
-            ours, _ = cells.answer(row, asked)
+            ours = cells.answer(row, asked)
             shown = "" if ours is None else f"{ours.answer} {seconds_cell(ours)}"
             line = found.setdefault(row[grid.down], {})
             line[row[grid.across]] = f"{shown} ({row[grid.time]})"
