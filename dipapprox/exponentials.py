@@ -37,7 +37,6 @@ class ExponentialPolynomial(Record):
 
     @classmethod
     def constant(cls, value: Fraction | int) -> ExponentialPolynomial:
-        """The constant function `value`."""
         return cls.monomial(value)
 
     @classmethod
@@ -149,7 +148,6 @@ def power(base: Fraction, exponent: int) -> Fraction:
 
 
 def exponential_sum(functions: Iterable[ExponentialPolynomial]) -> ExponentialPolynomial:
-    """Add up any number of exponential polynomials."""
     total: dict[Exponent, Fraction] = {}
     for function in functions:
         for exponent, c in function.terms:
@@ -203,7 +201,6 @@ class ExponentialRatio(Record):
 
     @classmethod
     def constant(cls, value: Fraction | int) -> ExponentialRatio:
-        """The constant function `value`."""
         return cls(ExponentialPolynomial.constant(value))
 
     def as_constant(self) -> Fraction | None:

@@ -120,7 +120,6 @@ class Enclosure(Record):
 
     @classmethod
     def exact(cls, value: Fraction | int) -> Enclosure:
-        """The interval of one point."""
         return cls(Fraction(value), Fraction(value))
 
     @property

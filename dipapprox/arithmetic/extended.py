@@ -41,7 +41,6 @@ class Extended(Record):
 
     @property
     def by(self) -> GivenBy:
-        """Who gave the ends."""
         return self.least_by, self.most_by
 
     def enclosure(self) -> Enclosure:
@@ -105,7 +104,6 @@ class Extended(Record):
         return float(Enclosure(self.lower, self.upper))
 
     def __str__(self) -> str:
-        """Write it for people."""
         return format(self, "")
 
     def __format__(self, spec: str) -> str:

@@ -151,7 +151,6 @@ LawKey = tuple[str, int, int, int, int]
 
 
 def law_key(law: Distribution) -> LawKey:
-    """Return the parts of a law."""
     mean, scale = law.mean, law.scale
     return law.family.name, mean.numerator, mean.denominator, scale.numerator, scale.denominator
 
@@ -227,7 +226,7 @@ def canonical(event: Event) -> Connected:
     if first != second:  # the common case: one look at the samples tells which sorts first
         return _labelled(event, keys, upright if first < second else mirrored)
     images = _labelled(event, keys, upright), _labelled(event, keys, mirrored)
-    return min(images, key=_description)
+    return min(images, key=lambda e: (*map(law_key, e.samples), *map(_guard_key, e.guards)))
 
 
 def _sides(event: Event) -> tuple[list[int], list[int]]:
@@ -261,10 +260,6 @@ def _number(value: Fraction) -> tuple[int, int]:
 
 def _guard_key(guard: LinearForm) -> Key:
     return tuple([(s, *_number(c)) for s, c in guard.terms]), _number(guard.constant)
-
-
-def _description(event: Event) -> Key:
-    return tuple(map(law_key, event.samples)), tuple(map(_guard_key, event.guards))
 
 
 def _order(laws: Sequence[LawKey], guards: Sequence[LinearForm]) -> list[int]:
@@ -311,12 +306,12 @@ def canonical_factors(event: Event) -> list[Connected] | None:
 _Factors = tuple[list[Connected] | None]
 
 
-def _count_terms(known: _Factors) -> int:
-    guards = (guard for f in known[0] or () if isinstance(f, Event) for guard in f.guards)
-    return 1 + sum([len(guard.terms) for guard in guards])
-
-
-_factors: Cache[Event, _Factors] = Cache(300_000, _count_terms)
+_factors: Cache[Event, _Factors] = Cache(
+    300_000,
+    lambda known: (
+        1 + sum(len(g.terms) for f in known[0] or () if isinstance(f, Event) for g in f.guards)
+    ),
+)
 """Canonical factors of events with sums, which take milliseconds, up to about so many terms.
 
 The numbers of a program, its closed forms and what is possible ask for the same events.
@@ -342,7 +337,6 @@ class Solutions:
         return len(self.events) + len(self.all)
 
     def law(self, law: Distribution) -> int:
-        """Return the number of a law."""
         number = self._laws.setdefault(law_key(law), len(self.laws))
         if number == len(self.laws):
             self.laws.append(law)
@@ -395,7 +389,6 @@ class Solutions:
         return found
 
     def event(self, laws: Iterable[int], guards: Sequence[LinearForm]) -> int:
-        """Solve any event."""
         event = Event(tuple([self.laws[law] for law in laws]), tuple(guards))
         if any(len(guard.terms) > 2 for guard in guards):
             (factors,) = _factors.find(event, lambda: (canonical_factors(event),))

@@ -192,7 +192,6 @@ class Catalogue:
 
     @property
     def states_per_output(self) -> tuple[int, ...]:
-        """How many final states have each output."""
         return tuple(map(len, self._states_of))
 
     def forget(self) -> bool:
@@ -317,7 +316,6 @@ class Catalogue:
         return mapped(ends, lambda end: self._chosen_root(diagrams.at(end, _no_cell)))
 
     def _chosen_root(self, root: int) -> int:
-        """The solution of a root of the circuit of choices."""
         if root == NOTHING:
             return IMPOSSIBLE
         event = self._instantiator.chosen_root(root)

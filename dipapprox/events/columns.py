@@ -82,7 +82,6 @@ Pairs = Numbered[tuple[int, int], tuple[int, int]]
 
 
 def paired(pairs: Pairs, left: Column, right: Column) -> Column:
-    """Return the number of every pair."""
     return combined(left, right, lambda a, b: pairs.number((a, b), (a, b)))
 
 
@@ -171,7 +170,6 @@ class Inputs:
         return len(self._combinations.things)
 
     def block(self, inputs: Sequence[Input]) -> Block:
-        """Number the values of inputs."""
         size = len(inputs) * len(self._places)
         known = self._known.__getitem__
         try:
@@ -184,7 +182,6 @@ class Inputs:
         return numbers.reshape(len(inputs), len(self._places))
 
     def inputs(self, block: Block) -> list[Input]:
-        """Return the inputs of a block."""
         values = self._values.things
         return [tuple([values[number] for number in row]) for row in block.tolist()]
 
@@ -196,7 +193,6 @@ class Inputs:
         return CellTable(places, image, {} if known is None else known)
 
     def column(self, table: CellTable, block: Block) -> Column:
-        """Return a function's value at every input of a block."""
         places = table.places
         if not places:
             return np.full(len(block), self._image(table, 0), np.int64)

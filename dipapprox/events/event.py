@@ -94,7 +94,6 @@ def laws_of(event: Event | Star) -> tuple[Distribution, ...]:
 
 
 def count_samples(event: Event | Star) -> int:
-    """Return how many samples an event is about."""
     if isinstance(event, Event):
         return len(event.samples)
     return 1 + sum(count for _, count in (*event.below, *event.above))

@@ -37,7 +37,6 @@ class InputDiagrams:
         self._given: dict[tuple[int, int, int], int] = {}
 
     def value(self, value: int) -> int:
-        """Return the diagram of a value."""
         return self._number(_VALUE, (value,))
 
     def value_of(self, diagram: int) -> int | None:

@@ -84,7 +84,6 @@ class Instantiator:
         return {name: value for name, value in cells if isinstance(value, Fraction)}
 
     def laws(self, numbers: Mapping[Symbol, Fraction]) -> list[Distribution]:
-        """Return the laws of all samples at an input."""
         return [
             Distribution(sample.family, sample.mean.at(numbers).constant, scale)
             for sample, scale in zip(self._samples, self.scales, strict=True)

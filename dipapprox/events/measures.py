@@ -54,15 +54,6 @@ from dipapprox.semantics.state import FinalState, FinalStates, guards_of
 _NO_MEAN = Fraction(0)
 
 
-def are_uncorrelated(forms: Sequence[LinearForm], laws: Sequence[Distribution]) -> bool:
-    """Tell whether all samples of some forms are Gaussian, and no two forms correlated, exactly."""
-    named = {sample for form in forms for sample in form.samples()}
-    if not all(laws[sample].family.is_normal for sample in named):
-        return False
-    variances = {sample: laws[sample].scale ** 2 for sample in named}
-    return not any(covariance(f, g, variances) for f, g in combinations(forms, 2))
-
-
 def orthogonalised(
     forms: Sequence[LinearForm], variances: Mapping[int, Fraction]
 ) -> list[list[Fraction]]:
@@ -165,7 +156,12 @@ class Measuring:
         for group, own_guards, which in groups:
             if len(which) > 1:
                 together = [published[k] for k in which]
-                if own_guards or not are_uncorrelated(together, whole.samples):
+                variances = {s: whole.samples[s].scale ** 2 for s in group}
+                if (
+                    own_guards
+                    or not all(whole.samples[sample].family.is_normal for sample in group)
+                    or any(covariance(f, g, variances) for f, g in combinations(together, 2))
+                ):
                     pivots = self._bases[number].pivots
                     *others, last = [f"'{self.names[pivots[k]]}'" for k in which]
                     return NotEnclosed(

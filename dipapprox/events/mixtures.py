@@ -47,8 +47,6 @@ class _Instance(Record, eq=False):
 
 
 class Mixtures:
-    """Solves the states of a program that are told by comparisons."""
-
     def __init__(
         self, states: FinalStates, instantiator: Instantiator, solutions: Solutions
     ) -> None:
@@ -103,7 +101,6 @@ class Mixtures:
         return solutions.alone(Mixture(tuple(terms)))
 
     def _event(self, forms: tuple[LinearForm, ...], instance: _Instance) -> int:
-        """Solve a conjunction of guards."""
         samples = sorted({sample for form in forms for sample in form.samples()})
         local: dict[Symbol, Symbol] = {sample: k for k, sample in enumerate(samples)}
         laws = [self._solutions.law(instance.laws[sample]) for sample in samples]

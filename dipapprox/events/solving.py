@@ -115,7 +115,6 @@ class Batch:
         self.few_leaves: dict[int, list[int]] = {}
 
     def part(self, places: Column) -> Batch:
-        """Return some of the inputs, as a batch."""
         return Batch(self.inputs, self.block[places], self._laws, (self, places))
 
     def constant(self, number: int) -> Column:
@@ -158,7 +157,6 @@ class Batch:
         return found
 
     def keep(self, key: object, column: Column) -> Column:
-        """Remember a column."""
         self._known[key] = column
         return column
 
@@ -193,7 +191,6 @@ class Solver:
         return len(self._sequences.things) + len(self._known)
 
     def solve(self, number: int, batch: Batch) -> Row:
-        """Return the solution of a state for every input of the batch."""
         shape = self._shapes[number]
         if shape is None:
             shape = self._variables.star(self._states.states[number].path)

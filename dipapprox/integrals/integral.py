@@ -50,7 +50,6 @@ class Level(Record):
 
     @property
     def mentioned(self) -> frozenset[int]:
-        """The variables in the bounds."""
         bounds = (bound for bound in (self.lower, self.upper) if bound is not None)
         return frozenset(sample for bound in bounds for sample in bound.samples())
 

@@ -259,7 +259,6 @@ class _Builder:
         self._literal = literal
 
     def start(self) -> Buckets:
-        """The constraints of the whole event."""
         buckets: dict[int, tuple[LinearForm, ...]] = {}
         for guard in self._event.guards:
             form = guard.normalised()

@@ -124,7 +124,6 @@ def weights_of(law: ChoiceLaw) -> tuple[ExponentialRatio, ...]:
 
 
 def count_outcomes(law: ChoiceLaw) -> int:
-    """Return how many outcomes a law has."""
     return len(law.weights if isinstance(law, FiniteLaw) else law.outcomes)
 
 

@@ -40,8 +40,6 @@ BOTH_SIDES = (-1, 1)  # of the mean
 
 
 class Family(ABC):
-    """All laws of mean + scale * Z."""
-
     name: str  # in programs
     constant: str  # the name of the instance in its module
     title: str  # for people

@@ -269,7 +269,6 @@ def solved(
 
 
 def vector_of(form: LinearForm, size: int) -> tuple[Fraction, ...]:
-    """Return the coefficients of the first symbols."""
     known = dict(form.terms)
     return tuple([known.get(k, _ZERO) for k in range(size)])
 

@@ -155,7 +155,6 @@ class GuardByGuard(EventByEvent):
     name = "guard by guard"
 
     def one(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
-        """Enclose Pr[event] by its guards."""
         assert isinstance(event, Event)
         alone = [_alone(event, guard) for guard in event.guards]
         found = ClosedForm().enclose(alone, bits + len(alone).bit_length(), limits)

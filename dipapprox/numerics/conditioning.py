@@ -185,8 +185,6 @@ _Shape = tuple[tuple[tuple[str, int, int], ...], tuple[LinearForm, ...]]
 
 
 class Conditioned(EventByEvent):
-    """The method `conditioning`."""
-
     name = "conditioning"
 
     def __init__(self, inner: Method) -> None:
@@ -210,7 +208,6 @@ class Conditioned(EventByEvent):
     def _by_values(
         self, plain: Event, found: Sequence[Separation], bits: int, limits: Limits
     ) -> Enclosure:
-        """Enclose an event by the separation with the fewest choices."""
         # Each rule may err by its share of a quarter, each law lose as much.
         own = bits + 3 + MOST_SEPARATORS.bit_length()
         ways: list[tuple[int, Separation, list[Panels]]] = []

@@ -55,7 +55,6 @@ class Jet(Record):
 
 
 def eps_jet(lower: Fraction, upper: Fraction) -> Jet:
-    """Return the jet of eps itself over an interval."""
     return Jet(Enclosure(lower, upper), (_ONE, _ZERO))
 
 

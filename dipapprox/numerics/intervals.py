@@ -20,12 +20,10 @@ _MOST_POWER = 10_000
 
 
 def negate(x: Enclosure) -> Enclosure:
-    """Return -x."""
     return Enclosure(-x.upper, -x.lower)
 
 
 def multiply(x: Enclosure, y: Enclosure) -> Enclosure:
-    """Return x * y."""
     corners = [a * b for a in (x.lower, x.upper) for b in (y.lower, y.upper)]
     return _bounded(min(corners), max(corners))
 

@@ -69,7 +69,6 @@ def has_density(event: Connected) -> bool:
 
 
 def is_mixture(event: Connected) -> TypeGuard[Mixture]:
-    """Whether an event is one of many."""
     return isinstance(event, Mixture)
 
 
@@ -81,7 +80,6 @@ def is_laplace_type(event: Connected) -> bool:
 
 
 def is_gaussian(event: Connected) -> TypeGuard[Event | Star]:
-    """Whether all samples of an event are Gaussian."""
     return not isinstance(event, Chosen | Mixture) and all(
         law.family.is_normal for law in laws_of(event)
     )

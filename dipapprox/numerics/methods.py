@@ -63,7 +63,6 @@ class Answers:
 
     @classmethod
     def joined(cls, parts: Iterable[tuple[Sequence[int], Answers]], count: int) -> Answers:
-        """Put parts of a batch together."""
         found = cls(count)
         for places, part in parts:
             found.update(places, part, "")
@@ -181,7 +180,6 @@ class EventByEvent(ABC):
         """Enclose Pr[event] to 2**-bits, or say why not."""
 
     def enclose(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
-        """Enclose Pr[event] for every event; see `Method.enclose`."""
         answers = []
         for event in events:
             limits.check()
@@ -214,13 +212,11 @@ class InOrder:
 
     @property
     def name(self) -> str:
-        """The words of what has answered."""
         answered = [each for each in self._steps if each.answered]
         telling = [each for each in answered if not each.trivial] or answered
         return " + ".join(dict.fromkeys(_method(each).name for each in telling)) or self._name
 
     def enclose(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
-        """Enclose Pr[event] for every event; see `Method.enclose`."""
         batch, left = _Batch(events, bits, limits, Answers(len(events))), list(range(len(events)))
         found = batch.found
         for step in self._steps:
@@ -320,11 +316,9 @@ class MixtureMethod:
 
     @property
     def name(self) -> str:
-        """The words of the other method."""
         return self._method.name
 
     def enclose(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
-        """Enclose Pr[event] for every mixture; see `Method.enclose`."""
         mixtures = [event for event in events if isinstance(event, Mixture)]
         if len(mixtures) < len(events):
             raise BrokenInvariant("an event that is no mixture was taken for one")

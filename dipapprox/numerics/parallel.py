@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from multiprocessing.context import SpawnContext, SpawnProcess
@@ -54,7 +54,6 @@ class Parallel:
         return " + ".join(dict.fromkeys((self._own.name, *self._elsewhere)))
 
     def enclose(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
-        """Enclose Pr[event] for every event; see `Method.enclose`."""
         found: list[tuple[range, Answers]] = []
         started, done, count = monotonic(), 0, len(events)
         while done < count:
@@ -78,7 +77,12 @@ class Parallel:
         try:
             with deaf_to_interrupts():
                 futures = [pool.submit(_enclose, chunk, bits, limits) for chunk in chunks]
-            _wait(futures, limits)
+            waiting = set(futures)
+            while waiting:  # for all, or for the first that fails
+                done, waiting = wait(waiting, timeout=_POLL, return_when=FIRST_COMPLETED)
+                for future in done:
+                    future.result()
+                limits.check()
             answers: list[tuple[range, Answers]] = []
             for start, future in zip(range(0, len(events), size), futures, strict=True):
                 part, name = future.result()
@@ -109,16 +113,6 @@ class _Spawning(SpawnContext):
         process = SpawnProcess(*args, **options)
         self.started.append(process)
         return process
-
-
-def _wait(futures: Sequence[Future[tuple[Answers, str]]], limits: Limits) -> None:
-    """Wait for all, or for the first that failed."""
-    waiting = set(futures)
-    while waiting:
-        done, waiting = wait(waiting, timeout=_POLL, return_when=FIRST_COMPLETED)
-        for future in done:
-            future.result()
-        limits.check()
 
 
 _method: Method | None = None  # the method of a worker process

@@ -137,7 +137,6 @@ class OutputProbabilities:
         return [next(fresh) if each is None else each for each in known]
 
     def distribution(self, input: Input, bits: int) -> tuple[Enclosure, ...] | NotEnclosed:
-        """Enclose the distribution of one input."""
         return self.distributions((input,), bits)[0]
 
     def _distributions(

@@ -69,7 +69,6 @@ class ExactAlgebra(PiecewiseAlgebra[Piece, Piece, ExponentialPolynomial]):
     def plus_sample(
         self, function: Function, law: Distribution, check: Callable[[], None]
     ) -> Function:
-        """t -> ∫ function(r) φ(t - r) dr for the density φ of a law."""
         return self.convolution(function, self.density(law), check)
 
     def _sum(self, parts: Sequence[tuple[int, Function]]) -> Function:

@@ -285,7 +285,6 @@ class _Densities:
         return found
 
     def exceeds(self, growth: ExponentialRatio) -> bool:
-        """Whether first > growth · second anywhere."""
         where = pairwise([None, *self.marks, None])
         for interval, own, other in zip(where, self.first, self.second, strict=True):
             self._limits.check()
@@ -317,7 +316,6 @@ class _Densities:
 
 
 def _weight(events: Sequence[Connected], forms: EventForms, limits: Limits) -> ExponentialRatio:
-    """The probability of independent events together."""
     weight = _UNIT
     for event in events:
         weight = weight * sure(forms.closed_form_of(event, limits)).at(_ONE)

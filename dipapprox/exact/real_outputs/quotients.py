@@ -95,7 +95,6 @@ class EnclosedQuotient:
 
     @property
     def is_infinite(self) -> bool:
-        """Whether there is no bound."""
         return self.low == _BEYOND
 
     @property

@@ -65,7 +65,6 @@ class PanelPiece:
 
 
 def one_norm(coefficients: Sequence[arb], start: arb) -> arb:
-    """start + Σ |coefficient|."""
     return sum(map(abs, coefficients), start)
 
 
@@ -327,7 +326,6 @@ class BallAlgebra(PiecewiseAlgebra[BallPiece, arb, Enclosure | NotEnclosed]):
         give_way()
 
     def _half(self, width: int) -> arb:
-        """Half of so many units."""
         if width not in self._halves:
             with precision(self.bits):
                 self._halves[width] = to_ball(Fraction(width, 2 * self.grid.unit))
@@ -386,7 +384,6 @@ class BallAlgebra(PiecewiseAlgebra[BallPiece, arb, Enclosure | NotEnclosed]):
         return Piecewise(self.grid.marks, (*[None] * before, *inside, *[None] * after))
 
     def _law_pieces(self, law: Distribution, marks: Sequence[Fraction]) -> tuple[BallPiece, ...]:
-        """The density of a law on some panels."""
         with precision(self.bits + 32):
             scale = to_ball(law.scale)
             pieces: list[PanelPiece | None] = []

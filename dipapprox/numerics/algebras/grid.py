@@ -76,7 +76,6 @@ class Grid(Record):
 
     @property
     def panels(self) -> int:
-        """The number of panels."""
         return len(self.marks) - 1
 
     def also_in(self, numbers: Iterable[Fraction]) -> Grid:

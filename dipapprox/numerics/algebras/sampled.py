@@ -244,7 +244,6 @@ class _Table(Record, eq=False):
         return _Table(layers, self.roundings + other.roundings + 2)
 
     def at(self, places: Integers) -> _Table:
-        """Pick entries."""
         return _Table(self.layers[places], self.roundings[places])
 
 

@@ -87,7 +87,6 @@ class Eliminated:
         return f"elimination (balls, {bits} bits)" if bits else "elimination (float64)"
 
     def enclose(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
-        """Enclose Pr[event] for every event; see `Method.enclose`."""
         found = Answers(len(events))
         grid_events: list[GridEvent] = []
         self._enclose_stars(events, bits, limits, found)
@@ -168,7 +167,12 @@ class Eliminated:
                 best = event.found = better(event.found, answer, "elimination")
                 if isinstance(best, Enclosure) and best.width <= wanted:
                     pending.remove(event)
-            self._forget_others(level)
+            # The finest are forgotten first, until they share the memory of one.
+            others = sorted(
+                self._evaluators.keys() - {level}, key=lambda each: (each.bits, each.fineness)
+            )
+            while sum(self._evaluators[each].fullness for each in others) > 1:
+                del self._evaluators[others.pop()]
             if any(isinstance(answer, Enclosure) for answer in answers):
                 self._furthest = max(self._furthest or level, level, key=lambda each: each.bits)
 
@@ -205,14 +209,6 @@ class Eliminated:
                 (alone,) if isinstance(alone, NotEnclosed) else alone.enclose((event,), limits)
             )
         return answers
-
-    def _forget_others(self, level: RefinementLevel) -> None:
-        """Forget evaluators, the finest first, until they share the memory of one."""
-        others = sorted(
-            self._evaluators.keys() - {level}, key=lambda each: (each.bits, each.fineness)
-        )
-        while sum(self._evaluators[each].fullness for each in others) > 1:
-            del self._evaluators[others.pop()]
 
     def _evaluator(
         self, required: GridRequirements, level: RefinementLevel, bits: int, *, events: int

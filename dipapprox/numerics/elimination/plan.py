@@ -316,7 +316,6 @@ class Evaluation(Generic[F, V]):
 
 @enclosing
 def enclosed_sum(terms: Sequence[tuple[int, Enclosure | NotEnclosed]]) -> Enclosure:
-    """Enclose Σ coefficient * value."""
     if len(terms) == 1 == terms[0][0]:
         return sure(terms[0][1])
     lower = upper = Fraction(0)

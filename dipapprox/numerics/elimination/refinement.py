@@ -88,8 +88,6 @@ _DOUBLES = 48  # doubles rarely give enclosures that are narrower than 2**-48 ti
 
 
 class GridRequirements(Record):
-    """What some events require of a grid."""
-
     laws: frozenset[Distribution]  # of their samples
     # constants that samples are compared with, and offsets of comparisons
     points: frozenset[Fraction]
@@ -105,7 +103,6 @@ class GridRequirements(Record):
 
     @classmethod
     def of(cls, order: Order) -> GridRequirements:
-        """Read what an event requires."""
         match order:
             case Star():
                 return cls(frozenset(laws_of(order)), frozenset(), count_samples(order))

@@ -67,7 +67,7 @@ def output_event(event: Event, form: LinearForm, bits: int) -> tuple[OrderEvent,
     """
     work = _Reduction(event, bits, form)
     found = work.reduced()
-    return found if isinstance(found, NotEnclosed) else (found, work.place_of_output())
+    return found if isinstance(found, NotEnclosed) else (found, work.place_of_output)
 
 
 _ZERO, _ONE = Fraction(0), Fraction(1)
@@ -243,6 +243,7 @@ class _Reduction:
         self._output = None if output is None else _Guard.of(output)
         if self._output is not None:
             self._guards.append(self._output)
+        self.place_of_output = 0  # among the roots, once they are known
         self._digits = -(-(bits + 64) // 64) * 64
         self._errors = 0
 
@@ -261,15 +262,13 @@ class _Reduction:
             output = self._output
             if all(len(each.terms) == (1 if each is output else 2) for each in self._guards):
                 return None
-            if not self._compare(bands=False):
-                return self._obstacle()
-
-    def _obstacle(self) -> str:
-        output = self._output
-        if output is not None and len(output.terms) > 1:
-            return f"it is made of {len(output.terms)} samples or sums that guards tie to others"
-        most = max(len(guard.terms) for guard in self._guards)
-        return f"a guard compares {most} samples or sums that other guards tie to each other"
+            if self._compare(bands=False):
+                continue
+            if output is not None and len(output.terms) > 1:
+                many = f"{len(output.terms)} samples or sums"
+                return f"it is made of {many} that guards tie to others"
+            most = max(len(guard.terms) for guard in self._guards)
+            return f"a guard compares {most} samples or sums that other guards tie to each other"
 
     def _bound(self) -> None:
         """Rule 1."""
@@ -371,7 +370,6 @@ class _Reduction:
         return bool(done)
 
     def _settled(self) -> OrderEvent | NotEnclosed:
-        """Choose coordinates and list the elements."""
         roots = sorted(self._parts)
         place = {number: k for k, number in enumerate(roots)}
         guards = [
@@ -382,6 +380,7 @@ class _Reduction:
         first = []
         if self._output is not None:
             ((number, c),) = self._output.terms.items()
+            self.place_of_output = place[number]
             first.append((place[number], (1 / c, -self._output.constant / c)))
         changes = coordinates(len(roots), guards, first)
         bounds: set[Bound] = set()
@@ -399,12 +398,6 @@ class _Reduction:
         roots = [last - number for number in numbers]
         error = Fraction(self._errors, 2**self._digits)
         return OrderEvent(elements, tuple(roots), frozenset(bounds), error)
-
-    def place_of_output(self) -> int:
-        """Return the place of the output's part among the roots."""
-        assert self._output is not None
-        (number,) = self._output.terms
-        return sorted(self._parts).index(number)
 
 
 def _direction(column: dict[int, Fraction]) -> tuple[int, ...]:

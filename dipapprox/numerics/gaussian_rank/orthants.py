@@ -328,8 +328,6 @@ _REMEMBERED = 5_000  # about how many cones are kept, for those who ask for more
 
 
 class GaussianRank(EventByEvent):
-    """The method `Gaussian rank`."""
-
     name = "Gaussian rank"
 
     def __init__(self) -> None:

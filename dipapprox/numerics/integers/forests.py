@@ -180,7 +180,6 @@ class _Running(Record):
     missing: int
 
     def at(self, places: Sequence[int]) -> list[int]:
-        """Evaluate it at several integers."""
         sums, shift, end = self.sums, 1 - self.first, len(self.sums) - 1
         return [sums[min(max(k + shift, 0), end)] for k in places]
 
@@ -211,7 +210,6 @@ class Forests:
         self._kept = 0
 
     def masses(self, variable: ForestVariable) -> IntegerMasses:
-        """Return the probabilities of a variable within its range."""
         parts = variable.parts
         masses = self._masses.find(parts, lambda: self._tabulated(parts))
         return masses.between(variable.low, variable.high)

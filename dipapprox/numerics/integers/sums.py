@@ -28,7 +28,7 @@ from dipapprox.laws.distribution import Distribution, law_order
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.linear.half_spaces import Inequality, integer_inequality
-from dipapprox.numerics.integers.forests import Below, Forests, ForestVariable, Link, Untabled
+from dipapprox.numerics.integers.forests import Below, Forests, ForestVariable, Untabled
 from dipapprox.numerics.kinds import is_sum
 from dipapprox.numerics.methods import EventByEvent
 
@@ -204,9 +204,8 @@ class _Sum:
         system = _System(variables, inequalities)
         order = system.forest()
         if order is not None:
-            return self._forests.probability(
-                system.ranges, system.oriented(order), order, self._limits
-            )
+            links = {(i, j): tuple(sorted(system.links[i, j])) for i, j in order if j is not None}
+            return self._forests.probability(system.ranges, links, order, self._limits)
         return self._by_values(self._shortest(system), system)
 
     def foreseen(
@@ -259,15 +258,15 @@ class _System:
     ) -> None:
         self.ranges = list(variables)
         self.inequalities = _bounded(self.ranges, inequalities)
-        self._links: dict[tuple[int, int], list[tuple[int, int, int]]] = {}
+        self.links: dict[tuple[int, int], list[tuple[int, int, int]]] = {}
         self._longer = [each for each in self.inequalities if len(each.terms) > 2]
         for inequality in self.inequalities:
             if len(inequality.terms) == 2:
                 (i, a), (j, b) = inequality.terms
-                self._links.setdefault((i, j), []).append((a, b, inequality.bound))
-                self._links.setdefault((j, i), []).append((b, a, inequality.bound))
+                self.links.setdefault((i, j), []).append((a, b, inequality.bound))
+                self.links.setdefault((j, i), []).append((b, a, inequality.bound))
         self._neighbours: list[set[int]] = [set() for _ in self.ranges]
-        for i, j in self._links:
+        for i, j in self.links:
             self._neighbours[i].add(j)
         self._order = [] if self._longer else leaves_first(self._neighbours)
 
@@ -275,10 +274,6 @@ class _System:
         """(child, parent) for all variables, leaves first; None if they form no forest."""
         whole = not self._longer and len(self._order) == len(self.ranges)
         return self._order if whole else None
-
-    def oriented(self, order: Sequence[tuple[int, int | None]]) -> dict[tuple[int, int], Link]:
-        """The links of a forest from children to parents."""
-        return {(i, j): tuple(sorted(self._links[i, j])) for i, j in order if j is not None}
 
     def in_the_way(self) -> list[int]:
         """How much each variable keeps the system from being a forest."""

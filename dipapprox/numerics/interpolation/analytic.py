@@ -60,18 +60,11 @@ class Tails(Record):
     slopes: tuple[float, ...]  # of its derivatives in z_1, z_2, …
 
 
-def sizes_for(
-    states: Sequence[State], halves: Sequence[Fraction], tolerance: float
-) -> tuple[int, ...]:
-    """Guess how many terms per axis, at least 2, leave out about `tolerance`; nothing is claimed.
-
-    The states are those of one output: their probabilities add up. `halves`: of the box.
-    """
-    return tuple(size_for(states, axis, half, tolerance) for axis, half in enumerate(halves))
-
-
 def size_for(states: Sequence[State], axis: int, half: Fraction, tolerance: float) -> int:
-    """Guess how many terms one axis wants; see `sizes_for`."""
+    """Guess how many terms along an axis, at least 2, leave out about `tolerance`: no claim.
+
+    The states are those of one output: their probabilities add up. `half`: of the box.
+    """
     return _terms(*_growth(states, axis, half), tolerance)
 
 

@@ -76,7 +76,6 @@ def _per_integral(bits: int) -> int:
 
 
 def evaluations(plan: Plan, bits: int) -> int:
-    """Guess how many evaluations a plan takes."""
     match plan:
         case Integral(_, None):
             return 1

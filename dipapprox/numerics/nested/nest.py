@@ -62,7 +62,6 @@ class Nest(Record):
     breaks: tuple[Fraction, ...] = ()  # where to begin new panels, ascending
 
     def ends(self) -> tuple[LinearForm, ...]:
-        """The finite ends."""
         return tuple(end for end in (self.lower, self.upper) if end is not None)
 
 

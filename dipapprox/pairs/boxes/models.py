@@ -27,7 +27,7 @@ from dipapprox.data_classes import Record
 from dipapprox.errors import BrokenInvariant
 from dipapprox.language.domains import AllReals
 from dipapprox.limits import Limits
-from dipapprox.numerics.interpolation.analytic import size_for, sizes_for, tails
+from dipapprox.numerics.interpolation.analytic import size_for, tails
 from dipapprox.numerics.interpolation.polynomial import (
     Interval,
     Model,
@@ -362,8 +362,9 @@ class _Patches:
 
     def sizes(self, output: int, patch: Box) -> tuple[int, ...]:
         """Return how many terms an output with polynomials is to have, by its inputs."""
-        halves = tuple((high - low) / 2 for low, high in patch)
-        return sizes_for(self._outputs[output].analytic or (), halves, self._tolerance)
+        states = self._outputs[output].analytic or ()
+        halves = ((high - low) / 2 for low, high in patch)
+        return tuple(size_for(states, *each, self._tolerance) for each in enumerate(halves))
 
     @property
     def nodes(self) -> int:

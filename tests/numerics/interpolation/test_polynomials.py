@@ -21,7 +21,7 @@ from dipapprox.laws.families import (
     REFLECTED_GUMBEL,
 )
 from dipapprox.laws.family import Family
-from dipapprox.numerics.interpolation.analytic import sizes_for, tails
+from dipapprox.numerics.interpolation.analytic import size_for, tails
 from dipapprox.numerics.interpolation.polynomial import Polynomial, fit, nodes
 from dipapprox.numerics.interpolation.smooth import near, points, smoothness_of_means
 
@@ -36,7 +36,7 @@ def _probability(u: float, v: float) -> float:
 
 def _fitted(half: Fraction) -> Polynomial:
     halves, centres = (half, half), (Fraction(1, 3), Fraction(-1, 7))
-    sizes = sizes_for((_SLOPES,), halves, 2.0**-40)
+    sizes = tuple(size_for((_SLOPES,), *each, 2.0**-40) for each in enumerate(halves))
     grids = [[float(c + half * z) for z in nodes(n)] for c, n in zip(centres, sizes, strict=True)]
     values = np.array([[_probability(u, v) for v in grids[1]] for u in grids[0]])
     left_out = tails((_SLOPES,), halves, sizes)
