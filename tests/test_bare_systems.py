@@ -15,13 +15,13 @@ from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.arithmetic.precision import to_ball
 from dipapprox.cli.app import main
 from dipapprox.errors import BrokenInvariant
+from dipapprox.integrals.integral import Integral, Level, Multiply
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import LAPLACE
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.intervals import power
 from dipapprox.numerics.methods import Answers
 from dipapprox.numerics.nested.evaluation import Effort, make_evaluator
-from dipapprox.numerics.nested.nest import Nest, NodeProduct
 from tests.cases import refuses
 from tests.cli.running import run
 
@@ -188,7 +188,7 @@ def two_branches() -> None:
     law = Distribution(LAPLACE, Fraction(0), Fraction(1))
     ends = (LinearForm.of({}, Fraction(end)) for end in (-1, 1))
     effort = Effort(40, to_ball(1), 10, 10, lambda: None)
-    make_evaluator(Nest(law, *ends, -1, 1, 0, NodeProduct(())), effort)
+    make_evaluator(Integral(Level(law, 0, *ends, -1, 1), Multiply(())), effort)
 
 
 def no_answer() -> None:

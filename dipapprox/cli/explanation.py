@@ -192,7 +192,7 @@ class ExplainedState(Record):
     @property
     def depth(self) -> int:
         """Nested integrals after optimisation."""
-        return nesting(self.after)
+        return 0 if self.after is None else nesting(self.after)
 
     @property
     def depth_unoptimised(self) -> int:

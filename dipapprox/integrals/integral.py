@@ -14,10 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import Enum
+from fractions import Fraction
 from typing import assert_never
 
 from dipapprox.data_classes import Record
 from dipapprox.digits import exact_text
+from dipapprox.laws.distribution import Distribution
 from dipapprox.linear.form import LinearForm
 
 
@@ -30,13 +32,14 @@ class Strategy(Enum):
 
 
 class Level(Record):
-    """∫ from lower to upper of the density of samples[variable].
+    """∫ from lower to upper of the density of a sample.
 
     All but Gaussian densities are analytic on either side of their mean only: the builder splits
     until each bound lies on a known side, and a level with others inside it lies on one side as a
     whole.
     """
 
+    law: Distribution
     variable: int  # index into the event's samples
     # affine form in variables of outer levels, or a constant; None for -infinity
     lower: LinearForm | None
@@ -50,8 +53,11 @@ class Level(Record):
 
     @property
     def mentioned(self) -> frozenset[int]:
-        bounds = (bound for bound in (self.lower, self.upper) if bound is not None)
-        return frozenset(sample for bound in bounds for sample in bound.samples())
+        return frozenset(sample for end in self.ends() for sample in end.samples())
+
+    def ends(self) -> tuple[LinearForm, ...]:
+        """The finite bounds."""
+        return tuple(end for end in (self.lower, self.upper) if end is not None)
 
 
 class Integral(Record):
@@ -59,6 +65,7 @@ class Integral(Record):
 
     level: Level
     body: Plan | None  # None: the density alone, a difference of two distribution functions
+    breaks: tuple[Fraction, ...] = ()  # where quadrature is to begin new panels, ascending
 
 
 class Multiply(Record):
@@ -76,15 +83,18 @@ class Add(Record):
 Plan = Integral | Multiply | Add
 
 
-def nesting(plan: Plan | None) -> int:
-    """Return the number of nested integral signs (the paper's depth, literally)."""
+def parts(plan: Plan) -> tuple[Plan, ...]:
+    """Return the plans directly inside."""
     match plan:
-        case None:
-            return 0
         case Integral(_, body):
-            return 1 + nesting(body)
-        case Multiply(parts) | Add(parts):
-            return max(map(nesting, parts), default=0)
+            return () if body is None else (body,)
+        case Multiply(inside) | Add(inside):
+            return inside
+
+
+def nesting(plan: Plan) -> int:
+    """Return the number of nested integral signs (the paper's depth, literally)."""
+    return isinstance(plan, Integral) + max(map(nesting, parts(plan)), default=0)
 
 
 _INDENT = "  "

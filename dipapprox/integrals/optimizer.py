@@ -281,21 +281,22 @@ class _Builder:
         if not law.real.has_kink:
             for lower, upper, outer in active(lowers, uppers):
                 for assumed in self._assume(constraints, [a - b for a, b, _ in outer]):
-                    yield assumed, Level(variable, lower, upper)
+                    yield assumed, Level(law, variable, lower, upper)
         elif mentioned or (self._literal and inner):
             for side in law.family.sides:
                 below = _with_bound(uppers, mean) if side == _BELOW else uppers
                 above = _with_bound(lowers, mean) if side == _ABOVE else lowers
                 for lower, upper, outer in active(above, below):
                     for assumed in self._assume(constraints, [a - b for a, b, _ in outer]):
-                        yield assumed, Level(variable, lower, upper, side, side)
+                        yield assumed, Level(law, variable, lower, upper, side, side)
         else:  # a leaf: by the sides of the mean on which its bounds lie
             for lower, upper, outer in active(lowers, uppers):
                 choices = list(product(_sides(lower, mean, _BELOW), _sides(upper, mean, _ABOVE)))
                 for assumed in self._assume(constraints, [a - b for a, b, _ in outer]):
                     for (lower_side, low), (upper_side, up) in choices:
                         for known in self._assume(assumed, [*low, *up]):
-                            yield known, Level(variable, lower, upper, lower_side, upper_side)
+                            sides = lower_side, upper_side
+                            yield known, Level(law, variable, lower, upper, *sides)
 
     def _assume(self, constraints: Buckets, forms: Iterable[LinearForm]) -> Iterator[Buckets]:
         """Yield the constraints with form <= 0 added for all forms; nothing if none is left."""

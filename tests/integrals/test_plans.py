@@ -27,6 +27,7 @@ def in_range(event: Event, level: Level, point: Point, has_body: bool) -> bool:
     All coordinates of outer levels must be within theirs.
     """
     law = event.samples[level.variable]
+    assert level.law == law
     lower = None if level.lower is None else value(level.lower, point)
     upper = None if level.upper is None else value(level.upper, point)
     assert lower is None or upper is None or lower <= upper
@@ -154,7 +155,7 @@ def test_the_sure_and_the_impossible_event() -> None:
     never = Event((gauss(0), gauss(0)), (less(0, 1), less(1, 0)))
     for strategy in Strategy:
         assert plan(Event((), ()), strategy, Limits()) == Multiply(())
-        assert plan(sure, strategy, Limits()) == Integral(Level(0, None, None), None)
+        assert plan(sure, strategy, Limits()) == Integral(Level(gauss(0), 0, None, None), None)
         assert plan(never, strategy, Limits()) == Add(())
 
 

@@ -11,7 +11,7 @@ from dipapprox import LimitReached, Limits
 from dipapprox.arithmetic.boxes import Box
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.events.event import Event
-from dipapprox.integrals.integral import Integral, Level, Multiply, Strategy
+from dipapprox.integrals.integral import Integral, Level, Multiply, Plan, Strategy, parts
 from dipapprox.integrals.optimizer import plan
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import GAUSSIAN, LAPLACE
@@ -19,15 +19,7 @@ from dipapprox.laws.family import Family
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.nested.engine import Nested, enclose_plan
 from dipapprox.numerics.nested.evaluation import Effort, NodeEvaluator, integrate, make_evaluator
-from dipapprox.numerics.nested.nest import (
-    Nest,
-    Node,
-    build_node,
-    children,
-    open_ends,
-    truncate,
-    variables,
-)
+from dipapprox.numerics.nested.nest import hoisted, open_ends, ranges, truncate, variables
 from tests.event_strategies import gauss, less, of_family
 from tests.families import REAL_FAMILIES
 from tests.numerics.one_by_one import alone, enclosed
@@ -46,9 +38,10 @@ def test_the_truncated_box_of_example_6() -> None:
     """∫ over |t| <= 16, x1 in [-32, t], x2 in [t, 33]: three finite ranges, no tails."""
     t = LinearForm.symbol(0)
     ends = [LinearForm.constant_form(value) for value in (-16, 16, -32, 33)]
-    body = Multiply((Integral(Level(1, ends[2], t), None), Integral(Level(2, t, ends[3]), None)))
-    event = Event((gauss(0, 4), gauss(0, 8), gauss(1, 8)), (less(1, 0), less(0, 2)))
-    found = enclose_plan(event, Integral(Level(0, ends[0], ends[1]), body), 50, Limits())
+    first, second = Level(gauss(0, 8), 1, ends[2], t), Level(gauss(1, 8), 2, t, ends[3])
+    body = Multiply((Integral(first, None), Integral(second, None)))
+    whole = Integral(Level(gauss(0, 4), 0, ends[0], ends[1]), body)
+    found = enclose_plan(whole, 50, Limits())
     assert found.width <= Fraction(1, 2**50)
     assert abs(found.lower - Fraction("0.2403760929249837317")) <= Fraction(1, 2**50)
 
@@ -75,9 +68,8 @@ def test_limits_stop_the_quadrature() -> None:
         alone(ENGINE, chain(GAUSSIAN, 6), 100, Limits(seconds=0.02))
 
 
-def nests(node: Node) -> list[Nest]:
-    found = [node] if isinstance(node, Nest) and node.body is not None else []
-    return found + [nest for child, _ in children(node) for nest in nests(child)]
+def nests(whole: Plan) -> list[Integral]:
+    return [each for each in ranges(whole) if each.body is not None]
 
 
 laws = st.builds(
@@ -92,7 +84,7 @@ laws = st.builds(
 def test_cut_offs_make_all_ends_finite_and_invert_nothing(samples, data, bits) -> None:
     pairs = [(i, j) for j in range(1, len(samples)) for i in [data.draw(st.integers(0, j - 1))]]
     event = Event(tuple(samples), tuple(less(*pair) for pair in pairs))
-    tree = build_node(plan(event, Strategy.LEAST_NESTING, Limits()), event)
+    tree = hoisted(plan(event, Strategy.LEAST_NESTING, Limits()))
     truncated = truncate(tree, bits)
     assert open_ends(truncated) == 0
     assert not variables(truncated)
@@ -102,20 +94,20 @@ def test_cut_offs_make_all_ends_finite_and_invert_nothing(samples, data, bits) -
 
 
 def _check_ranges(
-    truncated: Node, original: Node, boxes: tuple[tuple[Fraction, Fraction], ...]
+    truncated: Plan, original: Plan, boxes: tuple[tuple[Fraction, Fraction], ...]
 ) -> None:
     """A new end lies beyond the other end's whole range, over boxes of the outer variables."""
-    if isinstance(truncated, Nest) and truncated.body is not None:
-        lower, upper = truncated.lower, truncated.upper
-        assert lower is not None and upper is not None
-        padded = boxes + ((Fraction(0), Fraction(0)),) * (truncated.depth - len(boxes))
-        low, high = (each.extent(lambda k: padded[int(k)]) for each in (lower, upper))
-        if original.lower is None or original.upper is None:
+    if isinstance(truncated, Integral) and truncated.body is not None:
+        level = truncated.level
+        assert level.lower is not None and level.upper is not None
+        padded = boxes + ((Fraction(0), Fraction(0)),) * (level.variable - len(boxes))
+        low, high = (each.extent(lambda k: padded[int(k)]) for each in (level.lower, level.upper))
+        if original.level.lower is None or original.level.upper is None:
             assert low[1] <= high[0]
         assert list(truncated.breaks) == sorted(set(truncated.breaks))
-        boxes = (*padded[: truncated.depth], (low[0], high[1]))
-    for (child, _), (old, _) in zip(children(truncated), children(original), strict=True):
-        _check_ranges(child, old, boxes)
+        boxes = (*padded[: level.variable], (low[0], high[1]))
+    for inner, old in zip(parts(truncated), parts(original), strict=True):
+        _check_ranges(inner, old, boxes)
 
 
 EFFORT = Effort(60, arb(2) ** -20, 20_000, 20_000, lambda: None)
@@ -171,9 +163,9 @@ START = Fraction(-9, 2)
 
 def squared_nest(family: Family, side: int, breaks: tuple[Fraction, ...] = ()) -> NodeEvaluator:
     law = Distribution(family, Fraction(0), Fraction(1))
-    leaf = Nest(law, None, LinearForm.symbol(1), 0, side)
+    leaf = Integral(Level(law, -1, None, LinearForm.symbol(1), 0, side), None)
     ends = LinearForm.constant_form(START), LinearForm.symbol(0)
-    return make_evaluator(Nest(law, *ends, side, side, 1, leaf, breaks), NESTED)
+    return make_evaluator(Integral(Level(law, 1, *ends, side, side), leaf, breaks), NESTED)
 
 
 def closed_form(family: Family, side: int, z: acb) -> acb:

@@ -15,28 +15,19 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import ceil
-from typing import assert_never
 
 from flint import arb
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed, better, enclosing, sure
 from dipapprox.arithmetic.precision import give_way, precision, to_ball, to_enclosure
-from dipapprox.events.event import Connected, Event, spelled_out
-from dipapprox.integrals.integral import Add, Integral, Multiply, Plan, Strategy
+from dipapprox.events.event import Connected, spelled_out
+from dipapprox.integrals.integral import Integral, Plan, Strategy, parts
 from dipapprox.integrals.optimizer import elimination_depth, plan
 from dipapprox.limits import Limits
 from dipapprox.numerics.kinds import as_continuous
 from dipapprox.numerics.methods import EventByEvent
 from dipapprox.numerics.nested.evaluation import Effort, make_evaluator
-from dipapprox.numerics.nested.nest import (
-    Node,
-    build_node,
-    open_ends,
-    ranges,
-    resolution,
-    truncate,
-    walk,
-)
+from dipapprox.numerics.nested.nest import hoisted, open_ends, ranges, resolution, truncate, walk
 
 
 class Nested(EventByEvent):
@@ -63,7 +54,7 @@ class Nested(EventByEvent):
         if self._most is not None and evaluations(found, bits) > self._most:
             self._refuse(evaluations(found, bits))
         literal = self.strategy is Strategy.NONE
-        return sure(enclose_plan(plain, found, bits, limits, literal=literal))
+        return sure(enclose_plan(found, bits, limits, literal=literal))
 
     def _refuse(self, work: int) -> None:
         about = f"about 10^{len(str(work)) - 1} evaluations of integrands"
@@ -76,16 +67,10 @@ def _per_integral(bits: int) -> int:
 
 
 def evaluations(plan: Plan, bits: int) -> int:
-    match plan:
-        case Integral(_, None):
-            return 1
-        case Integral(_, body):
-            assert body is not None
-            return _per_integral(bits) * evaluations(body, bits)
-        case Multiply(parts) | Add(parts):
-            return sum(evaluations(part, bits) for part in parts)
-        case _:
-            assert_never(plan)
+    if isinstance(plan, Integral) and plan.body is None:
+        return 1
+    inside = sum(evaluations(part, bits) for part in parts(plan))
+    return _per_integral(bits) * inside if isinstance(plan, Integral) else inside
 
 
 _ATTEMPTS = 3
@@ -94,15 +79,15 @@ _INNER_EVALUATIONS = 6_000
 
 
 def enclose_plan(
-    event: Event, plan: Plan, bits: int, limits: Limits, *, literal: bool = False
+    plan: Plan, bits: int, limits: Limits, *, literal: bool = False
 ) -> Enclosure | NotEnclosed:
-    """Enclose the value of a plan, the probability of `event`, to 2**-bits if possible.
+    """Enclose the value of a plan, a probability, to 2**-bits if possible.
 
     Args:
         plan: Its nested integrals must keep their promise lower <= upper.
         literal: Evaluate the integrals exactly as they are nested: the published tool's shape.
     """
-    tree = build_node(plan, event, literal=literal)
+    tree = hoisted(plan, literal=literal)
     best: Enclosure | NotEnclosed = NotEnclosed("the quadrature found no finite value")
     for attempt in range(_ATTEMPTS):
         limits.check()
@@ -113,18 +98,19 @@ def enclose_plan(
 
 
 @enclosing
-def _attempt(tree: Node, bits: int, attempt: int, limits: Limits) -> Enclosure:
+def _attempt(tree: Plan, bits: int, attempt: int, limits: Limits) -> Enclosure:
     """One evaluation; each attempt works with more bits and a finer tolerance than the last."""
     count = open_ends(tree)
     tail_bits = bits + 2 + count.bit_length()
     truncated = truncate(tree, tail_bits)
     # Errors of equal factors and of terms add up; a node's position is known relative to the
     # size of the range only, but it matters relative to the narrowest scale.
-    guard = sum(times for _, times in walk(tree)).bit_length() + 8 + 16 * attempt
-    finest = resolution(truncated)
+    guard = len(list(walk(tree))).bit_length() + 8 + 16 * attempt
+    levels = {each.level for each in ranges(truncated)}
+    finest = resolution(levels)
     sizes = [
-        max(abs(span.law.mean), span.law.scale, *(abs(end.constant) for end in span.ends()))
-        for span in ranges(truncated)
+        max(abs(each.law.mean), each.law.scale, *(abs(end.constant) for end in each.ends()))
+        for each in levels
     ]
     dynamics = ceil(max(sizes, default=Fraction(1)) / finest).bit_length()
     with precision(bits + guard + dynamics + 16):
@@ -135,8 +121,7 @@ def _attempt(tree: Node, bits: int, attempt: int, limits: Limits) -> Enclosure:
 
         most = _OUTER_EVALUATIONS << attempt, _INNER_EVALUATIONS << attempt
         effort = Effort(bits + guard, to_ball(finest / 2**10).mid(), *most, check)
-        depths = [each.depth for each in ranges(truncated)]
-        start = [arb(0)] * (max(depths, default=0) + 1)
+        start = [arb(0)] * (max([each.variable for each in levels], default=0) + 1)
         found = sure(to_enclosure(make_evaluator(truncated, effort).value(start)))
     # The module `nest` proves: truncated value <= probability <= truncated value + tails.
     whole = Enclosure(found.lower, found.upper + Fraction(count, 2**tail_bits))

@@ -1,15 +1,15 @@
-"""Numbers for `Node` trees: nested ball quadrature with closed-form innermost integrals.
+"""Numbers for plans: nested ball quadrature with closed-form innermost integrals.
 
-In: a truncated `Node`. Out: a ball around its value.
+In: a truncated plan (`nest`). Out: a ball around its value.
 
-Why every integrand is entire. By induction over the tree, a node is an entire function of its free
+Why every integrand is entire. By induction over the tree, a plan is an entire function of its free
 variables. A mass is F(u) - F(l) with F entire for a fixed branch and u, l affine. Products and
-sums of entire functions are entire. A `Nest` is ∫ from l to u of f(x) B(x, …) dx; with
+sums of entire functions are entire. A nest is ∫ from l to u of f(x) B(x, …) dx; with
 x = l + s (u - l) it is (u - l) times an integral over s in [0, 1] of an entire function. So flint's
 `analytic` flag needs no attention, integrals do not depend on the path, and a range may be walked
 in any steps: breaks are chosen by looking at midpoints, which is harmless.
 
-A node can be asked two things.
+It can be asked two things.
 
 - `value` at real balls a few ulps wide (nodes of the outer quadrature). A nest whose ends are balls
   [m ± r] integrates between the exact midpoints and adds the rest as a ball of radius
@@ -43,6 +43,7 @@ References:
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from itertools import pairwise
 from typing import Protocol, TypeVar, assert_never
@@ -53,9 +54,9 @@ from dipapprox.arithmetic.boxes import Box
 from dipapprox.arithmetic.precision import to_ball
 from dipapprox.data_classes import Record, replace
 from dipapprox.errors import BrokenInvariant
+from dipapprox.integrals.integral import Add, Integral, Level, Multiply, Plan
 from dipapprox.laws.distribution import Distribution, mass_bound
 from dipapprox.linear.form import LinearForm
-from dipapprox.numerics.nested.nest import Nest, Node, NodeProduct, NodeSum
 
 _ZERO = arb(0)
 _NOTHING = arb("nan")
@@ -145,19 +146,20 @@ class NodeEvaluator(Protocol):
         """Bound the node's modulus on complex balls, one per depth; exact or not finite."""
 
 
-def make_evaluator(node: Node, effort: Effort) -> NodeEvaluator:
-    """Prepare a truncated node; everything exact becomes balls at the current precision."""
-    match node:
-        case Nest(body=None):
-            return _MassEvaluator(node)
-        case Nest(body=body):
+def make_evaluator(plan: Plan, effort: Effort) -> NodeEvaluator:
+    """Prepare a truncated plan; everything exact becomes balls at the current precision."""
+    match plan:
+        case Integral(level, None):
+            return _MassEvaluator(level)
+        case Integral(_, body):
             assert body is not None
-            return _NestEvaluator(node, body, effort)
-        case NodeProduct(items) | NodeSum(items):
-            inner = [(make_evaluator(each, effort), number) for each, number in items]
-            return _FoldedEvaluator(inner, _sum if isinstance(node, NodeSum) else _product)
+            return _NestEvaluator(plan, body, effort)
+        case Multiply(inside) | Add(inside):
+            # Equal factors, and terms, are evaluated once.
+            inner = [(make_evaluator(each, effort), n) for each, n in Counter(inside).items()]
+            return _FoldedEvaluator(inner, _sum if isinstance(plan, Add) else _product)
         case _:
-            assert_never(node)
+            assert_never(plan)
 
 
 class _Affine:
@@ -184,7 +186,7 @@ def _standard(form: LinearForm | None, law: Distribution) -> _Affine | None:
 class _MassEvaluator:
     """F(upper) - F(lower), in standard units."""
 
-    def __init__(self, mass: Nest) -> None:
+    def __init__(self, mass: Level) -> None:
         self.law = mass.law.real
         self.lower = _standard(mass.lower, mass.law)
         self.upper = _standard(mass.upper, mass.law)
@@ -248,15 +250,16 @@ def _product(items: Iterable[tuple[arb, int]]) -> arb:
 class _NestEvaluator:
     """∫ density·body over a finite span, by quadrature."""
 
-    def __init__(self, nest: Nest, body: Node, effort: Effort) -> None:
-        assert nest.lower is not None and nest.upper is not None, "not truncated"
-        if nest.lower_side != nest.upper_side:
+    def __init__(self, nest: Integral, body: Plan, effort: Effort) -> None:
+        level = nest.level
+        assert level.lower is not None and level.upper is not None, "not truncated"
+        if level.lower_side != level.upper_side:
             raise BrokenInvariant("a nest lies on two branches of its law's density")
-        self.depth = nest.depth
-        self.law = nest.law.real
-        self.side = nest.lower_side
-        self.lower, self.upper = _Affine(nest.lower), _Affine(nest.upper)
-        self.mean, self.scale = to_ball(nest.law.mean), to_ball(nest.law.scale)
+        self.depth = level.variable
+        self.law = level.law.real
+        self.side = level.lower_side
+        self.lower, self.upper = _Affine(level.lower), _Affine(level.upper)
+        self.mean, self.scale = to_ball(level.law.mean), to_ball(level.law.scale)
         self.breaks = [to_ball(point).mid() for point in nest.breaks]
         self.effort = effort
         inner = replace(effort, evaluations=effort.inner_evaluations)

@@ -1,19 +1,18 @@
 """Plans in the shape the quadrature wants: hoisted, grouped, cut off. Exact throughout.
 
-In: a `Plan` (DiPApprox section 6, after Algorithm 5) over the samples of an event. Out: a `Node`
-tree in which a variable is named by the number of integral signs around its own, so that factors
-that differ in the names of their variables only are equal, and
+In: a `Plan` (DiPApprox section 6, after Algorithm 5) over the samples of an event. Out: a plan in
+which a variable is named by the number of integral signs around its own, so that factors that
+differ in the names of their variables only are equal, and
 
-    Π of k equal factors           becomes  factor ** k
     ∫ f(x) A B(x) dx               becomes  A ∫ f(x) B(x) dx          where A does not mention x
     ∫ f(x) dx                      becomes  a mass: a difference of distribution functions.
 
 Truncation. Finite ends for the integrals that quadrature has to do, and where to begin new panels.
 Exact.
 
-In: a `Node`. Out: the same node with cut-offs for infinite ends and a bound of what they cost.
+In: such a plan. Out: the same with cut-offs for infinite ends and a bound of what they cost.
 
-A `Nest` (an integral with something inside) needs finite ends. Write V for a plan's
+A *nest*, an integral with something inside, needs finite ends. Write V for a plan's
 value and V' for its value after replacing the infinite ends of some of its nests by cut-offs.
 
 Claim: V' <= V <= V' + Σ over the cut ends of the mass the law has beyond the cut-off.
@@ -42,187 +41,138 @@ from fractions import Fraction
 from itertools import chain
 from typing import assert_never
 
-from dipapprox.data_classes import Record, replace
-from dipapprox.events.event import Event
-from dipapprox.integrals.integral import Add, Integral, Multiply, Plan
-from dipapprox.laws.distribution import Distribution, cutoff_interval
+from dipapprox.data_classes import replace
+from dipapprox.integrals.integral import Add, Integral, Level, Multiply, Plan, parts
+from dipapprox.laws.distribution import cutoff_interval
 from dipapprox.linear.form import LinearForm
 
 
-class Nest(Record):
-    """∫ density·body over one variable, between two affine ends over outer variables (by depth)."""
-
-    law: Distribution
-    lower: LinearForm | None
-    upper: LinearForm | None
-    lower_side: int
-    upper_side: int
-    depth: int = -1  # the name of the variable in the body
-    body: Node | None = None  # None: nothing, all of it is a mass
-    breaks: tuple[Fraction, ...] = ()  # where to begin new panels, ascending
-
-    def ends(self) -> tuple[LinearForm, ...]:
-        return tuple(end for end in (self.lower, self.upper) if end is not None)
+def hoisted(plan: Plan, *, literal: bool = False) -> Plan:
+    """Rename and hoist; see the module's rules. If `literal`, nothing is hoisted."""
+    return _hoisted(plan, {}, 0, literal)
 
 
-class NodeProduct(Record):
-    """Π factor ** power; empty: 1."""
-
-    factors: tuple[tuple[Node, int], ...]
-
-
-class NodeSum(Record):
-    """Σ count * term; empty: 0."""
-
-    terms: tuple[tuple[Node, int], ...]
-
-
-Node = Nest | NodeProduct | NodeSum
-
-
-def build_node(plan: Plan, event: Event, *, literal: bool = False) -> Node:
-    """Rename, hoist and group; see the module's rules. If `literal`, nothing is hoisted."""
-    return _build(plan, event, {}, 0, literal)
-
-
-def _build(plan: Plan, event: Event, depths: Mapping[int, int], depth: int, literal: bool) -> Node:
+def _hoisted(plan: Plan, depths: Mapping[int, int], depth: int, literal: bool) -> Plan:
     match plan:
         case Multiply(factors):
-            own = (_build(f, event, depths, depth, literal) for f in factors)
-            parts = (f.factors if isinstance(f, NodeProduct) else ((f, 1),) for f in own)
-            return _simplest(_counted(parts))
+            own = [_hoisted(each, depths, depth, literal) for each in factors]
+            return _product([factor for each in own for factor in _factors(each)])
         case Add(terms):
-            own = (_build(t, event, depths, depth, literal) for t in terms)
-            return NodeSum(_counted(t.terms if isinstance(t, NodeSum) else ((t, 1),) for t in own))
+            own = [_hoisted(each, depths, depth, literal) for each in terms]
+            return Add(tuple(t for e in own for t in (e.terms if isinstance(e, Add) else (e,))))
         case Integral(level, body):
             lower, upper = (
                 None if end is None else end.renamed(lambda symbol: depths[int(symbol)])
                 for end in (level.lower, level.upper)
             )
-            law = event.samples[level.variable]
-            mass = Nest(law, lower, upper, level.lower_side, level.upper_side)
+            mass = replace(level, variable=_NAMELESS, lower=lower, upper=upper)
             if body is None:
-                return mass
-            inner = _build(body, event, {**depths, level.variable: depth}, depth + 1, literal)
+                return Integral(mass, None)
+            nest = replace(mass, variable=depth)
+            inner = _hoisted(body, {**depths, level.variable: depth}, depth + 1, literal)
             if literal:
-                return replace(mass, depth=depth, body=inner)
-            parts_of = inner.factors if isinstance(inner, NodeProduct) else ((inner, 1),)
-            inside = tuple(item for item in parts_of if depth in variables(item[0]))
-            outside = tuple(item for item in parts_of if depth not in variables(item[0]))
-            core = replace(mass, depth=depth, body=_simplest(inside)) if inside else mass
-            return _simplest(((core, 1), *outside))
+                return Integral(nest, inner)
+            inside = [factor for factor in _factors(inner) if depth in variables(factor)]
+            outside = [factor for factor in _factors(inner) if depth not in variables(factor)]
+            core = Integral(nest, _product(inside)) if inside else Integral(mass, None)
+            return _product([core, *outside])
         case _:
             assert_never(plan)
 
 
-def _counted(parts: Iterable[Sequence[tuple[Node, int]]]) -> tuple[tuple[Node, int], ...]:
-    """Add up the exponents, or the coefficients, of equal nodes."""
-    counts: dict[Node, int] = {}
-    for part in parts:
-        for node, count in part:
-            counts[node] = counts.get(node, 0) + count
-    return tuple(counts.items())
+def _factors(plan: Plan) -> tuple[Plan, ...]:
+    return plan.factors if isinstance(plan, Multiply) else (plan,)
 
 
-def _simplest(factors: tuple[tuple[Node, int], ...]) -> Node:
-    if len(factors) == 1 and factors[0][1] == 1:
-        return factors[0][0]
-    return NodeProduct(factors)
+def _product(factors: Sequence[Plan]) -> Plan:
+    return factors[0] if len(factors) == 1 else Multiply(tuple(factors))
 
 
-def children(node: Node) -> tuple[tuple[Node, int], ...]:
-    """The nodes directly inside, with their multiplicity."""
-    match node:
-        case Nest(body=body):
-            return () if body is None else ((body, 1),)
-        case NodeProduct(items) | NodeSum(items):
-            return items
-        case _:
-            assert_never(node)
+_NAMELESS = -1  # the variable of a mass
 
 
-def variables(node: Node) -> frozenset[int]:
+def variables(plan: Plan) -> frozenset[int]:
     """The depths of the free variables."""
-    found = frozenset(chain.from_iterable(variables(child) for child, _ in children(node)))
-    if not isinstance(node, Nest):
+    found = frozenset(chain.from_iterable(map(variables, parts(plan))))
+    if not isinstance(plan, Integral):
         return found
-    return (found - {node.depth}).union(*(end.samples() for end in node.ends()))
+    return found - {plan.level.variable} | plan.level.mentioned
 
 
 Interval = tuple[Fraction, Fraction]
 
 
-def walk(node: Node, times: int = 1) -> Iterator[tuple[Node, int]]:
-    """Yield a node and all inside, each with its multiplicity."""
-    yield node, times
-    for child, power in children(node):
-        yield from walk(child, times * power)
+def walk(plan: Plan) -> Iterator[Plan]:
+    """Yield a plan and all inside, as often as it is there."""
+    yield plan
+    for each in parts(plan):
+        yield from walk(each)
 
 
-def open_ends(node: Node) -> int:
-    """Count the infinite ends of nests, with multiplicity: the cut-offs that are needed."""
-    nests = ((each, times) for each, times in walk(node) if isinstance(each, Nest))
-    return sum(times * (2 - len(each.ends())) for each, times in nests if each.body is not None)
+def open_ends(plan: Plan) -> int:
+    """Count the infinite ends of nests: the cut-offs that are needed."""
+    return sum(2 - len(each.level.ends()) for each in ranges(plan) if each.body is not None)
 
 
-def ranges(node: Node) -> list[Nest]:
+def ranges(plan: Plan) -> list[Integral]:
     """Return the nests and masses inside: a range of a variable each."""
-    return [each for each, _ in walk(node) if isinstance(each, Nest)]
+    return [each for each in walk(plan) if isinstance(each, Integral)]
 
 
-def resolution(node: Node) -> Fraction:
+def resolution(levels: Iterable[Level]) -> Fraction:
     """The length on which something changes: the least scale, seen from any outer variable."""
     found = []
-    for each in ranges(node):
-        steepest = [abs(c) for end in each.ends() for _, c in end.terms]
-        found.append(each.law.scale / max([Fraction(1), *steepest]))
+    for level in levels:
+        steepest = [abs(c) for end in level.ends() for _, c in end.terms]
+        found.append(level.law.scale / max([Fraction(1), *steepest]))
     return min(found, default=Fraction(1))
 
 
-def truncate(node: Node, bits: int, boxes: tuple[Interval, ...] = ()) -> Node:
+def truncate(plan: Plan, bits: int, boxes: tuple[Interval, ...] = ()) -> Plan:
     """Replace the infinite ends of nests by cut-offs with tails of at most 2**-bits each.
 
-    The value then drops by at most open_ends(node) * 2**-bits, by the module's claim. Breaks are
-    put round the places where something is much narrower than the range of the variable. The node
+    The value then drops by at most open_ends(plan) * 2**-bits, by the module's claim. Breaks are
+    put round the places where something is much narrower than the range of the variable. The plan
     is over variables 0 … len(boxes) - 1, whose exact ranges are the boxes.
     """
-    match node:
-        case NodeProduct(items) | NodeSum(items):
-            return type(node)(tuple((truncate(each, bits, boxes), n) for each, n in items))
-        case Nest(body=None):
-            return node
-        case Nest(depth=depth, body=body):
-            cut, box = _cut(node, bits, boxes)
-            # A hoisted nest can be less deep than its name: the boxes between are never asked for.
-            padded = boxes + ((Fraction(0), Fraction(0)),) * (depth - len(boxes))
+    match plan:
+        case Multiply(inside) | Add(inside):
+            cut = {each: truncate(each, bits, boxes) for each in set(inside)}
+            return type(plan)(tuple([cut[each] for each in inside]))
+        case Integral(_, None):
+            return plan
+        case Integral(level, body):
             assert body is not None
-            cut = replace(cut, body=truncate(body, bits, (*padded[:depth], box)))
-            return replace(cut, breaks=_breaks(cut, box))
+            level, box = _cut(level, bits, boxes)
+            # A hoisted nest can be less deep than its name: the boxes between are never asked for.
+            padded = boxes + ((Fraction(0), Fraction(0)),) * (level.variable - len(boxes))
+            nest = Integral(level, truncate(body, bits, (*padded[: level.variable], box)))
+            return replace(nest, breaks=_breaks(nest, box))
         case _:
-            assert_never(node)
+            assert_never(plan)
 
 
-def _cut(nest: Nest, bits: int, boxes: tuple[Interval, ...]) -> tuple[Nest, Interval]:
+def _cut(level: Level, bits: int, boxes: tuple[Interval, ...]) -> tuple[Level, Interval]:
     """Make both ends finite and return the exact hull of the range."""
-    low, high = cutoff_interval(nest.law, bits)
-    lower = None if nest.lower is None else nest.lower.extent(lambda k: boxes[int(k)])
-    upper = None if nest.upper is None else nest.upper.extent(lambda k: boxes[int(k)])
+    low, high = cutoff_interval(level.law, bits)
+    lower = None if level.lower is None else level.lower.extent(lambda k: boxes[int(k)])
+    upper = None if level.upper is None else level.upper.extent(lambda k: boxes[int(k)])
     if lower is None:
         end = low if upper is None else min(low, upper[0])
-        nest = replace(nest, lower=LinearForm.constant_form(end))
+        level = replace(level, lower=LinearForm.constant_form(end))
         lower = (end, end)
     if upper is None:
         end = max(high, lower[1])
-        nest = replace(nest, upper=LinearForm.constant_form(end))
+        level = replace(level, upper=LinearForm.constant_form(end))
         upper = (end, end)
-    return nest, (min(lower[0], upper[0]), max(lower[1], upper[1]))
+    return level, (min(lower[0], upper[0]), max(lower[1], upper[1]))
 
 
 _NARROW = 64  # a place needs breaks if the range is this many times wider than what happens there
 _REACH = 8  # breaks are put this many scales to either side of a place
 
 
-def _breaks(nest: Nest, box: Interval) -> tuple[Fraction, ...]:
+def _breaks(nest: Integral, box: Interval) -> tuple[Fraction, ...]:
     points = {
         point
         for place, scale in _places(nest)
@@ -233,13 +183,14 @@ def _breaks(nest: Nest, box: Interval) -> tuple[Fraction, ...]:
     return tuple(sorted(points))
 
 
-def _places(nest: Nest) -> set[tuple[Fraction, Fraction]]:
+def _places(nest: Integral) -> set[tuple[Fraction, Fraction]]:
     """Where, as a function of the nest's variable, and on which length the integrand changes."""
-    found = {(nest.law.mean, nest.law.scale)}
-    for each in () if nest.body is None else ranges(nest.body):
-        for end in each.ends():
-            if end.samples() != (nest.depth,):
+    law, variable = nest.level.law, nest.level.variable
+    found = {(law.mean, law.scale)}
+    for each in () if nest.body is None else set(ranges(nest.body)):
+        for end in each.level.ends():
+            if end.samples() != (variable,):
                 continue
-            slope = end.coefficient(nest.depth)
+            slope = end.coefficient(variable)
             found |= {((p - end.constant) / slope, s / abs(slope)) for p, s in _places(each)}
     return found
