@@ -22,7 +22,7 @@ from dipapprox.digits import brief_text, exact_text
 from dipapprox.errors import EarlyEnd, UserError
 from dipapprox.events.instantiate import Instantiator
 from dipapprox.events.intervals import Interval
-from dipapprox.language.core import Cell, Input, Program, Value
+from dipapprox.language.core import Cell, Input, Program
 from dipapprox.language.domains import AllReals, check_input
 from dipapprox.limits import limited, rare_collections
 from dipapprox.numerics.powers import logarithm
@@ -32,11 +32,11 @@ from dipapprox.pairs.products.source import MOST_LISTED, ProductProgram, execute
 from dipapprox.privacy import charts
 from dipapprox.privacy.description import Description, Table, Tone
 from dipapprox.privacy.masses import Histogram, Masses, OutputProbability, enclose_masses
-from dipapprox.privacy.notation import ends, plain_value, valuation, valuation_text
+from dipapprox.privacy.notation import ends, finite, plain_value, valuation, valuation_text
 from dipapprox.privacy.options import FIRST_PRECISION, Options
 from dipapprox.privacy.result import Result
 from dipapprox.privacy.rounded_scales import widened
-from dipapprox.privacy.run import Run, RunResult, WitnessRow, pair_table
+from dipapprox.privacy.run import DistinguishedPair, Run, RunResult, WitnessRow, pair_table
 from dipapprox.privacy.scope import scope_of_input
 from dipapprox.privacy.subjects import open_probabilities, open_product_source
 from dipapprox.semantics.execution import execute
@@ -333,18 +333,13 @@ LogProbabilities = dict[tuple[int | str, ...], float]
 _LOGARITHM_BITS = 60
 
 
-class PairDistributions(Record, Result):
+class PairDistributions(DistinguishedPair, Result):
     """The output distributions of a program for two inputs, output by output."""
 
     program: str
     eps: Fraction
     inputs: tuple[Cell, ...]
     output_cells: tuple[Cell, ...]
-    input: Input
-    adjacent: Input
-    outputs: tuple[tuple[Value, ...], ...]
-    probabilities: tuple[Enclosure, ...]
-    adjacent_probabilities: tuple[Enclosure, ...]
 
     def to_pld(self) -> tuple[LogProbabilities, LogProbabilities]:
         """Return (lower, upper) as dp_accounting takes them.
@@ -356,10 +351,15 @@ class PairDistributions(Record, Result):
         `upper` belongs to the first input, `lower` to the adjacent one; numbers are logarithms of
         midpoints, as doubles.
         """
-        return self._logarithms(self.adjacent_probabilities), self._logarithms(self.probabilities)
+        lower, upper = LogProbabilities(), LogProbabilities()
+        for row in self.rows:
+            for found, p in ((lower, row.adjacent_probability), (upper, row.probability)):
+                if p.upper:
+                    middle = logarithm((p.lower + p.upper) / 2, _LOGARITHM_BITS)
+                    found[tuple(map(plain_value, finite(row.output)))] = float(middle.lower)
+        return lower, upper
 
     def to_dict(self) -> dict[str, object]:
-        rows = zip(self.outputs, self.probabilities, self.adjacent_probabilities, strict=True)
         return {
             "program": self.program,
             "eps": str(self.eps),
@@ -367,33 +367,18 @@ class PairDistributions(Record, Result):
             "adjacent": valuation(self.inputs, self.adjacent),
             "outputs": [
                 {
-                    "output": valuation(self.output_cells, output),
-                    "probability": ends(p),
-                    "adjacent_probability": ends(q),
+                    "output": valuation(self.output_cells, row.output),
+                    "probability": ends(row.probability),
+                    "adjacent_probability": ends(row.adjacent_probability),
                 }
-                for output, p, q in rows
+                for row in self.rows
             ],
         }
 
     def describe(self) -> Description:
-        rows = [
-            WitnessRow(output, p, q)
-            for output, p, q in zip(
-                self.outputs, self.probabilities, self.adjacent_probabilities, strict=True
-            )
-        ]
-        pair = valuation_text(self.inputs, self.input), valuation_text(self.inputs, self.adjacent)
-        title = f"{self.program}, ε = {self.eps}"
-        table = pair_table(title, pair, self.output_cells, rows)
+        title, pair = f"{self.program}, ε = {self.eps}", self.pair_text(self.inputs)
+        table = pair_table(title, pair, self.output_cells, self.rows)
         return Description("", "", Tone.PLAIN, (), (table,))
-
-    def _logarithms(self, probabilities: tuple[Enclosure, ...]) -> LogProbabilities:
-        found: LogProbabilities = {}
-        for output, p in zip(self.outputs, probabilities, strict=True):
-            if p.upper:
-                middle = logarithm((p.lower + p.upper) / 2, _LOGARITHM_BITS)
-                found[tuple(map(plain_value, output))] = float(middle.lower)
-        return found
 
 
 @sound_arithmetic()
@@ -410,19 +395,11 @@ def pair_distributions(
     inputs = (input,) if input == adjacent else (input, adjacent)
     states = execute(program, options.merge, options.limits, compared=True, inputs=inputs)
     source = open_probabilities(states, eps, options)
-    found = []
-    for probabilities in source.distributions((input, adjacent), options.precision):
-        if isinstance(probabilities, NotEnclosed):
-            return probabilities
-        found.append(tuple(probabilities))
-    return PairDistributions(
-        program=program.name,
-        eps=eps,
-        inputs=program.inputs,
-        output_cells=program.outputs,
-        input=input,
-        adjacent=adjacent,
-        outputs=tuple(map(tuple, states.outputs)),
-        probabilities=found[0],
-        adjacent_probabilities=found[1],
-    )
+    first, second = source.distributions((input, adjacent), options.precision)
+    if isinstance(first, NotEnclosed):
+        return first
+    if isinstance(second, NotEnclosed):
+        return second
+    rows = tuple(map(WitnessRow, map(tuple, states.outputs), first, second))
+    about = program.name, eps, program.inputs, program.outputs
+    return PairDistributions(input, adjacent, rows, *about)

@@ -217,13 +217,9 @@ def _closest(
 def _largest(form: LinearForm, ranges: Ranges) -> Fraction:
     if form.samples():
         raise BrokenInvariant("a free centre was not chosen")
-    centre, radius = form.constant, Fraction(0)
-    for name in form.inputs():
-        middle, half = ranges[name]
-        coefficient = form.coefficient(name)
-        centre += coefficient * middle
-        radius += abs(coefficient) * half
-    return abs(centre) + radius
+    own = {name: (middle - half, middle + half) for name, (middle, half) in ranges.items()}
+    low, high = form.extent(lambda name: own[str(name)])
+    return max(-low, high)
 
 
 _CUTS = tuple(Fraction(k, 2) for k in range(2, 25))
