@@ -10,7 +10,6 @@ from dipapprox.errors import NO_MEMORY, EarlyEnd, LimitReached
 from dipapprox.exact.distributions import ExactDistributions
 from dipapprox.exact.signs.nonnegative import NegativeRange
 from dipapprox.language.cells import is_seen_whole
-from dipapprox.language.core import Value
 from dipapprox.limits import limited, silent
 from dipapprox.pairs import orbits as pair_orbits
 from dipapprox.pairs.likely import FEW_PAIRS, likely_first
@@ -33,6 +32,7 @@ from dipapprox.privacy.description import values_text
 from dipapprox.privacy.exact_pairs import Count, Functions, Obstacle
 from dipapprox.privacy.options import Engine
 from dipapprox.privacy.run import BY_BUDGET, Setting
+from dipapprox.privacy.subjects import Executed, sizes_of
 from dipapprox.privacy.verdict import Answer
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
@@ -47,7 +47,7 @@ class _Run(Record, frozen=False):
     question: DecisionQuestion
     total: int | None
     kept: Callable[[], bool]
-    executed: FinalStates | ProductProgram | None = None
+    executed: Executed | None = None
     search: DecisionSearch | None = None
     count: Count = field(default_factory=Count)
     answer: Answer = Answer.UNKNOWN
@@ -67,12 +67,12 @@ class _Run(Record, frozen=False):
             self.detail = "; ".join(part for part in (self.detail, detail) if part)
 
     def stop_at(self, reason: str) -> None:
-        detail, cause = reason, Cause.MEMORY_LIMIT
-        if reason != NO_MEMORY:
-            cause = cause_of(reason, Cause.TIME_LIMIT)
-            if self.answer is Answer.UNKNOWN or self.question.violations:
-                detail += f"; {self.looked_at()}"
-        self.stop(cause, detail)
+        if reason == NO_MEMORY:
+            self.stop(Cause.MEMORY_LIMIT, reason)
+            return
+        told = self.answer is Answer.UNKNOWN or self.question.violations
+        detail = f"{reason}; {self.looked_at()}" if told else reason
+        self.stop(cause_of(reason, Cause.TIME_LIMIT), detail)
 
     def looked_at(self) -> str:
         of = "" if self.total is None else f" of {self.total}"
@@ -102,23 +102,17 @@ class _Run(Record, frozen=False):
             self.violated_on = () if self.question.violations else None
 
     def decision(self) -> Decision:
-        search, executed, sizes = self.search, self.executed, (0, 0)
-        listed: tuple[tuple[Value, ...], ...] = ()
-        if isinstance(executed, FinalStates):
-            sizes = len(executed.outputs), len(executed.states)
-            listed = tuple(map(tuple, executed.outputs))
-        elif executed is not None:
-            sizes = executed.outputs, executed.final_states
-        unknown = self.cause is not None
+        search, executed, unknown = self.search, self.executed, self.cause is not None
+        listed = executed.outputs if isinstance(executed, FinalStates) else ()
         return Decision(
             run=self.setting.header(
                 pairs=self.count.pairs,
-                sizes=sizes,
+                sizes=(0, 0) if executed is None else sizes_of(executed),
                 precision=0,
                 engine=self.engine,
                 reason=self.detail if unknown else None,
             ),
-            listed=listed,
+            listed=tuple(map(tuple, listed)),
             epsilons=self.question.interval,
             budget=self.question.budget,
             delta=self.question.delta,

@@ -235,64 +235,53 @@ class _Run(Record, frozen=False):
 
     def verdict(self, end: EarlyEnd) -> IntervalVerdict:
         search, violation, settled = self.search, self.violation, self.settled
-        answer, reason = Answer.UNKNOWN, end.reason
+        options, states = self.setting.options, self.states
+        answer, reason, by = Answer.UNKNOWN, end.reason, BY_ENCLOSURES
         remaining: tuple[tuple[Fraction, Fraction], ...] = ((self.lower, self.upper),)
         delta: Enclosure | None = None
+        pairs: int | None = 0
+        points, bits, engine, seen = 0, options.precision, options.engine.value, Fraction(0)
+        if search is not None:
+            pairs = None if self.listed is None else len(self.listed)
+            points, bits, engine = search.points, search.bits or bits, search.claimed.name
+            seen = search.seen
         if violation is None and search is not None:
-            remaining = search.remaining()
-            delta = Enclosure(search.seen, Fraction(1))
+            remaining, delta = search.remaining(), Enclosure(seen, Fraction(1))
             point = search.violation
             if point is not None and point.pair is not None:
                 violation = self._witness(point.eps, point.pair)
                 if violation.answer is not Answer.NOT_DP:
                     reason, violation = violation.reason, None
             elif end.reason is None and not remaining:
-                answer = Answer.DP
-                delta = Enclosure(search.seen, max(search.proved, search.seen))
+                answer, delta = Answer.DP, Enclosure(seen, max(search.proved, seen))
             elif end.reason is None:
                 reason = search.why()
-        by = BY_ENCLOSURES
-        if settled is not None and violation is None:
-            answer, reason, remaining, by = Answer.DP, None, (), (by[0], EXACTLY)
-            seen = Fraction(0) if search is None else search.seen
-            most = self.claim.largest_delta(self.lower, self.upper)
-            delta = Enclosure(seen, max(seen, most))
         if violation is not None:
             answer, reason, remaining = Answer.NOT_DP, None, ()
             scope = scope_of(self.setting.program, self.setting.selection)
             violation = replace(violation, run=replace(violation.run, scope=scope))
             delta = violation.delta_enclosure
-        pairs: int | None = 0
-        options, states = self.setting.options, self.states
-        points, bits, engine = 0, options.precision, options.engine.value
-        if search is not None:
-            pairs = None if self.listed is None else len(self.listed)
-            points, bits = search.points, search.bits or bits
-            engine = search.claimed.name
-        elif violation is not None:
-            pairs, bits, engine = violation.pairs, violation.precision, violation.engine
-            points = 1 if settled else self.tried.index(violation.claim.eps) + 1
+            if search is None:
+                pairs, bits, engine = violation.pairs, violation.precision, violation.engine
+                points = 1 if settled else self.tried.index(violation.claim.eps) + 1
         elif settled is not None:
-            pairs, bits, engine = self.count, 0, Engine.EXACT.value
+            answer, reason, remaining, by = Answer.DP, None, (), (by[0], EXACTLY)
+            delta = Enclosure(seen, max(seen, self.claim.largest_delta(self.lower, self.upper)))
+            if search is None:
+                pairs, bits, engine = self.count, 0, Engine.EXACT.value
         exactly = () if settled is None else (Engine.EXACT.value,)
+        run = self.setting.header(
+            pairs=pairs,
+            sizes=(0, 0) if states is None else sizes_of(states),
+            precision=bits,
+            engine=" + ".join(dict.fromkeys((*engine.split(" + "), *exactly))),
+            reason=reason,
+            by=by,
+        )
+        interrupted = end.interrupted and answer is Answer.UNKNOWN
+        asked = self.lower, self.upper, self.claim
         return IntervalVerdict(
-            run=self.setting.header(
-                pairs=pairs,
-                sizes=(0, 0) if states is None else sizes_of(states),
-                precision=bits,
-                engine=" + ".join(dict.fromkeys((*engine.split(" + "), *exactly))),
-                reason=reason,
-                by=by,
-            ),
-            lower=self.lower,
-            upper=self.upper,
-            claim=self.claim,
-            answer=answer,
-            points=points,
-            delta_enclosure=delta,
-            violation=violation,
-            remaining=remaining,
-            interrupted=end.interrupted and answer is Answer.UNKNOWN,
+            run, *asked, answer, points, delta, violation, remaining, interrupted
         )
 
 
