@@ -29,7 +29,7 @@ from dipapprox.events.catalogue import Catalogue
 from dipapprox.events.event import Chosen, Connected, Event, Mixture, Star
 from dipapprox.events.reduce import is_surely_possible
 from dipapprox.exact.choices.circuits import is_possible_choice
-from dipapprox.exact.distributions import ExactDistributions, SolvedInputs
+from dipapprox.exact.distributions import SolvedInputs
 from dipapprox.exact.signs.values import compare_at, enclose_at, sign_at
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.language.core import Input
@@ -37,7 +37,6 @@ from dipapprox.limits import Limits
 from dipapprox.pairs.divergence import Attempt, ExactSide, Growth, divergence
 from dipapprox.pairs.search import ExactPairs, precisions
 from dipapprox.pairs.selections import Pair
-from dipapprox.privacy.verdict import Claim
 from dipapprox.semantics.state import FinalStates
 
 Terms = tuple[tuple[int, int], ...]
@@ -135,79 +134,6 @@ _ONE = Fraction(1)
 _ARGUMENT = "the signs of closed forms say so, however small the difference is"
 
 
-class ExactDeltas(ExactPairs):
-    """Decides pairs by exact forms; what was computed is remembered.
-
-    Args:
-        source: Exact distributions at the claim's eps, as functions to be taken at 1.
-    """
-
-    def __init__(
-        self, source: Distributions, growth: Growth, delta: Fraction, limits: Limits
-    ) -> None:
-        self._functions = Functions(source, growth.at_one(), _ONE)
-        self._growth = growth
-        self._delta = ExponentialRatio.constant(delta)
-        self._bound = delta
-        self._limits = limits
-        self._is_positive = cache(self._has_positive_sign)
-        self._side = cache(self._compared)
-        self._enclosure = cache(self._enclosed_probability)
-
-    def decide(self, pair: Pair, bits: int) -> Attempt | NotEnclosed:
-        """Compare delta_{u,u'} with the claimed delta; see `ExactPairs`."""
-        try:
-            return self._decide(pair, bits)
-        except Obstacle as obstacle:
-            return NotEnclosed(obstacle.reason)
-        except LimitReached as limit:
-            # Pieces, degrees or bits of this pair: enclosures may still decide it. Time ends all.
-            self._limits.check()
-            return NotEnclosed(limit.reason)
-
-    def _decide(self, pair: Pair, bits: int) -> Attempt:
-        first, second = map(self._functions.for_input, pair)
-        terms = tuple(zip(first, second, strict=True))
-        positive = tuple(o for o, term in enumerate(terms) if self._is_positive(term))
-        exceeds = self._side(tuple(sorted(terms[o] for o in positive))) > 0
-        proof = ExactSide(Side.ABOVE if exceeds else Side.BELOW, positive, _ARGUMENT)
-        delta = Enclosure(self._bound, _ONE) if exceeds else Enclosure(Fraction(0), self._bound)
-        unknown = (UNIT,) * len(terms)
-        factor = self._growth.bounds(bits)
-        found = Attempt(pair, bits, delta, factor, unknown, unknown, proof=proof)
-        # The side is proved. What follows describes the pair as well as limits allow.
-        for more in precisions(bits, max(bits, _LARGEST_PRECISION)):
-            try:
-                found = self._enclosed(found, first, second, more)
-            except LimitReached:
-                break
-            if not exceeds or found.delta.lower > self._bound:
-                break
-        return found
-
-    def _enclosed(
-        self, found: Attempt, first: tuple[int, ...], second: tuple[int, ...], bits: int
-    ) -> Attempt:
-        factor = self._growth.bounds(bits)
-        ours, theirs = (tuple(self._enclosure(k, bits) for k in own) for own in (first, second))
-        # delta_{u,u'} is on its side of the claimed one, and so is an end of its enclosure.
-        own, by = divergence(ours, theirs, factor), f"enclosures of {bits} bits"
-        delta = found.delta.intersect(own, by, EXACTLY, "the δ of one pair")
-        return replace(found, bits=bits, delta=delta, factor=factor, first=ours, second=theirs)
-
-    def _has_positive_sign(self, term: tuple[int, int]) -> bool:
-        return sign_at(self._functions.difference(*term), _ONE, self._limits) > 0
-
-    def _compared(self, terms: Terms) -> int:
-        """Return the sign of delta_{u,u'} - delta."""
-        total = self._functions.divergence(terms).at(_ONE)
-        return compare_at(total, self._delta, _ONE, self._limits)
-
-    def _enclosed_probability(self, number: int, bits: int) -> Enclosure:
-        value = enclose_at(self._functions.known[number], _ONE, bits, self._limits)
-        return probability(value)
-
-
 _IMPOSSIBLE = "these outputs are possible, however unlikely, and impossible for the adjacent input"
 _REMEMBERED = 100_000  # most inputs whose possible outputs are kept
 _Outputs = tuple[frozenset[int], frozenset[int]]
@@ -267,25 +193,90 @@ class PossibleOutputs:
                 assert_never(event)
 
 
-class ExactClaim(ExactPairs):
-    """Decides the pairs of a claim: by outputs that are possible for one input only, whatever the
-    budget, if δ is 0; by exact forms, if there are some."""
+class _NoForms:
+    def distribution(self, _: Input) -> NotEnclosed:
+        return NotEnclosed("no output is possible for one input only")
+
+
+class ExactDeltas(ExactPairs):
+    """Decides pairs by outputs that are possible for one input only, and by exact forms; what was
+    computed is remembered.
+
+    Args:
+        source: Exact distributions at the claim's eps, as functions to be taken at 1; if any.
+        possible: If δ is 0: such outputs refute it, whatever the budget.
+    """
 
     def __init__(
-        self, states: FinalStates, claim: Claim, limits: Limits, *, has_forms: bool
+        self,
+        source: Distributions | None,
+        growth: Growth,
+        delta: Fraction,
+        limits: Limits,
+        possible: PossibleOutputs | None = None,
     ) -> None:
-        self.has_forms, self._growth = has_forms, claim.growth
-        self._possible = None if claim.delta else PossibleOutputs(states, claim.eps, limits)
-        self._deltas: ExactDeltas | None = None
-        if has_forms:
-            source = ExactDistributions(states, claim.eps, limits)
-            self._deltas = ExactDeltas(source, claim.growth, claim.delta, limits)
+        self.has_forms, self._possible = source is not None, possible
+        self._functions = Functions(source or _NoForms(), growth.at_one(), _ONE)
+        self._growth = growth
+        self._delta = ExponentialRatio.constant(delta)
+        self._bound = delta
+        self._limits = limits
+        self._is_positive = cache(self._has_positive_sign)
+        self._side = cache(self._compared)
+        self._enclosure = cache(self._enclosed_probability)
 
     def decide(self, pair: Pair, bits: int) -> Attempt | NotEnclosed:
         outputs = () if self._possible is None else self._possible.only_first(pair)
         if outputs:  # no probability is enclosed
             proof = ExactSide(Side.ABOVE, outputs, _IMPOSSIBLE)
             return Attempt(pair, bits, UNIT, self._growth.bounds(bits), proof=proof)
-        if self._deltas is None:
-            return NotEnclosed("no output is possible for one input only")
-        return self._deltas.decide(pair, bits)
+        try:
+            return self._decide(pair, bits)
+        except Obstacle as obstacle:
+            return NotEnclosed(obstacle.reason)
+        except LimitReached as limit:
+            # Pieces, degrees or bits of this pair: enclosures may still decide it. Time ends all.
+            self._limits.check()
+            return NotEnclosed(limit.reason)
+
+    def _decide(self, pair: Pair, bits: int) -> Attempt:
+        first, second = map(self._functions.for_input, pair)
+        terms = tuple(zip(first, second, strict=True))
+        positive = tuple(o for o, term in enumerate(terms) if self._is_positive(term))
+        exceeds = self._side(tuple(sorted(terms[o] for o in positive))) > 0
+        proof = ExactSide(Side.ABOVE if exceeds else Side.BELOW, positive, _ARGUMENT)
+        delta = Enclosure(self._bound, _ONE) if exceeds else Enclosure(Fraction(0), self._bound)
+        unknown = (UNIT,) * len(terms)
+        factor = self._growth.bounds(bits)
+        found = Attempt(pair, bits, delta, factor, unknown, unknown, proof=proof)
+        # The side is proved. What follows describes the pair as well as limits allow.
+        for more in precisions(bits, max(bits, _LARGEST_PRECISION)):
+            try:
+                found = self._enclosed(found, first, second, more)
+            except LimitReached:
+                break
+            if not exceeds or found.delta.lower > self._bound:
+                break
+        return found
+
+    def _enclosed(
+        self, found: Attempt, first: tuple[int, ...], second: tuple[int, ...], bits: int
+    ) -> Attempt:
+        factor = self._growth.bounds(bits)
+        ours, theirs = (tuple(self._enclosure(k, bits) for k in own) for own in (first, second))
+        # delta_{u,u'} is on its side of the claimed one, and so is an end of its enclosure.
+        own, by = divergence(ours, theirs, factor), f"enclosures of {bits} bits"
+        delta = found.delta.intersect(own, by, EXACTLY, "the δ of one pair")
+        return replace(found, bits=bits, delta=delta, factor=factor, first=ours, second=theirs)
+
+    def _has_positive_sign(self, term: tuple[int, int]) -> bool:
+        return sign_at(self._functions.difference(*term), _ONE, self._limits) > 0
+
+    def _compared(self, terms: Terms) -> int:
+        """Return the sign of delta_{u,u'} - delta."""
+        total = self._functions.divergence(terms).at(_ONE)
+        return compare_at(total, self._delta, _ONE, self._limits)
+
+    def _enclosed_probability(self, number: int, bits: int) -> Enclosure:
+        value = enclose_at(self._functions.known[number], _ONE, bits, self._limits)
+        return probability(value)

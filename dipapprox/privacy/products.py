@@ -201,60 +201,6 @@ def open_exact_product(
     return ExactProduct(product, claim.eps, options.limits, claim)
 
 
-def product_witness(
-    losses: Losses, attempt: Attempt, delta: Fraction | None = None
-) -> Witness | None:
-    """Say what tells the pair of an attempt apart; None if nothing is known to.
-
-    Where there are few outputs, all that exceed are listed. Otherwise likely ones that together
-    violate the claim, if a few thousand do; else an example.
-
-    Args:
-        attempt: Its delta encloses that of the set of all outputs of a ratio above e^eps_prv.
-        delta: What is claimed, if a violation is to be shown.
-    """
-    listed = _listed(losses, attempt, delta)
-    if listed is not None:
-        return listed
-    loss = losses.of(attempt.pair, attempt.bits)
-    if isinstance(loss, NotEnclosed):
-        return None
-    number = loss.certain(attempt.factor).outputs
-    rows: list[WitnessRow] = []
-    total = Fraction(0)
-    for row in exceeding(losses, attempt.pair, attempt.factor, attempt.bits):
-        rows.append(row)
-        if delta is None:
-            break
-        total += difference_of([row], attempt.factor).lower
-        if total > delta:
-            return Witness.of(attempt.pair, rows, attempt.factor)
-    argument = None
-    if attempt.proof is not None and delta is not None and attempt.delta.lower <= delta:
-        argument = attempt.proof.argument
-    return Witness(*attempt.pair, tuple(rows[:1]), attempt.delta, argument, number)
-
-
-def exceeding(losses: Losses, pair: Pair, factor: Factor, bits: int) -> Iterator[WitnessRow]:
-    """Yield outputs that are certainly more than e^eps_prv times as likely, likely ones first."""
-    for each in islice(losses.source.likeliest(*pair, bits), MOST_LISTED):
-        row = WitnessRow(*each)
-        if factor.upper is None and row.adjacent_probability.upper:
-            continue
-        if difference_of([row], factor).lower > 0:
-            yield row
-
-
-@if_enclosed
-def _listed(losses: Losses, attempt: Attempt, delta: Fraction | None) -> Witness | None:
-    first, second = map(sure, losses.source.distributions(attempt.pair, attempt.bits))
-    whole = replace(attempt, first=first, second=second, proof=None)
-    found = witness_over(losses.source.outputs, whole, delta)
-    if found is None or (delta is not None and found.delta_enclosure.lower <= delta):
-        return None  # the roundings are not those of the attempt
-    return found
-
-
 class ProductDetails(Record, eq=False):
     """The details of pairs by their losses; see `PairDetails`."""
 
@@ -269,9 +215,19 @@ class ProductDetails(Record, eq=False):
     @if_enclosed
     def excess(self, pair: Pair, factor: Factor, bits: int) -> ExcessSet:
         found = sure(self.losses.of(pair, bits)).certain(factor)
-        examples = islice(exceeding(self.losses, pair, factor, bits), 1)
+        examples = islice(self._exceeding(pair, factor, bits), 1)
         outputs = tuple(row.output for row in examples)
         return ExcessSet(found.first, found.second, outputs, found.outputs, found.outputs > 0)
+
+    def _exceeding(self, pair: Pair, factor: Factor, bits: int) -> Iterator[WitnessRow]:
+        """Yield outputs that are certainly more than e^eps_prv times as likely, likely ones
+        first."""
+        for each in islice(self.losses.source.likeliest(*pair, bits), MOST_LISTED):
+            row = WitnessRow(*each)
+            if factor.upper is None and row.adjacent_probability.upper:
+                continue
+            if difference_of([row], factor).lower > 0:
+                yield row
 
     @if_enclosed
     def witness(
@@ -279,10 +235,46 @@ class ProductDetails(Record, eq=False):
     ) -> Witness | None:
         """See `PairDetails`. The outputs are always all that exceed."""
         delta = sure(self.losses.of(pair, bits)).delta(factor)
-        return product_witness(self.losses, Attempt(pair, bits, delta, factor))
+        return self.describe(Attempt(pair, bits, delta, factor), None)
 
+    @if_enclosed
     def describe(self, attempt: Attempt, delta: Fraction | None) -> Witness | None:
-        return product_witness(self.losses, attempt, delta)
+        """See `PairDetails`; None if nothing is known to tell the pair apart.
+
+        Where there are few outputs, all that exceed are listed. Otherwise likely ones that together
+        violate the claim, if a few thousand do; else an example.
+
+        Args:
+            attempt: Its delta encloses that of the set of all outputs of a ratio above e^eps_prv.
+        """
+        pair, factor, bits = attempt.pair, attempt.factor, attempt.bits
+        listed = self._listed(attempt, delta)
+        if listed is not None:
+            return listed
+        number = sure(self.losses.of(pair, bits)).certain(factor).outputs
+        rows: list[WitnessRow] = []
+        total = Fraction(0)
+        for row in self._exceeding(pair, factor, bits):
+            rows.append(row)
+            if delta is None:
+                break
+            total += difference_of([row], factor).lower
+            if total > delta:
+                return Witness.of(pair, rows, factor)
+        argument = None
+        if attempt.proof is not None and delta is not None and attempt.delta.lower <= delta:
+            argument = attempt.proof.argument
+        return Witness(*pair, tuple(rows[:1]), attempt.delta, argument, number)
+
+    @if_enclosed
+    def _listed(self, attempt: Attempt, delta: Fraction | None) -> Witness | None:
+        source = self.losses.source
+        first, second = map(sure, source.distributions(attempt.pair, attempt.bits))
+        whole = replace(attempt, first=first, second=second, proof=None)
+        found = witness_over(source.outputs, whole, delta)
+        if found is None or (delta is not None and found.delta_enclosure.lower <= delta):
+            return None  # the roundings are not those of the attempt
+        return found
 
 
 def _solved(atoms: ProductAtoms, delta: Fraction) -> Fraction | None:

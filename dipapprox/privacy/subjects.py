@@ -68,6 +68,7 @@ from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
 
 if TYPE_CHECKING:
+    from dipapprox.exact import distributions
     from dipapprox.exact import methods as exact
     from dipapprox.exact.choices import validity
     from dipapprox.exact.real_outputs import comparison
@@ -93,6 +94,7 @@ else:
     epsilons = Deferred("dipapprox.exact.signs.interval")
     validity = Deferred("dipapprox.exact.choices.validity")
     exact = Deferred("dipapprox.exact.methods")
+    distributions = Deferred("dipapprox.exact.distributions")
     nested = Deferred("dipapprox.numerics.nested.engine")
     gaussian_rank = Deferred("dipapprox.numerics.gaussian_rank.orthants")
     sums = Deferred("dipapprox.numerics.integers.sums")
@@ -264,7 +266,10 @@ def open_exact_pairs(states: FinalStates, claim: Claim, options: Options) -> Exa
     closed = all(sample.family.is_exponential for sample in states.samples)
     if claim.delta and not closed:
         return None
-    return exact_pairs.ExactClaim(states, claim, options.limits, has_forms=closed)
+    limits, eps = options.limits, claim.eps
+    possible = None if claim.delta else exact_pairs.PossibleOutputs(states, eps, limits)
+    source = distributions.ExactDistributions(states, eps, limits) if closed else None
+    return exact_pairs.ExactDeltas(source, claim.growth, claim.delta, limits, possible)
 
 
 Executed: TypeAlias = "FinalStates | ProductProgram"
