@@ -15,7 +15,7 @@ from math import ceil
 
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.data_classes import replace
-from dipapprox.language.core import Program, Rounding
+from dipapprox.language.core import Program
 from dipapprox.pairs.divergence import Growth
 from dipapprox.privacy.run import Witness, WitnessRow
 
@@ -34,19 +34,15 @@ def slack(program: Program, growth: Growth) -> Fraction:
     rounding = program.rounding
     if rounding is None:
         return Fraction(0)
-    found = min(_by_ratios(rounding, growth), Fraction(1))
-    upper = growth.bounds(_BITS).upper
-    return found if upper is None else min(found, rounding.error * (1 + upper))
-
-
-def _by_ratios(rounding: Rounding, growth: Growth) -> Fraction:
-    """Bound e^(3η) - 1 + τ (1 + α) with K = 3 (a + 512), α <= e^a."""
+    found = Fraction(1)
+    # e^(3η) - 1 + τ (1 + α) with K = 3 (a + 512), α <= e^a; e^x - 1 <= x + x² for x <= 1, and
+    # τ (1 + α) <= 2 n e^(-a - 512) 2 e^a.
     size = max(growth.rate, Fraction(0)) + ceil(growth.multiple).bit_length()
     eta = (1 + 3 * (size + _TAIL)) * rounding.error
-    if rounding.error > _SMALL or eta > _SMALL:
-        return Fraction(1)
-    # e^x - 1 <= x + x² for x <= 1, and τ (1 + α) <= 2 n e^(-a - 512) 2 e^a.
-    return 4 * eta + Fraction(4 * rounding.samples, 2**_TAIL)
+    if rounding.error <= _SMALL and eta <= _SMALL:
+        found = min(found, 4 * eta + Fraction(4 * rounding.samples, 2**_TAIL))
+    upper = growth.bounds(_BITS).upper
+    return found if upper is None else min(found, rounding.error * (1 + upper))
 
 
 def widened(enclosure: Enclosure, by: Fraction) -> Enclosure:

@@ -143,7 +143,11 @@ def methods_in_order(options: Options) -> InOrder:
                 return nested.Nested(options.strategy, _MOST_EVALUATIONS)
 
             last = [
-                TriedMethod(lambda: exact.LaplaceSums(), _is_laplace_sum, narrows),
+                TriedMethod(
+                    lambda: exact.LaplaceSums(),
+                    lambda event: has_sums(event) and is_laplace_type(event),
+                    narrows,
+                ),
                 elimination,
                 TriedMethod(GuardByGuard, has_half_spaces, narrows),
                 TriedMethod(_gaussian_rank, is_gaussian, narrows, most["rank"]),
@@ -187,10 +191,6 @@ def _is_long_sum(event: Connected) -> bool:
     if count_samples(event) > _LONG:
         return True
     return isinstance(event, Event) and has_sums(event) and sums.is_a_forest(event)
-
-
-def _is_laplace_sum(event: Connected) -> bool:
-    return has_sums(event) and is_laplace_type(event)
 
 
 def _gaussian_rank() -> Method:

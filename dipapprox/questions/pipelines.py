@@ -60,7 +60,7 @@ from dipapprox.privacy.compositions.pipeline import (
     PipelineRun,
     ProgramAt,
 )
-from dipapprox.privacy.description import Certificate, ProgramText, text_of
+from dipapprox.privacy.description import ProgramText, text_of
 from dipapprox.privacy.options import Options
 from dipapprox.proof_steps import composed_ends as proving
 from dipapprox.questions import arguments
@@ -202,11 +202,7 @@ def compose(
 def composed(pipeline: Pipeline, options: Options, progress: Progress = silent) -> Composed:
     """Return a pipeline to be asked; the kernel is, too, if the options say so."""
     kind = proving.ProvedComposed if options.proved else Composed
-    return kind(pipeline, options, progress, _recorded)
-
-
-def _recorded(answer: ComposedAnswer, options: Options) -> Certificate:
-    return files.certify_composition(answer, options)
+    return kind(pipeline, options, progress, files.certify_composition)
 
 
 def pipeline_of(
@@ -250,7 +246,9 @@ def _run(table: Table, where: str, folder: Path) -> PipelineRun:
     share = None if sampled is None else read_rate(sampled, f"{where}: subsample")
     if "program" in table:
         program, text = _program(table, where, folder)
-        eps = arguments.positive(_required(table, "eps", where), f"{where}: eps")
+        if "eps" not in table:
+            raise UserError(f"{where}: 'eps' is missing", "it is the ε that the program runs at")
+        eps = arguments.positive(table["eps"], f"{where}: eps")
         return PipelineRun(ProgramAt(program, eps, text), program.name, number, share)
     name = str(table["mechanism"])
     if name not in CATALOGUE:
@@ -299,12 +297,6 @@ def composed_program(source: Source, widening: Widening = AS_DECLARED) -> Progra
     """Check and elaborate a program that is to be composed: real inputs need real outputs."""
     found = program_from(source, widening, reals=True)
     return finite(found, reals=bool(found.real_outputs))
-
-
-def _required(table: Table, key: str, where: str) -> object:
-    if key not in table:
-        raise UserError(f"{where}: '{key}' is missing", "it is the ε that the program runs at")
-    return table[key]
 
 
 _optional = partial(argument, default=None)

@@ -79,12 +79,6 @@ def closed_interval(lower: Fraction, upper: Fraction | None) -> EpsilonInterval:
     return EpsilonInterval(lower, upper, lower > 0, upper is not None)
 
 
-def claim_words(budget: Fraction, delta: str, epsilons: EpsilonInterval) -> str:
-    """Write a claim for people: "(2 ε, 1/10)-DP for all ε > 0"."""
-    multiple = "ε" if budget == 1 else f"{brief_text(budget)} ε"
-    return f"({multiple}, {delta})-DP for {interval_words(epsilons)}"
-
-
 def interval_words(epsilons: EpsilonInterval) -> str:
     """Write an interval for people."""
     lower, upper = epsilons.lower, epsilons.upper
@@ -382,7 +376,8 @@ class Decision(Record, RunResult):
             words += f" for {interval_words(self.epsilons)}"
         cause = None if self.cause is None else f"{self.cause.value}: {self.reason}"
         least = None if self.least_delta is None else self._least_text(self.least_delta)
-        claim = claim_words(self.budget, self.delta.text, self.epsilons)
+        multiple = "ε" if self.budget == 1 else f"{brief_text(self.budget)} ε"
+        claim = f"({multiple}, {self.delta.text})-DP for {interval_words(self.epsilons)}"
         return self.described(
             f"{self.program}: {words}{self.scope.restriction}",
             label=self.answer.value,

@@ -265,7 +265,8 @@ class DecisionSearch(Record, frozen=False):
                 return certain
             possible = signs.negative(signs.numerator(low - divergence.function), width)
             found = _joined(certain, possible)
-            if found is not None and all(_is_narrow(each, 4 * width) for each in found):
+            ends = (end for each in found or () for end in (each.lower, each.upper) if end)
+            if found is not None and all(end.width <= 4 * width for end in ends):
                 return found
         return found
 
@@ -330,10 +331,6 @@ def _joined(
         lower = Enclosure(outer.lower.lower, inner.lower.upper)
         joined.append(NegativeRange(lower, upper, inner.lower_included, inner.upper_included))
     return tuple(joined)
-
-
-def _is_narrow(each: NegativeRange, width: Fraction) -> bool:
-    return each.lower.width <= width and (each.upper is None or each.upper.width <= width)
 
 
 def _where(supremum: Supremum) -> str:

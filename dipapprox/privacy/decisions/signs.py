@@ -94,14 +94,14 @@ class Signs(Record, frozen=False):
         """Multiply a ratio by its denominator, so that its sign stays where it is defined."""
         function = ratio.numerator
         for factor, exponent in ratio.denominator:
-            sign = self._sign_of(factor) if exponent % 2 else 1
+            sign = self.sign_of(factor) if exponent % 2 else 1
             if not sign:
                 function = function * factor
             elif sign < 0:
                 function = -function
         return function
 
-    def _sign_of(self, factor: ExponentialPolynomial) -> int:
+    def sign_of(self, factor: ExponentialPolynomial) -> int:
         """Return the sign of a function on the whole interval; 0 if it has a zero there."""
         if factor not in self._denominators:
             sign = sign_at(factor, self._point, self.limits)
@@ -109,17 +109,6 @@ class Signs(Record, frozen=False):
             certain = positive_on(same, self.interval, self.limits)
             self._denominators[factor] = sign if certain else 0
         return self._denominators[factor]
-
-    def require_no_zero(self, ratio: ExponentialRatio, what: str) -> None:
-        """Make sure that a ratio has a value everywhere on the interval.
-
-        Raises:
-            UserError: If a factor of its denominator is 0 somewhere.
-            LimitReached: If that cannot be told.
-        """
-        for factor, _ in ratio.denominator:
-            if not self._sign_of(factor):
-                raise UserError(f"{what} divides by 0 for some eps of the interval")
 
     def is_nonnegative(self, function: ExponentialPolynomial) -> Answer:
         found = is_nonnegative(function, self.interval, self.limits)
@@ -187,7 +176,8 @@ def check_delta(delta: Delta, signs: Signs) -> None:
     if not mentions_epsilon(delta.formula):
         return
     for low, high in delta.brackets():
-        signs.require_no_zero(low, "delta")
+        if not all(signs.sign_of(factor) for factor, _ in low.denominator):
+            raise UserError("delta divides by 0 for some eps of the interval")
         if isinstance(signs.is_nonnegative(signs.numerator(low)), Nonnegative):
             return
         found = signs.is_nonnegative(signs.numerator(high))

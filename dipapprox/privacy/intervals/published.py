@@ -194,8 +194,10 @@ class PublishedOverInterval:
         excess, largest = max(-least, Fraction(0)), Fraction(0)
         for number in range(len(self.pairs)):
             self._limits.check()
+            # Prices are a convex function of ε, which is below its chord.
             prices = lower.known.prices[number], upper.known.prices[number]
-            if _is_below(prices, budget):
+            most_of = zip(prices, (budget.at_lower, budget.at_upper), strict=True)
+            if all(price is not None and price <= most for price, most in most_of):
                 continue
             own, most = self._spread(number, lower, upper, claimed, factors)
             excess, largest = max(excess, own), max(largest, most)
@@ -259,14 +261,6 @@ def _are_equal(terms: Terms | NotEnclosed) -> bool:
 def _is_coupled(point: EpsilonPoint[KnownAtEps], number: int) -> bool:
     price = point.known.prices[number]
     return price is not None and price <= point.known.eps_prv.lower
-
-
-def _is_below(prices: tuple[Fraction | None, Fraction | None], budget: Minorant) -> bool:
-    """Whether a convex function with these values at the ends is below an affine one."""
-    lower, upper = prices
-    if lower is None or upper is None:
-        return False
-    return lower <= budget.at_lower and upper <= budget.at_upper
 
 
 class SpreadEnd(Record):

@@ -157,9 +157,6 @@ class IntervalSearch(Record, Generic[K], frozen=False):
             self._sort(halves)
         progress(_THOUSAND, _THOUSAND)
 
-    def nothing_to_do(self) -> None:
-        self.sorted, self.decided = 1, self.upper - self.lower
-
     def remaining(self) -> tuple[tuple[Fraction, Fraction], ...]:
         """Return the undecided parts of the interval, merged, ascending."""
         if not self.sorted:

@@ -45,16 +45,6 @@ _MOST_PARTS = 200  # of an interval, where closed forms know stronger claims onl
 _STEPS = 15_000  # most for one eps
 
 
-def trial_points(lower: Fraction, upper: Fraction, pairs: int | None) -> tuple[Fraction, ...]:
-    """Choose the epsilons to try: none for few pairs, and a middle where a trial is all there
-    is."""
-    if pairs is not None and pairs <= _FEW_PAIRS:
-        return ()
-    if pairs is None or pairs <= MOST_PAIRS:
-        return lower, upper
-    return lower, upper, between(lower, upper)
-
-
 @sound_arithmetic()
 def verify_interval(
     setting: Setting, claim: FormulaClaim, lower: Fraction, upper: Fraction
@@ -77,7 +67,11 @@ def verify_interval(
         setting = replace(setting, program=values)
     if not setting.is_real:
         count = setting.count()
-        tried = trial_points(lower, upper, count)
+        # The pairs are few, a trial is cheap, or it is all there is.
+        if count is None or count > _FEW_PAIRS:
+            tried = lower, upper
+        if count is not None and count > MOST_PAIRS:
+            tried = *tried, between(lower, upper)
     run = _Run(setting, claim, lower, upper, doubtful, count, tried)
     with EarlyEnd() as end, limited(setting.limits):
         run.open()
@@ -169,7 +163,7 @@ class _Run(Record, frozen=False):
             if self.doubtful is not None:
                 near = f"near {self.doubtful}"
                 raise LimitReached(f"eps_prv or delta cannot be told from a number below 0 {near}")
-            self.search.nothing_to_do()
+            self.search.sorted, self.search.decided = 1, self.upper - self.lower
 
     def _bounds(self) -> Subdivided[Any]:
         states, claim, options = self.states, self.claim, self.setting.options

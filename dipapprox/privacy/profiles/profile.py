@@ -212,7 +212,8 @@ class Profiler:
 
     def renyi(self, question: AtOrders) -> RenyiProfile:
         searched = [self._order(order, question.width) for order in question.orders]
-        wide = any(_unbounded(each) or limit is not None for each, _, limit in searched)
+        told = [(each.divergence, limit) for each, _, limit in searched]
+        wide = any((not d.infinite and d.upper is None) or limit for d, limit in told)
         if "inf" not in question.orders and wide:
             # No order's divergence is larger than that of order infinity.
             with suppress(LimitReached):  # what is known of the others stays known
@@ -316,10 +317,6 @@ def profile(
             return profiler.renyi(question)
         case _:
             assert_never(question)
-
-
-def _unbounded(result: OrderResult) -> bool:
-    return result.divergence.upper is None and not result.divergence.infinite
 
 
 _LARGEST = (Fraction(2**20), Fraction(2**100))  # E: the larger it is, the larger is the slack
