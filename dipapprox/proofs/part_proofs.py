@@ -29,17 +29,9 @@ from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.proofs.changes import Box, Change, Changes
 from dipapprox.proofs.cones import Cone, ConeBuilder
-from dipapprox.proofs.real_proof import OutputProof, PartProof, StateProof
+from dipapprox.proofs.real_proof import OutputProof, PartProof
 from dipapprox.proofs.two_inputs import LostOutput, TwoInputs
-from dipapprox.proofs.worst_change import (
-    BoxShift,
-    CostOfChanges,
-    Ray,
-    best_ray,
-    dearness,
-    ray_along,
-    total_loss,
-)
+from dipapprox.proofs.worst_change import BoxShift, CostOfChanges, StateProof, dearness, total_loss
 from dipapprox.semantics.parts import ProgramPart
 from dipapprox.semantics.state import FinalStates
 
@@ -48,13 +40,16 @@ Atoms = tuple[Fraction | None, ...]
 
 
 class PartLoss(Record):
-    """What one part contributes to the lower bound."""
+    """What one part loses along a ray of adjacent inputs, q + s·b for s >= 0.
+
+    q is the start of the cone of the first of its output's possible states. All parts walk along
+    their rays at the same time, so where parts share inputs, rays agree.
+    """
 
     part: int  # the number of the part
     output: int  # the number of its output
-    # The inputs on which it loses; all parts walk along their rays at the same time, so where parts
-    # share inputs, rays agree.
-    ray: Ray
+    change: Change  # b, of the part's inputs, in multiples of the unit
+    loss: Fraction | None  # the log-ratio that is reached, in multiples of unit · eps; None for ∞
 
 
 class PartRun:
@@ -89,6 +84,7 @@ class PartRun:
         self._reals = part.program.real_outputs
         self._costs: list[list[CostOfChanges]] = []
         self._proofs: list[OutputProof] = []
+        self.best_ray: PartLoss | None = None  # on which it loses most; None if it loses nothing
 
     def own(self, box: Box) -> Box:
         """Return the changes of the part's inputs in changes of all."""
@@ -109,15 +105,17 @@ class PartRun:
         Args:
             with_rays: Whether to look for rays: they leave all bounds.
         """
-        for output, cones in self._groups:
+        for number, (output, cones) in enumerate(self._groups):
             costs = [CostOfChanges(cone, self._limits) for cone in cones]
-            found = [cost.worst(self._boxes) for cost in costs]
-            ray = best_ray(costs, [each.dearest for each in found]) if with_rays else None
-            pairs = zip(cones, found, strict=True)
-            states = tuple(StateProof(cone, each.dearest, each.shifts) for cone, each in pairs)
+            states = tuple([cost.worst(self._boxes) for cost in costs])
             self._costs.append(costs)
-            self._proofs.append(OutputProof(tuple(output), states, ray))
-            if ray is not None and ray.loss is None:
+            dear = [each.dearest for each in states if with_rays and each.dearest.cost != 0]
+            rays = [self._along(number, change) for change in dict.fromkeys(d.change for d in dear)]
+            is_endless = any(each.loss is None for each in rays)
+            self._proofs.append(OutputProof(tuple(output), states, is_endless))
+            known = [] if self.best_ray is None else [self.best_ray]
+            self.best_ray = _dearest([*known, *(each for each in rays if each.loss != 0)])
+            if is_endless:
                 return
 
     @property
@@ -126,19 +124,15 @@ class PartRun:
         names = tuple([cell.name for cell in self._reals])
         return PartProof(self.inputs, self._outputs, tuple(self._proofs), names)
 
-    @property
-    def best_ray(self) -> PartLoss | None:
-        """The ray on which the part loses most; None if it loses nothing."""
-        return self._dearest([each.ray for each in self._proofs])
-
     def ray_at(self, change: Change) -> PartLoss | None:
         """The most that the part loses along the ray of a change of all inputs, from 0."""
         own = tuple(change[k] for k in self.inputs)
-        return self._dearest([ray_along(costs, own) for costs in self._costs])
+        return _dearest([self._along(number, own) for number in range(len(self._costs))])
 
-    def _dearest(self, rays: Iterable[Ray | None]) -> PartLoss | None:
-        found = [PartLoss(self._number, k, each) for k, each in enumerate(rays) if each]
-        return max(found, key=lambda each: dearness(each.ray.loss), default=None)
+    def _along(self, output: int, change: Change) -> PartLoss:
+        costs = [each.at(change).cost for each in self._costs[output]]
+        loss = min((cost for cost in costs if cost is not None), default=None)
+        return PartLoss(self._number, output, change, loss)
 
     def start(self, each: PartLoss) -> dict[int, Fraction]:
         """Return the inputs that a ray starts from, by number among the program's."""
@@ -147,7 +141,7 @@ class PartRun:
 
     def lost(self, each: PartLoss, unit: Fraction) -> LostOutput:
         """Return what is lost along a ray, in multiples of eps."""
-        loss = None if each.ray.loss is None else each.ray.loss * unit
+        loss = None if each.loss is None else each.loss * unit
         return LostOutput(each.part, self._proofs[each.output].output, loss, place=each.output)
 
     def dearest_shift(self, box: Box) -> tuple[StateProof, BoxShift] | None:
@@ -162,6 +156,10 @@ class PartRun:
                     if is_within(shift.box, own) and (found is None or shift.cost > found[1].cost):
                         found = state, shift
         return found
+
+
+def _dearest(rays: Iterable[PartLoss]) -> PartLoss | None:
+    return max(rays, key=lambda each: dearness(each.loss), default=None)
 
 
 def is_within(inner: Box, outer: Box) -> bool:
@@ -213,7 +211,7 @@ def free_losses(runs: Sequence[PartRun], changes: Changes, free: Sequence[bool])
     """
     kept = (b for b in changes.boxes if all(free[k] or not any(e) for k, e in enumerate(b)))
     rays = (run.ray_at(tuple(lo for lo, _ in box)) for box in kept for run in runs)
-    return dearest((each,) for each in rays if each is not None and each.ray.loss != 0)
+    return dearest((each,) for each in rays if each is not None and each.loss != 0)
 
 
 def dearest(losses: Iterable[Losses]) -> Losses:
@@ -252,13 +250,13 @@ def _common_changes(runs: Sequence[PartRun], changes: Changes) -> Iterator[Chang
                 best = run.best_ray
                 if best is not None:
                     change = list(ends)
-                    for k, step in zip(run.inputs, best.ray.target, strict=True):
+                    for k, step in zip(run.inputs, best.change, strict=True):
                         change[k] = step
                     yield tuple(change)
 
 
 def _losing(rays: Iterable[PartLoss | None]) -> Losses:
-    return tuple(each for each in rays if each is not None and each.ray.loss != 0)
+    return tuple(each for each in rays if each is not None and each.loss != 0)
 
 
 def along_rays(losses: Losses, runs: Sequence[PartRun], unit: Fraction, size: int) -> TwoInputs:
@@ -266,7 +264,7 @@ def along_rays(losses: Losses, runs: Sequence[PartRun], unit: Fraction, size: in
     start, change = ([Fraction(0)] * size for _ in range(2))
     for each in losses:
         run = runs[each.part]
-        for (k, value), step in zip(run.start(each).items(), each.ray.target, strict=True):
+        for (k, value), step in zip(run.start(each).items(), each.change, strict=True):
             start[k], change[k] = value, step * unit
     second = tuple([a + b for a, b in zip(start, change, strict=True)])
     lost = tuple([runs[each.part].lost(each, unit) for each in losses])
@@ -275,4 +273,4 @@ def along_rays(losses: Losses, runs: Sequence[PartRun], unit: Fraction, size: in
 
 def lost_in(losses: Losses) -> Fraction | None:
     """What is lost in multiples of unit · eps; None for ∞."""
-    return total_loss(each.ray.loss for each in losses)
+    return total_loss(each.loss for each in losses)

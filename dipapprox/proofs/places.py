@@ -40,6 +40,8 @@ from math import floor, prod
 from dipapprox.data_classes import Record, replace
 from dipapprox.language.core import Value
 from dipapprox.limits import Limits
+from dipapprox.linear.form import Symbol
+from dipapprox.linear.programme import Optimum
 from dipapprox.proofs.real_proof import PartProof
 from dipapprox.proofs.two_inputs import (
     CostOfPoints,
@@ -50,6 +52,7 @@ from dipapprox.proofs.two_inputs import (
     Shown,
     TwoInputs,
     climbed,
+    lost_between,
     most_lost,
 )
 
@@ -123,8 +126,8 @@ def _events(
     for state in states:
         for point in points:
             found = state.at(point, None)
-            if found.cost is not None:
-                shown[state.shown_at(point, found.noise)] = None
+            if isinstance(found, Optimum):
+                shown[state.shown_at(point, found.shift)] = None
     for each in shown:
         yield _Event(part, place, output, each, states)
 
@@ -149,11 +152,11 @@ class _Search:
                 known.append(found)
                 if found.loss is None:
                     return found
-        for place, event in enumerate(self._events):
+        for place in range(len(self._events)):
             for first, second in self._pairs():
                 costs = self._costs(place, first), self._costs(place, second)
                 if _least(costs[0]) is not None and _least(costs[1]) is None:
-                    crossed = self._crossing(event, place, first, second)
+                    crossed = self._crossing(place, first, second)
                     if crossed is not None:
                         return crossed
         known.sort(key=lambda each: each.dearness, reverse=True)
@@ -172,17 +175,22 @@ class _Search:
         """Return what is lost from one point to another; None if nothing is."""
         if not self._inputs.allows(first, second):
             return None
-        losses = dict[int, LostOutput]()
-        for place, event in enumerate(self._events):
-            costs = self._costs(place, first), self._costs(place, second)
-            loss = _loss(event, *costs, self._inputs.integers)
-            if loss is not None:
-                if loss.loss is None:
-                    return TwoInputs(first, second, (loss,))
-                known = losses.get(event.part)
-                if known is None or known.loss is None or loss.loss > known.loss:
-                    losses[event.part] = loss
-        return TwoInputs(first, second, tuple(losses.values())) if losses else None
+        return lost_between(first, second, self._losses(first, second))
+
+    def _losses(
+        self, first: Point, second: Point, among: Sequence[int] = ()
+    ) -> Iterator[LostOutput]:
+        """Yield what events lose from one point to another: all of them, or some."""
+        for place in among or range(len(self._events)):
+            event, after = self._events[place], self._costs(place, second)
+            before = self._costs(place, first)
+            likely, most = _least(before), _least(after)
+            if likely is None or (most is not None and most.value <= likely.value):
+                continue
+            if self._inputs.integers and any(e.denominator != 1 for e in likely.shift.values()):
+                continue
+            loss = None if most is None else most.value - likely.value
+            yield LostOutput(event.part, event.output, loss, event.shown, after, event.place)
 
     def _pairs(self) -> Iterator[tuple[Point, Point]]:
         return ((a, b) for a in self._points for b in self._points if a != b)
@@ -195,13 +203,11 @@ class _Search:
             self._left -= len(event.states)
         return self._known[place, own]
 
-    def _crossing(self, event: _Event, place: int, first: Point, second: Point) -> TwoInputs | None:
+    def _crossing(self, place: int, first: Point, second: Point) -> TwoInputs | None:
         """Halve what lies between a point where an output costs something and one where it is ∞."""
         for _ in range(MOST_HALVINGS):
             if self._inputs.allows(first, second):
-                costs = self._costs(place, first), self._costs(place, second)
-                loss = _loss(event, *costs, self._inputs.integers)
-                return None if loss is None else TwoInputs(first, second, (loss,))
+                return lost_between(first, second, self._losses(first, second, [place]))
             middle = tuple([(a + b) / 2 for a, b in zip(first, second, strict=True)])
             if self._inputs.integers:
                 middle = tuple([Fraction(floor(each)) for each in middle])
@@ -214,22 +220,10 @@ class _Search:
         return None
 
 
-def _loss(event: _Event, before: _Costs, after: _Costs, integers: bool) -> LostOutput | None:
-    """Return what an event loses from one point to another; None if that is nothing."""
-    least, most = _least(before), _least(after)
-    if least is None or (most is not None and most[0] <= least[0]):
-        return None
-    likely = before[least[1]]
-    if integers and likely is not None and any(e.denominator != 1 for e in likely.noise):
-        return None
-    loss = None if most is None else most[0] - least[0]
-    return LostOutput(event.part, event.output, loss, event.shown, after, event.place)
-
-
-def _least(costs: _Costs) -> tuple[Fraction, int] | None:
-    """Return the least cost, with its state; None if all are ∞."""
-    known = [(c.cost, k) for k, c in enumerate(costs) if c is not None and c.cost is not None]
-    return min(known, default=None)
+def _least(costs: _Costs) -> Optimum[Symbol] | None:
+    """Return the least cost; None if all are ∞."""
+    known = (each for each in costs if isinstance(each, Optimum))
+    return min(known, key=lambda each: each.value, default=None)
 
 
 def _own(point: Point, inputs: Sequence[int]) -> Point:

@@ -329,7 +329,7 @@ def _trouble(outputs: Iterable[OutputProof], bounded: bool = False) -> str:
     touched = dict[ShiftSource, None]()
     impossible = False
     for output in outputs:
-        impossible = impossible or (output.ray is not None and output.ray.loss is None)
+        impossible = impossible or output.is_endless
         for state in output.states:
             if state.dearest.cost is None:
                 rows = [row.noise for row in state.cone.rows]

@@ -14,20 +14,10 @@ from dipapprox.language.domains import AllReals, domain_text
 from dipapprox.privacy.description import Table, count
 from dipapprox.proofs.budget_answer import BudgetAnswer, budget_text, optional_text, plain_value
 from dipapprox.proofs.changes import Box
-from dipapprox.proofs.cones import Cone
 from dipapprox.proofs.two_inputs import Point, TwoInputs, is_open
-from dipapprox.proofs.worst_change import BoxShift, DearChange, Ray
+from dipapprox.proofs.worst_change import StateProof
 
 _MOST_ROWS = 20  # samples of a coupling, in its table
-
-
-class StateProof(Record):
-    """What one final state costs at most: for every change of inputs a shift that keeps it."""
-
-    cone: Cone  # the state's guards
-    dearest: DearChange  # the dearest change found, with a proof that no shift is cheaper there
-    # Their boxes are together all changes; None where no bound was found.
-    shifts: tuple[BoxShift, ...] | None
 
 
 class OutputProof(Record):
@@ -36,7 +26,8 @@ class OutputProof(Record):
     output: tuple[Value, ...]  # values of the output cells, in the order of the program
     # The final states with this output that some inputs make possible.
     states: tuple[StateProof, ...]
-    ray: Ray | None  # inputs on which it loses much; None if none was found to lose anything
+    # Whether it loses more than any number along some ray of inputs.
+    is_endless: bool
 
 
 class PartProof(Record):

@@ -9,7 +9,7 @@ of noise i, and Σ_g y_g (H_g q + h_g) = V, or > 0 and the rates 0 where V = ∞
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import ceil
 from typing import Any, TypeVar
@@ -19,7 +19,7 @@ from dipapprox.language.core import Adjacency, Value
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm, Symbol, content
 from dipapprox.linear.half_spaces import has_interior
-from dipapprox.linear.programme import LinearProgramme, Optimum, UnknownSide
+from dipapprox.linear.programme import Infeasible, LinearProgramme, Optimum, UnknownSide
 from dipapprox.pairs.adjacency import allows
 from dipapprox.proofs.cones import Cone, programme_of
 from dipapprox.proofs.worst_change import dearness, total_loss
@@ -28,13 +28,9 @@ Point = tuple[Fraction, ...]  # a value of every input
 Shown = tuple[Fraction, ...]  # a value of every real output
 
 
-class PointCost(Record):
-    """V of a state at a point, with its proof."""
-
-    cost: Fraction | None  # in multiples of eps; None for ∞
-    noise: tuple[Fraction, ...]  # the cheapest, by source of the cone; none where the cost is ∞
-    # By guard of the cone, then for each real output that it is no more, and no less.
-    flow: tuple[Fraction, ...]
+PointCost = Optimum[Symbol] | Infeasible
+"""V of a state at a point, in multiples of eps, the cheapest noise by source of the cone, and the
+flow, by guard of the cone, then for each real output that it is no more, and no less; or V = ∞."""
 
 
 class CostOfPoints:
@@ -58,21 +54,22 @@ class CostOfPoints:
         """
         self._limits.check()
         forms = self._forms(point, shown)
-        found = self._programme(forms, shown is not None).solve([-form.constant for form in forms])
-        if not isinstance(found, Optimum):
-            return PointCost(None, (), found.flow)
-        return PointCost(found.value, tuple(found.shift.values()), found.flow)
+        is_shown = shown is not None
+        if is_shown not in self._programmes:
+            rows = [form.terms for form in forms]
+            self._programmes[is_shown] = programme_of(self._cone.sources, rows, self._limits)
+        return self._programmes[is_shown].solve([-form.constant for form in forms])
 
-    def shown_at(self, point: Point, noise: Sequence[Fraction]) -> Shown:
+    def shown_at(self, point: Point, noise: Mapping[Symbol, Fraction]) -> Shown:
         """Return the real outputs at some inputs and noise."""
-        values = _values(self._cone, point) | dict(enumerate(noise))
+        values = _values(self._cone, point) | dict(noise)
         return tuple([form.at(values).constant for form in self._cone.shown])
 
     def is_open(self, point: Point) -> bool:
         """Whether the state has a positive probability."""
         if not self._integers:
             return is_open(self._cone, point)
-        return self.at(point, None).cost is not None
+        return isinstance(self.at(point, None), Optimum)
 
     def _forms(self, point: Point, shown: Shown | None) -> list[LinearForm]:
         """Return forms <= 0 over the noise; of integers their values are multiples of its unit."""
@@ -83,12 +80,6 @@ class CostOfPoints:
                 above = form.at(values) - LinearForm.constant_form(value)
                 forms += [above, -above]
         return [_rounded(form) for form in forms] if self._integers else forms
-
-    def _programme(self, forms: Sequence[LinearForm], is_shown: bool) -> LinearProgramme[Symbol]:
-        if is_shown not in self._programmes:
-            rows = [form.terms for form in forms]
-            self._programmes[is_shown] = programme_of(self._cone.sources, rows, self._limits)
-        return self._programmes[is_shown]
 
 
 def is_open(cone: Cone, point: Point) -> bool:
@@ -159,6 +150,23 @@ class TwoInputs(Record):
     def dearness(self) -> tuple[bool, Fraction]:
         """Greater where more is lost."""
         return dearness(self.loss)
+
+
+def lost_between(
+    first: Point, second: Point, lost: Iterable[LostOutput], eps: Fraction | None = None
+) -> TwoInputs | None:
+    """Return what parts lose together: each by its dearest output, or one that loses ∞ alone.
+
+    None if that is nothing.
+    """
+    dearest: dict[int, LostOutput] = {}
+    for each in lost:
+        known = dearest.get(each.part)
+        if each.loss is None:
+            return TwoInputs(first, second, (each,), eps)
+        if each.loss > (0 if known is None else known.loss or 0):
+            dearest[each.part] = each
+    return TwoInputs(first, second, tuple(dearest.values()), eps) if dearest else None
 
 
 Place = TypeVar("Place")

@@ -35,7 +35,15 @@ from dipapprox.language.core import Norm, Within
 from dipapprox.limits import Limits
 from dipapprox.numerics.intervals import logarithm
 from dipapprox.pairs.adjacency import allows
-from dipapprox.proofs.two_inputs import LostOutput, Point, RealInputs, TwoInputs, climbed, most_lost
+from dipapprox.proofs.two_inputs import (
+    LostOutput,
+    Point,
+    RealInputs,
+    TwoInputs,
+    climbed,
+    lost_between,
+    most_lost,
+)
 from dipapprox.semantics.parts import ProgramPart
 from dipapprox.semantics.real_inputs import with_values
 from dipapprox.semantics.state import FinalStates
@@ -104,11 +112,10 @@ def as_eps_vanishes(known: Closed, pairs: Iterable[tuple[Point, Point]]) -> TwoI
     """
     places = list[TwoInputs]()
     for first, second in pairs:
-        losses = [loss for each in known.parts if (loss := each.loss(first, second)) is not None]
-        endless = [each for each in losses if each.loss is None]
-        if losses:
-            places.append(TwoInputs(first, second, tuple(endless[:1] or losses), _ZERO))
-        if endless:
+        losses = chain.from_iterable(each.losses(first, second) for each in known.parts)
+        lost = lost_between(first, second, losses, _ZERO)
+        places += [] if lost is None else [lost]
+        if lost is not None and lost.loss is None:
             break
     return most_lost(places)
 
@@ -219,18 +226,13 @@ class ClosedPart:
             found += [list(each) for each in zip(*columns, strict=True)]
         return [each for each in found if any(each)]
 
-    def loss(self, first: Point, second: Point) -> LostOutput | None:
-        """Return the most that an output loses from the first to the second; None if nothing."""
-        best: LostOutput | None = None
+    def losses(self, first: Point, second: Point) -> Iterator[LostOutput]:
+        """Yield what outputs lose from the first to the second."""
         for output, each in zip(self.outputs, self._near(first, second), strict=True):
-            if each is None:
-                continue
-            if each.jump is None or each.jump > 1:
-                return LostOutput(self.number, tuple(output), None)
-            loss = each.slope or _ZERO
-            if loss > 0 and (best is None or best.loss is None or loss > best.loss):
-                best = LostOutput(self.number, tuple(output), loss)
-        return best
+            if each is not None:
+                is_endless = each.jump is None or each.jump > 1
+                loss = None if is_endless else each.slope or _ZERO
+                yield LostOutput(self.number, tuple(output), loss)
 
     def _near(self, first: Point, second: Point) -> list[LimitAtZero | None]:
         """Return the limits of Pr[output | first] / Pr[output | second]; None for what has none."""
@@ -288,7 +290,6 @@ def lost_at(known: Closed, place: InputsAtEps, limits: Limits) -> TwoInputs | No
     """Return what is lost at a place, rounded down; None if that is nothing."""
     losses = []
     for part in known.parts:
-        best: LostOutput | None = None
         before, after = part.distribution(place.first), part.distribution(place.second)
         for output, p, q in zip(part.outputs, before or (), after or (), strict=False):
             if not p.numerator or not q.numerator:
@@ -300,11 +301,8 @@ def lost_at(known: Closed, place: InputsAtEps, limits: Limits) -> TwoInputs | No
                 continue
             gained = logarithm(ours, _BITS).lower - logarithm(theirs, _BITS).upper
             loss = Fraction(math.floor(gained / place.eps * _UNIT), _UNIT)
-            if loss > 0 and (best is None or best.loss is None or loss > best.loss):
-                best = LostOutput(part.number, tuple(output), loss)
-        if best is not None:
-            losses.append(best)
-    return TwoInputs(place.first, place.second, tuple(losses), place.eps) if losses else None
+            losses.append(LostOutput(part.number, tuple(output), loss))
+    return lost_between(place.first, place.second, losses, place.eps)
 
 
 class _Search:

@@ -82,12 +82,12 @@ class DearChange(Record):
     cost: Fraction | None  # in multiples of unit · eps; None for ∞
 
 
-class WorstChange(Record):
-    """Bounds of the worst change's cost in a cone."""
+class StateProof(Record):
+    """What one final state costs: for every change of inputs a shift that keeps it."""
 
+    cone: Cone  # the state's guards
     dearest: DearChange  # the dearest change found, with its proof: a lower bound
-    # For boxes that together are all changes, a shift each; None if there is no bound, or none was
-    # found.
+    # Their boxes are together all changes; None if there is no bound, or none was found.
     shifts: tuple[BoxShift, ...] | None
 
     @property
@@ -109,20 +109,21 @@ class CostOfChanges:
         found = self._solve(tuple((each, each) for each in change))
         return DearChange(change, found.flow, found.value if isinstance(found, Optimum) else None)
 
-    def worst(self, boxes: Sequence[Box]) -> WorstChange:
+    def worst(self, boxes: Sequence[Box]) -> StateProof:
         """Return the worst of all changes in some boxes, or bounds of its cost."""
-        search = _Search(len(self._cone.rows), len(boxes[0]) if boxes else 0)
+        cone = self._cone
+        search = _Search(len(cone.rows), len(boxes[0]) if boxes else 0)
         for box in boxes:
             if not self._look_at(box, search):
-                return WorstChange(search.dearest, None)
+                return StateProof(cone, search.dearest, None)
         for _ in range(MOST_BOXES):
             halved = search.next_box()
             if halved is None:
                 break
             self._limits.check()
             if not all(self._look_at(half, search) for half in halved):
-                return WorstChange(search.dearest, None)
-        return WorstChange(search.dearest, search.shifts())
+                return StateProof(cone, search.dearest, None)
+        return StateProof(cone, search.dearest, search.shifts())
 
     def _look_at(self, box: Box, search: _Search) -> bool:
         """Solve for a box; False if a change in it is found to have no shift at all."""
@@ -211,37 +212,6 @@ class _Search:
         found = [shift for _, _, _, shift, _ in self._waiting]
         kept = [shift for shift in found if shift is not None]
         return (*self.done, *kept) if len(kept) == len(found) else None
-
-
-class Ray(Record):
-    """A family of adjacent inputs, q + s·b for s >= 0, on which an output loses.
-
-    q is the start of the cone of the first of its possible states.
-    """
-
-    target: Change  # b, in multiples of the unit
-    loss: Fraction | None  # the log-ratio that is reached, in multiples of unit · eps; None for ∞
-
-
-def best_ray(costs: Sequence[CostOfChanges], dearest: Sequence[DearChange]) -> Ray | None:
-    """Look for a ray on which an output loses much.
-
-    Args:
-        dearest: For each of them the dearest change found between adjacent inputs.
-
-    Returns:
-        The best ray found; None if none loses anything.
-    """
-    changes = dict.fromkeys(each.change for each in dearest if each.cost != 0)
-    rays = [ray_along(costs, change) for change in changes]
-    losing = [ray for ray in rays if ray.loss is None or ray.loss > 0]
-    return max(losing, key=lambda ray: dearness(ray.loss), default=None)
-
-
-def ray_along(costs: Sequence[CostOfChanges], change: Change) -> Ray:
-    """Return the ray along a change."""
-    finite = [flow.cost for cost in costs if (flow := cost.at(change)).cost is not None]
-    return Ray(change, min(finite) if finite else None)
 
 
 def total_loss(losses: Iterable[Fraction | None]) -> Fraction | None:
