@@ -6,16 +6,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import partial
 from itertools import chain, islice, product
-from time import perf_counter
 
 from dipapprox.automata.model import Automaton
 from dipapprox.data_classes import Record, replace
 from dipapprox.errors import NoCertificate
-from dipapprox.kernel.errors import NotProved, asking
+from dipapprox.kernel.errors import NotProved
 from dipapprox.kernel.forms import Form
 from dipapprox.kernel.paths import Path
 from dipapprox.kernel.rays import Runs
-from dipapprox.kernel.replay import replay
 from dipapprox.kernel.rounds import Follower, Rounds, read_rounds
 from dipapprox.language.core import Program, Value
 from dipapprox.limits import Limits
@@ -28,7 +26,7 @@ from dipapprox.proof_steps.machines import Json, number_json
 from dipapprox.proof_steps.potentials import Dearer, PotentialSearch
 from dipapprox.proof_steps.rays import Growth, Part, ray_step
 from dipapprox.proof_steps.serving import MOST_ENTRIES, potential_step
-from dipapprox.proof_steps.verdicts import WrittenProof
+from dipapprox.proof_steps.verdicts import WrittenProof, first_replayed
 
 MOST_RUNS = 50  # runs of one walk that are tried
 MOST_REPEATED = 8  # turns of what is repeated
@@ -73,37 +71,30 @@ class BudgetBounds(Record):
 
 def replayed(
     subject: Program | Automaton, stops_are_seen: bool, bounds: BudgetBounds, limits: Limits
-) -> tuple[WrittenProof, Replayed]:
-    """Return a proof, which the kernel has replayed.
-
-    That a budget serves is proved, and if possible that none below `fails` does; or that `fails`
-    does not.
+) -> Replayed:
+    """Replay a proof that a budget serves, and if possible that none below `fails` does; or that
+    `fails` does not.
 
     For other arguments see `machines_of`.
     """
-    missing: NotProved | NoCertificate = NoCertificate("there is no machine")
     wanted = [bounds]
     if bounds.serves is not None and bounds.fails is not None:
         wanted.append(replace(bounds, fails=None))
     failed = list[Json]()
-    for own in wanted:
-        for machine in machines_of(subject, stops_are_seen, _claim(own)):
-            if machine in failed:
-                continue  # where nothing can be written, nothing can be written of less
-            start: float | None = None
-            try:
-                with asking(limits.check):
-                    claim, steps = _written(machine, own, limits)
-                    start = perf_counter()
-                    replay(machine, claim, steps)
-            except (NoCertificate, NotProved) as none:
-                missing = none
-                if start is None:
-                    failed.append(machine)
-            else:
-                seconds = perf_counter() - start
-                return WrittenProof(machine, claim, tuple(steps)), Replayed(len(steps), seconds, 0)
-    raise missing
+
+    def written(machine: Json, own: BudgetBounds) -> WrittenProof:
+        failed.append(machine)
+        claim, steps = _written(machine, own, limits)
+        failed.remove(machine)
+        return WrittenProof(machine, claim, tuple(steps))
+
+    ways = (
+        partial(written, machine, own)
+        for own in wanted
+        for machine in machines_of(subject, stops_are_seen, _claim(own))
+        if machine not in failed  # where nothing can be written, nothing can be written of less
+    )
+    return first_replayed(ways, limits)
 
 
 def _claim(bounds: BudgetBounds) -> dict[str, Json]:
@@ -113,16 +104,6 @@ def _claim(bounds: BudgetBounds) -> dict[str, Json]:
         return {"verdict": Answer.NOT_DP.value, "budget": at_least}
     claim: dict[str, Json] = {"verdict": Answer.DP.value, "budget": number_json(bounds.serves)}
     return {**claim, "at least": at_least if bounds.fails else None}
-
-
-def endless(
-    subject: Program | Automaton, stops_are_seen: bool, limits: Limits
-) -> WrittenProof | None:
-    """Return a proof that no budget serves, at any eps, which the kernel has replayed; or None."""
-    try:
-        return replayed(subject, stops_are_seen, BudgetBounds(), limits)[0]
-    except (NoCertificate, NotProved):
-        return None
 
 
 def _written(machine: Json, bounds: BudgetBounds, limits: Limits) -> tuple[Json, list[Json]]:

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
-from functools import cache
-from time import perf_counter
+from functools import cache, partial
 from typing import TypeVar, assert_never
 
 from dipapprox.data_classes import Record, replace
@@ -20,12 +19,11 @@ from dipapprox.errors import NoCertificate, SourceError, UserError
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.kernel.balls import lower_at, precision, upper_at
 from dipapprox.kernel.closed import CHANCES
-from dipapprox.kernel.errors import NotProved, Refuted, asking
+from dipapprox.kernel.errors import NotProved, Refuted
 from dipapprox.kernel.exponentials import Ratio
 from dipapprox.kernel.judgements import Private
 from dipapprox.kernel.machine import Tree, mentions, read_machine, read_weight
 from dipapprox.kernel.proofs import Proof
-from dipapprox.kernel.replay import replay
 from dipapprox.kernel.sets import between_eps
 from dipapprox.kernel.signs import Epsilons, Signs
 from dipapprox.kernel.walk import formula_of
@@ -183,8 +181,8 @@ class GoalThroughout(Record):
     broken: Broken | None  # where it is violated; None if it holds
 
 
-def written_throughout(setting: Setting, goal: GoalThroughout) -> Iterator[WrittenProof]:
-    """Yield proofs; the first that the kernel confirms will do."""
+def ways_throughout(setting: Setting, goal: GoalThroughout) -> Iterator[Callable[[], WrittenProof]]:
+    """Yield what writes proofs; the first that the kernel confirms will do."""
     program, epsilons = setting.program, goal.epsilons
     machine = machine_json(program)
     pairs, inputs = verdicts.listed(setting.selection)
@@ -197,7 +195,7 @@ def written_throughout(setting: Setting, goal: GoalThroughout) -> Iterator[Writt
     }
     if goal.broken is None:
         many = (setting.count() or 0) > verdicts.MANY_PAIRS
-        ways: list[Callable[[], Sequence[Json] | None]] = [
+        ways: list[Callable[[], Sequence[Json]]] = [
             lambda: verdicts.kept(program, machine, claim, inputs, verdicts.IN_CLOSED_FORM)
         ]
         served = 0 if many or program.real_outputs else 1
@@ -205,7 +203,7 @@ def written_throughout(setting: Setting, goal: GoalThroughout) -> Iterator[Writt
         if pairs is None and has_real_inputs(program):
             ways.append(lambda: steps_by_shrinking(setting, claim, epsilons))
         ways.append(lambda: steps_between(setting, claim, epsilons))
-        yield from _first_written(machine, claim, ways)
+        yield from ((lambda way=way: WrittenProof(machine, claim, tuple(way()))) for way in ways)
         return
     before: list[Json] = []
     if mentions(read_machine(machine).body, *CHANCES):
@@ -213,31 +211,10 @@ def written_throughout(setting: Setting, goal: GoalThroughout) -> Iterator[Writt
     for steps in _violations(program, goal.broken, stated):
         premises: list[Json] = [-len(steps) - k for k in range(1 + len(before))]
         last: Json = {"rule": "violated somewhere", "from": premises, "eps": claim["eps"], **stated}
-        yield WrittenProof(machine, claim, (*steps, *before, last))
+        yield partial(WrittenProof, machine, claim, (*steps, *before, last))
 
 
-def _first_written(
-    machine: Json, claim: dict[str, Json], ways: Iterable[Callable[[], Sequence[Json] | None]]
-) -> Iterator[WrittenProof]:
-    """Yield the proofs that can be written, in turn; if there are none, say why."""
-    missing: Exception = NoCertificate("there is nothing to try")
-    is_written = False
-    for way in ways:
-        try:
-            steps = way()
-        except (NoCertificate, NotProved) as none:
-            missing = none
-        else:
-            if steps is not None:
-                is_written = True
-                yield WrittenProof(machine, claim, tuple(steps))
-    if not is_written:
-        raise missing
-
-
-def _served(
-    machine: Json, claim: dict[str, Json], epsilons: Epsilons
-) -> list[dict[str, Json]] | None:
+def _served(machine: Json, claim: dict[str, Json], epsilons: Epsilons) -> list[Json]:
     """Steps to a claim that a budget keeps, if one is found: a multiple of eps, or a constant."""
     signs = Signs(epsilons)
     eps_prv, delta = _formulas(claim, signs)
@@ -247,9 +224,9 @@ def _served(
         case (((0, 0), most),), () if epsilons.upper is not None:
             budget = Fraction(most) / epsilons.upper
         case _:
-            return None
+            raise NoCertificate("no budget is claimed")
     if not signs.tell(delta.numerator, positive=False):
-        return None
+        raise NoCertificate("a negative delta is claimed")
     step = served_step(machine, budget, None)
     return [step | verdicts.stated_in(claim)]
 
@@ -337,20 +314,12 @@ def goals_of(found: Decision | IntervalVerdict) -> Iterator[GoalThroughout]:
 
 def replayed_throughout(setting: Setting, goals: Iterable[GoalThroughout]) -> Replayed:
     """Replay proofs of goals until one holds."""
-    failed: NotProved | NoCertificate = Refuted("there is nothing to try")
+    failed: NotProved | NoCertificate = NoCertificate("there is nothing to try")
     for goal in goals:
         try:
-            with asking(setting.limits.check):
-                for proof in written_throughout(setting, goal):
-                    start = perf_counter()
-                    try:
-                        replay(proof.machine, proof.claim, proof.steps)
-                    except NotProved as obstacle:
-                        failed = obstacle
-                    else:
-                        return Replayed(len(proof.steps), perf_counter() - start, 0, proof)
-        except NoCertificate as none:
-            failed = none
+            return verdicts.first_replayed(ways_throughout(setting, goal), setting.limits)
+        except (NoCertificate, NotProved) as obstacle:
+            failed = obstacle
     raise failed
 
 

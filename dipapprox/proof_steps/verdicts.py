@@ -6,7 +6,7 @@ how the claim follows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from time import perf_counter
 from typing import TypeVar
@@ -20,6 +20,7 @@ from dipapprox.kernel.replay import replay
 from dipapprox.kernel.sets import representatives
 from dipapprox.language.core import Input, Program
 from dipapprox.language.domains import has_real_inputs
+from dipapprox.limits import Limits
 from dipapprox.pairs.selections import OrderedPairs, PairSelection
 from dipapprox.privacy.notation import finite
 from dipapprox.privacy.options import Engine
@@ -252,6 +253,25 @@ def attempted(prove: Callable[[], Found]) -> Found | NoProof:
         except NotProved as obstacle:
             missing = str(obstacle)
     return NoProof(end.reason or missing, end.reason is not None, end.interrupted)
+
+
+def first_replayed(ways: Iterable[Callable[[], WrittenProof]], limits: Limits) -> Replayed:
+    """Replay proofs until one holds; if none does, say why, rather of one that could be written."""
+    failed: NotProved | NoCertificate = NoCertificate("there is nothing to try")
+    is_written = False
+    with asking(limits.check):
+        for way in ways:
+            start: float | None = None
+            try:
+                proof = way()
+                start = perf_counter()
+                replay(proof.machine, proof.claim, proof.steps)
+            except (NoCertificate, NotProved) as obstacle:
+                if start is not None or not is_written:
+                    failed, is_written = obstacle, start is not None
+            else:
+                return Replayed(len(proof.steps), perf_counter() - start, 0, proof)
+    raise failed
 
 
 class Attempts:

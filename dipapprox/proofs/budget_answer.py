@@ -54,7 +54,6 @@ class BudgetAnswer(Result, Record):
         seconds: From what was asked about to the answer.
         eps: The only eps that was asked about; None for every eps > 0.
         replayed: That the kernel has replayed a proof; None if it was not asked to.
-        written: That proof.
         unproved: Why it has replayed none, though it was asked to: then the answer is Unknown.
     """
 
@@ -73,7 +72,6 @@ class BudgetAnswer(Result, Record):
     seconds: float = field(kw_only=True, default=0.0)
     eps: Fraction | None = field(kw_only=True, default=None)
     replayed: Replayed | None = field(kw_only=True, default=None)
-    written: WrittenProof | None = field(kw_only=True, default=None, repr=False, compare=False)
     unproved: str | None = field(kw_only=True, default=None)
 
     asked: ClassVar[str] = "compare its answer: proof.answer is Answer.DP"
@@ -101,12 +99,18 @@ class BudgetAnswer(Result, Record):
         """Whether `upper` is the least budget."""
         return self.upper == self.lower
 
-    def replay(self, limits: Limits) -> tuple[WrittenProof, Replayed] | None:
-        """Return a proof of the answer, DP or Not_DP, that the kernel has replayed.
+    def replay(self, limits: Limits) -> Replayed | None:
+        """Replay a proof of the answer, DP or Not_DP.
 
         None for a budget of a program or an automaton (`proofs.replayed`).
         """
         return None
+
+    @property
+    def written(self) -> WrittenProof | None:
+        """The proof that the kernel has replayed."""
+        proof = None if self.replayed is None else self.replayed.proof
+        return proof if isinstance(proof, WrittenProof) else None
 
     @property
     def given_by(self) -> tuple[str, str]:

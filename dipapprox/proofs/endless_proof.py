@@ -23,7 +23,6 @@ from dipapprox.language.core import Program
 from dipapprox.privacy.description import Table, count
 from dipapprox.privacy.notation import ends
 from dipapprox.privacy.verdict import Answer
-from dipapprox.proof_steps.verdicts import WrittenProof
 from dipapprox.proofs.budget_answer import BudgetAnswer, budget_text
 from dipapprox.proofs.evidence import (
     Evidence,
@@ -68,8 +67,8 @@ class EndlessProof(BudgetAnswer):
         rounds: Where there is no budget: what going round the cycles of the structure loses.
         beyond: The fewest rounds that need more than the claimed budget; None if not looked for, or
             not found.
-        again: A proof of the kernel's that steps lose again and again, whichever of several runs
-            show the same; None if none was looked for or found.
+        again: Whether the kernel has replayed a proof that steps lose again and again, whichever of
+            several runs show the same.
         quiet: A budget that the kernel has replayed a proof of: runs that publish nothing more are
             shifted together; None if none less is known.
         ray: Inputs for which the tight run loses the lower bound as eps grows; None without such a
@@ -80,14 +79,14 @@ class EndlessProof(BudgetAnswer):
     analysis: Analysis = field(repr=False)
     rounds: tuple[Round, ...]
     beyond: int | None
-    again: WrittenProof | None = field(kw_only=True, default=None, repr=False)
+    again: bool = field(kw_only=True, default=False)
     quiet: Fraction | None = field(kw_only=True, default=None)
     ray: WordBound | None = field(kw_only=True, default=None, repr=False)
 
     @property
     def _at_any(self) -> bool:
         """Whether it is proved that there is none at any eps."""
-        return self.again is not None or is_unbounded(self.compiled, self.analysis)
+        return self.again or is_unbounded(self.compiled, self.analysis)
 
     @property
     def evidence(self) -> Evidence | None:
@@ -156,7 +155,7 @@ class EndlessProof(BudgetAnswer):
             yield "no budget: a word with steps that lose more each time that they come, as ε grows"
         elif isinstance(self.evidence, WordBound):
             yield "at least: a word whose probabilities differ by that as ε grows"
-        if self.again is not None:
+        if self.again:
             yield "steps that come again lose, in all runs that show the same"
         if self.beyond is not None:
             rounds = count(self.beyond, "round")
@@ -234,7 +233,7 @@ def ends_known(
     compiled: Compiled,
     analysis: Analysis,
     *,
-    again: WrittenProof | None = None,
+    again: bool = False,
     quiet: Fraction | None = None,
     few: Fraction | None = None,
 ) -> dict[str, Any]:
@@ -245,7 +244,7 @@ def ends_known(
     """
     lower, upper = analysed(compiled, analysis), budget_known(compiled, analysis)
     lower, upper = max(lower, few or lower), upper if quiet is None else quiet
-    has_none = again is not None or is_unbounded(compiled, analysis) or analysis.loses_again
+    has_none = again or is_unbounded(compiled, analysis) or analysis.loses_again
     reason = None
     if not has_none and lower != upper:
         reasons = [*compiled.losses, *([analysis.reason] if analysis.reason is not None else ())]

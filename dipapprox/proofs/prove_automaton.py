@@ -35,9 +35,8 @@ from dipapprox.linear.form import LinearForm, Symbol
 from dipapprox.numerics.intervals import logarithm
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.subjects import open_method
-from dipapprox.proof_steps.budgets import BudgetBounds, endless, replayed
+from dipapprox.proof_steps.budgets import BudgetBounds, replayed
 from dipapprox.proof_steps.serving import quiet_budget
-from dipapprox.proof_steps.verdicts import WrittenProof
 from dipapprox.proofs.endless_proof import (
     AutomatonProof,
     FewRounds,
@@ -185,7 +184,7 @@ def prove_automaton(
     compiled = in_own_words(found.automaton)
     rounds, beyond = going_round(compiled, found, budget, limits)
     ray = _ray(found, limits.within(MOST_STEPS))
-    again = None
+    again = False
     if not (found.unbounded or found.loses_again or found.upper is not None):
         again = comes_again(automaton, stops is Stops.VISIBLE, limits)
     caveat = None
@@ -211,13 +210,13 @@ def prove_automaton(
     )
 
 
-def comes_again(
-    subject: Automaton | Program, stops_are_seen: bool, limits: Limits
-) -> WrittenProof | None:
-    """Return a proof that steps lose again and again, however they came about; or None."""
-    with EarlyEnd(), limited(limits):
-        return endless(subject, stops_are_seen, limits.within(MOST_STEPS))
-    return None
+def comes_again(subject: Automaton | Program, stops_are_seen: bool, limits: Limits) -> bool:
+    """Whether the kernel has replayed that steps lose again and again, however they came about:
+    then no budget serves, at any ε."""
+    with EarlyEnd(), limited(limits), suppress(NoCertificate, NotProved):
+        replayed(subject, stops_are_seen, BudgetBounds(), limits.within(MOST_STEPS))
+        return True
+    return False
 
 
 def _ray(found: Analysis, limits: Limits) -> WordBound | None:
@@ -287,12 +286,12 @@ def prove_rounds(program: Program, budget: Fraction | None, limits: Limits) -> S
         analysis = Analysis(compiled.automaton, reason=end.reason)
     rounds, beyond = going_round(compiled, analysis, budget, limits)
     lower, upper = analysed(compiled, analysis), budget_known(compiled, analysis)
-    quiet = again = few = None
+    quiet, few, again = None, None, False
     if not (is_unbounded(compiled, analysis) or lower == upper or end.reason):
         quiet = _quiet(program, upper, limits)
         upper = upper if quiet is None else quiet
-        again = comes_again(program, True, limits) if upper is None else None
-        if again is None and not compiled.tells:  # steps that are told need no comparing of runs
+        again = upper is None and comes_again(program, True, limits)
+        if not again and not compiled.tells:  # steps that are told need no comparing of runs
             few = _few_rounds(program, lower, upper, limits)
     known = None if few is None else few.lower
     return StreamProof(

@@ -22,7 +22,7 @@ from dipapprox.privacy.run import Replayed
 from dipapprox.privacy.verdict import Answer
 from dipapprox.proof_steps import budgets
 from dipapprox.proof_steps.automata import INPUT
-from dipapprox.proof_steps.verdicts import NoProof, WrittenProof, attempted
+from dipapprox.proof_steps.verdicts import NoProof, attempted
 from dipapprox.proofs.budget_answer import BudgetAnswer
 from dipapprox.proofs.endless_proof import AutomatonProof, EndlessProof, Stops, StreamProof
 from dipapprox.proofs.real_proof import RealProof
@@ -39,14 +39,13 @@ def proved(answer: Answered, limits: Limits) -> Answered:
     found = attempted(lambda: _replayed(answer, limits))
     if isinstance(found, NoProof):
         return replace(answer, unproved=found.to(answer.answer))
-    written, replayed = found
-    return replace(answer, written=written, replayed=replayed)
+    return replace(answer, replayed=found)
 
 
 def serving(answer: BudgetAnswer, limits: Limits) -> Replayed:
     """Replay a proof that the budget of an answer, DP, serves."""
     bounds = budgets.BudgetBounds(answer.upper)
-    return budgets.replayed(*proved_subject(answer), bounds, limits)[1]
+    return budgets.replayed(*proved_subject(answer), bounds, limits)
 
 
 def with_proof(answer: Answered, limits: Limits) -> Answered:
@@ -55,18 +54,17 @@ def with_proof(answer: Answered, limits: Limits) -> Answered:
         raise NoCertificate(answer.unproved)
     if answer.answer is Answer.UNKNOWN:
         raise NoCertificate("the answer is Unknown")
-    if answer.written is not None:
+    if answer.replayed is not None:
         return answer
     try:
-        written, replayed = _replayed(answer, limits)
+        return replace(answer, replayed=_replayed(answer, limits))
     except NoCertificate as none:
         raise NoCertificate(f"the kernel has no proof: {none.missing}") from None
     except NotProved as obstacle:
         raise NoCertificate(f"the kernel has no proof: {obstacle}") from None
-    return replace(answer, written=written, replayed=replayed)
 
 
-def _replayed(answer: BudgetAnswer, limits: Limits) -> tuple[WrittenProof, Replayed]:
+def _replayed(answer: BudgetAnswer, limits: Limits) -> Replayed:
     own = answer.replay(limits)
     if own is not None:
         return own

@@ -13,17 +13,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from itertools import product
-from time import perf_counter
 from typing import Any
 
 from dipapprox.errors import NoCertificate
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.kernel.couplings import Case, Couplings, Store
-from dipapprox.kernel.errors import NotProved, asking
+from dipapprox.kernel.errors import NotProved
 from dipapprox.kernel.exponentials import Ratio, Sum
 from dipapprox.kernel.machine import read_value
 from dipapprox.kernel.paths import CERTAIN, Path, Sample
-from dipapprox.kernel.replay import replay
 from dipapprox.kernel.services import read_service
 from dipapprox.kernel.signs import Signs
 from dipapprox.kernel.traces import Belief, ServiceRuns, loses, total_of
@@ -36,7 +34,7 @@ from dipapprox.privacy.run import Replayed
 from dipapprox.privacy.verdict import Answer
 from dipapprox.proof_steps.machines import Json, number_json, value_json
 from dipapprox.proof_steps.services import service_json
-from dipapprox.proof_steps.verdicts import WrittenProof
+from dipapprox.proof_steps.verdicts import WrittenProof, first_replayed
 from dipapprox.services.loss import Loss
 from dipapprox.services.model import NOTHING, AskedService, Inexpressible
 from dipapprox.services.pairs import RunPairs, matched
@@ -50,10 +48,8 @@ _EPSILONS = tuple(Fraction(10) ** k for k in (0, -6, -3, -2, -1, 1, 2))
 _MOST_SHOWN = 64  # ways to show the numbers of one reply
 
 
-def replayed(
-    asked: AskedService, loss: Loss, budget: Fraction | None, limits: Limits
-) -> tuple[WrittenProof, Replayed]:
-    """Return a proof, which the kernel has replayed.
+def replayed(asked: AskedService, loss: Loss, budget: Fraction | None, limits: Limits) -> Replayed:
+    """Replay a proof.
 
     Args:
         loss: What was found.
@@ -63,14 +59,14 @@ def replayed(
         NotProved: If the kernel does not follow.
     """
     machine = service_json(asked.service, sorted(asked.users))
-    with asking(limits.check):
+
+    def written() -> WrittenProof:
         claim, steps = _Evidence(asked, machine, loss, limits).written(budget)
         if asked.eps is not None:
             claim["eps"] = number_json(asked.eps)
-        start = perf_counter()
-        replay(machine, claim, steps)
-        seconds = perf_counter() - start
-    return WrittenProof(machine, claim, tuple(steps)), Replayed(len(steps), seconds, 0)
+        return WrittenProof(machine, claim, tuple(steps))
+
+    return first_replayed([written], limits)
 
 
 class _Evidence:

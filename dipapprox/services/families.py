@@ -53,7 +53,6 @@ from dipapprox.language.services import Change, Service
 from dipapprox.limits import Limits, limited
 from dipapprox.privacy.description import count
 from dipapprox.privacy.run import Replayed
-from dipapprox.proof_steps.verdicts import WrittenProof
 from dipapprox.proofs.budget_answer import budget_text
 from dipapprox.services.loss import Loss
 from dipapprox.services.model import AskedService, Call, CallOutcome, Replied, State, row_text
@@ -314,7 +313,7 @@ class FamilyProof(ServiceProof):
     # was checked.
     rejection: Rejection | None = field(kw_only=True)
 
-    def replay(self, limits: Limits) -> tuple[WrittenProof, Replayed]:
+    def replay(self, limits: Limits) -> Replayed:
         """Refuse; see `BudgetAnswer.replay`."""
         raise NoCertificate("it has no rules for such answers")
 

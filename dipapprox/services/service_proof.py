@@ -22,7 +22,6 @@ from dipapprox.language.services import Change, Service
 from dipapprox.limits import Limits, limited
 from dipapprox.privacy.description import Table, count
 from dipapprox.privacy.run import Replayed
-from dipapprox.proof_steps.verdicts import WrittenProof
 from dipapprox.proofs.budget_answer import BudgetAnswer, plain_value
 from dipapprox.services.evidence import replayed
 from dipapprox.services.loss import Loss
@@ -60,8 +59,8 @@ class ServiceProof(BudgetAnswer):
     def service(self) -> Service:
         return self.subject.service
 
-    def replay(self, limits: Limits) -> tuple[WrittenProof, Replayed]:
-        """Return a proof that the kernel has replayed; see `BudgetAnswer.replay`."""
+    def replay(self, limits: Limits) -> Replayed:
+        """Replay a proof; see `BudgetAnswer.replay`."""
         if self.implements is not None:
             raise NoCertificate("it has no rules for services that implement others")
         return replayed(self.subject, self.loss, self.budget, limits)

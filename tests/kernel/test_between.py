@@ -25,7 +25,7 @@ from dipapprox.kernel.signs import ALL, Epsilons, Signs
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.run import Setting
 from dipapprox.proof_steps.liveness import machine_json
-from dipapprox.proof_steps.throughout import GoalThroughout, written_throughout
+from dipapprox.proof_steps.throughout import GoalThroughout, ways_throughout
 from kernel.ends import lower
 from kernel.small import program_of
 from tests.cases import cases, refuses
@@ -47,7 +47,8 @@ def delta_of(eps: float, eps_prv: float) -> float:
 
 def proof_of(text: str, eps_prv: Any, delta: Any) -> Proof:
     goal = GoalThroughout(Epsilons(LOW, HIGH), eps_prv, delta, None)
-    *_, proof = written_throughout(Setting(program_of(text), AllPairs(), Options()), goal)
+    *_, way = ways_throughout(Setting(program_of(text), AllPairs(), Options()), goal)
+    proof = way()
     return proof.machine, proof.claim, list(proof.steps)
 
 

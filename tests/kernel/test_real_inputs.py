@@ -34,8 +34,8 @@ from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.run import Setting
 from dipapprox.proof_steps.liveness import machine_json
 from dipapprox.proof_steps.machines import number_json
-from dipapprox.proof_steps.throughout import GoalThroughout, written_throughout
-from dipapprox.proof_steps.verdicts import Goal, replayed, written
+from dipapprox.proof_steps.throughout import GoalThroughout, replayed_throughout
+from dipapprox.proof_steps.verdicts import Goal, WrittenProof, replayed, written
 from dipapprox.replays.words import interval_text, words_of
 from kernel.edits import places_in, variants, with_at
 from kernel.forgeries import names_of
@@ -419,7 +419,8 @@ def threshold(**words: str) -> str:
 
 def proof_of(text: str, delta: str) -> Written:
     goal = GoalThroughout(Epsilons(LOW, HIGH), ["*", "1/10", ["eps"]], delta, None)
-    proof = next(written_throughout(Setting(program_of(text), AllPairs(), Options()), goal))
+    proof = replayed_throughout(Setting(program_of(text), AllPairs(), Options()), [goal]).proof
+    assert isinstance(proof, WrittenProof)
     return proof.machine, proof.claim, list(proof.steps)
 
 
