@@ -5,6 +5,7 @@ from functools import cache
 from typing import Any
 
 from dipapprox import Limits
+from dipapprox.proof_steps.verdicts import WrittenProof
 from dipapprox.services.service_proof import ServiceProof, prove_service
 from tests.services.examples import COIN, DATA, HEAD, ONCE, service_of, slots
 from tests.texts import text_of
@@ -60,5 +61,6 @@ def proof_for(
 
 @cache
 def written(proof: ServiceProof) -> Proof:
-    own, _ = proof.replay(Limits())
+    own = proof.replay(Limits()).proof
+    assert isinstance(own, WrittenProof)
     return own.machine, own.claim, list(own.steps)
