@@ -9,10 +9,10 @@ from dipapprox.automata.model import Automaton, OutputSample, Transition, member
 from dipapprox.automata.unfolding import steps_before_stops
 from dipapprox.errors import NoCertificate
 from dipapprox.graphs import strong_components
+from dipapprox.kernel.rounds import read_rounds
 from dipapprox.language import core
 from dipapprox.language.dipa import AutomatonNoise
-from dipapprox.proof_steps.machines import Json, number_json
-from dipapprox.proof_steps.rounds import readable, rounds_json
+from dipapprox.proof_steps.machines import Json, number_json, read_by, rounds_json
 
 STATE = "state"
 """The cell that holds an automaton's state; values that it stores are in cells of other names."""
@@ -77,16 +77,16 @@ def automaton_json(automaton: Automaton, ends: bool, first: int) -> dict[str, Js
     if set(changes) != {1, -1}:
         raise NoCertificate("changes of inputs in one direction")
     shown: dict[str, Json] = {"whenever": [_SHOWN], "first": [], "each": []}
-    return readable(
-        {
-            "inputs": [[INPUT, {"low": None, "high": None}]],
-            "whole": False,
-            "adjacency": {"norm": "linf", "radius": 1},
-            "body": [start, *states * first],
-            "round": states,
-            "published": {**shown, "ends": ends, "padding": None},
-        }
-    )
+    machine: dict[str, Json] = {
+        "inputs": [[INPUT, {"low": None, "high": None}]],
+        "whole": False,
+        "adjacency": {"norm": "linf", "radius": 1},
+        "body": [start, *states * first],
+        "round": states,
+        "published": {**shown, "ends": ends, "padding": None},
+    }
+    read_by(read_rounds, machine)
+    return machine
 
 
 MOST_FIRST = 5  # steps that are taken before rounds begin

@@ -47,7 +47,7 @@ from dipapprox.proof_steps.knots import (
     told_above,
     told_below,
 )
-from dipapprox.proof_steps.machines import Json, input_json, number_json
+from dipapprox.proof_steps.machines import Json, input_json, number_json, read_by
 
 _FEW = 1 << 11  # knots for statements about divergences, whose bounds cost more: all as far apart
 _ABOUT = [Fraction(k * k, 64) for k in range(60)]
@@ -105,10 +105,7 @@ class PipelineProofs:
         sampled = any(run.rate is not None for run in pipeline.runs)
         self._directions = (False, True) if sampled else (False,)
         self._last: tuple[bool, _Attempt] | None = None
-        try:
-            self._read = read_pipeline(self.json)
-        except NotProved as obstacle:
-            raise NoCertificate(f"the kernel does not read the pipeline: {obstacle}") from None
+        self._read = read_by(read_pipeline, self.json, "pipeline")
 
     def proof(self, goal: ComposedGoal) -> tuple[ComposedProof, float]:
         """Return a proof, whose steps the kernel has replayed, and how long that took."""

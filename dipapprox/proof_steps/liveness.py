@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dipapprox.errors import NoCertificate
-from dipapprox.kernel.errors import NotProved
 from dipapprox.kernel.machine import Block, Machine, read_machine
 from dipapprox.language.core import Program
-from dipapprox.proof_steps.machines import Json, program_json
+from dipapprox.proof_steps.machines import Json, program_json, read_by
 
 Names = frozenset[str]
 _NONE: Names = frozenset()
@@ -22,10 +20,7 @@ _NONE: Names = frozenset()
 def machine_json(program: Program) -> dict[str, Json]:
     """Return a program as a machine that forgets what nobody reads any more."""
     machine: dict[str, Any] = program_json(program)
-    try:
-        read = read_machine(machine)
-    except NotProved as obstacle:
-        raise NoCertificate(f"the kernel does not read the program: {obstacle}") from None
+    read = read_by(read_machine, machine)
     return {**machine, "body": _Analysis(_seen(read)).block(machine["body"], _NONE)[1]}
 
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from fractions import Fraction
 
-from dipapprox.errors import NoCertificate
-from dipapprox.kernel.errors import NotProved
 from dipapprox.kernel.services import read_service
 from dipapprox.language import core
 from dipapprox.language.domains import AllIntegers, AllReals
 from dipapprox.language.piecewise import Clamp, held_between
 from dipapprox.language.services import Service, expanded
-from dipapprox.proof_steps.machines import Json, block_json, cell_json, value_json
+from dipapprox.proof_steps.machines import Json, block_json, cell_json, read_by, value_json
 from dipapprox.source import Span
 
 
@@ -33,17 +31,13 @@ def service_json(service: Service, users: Collection[str]) -> dict[str, Json]:
         ],
         "change": service.change.value,
     }
-    try:
-        read_service(machine)
-    except NotProved as obstacle:
-        raise NoCertificate(f"the kernel does not read the service: {obstacle}") from None
+    read_by(read_service, machine, "service")
     return machine
 
 
 def _reply_json(cell: core.Cell) -> Json:
-    if isinstance(cell.domain, AllIntegers | AllReals):
-        return [cell.name, {"low": None, "high": None}]
-    return cell_json(cell)
+    is_free = isinstance(cell.domain, AllIntegers | AllReals)
+    return [cell.name, {"low": None, "high": None}] if is_free else cell_json(cell)
 
 
 def _held(clamp: Clamp, value: core.Variable, span: Span | None) -> core.Statement:

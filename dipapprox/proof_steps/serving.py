@@ -29,9 +29,8 @@ from dipapprox.kernel.served import all_numbers
 from dipapprox.language.core import Program
 from dipapprox.limits import Limits
 from dipapprox.proof_steps.heads import START, node_of, step_of
-from dipapprox.proof_steps.machines import Json, form_json, number_json
+from dipapprox.proof_steps.machines import Json, form_json, number_json, rounds_json
 from dipapprox.proof_steps.potentials import PotentialSearch
-from dipapprox.proof_steps.rounds import rounds_json
 
 MOST_TRIED = 100_000  # shifts of samples, for one case
 MOST_CASES = 5_000  # of one path

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import cache, partial
-from typing import TypeVar, assert_never
+from typing import TypeVar
 
 from dipapprox.data_classes import Record, replace
 from dipapprox.errors import NoCertificate, SourceError, UserError
@@ -27,12 +27,11 @@ from dipapprox.kernel.proofs import Proof
 from dipapprox.kernel.sets import between_eps
 from dipapprox.kernel.signs import Epsilons, Signs
 from dipapprox.kernel.walk import formula_of
-from dipapprox.language import formula as formulas
-from dipapprox.language.ast import Name, Number
 from dipapprox.language.core import Program
 from dipapprox.language.domains import has_real_inputs
+from dipapprox.language.formula import names_of
 from dipapprox.privacy.decisions.decision import Cause, Decision, Violation
-from dipapprox.privacy.decisions.delta import Delta, read_delta
+from dipapprox.privacy.decisions.delta import as_ratio, read_delta
 from dipapprox.privacy.intervals.nested_inputs import inputs_at_ties
 from dipapprox.privacy.intervals.search import between
 from dipapprox.privacy.intervals.verdict import IntervalVerdict
@@ -303,13 +302,17 @@ def goals_of(found: Decision | IntervalVerdict) -> Iterator[GoalThroughout]:
         on = Epsilons(found.epsilons.lower, found.epsilons.upper)
         eps_prv, delta = times_eps(found.budget), found.delta
     else:
-        on = Epsilons(found.lower, found.upper)
+        on, growth = Epsilons(found.lower, found.upper), found.claim.eps_prv
+        if not names_of(growth) <= {"eps"}:
+            raise NoCertificate("the kernel has no claims of eps_prv in delta")
         try:
-            eps_prv, delta = formula_json(found.claim.eps_prv), read_delta(found.claim.delta_text)
+            eps_prv = ratio_json(as_ratio(growth))
+            delta = read_delta(found.claim.delta_text)
         except (SourceError, UserError) as error:
             raise NoCertificate(f"the kernel has no such claims: {error.message}") from None
-    for bound in _deltas(delta, on, found.answer is Answer.DP):
-        yield GoalThroughout(on, eps_prv, bound, broken)
+    for low, high in delta.brackets():
+        bound = low if found.answer is Answer.DP else high
+        yield GoalThroughout(on, eps_prv, ratio_json(bound), broken)
 
 
 def replayed_throughout(setting: Setting, goals: Iterable[GoalThroughout]) -> Replayed:
@@ -335,64 +338,9 @@ def _broken(found: Decision | IntervalVerdict) -> Broken | None:
     return found.violation.claim.eps, found.witness
 
 
-def _deltas(delta: Delta, on: Epsilons, below: bool) -> Iterator[Json]:
-    """Yield δ, or bounds of a δ with irrational constants."""
-    if delta.exact is None:
-        for low, high in delta.brackets():
-            yield ratio_json(low if below else high)
-        return
-    try:
-        found = formula_json(delta.formula)
-        formula_of(read_weight(found), Signs(on))
-    except (NotProved, NoCertificate):
-        # As it was written it has more divisors.
-        found = ratio_json(delta.exact)
-    yield found
-
-
-_LARGEST_POWER = 100
-
-
 def times_eps(multiple: Fraction) -> Json:
     """Write multiple * eps."""
     return ["eps"] if multiple == 1 else ["*", number_json(multiple), ["eps"]]
-
-
-def formula_json(formula: formulas.Formula) -> Json:
-    """Write a formula."""
-    match formula:
-        case Number(value):
-            return number_json(value)
-        case Name("eps"):
-            return ["eps"]
-        case Name(name):
-            raise NoCertificate(f"'{name}' is no name that the kernel knows")
-        case formulas.Negation(operand):
-            return ["*", -1, formula_json(operand)]
-        case formulas.FormulaCall(formulas.FormulaFunction.EXP, argument):
-            return ["exp", formula_json(argument)]
-        case formulas.FormulaCall(function):
-            raise NoCertificate(f"the kernel has no rule for '{function.value}'")
-        case formulas.Operation(left, formulas.Operator.POWER, right):
-            return _power(left, right)
-        case formulas.Operation(left, formulas.Operator.SUBTRACT, right):
-            return ["+", formula_json(left), ["*", -1, formula_json(right)]]
-        case formulas.Operation(left, formulas.Operator.DIVIDE, right):
-            return ["*", formula_json(left), ["inverse", formula_json(right)]]
-        case formulas.Operation(left, operator, right):
-            return [operator.value, formula_json(left), formula_json(right)]
-        case _:
-            assert_never(formula)
-
-
-def _power(base: formulas.Formula, power: formulas.Formula) -> Json:
-    exponent = formulas.rational_value(power, {})
-    if exponent is None or exponent.denominator != 1 or abs(exponent) > _LARGEST_POWER:
-        raise NoCertificate("the kernel has no rule for such a power")
-    found: Json = 1
-    for _ in range(abs(int(exponent))):
-        found = ["*", found, formula_json(base)]
-    return ["inverse", found] if exponent < 0 else found
 
 
 def ratio_json(ratio: ExponentialRatio) -> Json:
