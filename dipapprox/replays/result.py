@@ -183,27 +183,28 @@ class Said(Record):
     machine: object  # what its proofs are about
     proofs: Sequence[tuple[object, object]]  # a claim and steps each
     has_texts: bool  # whether there is a program's text
-
-
-class FileKind(Record):
-    """A kind of files."""
-
-    fields: tuple[str, ...]  # of the object
-    read: Callable[[Mapping[str, Any]], Said]  # returns what a file says, or raises `BadProof`
     # Returns what is false without any step, and what the verdict leaves out.
-    differences: Callable[[Mapping[str, Any], Said], tuple[list[str], str | None]]
+    differences: Callable[[], tuple[list[str], str | None]]
+
+
+Reader = Callable[[Mapping[str, Any]], Said]
+"""Returns what a file says, or raises `BadProof`."""
 
 
 def judged(
-    content: Mapping[str, object], kind: FileKind, limits: Limits, explained: bool
+    content: Mapping[str, object],
+    fields: Sequence[str],
+    read: Reader,
+    limits: Limits,
+    explained: bool,
 ) -> Replay:
-    """Judge the JSON object of a file.
+    """Judge the JSON object of a file, that has some fields.
 
     Args:
         explained: Whether people shall see all steps.
     """
     try:
-        return _judged(as_record(dict(content), "a proof", kind.fields), kind, limits, explained)
+        return _judged(as_record(dict(content), "a proof", fields), read, limits, explained)
     except BadProof as bad:
         raise UserError(f"the proof is malformed: {bad}") from None
     except UnicodeEncodeError:
@@ -212,18 +213,18 @@ def judged(
         raise UserError("the proof is malformed: too deep") from None
 
 
-def _judged(content: Mapping[str, Any], kind: FileKind, limits: Limits, explained: bool) -> Replay:
+def _judged(content: Mapping[str, Any], read: Reader, limits: Limits, explained: bool) -> Replay:
     version = content["version"]
     if version != VERSION or isinstance(version, bool):
         raise BadProof(f"version {shorten(str(version))}; this dipapprox reads {VERSION}")
-    said, steps, concluded = kind.read(content), list[ReplayedStep](), list[str]()
+    said, steps, concluded = read(content), list[ReplayedStep](), list[str]()
     false, reason, caveat, elaborated = list[str](), None, None, False
     try:
         with asking(limits.check):
             if digest(content) != content["digest"]:
                 false = ["digest: the file has changed since it was written"]
             else:
-                false, caveat = kind.differences(content, said)
+                false, caveat = said.differences()
             elaborated = said.has_texts and not false
             for claim, listed in said.proofs if not false else ():
                 own, before = as_list(listed, "the steps"), len(steps)
