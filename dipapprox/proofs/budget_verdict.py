@@ -29,7 +29,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import partial
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.arithmetic.extended import Extended
@@ -111,52 +111,40 @@ def _rescaled(eps: Fraction, node: object) -> Draw | None:
     return replace(node, scale=scale)
 
 
-class Claimed(Protocol):
-    """What `verify` is asked; see `questions.verify.Verify`."""
-
-    @property
-    def eps(self) -> Fraction | tuple[Fraction, Fraction]:
-        """Where: at one ε, or from one to another."""
-
-    @property
-    def claim(self) -> Claim | None:
-        """The claim, if it is made of numbers at one ε."""
-
-    @property
-    def delta(self) -> object:
-        """The claimed δ: a number, or a formula."""
-
-    def formulas(self) -> FormulaClaim:
-        """The claim, made of formulas."""
+Ends = tuple[Fraction, Fraction]
+"""The least and the greatest ε that is asked about."""
 
 
 def by_budget(
-    found: Verdict | IntervalVerdict | None, budget: Fraction, claim: Claimed, setting: Setting
+    found: Verdict | IntervalVerdict | None,
+    budget: Fraction,
+    stated: FormulaClaim,
+    epsilons: Ends,
+    claim: Claim | None,
+    setting: Setting,
 ) -> Verdict | IntervalVerdict | None:
     """Return DP for a claim that a budget proves; for others what was found.
 
     Args:
         found: Unknown; None if nothing was asked before.
+        claim: The same, if it is made of numbers at one ε.
     """
     most: Fraction | None = None
     run: Run | None = None
     limits = setting.limits
     with EarlyEnd(), limited(limits):
-        most = Fraction(0) if _is_enough(budget, claim, limits) else None
+        most = Fraction(0) if _is_enough(budget, stated, epsilons, limits) else None
         if found is not None:
-            most = _less_than(budget, claim, setting.program) if most is None else most
+            if most is None:
+                most = _less_than(budget, stated, epsilons, setting.program)
             return found if most is None else kept(found, most, BUDGET, limits)
         run = None if most is None else _header(setting)
     if run is None:
         return None
     known = Enclosure.exact(0)
-    if claim.claim is not None:
-        return Verdict(run, claim.claim, Answer.DP, known, None)
-    return IntervalVerdict(run, *_ends(claim), claim.formulas(), Answer.DP, 0, known, None, ())
-
-
-def _ends(claim: Claimed) -> tuple[Fraction, Fraction]:
-    return (claim.eps, claim.eps) if isinstance(claim.eps, Fraction) else claim.eps
+    if claim is not None:
+        return Verdict(run, claim, Answer.DP, known, None)
+    return IntervalVerdict(run, *epsilons, stated, Answer.DP, 0, known, None, ())
 
 
 _Found = TypeVar("_Found", bound="Verdict | IntervalVerdict")
@@ -269,12 +257,14 @@ def _least(budget: Fraction, delta: Fraction, program: Program) -> Fraction:
     return min(budget, logarithm(factor, BITS).upper) if factor > 1 else Fraction(0)
 
 
-def _less_than(budget: Fraction, stated: Claimed, program: Program) -> Fraction | None:
+def _less_than(
+    budget: Fraction, stated: FormulaClaim, epsilons: Ends, program: Program
+) -> Fraction | None:
     """Bound the largest δ at one ε, if that is at most what is claimed."""
-    eps, upper = _ends(stated)
+    eps, upper = epsilons
     if eps < upper:
         return None
-    eps_prv, delta = stated.formulas().at(eps, BITS)
+    eps_prv, delta = stated.at(eps, BITS)
     most = most_of(budget * eps, eps_prv.lower, program)
     return most if eps_prv.lower >= 0 and most <= delta.lower else None
 
@@ -285,9 +275,9 @@ def decided(found: Decision) -> Decision:
     return replace(found, run=run, answer=Answer.DP, cause=None, note="", open=())
 
 
-def _is_enough(budget: Fraction, stated: Claimed, limits: Limits) -> bool:
+def _is_enough(budget: Fraction, claim: FormulaClaim, epsilons: Ends, limits: Limits) -> bool:
     """Whether budget · ε <= ε_prv and δ >= 0 are proved for every ε between two, both included."""
-    claim, (lower, upper) = stated.formulas(), _ends(stated)
+    lower, upper = epsilons
     if lower == upper:
         eps_prv, delta = claim.at(lower, BITS)
         return eps_prv.lower >= budget * lower and delta.lower >= 0

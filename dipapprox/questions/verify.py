@@ -103,25 +103,27 @@ class Verify(Record, Question):
         milliseconds, where single ε take seconds.
         """
         point = self.eps if isinstance(self.eps, Fraction) else None
-        budgets, found = budgets_of(setting), None
+        epsilons = self.eps if isinstance(self.eps, tuple) else (self.eps, self.eps)
+        budgets, found, claim = budgets_of(setting), None, self.claim
         soon = prefers_budgets(setting)
         if point is None:
             soon = soon or (self.delta == 0 and not setting.options.proved)
-        elif self.claim is None:
+        elif claim is None:
             soon = False
         if soon and (budget := budgets(point)) is not None:
-            found = budget_verdict.by_budget(None, budget, self, setting)
-        plain = self.claim if setting.program.rounding is None else None
+            asked = self.formulas(), epsilons, claim
+            found = budget_verdict.by_budget(None, budget, *asked, setting)
+        plain = claim if setting.program.rounding is None else None
         if is_open(found):
             if plain is not None:
                 found = verifier.verify(setting, plain)
             elif point is not None:
                 found = formula_verifier.verify_formula(setting, self.formulas(), point)
             else:
-                assert isinstance(self.eps, tuple)
-                found = interval_verifier.verify_interval(setting, self.formulas(), *self.eps)
+                found = interval_verifier.verify_interval(setting, self.formulas(), *epsilons)
         if is_open(found) and (budget := budgets(point)) is not None:
-            found = budget_verdict.by_budget(found, budget, self, setting)
+            asked = self.formulas(), epsilons, claim
+            found = budget_verdict.by_budget(found, budget, *asked, setting)
         if is_open(found) and plain is not None and isinstance(found, Verdict):
             found = real_bounds.RealBounds(setting).decided(found, plain)
         assert found is not None

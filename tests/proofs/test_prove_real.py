@@ -341,12 +341,13 @@ def test_a_budget_that_a_pair_contradicts_stops_the_run(monkeypatch) -> None:
 def test_what_was_known_from_below_stays_beside_a_budget() -> None:
     program = dipapprox.parse(COMPARED)
     claim = dipapprox.Claim(Fraction(1), Fraction(1, 10), Fraction(3, 20))
-    stated = Verify(eps=claim.eps, eps_prv=claim.eps_prv, delta=claim.delta)
+    stated = Verify(eps=claim.eps, eps_prv=claim.eps_prv, delta=claim.delta).formulas()
+    asked = stated, (claim.eps, claim.eps), claim
     open_ = verified(COMPARED, "1", "3/20", "1/1000")
     assert open_.answer is Answer.UNKNOWN
     known = replace(open_, claim=claim, delta_enclosure=Enclosure(Fraction(1, 100), Fraction(1)))
     setting = Setting(program, AllPairs(), dipapprox.Options())
-    found = by_budget(known, Fraction(1, 5), stated, setting)
+    found = by_budget(known, Fraction(1, 5), *asked, setting)
     assert isinstance(found, Verdict) and found.answer is Answer.DP
     assert found.delta_enclosure is not None and found.delta_enclosure.lower == Fraction(1, 100)
     assert float(found.delta_enclosure.upper) == pytest.approx(
@@ -354,7 +355,7 @@ def test_what_was_known_from_below_stays_beside_a_budget() -> None:
     )
     assert [end.by.split(":")[0] for end in found.why()] == ["enclosures", "least budget"]
     with pytest.raises(Contradiction, match=r"at least 0\.01 by enclosures and at most 0\.0 by"):
-        by_budget(known, Fraction(1, 10), stated, setting)
+        by_budget(known, Fraction(1, 10), *asked, setting)
 
 
 # --- Proved bounds against `decide`, which computes probabilities of finite programs exactly ------
