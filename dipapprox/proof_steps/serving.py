@@ -24,12 +24,11 @@ from dipapprox.kernel.machine import read_machine
 from dipapprox.kernel.paths import Path, Sample, between
 from dipapprox.kernel.potential import in_common
 from dipapprox.kernel.regions import joined, known_forms, order_of
-from dipapprox.kernel.rounds import Follower, Rounds, read_rounds
+from dipapprox.kernel.rounds import Follower, Rounds
 from dipapprox.kernel.served import all_numbers
-from dipapprox.language.core import Program
 from dipapprox.limits import Limits
 from dipapprox.proof_steps.heads import START, node_of, step_of
-from dipapprox.proof_steps.machines import Json, form_json, number_json, rounds_json
+from dipapprox.proof_steps.machines import Json, form_json, number_json
 from dipapprox.proof_steps.potentials import PotentialSearch
 
 MOST_TRIED = 100_000  # shifts of samples, for one case
@@ -214,7 +213,6 @@ def image(form: Form, shifts: Sequence[Form]) -> Form:
 
 MOST_ENTRIES = 20_000  # of vectors, where a proof or a walk is looked for that nobody has asked for
 _MOST_WORK = 5_000_000  # of a search that nobody has asked for: some seconds
-_MOST_KNOWN = Fraction(30)  # a budget up to which one is looked for where none is known
 
 
 def potential_step(machine: Rounds, budget: Fraction, limits: Limits) -> Json:
@@ -253,28 +251,3 @@ def served_step(machine: Json, budget: Fraction, eps: Fraction | None) -> dict[s
             assert isinstance(step, dict)
             return {"rule": "served", "from": [], "whole": whole, "nodes": step["nodes"]}
     raise NoCertificate(missing)
-
-
-def quiet_budget(program: Program, most: Fraction | None, limits: Limits) -> Fraction | None:
-    """Return a budget, less than another, of a program whose runs may be quiet; None if none is.
-
-    Args:
-        most: A budget that serves; None if none is known.
-    """
-    try:
-        machine = read_rounds(rounds_json(program))
-    except NoCertificate:
-        return None
-    cap = _MOST_KNOWN if most is None else most
-    best = most
-    for facts in (True, False):
-        search = PotentialSearch(machine, cap, limits, facts, True, MOST_ENTRIES)
-        if not search.quiet:
-            break
-        try:
-            search.step()
-        except NoCertificate:
-            continue
-        if best is None or search.least < best:
-            best = search.least
-    return None if best == most else best

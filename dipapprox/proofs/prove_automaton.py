@@ -25,6 +25,7 @@ from dipapprox.events.canonical import canonical
 from dipapprox.events.event import Event
 from dipapprox.events.reduce import reduce
 from dipapprox.kernel.errors import NotProved
+from dipapprox.kernel.rounds import read_rounds
 from dipapprox.language.core import Program
 from dipapprox.language.dipa import AutomatonNoise
 from dipapprox.language.finite_rounds import some_rounds
@@ -35,8 +36,10 @@ from dipapprox.linear.form import LinearForm, Symbol
 from dipapprox.numerics.intervals import logarithm
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.subjects import open_method
+from dipapprox.proof_steps.automata import rounds_json
 from dipapprox.proof_steps.budgets import BudgetBounds, replayed
-from dipapprox.proof_steps.serving import quiet_budget
+from dipapprox.proof_steps.potentials import PotentialSearch
+from dipapprox.proof_steps.serving import MOST_ENTRIES
 from dipapprox.proofs.endless_proof import (
     AutomatonProof,
     FewRounds,
@@ -265,6 +268,7 @@ def going_round(
 
 
 TURNS = (1, 2, 3)  # numbers of rounds that are written out
+_MOST_KNOWN = Fraction(30)  # a budget up to which one is looked for where none is known
 
 
 def prove_rounds(program: Program, budget: Fraction | None, limits: Limits) -> StreamProof:
@@ -311,13 +315,24 @@ def prove_rounds(program: Program, budget: Fraction | None, limits: Limits) -> S
 
 
 def _quiet(program: Program, upper: Fraction | None, limits: Limits) -> Fraction | None:
-    """Return a budget that serves as what is published tells little; None if none less is found."""
+    """Return a budget that serves as runs that publish nothing more are shifted together.
+
+    None if none is found that is less than one that serves.
+    """
     own = limits.within(MOST_STEPS)
     with EarlyEnd(), limited(limits), suppress(NoCertificate, NotProved):
-        budget = quiet_budget(program, upper, own)
-        if budget is not None:
-            replayed(program, True, BudgetBounds(budget), own)
-            return budget
+        machine, best = read_rounds(rounds_json(program)), upper
+        for facts in (True, False):
+            cap = _MOST_KNOWN if upper is None else upper
+            search = PotentialSearch(machine, cap, own, facts, True, MOST_ENTRIES)
+            if not search.quiet:
+                break
+            with suppress(NoCertificate):
+                search.step()
+                best = search.least if best is None else min(best, search.least)
+        if best is not None and best != upper:
+            replayed(program, True, BudgetBounds(best), own)
+            return best
     return None
 
 

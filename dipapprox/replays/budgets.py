@@ -28,7 +28,6 @@ from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import DIPA, DPG, parse_program
 from dipapprox.language.services import Service, elaborate_service
 from dipapprox.proof_steps import automata, services
-from dipapprox.proof_steps.machines import rounds_json
 
 if TYPE_CHECKING:
     from dipapprox.automata import model as automata_model
@@ -84,7 +83,7 @@ def meant(
         return automaton, machines, _scope(machines[0])
     parsed = parse_program(text, language, name)
     subject = elaborate(parsed, parameters, name, for_all=parameter)
-    machine = rounds_json(subject)
+    machine = automata.rounds_json(subject)
     return subject, [machine], _scope(machine)
 
 
