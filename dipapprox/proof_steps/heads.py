@@ -16,7 +16,7 @@ from itertools import permutations, product
 from typing import Any
 
 from dipapprox.automata.vectors import pin
-from dipapprox.data_classes import Record, field
+from dipapprox.data_classes import Record
 from dipapprox.errors import NoCertificate
 from dipapprox.graphs import strong_components
 from dipapprox.kernel.errors import NotProved
@@ -45,20 +45,26 @@ class _Sampled(Record):
     signs: tuple[int, ...]
 
 
+Move = tuple[Shift, Fraction, Shift]  # shifts at the end, what they cost, and those of samples
+
+
 class Moves:
-    """All moves on one path.
+    """The cheapest moves on one path, by what they leave.
 
     Args:
-        held: What the cells that it leaves hold.
+        held: The cells that it leaves which hold something random.
         unit: What everything is counted in.
         budget: The most that the samples of a move may cost.
     """
 
-    def __init__(
-        self, path: Path, held: Sequence[Form], levels: range, unit: Fraction, budget: Fraction
-    ) -> None:
-        self._unit, self._levels, self._budget = unit, levels, budget
-        self._held = [_terms(form) for form in held]
+    def __init__(self, path: Path, held: Sequence[str], unit: Fraction, budget: Fraction) -> None:
+        self._unit, self._budget = unit, budget
+        self._held = [_terms(number_form(path.store[name])) for name in held]
+        self._known: dict[tuple[Shift, Changes], list[Move]] = {}
+        # Samples that are compared together with inputs make up for the changes of these.
+        compared = (atom for form, _ in path.guards for atom, _ in form.terms)
+        wide = any(isinstance(path.atoms[atom], Read) for atom in compared)
+        self._levels = range(-2, 3) if wide else range(-1, 2)
         self._atoms: list[_Sampled | bool] = []
         for atom in path.atoms:
             if isinstance(atom, Sample):
@@ -75,8 +81,17 @@ class Moves:
             if isinstance(said, Form):
                 self._demands[said.terms[-1][0]].append((_terms(said), True))
 
-    def after(self, shift: Shift, case: Changes) -> Iterator[tuple[Shift, Fraction, Shift]]:
-        """Yield what the cells are shifted by at the end, what that costs, and how samples are."""
+    def after(self, shift: Shift, case: Changes) -> list[Move]:
+        """Return those for shifts of the cells at its beginning, and changes of inputs."""
+        if (shift, case) not in self._known:
+            best: dict[Shift, Move] = {}
+            for each in self._all(shift, case):
+                if each[0] not in best or each[1] < best[each[0]][1]:
+                    best[each[0]] = each
+            self._known[shift, case] = list(best.values())
+        return self._known[shift, case]
+
+    def _all(self, shift: Shift, case: Changes) -> Iterator[Move]:
         changes = iter(case)
         partial: list[tuple[tuple[_Number, ...], _Number, Shift]] = [((), 0, ())]
         for number, (atom, demands) in enumerate(zip(self._atoms, self._demands, strict=True)):
@@ -168,22 +183,7 @@ class Way(Record, frozen=False):
     is_possible: bool  # whether it is not known to be impossible
     # Its inputs, by number, with the changes that are looked at.
     ends: tuple[tuple[int, tuple[Fraction, ...]], ...]
-    # For a shift of the cells at its beginning and changes: shifts at the end, what they cost, and
-    # the shifts of its samples.
-    known: dict[tuple[Shift, Changes], list[tuple[Shift, Fraction, Shift]]] = field(
-        default_factory=dict
-    )
-    moves: Moves | None = None  # what finds these; None before it is asked
-
-    @property
-    def levels(self) -> range:
-        """What samples are shifted by, in units.
-
-        Samples that are compared together with inputs make up for the changes of these.
-        """
-        compared = (atom for form, _ in self.path.guards for atom, _ in form.terms)
-        wide = any(isinstance(self.path.atoms[atom], Read) for atom in compared)
-        return range(-2, 3) if wide else range(-1, 2)
+    moves: Moves | None = None  # those on it; None before they are asked for
 
     @property
     def cases(self) -> Iterator[Changes]:

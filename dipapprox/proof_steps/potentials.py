@@ -20,7 +20,7 @@ from itertools import count
 
 from dipapprox.data_classes import Record, field
 from dipapprox.errors import NoCertificate
-from dipapprox.kernel.paths import Path, Read, Sample, number_form
+from dipapprox.kernel.paths import Path, Read, Sample
 from dipapprox.kernel.rounds import Rounds
 from dipapprox.limits import Limits
 from dipapprox.proof_steps.heads import (
@@ -192,7 +192,7 @@ class PotentialSearch:
         found: dict[Shift, Fraction] = {}
         pins = {} if way.target is None else self._pins.get(way.target, {})
         for shift, spent in vector.items():
-            for after, cost, _ in self._moves(way, shift, case):
+            for after, cost, _ in self._moves(way).after(shift, case):
                 if pins and any(after[place] != level for place, level in pins.items()):
                     continue
                 total = spent + cost
@@ -200,20 +200,11 @@ class PotentialSearch:
                     found[after] = total
         return found
 
-    def _moves(self, way: Way, shift: Shift, case: Changes) -> list[tuple[Shift, Fraction, Shift]]:
-        """Return all ways to shift the samples of a path."""
-        known = way.known.get((shift, case))
-        if known is None:
-            if way.moves is None:
-                names = [] if way.target is None else way.target.held
-                held = [number_form(way.path.store[name]) for name in names]
-                way.moves = Moves(way.path, held, way.levels, self._unit, self._budget)
-            best: dict[Shift, tuple[Shift, Fraction, Shift]] = {}
-            for each in way.moves.after(shift, case):
-                if each[0] not in best or each[1] < best[each[0]][1]:
-                    best[each[0]] = each
-            known = way.known[shift, case] = list(best.values())
-        return known
+    def _moves(self, way: Way) -> Moves:
+        if way.moves is None:
+            held = () if way.target is None else way.target.held
+            way.moves = Moves(way.path, held, self._unit, self._budget)
+        return way.moves
 
     def _walk(self, number: int) -> list[tuple[Way, Changes]]:
         """Return the walk that led to a member."""
@@ -320,7 +311,7 @@ class PotentialSearch:
         found = [
             (shift not in member.needed, spent + cost, shift, chosen)
             for shift, spent in member.vector.items()
-            for after, cost, chosen in self._moves(way, shift, case)
+            for after, cost, chosen in self._moves(way).after(shift, case)
             if after == wanted and spent + cost <= most
         ]
         _, _, source, chosen = min(found)
