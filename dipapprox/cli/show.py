@@ -24,7 +24,7 @@ from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import DIP, Source, read_source
 from dipapprox.language.printer import print_program
 from dipapprox.language.services import elaborate_service, is_service
-from dipapprox.proof_steps import automata, liveness, services
+from dipapprox.proof_steps import liveness, rounds, services
 from dipapprox.replays.words import tree_text, value_text
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def _machine(source: Source) -> dict[str, Json]:
     program = elaborate(source.program, source.parameters, source.name, irrational=True)
     if program.rounds is None:
         return liveness.machine_json(program)
-    return automata.rounds_json(program)
+    return rounds.rounds_json(program)
 
 
 def _show_machine(source: Source, json: bool, out: Output) -> int:

@@ -1,4 +1,4 @@
-"""What claims of budgets are about, as JSON that `kernel.rounds` reads: programs and automata."""
+"""What claims of budgets are about, as JSON that `kernel.rounds` reads: automata, and any."""
 
 from __future__ import annotations
 
@@ -11,17 +11,9 @@ from dipapprox.errors import NoCertificate
 from dipapprox.graphs import strong_components
 from dipapprox.kernel.rounds import read_rounds
 from dipapprox.language import core
-from dipapprox.language.cells import statements_in
 from dipapprox.language.dipa import AutomatonNoise
-from dipapprox.language.domains import AllReals
-from dipapprox.proof_steps.machines import (
-    Json,
-    adjacency_json,
-    block_json,
-    number_json,
-    read_by,
-    value_json,
-)
+from dipapprox.proof_steps.machines import Json, number_json, read_by
+from dipapprox.proof_steps.rounds import rounds_json
 
 STATE = "state"
 """The cell that holds an automaton's state; values that it stores are in cells of other names."""
@@ -58,44 +50,6 @@ def machines_of(
         # Who sees stops, and nothing before the first steps are done, sees all that others see, and
         # perhaps more: that no budget serves does not follow for these.
         yield automaton_json(subject, True, first)
-
-
-def rounds_json(program: core.Program) -> dict[str, Json]:
-    """Return a program whose inputs are any numbers, once or round after round."""
-    if program.rounding is not None:
-        raise NoCertificate("the program has irrational scales")
-    rounds = program.rounds
-    statements = (*program.body, *(() if rounds is None else rounds.body))
-    draws = [each for each in statements_in(statements) if isinstance(each, core.Draw)]
-    prefix = "" if rounds is None else core.NEXT
-    inputs: list[Json] = []
-    for cell in program.inputs:
-        bounds = None
-        if isinstance(cell.domain, AllReals):
-            bounds = cell.domain.bounds
-        elif any(isinstance(value, str) for value in cell.domain):
-            raise NoCertificate(f"the input '{cell.name}' has named values")
-        low, high = (None, None) if bounds is None else map(number_json, bounds)
-        inputs.append([prefix + cell.name, {"low": low, "high": high}])
-    padding: Json = None
-    first: list[Json] = [cell.name for cell in program.published]
-    shown: dict[str, Json] = {"whenever": [], "first": first, "each": []}
-    if rounds is not None:
-        each: list[Json] = list(rounds.each)
-        shown = {"whenever": [core.PUBLISHED], "first": list(rounds.before), "each": each}
-        if rounds.padding is not None and len(rounds.padding) == len(each):
-            # Otherwise no round ends the program.
-            padding = [value_json(value) for value in rounds.padding]
-    machine: dict[str, Json] = {
-        "inputs": inputs,
-        "whole": any(draw.family.is_discrete for draw in draws),
-        "adjacency": adjacency_json(program.adjacency),
-        "body": block_json(program.body),
-        "round": None if rounds is None else block_json(rounds.body),
-        "published": {**shown, "ends": True, "padding": padding},
-    }
-    read_by(read_rounds, machine)
-    return machine
 
 
 def automaton_json(automaton: Automaton, ends: bool, first: int) -> dict[str, Json]:

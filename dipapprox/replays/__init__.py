@@ -10,4 +10,4 @@ that are malformed, which the readers of fields tell by the kernel's `BadProof`.
 
 from dipapprox.deferred import late_modules
 
-__getattr__ = late_modules(__name__, "budgets", "files", "words")
+__getattr__ = late_modules(__name__, "budgets", "files", "pipelines", "words")

@@ -27,7 +27,7 @@ from dipapprox.language.dipa import parse_dipa
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import DIPA, DPG, parse_program
 from dipapprox.language.services import Service, elaborate_service
-from dipapprox.proof_steps import automata, services
+from dipapprox.proof_steps import automata, rounds, services
 
 if TYPE_CHECKING:
     from dipapprox.automata import model as automata_model
@@ -83,7 +83,7 @@ def meant(
         return automaton, machines, _scope(machines[0])
     parsed = parse_program(text, language, name)
     subject = elaborate(parsed, parameters, name, for_all=parameter)
-    machine = automata.rounds_json(subject)
+    machine = rounds.rounds_json(subject)
     return subject, [machine], _scope(machine)
 
 

@@ -36,8 +36,8 @@ from dipapprox.language.parser import parse
 from dipapprox.numerics.nested.engine import enclose_plan
 from dipapprox.privacy.description import Description, ProgramText, Table, Tone
 from dipapprox.privacy.page import WrittenCertificate, page
-from dipapprox.proof_steps.automata import rounds_json
 from dipapprox.proof_steps.liveness import machine_json
+from dipapprox.proof_steps.rounds import rounds_json
 from dipapprox.questions import arguments
 from dipapprox.questions.verify import Verify
 from dipapprox.semantics.execution import execute
