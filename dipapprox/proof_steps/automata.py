@@ -27,9 +27,8 @@ def machines_of(
 ) -> Iterator[dict[str, Json]]:
     """Yield the machines that a claim of a subject's budgets may be about: each says enough.
 
-    Args:
-        subject: A program, with rounds or for all real inputs; or an automaton.
-        stops_are_seen: Whether it is seen that no guard of an automaton holds.
+    It is a program, with rounds or for all real inputs; or an automaton, of which it may be seen
+    that no guard holds.
     """
     if isinstance(subject, core.Program):
         yield rounds_json(subject)

@@ -76,11 +76,7 @@ def grid_json(step: Fraction, offset: Fraction, places: int, knots: list[Json]) 
 
 
 class ReplayedSteps:
-    """Steps that are replayed while they are written.
-
-    Args:
-        about: What they are about, as the kernel has it.
-    """
+    """Steps that are replayed while they are written, about what the kernel has."""
 
     def __init__(self, about: object) -> None:
         self._about = about
@@ -98,9 +94,8 @@ class ReplayedSteps:
     ) -> int:
         """Add a step, if it is not there yet; return its number.
 
-        Args:
-            concluded: What such steps concluded in other proofs, where their premises are known to
-                be the same; what this one concludes is noted.
+        In `concluded` is what such steps concluded in other proofs, where their premises are known
+        to be the same; what this one concludes is noted.
         """
         step: dict[str, Json] = {"rule": rule, "from": list(premises), **fields}
         key = repr(step)

@@ -192,11 +192,7 @@ class Way(Record, frozen=False):
 
 
 class Heads:
-    """All heads of a machine.
-
-    Args:
-        with_facts: Whether to keep in mind how numbers that are held compare.
-    """
+    """All heads of a machine; `with_facts`, how numbers that are held compare is kept in mind."""
 
     def __init__(self, machine: Rounds, limits: Limits, with_facts: bool) -> None:
         self._machine = machine
@@ -214,11 +210,7 @@ class Heads:
         self.components = dict(zip(self.ways, strong_components(after), strict=True))
 
     def pins(self, most: int) -> dict[Head, dict[int, int]]:
-        """Return fixed shifts, in units, of cells by place, that leave few without one.
-
-        Args:
-            most: How many cells may be left at any head.
-        """
+        """Return fixed shifts, in units, of cells by place: at any head few are without one."""
         numbers = {head: number for number, head in enumerate(self.ways)}
         kept, compared = list[tuple[_Place, _Place]](), list[tuple[_Place, int]]()
         for head, ways in self.ways.items():
@@ -305,11 +297,7 @@ MOST_HELD = 4  # cells of one head that are shifted
 
 
 class QuietRuns:
-    """The heads from which runs are quiet.
-
-    Args:
-        is_asked: Whether there may be any.
-    """
+    """The heads from which runs are quiet; none if it is not asked for them."""
 
     def __init__(self, machine: Rounds, heads: Heads, limits: Limits, is_asked: bool) -> None:
         self._machine = machine

@@ -55,11 +55,7 @@ _MOST_PAIRS = 100_000  # of a part, which are listed
 def parts_proof(
     machine: Json, said: Mapping[str, Json], witness: tuple[Values, Values] | None
 ) -> tuple[Json, ...]:
-    """Return steps to a claim.
-
-    Args:
-        witness: The pair that breaks it; None: it is kept.
-    """
+    """Return steps to a claim that a witness breaks, or, without one, that is kept."""
     read = read_machine(machine)
     claim, proof = read_claim(said, read)
     if not all(isinstance(each, Fraction) for each in (claim.eps, claim.eps_prv, claim.delta)):
@@ -118,11 +114,7 @@ Differing = Mapping[tuple[Machine, Input, Input], int]
 
 
 class IndependentParts:
-    """The parts of a machine, and steps about them.
-
-    Args:
-        of: By what steps name the machine, if they are about a pipeline.
-    """
+    """The parts of a machine, and steps about them, which name it if they are about a pipeline."""
 
     def __init__(self, proof: Proof, eps: Fraction, of: _Fields | None = None) -> None:
         self._proof, self._eps, self._of = proof, eps, of or {}
@@ -168,9 +160,7 @@ class IndependentParts:
     def decide(self, steps: ReplayedSteps, pure: bool, exact: bool = False) -> None:
         """Look at which pairs of parts are bounded together, and how many parts change.
 
-        Args:
-            pure: Whether greatest losses alone count.
-            exact: Whether these may be attained.
+        If `pure`, greatest losses alone count, which, if `exact`, may be attained.
         """
         groups = [
             (part, self._classes(part, self._found(steps, part), pure)) for part in self._place

@@ -25,11 +25,8 @@ def machine_json(program: Program) -> dict[str, Json]:
 
 
 def live_at_head(turn: Block, published: Sequence[str]) -> Names:
-    """Return the cells that are read before they are assigned in a round or later ones.
-
-    Args:
-        turn: What a round does; it forgets nothing.
-    """
+    """Return the cells that are read before they are assigned in a round, which forgets nothing, or
+    later ones."""
     seen = frozenset(published)
     analysis, live = _Analysis(_NONE, seen), _NONE
     while True:
@@ -57,12 +54,7 @@ def _seen(machine: Machine) -> Names:
 
 
 class _Analysis:
-    """Goes back through blocks, as JSON or read.
-
-    Args:
-        kept: Cells that are not looked at.
-        at_exit: Cells that are live at an exit.
-    """
+    """Goes back through blocks, as JSON or read; cells that are kept are not looked at."""
 
     def __init__(self, kept: Names, at_exit: Names = _NONE) -> None:
         self._kept = kept

@@ -193,14 +193,11 @@ def solved(whole: Whole, limits: Limits, every_step: bool = False) -> Solved:
 
 
 def never(whole: Whole, integers: bool, limits: Limits) -> Json:
-    """Return multipliers that show that a run is never taken, whatever its noise.
+    """Return multipliers, as `solved`, that show that a run is never taken; None if none do.
 
     Args:
         whole: A run, without what it publishes, and as if numbers were not whole.
         integers: Whether ties of samples are possible.
-
-    Returns:
-        As `solved`; None if there are no such multipliers.
     """
     rows: list[list[tuple[int, Fraction]]] = []
     count, forms = len(whole.samples), whole.forms
@@ -253,11 +250,8 @@ Ray = Mapping[str, Sequence[Pair]]
 def ray_step(
     machine: Rounds, paths: Sequence[int], grows: Growth, limits: Limits, parts: Sequence[Part] = ()
 ) -> tuple[Json, Fraction | None]:
-    """Return a step, and the budget below which it shows that none serves; None for all of them.
-
-    Args:
-        paths: Of a run: of the body, and of every round.
-    """
+    """Return a step, of a run by its paths, of the body and of every round, and the budget below
+    which it shows that none serves; None for all of them."""
     runs = Runs(machine)
     run = runs.along(list(paths))
     reads = [name for turn in run for name in turn.reads]

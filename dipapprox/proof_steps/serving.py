@@ -40,8 +40,7 @@ _NOTHING = Form(Fraction(0))
 def alone_step(machine: Rounds, budget: Fraction, ask: Callable[[], None]) -> Json:
     """Return a step that proves that a budget serves a machine without rounds.
 
-    Args:
-        ask: Called all the time; what it raises ends the search.
+    What is asked all the time may raise what ends the search.
     """
     cases: list[Json] = []
     known: dict[object, list[tuple[int, Shifts]]] = {}
@@ -66,11 +65,7 @@ def alone_step(machine: Rounds, budget: Fraction, ask: Callable[[], None]) -> Js
 
 
 class Shifts:
-    """The search for shifts on one path of a machine without rounds.
-
-    Args:
-        ask: Called all the time; what it raises ends the search.
-    """
+    """The search for shifts on one path of a machine without rounds."""
 
     def __init__(
         self, machine: Rounds, path: Path, budget: Fraction, ask: Callable[[], None]

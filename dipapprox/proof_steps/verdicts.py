@@ -85,11 +85,7 @@ def goal_of(verdict: Verdict) -> Goal:
 
 
 def attempts(goal: Goal, pairs: int | None = None) -> Iterator[int]:
-    """Yield the bits to ask for: those that seem to be enough, then others.
-
-    Args:
-        pairs: How many there are; None if nobody counts them.
-    """
+    """Yield the bits to ask for, of so many pairs: those that seem to be enough, then others."""
     attained = goal.gap is None or goal.gap <= 0
     by_budget = [BY_BUDGET] if goal.witness is None else []
     if goal.outputs > MANY_OUTPUTS:

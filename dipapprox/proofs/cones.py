@@ -177,11 +177,8 @@ class ShiftSource(Record):
 def programme_of(
     sources: Sequence[ShiftSource], rows: Sequence[Any], limits: Limits
 ) -> LinearProgramme[Any]:
-    """Return the programme of the cheapest shifts of samples, or of the cheapest noise.
-
-    Args:
-        rows: By constraint, which is to be at most some number, the coefficients of the samples.
-    """
+    """Return the programme of the cheapest shifts of samples, or of the cheapest noise: rows with
+    their coefficients are to be at most some numbers."""
     rates = {place: source.rate for place, source in enumerate(sources)}
     sides = {place: source.side for place, source in enumerate(sources)}
     return LinearProgramme(rows, rates, sides, limits)

@@ -237,11 +237,8 @@ def ends_known(
     quiet: Fraction | None = None,
     few: Fraction | None = None,
 ) -> dict[str, Any]:
-    """Return what an answer says of the least budget; see the fields of `EndlessProof`.
-
-    Args:
-        few: What some rounds need.
-    """
+    """Return what an answer says of the least budget, if a few rounds need so much; see the fields
+    of `EndlessProof`."""
     lower, upper = analysed(compiled, analysis), budget_known(compiled, analysis)
     lower, upper = max(lower, few or lower), upper if quiet is None else quiet
     has_none = again or is_unbounded(compiled, analysis) or analysis.loses_again

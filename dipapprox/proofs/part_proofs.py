@@ -53,11 +53,8 @@ class PartLoss(Record):
 
 
 class PartRun:
-    """Proves a part output after output; what is done stands when a limit ends it.
-
-    Args:
-        boxes: The changes of all inputs of the program.
-    """
+    """Proves a part, for boxes of changes of all inputs, output after output; what is done stands
+    when a limit ends it."""
 
     def __init__(
         self,
@@ -100,11 +97,8 @@ class PartRun:
         return None
 
     def prove(self, with_rays: bool = True) -> None:
-        """Prove all outputs; one that loses without bound on a ray ends the search.
-
-        Args:
-            with_rays: Whether to look for rays: they leave all bounds.
-        """
+        """Prove all outputs; one that loses without bound on a ray, which leaves all bounds, ends
+        the search."""
         for number, (output, cones) in enumerate(self._groups):
             costs = [CostOfChanges(cone, self._limits) for cone in cones]
             states = tuple([cost.worst(self._boxes) for cost in costs])
@@ -169,11 +163,8 @@ def is_within(inner: Box, outer: Box) -> bool:
 
 
 def tells_atoms(shown: Iterable[Sequence[LinearForm]]) -> bool:
-    """Whether every real output is in each state a constant or has a density at all inputs.
-
-    Args:
-        shown: For every state the real outputs over samples without integers, and inputs.
-    """
+    """Whether every real output, over samples without integers and inputs, is in each state a
+    constant or has a density at all inputs."""
     return all(form.samples() or form.is_constant for forms in shown for form in forms)
 
 
@@ -204,11 +195,7 @@ def joint_losses(runs: Sequence[PartRun], changes: Changes) -> Losses:
 
 
 def free_losses(runs: Sequence[PartRun], changes: Changes, free: Sequence[bool]) -> Losses:
-    """Return where most is lost by changes of inputs without bounds alone: such rays leave none.
-
-    Args:
-        free: Whether each input has no bounds.
-    """
+    """Return where changes of inputs without bounds alone lose most: such rays leave none."""
     kept = (b for b in changes.boxes if all(free[k] or not any(e) for k, e in enumerate(b)))
     rays = (run.ray_at(tuple(lo for lo, _ in box)) for box in kept for run in runs)
     return dearest((each,) for each in rays if each is not None and each.loss != 0)

@@ -88,14 +88,9 @@ _Costs = tuple[PointCost | None, ...]
 def between_places(
     parts: Sequence[PartProof], inputs: RealInputs, limits: Limits, tried: Sequence[Point] = ()
 ) -> TwoInputs | None:
-    """Look for two adjacent inputs between which much is lost.
+    """Return the best two adjacent inputs found, where none has bounds, not far from 0.
 
-    Args:
-        inputs: Where none has bounds, not far from 0.
-        tried: What points are tried; if none, ends of the intervals and others.
-
-    Returns:
-        The best pair found; None if nothing is lost between any.
+    None if nothing is lost between any. Tried are some points, or ends of the intervals and others.
     """
     far = FAR * inputs.radius
     inputs = replace(inputs, bounds=tuple([each or (-far, far) for each in inputs.bounds]))

@@ -69,14 +69,10 @@ _RELATIVE = Fraction(1, 2**12)
 def log_ratio(
     automaton: Automaton, run: Run, ray: WordBound, eps: Fraction, limits: Limits
 ) -> Enclosure | None:
-    """Enclose ln(Pr[word | second inputs] / Pr[word | first inputs]) / eps for one run.
+    """Enclose ln(Pr[word | second inputs] / Pr[word | first inputs]) / eps for one run, at eps > 0.
 
-    Args:
-        ray: Its inputs, and the word that it shows.
-        eps: Where, exact and > 0.
-
-    Returns:
-        None if the run has too many samples, or nothing encloses it narrowly enough.
+    None if the run has too many samples, or nothing encloses it narrowly enough. A ray has its
+    inputs, and the word that it shows.
     """
     if len(run) > MOST_SAMPLES:
         return None

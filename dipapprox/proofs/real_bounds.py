@@ -76,8 +76,7 @@ class RealBounds(Record):
     def from_below(self, eps: Fraction, question: Question, reason: str) -> ProfileAnswer | None:
         """Answer a question about the profile at an ε by some pairs; None if there are none.
 
-        Args:
-            reason: Why not all pairs are bounded.
+        The reason says why not all pairs are bounded.
         """
         corners = self._corners()
         if corners is None or not isinstance(question, AtDelta | AtEpsPrv):

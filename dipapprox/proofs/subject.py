@@ -21,11 +21,7 @@ Subject = Program | Automaton | Service
 def load_subject(
     path: Path, parameters: Mapping[str, Fraction], for_all: str | None = None
 ) -> Subject:
-    """Read an automaton, or a program or service with its parameters set.
-
-    Args:
-        for_all: A parameter of a program that may be any number.
-    """
+    """Read an automaton, or a program, of which a parameter may be any number, or a service."""
     if for_all is not None and language_of(path) == PYTHON:
         raise UserError(
             "a Python function is executed for one number of rounds, so none may be any number",

@@ -73,15 +73,13 @@ def closed(
 ) -> Closed | None:
     """Return a program in closed form, with pairs of adjacent inputs that promise much.
 
-    Parts that publish real numbers, or have no closed forms, count for nothing.
+    Parts that publish real numbers, or have no closed forms, count for nothing. None if states are
+    too many.
 
     Args:
         states: For each part its final states, for all inputs.
         turns: For each input where the logarithms of probabilities may bend.
         inputs: Which change by numbers that have a bound.
-
-    Returns:
-        None if states are too many.
     """
     limits = replace(limits, pieces=min(limits.pieces, _PIECES))
     search = _Changes(inputs)
@@ -176,8 +174,7 @@ class _Changes:
     ) -> list[Point]:
         """Return changes that promise much, the dearest first.
 
-        Args:
-            slopes: For each by output how its logarithm changes with each input of the program.
+        Slopes say for each part by output how its logarithm changes with each input of the program.
         """
 
         def promise(change: Point) -> Fraction:

@@ -198,11 +198,7 @@ def judged(
     limits: Limits,
     explained: bool,
 ) -> Replay:
-    """Judge the JSON object of a file, that has some fields.
-
-    Args:
-        explained: Whether people shall see all steps.
-    """
+    """Judge the JSON object of a file, that has some fields; people may see all steps."""
     try:
         return _judged(as_record(dict(content), "a proof", fields), read, limits, explained)
     except BadProof as bad:
