@@ -56,16 +56,7 @@ def parts_proof(
     machine: Json, said: Mapping[str, Json], witness: tuple[Values, Values] | None
 ) -> tuple[Json, ...]:
     """Return steps to a claim that a witness breaks, or, without one, that is kept."""
-    read = read_machine(machine)
-    claim, proof = read_claim(said, read)
-    if not all(isinstance(each, Fraction) for each in (claim.eps, claim.eps_prv, claim.delta)):
-        raise NoCertificate("parts are composed at one eps")
-    domains = tuple(domain for _, domain in read.inputs)
-    pair = None
-    if witness is not None:
-        first, second = (read_input(input_json(each), domains) for each in witness)
-        pair = first, second
-    return _Prover(proof, said, pair).steps()
+    return _Prover(machine, said).steps(witness)
 
 
 def _ranges(machine: Machine) -> list[Json]:
@@ -323,20 +314,21 @@ class IndependentParts:
 
 
 class _Prover:
-    def __init__(
-        self, proof: Proof, said: Mapping[str, Json], witness: tuple[Input, Input] | None
-    ) -> None:
-        self._witness = witness
-        self._stated = {name: said[name] for name in ("eps_prv", "delta")}
-        eps, self._eps_prv, self._delta = (
-            Fraction(str(said[name])) for name in ("eps", "eps_prv", "delta")
-        )
+    def __init__(self, machine: Json, said: Mapping[str, Json]) -> None:
+        claim, proof = read_claim(said, read_machine(machine))
+        match claim.eps, claim.eps_prv, claim.delta:
+            case Fraction() as eps, Fraction() as eps_prv, Fraction() as delta:
+                self._eps_prv, self._delta = eps_prv, delta
+            case _:
+                raise NoCertificate("parts are composed at one eps")
+        self._stated = numbers_json(eps_prv=eps_prv, delta=delta)
+        self._domains = proof.machine.domains
         self._parts = IndependentParts(proof, eps)
         self._all = ReplayedSteps(proof)
 
-    def steps(self) -> tuple[Json, ...]:
-        if self._witness is not None:
-            return self._broken(self._witness)
+    def steps(self, witness: tuple[Values, Values] | None) -> tuple[Json, ...]:
+        if witness is not None:
+            return self._broken(witness)
         # Only greatest losses may be attained.
         for exact in (False, True) if not self._delta else (False,):
             try:
@@ -363,8 +355,10 @@ class _Prover:
         if not self._delta:
             yield Fraction(1), 64
 
-    def _broken(self, pair: tuple[Input, Input]) -> tuple[Json, ...]:
+    def _broken(self, witness: tuple[Values, Values]) -> tuple[Json, ...]:
         """Losses below the parts that differ; for δ = 0 the greatest ones, lowered a little."""
+        first, second = (read_input(input_json(each), self._domains) for each in witness)
+        pair = first, second
         differing = self._parts.differing(pair)
         tops, number = self._parts.tops(self._all, differing), sum(differing.values())
         fields = {**self._stated, **pair_json(pair)}
