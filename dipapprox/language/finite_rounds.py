@@ -182,7 +182,13 @@ class _Writer:
                     if not _publishes(each):
                         return each
                     _require_outside(looped, "publish", each.span)
-                    self._require_known(each)
+                    noise = isinstance(each, core.Draw)
+                    if isinstance(each, core.Assign):
+                        noise = not self._noise.isdisjoint(read(each.value))
+                    if noise:
+                        hint = "only 'prove' answers for that; publish what it is compared with"
+                        message = "a number of noise is published"
+                        raise Diagnosis().abort("type error", message, each.span, hint)
                     return self._publishing(each)
                 case core.While(_, body):
                     return replace(each, body=self._block(body, turn, looped=True))
@@ -197,12 +203,6 @@ class _Writer:
     def _publishing(self, each: core.Assign | core.Draw | core.Choose) -> core.Block:
         counting, cell = self._published.cell()
         return (*counting, replace(each, target=cell))
-
-    def _require_known(self, each: core.Assign | core.Draw | core.Choose) -> None:
-        random = isinstance(each, core.Assign) and not self._noise.isdisjoint(read(each.value))
-        if random or isinstance(each, core.Draw):
-            hint = "only 'prove' answers for that; publish what it is compared with"
-            raise Diagnosis().abort("type error", "a number of noise is published", each.span, hint)
 
 
 def _ways(block: core.Block) -> set[tuple[int, bool]]:

@@ -126,9 +126,14 @@ REMAINDER = "there is no remainder: b divides a if a = b * floor(a / b)"
 _GREEK = {"ε": "eps", "ϵ": "eps", "δ": "delta", "Δ": "Delta", "σ": "sigma", "λ": "lambda"}
 
 
+_FOREIGN_RUN = re.compile(r".[^\w \t\r\n#<>=!+*/^()\[\]{},~;.&|:-]{,199}", re.ASCII | re.DOTALL)
+"""A character that no token begins with, and those after it."""
+
+
 def _unexpected(text: str, start: int) -> tuple[int, str, str]:
-    end = start + _foreign_length(text[start : start + 200])
-    bad = text[start:end]
+    found = _FOREIGN_RUN.match(text, start)
+    assert found is not None
+    end, bad = found.end(), found[0]
     hint = ""
     if bad.startswith("%"):
         alone = not text[text.rfind("\n", 0, start) + 1 : start].strip()
@@ -144,17 +149,6 @@ def _unexpected(text: str, start: int) -> tuple[int, str, str]:
         hint = "declare named values and use their names, e.g. {bot, top}"
     message = f"unexpected character{'s' if len(bad) > 1 else ''} '{shorten(visible(bad))}'"
     return end, message, hint or unlike_ascii(bad)
-
-
-def _foreign_length(text: str) -> int:
-    """Return how many characters at the start of `text` no token can start with."""
-    length = 1
-    while length < len(text) and not (
-        text[length].isascii()
-        and (text[length].isalnum() or text[length] in " \t\r\n_#<>=!+-*/^()[]{},~;.&|:")
-    ):
-        length += 1
-    return length
 
 
 DPG = Spelling(
@@ -277,11 +271,16 @@ class Grammar(Record, eq=False):
         """Write the tables down: JSON, one line for each production and each row."""
         parser = self.build(debug=False, errorlog=yacc.NullLogger())
         states = range(len(parser.action))
-        return _json(
-            productions=[[str(p), p.name, p.len, p.func] for p in parser.productions],
-            actions=[dict(sorted(parser.action[state].items())) for state in states],
-            gotos=[dict(sorted(parser.goto[state].items())) for state in states],
+        lists: dict[str, list[Any]] = {
+            "productions": [[str(p), p.name, p.len, p.func] for p in parser.productions],
+            "actions": [dict(sorted(parser.action[state].items())) for state in states],
+            "gotos": [dict(sorted(parser.goto[state].items())) for state in states],
+        }
+        parts = (
+            f"{json.dumps(name)}: [\n" + ",\n".join(map(json.dumps, rows)) + "\n]"
+            for name, rows in lists.items()
         )
+        return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
 _loaded = cache(Grammar.load)
@@ -357,11 +356,3 @@ def unexpected(hint: Callable[[Any], str]) -> Callable[[Any], None]:
             token.lexer.report(f"unexpected '{shorten(span.text)}'", span, hint(token))
 
     return report
-
-
-def _json(**lists: list[Any]) -> str:
-    parts = (
-        f"{json.dumps(name)}: [\n" + ",\n".join(map(json.dumps, rows)) + "\n]"
-        for name, rows in lists.items()
-    )
-    return "{\n" + ",\n".join(parts) + "\n}\n"

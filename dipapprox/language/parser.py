@@ -296,10 +296,6 @@ def _if(p: Any) -> ast.If:
     return ast.If((first, *p[5]), _statements(p, p[6]), span=p.lexer.span(p, 1))
 
 
-def _elif(p: Any) -> list[ast.Branch]:
-    return [*p[1], ast.Branch(p[3], _statements(p, p[5]), span=p.lexer.span(p, 3))]
-
-
 def _loop(kind: type[Any], *places: int) -> Action:
     """Return what makes a loop of what its header says, then 'do', a block and 'end'."""
 
@@ -359,7 +355,10 @@ _STATEMENTS: dict[str, Action] = {
     "item : declaration | statement | handler": part(1),
     "statement : targets ARROW expression | targets EQ expression": _assign,
     "statement : IF expression then block elifs otherwise END": _if,
-    "elifs : elifs ELIF expression then block": _elif,
+    "elifs : elifs ELIF expression then block": lambda p: [
+        *p[1],
+        ast.Branch(p[3], _statements(p, p[5]), span=p.lexer.span(p, 3)),
+    ],
     "otherwise : ELSE block": part(2),
     **dict.fromkeys(
         [f"{each} : empty" for each in ("block", "elifs", "otherwise", "asked", "seen")], nothing

@@ -6,7 +6,7 @@ the arguments of the call and the cells of the reply. Each is checked and elabor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from enum import Enum
 from fractions import Fraction
 
@@ -309,11 +309,13 @@ def check_additive_cells(program: ast.Program, handler: ast.Handler) -> None:
     held = _reached(cells, assigned, through_draws=False)
     sampled = _reached(cells, assigned, through_draws=True)
     for statement in statements:
-        for node in _deciding(statement):
+        deciding: Iterable[ast.Expression] = traversal.operands_of(statement)
+        if isinstance(statement, ast.Assign):
+            indices = [each.index for each in statement.targets if isinstance(each, ast.Index)]
+            deciding = (*indices, *_computed(statement.value))
+        for node in deciding:
             _refuse(node, held, sampled, diagnosis)
         if isinstance(statement, ast.Assign):
-            for node in _computed(statement.value):
-                _refuse(node, held, sampled, diagnosis)
             for target in statement.targets:
                 if target.name in finite and _mentions(statement.value, sampled):
                     message = f"the finite cell '{target.name}' gets what an additive cell holds"
@@ -347,14 +349,6 @@ def _mentions(node: ast.Expression, names: set[str], through_draws: bool = False
             return any(
                 _mentions(operand, names, through_draws) for operand in traversal.operands_of(node)
             )
-
-
-def _deciding(statement: ast.Statement) -> Iterator[ast.Expression]:
-    """Yield the expressions whose values decide what is done."""
-    if isinstance(statement, ast.Assign):
-        yield from (each.index for each in statement.targets if isinstance(each, ast.Index))
-    else:
-        yield from traversal.operands_of(statement)
 
 
 def _computed(node: ast.Expression) -> Iterator[ast.Expression]:

@@ -61,7 +61,13 @@ def read_calls(text: str, service: Service) -> tuple[PlannedCall, ...]:
         raise UserError("no data call: nothing differs", "calls are written 'data 1, sum'")
     chosen = (marked or [k for k in data if calls[k].other is not None] or data)[0]
     calls[chosen] = replace(calls[chosen], differs=True)
-    _check_difference(calls, service)
+    for call in calls:
+        if call.other is not None and not call.differs:
+            raise UserError("two calls have two values", "one call differs")
+        if call.differs and (call.other is not None) != (service.change is Change.REPLACE):
+            if service.change is Change.REPLACE:
+                raise UserError("adjacent is replace: the data call has one value", "e.g. data 0~1")
+            raise UserError("adjacent is insert: the data call has two values", "e.g. +data 1")
     return tuple(calls)
 
 
@@ -96,16 +102,6 @@ def _value(text: str, cell: core.Cell) -> core.Value:
     if not admits(cell.domain, value):
         raise UserError(f"{value} is not in the domain of '{cell.name}'")
     return value
-
-
-def _check_difference(calls: Sequence[PlannedCall], service: Service) -> None:
-    for call in calls:
-        if call.other is not None and not call.differs:
-            raise UserError("two calls have two values", "one call differs")
-        if call.differs and (call.other is not None) != (service.change is Change.REPLACE):
-            if service.change is Change.REPLACE:
-                raise UserError("adjacent is replace: the data call has one value", "e.g. data 0~1")
-            raise UserError("adjacent is insert: the data call has two values", "e.g. +data 1")
 
 
 MADE = "made"

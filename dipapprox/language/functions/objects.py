@@ -238,7 +238,9 @@ def _evaluate_call(machine: Machine, node: ast.Call, scope: NameScope) -> Any:
     """Evaluate a call: the function, then its arguments from left to right."""
     function = machine.evaluate(node.func, scope)
     if isinstance(function, ImportedName) and function.name == "super":
-        return _super(machine, node, scope)
+        if scope.method is None or node.args or node.keywords:
+            raise machine.refusal("'super()' stands in a method itself, without arguments")
+        return super(*scope.method)
     placed = several(machine, node.args, scope)
     named: dict[str, Any] = {}
     for given in node.keywords:
@@ -263,12 +265,6 @@ def several(machine: Machine, nodes: list[ast.expr], scope: NameScope) -> list[A
         else:
             found.append(machine.evaluate(node, scope))
     return found
-
-
-def _super(machine: Machine, node: ast.Call, scope: NameScope) -> Any:
-    if scope.method is None or node.args or node.keywords:
-        raise machine.refusal("'super()' stands in a method itself, without arguments")
-    return super(*scope.method)
 
 
 def function_of(machine: Machine, node: Any, name: str, scope: NameScope) -> Function:

@@ -65,7 +65,12 @@ def joined(condition: ast.Expression, yes: Course, no: Course, cells: Cells) -> 
     if differing is not None:
         if differing:
             _take_out(yes, differing.keys())
-            yes.begin_with(_assignment(condition, differing, cells))
+            then, otherwise = (
+                tuple(_assigned(cells[place][0], pair[way]) for place, pair in differing.items())
+                for way in (0, 1)
+            )
+            branch = ast.Branch(condition, then, span=condition.span)
+            yes.begin_with(ast.If((branch,), otherwise, span=condition.span))
         return yes
     if yes.size <= no.size:
         no.begin_with(BranchSide(condition, yes))
@@ -160,14 +165,6 @@ def _is_constant(node: ast.Expression, names: Names | None) -> bool:
         isinstance(each, kinds) or (isinstance(each, ast.Name) and each.name in names)
         for each in nodes_in(node)
     )
-
-
-def _assignment(condition: ast.Expression, differing: Mapping[int, Pair], cells: Cells) -> ast.If:
-    yes, no = (
-        tuple(_assigned(cells[place][0], pair[way]) for place, pair in differing.items())
-        for way in (0, 1)
-    )
-    return ast.If((ast.Branch(condition, yes, span=condition.span),), no, span=condition.span)
 
 
 def _take_out(course: Course, places: Collection[int]) -> int:
