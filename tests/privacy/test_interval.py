@@ -169,42 +169,6 @@ def test_nobody_is_private_below_0(text, eps_prv, delta, monkeypatch) -> None:
     assert holds.answer is Answer.DP
 
 
-_WHOLE = text_of("privacy/interval-whole")
-
-
-def _least_delta(eps: float, budget: float) -> float:
-    """The δ of `_WHOLE`: Pr[DLap <= k] is r^-k / (1 + r) for k < 0, with r = e^-eps."""
-    ratio = math.exp(-eps)
-
-    def below(k: int) -> float:
-        return ratio**-k / (1 + ratio) if k < 0 else 1 - ratio ** (k + 1) / (1 + ratio)
-
-    def outputs(q: int) -> list[float]:
-        return [below(-1 - q), below(1 - q) - below(-1 - q), 1 - below(1 - q)]
-
-    return max(
-        sum(
-            max(p - math.exp(budget) * p2, 0.0)
-            for p, p2 in zip(outputs(q), outputs(q2), strict=True)
-        )
-        for q, q2 in ((0, 1), (1, 0), (1, 2), (2, 1))
-    )
-
-
-@pytest.mark.parametrize("budget", ["1/4", "eps^2 + 1/10", "sqrt(eps)/3"])
-def test_integer_noise_has_answers_for_any_budget(budget) -> None:
-    """Multiples of ε below the budget are proved, on as many parts as that takes."""
-    values = {"1/4": lambda _: 0.25, "eps^2 + 1/10": lambda e: e * e + 0.1}
-    value = values.get(budget, lambda e: math.sqrt(e) / 3)
-    program = dipapprox.parse(_WHOLE)
-    steps = [0.1 + 0.5 * k / 200 for k in range(201)]
-    largest = max(_least_delta(eps, value(eps)) for eps in steps)
-    for factor, answer in (("11/10", Answer.DP), ("99/100", Answer.NOT_DP)):
-        delta = Fraction(largest).limit_denominator(10**9) * Fraction(factor)
-        found = dipapprox.verify(program, eps="0.1..0.6", eps_prv=budget, delta=delta)
-        assert found.answer is answer, (budget, factor, found.reason)
-
-
 # --- Rates and tubes against the probabilities themselves, at epsilons that no bound was made fr --
 
 ROWS = [(Fraction(a), Fraction(b)) for a in (0, 1) for b in (0, 1)]

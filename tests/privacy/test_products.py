@@ -1,24 +1,22 @@
-"""Independent parts, and guards that compare sums: against the whole program and scipy."""
+"""Independent parts, and guards that compare sums, against the whole program; long products."""
 
 from fractions import Fraction
-from functools import cache
 from itertools import product
-from math import comb, exp, factorial, sqrt
+from math import comb, factorial
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
 import dipapprox
-from dipapprox import Answer, Options, parse, profile, verify
+from dipapprox import Answer, Options, parse, verify
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.language.core import Program
 from dipapprox.pairs.products import source as products
 from dipapprox.pairs.products.measures import PairAtoms, ProductAtoms, atoms_of, envelope
 from dipapprox.privacy.options import Engine
-from tests.cases import cases, refuses
+from tests.cases import refuses
 from tests.texts import text_of
 
 HALF = Fraction(1, 2)
@@ -78,14 +76,6 @@ def test_parts_and_whole_agree(monkeypatch, text) -> None:
         assert (each.final_states > 0) == (whole[output].final_states > 0)
 
 
-@pytest.mark.parametrize(("budget", "answer"), [("10", Answer.DP), ("9999/1000", Answer.NOT_DP)])
-def test_pure_privacy_of_a_product_is_decided_exactly(budget, answer) -> None:
-    """20 responses at eps = 1/2 are 10-private, exactly: no enclosure can tell."""
-    verdict = dipapprox.verify(read(RESPONSES, N=20), eps=HALF, eps_prv=budget, delta=0)
-    assert verdict.answer is answer
-    assert "exact" in verdict.engine
-
-
 def test_witnesses_of_huge_sets_say_how_many_outputs_there_are() -> None:
     found = dipapprox.profile(read(RESPONSES, N=16), eps=HALF, eps_prv=Fraction(0))
     # More than half of the answers are true: C(16, 9) + … + C(16, 16) outputs.
@@ -132,23 +122,6 @@ def test_distributions_that_are_too_long_say_so() -> None:
     found = dipapprox.probability(read(RESPONSES, N=20), eps=HALF, input=(0,) * 20)
     assert found.outputs == ()
     assert found.reason == "more than 4096 outputs"
-
-
-@cases(
-    "text, size, budget, answer",
-    (RESPONSES, 20, 20, Answer.DP),
-    (RESPONSES, 20, 19, Answer.NOT_DP),
-    (RESPONSES, 5, 5, Answer.DP),
-    (QUERIES.replace("i - 1", "1"), 12, 3, Answer.DP),
-    (QUERIES.replace("i - 1", "1"), 12, 1, Answer.NOT_DP),
-)
-def test_pure_privacy_of_a_product_is_decided_for_all_eps(text, size, budget, answer) -> None:
-    """n responses are n eps-private and no better; inputs that differ by 2 lose 2 eps."""
-    found = dipapprox.decide(read(text, N=size), budget=budget)
-    assert found.answer is answer
-    assert found.run.outputs == 2**size
-    if answer is Answer.NOT_DP:
-        assert found.violation.left.lower > found.violation.right.upper
 
 
 def test_a_violation_that_enclosures_do_not_show_has_no_named_outputs() -> None:
@@ -242,37 +215,6 @@ def test_an_envelope_is_the_largest_of_its_choices(choices, x) -> None:
 
 Q = Fraction
 SUMS = text_of("privacy/linear_guards-1")
-
-
-def wedge(means: tuple[float, float], covariance: list[list[float]]) -> float:
-    """About Pr[X <= 0 and Y <= 0] for two Gaussian variables."""
-    return float(stats.multivariate_normal.cdf([0, 0], mean=means, cov=covariance))
-
-
-@cache
-def by_scipy(row: tuple[int, ...]) -> list[float]:
-    """The distribution of SUMS at eps = 1, two samples of each form at a time."""
-    a, b, c, d = row
-    whole = float(stats.norm.cdf((a + b - c - d) / sqrt(16)))
-    # a >= d, b <= c and a + b < c + d: with X = d - a and Y = b - c it is X <= 0 and X > Y.
-    last = wedge((d - a, (b - c) - (d - a)), [[8, -8], [-8, 16]])
-    return [1 - whole - last, whole, last]
-
-
-def delta(eps_prv: float) -> float:
-    """About the largest sum of positive parts, over all pairs."""
-    table = {row: by_scipy(row) for row in product((0, 1), repeat=4)}
-    return max(
-        sum(max(p - exp(eps_prv) * q, 0) for p, q in zip(one, other, strict=True))
-        for one, other in product(table.values(), repeat=2)
-    )
-
-
-def test_the_least_eps_prv_over_all_pairs() -> None:
-    found = profile(parse(SUMS), eps=1, delta=Q(1, 1000))
-    lower, upper = found.eps_prv_enclosure.lower, found.eps_prv_enclosure.upper
-    assert found.pairs == 240 and upper - lower < Q(1, 10**8)
-    assert delta(float(lower) - 1e-4) > 0.001 > delta(float(upper) + 1e-4)
 
 
 def test_sums_in_three_directions_have_proofs() -> None:

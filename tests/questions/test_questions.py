@@ -266,26 +266,6 @@ CONSTANT = ABOVE.replace("noisy >= 2", "noisy >= other").replace(
 )
 """Noise that does not shrink with ε: no closed form for every ε; a shift of `noisy` costs ε."""
 
-WEIGHTS = text_of("questions/answers-weights")
-"""At ε = 1 it needs 0.6824: log((w + v/2) / (w e^-1 + v/2 e^-1/2)), the weights w and v."""
-
-
-@cases(
-    "text, eps, eps_prv, answer",
-    (ABOVE, "1/2..1", "eps", Answer.DP),
-    (ABOVE, "1/2..1", "0.999 * eps", Answer.NOT_DP),
-    (CONSTANT, "1/2..1", "eps", Answer.DP),
-    (CONSTANT, "1/2..1", "eps / 20", Answer.NOT_DP),
-    (WEIGHTS, "1/2..1", "eps", Answer.DP),
-    (WEIGHTS, "1/2..1", "0.999 * eps", Answer.UNKNOWN),
-    (WEIGHTS, "1/2..1", "0.68 * eps", Answer.NOT_DP),
-)
-def test_claims_about_intervals(text, eps, eps_prv, answer) -> None:
-    found = dipapprox.verify(dipapprox.parse(text), eps=eps, eps_prv=eps_prv, delta=0)
-    assert found.answer is answer
-    if answer is Answer.DP:
-        assert [end.by for end in found.why()] == ["least budget"]
-
 
 @cases("budget, answer", ("1", Answer.DP), ("1.001", Answer.DP), ("1/20", Answer.NOT_DP))
 def test_decisions_where_nothing_has_a_closed_form(budget, answer) -> None:
