@@ -51,9 +51,6 @@ def listed_pairs(
 ) -> Listed:
     """List the pairs of an adjacency by a rule and, where there is one, a condition.
 
-    Args:
-        symbols: What its names stand for.
-
     Raises:
         Wrong: If inputs may be any real numbers, if there are too many pairs, or none.
     """

@@ -39,8 +39,7 @@ def with_any_number(
     """Return a program whose loop up to a parameter goes on for ever, and its cells: rounds, empty.
 
     Args:
-        parameter: The number of rounds, or what it depends on.
-        overrides: Values of the other parameters.
+        parameter: The number of rounds, or what it depends on; `overrides` are of the others.
 
     Raises:
         UserError: If there is no such parameter, or it has a value.

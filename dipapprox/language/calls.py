@@ -44,7 +44,6 @@ class Calls(Expressions):
     like; numbers the draws, the choices and the fresh variables.
 
     Args:
-        local_sizes: Of local arrays.
         publishes: Whether clamped samples that are assigned to outputs stay what they are.
 
     Attributes:
@@ -97,11 +96,7 @@ class Calls(Expressions):
         self.block.append(statement)
 
     def count(self, steps: int, span: Span | None) -> None:
-        """Count statements or turns of loops.
-
-        Raises:
-            SourceError: If there are too many of them.
-        """
+        """Count statements or turns of loops; `SourceError` if there are too many of them."""
         self.counted += steps
         if self.counted > MOST_STATEMENTS:
             message = f"the program unrolls to more than {MOST_STATEMENTS} statements"

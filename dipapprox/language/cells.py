@@ -318,11 +318,8 @@ class Liveness:
         return mask
 
     def through(self, block: core.Body, live: int) -> tuple[int, bool]:
-        """Go from the cells live after a block to those live before it.
-
-        Returns:
-            These, and whether the end of the block can be reached.
-        """
+        """Go from the cells live after a block to those live before it: return these, and whether
+        the end of the block can be reached."""
         goes_on = True
         for statement in reversed(block):
             choices = self._choices

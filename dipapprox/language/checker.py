@@ -329,11 +329,8 @@ _KIND = "warning"
 
 
 def unused(program: ast.Program) -> tuple[Diagnostic, ...]:
-    """Return warnings, in source order: of what is declared and not used, often a slip.
-
-    These are parameters and inputs that occur nowhere, and values of outputs that no assignment
-    can give, where all assigned values are constants.
-    """
+    """Return warnings, in source order, of parameters and inputs that occur nowhere, and of values
+    of outputs that no assignment can give, where all assigned values are constants."""
     if program.handlers:  # arguments and states are used in ways of their own
         return ()
     read = _names_read(program)

@@ -91,11 +91,8 @@ Monomial = tuple["Number", int]  # (coefficient, degree): coefficient * eps ** d
 
 
 def evaluate(node: ast.Expression, constants: Mapping[str, Fraction]) -> Fraction:
-    """Evaluate a constant expression without eps.
-
-    Raises:
-        Wrong: If it is not constant, divides by zero or gets too large.
-    """
+    """Evaluate an expression without eps; `Wrong` if it is not constant, divides by zero or gets
+    too large."""
     coefficient, degree = monomial(node, constants)
     if degree or not isinstance(coefficient, Fraction):
         raise BrokenInvariant("the checker let eps into something other than a scale")
@@ -148,11 +145,7 @@ def evaluate_rate(node: ast.Expression, constants: Mapping[str, Fraction]) -> Fr
 
 
 def evaluate_exponent(node: ast.Expression, constants: Mapping[str, Fraction]) -> int:
-    """Evaluate the exponent of a power.
-
-    Raises:
-        Wrong: If it is not a whole number of moderate size.
-    """
+    """Evaluate the exponent of a power; `Wrong` if it is no whole number of moderate size."""
     exponent = evaluate_integer(node, constants, "an exponent")
     if abs(exponent) > _LARGEST_EXPONENT:
         message = f"exponents go up to {_LARGEST_EXPONENT}, got {exponent}"
@@ -161,11 +154,7 @@ def evaluate_exponent(node: ast.Expression, constants: Mapping[str, Fraction]) -
 
 
 def power(base: Fraction, exponent: int, span: Span | None) -> Fraction:
-    """Return base ^ exponent, of moderate size.
-
-    Raises:
-        Wrong: If it is too large, or divides by zero.
-    """
+    """Return base ^ exponent; `Wrong` if it is too large, or divides by zero."""
     if base == 0 and exponent < 0:
         raise Wrong("value error", "division by zero", span)
     value = base**exponent
@@ -252,11 +241,8 @@ def hint_of_delta(constants: Mapping[str, Fraction]) -> str:
 
 
 def _extreme(node: ast.Expression, name: str, given: Sequence[Monomial]) -> Monomial:
-    """Return max, min or abs of multiples of one power of eps, which is > 0.
-
-    Raises:
-        Wrong: If there are several powers: which number is larger depends on eps.
-    """
+    """Return max, min or abs of multiples of one power of eps, which is > 0; `Wrong` if there are
+    several powers: which number is larger depends on eps."""
     degrees = {degree for coefficient, degree in given if coefficient}
     if len(degrees) > 1:
         message = f"'{name}' of different powers of eps"

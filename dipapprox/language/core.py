@@ -284,11 +284,8 @@ Adjacency = Within | Everyone | Listed
 
 
 class Cell(Located):
-    """One input or output cell. `domain` has no duplicates and keeps the order of the program.
-
-    Attributes:
-        span: The declaration.
-    """
+    """One input or output cell, at its declaration. `domain` has no duplicates and keeps the order
+    of the program."""
 
     name: str  # "q[1]" or "q"
     variable: str  # the declared name, "q"
@@ -370,11 +367,7 @@ class Program(Record):
         return replace(self, rounding=None)
 
     def check_rational_scales(self) -> None:
-        """Make sure that the program is as written.
-
-        Raises:
-            SourceError: If scales are irrational, with the place of the first.
-        """
+        """Raise `SourceError` if scales are irrational, with the place of the first."""
         if self.rounding is not None:
             raise irrational(self.rounding)
 

@@ -303,11 +303,7 @@ def parse_input(text: str, program: Program, what: str = "") -> Input:
 
 
 def check_input(program: Program, input: Input, what: str = "input") -> None:
-    """Check that an input gives every input cell a value of its domain.
-
-    Args:
-        input: One value per cell.
-    """
+    """Check that an input, one value per cell, gives every input cell a value of its domain."""
     if len(input) != len(program.inputs):
         raise UserError(
             f"{what}: the program has {len(program.inputs)} input cells, got {len(input)} values"

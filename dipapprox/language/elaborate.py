@@ -122,10 +122,6 @@ def elaborate_block(
 ) -> tuple[core.Body, Calls, core.Rounds | None]:
     """Elaborate the statements of a checked program.
 
-    Args:
-        publishes: Whether clamped samples that are assigned to outputs stay what they are; see
-            `Calls.clamps`.
-
     Returns:
         The core statements, what there is to know of the calls in them, and rounds without end.
     """
@@ -347,13 +343,8 @@ class _Unrolling(Calls):
 
 
 def arrays_of_equal_turns(loop: ast.For, symbols: Mapping[str, Symbol]) -> tuple[str, ...] | None:
-    """Return the arrays that a loop goes through element by element.
-
-    None if its turns are not equal but for these elements.
-
-    Args:
-        loop: Assigns, draws, branches and exits, and nothing else.
-    """
+    """Return the arrays that a loop goes through element by element; None if its turns are not
+    equal but for these elements, or do more than assign, draw, branch and exit."""
     statements = list(statements_of(loop.body))
     if not all(isinstance(s, ast.Assign | ast.If | ast.Exit | ast.Skip) for s in statements):
         return None

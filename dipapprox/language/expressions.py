@@ -161,11 +161,8 @@ class Expressions:
         return self.constants.get(node.name) if isinstance(node, ast.Name) else None
 
     def weight(self, node: ast.Expression) -> core.Weight:
-        """Elaborate the weight of an option: an exponential ratio (DiPC paper, section 3.2).
-
-        Raises:
-            Wrong: If it divides by zero or an exponent is not linear in eps.
-        """
+        """Elaborate the weight of an option: an exponential ratio (DiPC paper, section 3.2);
+        `Wrong` if it divides by zero or an exponent is not linear in eps."""
         match node:
             case ast.Name(symbols.EPSILON):
                 return core.Epsilon()

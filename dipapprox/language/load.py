@@ -41,16 +41,11 @@ class Source(Record):
 
 
 class OpenProgram(Record, eq=False):
-    """A program in which `delta` is that of the claim: a `Program` once a question says which.
-
-    Attributes:
-        widening: Wider domains of its inputs.
-        rounds: How many are taken of a program with streams.
-    """
+    """A program in which `delta` is that of the claim: a `Program` once a question says which."""
 
     source: Source
     widening: Widening
-    rounds: FiniteRounds | None = None
+    rounds: FiniteRounds | None = None  # of a program with streams
 
     @property
     def name(self) -> str:
@@ -58,11 +53,7 @@ class OpenProgram(Record, eq=False):
         return self.source.name
 
     def program(self) -> core.Program:
-        """Return it for questions without a `delta`.
-
-        Raises:
-            SourceError: Always, with the place that needs one.
-        """
+        """Raise `SourceError`, with the place that needs a `delta`: a question has none."""
         return elaborated(self.source, self.widening, self.rounds)
 
     def program_for(self, delta: Fraction) -> core.Program:

@@ -76,7 +76,6 @@ Read = tuple[Function, Files, str]
 
 
 def _execute(read: Read, parameters: Mapping[str, Fraction]) -> Executed:
-    """Evaluate a function along every path; `parameters` replace defaults."""
     function, files, adjacent = read
     span = places.span_of(function.node)
     head = SignatureHead(Machine(files.load), function, adjacent, parameters)
@@ -156,12 +155,7 @@ class Mechanism(Generic[Arguments, Returned]):
         return self.execute(parameters).text
 
     def execute(self, parameters: Mapping[str, int | Fraction | Decimal | str]) -> Executed:
-        """Evaluate the function along every path; `parameters` replace defaults.
-
-        Raises:
-            SourceError: If the function is no program, at the line where it leaves the language.
-            UserError: If it has no such parameter.
-        """
+        """Evaluate the function along every path, with the errors of `program`."""
         exact = {name: exact_rational(value, name) for name, value in parameters.items()}
         return _execute(self._read() if callable(self._read) else self._read, exact)
 
@@ -176,7 +170,6 @@ def mechanism(
             return laplace(q, 1 / eps) >= 0
 
     Args:
-        misplaced: Nothing: the decorator is called, with a name.
         adjacent: Which inputs are neighbours, as in a program: "all", "linf 1", "l1 2", "l0 1",
             "{ (0, 0) ~ (0, 1) }".
 

@@ -267,12 +267,8 @@ def expanded(
     clamps: Mapping[str, Clamp],
     write: Callable[[Clamp, core.Variable, Span | None], core.Statement],
 ) -> core.Block:
-    """Return a block of a handler in which clamps are spelled out.
-
-    Args:
-        clamps: Its clamps by the variables that hold what is clamped.
-        write: Returns the statement that clamps a variable, as `calls.clamped` does.
-    """
+    """Return a block of a handler in which its clamps are spelled out: `write` returns the
+    statement that clamps a variable, as `piecewise.clamped` does."""
 
     def change(node: Located) -> tuple[core.Statement, ...] | None:
         match node:

@@ -160,9 +160,6 @@ def read_tokens(source: SourceFile, problems: Diagnosis) -> list[Any]:
 class PlainTokens(TokenStream):
     """The tokens of a text whose line breaks mean nothing, all read.
 
-    Args:
-        spelling: How its tokens are spelled.
-
     Raises:
         SourceError: With all that is misspelled, or if the text is too long or too deep.
     """

@@ -183,13 +183,10 @@ class LiveScope(NameScope, frozen=False, eq=False):
     __slots__ = ("__dict__",)
 
     def __init__(self, function: FunctionType, seen: dict[int, Any] | None = None) -> None:
-        """Find the text of a function, and all that it names.
+        """Find the text of a function, and all that it names; `UserError` if there is none.
 
         Args:
             seen: What is known of values by identity, with these: containers stay the same ones.
-
-        Raises:
-            UserError: If there is no text.
         """
         super().__init__(frozenset(), None, fixed=True, kind="module")
         self.function = function

@@ -44,11 +44,7 @@ class Exploration:
         span: Span | None,
         cells: Cells,
     ) -> None:
-        """Explore no path yet.
-
-        Args:
-            finish: Says what outputs are, given what the function returns.
-        """
+        """Explore no path yet; `finish` says what outputs are, given what is returned."""
         self.begin, self.finish, self.span, self.cells = begin, finish, span, cells
         self.whole = set[Span | None]()
 

@@ -97,10 +97,8 @@ class PathRun(Machine):
         """Make a run.
 
         Args:
-            load, outside: As for `Machine`.
             domains: The values of the input cells that have finitely many.
-            names: Taken by declarations.
-            texts: The named values among them.
+            names: Taken by declarations; `texts` are the named values among them.
         """
         super().__init__(load, outside)
         self.ways: list[bool] = []
