@@ -20,11 +20,6 @@ class Tier(Enum):
     BALLS = "balls"
 
 
-CHOICE = NotEnclosed("a choice among finitely many outcomes is not an integral: only exactly")
-MIXTURE = NotEnclosed("many events added up are not one integral")
-INTEGERS = NotEnclosed("integer samples have no density: their probabilities are sums")
-
-
 def as_continuous(event: Connected) -> Event | Star | NotEnclosed:
     """Return an event that has densities as it is, or say why it is for the exact layer only.
 
@@ -33,11 +28,15 @@ def as_continuous(event: Connected) -> Event | Star | NotEnclosed:
     """
     match event:
         case Chosen():
-            return CHOICE
+            return NotEnclosed(
+                "a choice among finitely many outcomes is not an integral: only exactly"
+            )
         case Mixture():
-            return MIXTURE
+            return NotEnclosed("many events added up are not one integral")
+        case Event() | Star() if any(law.family.is_discrete for law in laws_of(event)):
+            return NotEnclosed("integer samples have no density: their probabilities are sums")
         case Event() | Star():
-            return INTEGERS if any(law.family.is_discrete for law in laws_of(event)) else event
+            return event
         case _:
             assert_never(event)
 

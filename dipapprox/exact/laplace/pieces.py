@@ -16,7 +16,7 @@ a e^{-a|u - kη|} / 2.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from fractions import Fraction
 from math import comb, lcm
 
@@ -195,12 +195,10 @@ _ZERO, _ONE = fmpq(0), fmpq(1)
 
 def as_function(piece: Piece, unit: int) -> ExponentialPolynomial:
     """A piece without u, as a function of ε = unit * η; BrokenInvariant if it is no probability."""
-    return ExponentialPolynomial.of(dict(_terms(piece, unit)))
-
-
-def _terms(piece: Piece, unit: int) -> Iterator[tuple[tuple[int, Fraction], Fraction]]:
+    terms = {}
     for packed, c in piece.items():
         q, b, n, m = exponents(packed)
         if b or m or q > 0 or (n and not q):
             raise BrokenInvariant("a probability is not a bounded function of eps")
-        yield (n, Fraction(q, unit)), Fraction(int(c.p), int(c.q) * unit**n)
+        terms[n, Fraction(q, unit)] = Fraction(int(c.p), int(c.q) * unit**n)
+    return ExponentialPolynomial.of(terms)

@@ -20,8 +20,8 @@ from math import inf
 from dipapprox.arithmetic.enclosure import Enclosure, Missing, NotEnclosed, sure
 from dipapprox.data_classes import Record, replace
 from dipapprox.events.event import Event, Marginal, Part
-from dipapprox.events.intervals import EVERYWHERE, Interval, common, mapped, within
-from dipapprox.exact.real_outputs.quotients import Masses
+from dipapprox.events.intervals import Interval, mapped, within
+from dipapprox.exact.real_outputs.quotients import Masses, interval_of
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.laws.distribution import Distribution, law_order
 from dipapprox.laws.family import BOTH_SIDES
@@ -75,14 +75,9 @@ def _sum(line: Line) -> tuple[Marginal, tuple[Distribution, ...], Interval, Frac
     event, form = separate[1].event, separate[1].form
     if any(law.family.is_discrete or law.family.sides != BOTH_SIDES for law in event.samples):
         return None
-    interval, leading = EVERYWHERE, form.terms[0]
-    for guard in event.guards:
-        factor = guard.coefficient(leading[0]) / leading[1]
-        rest = guard - form.scaled(factor) if factor else guard
-        if not rest.is_constant:
-            return None
-        end = -rest.constant / factor  # factor · number + rest <= 0
-        interval = common(interval, (None, end) if factor > 0 else (end, None))
+    interval = interval_of(separate[1])
+    if interval is None:
+        return None
     added = [event.samples[int(sample)].affine(c, Fraction(0)) for sample, c in form.terms]
     mean = form.constant + sum((law.mean for law in added), Fraction(0))
     laws = sorted((replace(law, mean=Fraction(0)) for law in added), key=law_order)

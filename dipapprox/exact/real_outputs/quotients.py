@@ -33,8 +33,8 @@ from dipapprox.arithmetic.enclosure import Enclosure, Missing, NotEnclosed, sure
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.data_classes import Record
 from dipapprox.events.canonical import canonical
-from dipapprox.events.event import Connected, Part
-from dipapprox.events.intervals import EVERYWHERE, Interval, common, mapped
+from dipapprox.events.event import Connected, Marginal, Part
+from dipapprox.events.intervals import EVERYWHERE, Interval, common
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.family import BOTH_SIDES
 from dipapprox.limits import Limits
@@ -202,19 +202,28 @@ def _terms(part: Part) -> list[_Term]:
     if separate is None:
         return []
     others, own = separate
-    if len(own.event.samples) > 1:
+    interval = interval_of(own)
+    if len(own.event.samples) > 1 or interval is None:
         raise Missing(
             NotEnclosed("outside-fragment: a number that is more than one sample on an interval")
         )
     (sample,) = own.event.samples
-    factor, interval = own.form.coefficient(0), EVERYWHERE
-    for guard in own.event.guards:
-        c = guard.coefficient(0)
-        end = -guard.constant / c
-        interval = common(interval, (None, end) if c > 0 else (end, None))
-    interval = mapped(interval, factor, own.form.constant)
     events = (*part.events, *map(canonical, others))
-    return [_Term(events, sample.affine(factor, own.form.constant), interval)]
+    return [_Term(events, sample.affine(own.form.coefficient(0), own.form.constant), interval)]
+
+
+def interval_of(number: Marginal) -> Interval | None:
+    """Return the interval that guards keep a number on; None if they are about more than it."""
+    form, interval = number.form, EVERYWHERE
+    leading, c = form.terms[0]
+    for guard in number.event.guards:
+        factor = guard.coefficient(leading) / c
+        rest = guard - form.scaled(factor) if factor else guard
+        if not rest.is_constant:
+            return None
+        end = -rest.constant / factor  # factor · number + rest <= 0
+        interval = common(interval, (None, end) if factor > 0 else (end, None))
+    return interval
 
 
 def _moved(law: Distribution | None, base: Distribution | None, piece: Interval, end: int) -> arb:

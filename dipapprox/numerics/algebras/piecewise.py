@@ -12,8 +12,7 @@ Elimination integrates the samples of an event out one by one; what is left of a
 univariate function of the sample it hangs on. An algebra represents such functions. Two do it on a
 grid, with proved errors: `float64.Float64Algebra` (vectorised doubles) and `balls.BallAlgebra` (any
 precision); their integrals are enclosures. `exact.laplace.algebra.ExactAlgebra` needs no grid: its
-functions are piecewise exponential polynomials, and so are its integrals, as functions of eps. What
-balls and closed forms do piece by piece is one (`piecewise`).
+functions are piecewise exponential polynomials, and so are its integrals, as functions of eps.
 
 On a grid every law μ stands for its restriction μ' to its span (see `grid.py`); `lost` bounds what
 is dropped, elsewhere nothing is. With it, exactly and in every algebra, for t inside the grid:

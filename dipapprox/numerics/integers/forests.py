@@ -11,22 +11,10 @@ one number for what may be missing anywhere (w values of a variable, m of a mess
 
 Tables are remembered: programs compare the same laws in the same way again and again.
 
-Masses. Probabilities of integer samples in fixed point, and the discrete laws in it.
-
-Everything is a non-negative integer in units of 2^-unit and *below* the truth; how much is missing
-in all is known exactly, because the true probabilities of a law sum to 1. So neither truncation nor
-rounding needs a bound of its own: what the kept values do not sum up to is missing.
-
-Discrete Laplace, q = e^(-1/b):     Pr[mean + d] = (1 - q)/(1 + q) q^|d|.
-Discrete Gaussian, f(d) = e^(-d²/2σ²): Pr[mean + d] = f(d) / Σ f, a value of Jacobi's θ₃ below; and
-
-    Σ f <= 1 + 2 Σ_{1 <= d <= R} f(d) + 2 ∫_R^∞ f(x) dx,    ∫_R^∞ f = σ √(π/2) erfc(R / σ√2),
-
-as f decreases on [R, ∞). Only this bound from above enters values from below.
-
-References:
-    Canonne, Kamath and Steinke, "The discrete Gaussian for differential privacy", 2020,
-    definition 1.
+Masses of laws (`laws.discrete`) are non-negative integers in units of 2^-unit and *below* the
+truth; how much is missing in all is known exactly, because the true probabilities of a law sum to
+1. So neither truncation nor rounding needs a bound of its own: what the kept values do not sum up
+to is missing.
 """
 
 from __future__ import annotations
