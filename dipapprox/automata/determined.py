@@ -28,7 +28,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from itertools import combinations, product
 
 from dipapprox.automata.model import Automaton, Transition, is_real
-from dipapprox.automata.runs import Run, Segment, run_of
+from dipapprox.automata.runs import Run, run_of
 from dipapprox.automata.unfolding import Unfolding, followed
 from dipapprox.graphs import shortest_way
 from dipapprox.language.traversal import reachable
@@ -64,9 +64,7 @@ def looks_of(automaton: Automaton) -> Looks:
     return [((automaton.reads(each), _look(each)),) for each in automaton.transitions]
 
 
-def is_determined(
-    whole: Unfolding, looks: Looks, run: Run, repeated: Sequence[Segment] = ()
-) -> bool:
+def is_determined(whole: Unfolding, looks: Looks, run: Run, repeated: Sequence[range] = ()) -> bool:
     """Whether no other feasible run shows the same, however often some segments are repeated.
 
     Args:
@@ -83,13 +81,13 @@ def is_determined(
     position = 0
     for segment in repeated:
         start = 0 if not segment.start else whole.edges[walk[segment.start - 1]].target
-        if start != whole.edges[walk[segment.end - 1]].target:
+        if start != whole.edges[walk[segment.stop - 1]].target:
             return False
         others = _along(whole, looks, walk[position : segment.start], others)
-        inside = walk[segment.start : segment.end]
+        inside = walk[segment.start : segment.stop]
         while not (after := _along(whole, looks, inside, others)) <= others:
             others |= after
-        position = segment.end
+        position = segment.stop
     return not _along(whole, looks, walk[position:], others)
 
 

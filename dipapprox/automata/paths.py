@@ -24,7 +24,7 @@ there. Where it is not, the search below the fallback weight says whether there 
 from __future__ import annotations
 
 from dipapprox.automata.model import Automaton, OutputSample
-from dipapprox.automata.runs import Run, Segment, closing_walk, dependencies, run_of
+from dipapprox.automata.runs import Run, closing_walk, dependencies, run_of
 from dipapprox.automata.structures import BadStructure, gain_of_round, holds
 from dipapprox.automata.unfolding import Quotient, ValueOrder, followed
 from dipapprox.graphs import shortest_way
@@ -110,7 +110,7 @@ def _after(
 
 
 def structure_in(
-    automaton: Automaton, run: Run, below: Segment | None, above: Segment | None
+    automaton: Automaton, run: Run, below: range | None, above: range | None
 ) -> BadStructure | None:
     """Return a structure with the given cycles, if the run has one.
 
@@ -184,7 +184,7 @@ def _with_cycles(
     """Insert cycles through the steps at two positions of a walk of the quotient."""
     graph, whole = quotient.graph, quotient.whole
     walk: list[int] = []
-    segments: dict[int, Segment] = {}
+    segments: dict[int, range] = {}
     for position, edge in enumerate(image):
         for number, place in enumerate((first, second)):
             if place == position:
@@ -199,7 +199,7 @@ def _with_cycles(
 
 def _closed(
     quotient: Quotient, before: tuple[int, ...], cycle: tuple[int, ...]
-) -> tuple[tuple[int, ...], Segment]:
+) -> tuple[tuple[int, ...], range]:
     """Repeat a cycle of the quotient until the augmented automaton is at a node a second time;
     return the copies, and the positions from the first to the second visit."""
     seen: dict[int, int] = {}
@@ -209,6 +209,6 @@ def _closed(
         node = quotient.whole.edges[lifted[-1]].target if lifted else 0
         if node in seen:
             start = len(before) + seen[node] * len(cycle)
-            return cycle * copies, Segment(start, len(before) + copies * len(cycle))
+            return cycle * copies, range(start, len(before) + copies * len(cycle))
         seen[node] = copies
         copies += 1

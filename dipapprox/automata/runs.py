@@ -70,21 +70,11 @@ from math import lcm
 from dipapprox.automata.model import Automaton, OutputSample, members
 from dipapprox.automata.unfolding import Unfolding, ValueOrder, unordered
 from dipapprox.data_classes import Record
-from dipapprox.flows import maximum_flow
+from dipapprox.flows import Flow, maximum_flow
 from dipapprox.graphs import shortest_way
 
 Run = tuple[int, ...]
 Arc = tuple[int, int]  # two positions: the sample of the first is below the sample of the second
-
-
-class Segment(Record):
-    """The positions `start <= position < end` of a run."""
-
-    start: int
-    end: int
-
-    def __contains__(self, position: int) -> bool:
-        return self.start <= position < self.end
 
 
 def dependencies(automaton: Automaton, run: Run) -> tuple[Arc, ...]:
@@ -185,16 +175,9 @@ def run_cost(automaton: Automaton, run: Run, changes: Changes) -> RunCost:
         fixed += automaton.fresh_cost(transition) * abs(change)
         fixed += rate * abs(change) if seen else 0
     shift = tuple(
-        0 if seen else u + v - 1 for u, v, seen in zip(lower.side, upper.side, shown, strict=True)
+        0 if seen else lower.reached[k] + upper.reached[k] - 1 for k, seen in enumerate(shown)
     )
     return RunCost(run, changes, Fraction(lower.value + upper.value, scale) + fixed, shift)
-
-
-class Cut(Record):
-    """A least cut: its value, and the side of each position, 1 or 0."""
-
-    value: int
-    side: tuple[int, ...]
 
 
 def least_cut(
@@ -204,7 +187,7 @@ def least_cut(
     shown: Sequence[bool],
     *,
     forced: bool,
-) -> Cut:
+) -> Flow:
     """Cut the positions into 1 (the source's side) and 0; the shown ones are on the forced side.
 
     No arc leads from 0 to 1; a position on the side that it does not like pays its rate.
@@ -218,6 +201,4 @@ def least_cut(
             network.append((source, j, None) if forced else (j, sink, None))
         else:
             network.append((source, j, rate) if one else (j, sink, rate))
-    flow = maximum_flow(size + 2, network, source, sink)
-    side = tuple(int(reached) for reached in flow.reached[:size])
-    return Cut(flow.value, side)
+    return maximum_flow(size + 2, network, source, sink)

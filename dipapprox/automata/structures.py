@@ -60,7 +60,6 @@ from dipapprox.automata.runs import (
     Changes,
     Run,
     RunCost,
-    Segment,
     closing_walk,
     dependencies,
     orders,
@@ -84,8 +83,8 @@ class BadStructure(Record):
     run: Run
     # Through the dependency graph, from `below` into `above`.
     path: tuple[int, ...]
-    below: Segment | None  # the cycle in which the path begins; None: it does at what is shown
-    above: Segment | None  # the cycle in which it ends
+    below: range | None  # the cycle in which the path begins; None: it does at what is shown
+    above: range | None  # the cycle in which it ends
     variable: int | None = None  # of a leaking cycle
 
     @property
@@ -98,7 +97,7 @@ class BadStructure(Record):
         return "PV" if self.below is None or self.above is None else "LP"
 
     @property
-    def cycles(self) -> tuple[Segment, ...]:
+    def cycles(self) -> tuple[range, ...]:
         """The cycles, in order of their places."""
         found = [each for each in (self.below, self.above) if each is not None]
         return tuple(sorted(found, key=lambda each: each.start))
@@ -140,10 +139,10 @@ def disclosing_cycle(whole: Unfolding) -> BadStructure | None:
     return None
 
 
-def _with_cycle(whole: Unfolding, edges: list[int]) -> tuple[Run, Segment]:
+def _with_cycle(whole: Unfolding, edges: list[int]) -> tuple[Run, range]:
     prefix = walk_to(whole, whole.edges[edges[0]].source)
     walk = prefix + closing_walk(whole, edges)
-    return run_of(whole, walk), Segment(len(prefix), len(walk))
+    return run_of(whole, walk), range(len(prefix), len(walk))
 
 
 def holds(automaton: Automaton, structure: BadStructure) -> bool:
@@ -160,14 +159,14 @@ def holds(automaton: Automaton, structure: BadStructure) -> bool:
         return False
     cycles, path = structure.cycles, structure.path
     for each in cycles:
-        if not 0 <= each.start < each.end <= len(run):
+        if not 0 <= each.start < each.stop <= len(run):
             return False
-        if steps[each.start].source != steps[each.end - 1].target:
+        if steps[each.start].source != steps[each.stop - 1].target:
             return False
     if structure.code in ("LC", "DC"):
         (cycle,) = cycles
         assigned, used = _effects(automaton, run, cycle)
-        repeats = states[cycle.start] == states[cycle.end]
+        repeats = states[cycle.start] == states[cycle.stop]
         if structure.variable is not None:
             return repeats and bool((assigned & used) >> structure.variable & 1)
         shown = automaton.transitions[run[path[0]]]
@@ -177,7 +176,7 @@ def holds(automaton: Automaton, structure: BadStructure) -> bool:
     below, above = structure.below, structure.above
     return (
         len(path) > len(cycles) > 0
-        and all(one.end <= other.start for one, other in pairwise(cycles))
+        and all(one.stop <= other.start for one, other in pairwise(cycles))
         and not any(
             used & assigned for used, assigned in (_effects(automaton, run, c) for c in cycles)
         )
@@ -187,9 +186,9 @@ def holds(automaton: Automaton, structure: BadStructure) -> bool:
     )
 
 
-def _effects(automaton: Automaton, run: Run, cycle: Segment) -> tuple[int, int]:
+def _effects(automaton: Automaton, run: Run, cycle: range) -> tuple[int, int]:
     assigned = used = 0
-    for index in run[cycle.start : cycle.end]:
+    for index in run[cycle.start : cycle.stop]:
         assigned |= automaton.transitions[index].assigned
         used |= automaton.transitions[index].used
     return assigned, used
@@ -200,11 +199,11 @@ def repeated(automaton: Automaton, structure: BadStructure, rounds: int) -> tupl
     inputs."""
     copies: list[tuple[int, int]] = []  # place in the structure's run, number of the copy
     position = 0
-    for cycle in (*structure.cycles, Segment(len(structure.run), len(structure.run))):
+    for cycle in (*structure.cycles, range(len(structure.run), len(structure.run))):
         copies += [(place, 0) for place in range(position, cycle.start)]
         for number in range(rounds):
-            copies += [(place, number) for place in range(cycle.start, cycle.end)]
-        position = cycle.end
+            copies += [(place, number) for place in cycle]
+        position = cycle.stop
     run = [structure.run[place] for place, _ in copies]
     if structure.variable is not None:
         return tuple(run), _along_chain(automaton, tuple(run), structure, rounds)
@@ -222,7 +221,7 @@ def _along_chain(automaton: Automaton, run: Run, structure: BadStructure, rounds
     """Return changes for the pairs (last assignment, use) of the variable in the copies: uses of
     one sign, all copies of one transition of the cycle; a chain alternates."""
     cycle, bit, offset, _ = _use(automaton, structure)
-    start, length = cycle.start, cycle.end - cycle.start
+    start, length = cycle.start, cycle.stop - cycle.start
     changes = [0] * len(run)
     paired = set[int]()
     last = -1
@@ -239,11 +238,11 @@ def _along_chain(automaton: Automaton, run: Run, structure: BadStructure, rounds
     return tuple(changes)
 
 
-def _use(automaton: Automaton, structure: BadStructure) -> tuple[Segment, int, int, Fraction]:
+def _use(automaton: Automaton, structure: BadStructure) -> tuple[range, int, int, Fraction]:
     """Return the cycle, the mask of the variable, the place in the cycle, from its start, that
     compares it, and what that gains: the first one that gains something, if there is one."""
     (cycle,), bit = structure.cycles, 1 << (structure.variable or 0)
-    inside = [automaton.transitions[t] for t in structure.run[cycle.start : cycle.end]]
+    inside = [automaton.transitions[t] for t in structure.run[cycle.start : cycle.stop]]
     lesser = min(automaton.rate(t) for t in inside if (t.used | t.assigned) & bit)
     uses = list[tuple[int, Fraction]]()
     for place, use in enumerate(inside):

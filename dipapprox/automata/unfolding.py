@@ -28,6 +28,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
+from math import lcm
 from typing import TypeVar
 
 from dipapprox.automata.model import (
@@ -165,6 +167,16 @@ class Unfolding(Record):
     def is_internal(self, edge: int) -> bool:
         """Whether an edge lies on a cycle."""
         return self.components[self.edges[edge].source] == self.components[self.edges[edge].target]
+
+
+def unit_of(graph: Unfolding) -> Fraction:
+    """Return a cost of which all costs are whole multiples, in multiples of ε."""
+    automaton = graph.automaton
+    denominators = [1]
+    for transition in automaton.transitions:
+        denominators.append(automaton.rate(transition).denominator)
+        denominators.append(automaton.fresh_cost(transition).denominator)
+    return Fraction(1, lcm(*denominators))
 
 
 Node = tuple[int, ValueOrder]  # a control state, and what is known of the order of the values

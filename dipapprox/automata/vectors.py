@@ -28,14 +28,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from math import lcm
 from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from dipapprox.automata.model import Automaton, OutputSample, Transition, members
-from dipapprox.automata.unfolding import Unfolding
+from dipapprox.automata.unfolding import Unfolding, unit_of
 from dipapprox.data_classes import Record, replace
 from dipapprox.graphs import components
 
@@ -214,16 +213,6 @@ def _changes(automaton: Automaton, transition: Transition) -> tuple[int, ...]:
     if transition.output is OutputSample.COMPARED:
         return tuple(change for change in automaton.changes if change)[:1]
     return automaton.changes
-
-
-def unit_of(graph: Unfolding) -> Fraction:
-    """Return a cost of which all costs are whole multiples, in multiples of ε."""
-    automaton = graph.automaton
-    denominators = [1]
-    for transition in automaton.transitions:
-        denominators.append(automaton.rate(transition).denominator)
-        denominators.append(automaton.fresh_cost(transition).denominator)
-    return Fraction(1, lcm(*denominators))
 
 
 def fits(graph: Unfolding, cap: Fraction) -> bool:

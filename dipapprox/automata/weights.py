@@ -45,10 +45,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from math import lcm
+from functools import cache
 
 from dipapprox.automata.runs import Changes, RunCost, closing_walk, run_cost, run_of, shortest_walk
-from dipapprox.automata.unfolding import Quotient, Unfolding
+from dipapprox.automata.unfolding import Quotient, Unfolding, unit_of
 from dipapprox.data_classes import Record
 from dipapprox.graphs import masks_ahead
 from dipapprox.limits import Limits
@@ -81,18 +81,18 @@ def fallback_weight(graph: Unfolding) -> PathWeight:
 
 def _heaviest(graph: Unfolding, repeats: Callable[[int], bool]) -> PathWeight:
     """Return the heaviest path; a repeating edge is free unless it assigns a live variable."""
-    automaton, live = graph.automaton, live_variables(graph)
-    exact = [automaton.fresh_cost(t) for t in automaton.transitions]
-    exact += [automaton.rate(t) * (2 if automaton.reads(t) else 1) for t in automaton.transitions]
-    unit = lcm(*(cost.denominator for cost in exact))
-    whole = [int(cost * unit) for cost in exact]
-    fixed, moved = whole[: len(whole) // 2], whole[len(whole) // 2 :]
+    automaton, live, unit = graph.automaton, live_variables(graph), unit_of(graph)
+
+    @cache
+    def cost(taken: int, moves: bool) -> int:
+        step = automaton.transitions[taken]
+        moved = automaton.rate(step) * (2 if automaton.reads(step) else 1) if moves else 0
+        return int((automaton.fresh_cost(step) + moved) / unit)
+
     costs = []
     for index, edge in enumerate(graph.edges):
-        taken = edge.transition
-        keeps = automaton.transitions[taken].assigned & live[edge.target]
-        cost = fixed[taken] if repeats(index) and not keeps else fixed[taken] + moved[taken]
-        costs.append(cost)
+        keeps = automaton.transitions[edge.transition].assigned & live[edge.target]
+        costs.append(cost(edge.transition, not repeats(index) or bool(keeps)))
     count = max(graph.components) + 1
     inside = [0] * count
     bridges: list[list[int]] = [[] for _ in range(count)]
@@ -104,19 +104,18 @@ def _heaviest(graph: Unfolding, repeats: Callable[[int], bool]) -> PathWeight:
     best: list[int] = []
     following: list[int | None] = []
     for component in range(count):  # edges never lead to larger numbers
-        value, chosen = 0, None
-        for index in bridges[component]:
-            along = costs[index] + best[graph.components[graph.edges[index].target]]
-            if along > value or chosen is None:
-                value, chosen = along, index
-        best.append(inside[component] + value)
+        along = {
+            k: costs[k] + best[graph.components[graph.edges[k].target]] for k in bridges[component]
+        }
+        chosen = max(along, key=along.__getitem__, default=None)
+        best.append(inside[component] + (0 if chosen is None else along[chosen]))
         following.append(chosen)
     path = []
     component = graph.components[0]
     while (bridge := following[component]) is not None:
         path.append(bridge)
         component = graph.components[graph.edges[bridge].target]
-    return PathWeight(Fraction(best[graph.components[0]], unit), tuple(path))
+    return PathWeight(best[graph.components[0]] * unit, tuple(path))
 
 
 LONGEST = 3000  # steps of a run that is tried

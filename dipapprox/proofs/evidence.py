@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import assert_never
 
 from dipapprox.automata.model import Automaton, OutputSample
-from dipapprox.automata.runs import RunCost, Segment
+from dipapprox.automata.runs import RunCost
 from dipapprox.automata.structures import BadStructure, gain_of_round, repeated
 from dipapprox.automata.words import HalfLine, NearZero, Seen, SeenSymbol, WordBound
 from dipapprox.digits import exact_text
@@ -52,7 +52,7 @@ def transitions_of(evidence: Evidence) -> frozenset[int]:
 
 
 def _in_cycles(structure: BadStructure) -> frozenset[int]:
-    return frozenset(k for cycle in structure.cycles for k in range(cycle.start, cycle.end))
+    return frozenset(k for cycle in structure.cycles for k in cycle)
 
 
 # --- JSON ---------------------------------------------------------------------------------------
@@ -88,7 +88,7 @@ def evidence_fields(compiled: Compiled, evidence: Evidence) -> dict[str, object]
                 "kind": evidence.code,
                 "steps": fields[skipped:],
                 "cycles": [
-                    [cycle.start - skipped, cycle.end - skipped] for cycle in evidence.cycles
+                    [cycle.start - skipped, cycle.stop - skipped] for cycle in evidence.cycles
                 ],
                 "gain_of_round": exact_text(gain),
             }
@@ -157,10 +157,10 @@ def structure_text(compiled: Compiled, structure: BadStructure) -> str:
     return f"privacy violating path (PV): {what} bounds all samples {first} from {side}"
 
 
-def _place(compiled: Compiled, structure: BadStructure, part: Segment) -> str:
+def _place(compiled: Compiled, structure: BadStructure, part: range) -> str:
     """Say where a cycle is: lines, and how its samples compare."""
     parts = []
-    for each in dict.fromkeys(compiled.words[k] for k in structure.run[part.start : part.end]):
+    for each in dict.fromkeys(compiled.words[k] for k in structure.run[part.start : part.stop]):
         place = each.statement if each.line is None else f"line {each.line}"
         if place:
             parts.append(f"{place} ({each.guard})" if each.guard else place)

@@ -107,10 +107,7 @@ def proportions(weights: list[ExponentialRatio]) -> list[ExponentialRatio]:
     if all(not weight.denominator for weight in weights):
         factor = ExponentialPolynomial.monomial(1, 0, -min(rates))
         weights = [ExponentialRatio(weight.numerator * factor) for weight in weights]
-    total = ExponentialRatio.constant(0)
-    for weight in weights:
-        total = total + weight
-    divisor = inverse(total)
+    divisor = inverse(sum(weights, ExponentialRatio.constant(0)))
     return [_cancelled(weight * divisor) for weight in weights]
 
 

@@ -399,8 +399,5 @@ def paired(
 
 
 def _total(outcomes: Sequence[CallOutcome]) -> ExponentialRatio:
-    first, *others = outcomes
-    total = first.probability
-    for outcome in others:
-        total = total + outcome.probability
-    return total
+    first, *others = [outcome.probability for outcome in outcomes]
+    return sum(others, first)

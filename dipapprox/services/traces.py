@@ -121,10 +121,7 @@ def from_start(system: System) -> Runs:
 
 
 def total_of(belief: Belief) -> ExponentialRatio:
-    total = ExponentialRatio.constant(0)
-    for weight in belief.values():
-        total = total + weight
-    return total
+    return sum(belief.values(), ExponentialRatio.constant(0))
 
 
 def _probability(outcome: CallOutcome, reply: Reply | None) -> tuple[int, ExponentialRatio] | None:

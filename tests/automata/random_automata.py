@@ -6,7 +6,7 @@ from fractions import Fraction
 from itertools import product
 
 from dipapprox.automata.model import Automaton, ControlState, OutputSample, Transition, check
-from dipapprox.automata.runs import Run, Segment, dependencies, orders
+from dipapprox.automata.runs import Run, dependencies, orders
 from dipapprox.automata.structures import BadStructure, holds
 from dipapprox.errors import SourceError
 from dipapprox.language.dipa import AutomatonNoise
@@ -102,13 +102,13 @@ def structures_in(automaton: Automaton, run: Run) -> Iterator[BadStructure]:
         if (i, middle) in reach and (middle, j) in reach:
             reach.add((i, j))
     cycles = [
-        Segment(a, b)
+        range(a, b)
         for a in range(len(run))
         for b in range(a + 1, len(run) + 1)
         if automaton.transitions[run[a]].source == automaton.transitions[run[b - 1]].target
     ]
     for cycle in cycles:
-        for position in range(cycle.start, cycle.end):
+        for position in cycle:
             found = BadStructure(run, (position,), None, cycle)
             if holds(automaton, found):
                 yield found

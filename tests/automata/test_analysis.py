@@ -24,7 +24,7 @@ from dipapprox.automata.determined import (
 from dipapprox.automata.model import Automaton, automaton_of
 from dipapprox.automata.optimum import ClosedFamily
 from dipapprox.automata.paths import lifted_structure, tainted_walk
-from dipapprox.automata.runs import Changes, Run, RunCost, Segment, orders, run_cost, run_of
+from dipapprox.automata.runs import Changes, Run, RunCost, orders, run_cost, run_of
 from dipapprox.automata.structures import (
     BadStructure,
     cost_of_rounds,
@@ -414,7 +414,7 @@ def test_the_definitions_refuse_what_is_changed() -> None:
     assert not holds(found, replace(pair, path=(pair.path[0], pair.path[-1])))
     assert not holds(found, replace(pair, run=pair.run[:-2]))
     assert not holds(found, replace(pair, above=pair.below))
-    longer = Segment(pair.above.start - 1, pair.above.end)
+    longer = range(pair.above.start - 1, pair.above.stop)
     assert not holds(found, replace(pair, above=longer))
 
     found = automaton(examples.NUM_RANGE_1)
@@ -430,8 +430,8 @@ def test_the_definitions_refuse_what_is_changed() -> None:
     found = automaton(examples.LEAKING_CYCLE)
     leak = structure_of(found)
     assert not holds(found, replace(leak, variable=0))
-    assert not holds(found, replace(leak, above=Segment(leak.above.start + 1, leak.above.end)))
-    assert not holds(found, replace(leak, above=Segment(0, 0)))
+    assert not holds(found, replace(leak, above=range(leak.above.start + 1, leak.above.stop)))
+    assert not holds(found, replace(leak, above=range(0)))
 
 
 @pytest.mark.parametrize("seed", part(range(25), 3))

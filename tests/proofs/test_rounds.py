@@ -26,7 +26,7 @@ from dipapprox.automata.analysis import analyse
 from dipapprox.automata.benchmarks import range_text, sparse_vector_text
 from dipapprox.automata.determined import END, Looks, Seen, is_determined, tells_steps
 from dipapprox.automata.model import Automaton, ControlState, OutputSample, Transition, members
-from dipapprox.automata.runs import RunCost, Segment
+from dipapprox.automata.runs import RunCost
 from dipapprox.automata.structures import holds
 from dipapprox.automata.unfolding import (
     UnfoldedEdge,
@@ -144,7 +144,7 @@ def runs_in(graph: Graph) -> Unfolding:
 def is_told(
     whole: Unfolding, looks: Looks, run: tuple[int, ...], cycles: tuple[range, ...] = ()
 ) -> bool:
-    segments = [Segment(each.start, each.stop) for each in cycles]
+    segments = [range(each.start, each.stop) for each in cycles]
     return is_determined(whole, looks, run, segments)
 
 
