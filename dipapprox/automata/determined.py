@@ -117,12 +117,8 @@ def determined_extension(whole: Unfolding, looks: Looks, run: Run) -> Run | None
 def _along(
     whole: Unfolding, looks: Looks, walk: Sequence[int], others: frozenset[_Other]
 ) -> frozenset[_Other]:
-    """Return where runs that show what a walk shows, but are another, may be at its end.
-
-    Args:
-        walk: Edges, one after the other.
-        others: Where other runs may be at its beginning.
-    """
+    """Return where runs that show what a walk, of edges, shows, but are another, may be at its end;
+    `others` are where they may be at its beginning."""
     for taken in walk:
         node, own = whole.edges[taken].source, looks[whole.edges[taken].transition]
         apart = (edge for edge in whole.leaving[node] if edge != taken)
@@ -134,12 +130,7 @@ def _along(
 def _caught_up(
     whole: Unfolding, looks: Looks, own: tuple[Hashable, ...], others: Iterable[_Other]
 ) -> frozenset[_Other]:
-    """Return where other runs may be when they have shown what one step shows, too.
-
-    Args:
-        own: What the step shows.
-        others: Where they are before, with what they have shown since then.
-    """
+    """Return where other runs may be when they have shown what one step shows, `own`, too."""
     found = set[_Other]()
     waiting = [(node, shown, own) for node, shown in others]
     known = set(waiting)

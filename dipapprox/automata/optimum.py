@@ -67,11 +67,8 @@ class OptimumFound(Record):
 
 
 def search(graph: Unfolding, cap: Fraction, limits: Limits) -> OptimumFound:
-    """Search the quotient of an automaton for its dearest walk.
-
-    Args:
-        cap: A budget that the automaton keeps if it is well-formed.
-    """
+    """Search the quotient of an automaton, which keeps the budget `cap` if it is well-formed, for
+    its dearest walk."""
     live = live_variables(graph)
     if not fits(graph, cap):
         return OptimumFound((), (), False, False, None, "the rates have no small common unit", 0)

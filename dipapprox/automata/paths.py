@@ -112,12 +112,8 @@ def _after(
 def structure_in(
     automaton: Automaton, run: Run, below: range | None, above: range | None
 ) -> BadStructure | None:
-    """Return a structure with the given cycles, if the run has one.
-
-    Args:
-        below: The cycle in which the path begins; None if it begins at a shown sample.
-        above: The cycle in which the path ends; None if it ends at a shown sample.
-    """
+    """Return a structure with the given cycles, in which the path begins and ends, if the run has
+    one; None for a shown sample."""
     arcs = dependencies(automaton, run)
     shown = {
         p for p, t in enumerate(run) if automaton.transitions[t].output is OutputSample.COMPARED
@@ -151,13 +147,8 @@ def structure_in(
 
 
 def lifted_structure(quotient: Quotient, walk: tuple[int, ...]) -> BadStructure | None:
-    """Look for a structure on a walk that breaks WF⁺, with the cycles of marked steps inserted.
-
-    Where some structures cost nothing, for one that does.
-
-    Args:
-        walk: Edges of the augmented automaton, from its initial node.
-    """
+    """Look for a structure on a walk, from the initial node, that breaks WF⁺, with the cycles of
+    marked steps inserted; where some structures cost nothing, for one that does."""
     graph, whole = quotient.graph, quotient.whole
     image = followed(graph, map(whole.label, walk), graph.label)
     looping = [position for position, edge in enumerate(image) if graph.is_internal(edge)]

@@ -68,13 +68,7 @@ class Prices:
     """
 
     def __init__(self, graph: Unfolding, live: tuple[int, ...], pins: Pins, cap: Fraction) -> None:
-        """Prepare; `fits` must hold.
-
-        Args:
-            live: The variables that are live at each node.
-            pins: Those whose shift is fixed; the vectors speak of the others.
-            cap: A budget that the automaton keeps if it keeps any.
-        """
+        """Prepare; `fits` must hold, and vectors speak of live variables that are not pinned."""
         self.graph = graph
         self.pins = pins
         self.live = [

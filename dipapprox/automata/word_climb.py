@@ -213,11 +213,8 @@ MOST_COPIES = 4096
 def better_words(
     graph: Unfolding, known: WordBound | None, endless: bool, limits: Limits
 ) -> Iterator[WordBound]:
-    """Yield better bounds.
-
-    Args:
-        endless: Whether to look for steps that lose again and again: one word is enough then.
-    """
+    """Yield better bounds; first, if asked, steps that lose again and again: one word is enough
+    then."""
     found = endless_word(graph, known, limits) if endless else None
     if found is not None:
         yield found

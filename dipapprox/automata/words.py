@@ -126,9 +126,8 @@ Costs = dict[tuple[int, tuple[int, ...]], int]
 class Passes:
     """Passes over words, with their first inputs; what is left out of costs is impossible.
 
-    Args:
-        search: Whose limits they have, and whose work they are.
-        word: All steps that there are, in any number.
+    They have the limits of a search, and are its work; `word` has all steps that there are, in any
+    number.
     """
 
     def __init__(self, search: WordSearch, word: Word) -> None:

@@ -269,11 +269,8 @@ def _branch(run: Execution, statement: core.If, states: list[State]) -> list[Sta
 
 
 def _meet(run: Execution, live: int | None, block: core.Block, states: list[State]) -> list[State]:
-    """Merge states that differ in what a block overwrites: it runs once for all of them.
-
-    Args:
-        live: What is live after the block; None if states do not meet there.
-    """
+    """Merge states that differ in what a block overwrites: it runs once for all of them; not if
+    what is live after it is None."""
     if not run.merge or live is None or not block or len(states) < 2:
         return states
     use = run.uses.get(id(block))

@@ -77,11 +77,8 @@ that are united is changed, and stands for all."""
 
 
 def merge_states(run: Execution, states: list[State], live: int) -> list[State]:
-    """Merge disjoint states, as far as the rules go; the union stays the same.
-
-    Args:
-        states: They agree in outputs and in the cells that are `live`.
-    """
+    """Merge disjoint states that agree in outputs and `live` cells, as far as the rules go; the
+    union stays the same."""
     for state in states:
         if state.settle(run.points) is None:
             raise BrokenInvariant("an infeasible state was to be merged")

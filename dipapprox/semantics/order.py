@@ -204,11 +204,7 @@ class Order(Record, frozen=False):
         return bool(self.lower & points) or any(points >> point & 1 for point in self.below)
 
     def with_extreme(self, best: int, others: int, largest: bool) -> Order:
-        """Add that a point lies above, or below, some others; none of them is mentioned yet.
-
-        Args:
-            largest: Whether it lies above.
-        """
+        """Add that a point lies above, or below, some others; none of them is mentioned yet."""
         if largest:
             return Order({**self.below, best: others}, self.lower | others, self.fixed)
         below = dict.fromkeys(bits(others), 1 << best)
@@ -285,11 +281,8 @@ class GuardCone(Record, frozen=False):
         )
 
     def with_extreme(self, extreme: Extreme, group: int, points: Points) -> GuardCone:
-        """Add that a sample is the extreme of a group, of which no guard knows any yet.
-
-        Args:
-            group: The mask of the group's points.
-        """
+        """Add that a sample is the extreme of a group, given by its mask, of which no guard knows
+        any."""
         best = points.number(extreme.best)
         order = self.order.with_extreme(best, group & ~(1 << best), extreme.largest)
         return GuardCone(order, self.others)

@@ -77,13 +77,9 @@ class OutcomeSets:
         return [self._added((choice, (outcome,), (number,))) for outcome in range(outcomes)]
 
     def told(self, number: int, reading: int, cell: int, values: Iterable[int], size: int) -> int:
-        """Restrict a set to inputs in which a cell has one of some values.
+        """Restrict a set to inputs in which a cell has one of some values, places in its domain.
 
-        Args:
-            reading: A number larger than those of all choices that the set mentions.
-            cell: Which cell it is that is read.
-            values: Places in its domain.
-            size: Of the domain.
+        The reading is newer than all choices that the set mentions; the domain has so many values.
         """
         if reading <= self._largest[number]:
             raise BrokenInvariant("a reading must be the newest choice of a set")

@@ -44,12 +44,8 @@ _Outcomes = tuple[tuple[int, Guard], ...]  # spent samples, ascending, with the 
 
 
 def unite_spent(run: Execution, states: list[State], live: int) -> list[State]:
-    """Unite states that differ in comparisons of spent samples only.
-
-    Args:
-        states: They meet, with equal outputs and live variables, and were not merged otherwise.
-        live: The mask of the variables that matter.
-    """
+    """Unite states that differ in comparisons of spent samples only; they meet with equal outputs
+    and live variables, and were not merged otherwise."""
     counts = run.counts and not run.sets.has_readings
     if not counts or len(states) < (2 if run.spends else _MANY):
         return states

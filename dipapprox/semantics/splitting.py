@@ -176,7 +176,7 @@ def _compared(run: Execution, state: State, comparison: core.Comparison) -> Spli
             less, strict = _SAMPLES_APART[relation]
             small, large = (first, second) if less else (second, first)
             guard = SampleComparison(small, large, strict)
-            run.lines.note_pair(first, second, comparison.span)
+            run.lines.note(guard, comparison.span)
             return split_on_guard(state, guard, run.points)
     form = left - right
     samples = form.samples()
@@ -197,7 +197,7 @@ def _compared(run: Execution, state: State, comparison: core.Comparison) -> Spli
         if not samples:
             return _split_on_inputs(run, part, form, strict)
         guard = integer_guard(form, strict) if integers else Guard(form.normalised(), strict)
-        run.lines.note(guard.form, comparison.span)
+        run.lines.note(guard, comparison.span)
         return split_on_guard(part, guard, run.points)
 
     if relation in (Relation.EQUAL, Relation.NOT_EQUAL):
@@ -328,11 +328,7 @@ _LARGEST = {
 def selectable(
     values: Sequence[StoredValue | None], state: State, points: Points, integers: Set[int]
 ) -> list[LinearForm] | None:
-    """Return the values of candidates if they can be selected; see above.
-
-    Args:
-        values: Of the best so far, and of the candidates.
-    """
+    """Return the values of the best so far and of candidates if they can be selected; see above."""
     forms = [value for value in values if isinstance(value, LinearForm)]
     samples = {form.sole_sample for form in forms} - {None}
     if len(samples) < len(values):
@@ -345,12 +341,8 @@ def selectable(
 
 
 def ties_apart(selection: Selection, values: list[LinearForm], place: int) -> Iterator[Guard]:
-    """Yield what makes one of several integer samples the best in the end.
-
-    Args:
-        values: The samples, the best before the first branch first.
-        place: Of the one in question.
-    """
+    """Yield what makes one of several integer samples, the best before the first branch first, the
+    best in the end."""
     best = values[place]
     for other, value in enumerate(values):
         if other == place:

@@ -265,10 +265,6 @@ class Valuation(Sequence[Value]):
 
     It shares what it holds with the valuations of other states: thousands of outputs with thousands
     of cells each are spelled out where they are read, and nowhere else.
-
-    Args:
-        names: The output cells.
-        cells: Their values.
     """
 
     __slots__ = ("_cells", "_names")
@@ -314,11 +310,8 @@ class GuardLines:
     """Where the guards of one run are written, for messages: comparisons that it splits states on.
 
     Guards of merged states are guards of the states before. Those about one or two samples are told
-    apart by the lines on which the samples are drawn: a loop over thousands of samples has a few
-    such pairs. Those about more are told apart by their forms.
-
-    Args:
-        drawn: The line that each sample is drawn on; may grow.
+    apart by the lines on which the samples are drawn, which may grow: a loop over thousands of
+    samples has a few such pairs. Those about more are told apart by their forms.
     """
 
     __slots__ = ("_drawn", "_places")
@@ -327,15 +320,13 @@ class GuardLines:
         self._drawn = drawn
         self._places: dict[Hashable, dict[int, Span]] = {}
 
-    def note(self, form: LinearForm, span: Span | None) -> None:
-        """Remember that the text compares a form of some samples with 0 at `span`."""
+    def note(self, guard: Constraint, span: Span | None) -> None:
+        """Remember that the text compares some samples so at `span`."""
         if span is not None:
-            self._add(self._key(form), span)
-
-    def note_pair(self, first: int, second: int, span: Span | None) -> None:
-        """Remember that the text compares two samples at `span`."""
-        if span is not None:
-            self._add(_pair(self._drawn[first], self._drawn[second]), span)
+            if isinstance(guard, Guard):
+                self._add(self._key(guard.form), span)
+            else:
+                self._add(_pair(self._drawn[guard.small], self._drawn[guard.large]), span)
 
     def note_group(self, group: Iterable[int], span: Span | None) -> None:
         """Remember that the text compares all samples of a group at `span`."""

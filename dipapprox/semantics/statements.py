@@ -157,11 +157,8 @@ def _key(sample: Sample) -> Hashable:
 
 def assign(run: Execution, statement: core.Assign, state: State) -> list[State]:
     name = target_name(run, state, statement.target)
-    if name not in run.outputs:
-        value = evaluation.evaluate(run, statement.value, state)
-        _store(run, state, name, value, statement.span)
-        return [state]
-    _set_output(run, state, name, evaluation.finite(run, statement.value, state), statement.span)
+    read = evaluation.finite if name in run.outputs else evaluation.evaluate
+    assign_value(run, state, name, read(run, statement.value, state), statement.span)
     return [state]
 
 
@@ -200,7 +197,7 @@ def _store(run: Execution, state: State, name: str, value: StoredValue, span: Sp
 
 def _set_output(
     run: Execution, state: State, name: str, value: core.Value, span: Span | None
-) -> core.Value:
+) -> None:
     domain = run.outputs[name]
     found = domain.get(value)
     if found is None:
@@ -208,7 +205,6 @@ def _set_output(
         hint = f"allowed are {', '.join(map(str, domain))}"
         raise PathFault("value error", message, span, hint, name)
     state.set_output(name, found)
-    return found
 
 
 def draw(run: Execution, statement: core.Draw, state: State) -> list[State]:

@@ -90,12 +90,8 @@ class RepeatedTurns:
         self._before: TurnHead | None = None  # of the last turn, if that may be repeated
 
     def skip(self, turn: int, states: list[State]) -> int:
-        """Take the turns that do the same as the one before; return the turn to go on with.
-
-        Args:
-            turn: The first of them.
-            states: At its head; a single one is changed.
-        """
+        """Take the turns that do the same as the one before, of a single state, which is changed;
+        return the turn to go on with."""
         before, self._before = self._before, None
         if turn >= self._loop.turns or not self._tries or len(states) > 1:
             return turn

@@ -49,10 +49,7 @@ _MOST_SHOWN = 64  # ways to show the numbers of one reply
 
 
 def replayed(asked: AskedService, loss: Loss, budget: Fraction | None, limits: Limits) -> Replayed:
-    """Replay a proof.
-
-    Args:
-        loss: What was found.
+    """Replay a proof of what was found.
 
     Raises:
         NoCertificate: If none can be written.

@@ -178,11 +178,8 @@ class PlainHandlers:
         self._runs: dict[int, Execution] = {}
 
     def outcomes(self, place: int, held: Mapping[str, core.Value | None]) -> list[CallOutcome]:
-        """Run a handler; outcomes may come several times.
-
-        Args:
-            held: What state cells and arguments hold; None for what is a symbol.
-        """
+        """Run a handler on what state cells and arguments hold, None for symbols; outcomes may come
+        several times."""
         handler = self._handlers[place]
         if place not in self._runs:
             self._runs[place] = self._run_of(handler)

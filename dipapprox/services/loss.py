@@ -117,13 +117,9 @@ def paths_of(pairs: RunPairs) -> tuple[tuple[Fraction, ...], Cycle]:
 def repeated(
     known: Loss, leading: Sequence[SeenCall], turned: Sequence[SeenCall], values: System
 ) -> Loss:
-    """Return what is known when calls were repeated: with a gain if both runs come back.
+    """Return what is known when calls were repeated on values: with a gain if both runs come back.
 
-    Args:
-        known: Before.
-        leading: Up to where the repetition begins; None for numbers that samples show.
-        turned: What is repeated.
-        values: With values for all cells.
+    Replies have None for numbers that samples show.
     """
     before, runs = with_best_replies(leading, from_start(values))
     if not runs.first or not runs.second:

@@ -78,11 +78,7 @@ def tight_path(
 
 
 class PairSearch:
-    """Pairs, and what shows what they say.
-
-    Args:
-        is_whole: Whether all pairs were found.
-    """
+    """Pairs, all of them if `is_whole`, and what shows what they say."""
 
     def __init__(self, pairs: RunPairs, values: System, is_whole: bool = True) -> None:
         self.pairs, self.values, self.is_whole = pairs, values, is_whole

@@ -186,11 +186,8 @@ def prove_service(
 def fields_of(
     asked: AskedService, loss: Loss, budget: Fraction | None, begun: float
 ) -> dict[str, Any]:
-    """Return the fields of an answer about a service, of which a loss was found.
-
-    Args:
-        begun: When, on the monotonic clock.
-    """
+    """Return the fields of an answer about a service, of which a loss was found; `begun` is on the
+    monotonic clock."""
     pairs, reason = loss.pairs, loss.reason or None
     if loss.one_sided:
         reason = "support: a reply that only one of two adjacent runs can give"

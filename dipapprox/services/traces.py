@@ -142,15 +142,8 @@ def _probability(outcome: CallOutcome, reply: Reply | None) -> tuple[int, Expone
 
 
 def with_best_replies(events: Sequence[SeenCall], runs: Runs) -> tuple[tuple[SeenCall, ...], Runs]:
-    """Fill in the published numbers of replies that tell the two runs apart best.
-
-    Args:
-        events: With None in replies where samples are published.
-        runs: Where they begin.
-
-    Returns:
-        The events, and the runs after them.
-    """
+    """Fill in the published numbers, None in replies, that tell the two runs apart best from where
+    they are; return the events, and the runs after them."""
     filled = []
     for event in events:
         if event.reply is not None and None in event.reply and event.first is not None:
