@@ -8,13 +8,11 @@ From the end of a search, whatever ended it, comes a verdict: the answer, its re
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 from fractions import Fraction
-from typing import NamedTuple
 
 from dipapprox.arithmetic.enclosure import Enclosure, rational, short
-from dipapprox.arithmetic.extended import BY_ENCLOSURES, GivenBy
+from dipapprox.arithmetic.extended import BY_ENCLOSURES
 from dipapprox.arithmetic.rounding import sound_arithmetic
 from dipapprox.errors import BrokenInvariant, EarlyEnd, LimitReached
 from dipapprox.language.domains import has_real_inputs
@@ -31,49 +29,6 @@ from dipapprox.privacy.run import Setting, Witness
 from dipapprox.privacy.subjects import Executed, Subject, executed_for, open_subject, sizes_of
 from dipapprox.privacy.verdict import Answer, Claim, Verdict
 from dipapprox.semantics.state import FinalStates
-
-
-class Conclusion(NamedTuple):
-    """What a search established."""
-
-    answer: Answer
-    reason: str | None
-    delta_enclosure: Enclosure | None = None
-    witness: Witness | None = None
-    by: GivenBy = BY_ENCLOSURES
-
-
-def conclude(
-    search: Search,
-    total: int | None,
-    stopped: str | None,
-    describe: Callable[[Attempt, Fraction | None], Witness | None],
-) -> Conclusion:
-    """Turn the state of a search, whatever ended it, into an answer.
-
-    Args:
-        stopped: What ended it early; None if nothing did.
-        describe: Says what tells a pair apart, by more than a δ if one is given.
-    """
-    told, delta, shown = search.told(), search.delta_enclosure(), search.violation
-    answer, reason = Answer.NOT_DP, None
-    claimed: Fraction | None = search.delta
-    if shown is None and stopped is None and search.undecided == 0:
-        # The largest of no deltas is 0: without pairs there is nothing to tell apart.
-        answer, delta = Answer.DP, delta or Enclosure.exact(0)
-    elif shown is None:
-        answer, claimed, shown = Answer.UNKNOWN, None, search.nearest()
-        of = "" if total is None else f" of {total}"
-        reasons = [] if stopped is None else [f"{stopped}; {search.checked}{of} pairs checked"]
-        if shown is not None:
-            reasons.append(_undecided(shown, search.delta, search.undecided))
-        reason = "; ".join(reasons)
-    witness = None
-    if shown is not None:
-        with suppress(LimitReached):  # what is proved stays so without a set that shows it
-            witness = describe(shown, claimed)
-    by = BY_ENCLOSURES if told is None else told.by
-    return Conclusion(answer, reason, delta, witness, by)
 
 
 def _undecided(attempt: Attempt, delta: Fraction, undecided: int) -> str:
@@ -151,16 +106,46 @@ def verify(setting: Setting, claim: Claim) -> Verdict:
         elif subject.together is not None:
             with subject.claiming(claim.delta):
                 maximum.search_together(search, subject.together, subject.pairs or 0)
-    found, checked, bits = Conclusion(Answer.UNKNOWN, end.reason), 0, 0
-    engine = options.engine.value
+    return _verdict(setting, claim, total, end, executed, opened)
+
+
+def _verdict(
+    setting: Setting,
+    claim: Claim,
+    total: int | None,
+    end: EarlyEnd,
+    executed: Executed | None,
+    opened: tuple[Subject, Search] | None,
+) -> Verdict:
+    """Turn the state of a search, whatever ended it, into an answer."""
+    answer, reason, by = Answer.UNKNOWN, end.reason, BY_ENCLOSURES
+    delta: Enclosure | None = None
+    witness: Witness | None = None
+    checked, bits, engine = 0, 0, setting.options.engine.value
     if opened is not None:
         subject, search = opened
         if subject.boxes is not None:
             subject.boxes.cover(search)
-        found = conclude(search, total, end.reason, subject.details.describe)
-        if subject.boxes is not None and found.answer is Answer.UNKNOWN:
-            reasons = dict.fromkeys(filter(None, (end.reason, subject.boxes.undecided())))
-            found = found._replace(reason="; ".join(reasons))
+        told, delta, shown = search.told(), search.delta_enclosure(), search.violation
+        by = by if told is None else told.by
+        claimed: Fraction | None = claim.delta
+        if shown is not None:
+            answer, reason = Answer.NOT_DP, None
+        elif end.reason is None and search.undecided == 0:
+            # The largest of no deltas is 0: without pairs there is nothing to tell apart.
+            answer, delta = Answer.DP, delta or Enclosure.exact(0)
+        else:
+            claimed, shown = None, search.nearest()
+            of = "" if total is None else f" of {total}"
+            reasons = [f"{end.reason}; {search.checked}{of} pairs checked"] if end.reason else []
+            if shown is not None:
+                reasons.append(_undecided(shown, search.delta, search.undecided))
+            if subject.boxes is not None:
+                reasons = list(filter(None, (end.reason, subject.boxes.undecided())))
+            reason = "; ".join(dict.fromkeys(reasons))
+        if shown is not None:
+            with suppress(LimitReached):  # what is proved stays so without a set that shows it
+                witness = subject.details.describe(shown, claimed)
         checked, bits, engine = search.checked, search.bits, subject.engine()
         exact = Engine.EXACT.value  # closed forms, if they decided some pair
         if search.exactly > 0 and exact not in engine.split(" + "):
@@ -169,11 +154,10 @@ def verify(setting: Setting, claim: Claim) -> Verdict:
     run = setting.header(
         pairs=None if everywhere else checked,
         sizes=(0, 0) if executed is None else sizes_of(executed),
-        precision=bits or options.precision,
+        precision=bits or setting.options.precision,
         engine=engine,
-        reason=found.reason,
-        by=found.by,
+        reason=reason,
+        by=by,
     )
-    interrupted = end.interrupted and found.answer is Answer.UNKNOWN
-    delta, witness = found.delta_enclosure, found.witness
-    return Verdict(run, claim, found.answer, delta, witness, interrupted)
+    interrupted = end.interrupted and answer is Answer.UNKNOWN
+    return Verdict(run, claim, answer, delta, witness, interrupted)

@@ -85,7 +85,7 @@ class Delta(Record):
             return self.exact, self.exact
         if self.is_bracketed_function:
             return enclosing_ratios(self.formula, bits)
-        value = self._value(bits)
+        value = self.enclosure(bits)
         return ExponentialRatio.constant(value.lower), ExponentialRatio.constant(value.upper)
 
     def brackets(self) -> Iterator[tuple[ExponentialRatio, ExponentialRatio]]:
@@ -97,10 +97,10 @@ class Delta(Record):
                 break
 
     def enclosure(self, bits: int) -> Enclosure:
+        """Enclose a constant δ, or a δ at one ε."""
         constant = None if self.exact is None else self.exact.numerator.as_constant()
-        return self._value(bits) if constant is None else Enclosure.exact(constant)
-
-    def _value(self, bits: int) -> Enclosure:
+        if constant is not None:
+            return Enclosure.exact(constant)
         value = _value(self.formula, self.point, bits)
         return Enclosure(_rounded(value.lower, bits, up=False), _rounded(value.upper, bits))
 
@@ -251,10 +251,9 @@ def _composed(formula: Formula, bits: int, point: Fraction | None) -> _Enclosed:
             return _Enclosed({_LINEAR: Enclosure.exact(1)}, {})
         case Negation(operand):
             return -_enclosed(operand, bits, point)
-        case Operation(left, operator, right):
-            first, second = _enclosed(left, bits, point), _enclosed(right, bits, point)
+        case Operation():
             try:
-                return _operation(left, operator, right, first, second)
+                return _operation(formula, bits, point)
             except _TooLong:
                 message = "too long a function of eps when it is multiplied out"
                 raise _error(message, formula) from None
@@ -266,10 +265,9 @@ def _composed(formula: Formula, bits: int, point: Fraction | None) -> _Enclosed:
             assert_never(formula)
 
 
-def _operation(
-    left: Formula, operator: Operator, right: Formula, first: _Enclosed, second: _Enclosed
-) -> _Enclosed:
-    match operator:
+def _operation(formula: Operation, bits: int, point: Fraction | None) -> _Enclosed:
+    first, second = _enclosed(formula.left, bits, point), _enclosed(formula.right, bits, point)
+    match formula.operator:
         case Operator.ADD:
             return first + second
         case Operator.SUBTRACT:
@@ -277,17 +275,17 @@ def _operation(
         case Operator.MULTIPLY:
             return first * second
         case Operator.DIVIDE:
-            return first * _inverse(second, right)
+            return first * _inverse(second, formula.right)
         case Operator.POWER:
             power = second.constant
             if power is None or power.width or power.lower.denominator != 1:
-                raise _error("an exponent must be a whole number", right)
+                raise _error("an exponent must be a whole number", formula.right)
             if abs(power.lower) > _LARGEST_POWER:
-                raise _error(f"an exponent beyond {_LARGEST_POWER}", right)
-            base = first if power.lower >= 0 else _inverse(first, left)
+                raise _error(f"an exponent beyond {_LARGEST_POWER}", formula.right)
+            base = first if power.lower >= 0 else _inverse(first, formula.left)
             return reduce(mul, [base] * abs(int(power.lower)), _number(Enclosure.exact(1)))
         case _:
-            assert_never(operator)
+            assert_never(formula.operator)
 
 
 def _exponential(argument: Formula, bits: int, point: Fraction | None) -> _Enclosed:

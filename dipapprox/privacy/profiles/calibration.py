@@ -309,10 +309,6 @@ class _Search(Record, frozen=False):
 def _short(value: Fraction, width: Fraction, low: Fraction, high: Fraction) -> Fraction:
     """Round to a short decimal strictly between low and high: it is printed as it is."""
     unit = Fraction(10)
-    while unit > value * width / 64 or not low < _rounded(value, unit) < high:
+    while unit > value * width / 64 or not low < round(value / unit) * unit < high:
         unit /= 10
-    return _rounded(value, unit)
-
-
-def _rounded(value: Fraction, unit: Fraction) -> Fraction:
     return round(value / unit) * unit
