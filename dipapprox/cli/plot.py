@@ -47,7 +47,7 @@ def _draw_curve(chart: Curve, path: Path) -> None:
     axes.margins(x=0)
     axes.set_ylim(bottom=0)
     if chart.of_delta:
-        set_delta_axis(axes.yaxis, [float(y.upper) for _, y in chart.points])
+        set_delta_axis(axes.yaxis, [float(y.upper) for _, y in chart.lines[0][1]])
     axes.grid(alpha=0.3)
     set_legend(figure, axes)
     save(figure, path)

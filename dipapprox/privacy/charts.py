@@ -134,16 +134,11 @@ class Curve(Record, Chart):
     title: str
     across: str
     up: str
-    points: Points  # straight lines between them do not matter at the picture's accuracy
+    # Names, "" for one alone, and points: what is between does not matter at their accuracy.
+    lines: tuple[tuple[str, Points], ...]
     mark: tuple[Fraction, Fraction, str] | None = None  # a claimed point and its name, or None
     notes: tuple[str, ...] = ()
     of_delta: bool = False  # whether it is a δ, which may stand on a logarithmic axis
-    name: str = ""  # what `points` are, where there are others
-    others: tuple[tuple[str, Points], ...] = ()
-
-    @property
-    def lines(self) -> tuple[tuple[str, Points], ...]:
-        return ((self.name, self.points), *self.others)
 
     @property
     def logarithmic(self) -> bool:
@@ -248,15 +243,17 @@ class Picture(Record):
         return self.svg()
 
 
-def between(budgets: Sequence[Fraction], at: Callable[[Fraction], Enclosure]) -> Points:
-    """Evaluate bounds at points, and between them if these are few."""
+def between(
+    budgets: Sequence[Fraction], at: Callable[[Fraction], Enclosure]
+) -> tuple[tuple[str, Points], ...]:
+    """Evaluate bounds at points, and between them if these are few: the one line of a curve."""
     places = list(budgets)
     if len(places) <= _MOST_POINTS:
         places = [
             a + (b - a) * step / _STEPS for a, b in pairwise(budgets) for step in range(_STEPS)
         ]
         places.append(budgets[-1])
-    return tuple((place, at(place)) for place in places)
+    return (("", tuple((place, at(place)) for place in places)),)
 
 
 def svg(chart: Chart, style: str = "") -> str:

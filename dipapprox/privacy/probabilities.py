@@ -114,7 +114,7 @@ class OutputDistribution(Record, RunResult):
         if not self.histograms:
             return ()
         finite = self.output_cells[: len(self.output_cells) - self.real_outputs]
-        (name, points), *others = (
+        lines = tuple(
             (f"{each.name}{', ' if each.outputs else ''}{valuation_text(finite, each.outputs)}",
              tuple((end, part.density) for part in each.bins for end in (part.lower, part.upper)))
             for each in self.histograms
@@ -124,10 +124,8 @@ class OutputDistribution(Record, RunResult):
             title=f"{self.program} at ε = {self.eps}{' for ' if input else ''}{input}",
             across="published number (unit of the output)",
             up="density (probability per unit)",
-            points=points,
+            lines=lines,
             notes=self.about(),
-            name=name,
-            others=tuple(others),
         )
         return (curve,)
 

@@ -119,8 +119,9 @@ def test_the_profile_goes_beyond_the_claim_and_where_it_meets_its_delta(eps_prv,
     assert isinstance(verdict, Verdict)
     pairs = arguments.pairs("all", "pairs")
     (chart,) = review.profile_of(program, pairs, verdict, Options())
-    assert chart.points[0][1].lower > Fraction(delta) >= chart.points[-1][1].upper
-    assert chart.points[-1][0] > Fraction(eps_prv)
+    ((_, points),) = chart.lines
+    assert points[0][1].lower > Fraction(delta) >= points[-1][1].upper
+    assert points[-1][0] > Fraction(eps_prv)
 
 
 def test_the_profile_says_why_it_is_above_the_pair_of_a_verdict(tmp_path) -> None:

@@ -117,7 +117,7 @@ def test_a_profile_that_falls_by_many_powers_of_ten_stands_on_a_logarithmic_axis
 def test_several_numbers_in_one_picture_are_named_and_told_apart(lines) -> None:
     drawn = [tuple((Fraction(k), Enclosure(y / 2, y)) for k, y in enumerate(ys)) for ys in lines]
     others = tuple((f"line {k}", each) for k, each in enumerate(drawn[1:], 1))
-    picture = svg(Curve("a title", "across", "up", drawn[0], name="line 0", others=others))
+    picture = svg(Curve("a title", "across", "up", (("line 0", drawn[0]), *others)))
     inside(picture)
     no_text_over_data(picture)
     named = [text for text in texts(picture) if text.startswith("line ")]
@@ -160,7 +160,7 @@ def test_a_curve_plots_itself(tmp_path) -> None:
     inside(saved)
     assert "budget ε_prv (no unit)" in texts(saved)
     # Between the points it draws bounds that hold there.
-    for place, bounds in curve.chart().points:
+    for place, bounds in curve.chart().lines[0][1]:
         assert curve.envelope.at(place) == bounds
     refuses(UserError, r"cannot write 'curve\.png'", picture.save, tmp_path / "curve.png")
 

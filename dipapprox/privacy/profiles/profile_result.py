@@ -308,7 +308,7 @@ class PrivacyCurve(Record, _AtOneEps):
             title=f"{self.program} at ε = {self.eps}: privacy profile",
             across="budget ε_prv (no unit)",
             up="least δ (probability)",
-            points=between(points, self.envelope.at),
+            lines=between(points, self.envelope.at),
             mark=mark,
             notes=self.about() if note is None else (*self.about(), note),
             of_delta=True,
@@ -419,7 +419,7 @@ class RenyiProfile(Record, _AtOneEps):
             title=f"{self.program} at ε = {self.eps}: Rényi divergences",
             across="order a (no unit)",
             up="largest D_a (nats)",
-            points=between(places, self.at),
+            lines=between(places, self.at),
             notes=self.about(),
         )
 
