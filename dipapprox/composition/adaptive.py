@@ -45,7 +45,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from math import ceil, exp, floor, inf, log, sqrt
+from math import ceil, floor, log, sqrt
 
 import numpy as np
 from flint import arb
@@ -139,8 +139,8 @@ def adaptive_profile(stages: Sequence[Stage], size: Fraction, limits: Limits) ->
     first = np.where(places < 0, 1.0, 0.0)
     second = first.copy()
     for stage in reversed(stages):
-        kernels = [_Kernel.of(each, size, 2 * reach + 1) for each in stage.above]
-        strategies = [_Strategy.of(each, size, 2 * reach + 1) for each in stage.below]
+        kernels = [_kernel(each, size, 2 * reach + 1) for each in stage.above]
+        strategies = [_strategy(each, size, 2 * reach + 1) for each in stage.below]
         used: set[int] = set()
         for step in range(stage.times):
             limits.check()
@@ -174,29 +174,93 @@ def _start(size: Fraction, reach: int) -> Doubles:
     return np.maximum(start, _LEAST)
 
 
+_Kernel = tuple[Sequence[tuple[int, float]], float]
+"""Σ_o p_o u(α q_o / p_o): weights by how many places they are further, and what q lacks."""
+
+
+def _kernel(masses: Masses, size: Fraction, most_places: int) -> _Kernel:
+    step = to_ball(size)
+    weights: dict[int, Fraction] = {}
+    certain = Fraction(0)
+    for p, q in masses:
+        most = _between(p).upper
+        if not most:
+            continue
+        least = _between(q).lower
+        if not least:
+            certain += most
+            continue
+        ratio = to_ball(least / most).log() / step
+        place = enclosure_of(ratio).lower.__floor__()
+        share = ((step * (ratio - place)).exp() - 1) / (step.exp() - 1)
+        part = min(_between(share).lower, Fraction(1))
+        for further, weight in ((place, most * (1 - part)), (place + 1, most * part)):
+            # Beyond all places u is what it is at the last one, or before the first one.
+            kept = min(max(further, -most_places), most_places)
+            weights[kept] = weights.get(kept, Fraction(0)) + weight
+    given = [(place, rounding.above(weight)) for place, weight in sorted(weights.items())]
+    return given, rounding.above(certain)
+
+
 def _worst(kernels: Sequence[_Kernel], upper: Doubles) -> Doubles:
-    reach = max(kernel.reach for kernel in kernels)
+    reach = max((abs(place) for weights, _ in kernels for place, _ in weights), default=0)
     wide = _padded(upper, reach, 1.0, upper[-1])
     found = np.full_like(upper, _LEAST)
     own, work = np.empty_like(upper), np.empty_like(upper)
-    for kernel in kernels:
-        np.maximum(found, kernel.applied(wide, reach, own, work), out=found)
+    for weights, certain in kernels:
+        own.fill(certain)
+        for place, weight in weights:
+            np.multiply(wide[reach + place :][: len(own)], weight, out=work)
+            np.add(own, work, out=own)
+        np.maximum(found, own, out=found)
     # H does not increase; roundings may.
     falling: Doubles = np.maximum.accumulate(found[::-1])[::-1]
     return np.minimum(falling, 1.0)
+
+
+_Strategy = tuple[Sequence[tuple[int, float, float]], float]
+"""Σ_o p_o a and Σ_o q_o b, with lines so many places further; and where q has nothing."""
+
+
+def _strategy(masses: Masses, size: Fraction, most_places: int) -> _Strategy:
+    parts = []
+    certain = Fraction(0)
+    for p, q in masses:
+        least, most = _between(p).lower, _between(q).upper
+        if not most:
+            certain += least
+        elif (own := rounding.below(least)) > 0:  # what is too small for doubles is left out
+            # The lines that touch on either side of α q/p; any line would be right.
+            ratio = most / least
+            place = floor((log(ratio.numerator) - log(ratio.denominator)) / float(size))
+            place = min(max(place, -most_places), most_places)
+            parts.append((place, own, rounding.above(most)))
+    return parts, rounding.below(certain)
 
 
 def _best(
     strategies: Sequence[_Strategy], first: Doubles, second: Doubles, middle: Doubles
 ) -> tuple[Doubles, Doubles, set[int]]:
     """Apply (1) to a and b, with the pair that looks best at every place; say which ones did."""
-    found, other = np.zeros_like(first), np.zeros_like(second)
-    most = np.zeros_like(first)
+    found, other, most = (np.zeros_like(first) for _ in range(3))
+    one, two = np.empty_like(first), np.empty_like(first)
     chosen = set()
-    reach = 1 + max(strategy.reach for strategy in strategies)
+    reach = 1 + max((abs(place) for parts, _ in strategies for place, _, _ in parts), default=0)
     wide = [_padded(each, reach, each[0], each[-1]) for each in (first, second)]
-    for k, strategy in enumerate(strategies):
-        a, b = strategy.applied(wide[0], wide[1], middle, reach)
+    for k, (parts, certain) in enumerate(strategies):
+        a, b = np.full_like(first, certain), np.zeros_like(second)
+        for place, p, q in parts:
+            here, near = (
+                [each[reach + place + more :][: len(a)] for each in wide] for more in (0, 1)
+            )
+            # Which of two lines is the greater one at α q/p.
+            np.subtract(near[0], here[0], out=one)
+            np.subtract(near[1], here[1], out=two)
+            np.multiply(two, middle, out=two)
+            np.multiply(two, q / p, out=two)
+            better = one > two
+            a += p * np.where(better, near[0], here[0])
+            b += q * np.where(better, near[1], here[1])
         value = a - middle * b
         better = value > most
         if better.any():
@@ -211,131 +275,29 @@ def _padded(values: Doubles, reach: int, before: float, after: float) -> Doubles
     return np.concatenate((np.full(reach, before), values, np.full(reach, after)))
 
 
-class _Kernel(Record):
-    """Σ_o p_o u(α q_o / p_o): weights by how many places they are further, and what q lacks."""
-
-    weights: tuple[tuple[int, float], ...]
-    certain: float
-
-    @classmethod
-    def of(cls, masses: Masses, size: Fraction, most_places: int) -> _Kernel:
-        step = to_ball(size)
-        weights: dict[int, Fraction] = {}
-        certain = Fraction(0)
-        for p, q in masses:
-            most = _between(p).upper
-            if not most:
-                continue
-            least = _between(q).lower
-            ratio = to_ball(least / most).log() / step if least else None
-            if ratio is None:
-                certain += most
-                continue
-            place = enclosure_of(ratio).lower.__floor__()
-            share = ((to_ball(size) * (ratio - place)).exp() - 1) / (step.exp() - 1)
-            part = min(_between(share).lower, Fraction(1))
-            for further, weight in ((place, most * (1 - part)), (place + 1, most * part)):
-                # Beyond all places u is what it is at the last one, or before the first one.
-                kept = min(max(further, -most_places), most_places)
-                weights[kept] = weights.get(kept, Fraction(0)) + weight
-        given = sorted((place, rounding.above(weight)) for place, weight in weights.items())
-        return cls(tuple(given), rounding.above(certain))
-
-    @property
-    def reach(self) -> int:
-        return max((abs(place) for place, _ in self.weights), default=0)
-
-    def applied(self, wide: Doubles, reach: int, found: Doubles, work: Doubles) -> Doubles:
-        """Return the sums, of u with so many more values at either end."""
-        found.fill(self.certain)
-        for place, weight in self.weights:
-            start = reach + place
-            np.multiply(wide[start : start + len(found)], weight, out=work)
-            np.add(found, work, out=found)
-        return found
-
-
-class _Strategy(Record):
-    """Σ_o p_o a and Σ_o q_o b, with lines so many places further; and where q has nothing."""
-
-    parts: tuple[tuple[int, float, float], ...]
-    certain: float
-
-    @classmethod
-    def of(cls, masses: Masses, size: Fraction, most_places: int) -> _Strategy:
-        parts = []
-        certain = Fraction(0)
-        for p, q in masses:
-            least, most = _between(p).lower, _between(q).upper
-            if not most:
-                certain += least
-            elif (own := rounding.below(least)) > 0:  # what is too small for doubles is left out
-                # The lines that touch on either side of α q/p; any line would be right.
-                ratio = most / least
-                place = floor((log(ratio.numerator) - log(ratio.denominator)) / float(size))
-                place = min(max(place, -most_places), most_places)
-                parts.append((place, own, rounding.above(most)))
-        return cls(tuple(parts), rounding.below(certain))
-
-    @property
-    def reach(self) -> int:
-        return max((abs(place) for place, _, _ in self.parts), default=0)
-
-    def applied(
-        self, first: Doubles, second: Doubles, middle: Doubles, reach: int
-    ) -> tuple[Doubles, Doubles]:
-        """Return the sums, of lines with so many more at either end: the first and the last."""
-        count = len(middle)
-        a, b = np.full(count, self.certain), np.zeros(count)
-        one, two = np.empty(count), np.empty(count)
-        for place, p, q in self.parts:
-            here = slice(reach + place, reach + place + count)
-            near = slice(reach + place + 1, reach + place + 1 + count)
-            # Which of two lines is the greater one at α q/p.
-            np.subtract(first[near], first[here], out=one)
-            np.subtract(second[near], second[here], out=two)
-            np.multiply(two, middle, out=two)
-            np.multiply(two, q / p, out=two)
-            better = one > two
-            a += p * np.where(better, first[near], first[here])
-            b += q * np.where(better, second[near], second[here])
-        return a, b
-
-
 def _range(stages: Sequence[Stage]) -> float:
     """About the loss that all runs do not exceed, either way, by Chernoff's bound."""
-    most = 1.0
+    orders, least, most = 2.0 ** (np.arange(-8, 17) / 2), 1.0, 0.0
     for sign in (1, -1):
-        found = []
-        for k in range(-8, 17):
-            order = 2.0 ** (k / 2)
-            costs = (stage.times * _rate(stage.above, order, sign) for stage in stages)
-            found.append(sum(costs) - log(_NEGLIGIBLE) / order)
-        most = max(most, min(found))
-    greatest = sum(stage.times * _rate(stage.above, inf, 1) for stage in stages)
-    return max(min(most, greatest), 1.0) + 2
+        costs = np.full_like(orders, -log(_NEGLIGIBLE))
+        greatest = 0.0
+        for stage in stages:
+            pairs = [np.array(_finite(pair, sign)).reshape(-1, 2).T for pair in stage.above]
+            tops = [losses.max(initial=0.0) for losses, _ in pairs]
+            moments = [
+                np.log(np.exp(np.outer(orders, losses - top)) @ p + 1e-300) + orders * top
+                for (losses, p), top in zip(pairs, tops, strict=True)
+            ]
+            costs += stage.times * np.max([0.0 * orders, *moments], axis=0)
+            greatest += stage.times * max(tops)
+        least, most = max(least, float((costs / orders).min())), max(most, greatest)
+    return max(min(least, most), 1.0) + 2
 
 
-def _rate(pairs: Sequence[Masses], order: float, sign: int) -> float:
-    """About the greatest Rényi divergence of a pair, of finite losses; for order inf either way."""
-    found = 0.0
-    for masses in pairs:
-        losses = [(_loss(p, q), float((p if sign > 0 else q).mid())) for p, q in masses]
-        finite = [(sign * loss, p) for loss, p in losses if p > 0 and abs(loss) < inf]
-        if order == inf:
-            found = max(found, *(abs(loss) for loss, _ in finite), 0.0)
-        elif finite:
-            top = max(loss for loss, _ in finite)
-            moment = sum(p * exp(order * (loss - top)) for loss, p in finite)
-            found = max(found, log(moment) / order + top)
-    return found
-
-
-def _loss(p: arb, q: arb) -> float:
-    first, second = float(p.mid()), float(q.mid())
-    if first <= 0:
-        return -inf
-    return log(first / second) if second > 0 else inf
+def _finite(masses: Masses, sign: int) -> list[tuple[float, float]]:
+    """About the finite losses of a pair, with their masses; those of its reverse for sign -1."""
+    both = [(float(p.mid()), float(q.mid())) for p, q in masses]
+    return [(sign * log(p / q), p if sign > 0 else q) for p, q in both if p > 0 and q > 0]
 
 
 def _between(ball: arb) -> Enclosure:
