@@ -54,7 +54,7 @@ def test_the_wheel_has_everything(built) -> None:
         "dipapprox/templates/svt.dpg",
         "dipapprox/templates/function.py",
     } <= names
-    assert "dipapprox/cli/words.json" in names
+    assert {"dipapprox/cli/words.json", "dipapprox/cli/help/verify.txt"} <= names
     assert not any(name.startswith(("tests/", "results/", "programs/")) for name in names)
 
 

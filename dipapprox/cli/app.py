@@ -22,6 +22,7 @@ from dipapprox.cli.command import (
     Parser,
     Status,
     add_described,
+    add_help,
     register,
     watching,
 )
@@ -152,7 +153,8 @@ def build_parser(words: Sequence[str] | None = None) -> argparse.ArgumentParser:
         else:
             command = import_module(f"dipapprox.cli.{name}")
             own = commands.add_parser(name, help=COMMANDS[name], **_LAYOUT)
-            own.description, own.epilog = command.DESCRIPTION, command.EXAMPLES
+            if words is None:
+                add_help(own, name)
             own.set_defaults(run=command.run)
             command.add_words(own)
     if not chosen:  # what comes is help, the version or a complaint

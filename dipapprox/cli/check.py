@@ -16,21 +16,6 @@ from dipapprox.replays.result import Outcome
 
 EXIT_STATUS = {Outcome.CONFIRMED: 0, Outcome.REFUTED: 1, Outcome.NOT_CONFIRMED: Status.UNKNOWN}
 _LARGEST_FILE = 2**28
-DESCRIPTION = "Check a certificate of `verify`, `decide`, `prove` or `compose`."
-
-EXAMPLES = """examples:
-  dipapprox verify svt_gauss.dpg --eps 0.5 --eps-prv 1.24 --delta 0.01 --certificate svt.json
-  dipapprox check svt.json
-  dipapprox decide svt1.dpg --certificate svt1.json
-  dipapprox check svt1.json
-  dipapprox prove svt.dipa --certificate svt.json
-  dipapprox check svt.json
-
-The kernel replays the steps of the proof: it searches nothing, and believes nothing that is
-written. The program's text is read again, and has to mean the machine that the proof is about.
-
-exit status: 0 confirmed, 1 refuted, 2 not a certificate, 3 not confirmed, 130 interrupted
-"""
 
 
 def add_words(parser: argparse.ArgumentParser) -> None:

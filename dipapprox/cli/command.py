@@ -1,7 +1,7 @@
 """Commands and their parser: what a command is, and mistakes in a line or two, not the whole usage.
 
-A command is a module: what `--help` begins with (DESCRIPTION) and ends with (EXAMPLES), its words
-(`add_words`), and `run`, which reads the words, does the work and returns the exit status.
+A command is a module: its words (`add_words`), and `run`, which reads the words, does the work and
+returns the exit status. What `--help` says before and after the words is a text in `help`.
 
 dipapprox verify svt.dpg --esp 1    →    error: --esp is no flag of verify
                                          hint: did you mean '--eps'?
@@ -75,7 +75,7 @@ class Status(IntEnum):
 
 
 WORDS = Path(__file__).parent / "words.json"
-"""For each command its description, its epilog, and what `argparse` is told of its words."""
+"""For each command what `argparse` is told of its words."""
 
 
 @cache
@@ -84,30 +84,30 @@ def _words() -> dict[str, Any]:
     return found
 
 
-def _described(name: str) -> dict[str, Any]:
-    if name not in _words():
-        raise BrokenInvariant(f"words.json has no command '{name}': make completion writes it")
-    described: dict[str, Any] = _words()[name]
-    return described
-
-
 def commands_with(flag: str) -> list[str]:
     commands = _words().items()
-    return [name for name, each in commands if any(flag in w["names"] for w in each["words"])]
+    return [name for name, words in commands if any(flag in each["names"] for each in words)]
 
 
 def add_described(parser: argparse.ArgumentParser, name: str) -> None:
-    """Add the words of a command to its parser, which only shows them."""
-    described = _described(name)
-    parser.description, parser.epilog = described["description"], described["epilog"]
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    """Add the words of a command to its parser, which only shows them, and what is around them."""
+    if name not in _words():
+        raise BrokenInvariant(f"words.json has no command '{name}': make completion writes it")
+    add_help(parser, name)
     groups: dict[str, argparse._ActionsContainer] = {"": parser}
-    for word in described["words"]:
+    for word in _words()[name]:
         said = {key: value for key, value in word.items() if key not in ("names", "group")}
         title = word.get("group", "")
         if title not in groups:
             groups[title] = parser.add_argument_group(title)
         groups[title].add_argument(*word["names"], **said)
+
+
+def add_help(parser: argparse.ArgumentParser, name: str) -> None:
+    """Add what `--help` says before and after the words of a command."""
+    text = (Path(__file__).parent / "help" / f"{name}.txt").read_text(encoding="utf-8")
+    parser.description, _, parser.epilog = text.partition("\n\n")
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
 
 
 _INSTEAD = {

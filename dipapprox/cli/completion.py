@@ -17,18 +17,6 @@ from dipapprox.cli.app import build_parser
 from dipapprox.cli.command import WORDS, add_described, commands_of
 from dipapprox.cli.output import Output
 
-DESCRIPTION = "Print a script that completes commands and flags in a shell."
-
-EXAMPLES = """examples:
-  dipapprox completion bash > ~/.local/share/bash-completion/completions/dipapprox
-  dipapprox completion zsh > ~/.zfunc/_dipapprox        with ~/.zfunc in fpath
-  dipapprox completion fish > ~/.config/fish/completions/dipapprox.fish
-  dipapprox completion powershell > dipapprox.ps1        to load in $PROFILE
-
-exit status: 0 done, 2 bad usage, 130 interrupted
-"""
-
-
 SHELLS = ("bash", "zsh", "tcsh", "fish", "powershell")
 _FILES = {"CERT": shtab.FILE, "SPEC": shtab.FILE, "OUT": shtab.FILE, "FOLDER": shtab.DIRECTORY}
 """What the shell completes a word with, by its metavar."""
@@ -109,15 +97,11 @@ _SAID = ("nargs", "default", "choices", "metavar", "help")
 def describe(parser: argparse.ArgumentParser) -> str:
     """Return the words of its commands as `WORDS` has them."""
     words = {
-        name: {
-            "description": command.description,
-            "epilog": command.epilog,
-            "words": [
-                _described(word, _group_of(word, command))
-                for word in command._actions
-                if not isinstance(word, argparse._HelpAction)  # every parser has its own
-            ],
-        }
+        name: [
+            _described(word, _group_of(word, command))
+            for word in command._actions
+            if not isinstance(word, argparse._HelpAction)  # every parser has its own
+        ]
         for name, command in commands_of(parser).items()
     }
     return json.dumps(words, ensure_ascii=False, indent=1) + "\n"

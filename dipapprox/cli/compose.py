@@ -20,39 +20,6 @@ from dipapprox.proof_steps import composed_ends
 from dipapprox.questions.pipelines import Compose, composed_program, read_pipeline
 from dipapprox.replays import files
 
-DESCRIPTION = (
-    "Enclose what many runs cost together: programs, mechanisms of a catalogue,\n"
-    "on samples of the data or on all of it, chosen adaptively or not."
-)
-
-EXAMPLES = """examples:
-  dipapprox compose pipeline.toml --delta 1e-6                      least ε_prv of a whole pipeline
-  dipapprox compose svt_gauss.dpg --eps 1/2 --times 20 --delta 1e-6 --width 1
-  dipapprox compose svt_gauss.dpg --eps 1/2 --times 20 --eps-prv 2 --delta 1e-6     a claim
-  dipapprox compose svt_gauss.dpg --eps 1/2 --times 100 --subsample 0.01 --delta 1e-6 --width 1
-  dipapprox compose svt_gauss.dpg noisy_max_gauss.dpg --eps 1/2,1 --times 10,5 --delta 0
-  dipapprox compose pipeline.toml --curve 0:3:60 --plot profile.svg
-  dipapprox compose pipeline.toml --eps-prv 2 --delta 1e-6 --certificate out.json
-
-A pipeline in a TOML file:
-
-  adjacency = "add/remove"          # or "substitution": all runs are stated for it
-  [[run]]
-  mechanism = "gaussian"            # laplace, discrete_laplace, discrete_gaussian,
-  sensitivity = 1                   # randomised_response, exponential_mechanism,
-  sigma = 1                         # approx_dp, rdp, zcdp
-  subsample = "0.01"                # every run on a Poisson sample of the data
-  times = 1000
-  [[run]]
-  program = "svt_gauss.dpg"         # beside the file
-  eps = "1/2"
-  params = { N = 5 }
-  times = 10
-
-exit status: 0 DP or done, 1 Not_DP, 2 bad input or usage, 3 Unknown or wider than asked for,
-130 interrupted
-"""
-
 _OF_PROGRAMS = ("eps", "times", "subsample")
 
 

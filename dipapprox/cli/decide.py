@@ -8,21 +8,6 @@ from dipapprox.cli import asking
 from dipapprox.cli.output import Output, reporting
 from dipapprox.questions.decide import Decide
 
-DESCRIPTION = (
-    "Decide whether a program is (t ε, δ(ε))-differentially private for every ε\n"
-    "of an interval: exactly, for Laplace and discrete noise of scales a / eps."
-)
-
-EXAMPLES = """examples:
-  dipapprox decide svt1.dpg -p N=3                  ε-DP for all ε > 0
-  dipapprox decide svt1.dpg --budget 1/2            (ε/2)-DP for all ε > 0
-  dipapprox decide sparse.dpg --budget 1/2 --delta "exp(-2)" --least-delta
-  dipapprox decide rand2.dpg --interval 0..1        where its probabilities are >= 0
-  dipapprox decide svt4.dpg --violations --json     at which ε it is violated
-
-exit status: 0 DP, 1 Not_DP, 2 bad input or usage, 3 Unknown, 130 interrupted
-"""
-
 
 def add_words(parser: argparse.ArgumentParser) -> None:
     asking.add_program(parser)

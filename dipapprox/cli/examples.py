@@ -15,18 +15,6 @@ from dipapprox.errors import UserError, did_you_mean
 from dipapprox.highlighting import DpgLexer
 from dipapprox.language.load import DIPA, DPG
 
-DESCRIPTION = "List the programs that come with dipapprox, print one, or copy it."
-
-EXAMPLES = """examples:
-  dipapprox examples                          what there is
-  dipapprox examples svt_gauss                print one
-  dipapprox examples svt_gauss --copy .       a copy to work with
-
-A file that exists is never overwritten.
-
-exit status: 0 done, 2 bad input or usage, 130 interrupted
-"""
-
 
 def add_words(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", nargs="?", metavar="NAME", help="a program of the list")

@@ -313,23 +313,6 @@ _SECONDS = "60"
 
 _FORMATS = {"text": explanation_text, "latex": explanation_latex, "dot": as_dot}
 
-DESCRIPTION = (
-    "Show final states, guards, dependencies, and integrals before and after\noptimisation."
-)
-
-EXAMPLES = """examples:
-  dipapprox explain svt_gauss.dpg
-  dipapprox explain svt_gauss.dpg -p N=5 --no-merge --json      the columns of the papers' tables
-  dipapprox explain svt_gauss.dpg --eps 0.5 --input 0,1 --format latex
-  dipapprox explain svt_gauss.dpg --format dot | dot -Tsvg > dependencies.svg
-  dipapprox explain svt_laplace.dpg --closed-form --input 0,1     probabilities as formulas in ε
-
-Integrals are shown at ε = 1 and, for each state, the first input that leads to it; choose with
---eps and --input.
-
-exit status: 0 done, 2 bad input or usage, 3 not all could be shown, 130 interrupted
-"""
-
 
 def add_words(parser: argparse.ArgumentParser) -> None:
     add_program(parser)

@@ -10,23 +10,6 @@ from dipapprox.cli.output import Output
 from dipapprox.errors import UserError
 
 TEMPLATES = Path(__file__).parent.parent / "templates"
-DESCRIPTION = "Write a commented program to start from, with claims: NAME.dpg or NAME.py."
-
-EXAMPLES = """examples:
-  dipapprox new my_mechanism                        a sparse vector mechanism to change
-  dipapprox new my_count --template gaussian          a number with Gaussian noise
-  dipapprox new my_module --template function         a mechanism as a Python function
-
-templates:
-  gaussian, laplace, histogram, running-sums    numbers with noise
-  randomised-response, exponential, noisy-max   one answer of several
-  svt, numeric-svt, range, stream               thresholds
-  function                                      a sparse vector as a Python function
-
-A file that exists is never overwritten.
-
-exit status: 0 written, 2 bad input or usage, 130 interrupted
-"""
 
 
 def add_words(parser: argparse.ArgumentParser) -> None:

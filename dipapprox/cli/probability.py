@@ -14,16 +14,6 @@ from dipapprox.privacy.options import LARGEST_PRECISION
 from dipapprox.questions.probability import Probability
 
 _BINS = 80  # of a density, in a picture
-DESCRIPTION = "Enclose the probability of every output for one input."
-
-EXAMPLES = """examples:
-  dipapprox probability svt_gauss.dpg --eps 0.5 --input 0,1
-  dipapprox probability svt4.dpg --eps 1 --input -1,0 --precision 200 --json
-  dipapprox probability svt4.dpg --eps 1 --input 0,0 --relative-width 1e-6    six digits
-  dipapprox probability noisy_max_with_gap.dpg --eps 1 --input 0,1,0 --where "gap >= 2"
-
-exit status: 0 done, 2 bad input or usage, 3 not enclosed as narrowly as asked, 130 interrupted
-"""
 
 
 def add_words(parser: argparse.ArgumentParser) -> None:

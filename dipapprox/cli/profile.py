@@ -25,19 +25,6 @@ from dipapprox.privacy.profiles.profile_result import (
 from dipapprox.questions import worst_pair
 from dipapprox.questions.profile import Profile
 
-DESCRIPTION = "Enclose the tightest privacy guarantee of a program at one ε."
-
-EXAMPLES = """examples:
-  dipapprox profile svt_gauss.dpg --eps 0.5 --eps-prv 0.1          least δ for an ε_prv
-  dipapprox profile svt_gauss.dpg --eps 0.5 -p N=5 --delta 0.01    least ε_prv for a δ
-  dipapprox profile svt_gauss.dpg --eps 0.5 --delta 0              pure privacy
-  dipapprox profile svt_gauss.dpg --eps 0.5 --curve 0:0.5:200 --plot profile.svg
-  dipapprox profile svt_gauss.dpg --eps 0.5 --renyi 1,2,4,8,inf --json
-
-exit status: 0 done, 2 bad input or usage, 3 the width asked for was not reached or an end was not
-proved, 130 interrupted
-"""
-
 
 def add_words(parser: argparse.ArgumentParser) -> None:
     asking.add_program(parser)

@@ -28,27 +28,6 @@ from dipapprox.services.service_proof import prove_implementation
 if TYPE_CHECKING:
     from dipapprox.questions.prove import Proof
 
-DESCRIPTION = (
-    "Find the least D for which an automaton or a program with Laplace noise is\n"
-    "(D ε, 0)-differentially private, for every ε > 0 and all real inputs, or a service for\n"
-    "every sequence of calls: exactly, or from both sides; or show what leaves it without any."
-)
-
-EXAMPLES = """examples:
-  dipapprox prove svt.dipa                          the least D: (D ε, 0)-DP for all ε > 0
-  dipapprox prove svt_laplace.dpg --reals -p N=4    the same for a program with 4 real inputs
-  dipapprox prove svt_laplace.dpg --for-all N       and with any number of them
-  dipapprox prove slots.dpg                         a service, every sequence of calls
-  dipapprox prove users.dpg --examiner alice            what alice alone may learn
-  dipapprox prove users.dpg --eps 1                 at one ε only
-  dipapprox prove svt.dipa --budget 1               (ε, 0)-DP for all ε > 0
-  dipapprox prove range.dipa --stops visible --json
-  dipapprox prove svt_without_limit.dipa --draw svt.dot
-  dipapprox prove svt_laplace.dpg --for-all N --certificate svt.json
-  dipapprox check svt.json                          the kernel replays the proof
-
-exit status: 0 DP, 1 Not_DP, 2 bad input or usage, 3 Unknown, 130 interrupted
-"""
 
 _DRAW = "--draw"
 _FAMILIES = "--families"

@@ -30,20 +30,6 @@ from dipapprox.replays.words import tree_text, value_text
 if TYPE_CHECKING:
     from dipapprox.proof_steps.machines import Json
 
-DESCRIPTION = "Print a program as .dpg text: a mechanism in Python, a .dip or a .dpg file."
-
-EXAMPLES = """examples:
-  dipapprox show mechanisms.py:svt                  the program that a Python function is
-  dipapprox show mechanisms.py:svt -p N=5 > svt5.dpg
-  dipapprox show svt_gauss.dpg                      a file, as it is; .dip files as .dpg
-  dipapprox show svt_gauss.dpg --core               the machine that proofs are about
-  dipapprox show svt_gauss.dpg --core --json        the same, as proofs have it
-
-A Python file is read, and never run.
-
-exit status: 0 done, 2 bad input or usage, 130 interrupted
-"""
-
 
 def add_words(parser: argparse.ArgumentParser) -> None:
     add_file(parser, "a mechanism in Python (module.py:name), or a program (.dpg, .dip)")

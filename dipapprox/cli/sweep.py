@@ -105,38 +105,6 @@ def _rows(group: Group) -> Table:
     return table
 
 
-DESCRIPTION = (
-    "Run all cases of a grid in processes of their own and write one line of\nJSON for each."
-)
-
-EXAMPLES = """examples:
-  dipapprox sweep grid.toml --out results.jsonl --jobs 2
-  dipapprox sweep grid.toml --out results.jsonl --cluster tcp://10.0.0.1:8786
-  dipapprox sweep --summary results.jsonl --plot pictures
-
-A spec is a TOML file; a case is one combination of the values of its axes:
-
-  [limits]                          # for each case
-  timeout = 60                      # seconds
-  memory = 2000                     # MiB
-
-  [[grid]]
-  task = "verify"                   # or profile, calibrate, decide
-  programs = ["svt_gauss.dpg"]      # relative to the spec
-  parameters = { N = { from = 1, to = 5 } }
-  eps = [0.1, 0.5, 1]
-  delta = { from = 0.01, to = 0.1, step = 0.01 }
-
-Other axes: eps_prv, widen, pairs, precision, max_precision, engine, tier, merge, width; for decide
-budget, delta, interval, widen, pairs and merge.
-
-An interrupted sweep goes on where it stopped when the same command is run again.
-
-exit status: 0 all cases are in the file (whatever their answers), 2 bad input or usage,
-3 processes kept dying, 130 interrupted
-"""
-
-
 def add_words(parser: argparse.ArgumentParser) -> None:
     help = "a TOML file that describes a grid"
     parser.add_argument("spec", nargs="?", type=flags.path, metavar="SPEC", help=help)

@@ -14,25 +14,6 @@ from dipapprox.experiments.tables.table import PaperTable, describe_machine, pla
 
 UNEXPLAINED = 1
 
-DESCRIPTION = (
-    "Rerun every row of the papers' tables and print ours beside the published\n"
-    "verdict, structure and time."
-)
-
-EXAMPLES = """examples:
-  dipapprox tables                         all of them, about a minute
-  dipapprox tables 7 dipc-3 dipaut-1       some
-  dipapprox tables --quick                 small rows only
-  dipapprox tables --out results/tables    Markdown and CSV files as well
-
-1 to 8 are the DiPApprox paper's tables, dipc-1 to dipc-8 the DiPC paper's, dipaut-1 to dipaut-3
-those of DiPAut, dipaut-4 its examples, coupling-1 those of coupling proofs. Numbers in brackets
-refer to the notes below a table: they say why a verdict or a count differs from the printed one.
-
-exit status: 0 every difference is explained, 1 some is not, 2 bad input or usage,
-130 interrupted
-"""
-
 
 def add_words(parser: argparse.ArgumentParser) -> None:
     help = "1 … 8, dipc-1 … 8, dipaut-1 … 4, coupling-1 (default: all)"

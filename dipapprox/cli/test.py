@@ -132,27 +132,6 @@ def _case(path: Path, tested: Tested) -> str:
     return f"{head}><{element} {said}>{escape(tested.message)}</{element}></testcase>\n"
 
 
-DESCRIPTION = "Test the claims that stand with programs, and say which do not hold."
-
-EXAMPLES = """examples:
-  dipapprox test svt_gauss.dpg                      the lines '# claim: …' of a program
-  dipapprox test svt4.dpg mechanisms.py             and of all functions in a Python file
-  dipapprox test svt4.dpg --junit report.xml        for services that run tests
-  dipapprox test svt4.dpg --timeout 60              for each claim
-
-Of a folder, all programs, automata and functions in Python that claim something are tested.
-
-claims:
-  # claim: DP at eps = 1/2, eps_prv = 1.24, delta = 0.01, N = 5
-  # claim: Not_DP for eps in 0..1 at delta = 1/100
-  # claim: DP for all eps at budget = 2
-  # claim: least budget 1 for real inputs at N = 3
-
-In Python they stand in the docstring of the function. Python files are read only.
-
-exit status: 0 all hold, 1 one is false, 2 bad input or an error, 3 one is unknown, 130 interrupted
-"""
-
 _JUNIT = "--junit"
 
 

@@ -15,24 +15,6 @@ from dipapprox.language.unrolling import read_calls, unroll
 from dipapprox.questions import arguments
 from dipapprox.services.service_proof import users_of
 
-DESCRIPTION = (
-    "Write one sequence of calls of a service as a program without state: its\n"
-    "only input is whether one data call is made, its outputs are the replies."
-)
-
-EXAMPLES = """examples:
-  dipapprox unroll slots.dpg "data 1, sum"          is it seen that the data call was made?
-  dipapprox unroll slots.dpg "data 0, +data 1, sum" --out two.dpg
-  dipapprox unroll slots.dpg -p t=1 "data -1, +data 1, sum"
-  dipapprox unroll users.dpg --examiner bob "data 1, ask, look"
-
-The data call with a plus, else the first one, is made or not: that is the only input. Under
-`adjacent replace` it has two values, 'data 0~1'.
-
-exit status: 0 written, 2 bad input or usage, 130 interrupted
-"""
-
-
 _OUT = "--out"
 
 

@@ -9,18 +9,6 @@ from dipapprox.cli.output import Output, reporting
 from dipapprox.questions import worst_pair
 from dipapprox.questions.verify import Verify
 
-DESCRIPTION = "Decide whether a program is (eps_prv, delta)-differentially private."
-
-EXAMPLES = """examples:
-  dipapprox verify svt_gauss.dpg --eps 0.5 --eps-prv 1.24 --delta 0.01
-  dipapprox verify svt_gauss.dpg -p N=25 --eps 1/2 --eps-prv 1.24 --delta 0.01 --pairs single
-  dipapprox verify svt4.dpg --eps 1 --delta 0 --pairs "-1,0~0,-1" --json
-  dipapprox verify svt_gauss.dpg --eps 0.1..1 --eps-prv "2.6 * eps" --delta 0.01    every ε
-  dipapprox verify svt_gauss.dpg --eps 0.5 --delta 0.01 --report svt.html    for a reviewer
-
-exit status: 0 DP, 1 Not_DP, 2 bad input or usage, 3 Unknown, 130 interrupted
-"""
-
 
 def add_words(parser: argparse.ArgumentParser) -> None:
     asking.add_program(parser)

@@ -77,70 +77,64 @@ def has_few_pairs(setting: Setting) -> bool:
     return not setting.is_real and len([*islice(setting.pairs(), _MOST_PAIRS + 1)]) <= _MOST_PAIRS
 
 
-class _Listed:
+class _Source(Record, eq=False):
+    """Classes of pairs that look alike, by their numbers."""
+
+    reverses: Sequence[int]  # the numbers of the reversed pairs; none if no two are adjacent
+    at: Callable[[Sequence[int], Factor], Sequence[Enclosure]]  # the deltas of some classes
+    several: bool  # whether these are all classes, one pair each; else the first one is of all
+
+
+def _listed(setting: Setting, eps: Fraction, bits: int) -> _Source:
     """Few pairs, those that look alike once."""
+    options = setting.options
+    states = execute(setting.program, options.merge, options.limits, real_outputs=True)
+    divergences = open_published(states, eps, options)
+    couplings = Couplings(states, eps, options.limits) if options.compares_exactly else None
+    first: dict[object, Pair] = {}
+    for pair in setting.pairs():
+        options.limits.check()
+        first.setdefault(divergences.terms(pair), pair)
+    numbers = {terms: number for number, terms in enumerate(first)}
+    pairs = [*first.values()]
 
-    several = True
-
-    def __init__(self, setting: Setting, eps: Fraction, bits: int) -> None:
-        options = setting.options
-        self._bits, self._limits = bits, options.limits
-        states = execute(setting.program, options.merge, self._limits, real_outputs=True)
-        self._divergences = open_published(states, eps, options)
-        self._couplings = Couplings(states, eps, self._limits) if options.compares_exactly else None
-        numbers: dict[object, int] = {}
-        self._pairs: list[Pair] = []
-        for pair in setting.pairs():
-            self._limits.check()
-            if numbers.setdefault(self._divergences.terms(pair), len(self._pairs)) == len(
-                self._pairs
-            ):
-                self._pairs.append(pair)
-        # The number of what the reversed pairs look like.
-        self.reverses = [numbers[self._divergences.terms((v, u))] for u, v in self._pairs]
-
-    def at(self, numbers: Sequence[int], factor: Factor) -> list[Enclosure]:
-        wanted = [self._pairs[k] for k in numbers]
-        together = PublishedPairs(
-            self._divergences, wanted, len(wanted), self._limits, self._couplings
-        )
-        together.at(factor, self._bits)
+    def at(numbers: Sequence[int], factor: Factor) -> Sequence[Enclosure]:
+        wanted = [pairs[k] for k in numbers]
+        together = PublishedPairs(divergences, wanted, len(wanted), options.limits, couplings)
+        together.at(factor, bits)
         if together.obstacle is not None:
             raise LimitReached(f"no enclosure: {together.obstacle}")
         known = dict(together.deltas)
         return [known[pair] for pair in wanted]
 
+    return _Source([numbers[divergences.terms((v, u))] for u, v in pairs], at, True)
 
-class _Every:
+
+def _together(setting: Setting, eps: Fraction) -> _Source:
     """All pairs together; and one of them, and its reverse."""
 
-    several = False
+    def opened(setting: Setting) -> Callable[[Sequence[Factor]], list[Maximum]]:
+        return Profiler(setting, eps, executed_for(setting)).maxima.largest
 
-    def __init__(self, setting: Setting, eps: Fraction) -> None:
-        self._opened = [_maxima(setting, eps)]
-        self._first: dict[Factor, Maximum] = {}
-        for loss in _losses():
-            place = _place(loss)
-            if self._all(Factor(place, place)).delta.upper <= _LIKELY:
-                break
-        pair = min(self._first.values(), key=lambda each: abs(each.delta.upper - _LIKELY)).pair
-        self.reverses = [] if pair is None else [0, 2, 1]
-        if pair is not None:
-            self._opened += [_maxima(setting.about(each), eps) for each in (pair, pair[::-1])]
+    maxima, first = [opened(setting)], dict[Factor, Maximum]()
 
-    def _all(self, factor: Factor) -> Maximum:
-        if factor not in self._first:
-            (self._first[factor],) = self._opened[0]([factor])
-        return self._first[factor]
+    def all_at(factor: Factor) -> Maximum:
+        if factor not in first:
+            (first[factor],) = maxima[0]([factor])
+        return first[factor]
 
-    def at(self, numbers: Sequence[int], factor: Factor) -> list[Enclosure]:
-        return [
-            self._opened[k]([factor])[0].delta if k else self._all(factor).delta for k in numbers
-        ]
+    def at(numbers: Sequence[int], factor: Factor) -> Sequence[Enclosure]:
+        return [maxima[k]([factor])[0].delta if k else all_at(factor).delta for k in numbers]
 
-
-def _maxima(setting: Setting, eps: Fraction) -> Callable[[Sequence[Factor]], list[Maximum]]:
-    return Profiler(setting, eps, executed_for(setting)).maxima.largest
+    for loss in _losses():
+        place = _place(loss)
+        if all_at(Factor(place, place)).delta.upper <= _LIKELY:
+            break
+    pair = min(first.values(), key=lambda each: abs(each.delta.upper - _LIKELY)).pair
+    if pair is None:
+        return _Source([], at, False)
+    maxima += [opened(setting.about(each)) for each in (pair, pair[::-1])]
+    return _Source([0, 2, 1], at, False)
 
 
 class _Class(Record, frozen=False):
@@ -170,7 +164,7 @@ class RefinedPairs:
         self._adjacency, self._limits = adjacency, setting.options.limits
         bits = max(_FEWEST_BITS, (1 / accuracy).__ceil__().bit_length())
         listed = has_few_pairs(setting)
-        self._source = _Listed(setting, eps, bits) if listed else _Every(setting, eps)
+        self._source = _listed(setting, eps, bits) if listed else _together(setting, eps)
         if not self._source.reverses:
             raise UserError(f"'{setting.program.name}': no two different inputs are adjacent")
         self._classes = [_Class(reverse, {}, {}) for reverse in self._source.reverses]
