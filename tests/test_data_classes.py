@@ -187,7 +187,7 @@ def test_the_package_has_no_others() -> None:
     }
     assert others == {
         "experiments/sweep/spec.py",  # cached properties exclude slots
-        "language/functions/effects.py",  # data classes of users' functions are Python's
+        "language/functions/files.py",  # data classes of users' functions are Python's
         "language/functions/objects.py",
         "language/functions/operators.py",
     }

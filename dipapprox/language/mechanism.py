@@ -35,8 +35,7 @@ from dipapprox.language.declarations import cells_of, elaborate_declarations
 from dipapprox.language.domains import AS_DECLARED, AllReals, exact_rational
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.functions import places
-from dipapprox.language.functions.effects import reached
-from dipapprox.language.functions.files import Files, LiveScope
+from dipapprox.language.functions.files import Files, LiveScope, reached
 from dipapprox.language.functions.machine import Function, Machine, Unread
 from dipapprox.language.functions.paths import Exploration
 from dipapprox.language.functions.run import PathRun

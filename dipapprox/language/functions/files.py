@@ -2,7 +2,8 @@
 
 The statements of a file are evaluated one after the other. One that is not followed (it prints, or
 calls an installed package) leaves what it binds unread, and what it may change: whoever uses such a
-name hears why.
+name hears why. One that may reach names of a file by other ways (`globals`, frames) makes the whole
+file an error.
 """
 
 from __future__ import annotations
@@ -12,29 +13,33 @@ import ast
 import builtins
 import linecache
 import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import Field
 from fractions import Fraction
 from functools import lru_cache
 from inspect import Signature, signature
 from itertools import chain
 from math import isinf
 from pathlib import Path
-from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleType
+from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, get_args, get_origin
 
 from dipapprox.errors import SourceError, UserError
 from dipapprox.language.functions import expressions, library, objects, places, statements
-from dipapprox.language.functions.effects import leave, reached
 from dipapprox.language.functions.expressions import bind
 from dipapprox.language.functions.machine import (
     ERRORS,
+    HOME,
     Function,
     ImportedName,
     Machine,
     NameScope,
     Raised,
+    Stream,
     Text,
     Unread,
     followed,
+    is_object,
     rule,
 )
 from dipapprox.language.functions.places import facts_of
@@ -49,7 +54,6 @@ class Files:
     """The files that one mechanism needs, each read once."""
 
     def __init__(self, folder: Path) -> None:
-        """Look for files in a folder."""
         self._folder = folder
         self._modules: dict[Path, NameScope] = {}
 
@@ -147,9 +151,9 @@ def _import_from(machine: Machine, node: ast.ImportFrom, scope: NameScope) -> No
             _import_all(machine, name, module, scope)
             continue
         if module is not None:
-            held = module.values
-            found = each.name in held
-            value = held[each.name] if found else objects.attribute(machine, module, each.name)
+            value = module.values.get(each.name, library.MISSING)
+            if value is library.MISSING:
+                value = objects.attribute(machine, module, each.name)
         elif not name:
             value = machine.load(machine, each.name, folder)
             if value is None:
@@ -172,6 +176,132 @@ def _import_all(machine: Machine, name: str, module: NameScope | None, scope: Na
     scope.local |= set(names)
     for each in names:
         scope.values[each] = held[each] if module else library.word(f"{name}.{each}")
+
+
+# --- statements that are not followed -------------------------------------------------------------
+
+_REACHING = frozenset(
+    (
+        *("exec", "eval", "globals", "vars", "locals", "setattr", "delattr", "__import__", "gc"),
+        *("modules", "currentframe", "_getframe", "f_globals", "__globals__", "__dict__"),
+        *("__builtins__", "__code__", "__defaults__", "__kwdefaults__", "mock", "patch"),
+    )
+)
+"""What may change any name of a file."""
+
+
+def leave(
+    statement: ast.AST, error: SourceError, scope: NameScope, modules: Iterable[NameScope]
+) -> None:
+    """Leave unread what a statement binds, and what it may have changed, here or in other files."""
+    unread = Unread(error)
+    nodes, files = list(_running(statement)), list(modules)
+    values = [scope.values[word] for word in _words(nodes) if word in scope.values]
+    if _reaches(nodes, values):
+        raise error
+    told = [(nodes, scope)]
+    if any(map(_calls, nodes)) and any(map(_is_own, values)):
+        told = [(list(ast.walk(each.tree)), each) for each in files if each.tree]
+        values = [value for each in files for value in each.values.values()]
+    changed, reaching = reached(values, whole=False), False
+    kept = (ImportedName, NameScope, Function, type)
+    for nodes, names in told:
+        if any(n == "*" or isinstance(names.values.get(n), kept) for n in map(_stored, nodes)):
+            raise error
+        for node in nodes:
+            if isinstance(node, ast.Global):
+                names.values.update(dict.fromkeys(node.names, unread))
+        reaching = reaching or _reaches(nodes, list(names.values.values()))
+    for each in files:
+        for name, value in each.values.items():
+            lost = reaching and not isinstance(value, kept)
+            if lost or not changed.isdisjoint(reached([value], whole=False)):
+                each.values[name] = unread
+    decorators = getattr(statement, "decorator_list", ())
+    if any("mechanism" in ast.unparse(each) for each in decorators):
+        unread = Unread(error, mechanism=True)
+    bound = facts_of(ast.Module([statement], [])).local  # type: ignore[list-item]  # or an expression
+    if "*" in bound:
+        raise error
+    scope.values.update(dict.fromkeys(bound, unread))
+
+
+def _running(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the nodes that are computed when a statement is."""
+    yield node
+    defines = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+    for each in places.seen_in(node) if defines else ast.iter_child_nodes(node):
+        yield from _running(each)
+
+
+def _words(nodes: list[ast.AST]) -> set[str]:
+    return {getattr(each, "id", getattr(each, "attr", "")) for each in nodes}
+
+
+def _reaches(nodes: list[ast.AST], values: list[Any]) -> bool:
+    """Whether nodes, or what their names are, may change any name of the file."""
+    imported = {each.name.rpartition(".")[2] for each in values if isinstance(each, ImportedName)}
+    return not _REACHING.isdisjoint(_words(nodes) | imported)
+
+
+def _is_own(value: Any) -> bool:
+    """Whether a value runs functions of the file."""
+    if isinstance(value, Function):
+        return not value.standard
+    return isinstance(value, type | Unread | MethodType | NameScope) or is_object(value)
+
+
+def _calls(node: Any) -> bool:
+    """Whether a node may run functions: calls, and decorators and bases of what it defines."""
+    named = getattr(node, "decorator_list", ()) or getattr(node, "bases", ())
+    return bool(named) or isinstance(node, ast.Call)
+
+
+def _stored(node: Any) -> str:
+    """Return the name of what an assignment changes by its attributes or items: "*" for any."""
+    part = isinstance(node, ast.Attribute | ast.Subscript)
+    if not part or isinstance(node.ctx, ast.Load):
+        return ""
+    while hasattr(node, "value"):
+        node = node.value
+    return getattr(node, "id", "*")
+
+
+def reached(values: list[Any], *, whole: bool = True) -> frozenset[int]:
+    """Return the identities of all that can be changed, and is reached from some values; if
+    `whole`, a function reaches all that its file has."""
+    seen: dict[int, Any] = {}
+    waiting = list(values)
+    while waiting:
+        each = waiting.pop()
+        if id(each) in seen:
+            continue
+        seen[id(each)] = each
+        if isinstance(each, list | tuple | set):
+            waiting += each
+        elif type(each) is dict:
+            waiting += [*each, *each.values()]
+        elif isinstance(each, type):
+            waiting += [*each.__bases__, *vars(each).values()] if each.__module__ == HOME else ()
+        elif isinstance(each, MethodType | staticmethod | classmethod):
+            waiting += [each.__func__, getattr(each, "__self__", None)]
+        elif isinstance(each, property | Field):
+            waiting.append(each.fget if isinstance(each, property) else each.default_factory)
+        elif isinstance(each, Function):
+            defaults = (known.default for known in each.signature.parameters.values())
+            waiting += [each.scope, *defaults]
+        elif isinstance(each, NameScope) and (whole or each.kind != "module"):
+            waiting += [each.outer, *each.values.values()]
+        elif is_object(each):
+            waiting += [type(each), *vars(each).values(), *getattr(each, "args", ())]
+    kinds = (list, dict, set, Stream, BaseException)
+    return frozenset(
+        known
+        for known, each in seen.items()
+        if isinstance(each, kinds)
+        or getattr(each, "__module__", "") == HOME
+        or (isinstance(each, NameScope) and each.kind != "module")
+    )
 
 
 # --- functions of running programs ----------------------------------------------------------------
@@ -242,8 +372,12 @@ class LiveScope(NameScope, frozen=False, eq=False):
         return made
 
     def _other(self, value: Any, name: str) -> Any:
-        if get_origin(value) is not None:
-            return _annotation(value)
+        if (origin := get_origin(value)) is not None:  # a type of `typing`
+            if (said := getattr(value, "__metadata__", None)) is not None:
+                return ImportedName("typing.Annotated", (None, *said))
+            short = getattr(origin, "_name", None) or getattr(value, "_name", None)
+            short = "Literal" if str(origin) == "typing.Literal" else short
+            return ImportedName(f"typing.{short}", get_args(value))
         if isinstance(value, ModuleType):
             return ImportedName(value.__name__)
         module = str(getattr(value, "__module__", "") or "").lstrip("_")
@@ -271,16 +405,6 @@ class LiveScope(NameScope, frozen=False, eq=False):
         message = f"'{name}' is of the class {type(value).__name__}, which is not followed"
         hint = "numbers, texts, lists of these, functions and modules are known"
         return Unread(refusal("type error", message, hint, span))
-
-
-def _annotation(value: Any) -> ImportedName:
-    """Return a type of `typing` as the evaluator would."""
-    said = getattr(value, "__metadata__", None)
-    if said is not None:
-        return ImportedName("typing.Annotated", (None, *said))
-    name = getattr(get_origin(value), "_name", None) or getattr(value, "_name", None)
-    literal = str(get_origin(value)) == "typing.Literal"
-    return ImportedName("typing.Literal" if literal else f"typing.{name}", get_args(value))
 
 
 @lru_cache(maxsize=64)
