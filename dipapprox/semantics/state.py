@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Container, Hashable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import combinations_with_replacement
-from typing import Generic, NamedTuple, TypeVar, overload
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from dipapprox.data_classes import Record, field
 from dipapprox.errors import BrokenInvariant, UserError
@@ -273,11 +273,7 @@ class Valuation(Sequence[Value]):
         self._names = names
         self._cells = cells
 
-    @overload
-    def __getitem__(self, place: int) -> Value: ...
-    @overload
-    def __getitem__(self, place: slice) -> tuple[Value, ...]: ...
-    def __getitem__(self, place: int | slice) -> Value | tuple[Value, ...]:
+    def __getitem__(self, place: Any) -> Any:
         if isinstance(place, slice):
             return tuple(self)[place]
         return self._value(self._names[place])
