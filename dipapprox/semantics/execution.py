@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, TypeVar, assert_never
 
+from dipapprox.cache import Cache
 from dipapprox.deferred import Deferred
 from dipapprox.errors import BrokenInvariant, LimitReached, SourceError
 from dipapprox.language import core, domains
@@ -94,29 +95,21 @@ def execute(
         return _execute(program, merge, limits, compared, asked)
     # The states keep their program, and so its id.
     key = id(program), merge, limits.states, compared, asked
-    states = shared.pop(key, None)
-    if states is None:
-        states = _execute(program, merge, limits, compared, asked)
-    shared[key] = states
-    if len(shared) > _MOST_SHARED:
-        del shared[next(iter(shared))]
-    return states
+    return shared.find(key, lambda: _execute(program, merge, limits, compared, asked))
 
 
 @contextmanager
 def shared_executions() -> Iterator[None]:
     """Let executions of the same program object share their final states, the last few."""
-    before = _shared.set({})
+    before = _shared.set(Cache(6))
     try:
         yield
     finally:
         _shared.reset(before)
 
 
-_MOST_SHARED = 4
-
-_shared: ContextVar[dict[Hashable, FinalStates] | None] = ContextVar("shared", default=None)
-"""The states of the last executions, the latest last."""
+_shared: ContextVar[Cache[Hashable, FinalStates] | None] = ContextVar("shared", default=None)
+"""The states of the last four executions, at least."""
 
 
 def _execute(

@@ -123,67 +123,65 @@ def check_families(system: System, families: Families) -> Rejection | None:
                     pair = state, outcome.state
                     return Rejection("the covering pair is missing", state, value, pair)
             if id(family) not in checked:
-                checked[id(family)] = FamilyCheck(system, family).run()
+                checked[id(family)] = check_pairs(system, family)
             found = checked[id(family)]
             if found is not None:
                 return replace(found, state=state, data=value)
     return None
 
 
-class FamilyCheck:
-    """The check of the pairs of one family."""
+def check_pairs(system: System, family: Budgets) -> Rejection | None:
+    """Return what is wrong with the first pair of a family that does not hold; None if all do."""
+    for pair in sorted(family.values, key=str):
+        system.limits.check()
+        for call in system.calls:
+            missing = _unmatched(system, family, pair, call)
+            if missing:
+                replies = tuple(outcome.reply for outcome in missing)
+                budget = family.values[pair]
+                return Rejection(_TOO_LITTLE, None, None, pair, budget, call, replies)
+    return None
 
-    def __init__(self, system: System, family: Budgets) -> None:
-        self.system, self.family = system, family
 
-    def run(self) -> Rejection | None:
-        """Return what is wrong with the first pair that does not hold; None if all do."""
-        for pair in sorted(self.family.values, key=str):
-            self.system.limits.check()
-            for call in self.system.calls:
-                missing = self._unmatched(pair, call)
-                if missing:
-                    replies = tuple(outcome.reply for outcome in missing)
-                    budget = self.family.values[pair]
-                    return Rejection(_TOO_LITTLE, None, None, pair, budget, call, replies)
-        return None
+def _unmatched(
+    system: System, family: Budgets, pair: tuple[State, State], call: Call
+) -> Sequence[CallOutcome]:
+    """Return outcomes of the first run with too few matches; none if all are matched."""
+    left, right = (system.step(state, call) for state in pair)
+    budget = family.values[pair]
 
-    def _unmatched(self, pair: tuple[State, State], call: Call) -> Sequence[CallOutcome]:
-        """Return outcomes of the first run with too few matches; none if all are matched."""
-        left, right = (self.system.step(state, call) for state in pair)
-        budget = self.family.values[pair]
+    def fit(one: CallOutcome, other: CallOutcome) -> bool:
+        after = family.of(one.state, other.state)
+        share = None if after is None else _share(system, one, other, call)
+        return after is not None and share is not None and share + after <= budget
 
-        def fit(one: CallOutcome, other: CallOutcome) -> bool:
-            after = self.family.of(one.state, other.state)
-            share = None if after is None else self.share(one, other, call)
-            return after is not None and share is not None and share + after <= budget
+    if len(left) < len(right):
+        return left
+    source, sink = len(left) + len(right), len(left) + len(right) + 1
+    arcs: list[Arc] = [(source, place, 1) for place in range(len(left))]
+    arcs += [(len(left) + place, sink, 1) for place in range(len(right))]
+    arcs += [
+        (place, len(left) + there, None)
+        for place, one in enumerate(left)
+        for there, other in enumerate(right)
+        if fit(one, other)
+    ]
+    # Hall: what a least cut leaves on the side of the source has fewer matches than members.
+    flow = maximum_flow(sink + 1, arcs, source, sink)
+    return [one for place, one in enumerate(left) if flow.reached[place]]
 
-        if len(left) < len(right):
-            return left
-        source, sink = len(left) + len(right), len(left) + len(right) + 1
-        arcs: list[Arc] = [(source, place, 1) for place in range(len(left))]
-        arcs += [(len(left) + place, sink, 1) for place in range(len(right))]
-        arcs += [
-            (place, len(left) + there, None)
-            for place, one in enumerate(left)
-            for there, other in enumerate(right)
-            if fit(one, other)
-        ]
-        # Hall: what a least cut leaves on the side of the source has fewer matches than members.
-        flow = maximum_flow(sink + 1, arcs, source, sink)
-        return [one for place, one in enumerate(left) if flow.reached[place]]
 
-    def share(self, one: CallOutcome, other: CallOutcome, call: Call) -> Fraction | None:
-        """Return what it costs to match two outcomes, in eps; None if they show other replies."""
-        cost = Fraction(0)
-        if self.system.sees(call):
-            if one.label != other.label:
-                return None
-            for ours, theirs in zip(one.samples, other.samples, strict=True):
-                cost += abs(ours.mean.constant - theirs.mean.constant) / ours.scale
-        forth = self.system.gain(one.probability, other.probability).upper
-        back = self.system.gain(other.probability, one.probability).upper
-        return None if forth is None or back is None else cost + max(forth, back)
+def _share(system: System, one: CallOutcome, other: CallOutcome, call: Call) -> Fraction | None:
+    """Return what it costs to match two outcomes, in eps; None if they show other replies."""
+    cost = Fraction(0)
+    if system.sees(call):
+        if one.label != other.label:
+            return None
+        for ours, theirs in zip(one.samples, other.samples, strict=True):
+            cost += abs(ours.mean.constant - theirs.mean.constant) / ours.scale
+    forth = system.gain(one.probability, other.probability).upper
+    back = system.gain(other.probability, one.probability).upper
+    return None if forth is None or back is None else cost + max(forth, back)
 
 
 _TOO_LITTLE = "the replies cannot be matched within what the pair may lose"
