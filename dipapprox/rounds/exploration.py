@@ -22,7 +22,7 @@ from fractions import Fraction
 from typing import assert_never
 
 from dipapprox.automata.determined import END
-from dipapprox.data_classes import Record, field, replace
+from dipapprox.data_classes import replace
 from dipapprox.errors import BrokenInvariant, LimitReached, SourceError
 from dipapprox.language import core
 from dipapprox.language.cells import statements_in, written_out
@@ -59,26 +59,14 @@ def explore(program: core.Program, limits: Limits) -> Steps:
     """Find all points and steps; SourceError where no theorem speaks of it, or LimitReached."""
     if program.rounds is None:
         raise BrokenInvariant("the program has no rounds")
-    demands = _Demands()
+    exploration = _Exploration(program, program.rounds, limits)
     while True:
         try:
-            return _Exploration(program, program.rounds, demands, limits).run()
+            return exploration.run()
         except _Anew:
             limits.check()
         except PathFault as fault:
             raise SourceError([fault.diagnostic()]) from None
-
-
-class _Demands(Record, frozen=False):
-    """What earlier explorations have found to be needed.
-
-    Draws are taken as around an input, a variable times a factor; of places some comparisons of
-    their values will matter.
-    """
-
-    added: dict[int, tuple[str, Fraction]] = field(default_factory=dict)
-    facts: dict[tuple[int, Atom], None] = field(default_factory=dict)
-    places: list[str] = field(default_factory=list)
 
 
 class _Anew(Exception):
@@ -92,26 +80,27 @@ class _Stop(Enum):
 
 
 class _Exploration:
-    """One exploration; what is known to be needed grows."""
+    """Explorations of a program; what earlier ones have found to be needed stays."""
 
-    def __init__(
-        self, program: core.Program, rounds: core.Rounds, demands: _Demands, limits: Limits
-    ) -> None:
+    def __init__(self, program: core.Program, rounds: core.Rounds, limits: Limits) -> None:
         program.check_rational_scales()
         self._rounds = rounds
         self._prelude = written_out(program.body)
         self._integers = _integers(self._prelude, self._rounds.body)
         self._forms = Forms()
-        self._demands, self._added = demands, demands.added
         self._outputs = {cell.name: cell for cell in program.outputs}
         self._live = RoundLiveness(self._rounds)
         self._limits = limits
-        self._found = Steps(places=demands.places)
+        # Draws that are taken as around an input, a variable times a factor.
+        self._added: dict[int, tuple[str, Fraction]] = {}
+        self._facts: dict[tuple[int, Atom], None] = {}  # comparisons of stored values that matter
+        self._places: list[str] = []
+
+    def run(self) -> Steps:
+        self._found = Steps(places=self._places)
         self._numbers: dict[Hashable, int] = {}
         self._fresh: dict[int, AutomatonNoise] = {}
         self._source: int | None = None  # the point that paths come from now
-
-    def run(self) -> Steps:
         start = into(self._prelude, None)
         here, path, stop = next(self._ways(start, RoundPath(self._integers, False, {}), 0))
         if stop is _Stop.DRAW and not path.shown.symbols:
@@ -150,10 +139,10 @@ class _Exploration:
             draw = noise.statement
             if wanted.mean is not None and draw is not None and draw.site not in self._added:
                 self._take_around(draw, point.path.values, *wanted.mean)
-            if all(fact in self._demands.facts for fact in wanted.facts):
+            if all(fact in self._facts for fact in wanted.facts):
                 raise wanted.refused from None
             # Stored values are to be compared in time.
-            self._demands.facts |= dict.fromkeys(wanted.facts)
+            self._facts |= dict.fromkeys(wanted.facts)
             raise _Anew from None
 
     def _arrivals(
@@ -354,21 +343,21 @@ class _Exploration:
                 new.add(place)
             values[name] = value.renamed(renamed.__getitem__)
         used = frozenset(str(inputs[s]) for s in path.used if s in inputs)
-        facts = self._facts(path, taken - new, new)
+        facts = self._known_facts(path, taken - new, new)
         kept = RoundPath(
             path.integers, path.in_rounds, values, used, facts=facts, cells=path.cells,
             serial=1 + len(inputs),
         )  # fmt: skip
         return Point(here, draws, kept)
 
-    def _facts(self, path: RoundPath, old: set[int], new: set[int]) -> Facts:
+    def _known_facts(self, path: RoundPath, old: set[int], new: set[int]) -> Facts:
         """Return what is known of old stored values, and what is asked of new ones; or Parted."""
         facts = {
             (place, atom): outcome
             for (place, atom), outcome in path.facts.items()
             if place in old and (atom.stored is None or atom.stored in old)
         }
-        for place, atom in self._demands.facts:
+        for place, atom in self._facts:
             if place in new and (atom.stored is None or atom.stored in old):
                 if atom not in path.guard:
                     raise path.undecided(atom)
@@ -378,9 +367,9 @@ class _Exploration:
     def _free_place(self, name: str, taken: set[int]) -> int:
         """Return the symbol of a place for a stored value, named after a variable."""
         while True:
-            if name not in self._demands.places:
-                self._demands.places.append(name)
-            symbol = self._demands.places.index(name) + 1
+            if name not in self._places:
+                self._places.append(name)
+            symbol = self._places.index(name) + 1
             if symbol not in taken:
                 return symbol
             name += "'"

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from fractions import Fraction
+from itertools import chain
 from math import ceil, floor
 from typing import assert_never
 
@@ -260,7 +261,7 @@ class RoundLiveness:
     def __init__(self, rounds: core.Rounds) -> None:
         self._flow = Liveness(at_exit=(*rounds.each, *rounds.before))
         self._known: dict[tuple[int, int, int], int] = {}
-        self._assigned: dict[tuple[int, int], Names] = {}
+        self._assigned: dict[Hashable, Names] = {}
         self._at_round, published = 0, self._flow.mask(rounds.each)
         while True:
             after, _ = self._flow.through(rounds.body, self._at_round | published)
@@ -280,13 +281,11 @@ class RoundLiveness:
 
     def assigned(self, here: Frame) -> Names:
         """Return the cells that may be assigned before the round, or what precedes it, ends."""
-        found = Names()
-        for block, place, _ in here.frames():
-            key = id(block), place
-            if key not in self._assigned:
-                self._assigned[key] = Names(assigned(block[place:]))
-            found |= self._assigned[key]
-        return found
+        key = here.key()
+        if key not in self._assigned:
+            rest = (assigned(block[place:]) for block, place, _ in here.frames())
+            self._assigned[key] = Names(chain.from_iterable(rest))
+        return self._assigned[key]
 
 
 class Point(Record, eq=False):
