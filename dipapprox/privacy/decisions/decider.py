@@ -257,7 +257,7 @@ def _decide_outside(run: _Run, obstacle: Obstacle) -> None:
     run.count = Count(partial.pairs)
     if partial.violation is not None:
         run.answer, run.violation = Answer.NOT_DP, partial.violation
-    elif partial.proves(run.question.interval):
+    elif partial.proved == (run.question.interval.lower, run.question.interval.upper):
         run.answer = Answer.DP
     elif partial.interrupted:
         run.stop(Cause.INTERRUPTED, "interrupted")

@@ -56,11 +56,8 @@ _FORMS = "closed forms"  # for the same: the violation is proved without it
 def certain_violation(search: DecisionSearch, states: FinalStates) -> Violation:
     """Return what is certain of a violation without any further computation."""
     assert search.violation is not None
-    divergence, known, outputs = (
-        search.violation.divergence,
-        search.functions.known,
-        states.outputs,
-    )
+    divergence, outputs = search.violation.divergence, states.outputs
+    known = search.functions.known
     first, second = map(search.functions.for_input, divergence.pair)
     rows = tuple(
         ViolationRow(tuple(outputs[o]), UNIT, UNIT, known[first[o]], known[second[o]])
@@ -232,11 +229,6 @@ class Partial(Record):
     # Ordered pairs that were looked at, at the ε of the violation or wherever they were most.
     pairs: int
     interrupted: bool = False
-
-    def proves(self, epsilons: EpsilonInterval) -> bool:
-        if epsilons.is_point and self.proved is not None:
-            return self.proved[0] == epsilons.lower == self.proved[1]
-        return self.proved == (epsilons.lower, epsilons.upper)
 
 
 def trial_epsilons(epsilons: EpsilonInterval) -> Iterator[Fraction]:

@@ -15,7 +15,6 @@ from dipapprox.arithmetic.enclosure import Enclosure, short
 from dipapprox.data_classes import replace
 from dipapprox.errors import EarlyEnd, UserError
 from dipapprox.pairs.divergence import Growth, eps_prv_factor
-from dipapprox.pairs.selections import inputs_of
 from dipapprox.privacy.decisions import by_closed_forms
 from dipapprox.privacy.intervals.verdict import FormulaClaim
 from dipapprox.privacy.logarithms import growth_of
@@ -23,9 +22,10 @@ from dipapprox.privacy.options import Engine
 from dipapprox.privacy.rounded_scales import error_of, widened, widened_witness
 from dipapprox.privacy.rounded_scales import slack as rounding_slack
 from dipapprox.privacy.run import Setting
+from dipapprox.privacy.subjects import executed_for
 from dipapprox.privacy.verdict import Answer, Claim, Stated, Verdict
 from dipapprox.privacy.verifier import verify
-from dipapprox.semantics.execution import execute
+from dipapprox.semantics.state import FinalStates
 
 _GUARD_BITS = 64
 
@@ -90,16 +90,9 @@ def _settled(
     """
     settled = None
     with EarlyEnd():
-        published = bool(setting.program.real_outputs)
-        states = execute(
-            setting.program,
-            setting.options.merge,
-            setting.limits,
-            compared=not published,
-            real_outputs=published,
-            inputs=inputs_of(setting.selection),
-        )
-        settled = by_closed_forms.settle(states, claim, eps, eps, setting)
+        states = executed_for(setting, parts=False)
+        if isinstance(states, FinalStates):
+            settled = by_closed_forms.settle(states, claim, eps, eps, setting)
     if settled is None or settled.eps is not None:
         return verdict
     seen = verdict.delta_enclosure
