@@ -82,13 +82,11 @@ def enclose_masses(
     where: Mapping[str, Interval],
     bins: int = 0,
 ) -> None:
-    """Enclose the masses of all outcomes of one input.
+    """Enclose the masses of all outcomes of one input; see `probabilities.output_distribution`.
 
     Args:
         found: Filled with what is known whenever this ends.
-        options: How to compute; `precision` is the wanted width.
         where: Intervals that real output cells shall lie in, by name.
-        bins: In how many the range of a density is cut; 0: none is computed.
 
     Raises:
         UserError: If `where` names no real output, or one that depends on several numbers.

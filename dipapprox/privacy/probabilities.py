@@ -383,11 +383,7 @@ class PairDistributions(DistinguishedPair, Result):
 def pair_distributions(
     program: Program, eps: Fraction, input: Input, adjacent: Input, options: Options
 ) -> PairDistributions | NotEnclosed:
-    """Enclose the output distributions of two inputs.
-
-    Raises:
-        UserError: If an input is not in the domains.
-    """
+    """Enclose the output distributions of two inputs, which are checked."""
     check_input(program, input)
     check_input(program, adjacent, "adjacent")
     inputs = (input,) if input == adjacent else (input, adjacent)

@@ -211,14 +211,10 @@ def _conditioning(options: Options) -> Method:
 def open_probabilities(
     states: FinalStates, eps: Fraction, options: Options, method: Method | None = None
 ) -> OutputProbabilities:
-    """Choose the engine for a program at one eps.
+    """Choose the engine for a program at one eps, whose choices are checked (`check_laws`).
 
     Args:
-        method: That of `open_method`, where several programs share one.
-
-    Raises:
-        UserError: If some choice of the program is no probability distribution at `eps`.
-        LimitReached: If that cannot be told.
+        method: That of `open_method`, where several programs, or epsilons, share one.
     """
     check_laws(states, eps, options)
     return OutputProbabilities(states, eps, method or open_method(options), options.limits)
@@ -248,11 +244,7 @@ def open_product_source(
 def open_published(
     states: FinalStates, eps: Fraction, options: Options, method: Method | None = None
 ) -> published.PublishedDivergences:
-    """Choose the engine for a program with real outputs.
-
-    Args:
-        method: That of `open_method`, where several epsilons share one.
-    """
+    """Do the same for a program with real outputs."""
     check_laws(states, eps, options)
     measuring = measures.Measuring(states, eps)
     method = method or open_method(options)

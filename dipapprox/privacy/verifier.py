@@ -62,8 +62,7 @@ def check_pairs(
 
     Args:
         search: Fresh; afterwards it holds what was found.
-        setting: Which pairs; told about them, or about pairs of counters where those cost time.
-        total: How many pairs, if known.
+        setting: Told about pairs, or about pairs of counters where those cost time.
 
     Raises:
         BrokenInvariant: If enclosures contradict each other, or some pairs were left out.

@@ -183,18 +183,16 @@ def eps_or_interval(given: object, name: str) -> Fraction | tuple[Fraction, Frac
     return lower, upper
 
 
-def claimed_eps_prv(given: object, name: str) -> Fraction | Written:
-    """Read eps_prv: a number >= 0, or a formula in eps and delta."""
-    if isinstance(given, str) and is_formula(given):
-        return written(given, name, ("eps", "delta"))
-    return nonnegative(given, name)
+def _or_formula(number: Reader[Fraction], *names: str) -> Reader[Fraction | Written]:
+    def read(given: object, name: str) -> Fraction | Written:
+        is_written = isinstance(given, str) and is_formula(given)
+        return written(str(given), name, names) if is_written else number(given, name)
+
+    return read
 
 
-def claimed_delta(given: object, name: str) -> Fraction | Written:
-    """Read delta: a number in [0, 1], or a formula in eps."""
-    if isinstance(given, str) and is_formula(given):
-        return written(given, name, ("eps",))
-    return probability(given, name)
+claimed_eps_prv = _or_formula(nonnegative, "eps", "delta")
+claimed_delta = _or_formula(probability, "eps")
 
 
 def items(given: object) -> tuple[Any, ...] | None:
