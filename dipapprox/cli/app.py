@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from importlib import import_module
 from io import StringIO
-from typing import Any
 
 from dipapprox.cli import flags
 from dipapprox.cli.command import (
@@ -38,17 +37,6 @@ from dipapprox.errors import (
 )
 from dipapprox.source import visible_lines
 from dipapprox.version import VERSION
-
-_EPILOG = """examples:
-  dipapprox examples                                what there is; svt_gauss is one of them
-  dipapprox examples svt_gauss --copy .             a copy, as in the examples of the commands
-  dipapprox verify svt_gauss.dpg --eps 0.5 --delta 0.01
-  dipapprox verify --help                           every command explains itself
-
-exit status: 0 DP or done, 1 Not_DP, 2 bad input or usage, 3 Unknown, 130 interrupted
-
-Results go to standard output; progress and messages go to standard error.
-"""
 
 _NEGATIVE_VALUE = re.compile(r"-[\d.]")
 
@@ -123,22 +111,10 @@ def join_negative_values(words: Sequence[str]) -> list[str]:
     return joined
 
 
-_LAYOUT: dict[str, Any] = {
-    "formatter_class": argparse.RawDescriptionHelpFormatter, "allow_abbrev": False
-}  # fmt: skip
-
-
 def build_parser(words: Sequence[str] | None = None) -> argparse.ArgumentParser:
     """Build the parser of the command that `words` begin with; with the names of all commands if
     they begin with none; of all commands, which it loads, if they are None."""
-    parser = Parser(
-        prog="dipapprox",
-        description="Verify differential privacy of programs with Gaussian, Laplace, Gumbel,\n"
-        "logistic and discrete noise. DP and Not_DP are proved; what cannot be decided is\n"
-        "Unknown, with the reason.",
-        epilog=_EPILOG,
-        **_LAYOUT,
-    )
+    parser = Parser(prog="dipapprox", allow_abbrev=False)
     version = f"dipapprox {VERSION}"
     help = "show the version and exit"
     parser.add_argument("--version", action="version", version=version, help=help)
@@ -148,16 +124,17 @@ def build_parser(words: Sequence[str] | None = None) -> argparse.ArgumentParser:
     )
     chosen = COMMANDS if words is None else [word for word in words[:1] if word in COMMANDS]
     for name in chosen:
+        own = commands.add_parser(name, help=COMMANDS[name], allow_abbrev=False)
         if words is not None and ("--help" in words or "-h" in words):
-            add_described(commands.add_parser(name, help=COMMANDS[name]), name)
+            add_described(own, name)
         else:
             command = import_module(f"dipapprox.cli.{name}")
-            own = commands.add_parser(name, help=COMMANDS[name], **_LAYOUT)
-            if words is None:
-                add_help(own, name)
             own.set_defaults(run=command.run)
             command.add_words(own)
+            if words is None:
+                add_help(own, name)
     if not chosen:  # what comes is help, the version or a complaint
+        add_help(parser, parser.prog)
         for name, line in COMMANDS.items():
             commands.add_parser(name, help=line)
     return parser

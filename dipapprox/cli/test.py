@@ -9,7 +9,7 @@ import argparse
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from xml.sax.saxutils import escape, quoteattr
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from dipapprox.cli import flags, review
 from dipapprox.cli.command import Status, watching
@@ -25,12 +25,11 @@ from dipapprox.questions import arguments
 from dipapprox.questions.claims import ClaimOutcome, StatedClaim, Tested, claims_in, try_claim
 from dipapprox.source import visible
 
-_TONES = (
-    (ClaimOutcome.FALSE, Tone.FAILS),
-    (ClaimOutcome.ERROR, Tone.FAILS),
-    (ClaimOutcome.UNKNOWN, Tone.OPEN),
-)
-
+_TONES = {
+    ClaimOutcome.FALSE: Tone.FAILS,
+    ClaimOutcome.ERROR: Tone.FAILS,
+    ClaimOutcome.UNKNOWN: Tone.OPEN,
+}
 _WORDS = ("false", "unknown", "with errors")  # of the outcomes but the first, behind their numbers
 
 
@@ -91,7 +90,7 @@ class TestedClaims(Record, Result):
             for path, cases in self.tested.items()
         )
         found = self.outcomes
-        tone = next((tone for outcome, tone in _TONES if found[outcome]), Tone.HOLDS)
+        tone = next((tone for outcome, tone in _TONES.items() if found[outcome]), Tone.HOLDS)
         return Description(self.summary(), "test", tone, (), tables)
 
 
@@ -104,32 +103,25 @@ _ELEMENTS = {
 
 def junit_xml(tested: Mapping[Path, Sequence[Tested]]) -> str:
     """Return a document with one suite for each program and one case for each claim."""
-    suites = "".join(_suite(path, cases) for path, cases in tested.items() if cases)
-    return f'<?xml version="1.0" encoding="utf-8"?>\n<testsuites>\n{suites}</testsuites>\n'
-
-
-def _suite(path: Path, cases: Sequence[Tested]) -> str:
-    failures = sum(_ELEMENTS.get(each.outcome) == "failure" for each in cases)
-    errors = sum(each.outcome is ClaimOutcome.ERROR for each in cases)
-    spent = sum(each.seconds for each in cases)
-    head = (
-        f'<testsuite name={quoteattr(str(path))} tests="{len(cases)}" failures="{failures}" '
-        f'errors="{errors}" time="{spent:.3f}">\n'
-    )
-    return f"{head}{''.join(_case(path, each) for each in cases)}</testsuite>\n"
-
-
-def _case(path: Path, tested: Tested) -> str:
-    head = (
-        f"<testcase classname={quoteattr(str(path))} name={quoteattr(tested.claim.text)} "
-        f'time="{tested.seconds:.3f}"'
-    )
-    element = _ELEMENTS.get(tested.outcome)
-    if element is None:
-        return f"{head}/>\n"
-    first = tested.message.partition("\n")[0]
-    said = f'message={quoteattr(first)} type="{tested.outcome.value}"'
-    return f"{head}><{element} {said}>{escape(tested.message)}</{element}></testcase>\n"
+    root = Element("testsuites")
+    for path, cases in tested.items():
+        kinds = [_ELEMENTS.get(each.outcome, "") for each in cases]
+        counts = {
+            "tests": str(len(cases)),
+            "failures": str(kinds.count("failure")),
+            "errors": str(kinds.count("error")),
+        }
+        spent = f"{sum(each.seconds for each in cases):.3f}"
+        suite = SubElement(root, "testsuite", {"name": str(path), **counts, "time": spent})
+        for each, kind in zip(cases, kinds, strict=True):
+            said = {"classname": str(path), "name": each.claim.text, "time": f"{each.seconds:.3f}"}
+            case = SubElement(suite, "testcase", said)
+            if kind:
+                first = each.message.partition("\n")[0]
+                why = SubElement(case, kind, {"message": first, "type": each.outcome.value})
+                why.text = each.message
+    indent(root, "")
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{tostring(root, "unicode")}\n'
 
 
 _JUNIT = "--junit"

@@ -53,8 +53,11 @@ class Sweep(Record, frozen=False):
     def run(self, progress: Progress) -> None:
         """Run all cases that are not finished; before anything runs, programs are checked."""
         check_programs(self.spec)
-        digest, self.cases = digest_of(self.spec)
-        with Ledger(self.out, digest, self.cases) as ledger:
+        total = hashlib.sha256()  # of all cases
+        for case in cases_of(self.spec):
+            total.update(case.key.encode())
+            self.cases += 1
+        with Ledger(self.out, total.hexdigest(), self.cases) as ledger:
             self.before = len(ledger.finished)
             progress(self.before, self.cases)
             waiting = (case for case in cases_of(self.spec) if case.key not in ledger.finished)
@@ -69,15 +72,6 @@ class Sweep(Record, frozen=False):
                     self.done += len(answered)
                     self.failed += sum(outcome.result is None for _, outcome in answered)
                     progress(self.before + self.done, self.cases)
-
-
-def digest_of(spec: Spec) -> tuple[str, int]:
-    """Return a hash of all cases of a sweep, and their number."""
-    total, size = hashlib.sha256(), 0
-    for case in cases_of(spec):
-        total.update(case.key.encode())
-        size += 1
-    return total.hexdigest(), size
 
 
 def check_programs(spec: Spec) -> None:
