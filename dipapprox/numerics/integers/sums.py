@@ -55,23 +55,26 @@ class IntegerSums(EventByEvent):
         """Enclose Pr[event]; `limits.pieces` bounds the values taken in turn."""
         if not is_sum(event):
             return NotEnclosed("integer-sums: not all samples are integers")
-        reduction = None if isinstance(event, Star) else _Reduction(event)
+        system = None if isinstance(event, Star) else _Reduction(event).system
         unit = -(-(bits + _GUARD_BITS) // _STEP) * _STEP
         found = UNIT
         try:
             for _ in range(_ATTEMPTS):
-                if reduction is None:
+                if unit not in self._forests:
+                    # Precisions are climbed: what was for fewer bits is seldom asked for again.
+                    self._forests = {unit: Forests(unit)}
+                if system is None:
                     assert isinstance(event, Star)
-                    below = self._at(unit).star(event, limits)
+                    below = self._forests[unit].star(event, limits)
                 else:
-                    work = _Sum(self._at(unit), limits)
-                    parts = work.foreseen(reduction.variables, reduction.inequalities)
+                    work = _Sum(self._forests[unit], limits)
+                    parts = work.foreseen(system)
                     if parts > _FORESEEN * limits.pieces:
                         return NotEnclosed(
                             f"integration-budget: about {Decimal(parts):.0e} parts of one sum, "
-                            f"{len(reduction.variables)} integer samples or sums in a cycle"
+                            f"{len(system.ranges)} integer samples or sums in a cycle"
                         )
-                    below = work.probability(reduction.variables, reduction.inequalities)
+                    below = work.probability(system)
                 scale = 1 << unit
                 low, high = Fraction(below.value, scale), below.value + below.missing
                 found = Enclosure(low, Fraction(high, scale)).intersect(UNIT, self.name)
@@ -84,12 +87,6 @@ class IntegerSums(EventByEvent):
             return NotEnclosed(f"integration-budget: more than {limits.pieces} parts of one sum")
         return found
 
-    def _at(self, unit: int) -> Forests:
-        if unit not in self._forests:
-            # Precisions are climbed: what was for fewer bits is seldom asked for again.
-            self._forests = {unit: Forests(unit)}
-        return self._forests[unit]
-
 
 def sums_in(event: Event) -> tuple[LinearForm, ...]:
     """Return the sums that stand for the samples in them, in the order in which they are made."""
@@ -98,14 +95,13 @@ def sums_in(event: Event) -> tuple[LinearForm, ...]:
 
 def is_a_forest(event: Event) -> bool:
     """Whether tables are enough: no variable takes each of its values in turn."""
-    reduction = _Reduction(event)
-    return _System(reduction.variables, reduction.inequalities).forest() is not None
+    return _Reduction(event).system.forest() is not None
 
 
 class _Reduction:
     """Variables within their bounds and the inequalities between them, as few as there can be.
 
-    `sums`: what variables became one, over the samples.
+    `system`: all of them; `sums`: what variables became one, over the samples.
     """
 
     def __init__(self, event: Event) -> None:
@@ -116,6 +112,7 @@ class _Reduction:
         self.inequalities = _bounded(self.variables, self.inequalities)
         while self._compound():
             self.inequalities = _bounded(self.variables, self.inequalities)
+        self.system = _System(self.variables, self.inequalities)
 
     def _compound(self) -> bool:
         """Let sums stand for the variables that occur only in them; whether there were any."""
@@ -197,31 +194,33 @@ class _Sum:
         self._limits = limits
         self._parts = 0
 
-    def probability(
-        self, variables: Sequence[ForestVariable], inequalities: Sequence[Inequality]
-    ) -> Below:
-        """Bound the probability that independent variables satisfy all inequalities."""
-        system = _System(variables, inequalities)
+    def probability(self, system: _System) -> Below:
+        """Bound the probability of a system: one variable takes its values, unless tables do."""
         order = system.forest()
         if order is not None:
             links = {(i, j): tuple(sorted(system.links[i, j])) for i, j in order if j is not None}
             return self._forests.probability(system.ranges, links, order, self._limits)
-        return self._by_values(self._shortest(system), system)
+        fixed = self._shortest(system)
+        masses = self._forests.masses(system.ranges[fixed])
+        value = missing = 0
+        for place, mass in enumerate(masses.values, masses.first):
+            self._limits.check()
+            self._parts += 1
+            if self._parts > self._limits.pieces:
+                raise _TooManySums
+            below = self.probability(system.without(fixed, place))
+            value += mass * below.value >> self._forests.unit
+            missing = max(missing, below.missing)
+        return Below(value, masses.missing + missing + len(masses.values))
 
-    def foreseen(
-        self, variables: Sequence[ForestVariable], inequalities: Sequence[Inequality]
-    ) -> int:
+    def foreseen(self, system: _System) -> int:
         """Return how many parts there are if no values are bounds of other variables."""
         count = 1
-        while True:
-            system = _System(variables, inequalities)
-            if system.forest() is not None:
-                return count
+        while system.forest() is None:
             fixed = self._shortest(system)
             count *= len(self._forests.masses(system.ranges[fixed]).values)
-            variables = [each for i, each in enumerate(system.ranges) if i != fixed]
-            left = (_with_value(each, fixed, 0) for each in system.inequalities)
-            inequalities = [each for each in left if len(each.terms) > 1]
+            system = system.without(fixed, None)
+        return count
 
     def _shortest(self, system: _System) -> int:
         """Of the variables that are most in the way, the one that takes the fewest values."""
@@ -232,22 +231,6 @@ class _Sum:
         chosen = [i for i, count in enumerate(counts) if count == most]
         lengths = {i: len(self._forests.masses(system.ranges[i]).values) for i in chosen}
         return min(chosen, key=lambda i: (lengths[i], i))
-
-    def _by_values(self, fixed: int, system: _System) -> Below:
-        """Sum over the values of one variable the probabilities of what is left."""
-        masses = self._forests.masses(system.ranges[fixed])
-        others = [each for i, each in enumerate(system.ranges) if i != fixed]
-        value = missing = 0
-        for k, mass in enumerate(masses.values):
-            self._limits.check()
-            self._parts += 1
-            if self._parts > self._limits.pieces:
-                raise _TooManySums
-            left = [_with_value(each, fixed, masses.first + k) for each in system.inequalities]
-            below = self.probability(others, left)
-            value += mass * below.value >> self._forests.unit
-            missing = max(missing, below.missing)
-        return Below(value, masses.missing + missing + len(masses.values))
 
 
 class _System:
@@ -283,14 +266,19 @@ class _System:
         peeled = {vertex for vertex, _ in self._order}
         return [0 if i in peeled else len(each) for i, each in enumerate(self._neighbours)]
 
+    def without(self, variable: int, value: int | None) -> _System:
+        """Put a value for a variable; those after it move up by one.
 
-def _with_value(inequality: Inequality, variable: int, value: int) -> Inequality:
-    """Put a value for a variable; those after it move up by one."""
-    bound = inequality.bound
-    terms = []
-    for i, a in inequality.terms:
-        if i == variable:
-            bound -= a * value
-        else:
-            terms.append((i - (i > variable), a))
-    return Inequality(tuple(terms), bound)
+        None stands for any: what would bound another variable then is left out.
+        """
+        rows = []
+        for inequality in self.inequalities:
+            bound, terms = inequality.bound, []
+            for i, a in inequality.terms:
+                if i == variable:
+                    bound -= a * (value or 0)
+                else:
+                    terms.append((i - (i > variable), a))
+            if value is not None or len(terms) > 1:
+                rows.append(Inequality(tuple(terms), bound))
+        return _System(self.ranges[:variable] + self.ranges[variable + 1 :], rows)
