@@ -23,7 +23,7 @@ from dipapprox.exact.laplace.engine import LaplaceIntegrals
 from dipapprox.exact.real_outputs import quotients
 from dipapprox.exact.real_outputs.comparison import ExactComparison
 from dipapprox.exact.real_outputs.line_signs import is_positive_somewhere
-from dipapprox.exact.real_outputs.moved_sums import EndQuotient, moved_sum
+from dipapprox.exact.real_outputs.quotients import EndQuotient, moved_sum
 from dipapprox.exact.signs.values import enclose_at
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.language.core import Input

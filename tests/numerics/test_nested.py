@@ -17,9 +17,16 @@ from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import GAUSSIAN, LAPLACE
 from dipapprox.laws.family import Family
 from dipapprox.linear.form import LinearForm
-from dipapprox.numerics.nested.engine import Nested, enclose_plan
+from dipapprox.numerics.nested.engine import (
+    Nested,
+    enclose_plan,
+    hoisted,
+    open_ends,
+    ranges,
+    truncate,
+    variables,
+)
 from dipapprox.numerics.nested.evaluation import Effort, NodeEvaluator, integrate, make_evaluator
-from dipapprox.numerics.nested.nest import hoisted, open_ends, ranges, truncate, variables
 from tests.event_strategies import gauss, less, of_family
 from tests.families import REAL_FAMILIES
 from tests.numerics.one_by_one import alone, enclosed

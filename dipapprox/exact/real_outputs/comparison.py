@@ -35,8 +35,7 @@ from dipapprox.exact.laplace.algebra import ExactAlgebra, Function, TooManyTerms
 from dipapprox.exact.laplace.pieces import Piece, Units
 from dipapprox.exact.methods import EventForms, ratio_sum
 from dipapprox.exact.real_outputs.line_signs import Coefficients, added, is_positive_somewhere
-from dipapprox.exact.real_outputs.moved_sums import EndQuotient, moved_sum
-from dipapprox.exact.real_outputs.quotients import EnclosedQuotient, Masses
+from dipapprox.exact.real_outputs.quotients import EnclosedQuotient, EndQuotient, Masses, moved_sum
 from dipapprox.exact.signs.values import sign_at
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import Limits

@@ -1,6 +1,6 @@
 """Numbers for plans: nested ball quadrature with closed-form innermost integrals.
 
-In: a truncated plan (`nest`). Out: a ball around its value.
+In: a truncated plan (`engine`). Out: a ball around its value.
 
 Why every integrand is entire. By induction over the tree, a plan is an entire function of its free
 variables. A mass is F(u) - F(l) with F entire for a fixed branch and u, l affine. Products and
