@@ -48,7 +48,6 @@ from dipapprox.composition.shifted_noise import (
     half_line,
     published_noise,
     shift_between,
-    shifted_noise,
 )
 from dipapprox.data_classes import replace
 from dipapprox.events.event import Connected, Marginal, Part
@@ -146,9 +145,9 @@ class ProductMeasures:
         """The divergence of shifted noise, or None; events are factors, as in `_composed`."""
         if len(first) != 1 or len(second) != 1:
             return None
-        plain, its = ((replace(side[0], events=()),) for side in (first, second))
-        shift = shifted_noise(plain, its)
-        if shift is None:
+        one, two = (published_noise((replace(side[0], events=()),)) for side in (first, second))
+        shift = shift_between(one, two)
+        if one is None or two is None or shift is None or not shift.square:
             return None
         own, other = (self.line.product(side[0].events, bits + 24) for side in (first, second))
         if isinstance(own, NotEnclosed) or isinstance(other, NotEnclosed):
@@ -157,7 +156,7 @@ class ProductMeasures:
             return None
         least = logarithm(growth.lower * other.lower / own.upper, bits + _BUDGET_BITS).lower
         budget = max(least, Fraction(0))
-        intervals = half_line(plain, its, budget, bits)
+        intervals = half_line(one, two, budget, bits)
         if not intervals and growth.upper < _FAR:
             return None  # a certificate must not say 0 where its check finds next to 0
         found = sure(self.line.at(intervals, first, second, growth, bits, Fraction(0)))

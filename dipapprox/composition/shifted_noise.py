@@ -199,14 +199,13 @@ def shift_between(one: PublishedNoise | None, two: PublishedNoise | None) -> Shi
 
 
 def half_line(
-    first: Sequence[Part], second: Sequence[Part], budget: Fraction, bits: int
+    one: PublishedNoise, two: PublishedNoise, budget: Fraction, bits: int
 ) -> tuple[Interval, ...]:
-    """Choose the numbers that are more than e^budget times as likely under the first measure.
+    """Choose the numbers that are more than e^budget times as likely under the first of two laws.
 
     Args:
-        first: One part with one number and no events.
-        second: The same, shifted.
-        budget: At least 0.
+        one: Gaussian or Laplace noise; `two` is the same moved.
+        budget: Of Laplace noise none below what no number is less likely by.
         bits: The set attains the divergence to about 2**-bits.
 
     Returns:
@@ -215,9 +214,8 @@ def half_line(
     Raises:
         ValueError: If it is not noise that is shifted.
     """
-    one, two = published_noise(tuple(first)), published_noise(tuple(second))
     shift = shift_between(one, two)
-    if one is None or two is None or shift is None or not shift.square:
+    if shift is None or not shift.square:
         raise ValueError("a half-line is the best set of shifted noise, and of no other")
     middle, apart = (one.mean + two.mean) / 2, one.mean - two.mean
     if shift.family is GAUSSIAN:

@@ -17,7 +17,7 @@ With h_o(u, u') = P_o(u) - E P_o(u'), E = e^eps_prv, delta = Σ_o max(0, h_o). O
 * delta = max over sets S of outputs of Σ_{o in S} h_o, so it is locally Lipschitz, and its slope
   along any direction lies in Σ [slopes of h_o], where outputs with a sign are taken or left, and
   all others may be taken or left. Where that is never negative along some directions, the maximum
-  lies on certain edges or corners (`polygons`). Where distances have a budget that may bind, only
+  lies on certain edges or corners (`cells`). Where distances have a budget that may bind, only
   moves that keep all distances are considered: u_i and u'_i together.
 
 **Rounding.** Everything here is sums of products in doubles, for n outputs and k real inputs of at
@@ -39,10 +39,9 @@ from numpy.typing import NDArray
 
 from dipapprox.arithmetic.rounding import Array
 from dipapprox.data_classes import Record
-from dipapprox.pairs.boxes.cells import PairSet
-from dipapprox.pairs.boxes.models import Models
-from dipapprox.pairs.boxes.polygons import (
+from dipapprox.pairs.boxes.cells import (
     Direction,
+    PairSet,
     Point,
     Polygon,
     X,
@@ -52,6 +51,7 @@ from dipapprox.pairs.boxes.polygons import (
     sides,
     tidy,
 )
+from dipapprox.pairs.boxes.models import Models
 
 _LARGEST_FACTOR = 2.0**200  # A factor beyond is replaced by it: that makes bounds larger
 _UNIT = 2.0**-51

@@ -45,9 +45,8 @@ from numpy.typing import NDArray
 from dipapprox.arithmetic.rounding import Array, above, below
 from dipapprox.data_classes import Record
 from dipapprox.limits import Limits
-from dipapprox.pairs.boxes.cells import Fixed, PairSet, filled
+from dipapprox.pairs.boxes.cells import Fixed, PairSet, Polygon, filled, tidy
 from dipapprox.pairs.boxes.one_by_one import Kind, OneByOne
-from dipapprox.pairs.boxes.polygons import Polygon, tidy
 from dipapprox.pairs.boxes.search import Exact, SetSearch
 from dipapprox.pairs.boxes.thresholds import Thresholds, all_between
 from dipapprox.pairs.divergence import Factor

@@ -27,8 +27,19 @@ import numpy as np
 from dipapprox.arithmetic.rounding import Array
 from dipapprox.data_classes import Record, replace
 from dipapprox.pairs.adjacency import FREE
-from dipapprox.pairs.boxes.cells import Fixed, PairSet, Vertex, filled, real_places, vertices
-from dipapprox.pairs.boxes.polygons import Point, Polygon, X, Y, sides
+from dipapprox.pairs.boxes.cells import (
+    Fixed,
+    PairSet,
+    Point,
+    Polygon,
+    Vertex,
+    X,
+    Y,
+    filled,
+    real_places,
+    sides,
+    vertices,
+)
 from dipapprox.pairs.boxes.thresholds import Thresholds, thresholds_of
 from dipapprox.semantics.state import FinalStates
 

@@ -7,7 +7,7 @@ output, or all of them, gain nothing, as E >= 1.
 **Lemma (sets of outputs).** Let P_o never fall as input i rises, for every o in S: then P_S does
 not. Let P_o never rise for every o outside S: then P_S = 1 - Σ P_o does not fall, either. The same
 the other way round. Let P_S never fall as u_i rises: then f_S never falls as u_i rises, or as u'_i
-falls. So it is largest on edges and corners where neither is possible (`polygons`). Where distances
+falls. So it is largest on edges and corners where neither is possible (`cells`). Where distances
 have a budget, u'_i > u_i can be moved to u_i, which needs less of it: one side of u_i = u'_i is
 enough.
 
@@ -37,10 +37,20 @@ import numpy as np
 from dipapprox.data_classes import Record, replace
 from dipapprox.events.symmetry import CellSymmetry
 from dipapprox.pairs.boxes.bounds import SetChoice, Taken
-from dipapprox.pairs.boxes.cells import PairSet, real_places
+from dipapprox.pairs.boxes.cells import (
+    PairSet,
+    Polygon,
+    X,
+    Y,
+    cut,
+    extent,
+    faces,
+    real_places,
+    rectangle,
+    sides,
+)
 from dipapprox.pairs.boxes.models import OutputModels
 from dipapprox.pairs.boxes.movement import DerivativeSigns
-from dipapprox.pairs.boxes.polygons import Polygon, X, Y, cut, extent, faces, rectangle, sides
 from dipapprox.semantics.state import FinalStates
 
 TRANSLATIONS = "translations"

@@ -26,9 +26,19 @@ from dipapprox.data_classes import Record, replace
 from dipapprox.errors import BrokenInvariant
 from dipapprox.limits import Limits
 from dipapprox.pairs.boxes.bounds import Bound, FactorBounds, SetChoice, bound
-from dipapprox.pairs.boxes.cells import Fixed, PairSet, boxes
+from dipapprox.pairs.boxes.cells import (
+    Fixed,
+    PairSet,
+    Point,
+    Polygon,
+    X,
+    Y,
+    boxes,
+    cut,
+    extent,
+    middle,
+)
 from dipapprox.pairs.boxes.models import Box, OutputModels
-from dipapprox.pairs.boxes.polygons import Point, Polygon, X, Y, cut, extent, middle
 from dipapprox.pairs.boxes.regions import PairRegion
 from dipapprox.pairs.divergence import Factor
 from dipapprox.pairs.maximum import simplest_pair

@@ -20,9 +20,8 @@ from dipapprox.limits import Limits
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.pairs.boxes.cells import PairSet, boxes, pairs_of, real_places
 from dipapprox.pairs.boxes.corners import CORNERS, LARGEST_FACTOR, CornerSearch
-from dipapprox.pairs.boxes.infinity import is_free, with_ends
 from dipapprox.pairs.boxes.models import OutputModels
-from dipapprox.pairs.boxes.movement import OutOfReach
+from dipapprox.pairs.boxes.movement import OutOfReach, is_free, with_ends
 from dipapprox.pairs.boxes.one_by_one import OneByOne, one_by_one
 from dipapprox.pairs.boxes.regions import LEMMAS, LIMITS, PairRegion, regions_of
 from dipapprox.pairs.boxes.search import BoxSearch, BoxSearchResult, SetSearch, candidates, corners
@@ -122,7 +121,7 @@ class RealPairs(Together):
         return Maximum(delta, known.pair, bits, known.pair, self._by)
 
     def _everywhere(self, delta: Enclosure, factor: Factor) -> Enclosure:
-        """Widen what is known of inputs between ends to inputs beyond (`infinity`)."""
+        """Widen what is known of inputs between ends to inputs beyond (`movement`)."""
         if not self._moved:
             return delta
         if factor.upper is None:

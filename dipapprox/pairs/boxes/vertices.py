@@ -67,9 +67,8 @@ from dipapprox.events.intervals import EVERYWHERE, Interval, common, mapped
 from dipapprox.language.core import Norm, Program, Value, Within
 from dipapprox.language.domains import AllReals
 from dipapprox.linear.form import FormSpan, LinearForm
-from dipapprox.pairs.boxes.cells import PairSet, pairs_of, vertices
-from dipapprox.pairs.boxes.infinity import is_free
-from dipapprox.pairs.boxes.polygons import Point, Polygon, X, Y, tidy
+from dipapprox.pairs.boxes.cells import PairSet, Point, Polygon, X, Y, pairs_of, tidy, vertices
+from dipapprox.pairs.boxes.movement import is_free
 from dipapprox.pairs.selections import Pair
 from dipapprox.semantics.state import FinalStates, guards_of
 

@@ -20,14 +20,14 @@ from dipapprox.language.elaborate import elaborate
 from dipapprox.language.parser import parse
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.pairs.boxes.bounds import FactorBounds, SetChoice, bound
-from dipapprox.pairs.boxes.cells import PairSet, all_pairs, boxes
-from dipapprox.pairs.boxes.infinity import with_ends
-from dipapprox.pairs.boxes.models import Models, OutputModels
-from dipapprox.pairs.boxes.polygons import (
+from dipapprox.pairs.boxes.cells import (
     Direction,
+    PairSet,
     Polygon,
     X,
     Y,
+    all_pairs,
+    boxes,
     clipped,
     cut,
     extent,
@@ -35,6 +35,8 @@ from dipapprox.pairs.boxes.polygons import (
     middle,
     rectangle,
 )
+from dipapprox.pairs.boxes.models import Models, OutputModels
+from dipapprox.pairs.boxes.movement import with_ends
 from dipapprox.pairs.boxes.regions import LEMMAS, OUTPUTS, SYMMETRY, TRANSLATIONS, lowest
 from dipapprox.pairs.boxes.search import BoxSearchResult
 from dipapprox.pairs.boxes.together import RealPairs
