@@ -74,7 +74,7 @@ def explicit_set(
         return None
     stripped, events = without_events(factors)
     shared = sure(measures.mass(factors.common, bits + 8))
-    own, other = (sure(measures.line.product(each, bits + 8)) for each in events)
+    own, other = (sure(measures.masses.product(each, bits + 8)) for each in events)
     if not own.lower or not other.lower:
         return None
     growth = relative(growth, own, other)
@@ -151,7 +151,8 @@ def _box(
         if not intervals:
             return None
         conditions.append((((k, Fraction(1)),), intervals))
-        masses.append([sure(measures.line.mass(side, intervals, bits + 8)) for side in (one, two)])
+        where = {0: intervals}
+        masses.append([sure(measures.masses.of(each, bits + 8, where)) for each in (one, two)])
     first_mass, second_mass = (_product(side) for side in zip(*masses, strict=True))
     return ExplicitSet(tuple(conditions), first_mass, second_mass)
 

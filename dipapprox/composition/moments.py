@@ -117,7 +117,7 @@ class Moments(Record, eq=False):
     ) -> _Bounds:
         if not first:
             return _Bounds(arb(0), arb(0))
-        own, other = (sure(self.measures.sum(side, _ACCURATE)) for side in (first, second))
+        own, other = (sure(self.measures.masses.of(side, _ACCURATE)) for side in (first, second))
         if not other.upper:
             return _Bounds(arb(0), _UNKNOWN, infinite=own.lower > 0)
         if not first[0].marginals:
@@ -126,11 +126,11 @@ class Moments(Record, eq=False):
         if isinstance(factors, Mixed):
             raise Missing(NotEnclosed(factors.reason))
         stripped, events = without_events(factors)
-        line = self.measures.line
-        w, v = (to_ball(sure(line.product(each, _ACCURATE))) for each in events)
+        masses = self.measures.masses
+        w, v = (to_ball(sure(masses.product(each, _ACCURATE))) for each in events)
         common = to_ball(sure(self.measures.mass(factors.common, _ACCURATE)))
         sizes = [
-            [to_ball(sure(line.total(side, _ACCURATE))) for side in sides]
+            [to_ball(sure(masses.of(side, _ACCURATE))) for side in sides]
             for _, *sides in stripped.pairs
         ]
         if not (w > 0 and v > 0 and all(f > 0 and g > 0 for f, g in sizes)):
@@ -211,7 +211,7 @@ class Moments(Record, eq=False):
             beyond.append((max(highs), None))
         if not beyond:
             return False
-        mass = self.measures.line.mass(first, beyond, _ACCURATE)
+        mass = self.measures.masses.of(first, _ACCURATE, {0: beyond})
         return isinstance(mass, Enclosure) and mass.lower > 0
 
     def _of_cells(

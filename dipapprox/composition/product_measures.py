@@ -6,7 +6,7 @@ In: two sums of parts, each with the same number of published numbers, and a fac
     one number differs              its divergence, times the mass of all others (`factors`)
     one number, noise is shifted    the closed form (`shifted_noise`)
     Gaussian noise only             N(m, 1) against N(0, 1), m the norm of the shifts in deviations
-    no products, but sums of them   bounds (`mixture`)
+    no products, but sums of them   bounds
     anything else                   losses add up (`pair_products`)
 
 Gaussian factors. A Gaussian pair with shift m_k, in deviations, has on k coordinates the ratio of
@@ -82,6 +82,7 @@ class ProductMeasures:
 
     def __init__(self, method: Method, limits: Limits, tier: Tier = Tier.AUTO) -> None:
         self.line = HockeyStick(method, limits, tier)
+        self.masses = self.line.masses
         self._limits = limits
         self._losses = LineLosses(self.line, limits)
         self._sums: Cache[_Sum, Split | NotEnclosed] = Cache(_REMEMBERED)
@@ -108,7 +109,7 @@ class ProductMeasures:
             nothing = Enclosure.exact(0)
             return Split(nothing, (), nothing, nothing)
         if not second:
-            total = sure(self.sum(first, bits))
+            total = sure(self.masses.of(first, bits))
             return Split(total, ((None, None),), total, Enclosure.exact(0))
         factors = factored(first, second)
         if isinstance(factors, Mixed):
@@ -149,7 +150,7 @@ class ProductMeasures:
         shift = shift_between(one, two)
         if one is None or two is None or shift is None or not shift.square:
             return None
-        own, other = (self.line.product(side[0].events, bits + 24) for side in (first, second))
+        own, other = (self.masses.product(side[0].events, bits + 24) for side in (first, second))
         if isinstance(own, NotEnclosed) or isinstance(other, NotEnclosed):
             return None
         if growth.lower * other.lower < own.upper or not own.upper:
@@ -173,34 +174,29 @@ class ProductMeasures:
         growth: Enclosure,
         bits: int,
     ) -> Split:
+        """Bound the divergence of sums of products; the set attains the lower end."""
         shared = sure(self.mass(mixed.common, bits + 2))
         own, other = (
             [replace(p, marginals=tuple(p.marginals[k] for k in mixed.coordinates)) for p in side]
             for side in (first, second)
         )
-        terms = partial(self.divergence, growth=growth, bits=bits)
-        found = sure(mixture(own, other, growth, bits, terms, self.line))
-        return replace(_beside(found, shared), coordinate=mixed.coordinates[found.coordinate])
-
-    @enclosing
-    def sum(self, side: Sequence[Part], bits: int) -> Enclosure:
-        """Enclose the mass of a sum of parts."""
-        finer = bits + len(side).bit_length()
-        return sum((sure(self.total(part, finer)) for part in side), Enclosure.exact(0))
-
-    def total(self, part: Part, bits: int) -> Enclosure | NotEnclosed:
-        """Enclose the mass of one part."""
-        if not part.marginals:
-            return self.line.product(part.events, bits)
-        own, *others = part.marginals
-        lines = [(Part(part.events, (own,)),), *((Part((), (each,)),) for each in others)]
-        return self.mass(lines, bits)
+        most = _matched(own, other, partial(self.divergence, growth=growth, bits=bits)).upper
+        told = []
+        for place, coordinate in enumerate(mixed.coordinates):
+            one, two = (_alone(side, place) for side in (own, other))
+            found = self.line.divergence(one, two, growth, bits)
+            if isinstance(found, Split):
+                told.append(replace(found, coordinate=coordinate))
+        nothing = Split(_NOTHING, None, _NOTHING, _NOTHING)
+        best = max(told, key=lambda each: each.value.lower, default=nothing)
+        least = best.value.lower
+        return _beside(replace(best, value=Enclosure(least, max(most, least))), shared)
 
     @enclosing
     def mass(self, lines: Sequence[Line], bits: int) -> Enclosure:
         """Enclose the product of the masses of measures on the line."""
         finer = bits + len(lines).bit_length()
-        return reduce(mul, (sure(self.line.total(line, finer)) for line in lines), _CERTAIN)
+        return reduce(mul, (sure(self.masses.of(line, finer)) for line in lines), _CERTAIN)
 
     def _composed(self, factors: Factored, growth: Enclosure, bits: int) -> Enclosure:
         """Enclose the divergence of a product of at least two pairs.
@@ -211,7 +207,7 @@ class ProductMeasures:
         """
         stripped, weights = without_events(factors)
         accuracy = min(bits, _ACCURATE) + 24
-        own, other = (sure(self.line.product(events, accuracy)) for events in weights)
+        own, other = (sure(self.masses.product(events, accuracy)) for events in weights)
         if not own.lower or not (growth.lower and other.lower):
             raise Missing(TOO_SMALL)
         factor = relative(growth, own, other)
@@ -342,46 +338,15 @@ def _beside(found: Split, mass: Enclosure) -> Split:
     return replace(found, value=value, first=found.first * mass, second=found.second * mass)
 
 
-Divergence = Callable[[Sequence[Part], Sequence[Part]], Split | NotEnclosed]
-"""Encloses the divergence of two measures."""
-
 _MOST_TERMS = 5  # terms are matched with each other in all ways; with more, only in their order
 _NOTHING = Enclosure.exact(0)
 
 
-@enclosing
-def mixture(
+def _matched(
     first: Sequence[Part],
     second: Sequence[Part],
-    growth: Enclosure,
-    bits: int,
-    divergence: Divergence,
-    line: HockeyStick,
-) -> Split:
-    """Enclose sup over sets S of first(S) - growth · second(S).
-
-    Args:
-        first: Several terms, of at least two numbers each.
-        bits: Wanted of what one number tells; that of the value is what it is.
-        divergence: Of two terms, or of one and none.
-
-    Returns:
-        The value, and a set that attains its lower end; or the reason why there is no bound.
-    """
-    most = _above(first, second, divergence).upper
-    told = []
-    for coordinate in range(len(first[0].marginals)):
-        sides = [_alone(side, coordinate) for side in (first, second)]
-        found = line.divergence(sides[0], sides[1], growth, bits)
-        if isinstance(found, Split):
-            told.append(replace(found, coordinate=coordinate))
-    nothing = Split(_NOTHING, None, _NOTHING, _NOTHING)
-    best = max(told, key=lambda each: each.value.lower, default=nothing)
-    least = best.value.lower
-    return replace(best, value=Enclosure(least, max(most, least)))
-
-
-def _above(first: Sequence[Part], second: Sequence[Part], divergence: Divergence) -> Enclosure:
+    divergence: Callable[[Sequence[Part], Sequence[Part]], Split | NotEnclosed],
+) -> Enclosure:
     """Bound the divergence by the best of the matches, or by the terms in order."""
 
     @cache

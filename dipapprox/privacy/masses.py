@@ -106,7 +106,9 @@ def enclose_masses(
         asked = _asked(outcome, program.real_outputs, where)
         if asked is None:
             continue
-        mass = divergences.mass(parts, options.precision, asked)
+        mass = divergences.masses.of(
+            parts, options.precision, {k: (own,) for k, own in asked.items()}
+        )
         if isinstance(mass, NotEnclosed):
             found.obstacle, mass = mass.reason, UNIT
         row = published_values(outcome, {LinearForm.symbol(k): (own,) for k, own in asked.items()})
@@ -169,7 +171,7 @@ def _histograms(
         ends = [low + (high - low) * k / bins for k in range(bins + 1)]
         found = []
         for start, stop in pairwise(ends):
-            mass = divergences.mass(parts, 20, {coordinate: (start, stop)})
+            mass = divergences.masses.of(parts, 20, {coordinate: ((start, stop),)})
             if isinstance(mass, NotEnclosed):
                 break
             left, right = sorted((factor * start + form.constant, factor * stop + form.constant))

@@ -397,7 +397,7 @@ def _open_published(
         limits,
         couplings.Couplings(states, eps, limits) if exactly else None,
         None if claim is None else claim.growth,
-        comparison.ExactComparison(limits, divergences.mass) if compared else None,
+        comparison.ExactComparison(limits, divergences.masses.of) if compared else None,
     )
     delta = None if claim is None else claim.delta
     details = published_details.PublishedDetails(divergences, together, delta)

@@ -26,7 +26,7 @@ from dipapprox.numerics.algebras import grid
 from dipapprox.numerics.closed_form import is_half_space
 from dipapprox.numerics.integers import forests
 from dipapprox.numerics.kinds import is_gaussian
-from dipapprox.pairs.boxes import infinity
+from dipapprox.pairs.boxes import movement
 from dipapprox.privacy.intervals import derivative_bounds
 from dipapprox.proofs import cones
 from dipapprox.semantics.real_inputs import NotReal
@@ -62,7 +62,7 @@ SAMPLE: Any = SimpleNamespace(
 PLACES: dict[str, Callable[[], object]] = {
     "what a shift costs": lambda: cones._source(SAMPLE, {}),
     "masses": lambda: forests.law_masses(LAW, 2),
-    "far away": lambda: infinity._far(MADE_UP),
+    "far away": lambda: movement._far(MADE_UP),
     "cutoffs": lambda: distribution.cutoff_interval(LAW, 40),
     "widths of panels": lambda: grid._shape(LAW, 40, 1),
     "widths of lattices": lambda: grid._widest(LAW),
@@ -77,7 +77,7 @@ PLACES: dict[str, Callable[[], object]] = {
 
 @pytest.mark.parametrize("place", PLACES)
 def test_an_unknown_family_is_refused(place) -> None:
-    refuses((AttributeError, ValueError, infinity.OutOfReach), None, PLACES[place])
+    refuses((AttributeError, ValueError, movement.OutOfReach), None, PLACES[place])
 
 
 def test_no_closed_form_is_taken_for_one_of_an_unknown_family() -> None:

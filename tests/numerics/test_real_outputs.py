@@ -176,7 +176,7 @@ def test_comparisons_agree_with_quadrature(drawn, budget, scale) -> None:
         ends = [None, *cells, None]
         total = F(0)
         for interval in pairwise(ends):
-            above, below = (stick.mass(part, (interval,), 36) for part in parts)
+            above, below = (stick.masses.of(part, 36, {0: (interval,)}) for part in parts)
             total += max(above.lower - growth(budget).upper * below.upper, F(0))
         assert total <= found.value.upper
     assert total >= found.value.lower - HALF
@@ -371,6 +371,6 @@ def test_masses_of_densities_are_those_of_events(noises, most) -> None:
         masses = pair.masses(intervals, one, 30, Tier.AUTO)
         assert masses is not None
         for side, own in zip(sides, masses, strict=True):
-            event = line.mass(side, intervals, 44)
+            event = line.masses.of(side, 44, {0: intervals})
             assert isinstance(event, Enclosure)
             assert own.meets(event) and own.width < F(1, 10**11)

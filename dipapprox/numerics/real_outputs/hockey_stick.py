@@ -25,10 +25,11 @@ more guards, so every method that encloses events encloses masses, to any width.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from itertools import chain
+from itertools import chain, product
 from math import prod
+from types import MappingProxyType
 
 import numpy as np
 
@@ -117,7 +118,7 @@ class HockeyStick:
     def __init__(self, method: Method, limits: Limits, tier: Tier = Tier.AUTO) -> None:
         self._limits = limits
         self._tier = tier
-        self._masses = IntervalMasses(method, limits)
+        self.masses = IntervalMasses(method, limits)
         self._pairs: Cache[tuple[Sequence[Part], Sequence[Part]], _Pair] = Cache(_REMEMBERED)
 
     @enclosing
@@ -173,12 +174,12 @@ class HockeyStick:
         if first and second and first[0].marginals:
             found = self._pair(tuple(first), tuple(second)).discretised(bits, spread, negligible)
             return sure(found)
-        own, other = (sure(self.total(side, bits)) for side in (first, second))
+        own, other = (sure(self.masses.of(side, bits)) for side in (first, second))
         return Discretised(one_cell(own, other), (_NONE, _NONE), (_NONE, _NONE))
 
     def _pair(self, first: tuple[Part, ...], second: tuple[Part, ...]) -> _Pair:
         return self._pairs.find(
-            (first, second), lambda: _Pair(first, second, self._masses, self._limits)
+            (first, second), lambda: _Pair(first, second, self.masses, self._limits)
         )
 
     def _far(
@@ -207,23 +208,10 @@ class HockeyStick:
         excess: Fraction,
     ) -> Split:
         """Enclose the divergence, of which a set is known to lack at most `excess`."""
-        above = sure(self._masses.of_parts(first, intervals, bits + 3))
-        below = sure(self._masses.of_parts(second, intervals, bits + 3 + _bits_of(growth)))
+        where = {0: intervals}
+        above = sure(self.masses.of(first, bits + 3, where))
+        below = sure(self.masses.of(second, bits + 3 + _bits_of(growth), where))
         return _split(intervals, above, below, growth, excess)
-
-    def mass(
-        self, parts: Sequence[Part], intervals: Sequence[Interval], bits: int
-    ) -> Enclosure | NotEnclosed:
-        """Enclose the mass that parts, with one marginal each, have on disjoint intervals."""
-        return self._masses.of_parts(parts, intervals, bits)
-
-    def product(self, events: Sequence[Connected], bits: int) -> Enclosure | NotEnclosed:
-        """Enclose the probability of independent events together."""
-        return self._masses.product(events, bits)
-
-    def total(self, parts: Sequence[Part], bits: int) -> Enclosure | NotEnclosed:
-        """Enclose the mass of all parts, each with one marginal at most."""
-        return self._masses.of_parts(parts, EVERYWHERE, bits)
 
 
 def _takes_long(marginal: Marginal) -> bool:
@@ -366,6 +354,8 @@ _EVENTS = 20_000  # whose enclosures are kept
 EVERYWHERE: tuple[Interval, ...] = ((None, None),)
 """The whole line."""
 
+_ANYWHERE: Mapping[int, Sequence[Interval]] = MappingProxyType({})
+
 
 class IntervalMasses:
     """Probabilities of events and masses of intervals; what was computed is remembered."""
@@ -375,18 +365,21 @@ class IntervalMasses:
         self._limits = limits
         self._known: Cache[Connected, tuple[int, Enclosure | NotEnclosed]] = Cache(_EVENTS)
 
-    def of_parts(
-        self, parts: Sequence[Part], intervals: Sequence[Interval], bits: int
+    def of(
+        self, parts: Sequence[Part], bits: int, where: Mapping[int, Sequence[Interval]] = _ANYWHERE
     ) -> Enclosure | NotEnclosed:
-        """Enclose the mass that parts with one published number each have on disjoint intervals;
-        of those with none, on all of them."""
-        products = [list(part.events) for part in parts if not part.marginals]
-        products += [
-            [*part.events, *found]
-            for part in parts
-            for interval in intervals
-            if part.marginals and (found := within(part.marginals[0], interval)) is not None
-        ]
+        """Enclose the mass of parts, which add up, to about 2**-bits.
+
+        Args:
+            where: For some of the published numbers, from 0, disjoint intervals that they lie in.
+        """
+        products = []
+        for part in parts:
+            places = (where.get(k, EVERYWHERE) for k in range(len(part.marginals)))
+            for intervals in product(*places):
+                events = [*map(within, part.marginals, intervals)]
+                if None not in events:
+                    products.append([*part.events, *chain.from_iterable(filter(None, events))])
         return self._sum(products, bits)
 
     def product(self, events: Iterable[Connected], bits: int) -> Enclosure | NotEnclosed:

@@ -18,7 +18,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
-from types import MappingProxyType
 
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed, enclosing, sure
 from dipapprox.cache import Cache
@@ -27,15 +26,15 @@ from dipapprox.composition.moments import Moment, Moments
 from dipapprox.composition.product_measures import ProductMeasures
 from dipapprox.data_classes import Record, replace
 from dipapprox.errors import SourceError
-from dipapprox.events.event import Connected, Part, PublishedOutcome
-from dipapprox.events.intervals import EVERYWHERE, Interval, mapped, within
+from dipapprox.events.event import Part, PublishedOutcome
+from dipapprox.events.intervals import Interval, mapped
 from dipapprox.events.measures import Measures, Measuring
 from dipapprox.language.cells import is_seen_whole
 from dipapprox.language.core import Input
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.methods import Method
-from dipapprox.numerics.real_outputs.hockey_stick import IntervalMasses
+from dipapprox.numerics.real_outputs.hockey_stick import Split
 from dipapprox.pairs.divergence import Factor, divergence
 from dipapprox.pairs.published.normal_form import (
     CoordinatePlace,
@@ -58,18 +57,6 @@ _MOST_GRIDS = 4  # of single outcomes, each narrower than one of all outcomes of
 _SHOWN = 32  # most bits for sets that show what independent parts tell together
 _ZERO = Fraction(0)
 NOTHING = Enclosure.exact(0)
-
-_EVERYWHERE: Mapping[int, Interval] = MappingProxyType({})
-
-
-class Term(Record):
-    value: Enclosure  # encloses sup over S of first(S) - growth second(S)
-    # A set S that comes close: one number of a normal form lies in one of them, the others
-    # anywhere; None: S is of another shape.
-    intervals: tuple[Interval, ...] | None
-    first: Enclosure  # encloses first(S), as `second` second(S); [0, 1] if S is of another shape
-    second: Enclosure
-    number: int = 0  # which of the numbers
 
 
 class OutcomeExcess(Record):
@@ -115,7 +102,7 @@ class PublishedDivergences:
         self._limits = limits
         self._words: dict[str, None] = {}
         self._products = ProductMeasures(method, limits)
-        self._masses = IntervalMasses(method, limits)
+        self.masses = self._products.masses
         self._measures: Cache[Input, Measures | NotEnclosed] = Cache(_REMEMBERED)
         self._unmoved: Cache[Input, _Outcomes] = Cache(_REMEMBERED)
         self._numbers: Cache[tuple[Part, ...], int] = Cache(_REMEMBERED)
@@ -124,7 +111,7 @@ class PublishedDivergences:
         self._terms: Cache[tuple[_Apart, ...], Terms] = Cache(_REMEMBERED)
         # Of one pair with these outcomes those of its independent parts: they tell the same.
         self._split: Cache[Terms, tuple[Terms, ...]] = Cache(_REMEMBERED)
-        self._known: Cache[tuple[MeasureSides, Factor, int], Term | NotEnclosed] = Cache(
+        self._known: Cache[tuple[MeasureSides, Factor, int], Split | NotEnclosed] = Cache(
             _REMEMBERED
         )
 
@@ -196,8 +183,9 @@ class PublishedDivergences:
         return list(zip(found, map(self.of, parts), strict=True))
 
     @enclosing
-    def divergence(self, terms: Terms, factor: Factor, bits: int) -> Enclosure:
-        """Enclose delta_{u,u'} of the pairs with these outcomes."""
+    def divergence(self, terms: Terms | NotEnclosed, factor: Factor, bits: int) -> Enclosure:
+        """Enclose delta_{u,u'} of the pairs with these outcomes, if they are told."""
+        terms = sure(terms)
         if any(sides.coordinates > 1 for sides, _ in terms):
             bits = min(bits, _ACCURATE)  # no product gets narrower, and so nothing else need be
         split = self._split.get(terms)
@@ -258,7 +246,7 @@ class PublishedDivergences:
                 continue
             where: dict[LinearForm, tuple[Interval, ...]] | None = None
             if term.intervals is not None:
-                weights = ((term.number, Fraction(1)),)
+                weights = ((term.coordinate, Fraction(1)),)
                 conditions = ((weights, term.intervals),) if form.places else ()
                 where = _where(conditions, form.places)
             found.append(OutcomeExcess(outcome, where, term.first, term.second, term.value))
@@ -291,26 +279,6 @@ class PublishedDivergences:
 
     def measures(self, input: Input) -> Measures | NotEnclosed:
         return self._measures.find(input, lambda: self._measuring.at(input))
-
-    @enclosing
-    def mass(
-        self, parts: Sequence[Part], bits: int, where: Mapping[int, Interval] = _EVERYWHERE
-    ) -> Enclosure:
-        """Enclose the mass of parts, which add up, where some of the coordinates lie in intervals.
-
-        Wanted to a width of 2**-bits.
-        """
-        own = bits + len(parts).bit_length()
-        total = NOTHING
-        for part in parts:
-            events: list[Connected] | None = [*part.events]
-            for coordinate, marginal in enumerate(part.marginals):
-                more = within(marginal, where.get(coordinate, EVERYWHERE))
-                events = None if events is None or more is None else events + more
-            if events is None:
-                continue
-            total = total + sure(self._masses.product(events, own))
-        return total
 
     @enclosing
     def sides(self, pair: Pair) -> list[tuple[PublishedOutcome, NormalMeasures]]:
@@ -358,25 +326,25 @@ class PublishedDivergences:
 
         return self._forms.find(each.apart, made)
 
-    def _term(self, sides: MeasureSides, factor: Factor, bits: int) -> Term | NotEnclosed:
+    def _term(self, sides: MeasureSides, factor: Factor, bits: int) -> Split | NotEnclosed:
         return self._known.find((sides, factor, bits), lambda: self._computed(sides, factor, bits))
 
     @enclosing
-    def _computed(self, sides: MeasureSides, factor: Factor, bits: int) -> Term:
+    def _computed(self, sides: MeasureSides, factor: Factor, bits: int) -> Split:
         if sides.first == sides.second:
             # growth >= 1: no set is more than growth times as likely.
-            return Term(NOTHING, (), NOTHING, NOTHING)
+            return Split(NOTHING, (), NOTHING, NOTHING)
         if not sides.coordinates or not sides.second:
-            masses = (self.mass(parts, bits + 2) for parts in (sides.first, sides.second))
+            masses = (self.masses.of(parts, bits + 2) for parts in (sides.first, sides.second))
             first, second = map(sure, masses)
-            return Term(divergence((first,), (second,), factor), ((None, None),), first, second)
+            return Split(divergence((first,), (second,), factor), ((None, None),), first, second)
         split = sure(self._products.divergence(sides.first, sides.second, _growth(factor), bits))
         value = split.value
         if factor.upper is None:
             # What the second never is in counts with any factor.
             alone = Fraction(0) if split.second.upper else split.first.lower
             value = Enclosure(min(alone, value.upper), value.upper)
-        return Term(value, split.intervals, split.first, split.second, split.coordinate)
+        return replace(split, value=value)
 
 
 def _growth(factor: Factor) -> Enclosure:

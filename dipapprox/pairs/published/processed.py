@@ -18,15 +18,7 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
 
-from dipapprox.arithmetic.enclosure import (
-    UNIT,
-    Enclosure,
-    Missing,
-    NotEnclosed,
-    enclosing,
-    if_enclosed,
-    sure,
-)
+from dipapprox.arithmetic.enclosure import UNIT, Enclosure, Missing, NotEnclosed, enclosing, sure
 from dipapprox.data_classes import replace
 from dipapprox.errors import LimitReached
 from dipapprox.language.core import Cell
@@ -68,9 +60,10 @@ class Processed:
         """
         known = UNIT
         try:
-            more = None if self._more is None else _delta(self._more, pair, factor)
-            if more is not None:
-                known = Enclosure(known.lower, more.upper)
+            if self._more is not None:
+                more = self._more.divergence(self._more.terms(pair), factor, COARSE_BITS)
+                if isinstance(more, Enclosure):
+                    known = Enclosure(known.lower, more.upper)
             if known.upper > least:
                 for _, found in self._found(pair, factor):
                     known = Enclosure(max(known.lower, found.lower), known.upper)
@@ -102,15 +95,10 @@ class Processed:
         for places, own in self._less:
             if any(known.issuperset(places) for known in done):
                 continue
-            delta = _delta(own, pair, factor)
-            if delta is not None:
+            delta = own.divergence(own.terms(pair), factor, COARSE_BITS)
+            if isinstance(delta, Enclosure):
                 done.append(set(places))
                 yield (places, own), delta
-
-
-@if_enclosed
-def _delta(own: PublishedDivergences, pair: Pair, factor: Factor) -> Enclosure:
-    return sure(own.divergence(sure(own.terms(pair)), factor, COARSE_BITS))
 
 
 def _less_published(states: FinalStates) -> Iterator[tuple[tuple[int, ...], FinalStates]]:

@@ -90,7 +90,7 @@ class PublishedPairs(Together):
         self._pairs, self._limits = pairs, limits
         self._couplings, self._claimed, self._comparison = couplings, claimed, comparison
         # What has no bound is told without closed forms as well, whatever else is asked.
-        self._quotients = comparison or ExactComparison(limits, divergences.mass)
+        self._quotients = comparison or ExactComparison(limits, divergences.masses.of)
         self.processed = Processed(divergences)
         self._compared: dict[tuple[MeasureSides, Growth], bool | NotEnclosed] = {}
         self._budgets: dict[Pair, Fraction | None] = {}
@@ -190,8 +190,7 @@ class PublishedPairs(Together):
             obstacle = delta.reason
             if before is not None:
                 return replace(before, final=True)
-            if not isinstance(terms, NotEnclosed):
-                delta = self.divergences.divergence(terms, factor, min(bits, COARSE_BITS))
+            delta = self.divergences.divergence(terms, factor, min(bits, COARSE_BITS))
         if not isinstance(delta, Enclosure):
             delta, by = self._around(pair, factor, least), PROCESSING
         final = obstacle is not None
@@ -251,8 +250,6 @@ class PublishedPairs(Together):
             return nothing, COUPLING
         if self._claimed is not None and self._is_nothing(terms, growth):
             return nothing, EXACTLY
-        if isinstance(terms, NotEnclosed):
-            return terms, PROCESSING
         found = self.divergences.divergence(terms, factor, bits)
         certain = isinstance(found, Enclosure) and found.lower > 0
         if self._claimed is None and not certain and self._is_nothing(terms, growth):
@@ -310,7 +307,7 @@ class PublishedPairs(Together):
             return ()
 
         def is_possible(part: Part) -> bool:
-            mass = self.divergences.mass((part,), bits)
+            mass = self.divergences.masses.of((part,), bits)
             return isinstance(mass, Enclosure) and mass.lower > 0
 
         return tuple(
@@ -328,14 +325,11 @@ class PublishedPairs(Together):
                 return Side.BELOW
             if self._exceeding(pair, growth, bits):
                 return Side.ABOVE
-        if isinstance(terms, NotEnclosed):
-            found: Enclosure | NotEnclosed = NotEnclosed(terms.reason)
-        else:
-            found = self.divergences.divergence(terms, factor, bits)
+        found = self.divergences.divergence(terms, factor, bits)
         if isinstance(found, Enclosure):
             return compare(found, delta)
         side = compare(self._around(pair, factor, UNIT.lower), delta)
-        return NotEnclosed(found.reason) if side is Side.UNDECIDED else side
+        return found if side is Side.UNDECIDED else side
 
     def classes(self) -> Sequence[tuple[Terms | NotEnclosed, Pair]]:
         """Return one pair for each class of pairs that look alike.
