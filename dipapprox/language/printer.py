@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import assert_never
 
@@ -21,11 +22,9 @@ def print_program(program: ast.Program) -> str:
     lines = [_declaration(declaration) for declaration in program.declarations]
     if lines and program.body:
         lines.append("")
-    _block(program.body, "", lines)
+    lines += _lines(program.body)
     for handler in program.handlers:
-        lines += ["", _header(handler)]
-        _block(handler.body, _INDENT, lines)
-        lines.append("end")
+        lines += ["", _header(handler), *_inside(handler.body), "end"]
     return "\n".join(lines) + "\n"
 
 
@@ -68,8 +67,7 @@ def print_condition(node: ast.AdjacentWhere) -> str:
 def _turns(turns: ast.Turns | None) -> str:
     if turns is None:
         return ""
-    first, last = print_expression(turns.first), print_expression(turns.last)
-    return f" for {turns.variable} in {first}..{last}"
+    return f" for {turns.variable} in {_range(turns)}"
 
 
 def _variables(variables: tuple[ast.Declared, ...]) -> str:
@@ -91,9 +89,11 @@ def _domain(domain: ast.Domain) -> str:
 
 def _element(element: ast.Element) -> str:
     assert not isinstance(element, ast.Reals | ast.Integers)
-    if isinstance(element, ast.Range):
-        return f"{print_expression(element.first)}..{print_expression(element.last)}"
-    return print_expression(element)
+    return _range(element) if isinstance(element, ast.Range) else print_expression(element)
+
+
+def _range(node: ast.Range | ast.Turns | ast.For) -> str:
+    return f"{print_expression(node.first)}..{print_expression(node.last)}"
 
 
 def _header(handler: ast.Handler) -> str:
@@ -112,46 +112,43 @@ def _row(row: tuple[ast.Expression, ...]) -> str:
 # --- statements ---------------------------------------------------------------------------------
 
 
-def _block(block: ast.Block, indent: str, lines: list[str]) -> None:
-    for statement in block:
-        _statement(statement, indent, lines)
+def _lines(block: ast.Block) -> Iterator[str]:
+    for node in block:
+        match node:
+            case ast.Assign(targets, value):
+                yield f"{', '.join(map(print_expression, targets))} <- {print_expression(value)}"
+            case ast.If(branches, otherwise):
+                for place, branch in enumerate(branches):
+                    yield f"{'elif' if place else 'if'} {print_expression(branch.condition)} then"
+                    yield from _inside(branch.body)
+                if otherwise:
+                    yield "else"
+                    yield from _inside(otherwise)
+                yield "end"
+            case ast.For(variable, _, _, body):
+                yield from _loop(f"for {variable} in {_range(node)}", body)
+            case ast.While(condition, body):
+                yield from _loop(f"while {print_expression(condition)}", body)
+            case ast.Forever(body):
+                yield from _loop("forever", body)
+            case ast.Read(name):
+                yield f"read {name}"
+            case ast.Publish(value):
+                yield f"publish {print_expression(value)}"
+            case ast.Skip() | ast.Exit():
+                yield type(node).__name__.lower()
+            case _:
+                assert_never(node)
 
 
-def _statement(node: ast.Statement, indent: str, lines: list[str]) -> None:
-    match node:
-        case ast.Assign(targets, value):
-            places = ", ".join(print_expression(target) for target in targets)
-            lines.append(f"{indent}{places} <- {print_expression(value)}")
-        case ast.If(branches, otherwise):
-            for position, branch in enumerate(branches):
-                word = "elif" if position else "if"
-                lines.append(f"{indent}{word} {print_expression(branch.condition)} then")
-                _block(branch.body, indent + _INDENT, lines)
-            if otherwise:
-                lines.append(f"{indent}else")
-                _block(otherwise, indent + _INDENT, lines)
-            lines.append(f"{indent}end")
-        case ast.For(variable, first, last, body):
-            bounds = f"{print_expression(first)}..{print_expression(last)}"
-            _loop(f"for {variable} in {bounds}", body, indent, lines)
-        case ast.While(condition, body):
-            _loop(f"while {print_expression(condition)}", body, indent, lines)
-        case ast.Forever(body):
-            _loop("forever", body, indent, lines)
-        case ast.Read(name):
-            lines.append(f"{indent}read {name}")
-        case ast.Publish(value):
-            lines.append(f"{indent}publish {print_expression(value)}")
-        case ast.Skip() | ast.Exit():
-            lines.append(indent + type(node).__name__.lower())
-        case _:
-            assert_never(node)
+def _loop(head: str, body: ast.Block) -> Iterator[str]:
+    yield f"{head} do"
+    yield from _inside(body)
+    yield "end"
 
 
-def _loop(head: str, body: ast.Block, indent: str, lines: list[str]) -> None:
-    lines.append(f"{indent}{head} do")
-    _block(body, indent + _INDENT, lines)
-    lines.append(f"{indent}end")
+def _inside(block: ast.Block) -> Iterator[str]:
+    return (f"{_INDENT}{line}" for line in _lines(block))
 
 
 # --- expressions --------------------------------------------------------------------------------
