@@ -37,7 +37,7 @@ from dipapprox.language.elaborate import elaborate
 from dipapprox.language.functions import places
 from dipapprox.language.functions.files import Files, LiveScope, reached
 from dipapprox.language.functions.machine import Function, Machine, Unread
-from dipapprox.language.functions.paths import Exploration
+from dipapprox.language.functions.paths import End, Exploration, with_defaults
 from dipapprox.language.functions.run import PathRun
 from dipapprox.language.functions.signature import (
     SignatureHead,
@@ -46,7 +46,6 @@ from dipapprox.language.functions.signature import (
     place_of,
 )
 from dipapprox.language.functions.symbols import refusal, running_as
-from dipapprox.language.functions.trees import End, with_defaults
 from dipapprox.language.printer import print_program
 from dipapprox.language.symbols import DELTA, needs_delta
 

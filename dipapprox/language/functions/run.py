@@ -39,7 +39,6 @@ from dipapprox.language.functions.symbols import (
     exact,
     truth,
 )
-from dipapprox.language.functions.trees import Course, Names, course_of
 from dipapprox.language.functions.words import hint_for
 from dipapprox.language.lexer import KEYWORDS, SOFT_WORDS
 from dipapprox.language.traversal import nodes_in
@@ -63,11 +62,17 @@ class TooManyApart(Exception):
 
 class Fork(Record):
     """A condition was decided; `other` is what happens if it is decided the other way, where that
-    is known: nothing, if no input of the domains leads there."""
+    is known: a `Course` (`paths`), or NOWHERE."""
 
     condition: ast.Expression
     holds: bool
-    other: Course | None = None
+    other: Any = None
+
+
+NOWHERE = "nowhere"
+"""What happens where no input of the domains leads."""
+
+Names = frozenset[str]  # named values
 
 
 Event = ast.Statement | Fork
@@ -181,7 +186,7 @@ class PathRun(Machine):
             return known
         forced = self.knowledge.forced(condition)
         if forced is not None:
-            self.record(Fork(condition.node, forced, course_of(None)))
+            self.record(Fork(condition.node, forced, NOWHERE))
             self.knowledge.learn_forced(condition, forced)
             return forced
         if self.joining:

@@ -33,6 +33,7 @@ from dipapprox.language.functions.machine import (
     kind_of,
     plain,
 )
+from dipapprox.language.functions.paths import End
 from dipapprox.language.functions.run import PathRun
 from dipapprox.language.functions.symbols import (
     Condition,
@@ -43,7 +44,6 @@ from dipapprox.language.functions.symbols import (
     refusal,
     running_as,
 )
-from dipapprox.language.functions.trees import End
 from dipapprox.language.parser import parse
 from dipapprox.language.symbols import DELTA, EPSILON
 from dipapprox.language.traversal import with_names
