@@ -21,48 +21,16 @@ from dipapprox.highlighting import DpgLexer, textmate_grammar
 from dipapprox.language.lexer import KEYWORDS
 from dipapprox.language.load import load
 from dipapprox.version import VERSION
+from tests.texts import template_of
 
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "editors" / "vscode"
 PACKAGE = json.loads((FOLDER / "package.json").read_text(encoding="utf-8"))
 SNIPPETS = json.loads((FOLDER / "snippets" / "dpg.json").read_text(encoding="utf-8"))
 
-WRONG = """input q in {0, 1}
-output out in {0, 1}
-adjacent all
-r <- Gauss(q, 1/eps)
-if r > treshold then out <- 1 else out <- 0 end
-"""
+WRONG = template_of("vscode-wrong")
 
-_STUB = """
-const made = [];
-class Range { constructor(...places) { this.places = places; } }
-class Diagnostic {
-  constructor(range, message, severity) { Object.assign(this, { range, message, severity }); }
-}
-class Task {
-  constructor(definition, scope, name, source, execution) {
-    Object.assign(this, { name, execution });
-  }
-}
-class ProcessExecution { constructor(command, words) { this.words = [command, ...words]; } }
-const settings = JSON.parse(process.argv[2]);
-const vscode = {
-  Range, Diagnostic, DiagnosticSeverity: { Error: "error", Warning: "warning" },
-  Task, ProcessExecution, TaskScope: {}, TaskGroup: {},
-  workspace: { getConfiguration: (group) => ({ get: (name) => settings[`${group}.${name}`] }) },
-};
-const Module = require("node:module");
-const load = Module._load;
-Module._load = (name, ...rest) => (name === "vscode" ? vscode : load(name, ...rest));
-const { diagnosticsOf, reading, tasks } = require(process.argv[1]);
-const found = diagnosticsOf(process.argv[3], process.argv[4]);
-console.log(JSON.stringify({
-  reading: reading(process.argv[4]),
-  diagnostics: found.map((each) => [each.severity, each.range.places, each.message]),
-  tasks: Object.fromEntries(tasks().map((each) => [each.name, each.execution.words])),
-}));
-"""
+_STUB = template_of("vscode-stub")
 needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
 
 

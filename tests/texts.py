@@ -12,10 +12,9 @@ def text_of(name: str) -> str:
     return next(path for path in paths if path.exists()).read_text(encoding="utf-8")
 
 
-def head_of(name: str) -> str:
-    """Read what stands in front of Python functions: tests/language/functions/heads/<name>.txt."""
-    path = TESTS / "language" / "functions" / "heads" / f"{name}.txt"
-    return path.read_text(encoding="utf-8")
+def template_of(name: str) -> str:
+    """Read what programs are made of: tests/templates/<name>.txt."""
+    return (TESTS / "templates" / f"{name}.txt").read_text(encoding="utf-8")
 
 
 def texts_in(folder: str) -> dict[str, str]:

@@ -7,6 +7,7 @@ from dipapprox.automata.benchmarks import sparse_vector_text as sparse_vector
 from dipapprox.automata.model import Automaton, automaton_of
 from dipapprox.experiments.tables.table import plan
 from dipapprox.language.dipa import parse_dipa
+from tests.texts import template_of
 
 __all__ = ["all_pairs", "automaton", "k_min_max", "m_range", "sparse_vector"]
 
@@ -26,9 +27,5 @@ DISCLOSING, LEAKING_CYCLE = map(_published, ("DC-EXAMPLE", "LC-EXAMPLE"))
 GAP_PV, GAP_LP = map(_published, ("GAP-PV", "GAP-LP"))
 
 
-CHAIN = """
-(q0, 1/2, 0): x := insample; output oi; goto q1
-(q1, 3/2, 0): if (insample < x) then output ostep; goto q2
-(q2, 1, 0): if (insample >= x) then output ostep; goto q3
-"""
+CHAIN = template_of("examples-chain")
 """One threshold, compared twice: the coupling paper's chain of cost 3."""

@@ -64,6 +64,7 @@ from tests.automata.random_automata import (
     structures_in,
 )
 from tests.cases import cases
+from tests.texts import template_of
 from tests.thorough import part
 
 
@@ -164,21 +165,12 @@ def test_a_run_is_determined_iff_no_other_short_run_looks_like_it() -> None:
     assert seen == {True, False}
 
 
-LATER = """
-(q1, 1, 0): x := insample; output oa; goto q2
-(q2, 1, 0): if (insample < x) then output ob; goto q3 elseif (insample >= x) then output ob; goto q4
-(q3, 1, 0): output oc; goto q5
-(q4, 1, 0): output od; goto q5
-"""
+LATER = template_of("analysis-later")
 
 
 def test_repeated_parts_may_be_mistaken_for_others() -> None:
     """Whoever goes round once more in front looks like whoever does so behind."""
-    text = """
-(q1, 1, 0): x := insample; output oa; goto q2
-(q2, 1, 0): if (insample < x) then output ob; goto q2 elseif (insample >= x) then output ob; goto q3
-(q3, 1, 0): if (insample >= x) then output ob; goto q3 elseif (insample < x) then output oz; goto q4
-"""
+    text = template_of("analysis-repeated")
     found = check(analyse(automaton(text), Limits()))
     assert found.structure.code == "LP"
     assert not found.unbounded
@@ -300,13 +292,7 @@ def test_wherever_time_runs_out_what_is_said_is_true(text, monkeypatch) -> None:
             assert part.upper is None or part.upper.value >= whole.upper.value
 
 
-TWO_WAYS = """
-(q0, 1, 0): x := insample; output oi; goto q1
-(q1, 1, 0): if (insample >= x) then output oa; goto q2
-            elseif (insample < x) then output ob; goto q3
-(q2, 1, 0): if (insample >= x) then output oa; goto q2
-(q3, 1, 0): if (insample < x) then output ob; goto q3
-"""
+TWO_WAYS = template_of("analysis-two_ways")
 
 
 def test_seen_stops_may_cost_more() -> None:
@@ -587,26 +573,11 @@ def test_the_kernel_replays_what_comes_again() -> None:
     assert "every ε > 0" in found.describe().headline or found.again is not None
 
 
-HIDDEN_STOP = """
-(q0:non-input, 1, 0): x := insample; output oi; goto q1
-(q1:non-input, 1, 0): y := insample; output oi; goto q2
-(q2, 1, 0): if (insample < x) then output oa; goto q2
-            elseif (insample >= x) then output ob; goto q3
-(q3, 1, 0): if (insample >= y) then output oa; goto q3
-            elseif (insample < y) then output ob; goto q4
-(q4, 1, 0): if (insample < x) then output oc; goto q5
-            elseif (insample >= x && insample >= y) then output od; goto q5
-"""
+HIDDEN_STOP = template_of("analysis-hidden_stop")
 
 
 def test_what_serves_who_sees_stops_serves_others() -> None:
-    automaton = automaton_of(
-        parse_dipa("""
-(q0, 1, 0): x := insample; output oi; goto q1
-(q1, 1, 0): if (insample < x) then output oa; goto q2
-(q2, 1, 0): if (insample < x) then output oa; goto q2
-""")
-    )
+    automaton = automaton_of(parse_dipa(template_of("analysis-serves")))
     claims = {"verdict": "DP", "at least": None}, {"verdict": "DP", "at least": "1"}
     seen = [
         [each["published"]["ends"] for each in machines_of(automaton, False, claim)]

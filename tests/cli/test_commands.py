@@ -26,7 +26,7 @@ from dipapprox.questions.arguments import is_formula
 from dipapprox.semantics.state import FinalStates
 from tests.cases import cases, refuses
 from tests.cli.running import enclosure, run, run_json
-from tests.texts import text_of
+from tests.texts import template_of, text_of
 
 
 @pytest.mark.usefixtures("files")
@@ -515,12 +515,7 @@ def test_limits(files, capsys) -> None:
     assert narrow.width <= Fraction(1, 10**40) < wide.width
 
 
-NOISE = """
-[[run]]
-mechanism = "gaussian"
-sigma = 4
-times = 10
-"""
+NOISE = template_of("commands-noise")
 
 
 @pytest.fixture

@@ -33,7 +33,7 @@ from tests.cases import cases
 from tests.cli.running import run, run_json
 from tests.golden_text import check_answers
 from tests.services.examples import DATA, HEAD, ONCE
-from tests.texts import text_of
+from tests.texts import template_of, text_of
 
 CLAIM = ("--eps", "1/2", "--delta", "0.01")
 
@@ -235,23 +235,7 @@ def test_statuses(program) -> None:
     assert run("test", str(program), "--allow-empty") == (0, "no claims\n")
 
 
-MODULE = """
-import missing  # which no test needs: the file is read
-
-from typing import Annotated
-
-from dipapprox import Quantity, Weight, laplace, mechanism
-
-
-@mechanism(adjacent="linf 1")
-def above(q: Annotated[Quantity, "in 0..2"], eps: Weight) -> Annotated[bool, "in bool"]:
-    \"\"\"Is it?
-
-    claim: DP at eps = 1, delta = 0
-    claim: DP for all eps at budget = 1/2
-    \"\"\"
-    return laplace(q, 1 / eps) > 1
-"""
+MODULE = template_of("habits-module")
 OTHERS = {
     "other.py": "# @mechanism\nTEXT = 'claim: DP at eps = 1, delta = 0'\nraise SystemExit\n",
     "quiet.py": MODULE.replace("claim:", "promise"),
@@ -318,13 +302,7 @@ def test_the_hook_runs_a_command_that_there_is(program) -> None:
 
 # --- A file of pairs extends the domain of a `.dip` program, and of no other ----------------------
 
-DIP_TEXT = """
-INPUTSIZE 2; OUTPUT = [0, 0];
-RANDOM T = lap(eps/2, 0);
-RANDOM A = lap(eps/4, INPUT[0]);
-RANDOM B = lap(eps/4, INPUT[1]);
-IF A >= T THEN { OUTPUT[0] = 1; } ELSE { IF B >= T THEN { OUTPUT[1] = 1; } }
-"""
+DIP_TEXT = template_of("habits-dip_text")
 
 
 QUESTION = ("--eps", "1/2", "--eps-prv", "1/8", "--delta", "1/100", "--precision", "60")

@@ -16,7 +16,7 @@ from dipapprox.cli.completion import SHELLS, describe, script
 from dipapprox.cli.new import TEMPLATES
 from tests.cases import cases
 from tests.cli.running import run
-from tests.texts import text_of
+from tests.texts import template_of, text_of
 from tests.thorough import THOROUGH
 
 
@@ -141,19 +141,10 @@ ELSEWHERE = ("tables", "completion", "--cluster", "> ")
 """In examples that take long, need a cluster or write into the reader's home: only parsed, as are
 those after the second in `make test`."""
 
-GRID = """[[grid]]
-task = "profile"
-programs = ["svt_gauss.dpg"]
-eps = [0.5, 1]
-delta = 0.01
-"""
+GRID = template_of("starting-grid")
 
 
-PIPELINE = """[[run]]
-mechanism = "gaussian"
-sigma = 4
-times = 10
-"""
+PIPELINE = template_of("starting-pipeline")
 
 
 def shown(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:

@@ -41,6 +41,7 @@ from tests.golden_text import check_answers, complaint
 from tests.language.samples import HEADER, SAMPLES, core_of
 from tests.language.strategies import damaged, programs
 from tests.language.test_values_and_files import TEXT
+from tests.texts import template_of
 from tests.thorough import part
 
 
@@ -144,14 +145,7 @@ PIECES = [
     "while q[1] = 0 do ", "DLap(0, 1)", "exp(eps)", "Exp(eps, q)", "LapPlus(0, eps)", "in bool",
 ]  # fmt: skip
 
-DIP = """\
-INPUTSIZE 2;
-OUTPUT = [0, 0];
-NUMERIC T = 0;
-RANDOM RT = gauss(eps/2, T);
-RANDOM R = lap(eps/4, INPUT[0]);
-IF R >= RT THEN { OUTPUT[0] = 1; } ELSE { RANDOM S = R; IF S < T THEN { OUTPUT[1] = -1.5; } }
-"""
+DIP = template_of("parser-dip")
 
 
 @given(damaged(SAMPLES, PIECES))
@@ -345,13 +339,7 @@ def _print_step(step: StatedTransition) -> str:
 
 # --- Texts that are refused, and what is said of each ---------------------------------------------
 
-DECLARED = """\
-input q[2] in {0, 1}
-input h in {0, 1/2}
-input b in bool
-output out in {0, 1}
-output flag in bool
-"""
+DECLARED = template_of("parser-declared")
 
 
 def asked(text: str) -> object:

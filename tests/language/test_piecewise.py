@@ -35,7 +35,7 @@ from dipapprox.semantics.execution import execute
 from tests.cases import cases, refuses
 from tests.language.samples import core_of
 from tests.semantics.interpreter import Noise, run
-from tests.texts import text_of
+from tests.texts import template_of, text_of
 from tests.thorough import examples
 
 _MODES = {"round": ROUND_HALF_UP, "floor": ROUND_FLOOR, "ceil": ROUND_CEILING}
@@ -226,12 +226,7 @@ def test_python_functions_have_it_too() -> None:
     assert found.pairs == 2 * 3 * 3
 
 
-VECTOR = """
-input q[{n}] in 0..2
-output y[{n}] in real
-adjacent l2 {radius}
-for i in 1..{n} do y[i] <- Gauss(q[i], {scale} / eps) end
-"""
+VECTOR = template_of("piecewise-vector")
 
 
 def test_pairs_on_a_square() -> None:
@@ -410,13 +405,7 @@ def normed(weights: np.ndarray) -> np.ndarray:
 # --- answers --------------------------------------------------------------------------------------
 
 
-LAPLACE = """
-param s = {scale}
-input q in 0..1
-output out in 0..1
-adjacent all
-out <- Lap(q, s / eps) + Lap(0, 2 / eps) > 1/3
-"""
+LAPLACE = template_of("piecewise-laplace")
 
 
 @given(moved=st.fractions(-1, 1, max_denominator=50))

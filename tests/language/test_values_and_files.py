@@ -31,7 +31,7 @@ from dipapprox.semantics.execution import execute
 from tests.cases import cases, refuses
 from tests.cli.running import run
 from tests.formula_strategies import formulas, write
-from tests.texts import text_of
+from tests.texts import template_of, text_of
 
 
 @cases(
@@ -63,15 +63,7 @@ def test_missing_files_and_directories(tmp_path) -> None:
     refuses(UserError, "cannot read", load, Path("a\0b"), {})
 
 
-WIDENED = """
-input q[2] in {DOMAIN}
-input flag in {{off, on}}
-output out in {{0, 1}}
-adjacent linf 1
-x <- Lap(q[1] - q[2], 1 / eps)
-out <- 0
-if x >= 1 then out <- 1 end
-"""
+WIDENED = template_of("values_and_files-widened")
 
 
 def widened(domain: str) -> str:

@@ -17,6 +17,7 @@ from dipapprox.linear.form import Difference, FormSpan, LinearForm, Symbol, diff
 from dipapprox.linear.half_spaces import Inequality, has_interior, have_integer_point, implies
 from dipapprox.linear.programme import LinearProgramme, Optimum, UnknownSide
 from dipapprox.linear.zones import Zone, union
+from tests.texts import template_of
 
 
 def greatest_slack(event: Event) -> float:
@@ -115,16 +116,7 @@ def test_what_goes_on_for_ever_is_given_up() -> None:
     assert have_integer_point(strip) in (None, False)
 
 
-_THREE = """input q in {{0, 1}}
-output o in {{0, 1}}
-adjacent all
-x <- {noise}(q, 1/eps)
-y <- {noise}(0, 1/eps)
-z <- {noise}(0, 1/eps)
-o <- 0
-if x >= 0 and x <= y and x + y <= z and {last} then
-    o <- 1
-end"""
+_THREE = template_of("linear-three")
 
 
 @pytest.mark.parametrize("noise", ["DGauss", "DLap"])

@@ -40,7 +40,7 @@ from dipapprox.questions.arguments import pairs
 from dipapprox.questions.worst_pair import are_adjacent, around_worst_pair
 from tests.cases import cases, refuses
 from tests.cli.running import run, run_json
-from tests.texts import text_of
+from tests.texts import template_of, text_of
 from tests.thorough import examples
 
 PROBABILITIES = st.fractions(0, 1, max_denominator=10**9)
@@ -421,17 +421,7 @@ def test_pictures_say_what_is_fixed(tmp_path, monkeypatch, capsys) -> None:
 
 # --- All real inputs and every ε of an interval, and pairs that an optimiser finds by itself ------
 
-_ABOVE = """
-input q[2] in real {domain}
-output o in {{0, 1}}
-adjacent {adjacency}
-t <- Gauss(0, 2 / eps)
-o <- 0
-for i in 1..2 do
-    x <- Gauss(q[i], 4 / eps)
-    if x >= t then o <- 1; exit end
-end
-"""
+_ABOVE = template_of("charts-above")
 
 
 def _text(domain: str = "0..1", adjacency: str = "linf 1") -> str:

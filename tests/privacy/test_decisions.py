@@ -50,7 +50,7 @@ from dipapprox.privacy.run import Setting
 from dipapprox.privacy.verifier import verify
 from dipapprox.semantics.execution import execute
 from tests.cases import cases, refuses
-from tests.texts import text_of
+from tests.texts import template_of, text_of
 from tests.thorough import examples
 
 
@@ -544,16 +544,7 @@ ONE_END = """
 t <- 1
 while t = 1 do t <- choose {0 : 2 - eps, 1 : eps - 1} end
 """
-AVERAGED = """
-t <- 1
-while t = 1 do
-  a <- choose {0 : 2 - eps, 1 : eps - 1}
-  b <- choose {0 : 1/2, 1 : 1/2}
-  t <- choose {0 : 1/2, 1 : 1/2}
-  out <- a
-  if a = b then out <- 1 else out <- 0 end
-end
-"""
+AVERAGED = template_of("decisions-averaged")
 
 
 @pytest.mark.parametrize("body", ["out <- choose {0 : eps}", EQUAL_VALUES, ONE_END, AVERAGED])
@@ -577,12 +568,7 @@ def test_where_weights_make_sense_programs_do(body) -> None:
 
 def test_a_loop_with_one_end_must_reach_it() -> None:
     """At eps = 1 this loop goes on for ever; everywhere else it ends."""
-    loop = """
-t <- 1
-while t = 1 do
-  t <- choose {0 : (eps - 1)^2 / (1 + (eps - 1)^2), 1 : 1 / (1 + (eps - 1)^2)}
-end
-"""
+    loop = template_of("decisions-one_end")
     program = dipapprox.parse(HEAD + loop)
     for epsilons in ((0, None), (1, 1), (1, 2)):
         with pytest.raises(UserError, match="does not end with probability 1"):

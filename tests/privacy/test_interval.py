@@ -31,7 +31,7 @@ from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
 from tests.cases import cases
 from tests.claims import formula_claim
-from tests.texts import text_of, texts_in
+from tests.texts import template_of, text_of, texts_in
 from tests.thorough import examples
 
 PROGRAMS = Path(__file__).parents[2] / "programs"
@@ -132,12 +132,7 @@ def test_streams_that_cannot_be_counted_stop_at_the_same_limit(monkeypatch) -> N
     assert verdict.reason.startswith("pair limit: more than 5 pairs")
 
 
-_SAME = """input q in {domain}
-output out in {{0, 1}}
-adjacent linf 1
-r <- Lap(0, 1/eps)
-if r >= 0 then out <- 1 else out <- 0 end
-"""
+_SAME = template_of("interval-same")
 
 
 @cases(

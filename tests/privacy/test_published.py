@@ -22,7 +22,7 @@ from dipapprox.semantics.execution import execute
 from dipapprox.semantics.real_inputs import execute_for_declared
 from tests.cases import cases
 from tests.schemas import check_schema
-from tests.texts import text_of
+from tests.texts import template_of, text_of
 from tests.thorough import part
 
 PHI = NormalDist().cdf
@@ -223,16 +223,7 @@ def test_the_lower_end_is_that_of_the_pair_that_needs_most() -> None:
 
 # --- Numbers bounded by couplings, and by what tells less and more --------------------------------
 
-TWO_NUMBERS = """
-input q[2] in {{0, 1}}
-adjacent linf 1
-output y in real
-output c in {{0, 1}}
-a <- {first}(q[1], 2 / eps)
-b <- {second}(q[2], 3 / eps)
-y <- {published}
-c <- {compared}
-"""
+TWO_NUMBERS = template_of("published-two_numbers")
 
 
 @pytest.mark.parametrize("first", ["Lap", "LapPlus", "Gauss"])
@@ -359,22 +350,7 @@ def test_pairs_without_densities_are_bounded_each_for_itself() -> None:
     assert found.lower >= alone.delta_enclosure.lower > Fraction(1, 2)
 
 
-PARTS = """
-input q[3] in {0, 1}
-output label in {0, 1}
-output y[2] in real
-adjacent linf 1
-a <- Lap(q[1], 1 / 2 / eps)
-b <- Lap(0, 3 / eps)
-y[1] <- a + b
-c <- Gauss(q[2], 3 / 2 / eps)
-y[2] <- max(c, 0)
-d <- Lap(q[3], 1 / eps)
-label <- 0
-if d > 1 then
-  label <- 1
-end
-"""
+PARTS = template_of("published-parts")
 
 
 def test_independent_parts_are_one_product() -> None:

@@ -16,30 +16,13 @@ from scipy.special import ndtr
 from dipapprox import Answer, Options, SourceError, UserError, calibrate, parse, profile, verify
 from dipapprox.proofs.budget_verdict import most_of
 from tests.cases import cases, refuses
+from tests.texts import template_of
 from tests.thorough import examples, part
 
-_SVT = """
-param N = 2
-input q[N] in {domain}
-output out[N] in {{0, 1}}
-adjacent {adjacency}
-for i in 1..N do out[i] <- 0 end
-rT <- Gauss(0, 2 / eps)
-for i in 1..N do
-    r <- Gauss(q[i], 4 / eps)
-    if r >= rT then out[i] <- 1; exit end
-end
-"""
+_SVT = template_of("real_inputs-svt")
 
 
-_ONE = """
-input q in {domain}
-output out in {{0, 1}}
-adjacent {adjacency}
-r <- Gauss(q, 2)
-out <- 0
-if r >= 0 then out <- 1 end
-"""
+_ONE = template_of("real_inputs-one")
 
 _HALF = Fraction(1, 2)
 
@@ -111,13 +94,7 @@ if {guard} then out <- 1 end
 
 def test_gumbel_noise_over_several_inputs_is_that_of_a_race() -> None:
     """Of independent Gumbel numbers around m_k one is the largest with odds e^m_k."""
-    text = """
-input q[2] in real 0..1
-output out[2] in {0, 1}
-adjacent linf 1/2
-t <- Gumbel(0, 1/2)
-for i in 1..2 do out[i] <- 0; x <- Gumbel(q[i], 1/2); if x > t then out[i] <- 1 end end
-"""
+    text = template_of("real_inputs-race")
     steps = np.arange(9) / 8
     p, q = np.meshgrid(np.exp(2 * steps), np.exp(2 * steps), indexing="ij")
     none, first, second = 1 / (1 + p + q), 1 / (1 + p), 1 / (1 + q)

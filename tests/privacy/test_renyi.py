@@ -65,7 +65,7 @@ from dipapprox.replays.result import digest
 from dipapprox.semantics.execution import execute
 from tests.cases import cases, refuses
 from tests.moved_noise import gaussian, laplace
-from tests.texts import text_of, texts_in
+from tests.texts import template_of, text_of, texts_in
 from tests.thorough import examples
 
 
@@ -295,18 +295,7 @@ def _holds(condition: str, y: list[np.ndarray]) -> np.ndarray:
 
 # --- Infinite and large budgets -------------------------------------------------------------------
 
-_BEHIND_A_TEST = """param D = 1
-input q in {{0, D}}
-output o in {{0, 1}}
-output y in real
-adjacent all
-o <- 0
-y <- 0
-r <- Lap(q / D, 1/eps)
-if r > 0 then
-    o <- 1
-    y <- {}(q, 1/eps)
-end"""
+_BEHIND_A_TEST = template_of("renyi-behind_a_test")
 
 
 def least(text: str, delta: str, eps: str = "1", **parameters: int) -> LeastEpsPrv:

@@ -45,7 +45,7 @@ from tests.automata.random_automata import random_automaton
 from tests.cases import cases, refuses
 from tests.golden_text import check_answers, complaint
 from tests.schemas import check_schema, validator
-from tests.texts import text_of
+from tests.texts import template_of, text_of
 from tests.thorough import part
 
 
@@ -570,19 +570,10 @@ def test_streams_have_the_budgets_of_their_automata(seed, distinct) -> None:
     assert proof.upper is None or proof.lower <= proof.upper
 
 
-HALF_NOISE = """
-(q0:non-input, 1/2, 0): x := insample; output ostart; goto q1
-(q1, 1/2, 0): if (insample < x) then output obot; goto q1
-              elseif (insample >= x) then output otop; goto q2
-"""
+HALF_NOISE = template_of("rounds-half_noise")
 """Sparse vector with too little noise for a budget of 1."""
 
-CHASE = """
-(q0, 1/3, 0): x := insample; output ostart; goto q1
-(q1, 1/2, 0): if (insample < x) then x := insample; output odown; goto q2
-              elseif (insample >= x) then output oup; goto q3
-(q2, 1, 0): if (insample >= x) then output ohigher; goto q3
-"""
+CHASE = template_of("rounds-chase")
 """Its first two steps cost 1; that the third may find no guard costs more, as it is seen."""
 
 

@@ -28,7 +28,7 @@ from dipapprox.questions.verify import Verify
 from tests.cases import cases, refuses
 from tests.cli.running import run_json
 from tests.privacy.test_charts import ABOVE
-from tests.texts import text_of
+from tests.texts import template_of, text_of
 
 QUESTIONS: tuple[type[Question], ...] = (Verify, Probability, Profile, Calibrate, Decide, Prove)
 
@@ -373,19 +373,7 @@ def test_an_assertion_shows_the_witness() -> None:
         dipapprox.assert_private(program, eps=1, eps_prv="1/2")
 
 
-PYTHON = """\
-from typing import Annotated
-from dipapprox import Condition, Quantity, Weight, laplace, mechanism
-from scale import SCALE
-
-@mechanism(adjacent="linf 1")
-def noisy(q: Annotated[Quantity, "in {0, 1}"], eps: Weight) -> Annotated[Condition, "in bool"]:
-    \"\"\"Is it more?
-
-    claim: DP at eps = 1, delta = 0
-    \"\"\"
-    return laplace(q, SCALE / eps) > 0
-"""
+PYTHON = template_of("questions-python")
 
 
 @pytest.fixture

@@ -15,20 +15,9 @@ from dipapprox.language import core
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.parser import parse
 from dipapprox.laws.families import FAMILIES
+from tests.texts import template_of
 
-_HEAD = """
-input p in {0, 1}
-input one in {1}
-input q in -1..1
-input flag in {yes, no, other}
-input mixed in {none, 0, 2}
-output out[2] in -6..6
-output said in {yes, no, other, none, 0, 2}
-adjacent all
-out[1], out[2], said, n <- 0
-v[1] <- p
-v[2] <- q
-"""
+_HEAD = template_of("strategies-head")
 _NEVER = "if one > 5 then\na, b, c, d <- Gauss(0, 1/eps)\nend\n"
 """Every name occurs, and none has a value."""
 

@@ -26,6 +26,7 @@ from dipapprox.semantics.order import Order, Points, extension_share
 from dipapprox.semantics.state import FinalStates, guards_of
 from tests.cases import cases
 from tests.semantics.interpreter import set_probability
+from tests.texts import template_of
 
 ONE = ExponentialPolynomial.constant(1)
 
@@ -75,14 +76,7 @@ def probabilities(states: FinalStates) -> dict[object, Fraction]:
     return found
 
 
-RUIN = """
-x <- 2
-while x > 0 and x < 4 do
-    up <- choose {1 : 2/3, 0 : 1/3}
-    if up = 1 then x <- x + 1 else x <- x - 1 end
-end
-out <- x
-"""
+RUIN = template_of("choices-ruin")
 
 
 @pytest.mark.parametrize("merge", [True, False])
@@ -107,13 +101,7 @@ def test_endless_counting_runs_into_a_limit(loop) -> None:
 @pytest.mark.parametrize("merge", [True, False])
 def test_faults_in_conditions_of_loops_belong_to_their_part_of_the_path(merge) -> None:
     """`y` is unassigned; it is read where r > 0 only, and the loop is entered where r < 0 only."""
-    body = """
-    if q > 5 then y <- 1 end
-    r <- Gauss(0, 1/eps)
-    x <- 0
-    if r < q then while x = 0 and (r < 0 or y = 0) do x <- choose {0 : 1/2, 1 : 1/2} end end
-    out <- 0
-    """
+    body = template_of("choices-faults")
     assert len(execute(program(body, "-1, 0"), merge, Limits()).outputs) == 1
     with pytest.raises(SourceError, match="'y' is read before it is assigned"):
         execute(program(body, "-1, 1"), merge, Limits())
@@ -123,22 +111,8 @@ def test_faults_in_conditions_of_loops_belong_to_their_part_of_the_path(merge) -
 
 PROGRAMS = Path(__file__).parent.parent.parent / "programs"
 
-HEAD = """
-input q[4] in {0, 1}
-output out in -1..4
-adjacent all
-for i in 1..4 do v[i] <- Gauss(q[i], 1) end
-"""
-LAST = """
-best <- v[1]
-out <- 1
-for i in 2..4 do
-    if best <= v[i] then
-        out <- i
-        best <- v[i]
-    end
-end
-"""
+HEAD = template_of("choices-head")
+LAST = template_of("choices-last")
 
 
 def selecting(text: str, size: int = 5) -> core.Program:
@@ -193,22 +167,7 @@ def test_the_states_are_those_of_the_branches(name) -> None:
     assert described(at_once) == described(expected)
 
 
-MIXED = """
-best <- v[1]
-out <- 1
-if v[2] {0} best then
-    best <- v[2]
-    out <- 2
-end
-if best {1} v[3] then
-    best <- v[3]
-    out <- 3
-end
-if v[4] {2} best then
-    best <- v[4]
-    out <- 4
-end
-"""
+MIXED = template_of("choices-mixed")
 TIES = {
     "argmax": ("out <- argmax(v)", (">", ">", ">")),
     "argmin": ("out <- argmin(v)", ("<", "<", "<")),

@@ -36,7 +36,7 @@ from dipapprox.source import Diagnostic
 from tests.cases import cases, refuses
 from tests.semantics.interpreter import Noise, Unassigned, distribution, distribution_of_states, run
 from tests.semantics.strategies import programs
-from tests.texts import texts_in
+from tests.texts import template_of, texts_in
 from tests.thorough import examples, part
 
 
@@ -365,13 +365,7 @@ def test_states_are_merged_alike_whatever_the_hashes_of_names() -> None:
 
 PROGRAMS = Path(__file__).parents[2] / "programs"
 
-TURNS = """
-param N = 9
-input q[N], t in {0, 1}
-output out[N], last in {0, 1, 2}
-adjacent linf 1
-last <- 0
-"""
+TURNS = template_of("execution-turns")
 
 CLEARED = "for i in 1..N do out[i] <- 0 end\n"
 

@@ -24,6 +24,7 @@ from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
 from tests.cases import cases
 from tests.semantics.interpreter import Noise, distribution, distribution_of_states
+from tests.texts import template_of
 from tests.thorough import examples
 
 Distribution = dict[tuple[core.Value, ...], Enclosure]
@@ -164,18 +165,7 @@ def test_comparisons_of_samples_that_are_looked_at_again_do_not_trade_places() -
 
 # --- States that differ in what they know of inputs not read again --------------------------------
 
-_HEADER = """input q[3] in {{0, 1}}
-input r in -1..1
-input s in {{x, y}}
-output out in -9..9
-output seen in {{x, y}}
-adjacent all
-n <- 0
-m <- 0
-seen <- x
-{noise}{body}
-out <- clamp(n + 3 * m, -9, 9)
-"""
+_HEADER = template_of("spent_samples-header")
 
 _VALUES = ["0", "1", "2", "q[1]", "1 - q[2]", "q[3]", "r", "n", "m"]
 _WEIGHTS = ["1/4", "(1 + q[1]) / 4", "(1 + 2 * q[2]) / 4", "q[3] / 2", "(1 + r) / 3", "(2 - m) / 9"]

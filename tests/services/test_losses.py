@@ -33,7 +33,7 @@ from tests.cases import cases, refuses
 from tests.schemas import check_schema
 from tests.services.examples import COIN, DATA, HEAD, ONCE, proof_of, service_of, slots
 from tests.services.strategies import counting_services, services
-from tests.texts import text_of
+from tests.texts import template_of, text_of
 from tests.thorough import examples
 
 
@@ -186,15 +186,7 @@ def _written(event: SeenCall) -> str:
 
 # --- replies that the examiner does not see -------------------------------------------------------
 
-UNSEEN = """state n in 0..1 <- 0
-output reply in {{0, 1, stop}}
-adjacent insert
-on data d in {{0, 1}} do n <- d end
-on query ask seen by alice do
-{body}
-end
-on query look seen by bob do reply <- stop end
-"""
+UNSEEN = template_of("losses-unseen")
 
 BODIES = (
     "z <- DLap(n, 1 / eps)\nif z <= 0 then reply <- 0 else reply <- 1 end",

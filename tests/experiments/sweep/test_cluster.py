@@ -17,16 +17,11 @@ from dipapprox.experiments.sweep import pool as cluster
 from dipapprox.experiments.sweep.pool import Pool, run_on_cluster
 from dipapprox.experiments.sweep.spec import cases_of, read_spec
 from tests.cases import refuses
+from tests.texts import template_of
 
 pytest.importorskip("distributed")
 
-SPEC = """[[grid]]
-task = "verify"
-programs = ["svt.dpg"]
-parameters = { N = [1, 2] }
-eps = { from = 0.1, to = 1, count = 20 }
-delta = [0, 0.01]
-"""
+SPEC = template_of("cluster-spec")
 
 
 @contextlib.contextmanager

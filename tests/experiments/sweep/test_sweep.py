@@ -34,34 +34,11 @@ from dipapprox.experiments.sweep.sweep import check_programs, program_of, run_ca
 from dipapprox.semantics.execution import shared_executions
 from tests.cases import refuses
 from tests.cli.running import run
-from tests.texts import text_of
+from tests.texts import template_of, text_of
 
 PROGRAM = text_of("svt_gauss")
 
-SPEC = """[limits]
-timeout = 30
-[[grid]]
-task = "verify"
-programs = ["svt.dpg"]
-parameters = { N = [1, 2] }
-eps = { from = 0.1, to = 1, count = 2 }
-delta = [0, 0.02]
-[[grid]]
-task = "profile"
-programs = ["svt.dpg"]
-eps = 1
-delta = [0.01, 0.02]
-[[grid]]
-task = "calibrate"
-programs = ["svt.dpg"]
-eps_prv = 1
-delta = 0.01
-width = 0.01
-[[grid]]
-task = "decide"
-programs = ["lap.dpg"]
-budget = [1, "99/100"]
-"""
+SPEC = template_of("sweep-spec")
 CASES = 13
 LAPLACE = PROGRAM.replace("Gauss", "Lap")
 
@@ -387,13 +364,7 @@ def test_cases_of_one_program_share_it() -> None:
     assert program_of(first) is program_of(second)
 
 
-_NOISY = """
-input q in {domain}
-output o in {{0, 1}}
-adjacent all
-x <- Gauss(q, {scale})
-o <- x >= 0
-"""
+_NOISY = template_of("sweep-noisy")
 
 
 def test_delta_in_a_program_is_that_of_the_case() -> None:

@@ -16,13 +16,13 @@ from dipapprox.language.mechanism import read_mechanism
 from dipapprox.language.parser import parse
 from tests.cases import cases, refuses
 from tests.golden_text import check_answers, complaint
-from tests.texts import head_of
+from tests.texts import template_of
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "mechanisms.py"
 
 Bit = Annotated[Quantity, "in {0, 1}"]
 
-HEAD = head_of("many_names")
+HEAD = template_of("heads/many_names")
 
 
 def example(name: str) -> Mechanism[Any, Any]:
@@ -77,7 +77,7 @@ def test_the_text_says_what_was_executed(name) -> None:
     assert elaborate(parse(executed.text), {}, executed.name) == mechanism.program()
 
 
-STATE = head_of("state")
+STATE = template_of("heads/state")
 
 
 @cases(
@@ -136,7 +136,7 @@ def test_a_file_is_never_run(tmp_path) -> None:
     assert not (tmp_path / "touched").exists()
 
 
-UNREAD = head_of("unread")
+UNREAD = template_of("heads/unread")
 
 
 @cases(
@@ -274,7 +274,7 @@ def test_files_that_fail_say_where() -> None:
 
 # --- What may take part in an operation with an input or a sample: all else is refused ------------
 
-SYMBOLS = head_of("symbols")
+SYMBOLS = template_of("heads/symbols")
 
 
 def text_made(body: str, signature: str, result: str) -> str:

@@ -16,10 +16,10 @@ from dipapprox.language.functions import paths
 from dipapprox.language.mechanism import read_mechanism
 from tests.golden_text import check_answers, complaint
 from tests.language.functions.beside import differences
-from tests.texts import head_of
+from tests.texts import template_of
 from tests.thorough import examples
 
-HEAD = head_of("statements")
+HEAD = template_of("heads/statements")
 
 REALS = st.sampled_from(["a", "b", "a - b", "2 * a", "k - a", "a + n", "1", "0", "m", "max(a, b)"])
 RELATIONS = st.sampled_from(["<", "<=", ">", ">=", "==", "!="])
@@ -220,7 +220,7 @@ def compare_with_python(body: list[str]) -> None:
 
 # --- Python as people write it: what is followed does what CPython does, and the rest is ----------
 
-NATURAL_HEAD = head_of("natural")
+NATURAL_HEAD = template_of("heads/natural")
 
 
 def file_with(body: str) -> str:
@@ -251,16 +251,7 @@ LOOPS = (
 
 @pytest.mark.parametrize("body", LOOPS)
 def test_ways_that_differ_in_numbers_are_followed_once(body, monkeypatch) -> None:
-    text = """
-from typing import Annotated
-from dipapprox import *
-
-@mechanism(adjacent="linf 1")
-def f(q: Annotated[list[Quantity], "[N] in {0, 1}"], eps: Weight, N: int = SIZE) -> Annotated[
-    list[int], "[N] in {0, 1}"
-]:
-    t, v = laplace(1, 2 / eps), []
-"""
+    text = template_of("like_python-ways")
     text += indent(body, "    ") + "\n"
     assert not list(differences(text.replace("SIZE", "7"), 8))
     found = read_mechanism(Path("f.py"), text.replace("SIZE", "20"), "f").text()
@@ -285,7 +276,7 @@ def test_what_is_not_followed_is_refused_at_its_line() -> None:
 
 # --- What makes no path of its own means what the paths of ordinary Python mean -------------------
 
-WITHOUT = head_of("without_paths")
+WITHOUT = template_of("heads/without_paths")
 
 Pair = tuple[str, str]
 """One expression, written without paths and with them."""

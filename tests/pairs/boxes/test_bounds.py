@@ -47,7 +47,7 @@ from dipapprox.privacy.subjects import open_probabilities
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.real_inputs import execute_for_declared
 from tests.cases import cases
-from tests.texts import text_of
+from tests.texts import template_of, text_of
 from tests.thorough import examples, part
 
 F0, _HALF, F1 = Fraction(0), Fraction(1, 2), Fraction(1)
@@ -59,16 +59,7 @@ _BETWEEN = text_of("boxes/bounds-2")
 _KEPT = _BETWEEN.replace("b - q[2] >= a", "b - q[2] >= 0").replace("c <= a", "b <= q[1]")
 """A sample between a number and inputs: no mean takes them all."""
 
-_AMONG = """
-input q[2] in real 0..1
-output out[2] in {0, 1}
-adjacent linf 1
-t <- Logistic(-q[1] / 2, 1)
-x <- Lap(q[1], 1)
-y <- Gumbel(q[1] + q[2], 2)
-if x > t then out[1] <- 1 else out[1] <- 0 end
-if y > t + 1 then out[2] <- 1 else out[2] <- 0 end
-"""
+_AMONG = template_of("bounds-among")
 """Laplace noise alone among others: all are compared with each other."""
 
 _TEXTS = [
@@ -276,13 +267,7 @@ def test_the_largest_change_is_among_vertices(parts, radius) -> None:
 _TENTH = Fraction(1, 10)
 
 
-_MAX = """
-input q[{n}] in real 0..{width}
-output out in 1..{n}
-adjacent {rule}
-for i in 1..{n} do v[i] <- {noise}(q[i], 8) end
-out <- argmax(v)
-"""
+_MAX = template_of("bounds-max")
 
 
 _MIXED = text_of("boxes/bounds-mixed")
@@ -423,11 +408,7 @@ def dearest(adjacency: str, inputs: int, body: str) -> list[Pair]:
     return dearest_pairs(execute_for_declared(program, True, Limits()))
 
 
-CLAMPED = """x <- Gauss({one}, 1)
-y <- Gauss({two}, 1)
-o[1] <- clamp(x, 1/2, 1)
-o[2] <- clamp(y, 0, 3)
-z <- 0"""
+CLAMPED = template_of("bounds-clamped")
 
 
 @cases(
