@@ -77,7 +77,8 @@ def test_a_density_is_cut_into_masses() -> None:
         wanted = PHI(float(each.upper - 1) / 2) - PHI(float(each.lower - 1) / 2)
         assert abs(float(each.mass.upper) - wanted) < 1e-5
     (curve,) = found.densities()
-    for (low, bounds), (high, same) in zip(curve.points[::2], curve.points[1::2], strict=True):
+    ((_, points),) = curve.lines
+    for (low, bounds), (high, same) in zip(points[::2], points[1::2], strict=True):
         mass = PHI(float(high - 1) / 2) - PHI(float(low - 1) / 2)
         assert bounds == same
         assert abs(float(bounds) * float(high - low) - mass) < 1e-5
