@@ -32,6 +32,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import partial
 from itertools import accumulate
 from math import prod
 
@@ -41,6 +42,7 @@ from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.composition.accountant import Composition
 from dipapprox.composition.catalogue import is_symmetric, rational_pairs
+from dipapprox.composition.losses import raised
 from dipapprox.composition.mechanisms import DiscreteLaplace
 from dipapprox.data_classes import Record
 from dipapprox.digits import exact_text
@@ -273,9 +275,10 @@ def exact_profile(composition: Composition, limits: Limits) -> ExactProfile | No
     found = []
     for turned in (False,) if symmetric else (False, True):
         total = _Ratios({_ONE: _ONE}, _ZERO)
-        for own, run in zip(pairs, composition.runs, strict=True):
-            one = _ratios([(q, p) for p, q in own] if turned else own)
-            total = total.times(one.power(run.times, limits), limits)
+        for masses, run in zip(pairs, composition.runs, strict=True):
+            one = _ratios([(q, p) for p, q in masses] if turned else masses)
+            own = raised(one, run.times, partial(_Ratios.times, limits=limits))
+            total = total.times(own, limits)
         found.append(total.losses())
     return ExactProfile(tuple(found))
 
@@ -317,14 +320,6 @@ class _Ratios(Record):
                 found[product] = found.get(product, _ZERO) + mass * share
         infinite = self.infinite + other.infinite - self.infinite * other.infinite
         return _Ratios(found, infinite)
-
-    def power(self, times: int, limits: Limits) -> _Ratios:
-        found = self
-        for digit in bin(times)[3:]:
-            found = found.times(found, limits)
-            if digit == "1":
-                found = found.times(self, limits)
-        return found
 
 
 def _ratios(pairs: Sequence[tuple[Fraction, Fraction]]) -> _Ratios:

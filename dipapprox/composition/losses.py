@@ -52,10 +52,11 @@ Of losses in doubles, a mass is moved to a grid that is c times as wide
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
 from fractions import Fraction
 from math import exp, fsum, log
+from typing import TypeVar
 
 import numpy as np
 from flint import arb, fmpz
@@ -66,6 +67,8 @@ from dipapprox.arithmetic.precision import enclosure_of, precision, to_ball
 from dipapprox.arithmetic.rounding import FLOOR, UNIT_ROUNDOFF, UP, Array, total_above
 from dipapprox.composition.grid import GridStep
 from dipapprox.data_classes import Record, replace
+
+_Factor = TypeVar("_Factor")
 
 
 class BoundSide(Enum):
@@ -160,6 +163,16 @@ def _unpacked(values: bytes, size: int, start: int) -> list[int]:
         low: list[int] = word.tolist()
         some = any(found)
         found = [a << 64 | b for a, b in zip(found, low, strict=True)] if some else low
+    return found
+
+
+def raised(one: _Factor, times: int, product: Callable[[_Factor, _Factor], _Factor]) -> _Factor:
+    """Return a power >= 1, by times - 1 products at most that each factor is in."""
+    found = one
+    for digit in bin(times)[3:]:
+        found = product(found, found)
+        if digit == "1":
+            found = product(found, one)
     return found
 
 

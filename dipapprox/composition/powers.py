@@ -14,6 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
+from functools import reduce
+from itertools import starmap
 from math import ceil, exp, floor, inf, log, log1p, log2
 
 import numpy as np
@@ -22,7 +24,7 @@ from numpy.typing import NDArray
 from dipapprox.arithmetic.precision import precision
 from dipapprox.arithmetic.rounding import FLOOR, total_above
 from dipapprox.composition.grid import GridStep
-from dipapprox.composition.losses import BoundSide, GridLosses, Spread, ceiling, multiplied
+from dipapprox.composition.losses import BoundSide, GridLosses, Spread, ceiling, multiplied, raised
 from dipapprox.composition.transforms import least_place, transformed
 from dipapprox.data_classes import Record, replace
 from dipapprox.limits import Limits
@@ -99,28 +101,25 @@ def product(
     return replace(found, steepness=steepness)
 
 
+_Composed = tuple[GridLosses, int]  # of how many runs
+
+
 def _multiplied(
     factors: Sequence[tuple[GridLosses, int]], grid: LossGrid, limits: Limits
 ) -> GridLosses:
     """The product in whole numbers, by squaring."""
 
-    def composed(first: GridLosses, second: GridLosses, count: int) -> GridLosses:
+    def composed(first: _Composed, second: _Composed) -> _Composed:
+        (one, n), (two, m) = first, second
         limits.check()
-        limits.check_atoms(first.atoms + second.atoms)
-        return _settled(multiplied(first, second), grid.cut(count, first.bits))
+        limits.check_atoms(one.atoms + two.atoms)
+        return _settled(multiplied(one, two), grid.cut(n + m, one.bits)), n + m
 
-    found, whole = None, 0
-    for one, times in factors:
-        single = several = _settled(_dense(one, limits), grid.cut(1, one.bits))
-        count = 1
-        for digit in bin(times)[3:]:
-            several, count = composed(several, several, 2 * count), 2 * count
-            if digit == "1":
-                several, count = composed(several, single, count + 1), count + 1
-        whole += times
-        found = several if found is None else composed(found, several, whole)
-    assert found is not None, "a composition of no runs"
-    return found
+    def power(one: GridLosses, times: int) -> _Composed:
+        single = _settled(_dense(one, limits), grid.cut(1, one.bits)), 1
+        return raised(single, times, composed)
+
+    return reduce(composed, starmap(power, factors))[0]
 
 
 def _dense(one: GridLosses, limits: Limits) -> GridLosses:

@@ -33,7 +33,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from math import ceil, exp, log, prod
-from typing import Any
+from operator import mul
 
 import numpy as np
 from flint import arb
@@ -58,6 +58,7 @@ from dipapprox.composition.losses import (
     NoDoubles,
     Spread,
     as_double,
+    raised,
 )
 from dipapprox.data_classes import Record
 from dipapprox.limits import Limits
@@ -254,8 +255,8 @@ def _power(factors: Sequence[_Tilted], window: _Window) -> tuple[Array, float]:
         spectrum = _transform(values)
         modulus = np.sqrt(spectrum.real**2 + spectrum.imag**2) * UP + error
         doubt += each.times * error / modulus
-        product = product * _raised(spectrum, each.times)
-        most = most * _raised(modulus, each.times)
+        product = product * raised(spectrum, each.times, mul)
+        most = most * raised(modulus, each.times, mul)
     most *= 1 + 4 * u * total
     off = float(total_above(most * (doubt + gamma) + _ABSOLUTE)) * SAFE / size
     found = _transform(product.conj()).real / size
@@ -317,16 +318,6 @@ def _untilted(
     sure *= max(1 - 2.0**-45 * sum(times for _, times in factors), 0.0)
     more[0] = min(more[0] + max(cap - sure, 0.0) * UP + _ABSOLUTE, cap)
     return Spread(one.step, one.side, places, more, more, infinite)
-
-
-def _raised(values: NDArray[Any], times: int) -> NDArray[Any]:
-    """A power, by times - 1 products at most that each factor is in."""
-    found = values
-    for digit in bin(times)[3:]:
-        found = found * found
-        if digit == "1":
-            found = found * values
-    return found
 
 
 def _transform(values: _Complex) -> _Complex:
