@@ -16,7 +16,7 @@ from dipapprox.events.reduce import connected_parts, law_of, leading, primitive,
 from dipapprox.integrals.integral import Add, Integral, Multiply, Plan, Strategy, form_text, nesting
 from dipapprox.integrals.optimizer import order_edges, plan
 from dipapprox.language.core import Input, Value
-from dipapprox.laws.distribution import Distribution, Scale, count_outcomes
+from dipapprox.laws.distribution import Distribution, count_outcomes
 from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm, Symbol
 from dipapprox.linear.half_spaces import irredundant
@@ -36,7 +36,6 @@ from dipapprox.semantics.state import (
     Choice,
     FinalState,
     FinalStates,
-    Guard,
     InputCondition,
     Reading,
     Sample,
@@ -59,11 +58,6 @@ def sample_names(samples: Sequence[Sample]) -> tuple[str, ...]:
         else:
             names.append(f"{label}[{seen[label]}]")
     return tuple(names)
-
-
-def guard_text(guard: Guard, names: Sequence[str]) -> str:
-    """Write a guard as a comparison without minus signs: "rT <= r#1"."""
-    return comparison_text(guard.form, guard.strict, names)
 
 
 def condition_text(condition: InputCondition) -> str:
@@ -129,21 +123,11 @@ def comparison_text(form: LinearForm, strict: bool, names: Sequence[str]) -> str
     return f"{form_text(left, names)} {relation} {form_text(left - form, names)}"
 
 
-def sample_text(sample: Sample, name: str) -> str:
-    """Write a draw: "rT ~ Gauss(0, 2/eps)"."""
-    mean = form_text(sample.mean, ())
-    return f"{name} ~ {sample.family.name}({mean}, {scale_text(sample.scale)})"
-
-
-def scale_text(scale: Scale) -> str:
-    """Write a scale: "2/eps", "3"."""
-    match scale.power:
-        case 0:
-            return str(scale.coefficient)
-        case -1:
-            return f"{scale.coefficient}/eps"
-        case power:
-            return f"{scale.coefficient} * eps^{power}"
+def _law_text(sample: Sample) -> str:
+    """Write a law: "Gauss(0, 2/eps)"."""
+    coefficient, power = sample.scale.coefficient, sample.scale.power
+    by = {0: "", -1: "/eps"}.get(power, f" * eps^{power}")
+    return f"{sample.family.name}({form_text(sample.mean, ())}, {coefficient}{by})"
 
 
 def sum_text(form: LinearForm, laws: Sequence[Distribution], names: Sequence[str]) -> str:
@@ -153,17 +137,16 @@ def sum_text(form: LinearForm, laws: Sequence[Distribution], names: Sequence[str
     integer samples as multiples.
     """
     law = law_of(form, laws)
-    terms = [f"Gauss({law.mean}, {_root_text(law.variance)})"] if law.variance else []
+    terms = []
+    if law.variance:
+        above, below = isqrt(law.variance.numerator), isqrt(law.variance.denominator)
+        root = Fraction(above, below)
+        scale = str(root) if root * root == law.variance else f"sqrt({law.variance})"
+        terms.append(f"Gauss({law.mean}, {scale})")
     for factor, term in law.terms:
         times = "" if factor == 1 else f"{factor}*"
         terms.append(f"{times}{term.family.name}({term.mean}, {term.scale})")
     return f"{form_text(form, names)} ~ {' + '.join(terms)}"
-
-
-def _root_text(square: Fraction) -> str:
-    above, below = isqrt(square.numerator), isqrt(square.denominator)
-    root = Fraction(above, below)
-    return str(root) if root * root == square else f"sqrt({square})"
 
 
 class ExplainedState(Record):
@@ -296,8 +279,10 @@ def _explain_state(
         outputs=tuple(state.outputs),
         conditions=tuple(condition_text(condition) for condition in state.conditions),
         choices=choices_text(states, state.chosen),
-        guards=tuple(guard_text(guard, names) for guard in guards_of(state.path)),
-        samples=tuple(sample_text(states.samples[i], names[i]) for i in mentioned),
+        guards=tuple(
+            comparison_text(guard.form, guard.strict, names) for guard in guards_of(state.path)
+        ),
+        samples=tuple(f"{names[i]} ~ {_law_text(states.samples[i])}" for i in mentioned),
         numbers=tuple(
             f"{cell.name} = {form_text(form, names)}"
             for cell, form in zip(states.program.real_outputs, state.reals, strict=True)
@@ -334,14 +319,11 @@ def _sums(
         made = integer_sums.sums_in(part) if is_discrete(part) else sum_event.sums_in(part)
         local: dict[Symbol, Symbol] = {k: samples[j] for k, j in enumerate(own)}
         found += [form.renamed(local.__getitem__) for form in made]
-    shown = dict.fromkeys(_with_unit(form, laws) for form in found)
+    shown: dict[LinearForm, None] = {}
+    for form in found:  # in plain numbers: a multiple of integer samples stays an integer
+        integers = all(laws[sample].family.is_discrete for sample in form.samples())
+        shown[primitive(form) if integers else leading(form)] = None
     return tuple(sum_text(form, laws, names) for form in shown)
-
-
-def _with_unit(form: LinearForm, laws: Sequence[Distribution]) -> LinearForm:
-    """Return a multiple in plain numbers: that of integer samples stays an integer."""
-    integers = all(laws[sample].family.is_discrete for sample in form.samples())
-    return primitive(form) if integers else leading(form)
 
 
 def _optimised(event: Event, strategy: Strategy, limits: Limits) -> Plan:
