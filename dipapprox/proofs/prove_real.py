@@ -105,14 +105,8 @@ def prove_real(
         UserError: If a random choice is no probability distribution for some eps.
     """
     begun = time.monotonic()
-    found = _proved(program, limits, serving=serving, proved=proved)
-    states = sum(len(output.states) for part in found.parts for output in part.outputs)
-    return replace(found, states=states, seconds=time.monotonic() - begun)
-
-
-def _proved(program: Program, limits: Limits, *, serving: bool, proved: bool) -> RealProof:
     integers = has_integer_inputs(program)
-    known = RealProof(
+    found = RealProof(
         program=program.name,
         parameters=program.parameters,
         lower=Fraction(0),
@@ -125,116 +119,115 @@ def _proved(program: Program, limits: Limits, *, serving: bool, proved: bool) ->
     )
     try:
         with limited(limits):
-            parts = independent_parts(program)
-            read = {k for each in parts for k in each.inputs}
-            widths = [
-                width_of(cell, integers) if k in read else Fraction(0)
-                for k, cell in enumerate(program.inputs)
-            ]
-            changes = changes_of(program.adjacency, widths, integers, proved=proved)
-            if share_inputs([part.inputs for part in parts]):
-                changes = changes.in_corners(MOST_CORNERS)
-            states = [execute_for_all_inputs(part.program, integers, limits) for part in parts]
-            for each in states:
-                # Rays need an eps at which all outcomes of a state are possible: weights >= 0 that
-                # are not the zero function vanish at isolated eps only.
-                check_choices(each.laws, ALL_EPSILONS, limits)
-            _require_one_direction(
-                [sample for each in states for sample in each.samples],
-                any(each.choices for each in states),
-            )
-            runs = [
-                PartRun(number, part, each, changes.boxes, limits)
-                for number, (part, each) in enumerate(zip(parts, states, strict=True))
-            ]
-    except NotReal as refused:
-        return replace(known, reason=refused.reason)
-    except LimitReached as reached:
-        return replace(known, reason=reached.reason)
-    if not changes.unit:
-        return replace(known, upper=Fraction(0))
-    ended = ""
-    bounded = are_bounded(program)
-    bounds = tuple([bounds_of(cell.domain, integers) for cell in program.inputs])
-    inputs = RealInputs(program.adjacency, bounds, changes.sizes, integers)
-    losses: Losses = ()
-    try:
-        with limited(limits):
-            for run in runs:
-                run.prove(with_rays=not (bounded or serving))
-            if not (bounded or serving):
-                losses = joint_losses(runs, changes)
-            elif not (serving or changes.is_bounded):
-                losses = free_losses(runs, changes, [each is None for each in bounds])
-    except LimitReached as reached:
-        ended = reached.reason
-        losses = () if bounded else dearest(single_losses(runs))
-    known = replace(known, parts=tuple(run.proof for run in runs))
-    found = _concluded(known, runs, changes, losses, ended)
-    if serving:
-        return found
-    if bounded:
-        with EarlyEnd(), limited(limits):
-            found = _with_places(found, inputs, states, limits)
-    if not (found.has_none or found.is_exact or ended):
-        found = _with_more_lost(found, inputs, runs, states, limits, changes)
-    told = None if bounded else next((cell for run in runs if (cell := run.telling)), None)
-    if told is not None and not found.has_none and found.upper is None:
-        reason = f"in some outcomes '{told.name}' is made of inputs alone"
-        return replace(found, has_none=True, reason=reason, between=None, lower=Fraction(0))
-    return found
+            search = _Search(found, limits, proved)
+    except (NotReal, LimitReached) as refused:
+        found = replace(found, reason=refused.reason)
+    else:
+        found = search.found(found, serving)
+    states = sum(len(output.states) for part in found.parts for output in part.outputs)
+    return replace(found, states=states, seconds=time.monotonic() - begun)
 
 
-def _with_more_lost(
-    found: RealProof,
-    inputs: RealInputs,
-    runs: Sequence[PartRun],
-    states: Sequence[FinalStates],
-    limits: Limits,
-    changes: Changes,
-) -> RealProof:
-    """Look for a better lower bound between two inputs, for large, for small and for other eps.
+class _Search:
+    """Looks for bounds of a program, of which nothing is known yet."""
 
-    What is lost between some inputs without bounds is lost among all of them.
-    """
-    if not are_bounded(found.subject):
-        with EarlyEnd(), limited(limits):
-            found = _with_places(found, inputs, states, limits)
-    if found.has_none or found.is_exact:
-        return found
-    with EarlyEnd(), limited(limits):
-        turns = turns_of(found.parts, inputs)
-        known = None
-        if changes.is_bounded:
-            known = closed([run.part for run in runs], states, turns, inputs, limits)
-        if known is None:
+    def __init__(self, known: RealProof, limits: Limits, proved: bool) -> None:
+        program, integers = known.subject, known.integers
+        self._limits, self._bounded = limits, are_bounded(program)
+        parts = independent_parts(program)
+        read = {k for each in parts for k in each.inputs}
+        widths = [
+            width_of(cell, integers) if k in read else Fraction(0)
+            for k, cell in enumerate(program.inputs)
+        ]
+        changes = changes_of(program.adjacency, widths, integers, proved=proved)
+        if share_inputs([part.inputs for part in parts]):
+            changes = changes.in_corners(MOST_CORNERS)
+        states = [execute_for_all_inputs(part.program, integers, limits) for part in parts]
+        for each in states:
+            # Rays need an eps at which all outcomes of a state are possible: weights >= 0 that are
+            # not the zero function vanish at isolated eps only.
+            check_choices(each.laws, ALL_EPSILONS, limits)
+        _require_one_direction(
+            [sample for each in states for sample in each.samples],
+            any(each.choices for each in states),
+        )
+        self._runs = [
+            PartRun(number, part, each, changes.boxes, limits)
+            for number, (part, each) in enumerate(zip(parts, states, strict=True))
+        ]
+        self._states, self._changes = states, changes
+        bounds = tuple([bounds_of(cell.domain, integers) for cell in program.inputs])
+        self._inputs = RealInputs(program.adjacency, bounds, changes.sizes, integers)
+
+    def found(self, known: RealProof, serving: bool) -> RealProof:
+        """Return the answer."""
+        runs, changes, bounded = self._runs, self._changes, self._bounded
+        if not changes.unit:
+            return replace(known, upper=Fraction(0))
+        losses: Losses = ()
+        ended = ""
+        try:
+            with limited(self._limits):
+                for run in runs:
+                    run.prove(with_rays=not (bounded or serving))
+                if not (bounded or serving):
+                    losses = joint_losses(runs, changes)
+                elif not (serving or changes.is_bounded):
+                    losses = free_losses(runs, changes, [b is None for b in self._inputs.bounds])
+        except LimitReached as reached:
+            ended = reached.reason
+            losses = () if bounded else dearest(single_losses(runs))
+        known = replace(known, parts=tuple(run.proof for run in runs))
+        found = _concluded(known, runs, changes, losses, ended)
+        if serving:
             return found
-        found = _with_lost(found, as_eps_vanishes(known, known.starts))
-        if found.has_none or found.is_exact:
-            return found
-        pairs = list(known.starts)
-        if found.between is not None and not found.between.is_ray:
-            pairs.append((found.between.first, found.between.second))
-        place = dearest_place(known, pairs)
-        if place is not None:
-            points = place.first, place.second
-            found = _with_lost(found, as_eps_vanishes(known, [points]))
-            found = _with_places(found, inputs, states, limits, points)
-            found = _with_lost(found, lost_at(known, place, limits))
-    return found
-
-
-def _with_places(
-    found: RealProof,
-    inputs: RealInputs,
-    states: Iterable[FinalStates],
-    limits: Limits,
-    tried: Sequence[Point] = (),
-) -> RealProof:
-    """Look for what is lost between two inputs; where they have no bounds, not far from 0."""
-    if not all(map(_keeps_pace, states)):
+        if bounded:
+            with EarlyEnd(), limited(self._limits):
+                found = self._with_places(found)
+        if not (found.has_none or found.is_exact or ended):
+            found = self._with_more_lost(found)
+        told = None if bounded else next((cell for run in runs if (cell := run.telling)), None)
+        if told is not None and not found.has_none and found.upper is None:
+            reason = f"in some outcomes '{told.name}' is made of inputs alone"
+            return replace(found, has_none=True, reason=reason, between=None, lower=Fraction(0))
         return found
-    return _with_lost(found, between_places(found.parts, inputs, limits, tried))
+
+    def _with_more_lost(self, found: RealProof) -> RealProof:
+        """Look for a better lower bound between two inputs, for large, for small and for other eps.
+
+        What is lost between some inputs without bounds is lost among all of them.
+        """
+        limits = self._limits
+        if not self._bounded:
+            with EarlyEnd(), limited(limits):
+                found = self._with_places(found)
+        if found.has_none or found.is_exact or not self._changes.is_bounded:
+            return found
+        with EarlyEnd(), limited(limits):
+            turns, parts = turns_of(found.parts, self._inputs), [run.part for run in self._runs]
+            known = closed(parts, self._states, turns, self._inputs, limits)
+            if known is None:
+                return found
+            found = _with_lost(found, as_eps_vanishes(known, known.starts))
+            if found.has_none or found.is_exact:
+                return found
+            pairs = list(known.starts)
+            if found.between is not None and not found.between.is_ray:
+                pairs.append((found.between.first, found.between.second))
+            place = dearest_place(known, pairs)
+            if place is not None:
+                points = place.first, place.second
+                found = _with_lost(found, as_eps_vanishes(known, [points]))
+                found = self._with_places(found, points)
+                found = _with_lost(found, lost_at(known, place, limits))
+        return found
+
+    def _with_places(self, found: RealProof, tried: Sequence[Point] = ()) -> RealProof:
+        """Look for what is lost between two inputs; where they have no bounds, not far from 0."""
+        if not all(map(_keeps_pace, self._states)):
+            return found
+        return _with_lost(found, between_places(found.parts, self._inputs, self._limits, tried))
 
 
 def _with_lost(found: RealProof, lost: TwoInputs | None) -> RealProof:
