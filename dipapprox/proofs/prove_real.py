@@ -217,7 +217,7 @@ class _Search:
                 pairs.append((found.between.first, found.between.second))
             place = dearest_place(known, pairs)
             if place is not None:
-                points = place.first, place.second
+                points = place[:2]
                 found = _with_lost(found, as_eps_vanishes(known, [points]))
                 found = self._with_places(found, points)
                 found = _with_lost(found, lost_at(known, place, limits))

@@ -270,36 +270,31 @@ _UNIT = 10**6  # bounds are rounded down to multiples of 1 / this
 _GAINS = 1e7  # steps of a height of 1 that are told from each other
 
 
-class InputsAtEps(Record):
-    """Two adjacent inputs, and an eps."""
-
-    first: Point
-    second: Point
-    eps: Fraction
+Place = tuple[Point, Point, Fraction]  # two adjacent inputs, and an eps
 
 
-def dearest_place(known: Closed, pairs: Sequence[tuple[Point, Point]]) -> InputsAtEps | None:
+def dearest_place(known: Closed, pairs: Sequence[tuple[Point, Point]]) -> Place | None:
     """Return where much is lost, as far as doubles tell; None if nothing is."""
     return _Search(known).best(pairs)
 
 
-def lost_at(known: Closed, place: InputsAtEps, limits: Limits) -> TwoInputs | None:
+def lost_at(known: Closed, place: Place, limits: Limits) -> TwoInputs | None:
     """Return what is lost at a place, rounded down; None if that is nothing."""
-    losses = []
+    losses, (first, second, eps) = list[LostOutput](), place
     for part in known.parts:
-        before, after = part.distribution(place.first), part.distribution(place.second)
+        before, after = part.distribution(first), part.distribution(second)
         for output, p, q in zip(part.outputs, before or (), after or (), strict=False):
             if not p.numerator or not q.numerator:
                 continue
-            ours, theirs = (enclose_at(each, place.eps, _BITS, limits) for each in (p, q))
+            ours, theirs = (enclose_at(each, eps, _BITS, limits) for each in (p, q))
             if isinstance(ours, NotEnclosed) or isinstance(theirs, NotEnclosed):
                 continue
             if ours.lower <= 0 or theirs.lower <= 0:
                 continue
             gained = logarithm(ours, _BITS).lower - logarithm(theirs, _BITS).upper
-            loss = Fraction(math.floor(gained / place.eps * _UNIT), _UNIT)
+            loss = Fraction(math.floor(gained / eps * _UNIT), _UNIT)
             losses.append(LostOutput(part.number, tuple(output), loss))
-    return lost_between(place.first, place.second, losses, place.eps)
+    return lost_between(first, second, losses, eps)
 
 
 class _Search:
@@ -309,35 +304,35 @@ class _Search:
         self._left = MOST_TERMS
         self._logs = dict[tuple[int, Point, Fraction], list[float | None]]()
 
-    def best(self, pairs: Sequence[tuple[Point, Point]]) -> InputsAtEps | None:
-        seeds = list[tuple[int, int, InputsAtEps]]()
+    def best(self, pairs: Sequence[tuple[Point, Point]]) -> Place | None:
+        heights = dict[Place, int]()
         for pair in dict.fromkeys(pairs):
             if self._left < MOST_TERMS // 2:
                 break
-            places = [InputsAtEps(*pair, eps) for eps in EPSILONS]
-            seeds += [(-self._height(each), len(seeds) + k, each) for k, each in enumerate(places)]
-        chosen = dict[tuple[Point, Point], InputsAtEps]()
-        for _, _, seed in sorted(seeds, key=lambda each: each[:2]):
-            chosen.setdefault((seed.first, seed.second), seed)
+            places = [(*pair, eps) for eps in EPSILONS]
+            heights.update({each: self._height(each) for each in places})
+        chosen = dict[tuple[Point, Point], Place]()
+        for seed in sorted(heights, key=heights.__getitem__, reverse=True):
+            chosen.setdefault(seed[:2], seed)
         dearest = [*chosen.values()][:MOST_SEEDS]
         tops = [climbed(each, self._near, self._height) for each in dearest]
         return max(tops, key=self._height, default=None)
 
-    def _near(self, place: InputsAtEps) -> Iterator[InputsAtEps]:
+    def _near(self, place: Place) -> Iterator[Place]:
         """Yield places with another eps, or with one input moved."""
-        found = (InputsAtEps(place.first, place.second, place.eps * k) for k in _FACTORS)
-        near = self._known.inputs.near(place.first, place.second)
-        moved = (InputsAtEps(*pair, place.eps) for pair in near)
+        first, second, eps = place
+        found = ((first, second, eps * k) for k in _FACTORS)
+        moved = ((*pair, eps) for pair in self._known.inputs.near(first, second))
         return takewhile(lambda _: self._left > 0, chain(found, moved))
 
-    def _height(self, place: InputsAtEps) -> int:
+    def _height(self, place: Place) -> int:
         """Return about what is lost at a place, in small multiples of eps."""
-        total = 0.0
+        (*points, eps), total = place, 0.0
         for part in self._known.parts:
-            before, after = (self._of(part, q, place.eps) for q in (place.first, place.second))
+            before, after = (self._of(part, q, eps) for q in points)
             pairs = zip(before, after, strict=False)
             total += max((p - q for p, q in pairs if p is not None and q is not None), default=0.0)
-        return math.floor(_GAINS * total / float(place.eps))
+        return math.floor(_GAINS * total / float(eps))
 
     def _of(self, part: ClosedPart, point: Point, eps: Fraction) -> list[float | None]:
         """Return about the logarithms of the probabilities of all outputs; None for 0."""
