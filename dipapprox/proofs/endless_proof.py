@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from enum import Enum
 from fractions import Fraction
-from typing import Any, assert_never
+from typing import assert_never
 
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.automata.analysis import Analysis
@@ -216,48 +216,9 @@ def analysed(compiled: Compiled, analysis: Analysis) -> Fraction:
     return analysis.lower_bound * compiled.factor
 
 
-def budget_known(compiled: Compiled, analysis: Analysis) -> Fraction | None:
-    """Return a budget that an analysis proves; None if it proves none."""
-    factor, known = compiled.factor, analysis.upper_bound
-    if not factor:
-        return Fraction(0)  # adjacent inputs are equal
-    return None if known is None else known * factor
-
-
 def is_unbounded(compiled: Compiled, analysis: Analysis) -> bool:
     """Whether it is proved that there is no budget."""
     return analysis.unbounded and not compiled.losses and compiled.factor > 0
-
-
-def ends_known(
-    compiled: Compiled,
-    analysis: Analysis,
-    *,
-    again: bool = False,
-    quiet: Fraction | None = None,
-    few: Fraction | None = None,
-) -> dict[str, Any]:
-    """Return what an answer says of the least budget, if a few rounds need so much; see the fields
-    of `EndlessProof`."""
-    lower, upper = analysed(compiled, analysis), budget_known(compiled, analysis)
-    lower, upper = max(lower, few or lower), upper if quiet is None else quiet
-    has_none = again or is_unbounded(compiled, analysis) or analysis.loses_again
-    reason = None
-    if not has_none and lower != upper:
-        reasons = [*compiled.losses, *([analysis.reason] if analysis.reason is not None else ())]
-        reason = "; ".join(reasons) or "the run that was found has inputs that may not change so"
-    published, structure, quotient = analysis.published, analysis.structure, analysis.quotient
-    return {
-        "lower": lower,
-        "upper": upper,
-        "has_none": has_none,
-        "reason": reason,
-        "structures": () if structure is None else (structure.code,),
-        "published_weight": None if published is None else published * compiled.factor,
-        "quotient_states": None if quotient is None else len(quotient.graph.states),
-        "again": again,
-        "quiet": quiet,
-    }
 
 
 SCOPE = "for inputs of every length, all real numbers, each may change by 1 at most"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from contextlib import suppress
 from fractions import Fraction
+from typing import Any
 
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.arithmetic.rounding import sound_arithmetic
@@ -47,8 +48,6 @@ from dipapprox.proofs.endless_proof import (
     Stops,
     StreamProof,
     analysed,
-    budget_known,
-    ends_known,
     is_unbounded,
 )
 from dipapprox.proofs.evidence import in_own_words
@@ -181,7 +180,6 @@ def prove_automaton(
             places = stopping_states(automaton, limits) if places else places
         stopping = tuple(automaton.states[state].name for state in places)
     compiled = in_own_words(found.automaton)
-    rounds, beyond = going_round(compiled, found, budget, limits)
     ray = _ray(found, limits.within(MOST_STEPS))
     again = False
     if not (found.unbounded or found.loses_again or found.upper is not None):
@@ -196,17 +194,58 @@ def prove_automaton(
         states=len(automaton.states),
         caveat=caveat,
         automaton=automaton,
-        budget=budget,
         stops=stops,
         stopping=stopping,
-        compiled=compiled,
-        analysis=found,
         ray=ray,
-        rounds=rounds,
-        beyond=beyond,
+        **_known(compiled, found, budget, limits, again=again),
         seconds=time.monotonic() - begun,
-        **ends_known(compiled, found, again=again),
     )
+
+
+def _known(
+    compiled: Compiled,
+    analysis: Analysis,
+    budget: Fraction | None,
+    limits: Limits,
+    *,
+    again: bool,
+    quiet: Fraction | None = None,
+    few: Fraction | None = None,
+) -> dict[str, Any]:
+    """Return what an answer says of a claimed and the least budget, if a few rounds need so much;
+    see the fields of `EndlessProof`."""
+    rounds, beyond = going_round(compiled, analysis, budget, limits)
+    lower, upper = analysed(compiled, analysis), _budget_known(compiled, analysis)
+    lower, upper = max(lower, few or lower), upper if quiet is None else quiet
+    has_none = again or is_unbounded(compiled, analysis) or analysis.loses_again
+    reason = None
+    if not has_none and lower != upper:
+        reasons = [*compiled.losses, *([analysis.reason] if analysis.reason is not None else ())]
+        reason = "; ".join(reasons) or "the run that was found has inputs that may not change so"
+    published, structure, quotient = analysis.published, analysis.structure, analysis.quotient
+    return {
+        "compiled": compiled,
+        "analysis": analysis,
+        "budget": budget,
+        "rounds": rounds,
+        "beyond": beyond,
+        "lower": lower,
+        "upper": upper,
+        "has_none": has_none,
+        "reason": reason,
+        "structures": () if structure is None else (structure.code,),
+        "published_weight": None if published is None else published * compiled.factor,
+        "quotient_states": None if quotient is None else len(quotient.graph.states),
+        "again": again,
+        "quiet": quiet,
+    }
+
+
+def _budget_known(compiled: Compiled, analysis: Analysis) -> Fraction | None:
+    """Return a budget that an analysis proves; None if it proves none."""
+    if not compiled.factor:
+        return Fraction(0)  # adjacent inputs are equal
+    return None if analysis.upper_bound is None else analysis.upper_bound * compiled.factor
 
 
 def comes_again(subject: Automaton | Program, stops_are_seen: bool, limits: Limits) -> bool:
@@ -284,8 +323,7 @@ def prove_rounds(program: Program, budget: Fraction | None, limits: Limits) -> S
         analysis = analyse(compiled.automaton, limits, with_words=with_words, looks=looks)
     if end.reason:
         analysis = Analysis(compiled.automaton, reason=end.reason)
-    rounds, beyond = going_round(compiled, analysis, budget, limits)
-    lower, upper = analysed(compiled, analysis), budget_known(compiled, analysis)
+    lower, upper = analysed(compiled, analysis), _budget_known(compiled, analysis)
     quiet, few, again = None, None, False
     if not (is_unbounded(compiled, analysis) or lower == upper or end.reason):
         quiet = _quiet(program, upper, limits)
@@ -299,14 +337,9 @@ def prove_rounds(program: Program, budget: Fraction | None, limits: Limits) -> S
         parameters=program.parameters,
         states=len(compiled.automaton.states),
         subject=program,
-        budget=budget,
-        compiled=compiled,
-        analysis=analysis,
-        rounds=rounds,
-        beyond=beyond,
         few=few,
+        **_known(compiled, analysis, budget, limits, again=again, quiet=quiet, few=known),
         seconds=time.monotonic() - begun,
-        **ends_known(compiled, analysis, again=again, quiet=quiet, few=known),
     )
 
 
