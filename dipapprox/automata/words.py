@@ -131,36 +131,47 @@ class Passes:
     """
 
     def __init__(self, search: WordSearch, word: Word) -> None:
-        self._search, self._graph, automaton = search, search.graph, search.graph.automaton
-        self._units = _Units(automaton, word)
+        self._search, automaton = search, search.graph.automaton
         self._ways = dict[int, list[_Way]]()
         self.start: Costs = {(0, (0,) * len(automaton.variables)): 0}
+        # The values that samples may take in a cheapest vector, and costs, are whole numbers.
+        noises = [n for s in automaton.states for n in (s.compared, s.fresh) if n is not None]
+        means = {state.compared.mean for state in automaton.states if state.compared is not None}
+        ends = [step.seen.end for step in word if isinstance(step.seen, HalfLine)]
+        known = [step.first or _ZERO for step in word]
+        places = (*known, *ends, *(noise.mean for noise in noises))
+        self._scale = lcm(*(value.denominator for value in places))
+        self._unit = lcm(*(noise.rate.denominator for noise in noises))
+        inputs = {self._whole(letter) for letter in known}
+        grid = {0, *map(self._whole, ends)}
+        grid.update(mean + letter for mean in map(self._whole, means) for letter in inputs)
+        self._grid = sorted(grid)
+
+    def _whole(self, value: Fraction) -> int:
+        return value.numerator * (self._scale // value.denominator)
 
     def cost(self, units: int) -> Fraction:
         """Return a cost that is a whole number of units."""
-        return self._units.cost(units)
+        return Fraction(units, self._scale * self._unit)
 
     def over(self, word: Word, costs: Costs) -> Costs:
         """Return the costs behind a word, from those before it."""
-        graph, limits = self._search.graph, self._search.limits
-        units, ways = self._units, self._ways
+        graph, limits, ways = self._search.graph, self._search.limits, self._ways
         automaton = graph.automaton
         work = 0
         for step in word:
-            letter, seen = step.first, step.seen
             limits.check_states(len(costs))
             limits.check()
             after: Costs = {}
             prices: dict[int, list[tuple[int, int]]] = {}
             for (node, stored), cost in costs.items():
-                if automaton.states[graph.states[node]].reads != (letter is not None):
+                if automaton.states[graph.states[node]].reads != (step.first is not None):
                     continue
                 if node not in ways:
                     ways[node] = _ways(graph, node)
                 for index, target, above, below, assigned in ways[node]:
                     if index not in prices:
-                        transition = automaton.transitions[index]
-                        prices[index] = units.prices(automaton, transition, letter, seen)
+                        prices[index] = self._prices(automaton.transitions[index], step)
                     taken = prices[index]
                     if not taken:
                         continue
@@ -187,50 +198,10 @@ class Passes:
         self._search.left -= work
         return costs
 
-
-_Way = tuple[int, int, tuple[int, ...], tuple[int, ...], tuple[int, ...]]
-"""A step: its transition, where it leads, and the variables below, above and stored."""
-
-
-def _ways(graph: Unfolding, node: int) -> list[_Way]:
-    found = list[_Way]()
-    for edge in (graph.edges[k] for k in graph.leaving[node]):
-        step = graph.automaton.transitions[edge.transition]
-        above, below, assigned = (
-            tuple(members(each)) for each in (step.above, step.below, step.assigned)
-        )
-        found.append((edge.transition, edge.target, above, below, assigned))
-    return found
-
-
-class _Units:
-    """The values that samples may take in a cheapest vector, and costs, as whole numbers."""
-
-    def __init__(self, automaton: Automaton, word: Word) -> None:
-        noises = [n for s in automaton.states for n in (s.compared, s.fresh) if n is not None]
-        means = {state.compared.mean for state in automaton.states if state.compared is not None}
-        ends = [step.seen.end for step in word if isinstance(step.seen, HalfLine)]
-        known = [step.first or _ZERO for step in word]
-        places = (*known, *ends, *(noise.mean for noise in noises))
-        self._scale = lcm(*(value.denominator for value in places))
-        self._unit = lcm(*(noise.rate.denominator for noise in noises))
-        inputs = {self._whole(letter) for letter in known}
-        grid = {0, *map(self._whole, ends)}
-        grid.update(mean + letter for mean in map(self._whole, means) for letter in inputs)
-        self._grid = sorted(grid)
-
-    def _whole(self, value: Fraction) -> int:
-        return value.numerator * (self._scale // value.denominator)
-
-    def cost(self, units: int) -> Fraction:
-        return Fraction(units, self._scale * self._unit)
-
-    def prices(
-        self, automaton: Automaton, transition: Transition, letter: Fraction | None, seen: Seen
-    ) -> list[tuple[int, int]]:
+    def _prices(self, transition: Transition, step: WordStep) -> list[tuple[int, int]]:
         """Return the values that a step's output allows, ascending, each with what it costs; none
         if the output is not what is seen."""
-        state = automaton.states[transition.source]
+        state, seen = self._search.graph.automaton.states[transition.source], step.seen
         if isinstance(seen, SeenSymbol):
             if transition.output != seen.name:
                 return []
@@ -238,7 +209,7 @@ class _Units:
             return []
         if state.compared is None:
             raise BrokenInvariant("a state with transitions has noise")
-        fixed, moved = 0, self._whole(letter or _ZERO)
+        fixed, moved = 0, self._whole(step.first or _ZERO)
         if transition.output is OutputSample.FRESH and state.fresh is not None:
             mean = self._whole(state.fresh.mean) + moved
             outside = abs(mean)
@@ -255,6 +226,21 @@ class _Units:
                 end, up = self._whole(seen.end), seen.upwards
                 values = [value for value in self._grid if (value >= end if up else value <= end)]
         return [(value, fixed + rate * abs(value - centre)) for value in values]
+
+
+_Way = tuple[int, int, tuple[int, ...], tuple[int, ...], tuple[int, ...]]
+"""A step: its transition, where it leads, and the variables below, above and stored."""
+
+
+def _ways(graph: Unfolding, node: int) -> list[_Way]:
+    found = list[_Way]()
+    for edge in (graph.edges[k] for k in graph.leaving[node]):
+        step = graph.automaton.transitions[edge.transition]
+        above, below, assigned = (
+            tuple(members(each)) for each in (step.above, step.below, step.assigned)
+        )
+        found.append((edge.transition, edge.target, above, below, assigned))
+    return found
 
 
 _TIMES = (1, 2, 4, 8, 16, 64, 256)
