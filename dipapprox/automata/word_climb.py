@@ -93,20 +93,6 @@ _MOVES = (0, 1, -1, 3, -3)
 Thing = TypeVar("Thing")
 
 
-def climbed_words(graph: Unfolding, known: WordBound | None, limits: Limits) -> Iterator[WordBound]:
-    """Yield better and better bounds; the best one so far is climbed from first."""
-    climb = Climb(graph, limits)
-    best = known
-    again = True
-    while climb.is_going:
-        word = best.word if best is not None and again else climb.walk(_WALK)[0]
-        again = not again
-        for found in climb.from_word(word):
-            if best is None or found.value > best.value:
-                best = found
-                yield found
-
-
 class Climb:
     """Words and changes of words, drawn in the same way every time."""
 
@@ -150,14 +136,13 @@ class Climb:
         yield here
         misses = 0
         while misses < _PATIENCE and self.is_going:
-            changed = self._changed(word)
-            found = self._bound(changed)
+            found = self._bound(self._changed(here.word))
             misses += 1
             if found is not None and found.value >= here.value:
                 if found.value > here.value:
                     misses = 0
                     yield found
-                word, here = changed, found
+                here = found
 
     def _bound(self, word: Word) -> WordBound | None:
         self._left -= len(word) + 1
@@ -218,8 +203,15 @@ def better_words(
     found = endless_word(graph, known, limits) if endless else None
     if found is not None:
         yield found
-    else:
-        yield from climbed_words(graph, known, limits)
+        return
+    climb, best, again = Climb(graph, limits), known, True
+    while climb.is_going:  # the best one so far is climbed from first
+        word = best.word if best is not None and again else climb.walk(_WALK)[0]
+        again = not again
+        for found in climb.from_word(word):
+            if best is None or found.value > best.value:
+                best = found
+                yield found
 
 
 def endless_word(graph: Unfolding, known: WordBound | None, limits: Limits) -> WordBound | None:
