@@ -41,25 +41,25 @@ def as_continuous(event: Connected) -> Event | Star | NotEnclosed:
             assert_never(event)
 
 
-def is_discrete(event: Connected) -> bool:
-    """Whether an event is a choice, or all its samples are integers."""
+def is_sum(event: Connected) -> TypeGuard[Event | Star]:
+    """Whether all samples of an event are integers: its probability is a sum."""
+    if isinstance(event, Chosen | Mixture):
+        return False
     if isinstance(event, Star) and not event.centre.family.is_discrete:
         return False  # the most frequent case
-    if isinstance(event, Chosen | Mixture):
-        return isinstance(event, Chosen)
     return all(law.family.is_discrete for law in laws_of(event))
 
 
-def is_sum(event: Connected) -> TypeGuard[Event | Star]:
-    """Whether all samples of an event are integers: its probability is a sum."""
-    return not isinstance(event, Chosen) and is_discrete(event)
+def is_discrete(event: Connected) -> bool:
+    """Whether an event is a choice, or all its samples are integers."""
+    return isinstance(event, Chosen) or is_sum(event)
 
 
 def is_ratio(event: Connected) -> bool:
     """Whether an event is discrete, and its probability a ratio of exponential polynomials."""
-    if isinstance(event, Chosen | Mixture):
-        return isinstance(event, Chosen)
-    return is_discrete(event) and all(law.family.is_exponential for law in laws_of(event))
+    return isinstance(event, Chosen) or (
+        is_sum(event) and all(law.family.is_exponential for law in laws_of(event))
+    )
 
 
 def has_density(event: Connected) -> bool:

@@ -340,35 +340,30 @@ class GaussianRank(EventByEvent):
         if not is_gaussian(event):
             return sure(NotEnclosed("not all samples are Gaussian"))
         plain = spelled_out(event)
-        cones = self._known.find(plain, lambda: _cones_of_event(plain, limits))
-        return sure(_enclosed(sure(cones), bits, limits))
+        cones = sure(self._known.find(plain, lambda: _cones_of_event(plain, limits)))
+        bits = _affordable(cones, bits, limits)
+        if not bits:
+            many = f"{len(cones.cones)} cones of rank {cones.rank}"
+            sure(NotEnclosed(f"{many} take more than {_MOST_EVALUATIONS} evaluations"))
+        own = _own_bits(cones, bits)
+        found: Enclosure | NotEnclosed = NotEnclosed("not tried")
+        for attempt in range(_ATTEMPTS):  # with more and more digits
+            with precision(_digits(own, attempt)):
+                total = arb(0)
+                for cone in cones.cones:
+                    rows, bounds = cone.as_balls()
+                    total += cone.sign * orthant(rows, bounds, own, limits)
+                found = to_enclosure(total)
+            if isinstance(found, Enclosure):
+                found = found.intersect(UNIT)
+                if found.width <= Fraction(1, 2**bits):
+                    break
+        return sure(found)
 
 
 @enclosing
 def _cones_of_event(event: Event, limits: Limits) -> Cones:
     return sure(cones_of(sure(polyhedron_of(event, MOST_RANK)), limits))
-
-
-def _enclosed(cones: Cones, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
-    """Evaluate with more and more digits until the width is at most 2**-bits."""
-    bits = _affordable(cones, bits, limits)
-    if not bits:
-        many = f"{len(cones.cones)} cones of rank {cones.rank} take more than {_MOST_EVALUATIONS}"
-        return NotEnclosed(f"{many} evaluations")
-    own = _own_bits(cones, bits)
-    found: Enclosure | NotEnclosed = NotEnclosed("not tried")
-    for attempt in range(_ATTEMPTS):
-        with precision(_digits(own, attempt)):
-            total = arb(0)
-            for cone in cones.cones:
-                rows, bounds = cone.as_balls()
-                total += cone.sign * orthant(rows, bounds, own, limits)
-            found = to_enclosure(total)
-        if isinstance(found, Enclosure):
-            found = found.intersect(UNIT)
-            if found.width <= Fraction(1, 2**bits):
-                return found
-    return found
 
 
 def _affordable(cones: Cones, bits: int, limits: Limits) -> int:
