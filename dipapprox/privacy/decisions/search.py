@@ -63,28 +63,22 @@ def sign_patterns(signs: Mapping[int, SignChanges], limits: Limits) -> Iterator[
     owners = [f for f, sign in signs.items() for _ in sign.changes]
     places = in_order([zero for sign in signs.values() for zero in sign.changes], limits)
     current = frozenset(f for f, sign in signs.items() if sign.positive)
-    found: set[frozenset[int]] = set()
-    for each in [current, *_later(places, owners, current)]:
-        if each not in found:
-            found.add(each)
-            yield each
-
-
-def _later(
-    places: tuple[ZeroCluster, ...], owners: list[int], current: frozenset[int]
-) -> Iterator[frozenset[int]]:
+    found = {current}
+    yield current
     for place in places:
         changing = [owners[k] for k in place.members]
-        if not place.equal:
-            yield from _all_orders(place, frozenset(changing), current)
+        near = set() if place.equal else _all_orders(place, frozenset(changing), current)
         for f in changing:
             current = current ^ {f}
-        yield current
+        for each in (*near, current):
+            if each not in found:
+                found.add(each)
+                yield each
 
 
 def _all_orders(
     place: ZeroCluster, changing: frozenset[int], current: frozenset[int]
-) -> Iterator[frozenset[int]]:
+) -> set[frozenset[int]]:
     if len(changing) > _MOST_TOGETHER:
         near, _ = short(Enclosure.exact(place.zero.lower))
         raise LimitReached(
@@ -93,7 +87,7 @@ def _all_orders(
     sets = {current}
     for f in changing:
         sets |= {each ^ {f} for each in sets}
-    yield from sets
+    return sets
 
 
 _COARSE = Fraction(1, 1000)  # width of the ends of the ranges in which a supremum is looked for

@@ -111,14 +111,12 @@ class Calibration(Record, RunResult):
         """Return who gave the ends that decide: the upper one at the certified ε, the lower one at
         the refuted ε."""
         found: list[End] = []
-        if self.certified is not None:
-            of = f"ε_prv needed at ε = {exact_decimal(self.certified.eps)}"
-            known = self._ends(of, self.certified.needed, None)
-            found += (end for end in known if not end.least)
-        if self.refuted is not None:
-            of = f"ε_prv needed at ε = {exact_decimal(self.refuted.eps)}"
-            known = self._ends(of, self.refuted.needed, self.refuted.witness)
-            found += (end for end in known if end.least)
+        for at in (self.certified, self.refuted):
+            if at is not None:
+                witness = at.witness if isinstance(at, Refuted) else None
+                of = f"ε_prv needed at ε = {exact_decimal(at.eps)}"
+                known = self._ends(of, at.needed, witness)
+                found += (end for end in known if end.least is isinstance(at, Refuted))
         return tuple(found)
 
     def charts(self) -> tuple[Chart, ...]:
