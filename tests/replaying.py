@@ -21,10 +21,10 @@ from dipapprox.privacy import verifier
 from dipapprox.privacy.decisions import decider
 from dipapprox.privacy.decisions.decision import EXACT, DecisionQuestion
 from dipapprox.privacy.run import Setting
-from dipapprox.proof_steps import throughout, verdicts
+from dipapprox.proof_steps import budgets, throughout, verdicts
 from dipapprox.proof_steps.verdicts import goal_of
 from dipapprox.proofs.budget_answer import BudgetAnswer
-from dipapprox.proofs.replayed import serving
+from dipapprox.proofs.replayed import proved_subject
 from dipapprox.questions import prove
 
 MOST_PROBABILITIES = 600
@@ -137,7 +137,8 @@ def _with_budget(name: str) -> Callable[..., BudgetAnswer]:
 def _replay_budget(answer: BudgetAnswer) -> str:
     with EarlyEnd() as end:
         try:
-            serving(answer, Limits(states=100))
+            bounds = budgets.BudgetBounds(answer.upper)
+            budgets.replayed(*proved_subject(answer), bounds, Limits(states=100))
         except (NoCertificate, Refused) as outside:
             return f"budget: {outside}"
         return "replayed budgets"

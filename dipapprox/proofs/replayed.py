@@ -42,12 +42,6 @@ def proved(answer: Answered, limits: Limits) -> Answered:
     return replace(answer, replayed=found)
 
 
-def serving(answer: BudgetAnswer, limits: Limits) -> Replayed:
-    """Replay a proof that the budget of an answer, DP, serves."""
-    bounds = budgets.BudgetBounds(answer.upper)
-    return budgets.replayed(*proved_subject(answer), bounds, limits)
-
-
 def with_proof(answer: Answered, limits: Limits) -> Answered:
     """Return an answer with a proof that the kernel has replayed, if it has none yet."""
     if answer.unproved is not None:
