@@ -57,6 +57,7 @@ class ServiceProof(BudgetAnswer):
 
     @property
     def service(self) -> Service:
+        """What was asked about."""
         return self.subject.service
 
     def replay(self, limits: Limits) -> Replayed:
