@@ -314,15 +314,6 @@ def test_bounds_of_inputs_bound_what_is_lost(tmp_path) -> None:
     assert run("verify", str(file), "--eps", "1", "--delta", "0")[0] == 0
 
 
-@pytest.mark.parametrize("rule", ["all", "l0 1"])
-def test_bounds_bound_what_may_change(rule) -> None:
-    program = dipapprox.parse(LAPLACE.replace("linf 1", rule))
-    proof = dipapprox.prove(program)
-    assert str(proof.upper) == "1/2"
-    unbounded = dipapprox.parse(LAPLACE.replace("linf 1", rule).replace(" 0..1/2", ""))
-    assert dipapprox.prove(unbounded).answer is Answer.NOT_DP
-
-
 def test_finite_domains_need_a_word() -> None:
     refuses(UserError, "finitely many values", dipapprox.prove, PROGRAM)
     assert dipapprox.prove(PROGRAM, reals=True, budget="1/2").answer is Answer.DP  # for N = 2

@@ -4,20 +4,17 @@ from fractions import Fraction
 from itertools import product
 
 import numpy as np
-import pytest
 from event_strategies import events
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-import dipapprox
-from dipapprox import Answer, Limits
+from dipapprox import Limits
 from dipapprox.events.event import Event
 from dipapprox.linear.form import Difference, FormSpan, LinearForm, Symbol, difference
 from dipapprox.linear.half_spaces import Inequality, has_interior, have_integer_point, implies
 from dipapprox.linear.programme import LinearProgramme, Optimum, UnknownSide
 from dipapprox.linear.zones import Zone, union
-from tests.texts import template_of
 
 
 def greatest_slack(event: Event) -> float:
@@ -114,18 +111,6 @@ def test_what_goes_on_for_ever_is_given_up() -> None:
     """2 x - 2 y = 1 after division: a strip without integer points and without end."""
     strip = [Inequality(((0, 3), (1, -3)), 2), Inequality(((0, -3), (1, 3)), -1)]
     assert have_integer_point(strip) in (None, False)
-
-
-_THREE = template_of("linear-three")
-
-
-@pytest.mark.parametrize("noise", ["DGauss", "DLap"])
-@pytest.mark.parametrize("last", ["y < 0", "2*z <= x + y - 1", "z <= 0 and x + y >= 1"])
-def test_impossible_events_have_probability_0(noise, last) -> None:
-    program = dipapprox.parse(_THREE.format(noise=noise, last=last))
-    verdict = dipapprox.verify(program, eps=1, eps_prv="0", delta="0")
-    assert verdict.answer is Answer.DP
-    assert verdict.delta_enclosure.upper == 0
 
 
 Q = Fraction

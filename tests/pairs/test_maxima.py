@@ -20,6 +20,7 @@ from dipapprox.pairs.orbits import PairOrbits, orbits
 from dipapprox.pairs.selections import AllPairs, OrderedPairs, Pair, is_symmetric
 from dipapprox.pairs.walk import InputNumbers, pair_blocks, plan_walk
 from dipapprox.privacy.profiles import renyi
+from dipapprox.questions.worst_pair import are_adjacent
 from dipapprox.semantics.execution import execute
 from tests.texts import text_of
 from tests.thorough import part
@@ -233,6 +234,8 @@ def test_stream_is_the_definition(inputs, adjacency) -> None:
     assert len(stream) == len(set(stream)), "a pair came twice"
     assert set(stream) == expected
     assert count_pairs(inputs, adjacency) == len(expected)
+    for u, v in product(every, repeat=2):
+        assert are_adjacent(adjacency, u, v) == (u == v or (u, v) in expected)
 
 
 def test_named_values() -> None:

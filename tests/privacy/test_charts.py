@@ -4,7 +4,6 @@ import re
 import xml.etree.ElementTree as ET
 from fractions import Fraction
 from functools import partial
-from itertools import product
 from math import exp
 from pathlib import Path
 from statistics import NormalDist
@@ -30,14 +29,13 @@ from dipapprox.arithmetic.extended import Extended
 from dipapprox.data_classes import replace
 from dipapprox.errors import Contradiction
 from dipapprox.language.core import Program
-from dipapprox.pairs.adjacency import adjacent_pairs
 from dipapprox.pairs.published.together import PublishedPairs
 from dipapprox.privacy.charts import STYLE, WIDTH, Bars, Curve, needs_powers, svg
 from dipapprox.privacy.profiles.planes import Plane, Planes
 from dipapprox.privacy.published.details import PublishedDetails
 from dipapprox.privacy.run import RunResult
 from dipapprox.questions.arguments import pairs
-from dipapprox.questions.worst_pair import are_adjacent, around_worst_pair
+from dipapprox.questions.worst_pair import around_worst_pair
 from tests.cases import cases, refuses
 from tests.cli.running import run, run_json
 from tests.texts import template_of, text_of
@@ -325,16 +323,6 @@ _SUM = text_of("privacy/planes-5")
 
 def around(program: Program, found: RunResult, options: Options | None = None) -> Planes:
     return around_worst_pair(program, found, pairs("all", "pairs"), options or Options())
-
-
-@pytest.mark.parametrize("rule", ["linf 1", "l1 1", "l0 1", "increasing 1", "decreasing 1", "all"])
-def test_adjacency_is_that_of_all_pairs(rule) -> None:
-    text = f"input q[2] in -1..1\noutput o in {{0, 1}}\nadjacent {rule}\no <- 0\n"
-    program = parse(text)
-    listed = set(adjacent_pairs(program.inputs, program.adjacency))
-    inputs = [tuple(map(Fraction, each)) for each in product((-1, 0, 1), repeat=2)]
-    for u, v in product(inputs, repeat=2):
-        assert are_adjacent(program.adjacency, u, v) == (u == v or (u, v) in listed)
 
 
 def test_the_worst_pair_is_the_highest_point() -> None:
