@@ -2,7 +2,7 @@
 
 In: the adjacency of a program and the probabilities of its outputs. Out: bounds of the largest δ
 for an ε_prv, a pair and a set that attain it. Read `adjacency` and `divergence` first, then
-`search` and `maximum`.
+`maximum`.
 """
 
 from dipapprox.deferred import late_modules

@@ -11,12 +11,12 @@ A claim is decided in whatever way is quickest (`check_many`):
     outputs that depend on few counters     all at once, however many (`largest`), at any precision
     anything else                           in blocks: in doubles where those decide, each
                                             pair alone on the ladder where not
-    more bits than doubles have             one by one, or orbit by orbit (`search`)
+    more bits than doubles have             one by one, or orbit by orbit (`divergence`)
 
 Those that are likely to violate the claim (`likely`) are looked at in doubles before anything is
 summed for all: as many as take a third of the probabilities that sums for all pairs need, for these
-find every violation that doubles show. A violating pair is checked again on the exact ladder of
-`search`; pairs that doubles do not decide climb: alone after blocks, all together with counters.
+find every violation that doubles show. A violating pair is checked again on the exact ladder; pairs
+that doubles do not decide climb: alone after blocks, all together with counters.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from dipapprox.limits import Limits, Progress, silent
 from dipapprox.numerics.probability import BulkSource, OutputProbabilities, ProbabilitySource
 from dipapprox.pairs.adjacency import VERY_MANY, count_selected
 from dipapprox.pairs.counters import CounterPlan
-from dipapprox.pairs.divergence import Factor, divergence
+from dipapprox.pairs.divergence import Factor, Search, divergence, refined
 from dipapprox.pairs.hockey_stick import DOUBLE_BITS, HockeyStickBounds, enclosure, rounding_factor
 from dipapprox.pairs.largest import largest_delta
 from dipapprox.pairs.likely import likely_pairs
@@ -54,7 +54,6 @@ from dipapprox.pairs.maximum import (
     simplest_pair,
 )
 from dipapprox.pairs.orbits import orbits
-from dipapprox.pairs.search import Search, refined
 from dipapprox.pairs.selected import SelectedPairs, TabledPairs
 from dipapprox.pairs.selections import Pair, PairSelection
 from dipapprox.pairs.walk import Block

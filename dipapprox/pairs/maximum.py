@@ -35,9 +35,8 @@ from dipapprox.arithmetic.enclosure import Enclosure, Side, compare
 from dipapprox.arithmetic.extended import BY_ENCLOSURES, Extended, GivenBy
 from dipapprox.data_classes import Record
 from dipapprox.errors import BrokenInvariant, LimitReached
-from dipapprox.pairs.divergence import Attempt, Factor
+from dipapprox.pairs.divergence import Attempt, Factor, Search
 from dipapprox.pairs.hockey_stick import Numbers
-from dipapprox.pairs.search import Search
 from dipapprox.pairs.selections import Pair
 
 if TYPE_CHECKING:
@@ -114,7 +113,7 @@ class Together(ABC):
         None if that turns out to take too much."""
 
     def exactly(self, search: Search, found: Maximum) -> Maximum:
-        """Decide by exact forms what enclosures do not; a violation ends in `search`."""
+        """Decide by exact forms what enclosures do not; a violation ends in the search."""
         return found
 
     def confirm(self, search: Search, found: Maximum) -> None:

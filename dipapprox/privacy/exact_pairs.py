@@ -34,8 +34,14 @@ from dipapprox.exact.signs.values import compare_at, enclose_at, sign_at
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.language.core import Input
 from dipapprox.limits import Limits
-from dipapprox.pairs.divergence import Attempt, ExactSide, Growth, divergence
-from dipapprox.pairs.search import ExactPairs, precisions
+from dipapprox.pairs.divergence import (
+    Attempt,
+    ExactPairs,
+    ExactSide,
+    Growth,
+    divergence,
+    precisions,
+)
 from dipapprox.pairs.selections import Pair
 from dipapprox.semantics.state import FinalStates
 

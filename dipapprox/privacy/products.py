@@ -29,12 +29,11 @@ from dipapprox.exact.distributions import ExactDistributions
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.core import Input
 from dipapprox.limits import Limits
-from dipapprox.pairs.divergence import Attempt, Factor
+from dipapprox.pairs.divergence import Attempt, ExactPairs, Factor
 from dipapprox.pairs.products.layout import Kind
 from dipapprox.pairs.products.losses import Losses
 from dipapprox.pairs.products.measures import ProductAtoms
 from dipapprox.pairs.products.source import MOST_LISTED, ProductProgram
-from dipapprox.pairs.search import ExactPairs
 from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.details import ExcessSet, LeastFactor, witness_over
 from dipapprox.privacy.exact_pairs import ExactDeltas

@@ -1,6 +1,6 @@
 """Program x claim -> verdict: the pipeline from end to end, with every failure an answer.
 
-few pairs of few outputs   one by one on the ladder of precisions (`pairs.search`)
+few pairs of few outputs   one by one on the ladder of precisions (`pairs.divergence`)
 many pairs                 whatever is quickest (`pairs.maxima`)
 
 From the end of a search, whatever ended it, comes a verdict: the answer, its reason, its witness.
@@ -19,9 +19,8 @@ from dipapprox.language.domains import has_real_inputs
 from dipapprox.limits import limited, rare_collections
 from dipapprox.numerics.probability import BulkSource
 from dipapprox.pairs import maxima, maximum
-from dipapprox.pairs.divergence import Attempt
+from dipapprox.pairs.divergence import Attempt, Search, precisions
 from dipapprox.pairs.likely import FEW_PAIRS, likely_first
-from dipapprox.pairs.search import Search, precisions
 from dipapprox.pairs.selections import one_by_one
 from dipapprox.privacy.description import values_text
 from dipapprox.privacy.options import LARGEST_PRECISION, Engine

@@ -29,11 +29,13 @@ from dipapprox.pairs.counters import plan_counters
 from dipapprox.pairs.divergence import (
     Factor,
     Growth,
+    Search,
     certain_outputs,
     difference_over,
     divergence,
     eps_prv_factor,
     likely_outputs,
+    precisions,
 )
 from dipapprox.pairs.hockey_stick import (
     HockeyStickBounds,
@@ -48,7 +50,6 @@ from dipapprox.pairs.maxima import CountedPairs, search_blocks
 from dipapprox.pairs.maximum import Maximum, search_together
 from dipapprox.pairs.published.divergences import PublishedDivergences, Terms
 from dipapprox.pairs.published.together import PublishedPairs
-from dipapprox.pairs.search import Search, precisions
 from dipapprox.pairs.selected import SelectedPairs
 from dipapprox.pairs.selections import AllPairs, OrderedPairs, Pair, one_by_one
 from dipapprox.pairs.walk import plan_walk

@@ -20,8 +20,7 @@ from dipapprox.language.parser import parse as parse_text
 from dipapprox.limits import Limits
 from dipapprox.numerics.formula_values import eps_jet, evaluate
 from dipapprox.pairs.adjacency import select_pairs
-from dipapprox.pairs.divergence import Growth
-from dipapprox.pairs.search import Search
+from dipapprox.pairs.divergence import Growth, Search
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.decisions import violation
 from dipapprox.privacy.exact_pairs import ExactDeltas

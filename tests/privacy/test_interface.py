@@ -28,7 +28,7 @@ from dipapprox import (
     UserError,
 )
 from dipapprox.numerics.probability import OutputProbabilities
-from dipapprox.pairs.search import Search
+from dipapprox.pairs.divergence import Search
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.details import ListedDetails
 from dipapprox.privacy.scope import scope_of

@@ -25,9 +25,8 @@ from dipapprox.pairs.boxes.movement import OutOfReach, is_free, with_ends
 from dipapprox.pairs.boxes.one_by_one import OneByOne, one_by_one
 from dipapprox.pairs.boxes.regions import LEMMAS, LIMITS, PairRegion, regions_of
 from dipapprox.pairs.boxes.search import BoxSearch, BoxSearchResult, SetSearch, candidates, corners
-from dipapprox.pairs.divergence import Factor, divergence
+from dipapprox.pairs.divergence import Factor, Search, divergence
 from dipapprox.pairs.maximum import Maximum, Together
-from dipapprox.pairs.search import Search
 from dipapprox.pairs.selections import Pair
 from dipapprox.semantics.state import FinalStates
 

@@ -21,7 +21,7 @@ from dipapprox.data_classes import Record, replace
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.language.core import Input
 from dipapprox.limits import Limits
-from dipapprox.pairs.divergence import Attempt, Factor, Probabilities
+from dipapprox.pairs.divergence import Attempt, Factor, Probabilities, Search
 from dipapprox.pairs.maximum import Maximum, OpenPair, Together
 from dipapprox.pairs.products.layout import (
     Kind,
@@ -39,7 +39,6 @@ from dipapprox.pairs.products.measures import (
     one,
 )
 from dipapprox.pairs.products.source import ProductSource
-from dipapprox.pairs.search import Search
 from dipapprox.pairs.selections import Pair, PairSelection
 
 _GUARD_BITS = 32

@@ -109,7 +109,7 @@ _CERTAIN = Enclosure.exact(1)
 
 
 class ProductSource:
-    """Encloses the distributions of a product at one eps; a `search.ProbabilitySource`."""
+    """Encloses the distributions of a product at one eps; a `ProbabilitySource`."""
 
     def __init__(self, program: ProductProgram, parts: Sequence[ProbabilitySource]) -> None:
         self.program = program

@@ -15,13 +15,12 @@ from dipapprox.errors import LimitReached
 from dipapprox.events.event import Part
 from dipapprox.exact.real_outputs.comparison import ExactComparison
 from dipapprox.limits import Limits
-from dipapprox.pairs.divergence import ExactSide, Factor, Growth
+from dipapprox.pairs.divergence import ExactSide, Factor, Growth, Search
 from dipapprox.pairs.maximum import FACTOR_BITS, Maximum, OpenPair, Together
 from dipapprox.pairs.published.couplings import Couplings
 from dipapprox.pairs.published.divergences import PublishedDivergences, Terms
 from dipapprox.pairs.published.normal_form import MeasureSides
 from dipapprox.pairs.published.processed import COARSE_BITS, Processed
-from dipapprox.pairs.search import Search
 from dipapprox.pairs.selections import Pair
 
 MOST_PAIRS = 200_000  # more pairs than this are not gone through

@@ -41,7 +41,7 @@ from dipapprox.language.formula import (
 )
 from dipapprox.numerics import intervals
 from dipapprox.numerics.formula_values import Undefined, eps_jet, evaluate
-from dipapprox.pairs.search import precisions
+from dipapprox.pairs.divergence import precisions
 from dipapprox.source import Diagnostic
 
 _HINT = (

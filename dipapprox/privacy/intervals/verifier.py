@@ -21,8 +21,8 @@ from dipapprox.errors import EarlyEnd, LimitReached, UserError
 from dipapprox.exact.choices.validity import check_choices
 from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.limits import limited, silent
+from dipapprox.pairs.divergence import precisions
 from dipapprox.pairs.hockey_stick import MOST_PAIRS, PairList, list_pairs, pair_limit
-from dipapprox.pairs.search import precisions
 from dipapprox.pairs.selections import AllPairs, Pair, inputs_of
 from dipapprox.privacy.decisions import by_closed_forms
 from dipapprox.privacy.intervals import nested_inputs, published

@@ -22,10 +22,9 @@ from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.arithmetic.extended import Extended
 from dipapprox.errors import LimitReached
 from dipapprox.numerics.powers import logarithm
-from dipapprox.pairs.divergence import Factor, eps_prv_factor
+from dipapprox.pairs.divergence import Factor, eps_prv_factor, refined
 from dipapprox.pairs.maxima import Maxima
 from dipapprox.pairs.maximum import FactorAt, Maximum
-from dipapprox.pairs.search import refined
 from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.details import LARGEST_FACTOR, LeastFactor, PairDetails, PairsBounds
 

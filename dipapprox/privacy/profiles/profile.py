@@ -25,10 +25,9 @@ from dipapprox.data_classes import replace
 from dipapprox.deferred import Deferred
 from dipapprox.errors import LimitReached, SourceError, UserError
 from dipapprox.limits import silent
-from dipapprox.pairs.divergence import Factor, Growth, eps_prv_factor
+from dipapprox.pairs.divergence import Factor, Growth, eps_prv_factor, precisions
 from dipapprox.pairs.maxima import Maxima
 from dipapprox.pairs.maximum import FACTOR_BITS
-from dipapprox.pairs.search import precisions
 from dipapprox.pairs.selections import Pair, is_symmetric
 from dipapprox.privacy import exact_pairs
 from dipapprox.privacy.details import POSSIBLE, PairsBounds

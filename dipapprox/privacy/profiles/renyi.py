@@ -26,10 +26,9 @@ from dipapprox.arithmetic.extended import BY_ENCLOSURES, INFINITE, Extended
 from dipapprox.arithmetic.rounding import Array
 from dipapprox.data_classes import Record, replace
 from dipapprox.numerics.powers import logarithm, logarithms, power, powers
-from dipapprox.pairs.divergence import Probabilities
+from dipapprox.pairs.divergence import Probabilities, refined
 from dipapprox.pairs.maxima import MOST_CANDIDATES, Maxima
 from dipapprox.pairs.maximum import all_about, first_largest
-from dipapprox.pairs.search import refined
 from dipapprox.pairs.selected import TabledPairs
 from dipapprox.pairs.selections import Pair
 from dipapprox.pairs.walk import Block
