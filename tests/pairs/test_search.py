@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache, partial
 from itertools import combinations, product
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +19,7 @@ from scrambled import Scrambled
 import dipapprox
 from dipapprox import Answer, Claim, Enclosure, LimitReached, Limits, NotEnclosed, Options
 from dipapprox.arithmetic import rounding
-from dipapprox.errors import BrokenInvariant
+from dipapprox.errors import BrokenInvariant, EarlyEnd
 from dipapprox.events.symmetry import CellSymmetry
 from dipapprox.integrals.integral import Strategy
 from dipapprox.language.core import Input
@@ -55,7 +57,8 @@ from dipapprox.pairs.selections import AllPairs, OrderedPairs, Pair, one_by_one
 from dipapprox.pairs.walk import plan_walk
 from dipapprox.privacy.details import least_factor, witness_over
 from dipapprox.privacy.run import Setting
-from dipapprox.privacy.verifier import Conclusion, check_pairs, conclude, verify
+from dipapprox.privacy.verdict import Verdict
+from dipapprox.privacy.verifier import _verdict, check_pairs, verify
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
 from tests.cases import refuses
@@ -97,13 +100,24 @@ def law(*weights: int) -> tuple[Fraction, ...]:
     return tuple(Fraction(w, sum(weights)) for w in weights)
 
 
+def conclude(search: Search, total: int | None, outputs: Any) -> Verdict:
+    """What a search that nothing ended becomes, whatever it was about."""
+    describe, engine = partial(witness_over, outputs), lambda: "made up"
+    subject: Any = SimpleNamespace(
+        boxes=None, details=SimpleNamespace(describe=describe), engine=engine
+    )
+    setting = Setting(dipapprox.parse(TEXT), AllPairs(), Options())
+    claim = Claim(Fraction(1), search.delta)
+    return _verdict(setting, claim, total, EarlyEnd(), None, (subject, search))
+
+
 def run(
     source: Fake, delta: Fraction, pairs: list[Pair], budget: Fraction = Fraction(1, 2)
-) -> tuple[Search, Conclusion]:
+) -> tuple[Search, Verdict]:
     search = Search(source, delta, Growth(budget), LADDER, Limits())
     search.run(one_by_one(pairs), len(pairs))
     outputs = tuple((Fraction(i),) for i in range(len(source.laws[ZERO])))
-    return search, conclude(search, len(pairs), None, partial(witness_over, outputs))
+    return search, conclude(search, len(pairs), outputs)
 
 
 def true_delta(source: Fake, pair: Pair, budget: Fraction) -> Enclosure:
@@ -331,7 +345,7 @@ def test_strategies_decide_on_either_side(name, strategy) -> None:
     outputs = of.states.outputs
     search = of.search(min(largest.upper + near, Fraction(1)), budget)
     strategy(of, search)
-    conclusion = conclude(search, None, None, partial(witness_over, outputs))
+    conclusion = conclude(search, None, outputs)
     assert conclusion.answer is Answer.DP
     assert search.checked == len(of.pairs())
     assert conclusion.delta_enclosure.meets(largest)
@@ -339,7 +353,7 @@ def test_strategies_decide_on_either_side(name, strategy) -> None:
     if largest.lower > near:
         search = of.search(largest.lower - near, budget)
         strategy(of, search)
-        conclusion = conclude(search, None, None, partial(witness_over, outputs))
+        conclusion = conclude(search, None, outputs)
         assert conclusion.answer is Answer.NOT_DP
         assert conclusion.witness.delta_enclosure.lower > search.delta
         assert (conclusion.witness.input, conclusion.witness.adjacent) in of.pairs()
@@ -385,7 +399,7 @@ def test_what_cannot_be_enclosed_is_never_a_proof(name) -> None:
     search = Search(source, Fraction(99, 100), Growth(Fraction(1)), precisions(40, 160), Limits())
     total = count_pairs(program.inputs, program.adjacency)
     check_pairs(search, of.states, Setting(program, AllPairs(), Options()), total, source)
-    conclusion = conclude(search, total, None, partial(witness_over, of.states.outputs))
+    conclusion = conclude(search, total, of.states.outputs)
     assert conclusion.answer is Answer.UNKNOWN
     assert "did not converge" in conclusion.reason
 
