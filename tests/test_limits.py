@@ -1,6 +1,7 @@
 """Limits, bounded memories, numbers of any length, and work that grows as programs do."""
 
 import json
+import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
@@ -60,6 +61,15 @@ def test_the_memory_is_looked_at_as_time_goes_by(monkeypatch) -> None:
     for _ in range(3):
         refuses(LimitReached, "memory limit", asked.check)
     assert looks == [5.0, 5.002, 5.002, 5.002]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="counts so")
+def test_a_peak_is_not_that_of_who_started_the_process() -> None:
+    own = "from dipapprox.limits import peak_memory; print(peak_memory())"
+    start = f"import subprocess; subprocess.run([{sys.executable!r}, '-c', {own!r}])"
+    large = f"x = b'x' * (300 << 20); {start}"
+    done = subprocess.run([sys.executable, "-c", large], capture_output=True, text=True, check=True)
+    assert 0 < int(done.stdout) < 200
 
 
 def test_long_loops_ask_the_limits_of_the_run(work_clock) -> None:

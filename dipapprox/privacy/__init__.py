@@ -16,5 +16,6 @@ __getattr__ = late_modules(
     "page",
     "probabilities",
     "products",
+    "subjects",
     "verifier",
 )

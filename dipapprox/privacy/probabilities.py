@@ -32,7 +32,14 @@ from dipapprox.pairs.products.source import MOST_LISTED, ProductProgram, execute
 from dipapprox.privacy import charts
 from dipapprox.privacy.description import Description, Table, Tone
 from dipapprox.privacy.masses import Histogram, Masses, OutputProbability, enclose_masses
-from dipapprox.privacy.notation import ends, finite, plain_value, valuation, valuation_text
+from dipapprox.privacy.notation import (
+    Published,
+    ends,
+    finite,
+    plain_value,
+    valuation,
+    valuation_text,
+)
 from dipapprox.privacy.options import FIRST_PRECISION, Options
 from dipapprox.privacy.result import Result
 from dipapprox.privacy.rounded_scales import widened
@@ -219,14 +226,14 @@ def _enclose_parts(
     found: Masses, product: ProductProgram, eps: Fraction, input: Input, options: Options
 ) -> None:
     """Enclose the distribution of independent parts, as far as its outputs can be listed."""
-    found.outputs, found.final_states = product.outputs, product.final_states
+    found.outputs, found.final_states = product.sizes
     source = open_product_source(product, eps, options)
     spare = len(product.parts).bit_length()  # the widths of the factors add up
     (told,) = source.distributions((input,), options.precision + spare)
     found.engine = source.name
     if isinstance(told, NotEnclosed):
         found.obstacle = told.reason
-    if product.outputs <= MOST_LISTED:
+    if found.outputs <= MOST_LISTED:
         counted = [1]
         for states, own in zip(product.states, product.part_inputs(input), strict=True):
             each = _outputs(states, eps, own, None)
@@ -338,6 +345,21 @@ class PairDistributions(DistinguishedPair, Result):
     eps: Fraction
     inputs: tuple[Cell, ...]
     output_cells: tuple[Cell, ...]
+
+    @property
+    def outputs(self) -> tuple[tuple[Published, ...], ...]:
+        """Values of the output cells, one tuple an output."""
+        return tuple([row.output for row in self.rows])
+
+    @property
+    def probabilities(self) -> tuple[Enclosure, ...]:
+        """Of each output, for `input`."""
+        return tuple([row.probability for row in self.rows])
+
+    @property
+    def adjacent_probabilities(self) -> tuple[Enclosure, ...]:
+        """Of each output, for `adjacent`."""
+        return tuple([row.adjacent_probability for row in self.rows])
 
     def to_pld(self) -> tuple[LogProbabilities, LogProbabilities]:
         """Return (lower, upper) as dp_accounting takes them.

@@ -317,13 +317,6 @@ def executed_for(setting: Setting, *, parts: bool = True) -> Executed:
     )
 
 
-def sizes_of(executed: Executed) -> tuple[int, int]:
-    """Return how many distinct outputs and final states there are."""
-    if isinstance(executed, FinalStates):
-        return len(executed.outputs), len(executed.states)
-    return executed.outputs, executed.final_states
-
-
 def open_subject(
     setting: Setting, executed: Executed, eps: Fraction, claim: Claim | None = None
 ) -> Subject:

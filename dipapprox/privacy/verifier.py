@@ -25,7 +25,7 @@ from dipapprox.pairs.selections import one_by_one
 from dipapprox.privacy.description import values_text
 from dipapprox.privacy.options import LARGEST_PRECISION, Engine
 from dipapprox.privacy.run import Setting, Witness
-from dipapprox.privacy.subjects import Executed, Subject, executed_for, open_subject, sizes_of
+from dipapprox.privacy.subjects import Executed, Subject, executed_for, open_subject
 from dipapprox.privacy.verdict import Answer, Claim, Verdict
 from dipapprox.semantics.state import FinalStates
 
@@ -151,7 +151,7 @@ def _verdict(
     everywhere = executed is not None and has_real_inputs(executed.program)
     run = setting.header(
         pairs=None if everywhere else checked,
-        sizes=(0, 0) if executed is None else sizes_of(executed),
+        sizes=(0, 0) if executed is None else executed.sizes,
         precision=bits or setting.options.precision,
         engine=engine,
         reason=reason,

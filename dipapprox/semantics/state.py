@@ -412,6 +412,11 @@ class FinalStates(Record, eq=False):
     # at `FinalState.compared`.
     comparisons: tuple[LoneGuard, ...] = ()
 
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """How many distinct outputs and final states there are."""
+        return len(self.outputs), len(self.states)
+
 
 def refusal_of_reals(program: Program) -> UserError:
     """Return the error of asking about finite outputs where a program has real ones."""

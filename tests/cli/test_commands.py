@@ -20,9 +20,10 @@ from dipapprox.cli.app import join_negative_values, main
 from dipapprox.exact.signs.nonnegative import NegativeRange
 from dipapprox.language.core import Input
 from dipapprox.numerics.probability import OutputProbabilities
-from dipapprox.privacy.decisions import decider, violation
+from dipapprox.privacy import subjects
+from dipapprox.privacy.decisions import decider
 from dipapprox.privacy.decisions.decision import range_fields, ranges_text
-from dipapprox.questions.arguments import is_formula
+from dipapprox.questions.kinds import is_formula
 from dipapprox.semantics.state import FinalStates
 from tests.cases import cases, refuses
 from tests.cli.running import enclosure, run, run_json
@@ -375,8 +376,8 @@ def test_a_contradiction_gives_no_verdict_and_names_both_methods(monkeypatch, ca
     def lying(states: FinalStates, eps: Fraction, options: Options) -> OutputProbabilities:
         return honest(states, eps * 3, options)
 
-    honest = violation.open_probabilities
-    monkeypatch.setattr(violation, "open_probabilities", lying)
+    honest = subjects.open_probabilities
+    monkeypatch.setattr(subjects, "open_probabilities", lying)
     assert run("decide", SVT4) == (3, "")
     said = capsys.readouterr().err
     assert "the probability of an output" in said

@@ -224,7 +224,6 @@ NAMED = {
     "composition/noise_sums": SHIFTED,
     "composition/product_measures": SHIFTED,
     "composition/shifted_noise": SHIFTED,
-    "language/functions/noise": "a function for each family",
     "numerics/real_outputs/coordinates": "sums of Laplace noise by partial fractions",
     "privacy/compositions/mechanisms": SHIFTED,
     "privacy/decisions/by_closed_forms": SHIFTED,

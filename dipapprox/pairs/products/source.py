@@ -38,12 +38,9 @@ class ProductProgram(Record):
     places: tuple[tuple[int, int], ...]
 
     @property
-    def outputs(self) -> int:
-        return prod(map(len, self.values))
-
-    @property
-    def final_states(self) -> int:
-        return sum(len(each.states) for each in self.states)
+    def sizes(self) -> tuple[int, int]:
+        """How many outputs there are, and final states of all parts."""
+        return prod(map(len, self.values)), sum(len(each.states) for each in self.states)
 
     def part_inputs(self, input: Input) -> Iterator[Input]:
         return (tuple(input[cell] for cell in part.inputs) for part in self.parts)
@@ -135,7 +132,7 @@ class ProductSource:
         self, inputs: Sequence[Input], bits: int
     ) -> Sequence[Probabilities | NotEnclosed]:
         """Enclose the probabilities of all `outputs` for some inputs of the whole."""
-        if self.program.outputs > MOST_LISTED:
+        if self.program.sizes[0] > MOST_LISTED:
             return [NotEnclosed(f"more than {MOST_LISTED} outputs")] * len(inputs)
         known = {input: self._whole(input, bits) for input in dict.fromkeys(inputs)}
         return [known[input] for input in inputs]

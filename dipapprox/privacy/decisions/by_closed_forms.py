@@ -22,6 +22,7 @@ from dipapprox.numerics.formula_values import Undefined
 from dipapprox.numerics.simplest import simplest
 from dipapprox.pairs.published import together as published_search
 from dipapprox.pairs.selections import Pair, one_by_one
+from dipapprox.privacy import subjects
 from dipapprox.privacy.decisions.decision import DecisionQuestion
 from dipapprox.privacy.decisions.delta import as_ratio, read_delta
 from dipapprox.privacy.decisions.search import DecisionSearch
@@ -29,7 +30,6 @@ from dipapprox.privacy.decisions.signs import Signs, check_delta
 from dipapprox.privacy.exact_pairs import Functions, Obstacle
 from dipapprox.privacy.intervals.verdict import BITS, FormulaClaim
 from dipapprox.privacy.run import Setting
-from dipapprox.privacy.subjects import open_published
 from dipapprox.semantics.state import FinalStates
 
 _NEARLY = 1 - Fraction(1, 2**20)
@@ -123,7 +123,7 @@ def _of_shifts(states: FinalStates, question: DecisionQuestion, setting: Setting
     listed = list(islice(setting.pairs(), published_search.MOST_PAIRS + 1))
     if delta.exact is None or len(listed) > published_search.MOST_PAIRS:
         return None
-    divergences = open_published(states, eps, setting.options)
+    divergences = subjects.open_published(states, eps, setting.options)
     shifts = published_search.PublishedPairs(divergences, listed, len(listed), limits).shifts()
     if shifts is None or any(each.family is not LAPLACE for each, _ in shifts):
         return None

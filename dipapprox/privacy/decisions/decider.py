@@ -16,7 +16,7 @@ from dipapprox.pairs.likely import FEW_PAIRS, likely_first
 from dipapprox.pairs.products import layout as product_layout
 from dipapprox.pairs.products.source import ProductProgram
 from dipapprox.pairs.selections import Orbit, inputs_of, one_by_one
-from dipapprox.privacy import products
+from dipapprox.privacy import products, subjects
 from dipapprox.privacy.decisions import violation
 from dipapprox.privacy.decisions.decision import (
     EXACT,
@@ -32,7 +32,6 @@ from dipapprox.privacy.description import values_text
 from dipapprox.privacy.exact_pairs import Count, Functions, Obstacle
 from dipapprox.privacy.options import Engine
 from dipapprox.privacy.run import BY_BUDGET, Setting
-from dipapprox.privacy.subjects import Executed, sizes_of
 from dipapprox.privacy.verdict import Answer
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
@@ -47,7 +46,7 @@ class _Run(Record, frozen=False):
     question: DecisionQuestion
     total: int | None
     kept: Callable[[], bool]
-    executed: Executed | None = None
+    executed: subjects.Executed | None = None
     search: DecisionSearch | None = None
     count: Count = field(default_factory=Count)
     answer: Answer = Answer.UNKNOWN
@@ -107,7 +106,7 @@ class _Run(Record, frozen=False):
         return Decision(
             run=self.setting.header(
                 pairs=self.count.pairs,
-                sizes=(0, 0) if executed is None else sizes_of(executed),
+                sizes=(0, 0) if executed is None else executed.sizes,
                 precision=0,
                 engine=self.engine,
                 reason=self.detail if unknown else None,

@@ -31,6 +31,7 @@ from dipapprox.language.formula import Operation, Operator
 from dipapprox.limits import Limits, silent
 from dipapprox.numerics import intervals
 from dipapprox.pairs.divergence import difference_over, eps_prv_factor
+from dipapprox.privacy import subjects
 from dipapprox.privacy.decisions.decision import DecisionQuestion, Violation, ViolationRow
 from dipapprox.privacy.decisions.search import DecisionSearch, Violated
 from dipapprox.privacy.exact_pairs import Divergence, probability
@@ -38,7 +39,6 @@ from dipapprox.privacy.intervals import verifier as interval_verifier
 from dipapprox.privacy.intervals.verdict import FormulaClaim
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.run import Setting
-from dipapprox.privacy.subjects import open_probabilities
 from dipapprox.privacy.verdict import Answer, Claim, Verdict
 from dipapprox.privacy.verifier import verify
 from dipapprox.semantics.state import FinalStates
@@ -194,7 +194,7 @@ def _checked_by(
     """Let the engines of `verify` evaluate the same pair; None if they come to no end."""
     options = replace(options, limits=options.limits.within(_STEPS))
     try:
-        probabilities = open_probabilities(states, violation.eps, options)
+        probabilities = subjects.open_probabilities(states, violation.eps, options)
         for bits in _ENGINE_BITS:
             first, second = map(sure, probabilities.distributions(divergence.pair, bits))
             for o, row in zip(divergence.outputs, violation.rows, strict=True):

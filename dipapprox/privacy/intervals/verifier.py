@@ -33,7 +33,6 @@ from dipapprox.privacy.intervals.verdict import FormulaClaim, IntervalVerdict
 from dipapprox.privacy.options import Engine
 from dipapprox.privacy.run import Setting
 from dipapprox.privacy.scope import scope_of
-from dipapprox.privacy.subjects import sizes_of
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.real_inputs import execute_for_declared, with_values
@@ -266,7 +265,7 @@ class _Run(Record, frozen=False):
         exactly = () if settled is None else (Engine.EXACT.value,)
         run = self.setting.header(
             pairs=pairs,
-            sizes=(0, 0) if states is None else sizes_of(states),
+            sizes=(0, 0) if states is None else states.sizes,
             precision=bits,
             engine=" + ".join(dict.fromkeys((*engine.split(" + "), *exactly))),
             reason=reason,

@@ -53,7 +53,7 @@ from dipapprox.privacy.profiles.profile_result import (
 )
 from dipapprox.privacy.rounded_scales import error_of, slack, widened, widened_witness
 from dipapprox.privacy.run import BY_BUDGET, Run, Setting, Witness, difference_of
-from dipapprox.privacy.subjects import Executed, executed_for, open_subject, sizes_of
+from dipapprox.privacy.subjects import Executed, executed_for, open_subject
 from dipapprox.semantics.state import FinalStates
 from dipapprox.source import Diagnostic
 
@@ -83,7 +83,7 @@ class Profiler:
         self, setting: Setting, eps: Fraction, executed: Executed, budget: Fraction | None = None
     ) -> None:
         setting = self._setting = replace(setting, program=executed.program)
-        self._eps, self._sizes = eps, sizes_of(executed)
+        self._eps, self._sizes = eps, executed.sizes
         self._enough = None if budget is None else budget * eps
         options = setting.options
         ladder = precisions(options.precision, options.max_precision)
