@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -49,7 +50,7 @@ def running(jobs: int = 1) -> Iterator[Pool]:
 
 
 def answer(running: Pool, case: Case) -> CaseOutcome:
-    ((_, outcome),) = next(running.run(iter([case])))
+    ((_, outcome),) = chain(*running.run(iter([case])))  # to its end: else the pool is closed
     return outcome
 
 
