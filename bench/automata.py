@@ -28,7 +28,7 @@ from dipapprox.language.core import Program
 from dipapprox.language.dipa import parse_dipa
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import DPG, parse_program, read_text
-from dipapprox.limits import Limits
+from dipapprox.limits import Limits, limited
 from dipapprox.privacy.verdict import Answer
 from dipapprox.proofs.endless_proof import AutomatonProof, Stops, StreamProof
 from dipapprox.proofs.prove_automaton import prove_automaton, prove_rounds
@@ -138,32 +138,33 @@ def programs() -> Iterator[AutomatonCase]:
 def measure_automaton(case: AutomatonCase, patience: Patience) -> Budgeted:
     """Measure a proof, and the check of its certificate."""
     subject = _subject(case)
-    proof = _proof(subject, Limits())
+    proof = _proof(subject)
     upper = "none" if proof.has_none else str(proof.upper)
     bounds = upper if proof.is_exact or proof.upper is None else f"{proof.lower} … {upper}"
 
     def prove(cap: float) -> None:
-        limits = Limits(seconds=cap)
-        if isinstance(subject, Automaton):
-            found = analyse(subject, limits)
-            reason = found.reason if found.upper is None else None
-        else:
-            answer = _proof(subject, limits)
-            reason = answer.reason if answer.answer is Answer.UNKNOWN else None
+        with limited(Limits(seconds=cap)):
+            if isinstance(subject, Automaton):
+                found = analyse(subject)
+                reason = found.reason if found.upper is None else None
+            else:
+                answer = _proof(subject)
+                reason = answer.reason if answer.answer is Answer.UNKNOWN else None
         if reason is not None:
             raise NoAnswer(reason)
 
     def prove_text(cap: float) -> None:
-        limits, read = Limits(seconds=cap), _subject(case)
-        if isinstance(read, Automaton):
-            analyse(read, limits)
-            stopping_states(read, limits)
-        else:
-            _proof(read, limits)
+        with limited(Limits(seconds=cap)):
+            read = _subject(case)
+            if isinstance(read, Automaton):
+                analyse(read)
+                stopping_states(read)
+            else:
+                _proof(read)
 
     contestants: dict[str, Run] = {PROVED: prove, READ: prove_text}
     try:
-        certificate = certify_proof(proof, case.text, Limits()).to_json()
+        certificate = certify_proof(proof, case.text).to_json()
     except UserError:
         return Budgeted(case, bounds, side_by_side(contestants, patience))
 
@@ -181,7 +182,7 @@ def _subject(case: AutomatonCase) -> Automaton | Program:
     return replace(automaton_of(parse_dipa(case.text)), name=case.name)
 
 
-def _proof(subject: Automaton | Program, limits: Limits) -> AutomatonProof | StreamProof:
+def _proof(subject: Automaton | Program) -> AutomatonProof | StreamProof:
     if isinstance(subject, Automaton):
-        return prove_automaton(subject, None, Stops.HIDDEN, limits)
-    return prove_rounds(subject, None, limits)
+        return prove_automaton(subject, None, Stops.HIDDEN)
+    return prove_rounds(subject, None)

@@ -25,7 +25,7 @@ from dipapprox.language.core import Input, Program
 from dipapprox.language.load import load
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import GAUSSIAN
-from dipapprox.limits import Limits
+from dipapprox.limits import Limits, limited
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.elimination.grid_evaluator import forget_grids
@@ -162,7 +162,8 @@ def verification(
             merge=kept,
             limits=Limits(seconds=cap),
         )
-        verdict = verify(Setting(program, pairs, options), claim)
+        with limited(options.limits):
+            verdict = verify(Setting(program, pairs, options), claim)
         if verdict.answer is Answer.UNKNOWN:
             if verdict.seconds >= cap:
                 raise LimitReached(f"time limit: {cap:g} s")
@@ -192,7 +193,8 @@ def _enclosing(make: Callable[[], Method], chain: Chain) -> Run:
     event, bits = chain.event(), chain.bits()
 
     def run(cap: float) -> None:
-        (found,) = make().enclose((event,), bits, Limits(seconds=cap))
+        with limited(Limits(seconds=cap)):
+            (found,) = make().enclose((event,), bits)
         check_chain(chain, found)
 
     return run
@@ -230,7 +232,7 @@ class Batch:
         if isinstance(self.case, Chain):
             return [self.case.event()]
         program = self.case.read(programs)
-        catalogue = Catalogue(execute(program, self.case.merge, Limits()), EPSILON)
+        catalogue = Catalogue(execute(program, self.case.merge), EPSILON)
         inputs = product(*(cell.domain for cell in program.inputs))
         catalogue.columns(list(inputs) if self.all_inputs else list(single_pair(program)))
         return list(catalogue.events)
@@ -244,7 +246,7 @@ def certified(events: Sequence[Connected]) -> Answers:
     Raises:
         NoAnswer: If it does not enclose some.
     """
-    found = Eliminated(Tier.FLOAT64).enclose(events, FIRST_PRECISION, Limits())
+    found = Eliminated(Tier.FLOAT64).enclose(events, FIRST_PRECISION)
     if not all(map(found.encloses, range(len(found)))):
         raise NoAnswer("an event without enclosure")
     return found

@@ -22,7 +22,7 @@ from dipapprox.events.event import Event
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import GAUSSIAN
 from dipapprox.laws.family import Family
-from dipapprox.limits import Limits
+from dipapprox.limits import Limits, limited
 from dipapprox.linear.form import LinearForm, Symbol
 from dipapprox.linear.half_spaces import irredundant
 from dipapprox.numerics.gaussian_rank.orthants import GaussianRank
@@ -222,7 +222,8 @@ def certified(method: Method, events: Sequence[Event], cap: float) -> list[Enclo
     Raises:
         NoAnswer: If one is missing.
     """
-    found = method.enclose(events, FIRST_PRECISION, Limits(seconds=cap))
+    with limited(Limits(seconds=cap)):
+        found = method.enclose(events, FIRST_PRECISION)
     enclosed = [answer for answer in found if isinstance(answer, Enclosure)]
     if len(enclosed) < len(events):
         raise NoAnswer("an event without enclosure")

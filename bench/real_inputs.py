@@ -10,7 +10,7 @@ from pathlib import Path
 from bench.timing import NoAnswer, Patience, Ratio, Timing, ratio, side_by_side
 from dipapprox.language.core import Program
 from dipapprox.language.load import program_from, read_source
-from dipapprox.limits import Limits
+from dipapprox.limits import Limits, limited
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.description import text_of
 from dipapprox.privacy.options import Options
@@ -100,10 +100,10 @@ def measure_real(case: RealCase, programs: Path, patience: Patience) -> RealMeas
     return RealMeasured(case, side_by_side({VERIFIED: prove, CHECKED: examine}, patience))
 
 
-def _verdict(program: Program, case: RealCase, limits: Limits) -> Verdict:
-    claim = Claim(case.eps, case.delta, case.eps_prv)
-    return verify(_setting(program, limits), claim)
+def _verdict(program: Program, case: RealCase, limits: Limits | None = None) -> Verdict:
+    with limited(limits or Limits()):
+        return verify(_setting(program), Claim(case.eps, case.delta, case.eps_prv))
 
 
-def _setting(program: Program, limits: Limits | None = None) -> Setting:
-    return Setting(program, AllPairs(), Options(limits=limits or Limits()))
+def _setting(program: Program) -> Setting:
+    return Setting(program, AllPairs(), Options())

@@ -27,7 +27,7 @@ from dipapprox.events.reduce import reduce
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import GAUSSIAN, LAPLACE
 from dipapprox.laws.family import Family
-from dipapprox.limits import Limits
+from dipapprox.limits import Limits, limited
 from dipapprox.linear.form import LinearForm
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.subjects import open_method
@@ -108,9 +108,10 @@ def certified(case: Published, cap: float) -> Enclosure:
     Raises:
         NoAnswer: If it is not as narrow as wanted.
     """
-    measures = ProductMeasures(open_method(Options()), Limits(seconds=cap))
+    measures = ProductMeasures(open_method(Options()))
     growth = exponential(_BUDGET, 2 * case.bits + 64)
-    found = measures.divergence(case.first, case.second, growth, case.bits)
+    with limited(Limits(seconds=cap)):
+        found = measures.divergence(case.first, case.second, growth, case.bits)
     if isinstance(found, NotEnclosed):
         raise NoAnswer(found.reason)
     if found.value.width > Fraction(1, 2**case.bits):

@@ -18,7 +18,7 @@ from dipapprox.kernel.errors import asking
 from dipapprox.kernel.replay import replay
 from dipapprox.language.core import Program
 from dipapprox.language.load import program_from, read_source
-from dipapprox.limits import Limits
+from dipapprox.limits import Limits, check_limits, limited
 from dipapprox.pairs.selections import AllPairs, OrderedPairs, PairSelection
 from dipapprox.privacy.description import text_of
 from dipapprox.privacy.options import Options
@@ -201,16 +201,16 @@ def measure_proof(case: ProofCase, programs: Path, patience: Patience) -> ProofM
     source = read_source(programs / f"{case.file}.dpg", case.parameters)
 
     def find(cap: float) -> None:
-        setting = Setting(program, selection, Options(limits=Limits(seconds=cap)))
-        found = verify(setting, claim)
+        with limited(Limits(seconds=cap)):
+            found = verify(Setting(program, selection, Options()), claim)
         if found.answer is not case.answer:
             raise NoAnswer(found.reason or found.answer.value)
 
     def write(cap: float) -> None:
-        setting = Setting(program, selection, Options(limits=Limits(seconds=cap)))
+        setting = Setting(program, selection, Options())
         verdict = prepared.verdict
         assert verdict.replayed is not None
-        with asking(setting.limits.check):
+        with limited(Limits(seconds=cap)), asking(check_limits):
             proof = written_proof(setting, goal_of(verdict), verdict.replayed.bits)
         again = replace(verdict, replayed=replace(verdict.replayed, proof=proof))
         certify_answer(setting, text_of(source), again).to_json()

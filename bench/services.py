@@ -13,7 +13,7 @@ from dipapprox.bundled import BUNDLED
 from dipapprox.language.load import read_source
 from dipapprox.language.parser import parse
 from dipapprox.language.services import Service, elaborate_service
-from dipapprox.limits import Limits
+from dipapprox.limits import Limits, limited
 from dipapprox.services.model import AskedService
 from dipapprox.services.prove_service import find_loss
 
@@ -82,11 +82,12 @@ def servers() -> tuple[ServiceCase, ...]:
 def measure_service(case: ServiceCase, patience: Patience) -> ServedBudget:
     """Measure a proof."""
     service = case.service
-    loss = find_loss(AskedService(service, Limits()))
+    loss = find_loss(AskedService(service))
     bounds = "none" if loss.unbounded else f"{loss.lower}" if loss.upper == loss.lower else "open"
 
     def prove(cap: float) -> None:
-        found = find_loss(AskedService(service, Limits(seconds=cap)))
+        with limited(Limits(seconds=cap)):
+            found = find_loss(AskedService(service))
         if found.reason:
             raise NoAnswer(found.reason)
 

@@ -1,7 +1,12 @@
-"""Limits of time, memory, states and pieces: one object, asked often, answering by exception.
+"""Limits of time, memory, states and pieces: those of a block, asked often, answering by exception.
 
-And how far work within them has come, told while it goes on. Whoever takes limits asks them
-throughout, and raises `LimitReached` where they end: docstrings name what else may be too much.
+    with limited(Limits(seconds=10)):       what is done in here, however deep,
+        ...                                 asks them by `check_limits`, and ends there
+        with at_most(pieces=100):           these, and no more than so many pieces
+
+And how far work within them has come, told while it goes on. Whoever works for long asks
+throughout, and raises `LimitReached` where limits end: docstrings name what else may be too much.
+A block has its thread to itself; outside of all blocks there is no limit but of what is counted.
 """
 
 from __future__ import annotations
@@ -61,7 +66,7 @@ class Limits(Record):
         pieces: Most pieces that one event may be split into.
         atoms: Most losses that a composition may be kept on.
 
-    Work that may be left undone is bounded by `within`: no clock decides what is tried, so the
+    Work that may be left undone is bounded by `at_most`: no clock decides what is tried, so the
     same question has the same answer on a busy machine.
     """
 
@@ -92,11 +97,17 @@ class Limits(Record):
             raise UserError("memory cannot be limited: this system does not tell what is used")
 
     def check(self) -> None:
-        """Raise LimitReached if time, memory or steps are used up. Cheap: call it in loops."""
+        """Raise LimitReached if time, memory or steps are used up, of which one is taken."""
         for meter in self._meters:
             meter[0] -= 1
             if meter[0] < 0:
                 raise LimitReached(f"work limit: more than {meter[1]} steps")
+        self.look()
+
+    def look(self) -> None:
+        """Raise LimitReached if time or memory are used up."""
+        if self.seconds is None and self.memory is None:
+            return
         now = time.monotonic()
         if self.seconds is not None and now - self.started > self.seconds:
             raise LimitReached(f"time limit: {self.seconds:g} s")
@@ -105,54 +116,74 @@ class Limits(Record):
                 raise LimitReached(f"memory limit: {self.memory} MiB")
             self._looked[0] = now
 
-    def check_states(self, count: int) -> None:
-        """Raise LimitReached if `count` symbolic states are too many."""
-        if count > self.states:
-            raise LimitReached(f"path limit: more than {self.states} symbolic states")
-
-    def check_pieces(self, count: int) -> None:
-        """Raise LimitReached if `count` pieces of one event are too many."""
-        if count > self.pieces:
-            raise LimitReached(f"piece limit: an event splits into more than {self.pieces} pieces")
-
-    def check_atoms(self, count: int) -> None:
-        """Raise LimitReached if `count` losses of one composition are too many."""
-        if count > self.atoms:
-            raise LimitReached(f"atom limit: a composition takes more than {self.atoms} losses")
-
-    def within(self, steps: int) -> Limits:
-        """Return the same limits for work of so many steps: one is taken whenever they are asked.
-
-        What is taken inside is taken of what is around it, too.
-        """
-        return replace(self, _meters=(*self._meters, [steps, steps]))
+    def within(self, steps: int | None, **most: int) -> Limits:
+        """Return the same limits with fewer steps, states, pieces or atoms; see `at_most`."""
+        fewer = {name: min(getattr(self, name), number) for name, number in most.items()}
+        meters = self._meters if steps is None else (*self._meters, [steps, steps])
+        return replace(self, _meters=meters, **fewer)
 
     def elapsed(self) -> float:
         """Return the seconds since the limits were made."""
         return time.monotonic() - self.started
 
 
-_of_the_run: ContextVar[Limits | None] = ContextVar("limits of the run", default=None)
+_NONE = Limits()
+_current: ContextVar[Limits] = ContextVar("limits", default=_NONE)
+
+
+def current() -> Limits:
+    """Return the limits of the innermost block."""
+    return _current.get()
 
 
 @contextmanager
 def limited(limits: Limits) -> Iterator[None]:
-    """Let `ask` and `asking` mean these limits in a block, which has this thread to itself.
-
-    For arithmetic, whose operators and loops are too deep to be handed limits.
-    """
-    before = _of_the_run.set(limits)
+    """Let these be the limits in a block."""
+    before = _current.set(limits)
     try:
         yield
     finally:
-        _of_the_run.reset(before)
+        _current.reset(before)
+
+
+@contextmanager
+def at_most(steps: int | None = None, **most: int) -> Iterator[None]:
+    """Let a block use so much at most, of what is left outside; also a decorator.
+
+    Args:
+        steps: One is taken whenever limits are asked, here and in the blocks around.
+        most: Of `states`, `pieces`, `atoms`.
+    """
+    with limited(current().within(steps, **most)):
+        yield
+
+
+def check_limits() -> None:
+    """Raise LimitReached if time, memory or steps are used up. Cheap: call it in loops."""
+    _current.get().check()
 
 
 def ask() -> None:
-    """Raise LimitReached if the limits of the block of `limited` are used up; outside: nothing."""
-    limits = _of_the_run.get()
-    if limits is not None:
-        limits.check()
+    """Raise LimitReached if time or memory are used up: for arithmetic, which steps are made of."""
+    _current.get().look()
+
+
+def check_states(count: int) -> None:
+    """Raise LimitReached if `count` symbolic states are too many."""
+    if count > (most := current().states):
+        raise LimitReached(f"path limit: more than {most} symbolic states")
+
+
+def check_pieces(count: int) -> None:
+    """Raise LimitReached if `count` pieces of one event are too many."""
+    if count > (most := current().pieces):
+        raise LimitReached(f"piece limit: an event splits into more than {most} pieces")
+
+
+def check_atoms(count: int) -> None:
+    """Raise LimitReached if `count` losses of one composition are too many."""
+    if count > (most := current().atoms):
+        raise LimitReached(f"atom limit: a composition takes more than {most} losses")
 
 
 def asking(items: Iterable[T], every: int = _BETWEEN_ITEMS) -> Iterator[T]:

@@ -16,6 +16,7 @@ from dipapprox.errors import EarlyEnd, NoCertificate
 from dipapprox.kernel import sets
 from dipapprox.kernel.errors import Refused, Refuted
 from dipapprox.language.domains import has_real_inputs
+from dipapprox.limits import limited
 from dipapprox.pairs.selections import PairSelection
 from dipapprox.privacy import verifier
 from dipapprox.privacy.decisions import decider
@@ -138,7 +139,8 @@ def _replay_budget(answer: BudgetAnswer) -> str:
     with EarlyEnd() as end:
         try:
             bounds = budgets.BudgetBounds(answer.upper)
-            budgets.replayed(*proved_subject(answer), bounds, Limits(states=100))
+            with limited(Limits(states=100)):
+                budgets.replayed(*proved_subject(answer), bounds)
         except (NoCertificate, Refused) as outside:
             return f"budget: {outside}"
         return "replayed budgets"

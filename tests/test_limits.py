@@ -35,7 +35,7 @@ from dipapprox.language.domains import parse_rational
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import read_source
 from dipapprox.language.parser import parse
-from dipapprox.limits import ask, asking, limited
+from dipapprox.limits import ask, asking, at_most, check_limits, check_pieces, limited
 from dipapprox.pairs.selections import AllPairs, OrderedPairs
 from dipapprox.privacy.run import Setting
 from dipapprox.privacy.verifier import verify
@@ -94,6 +94,22 @@ def test_steps_of_work_count_inside_and_around() -> None:
         around.check()
     for each in (around, around.within(4)):
         refuses(LimitReached, "work limit: more than 10 steps", each.check)
+
+
+def test_blocks_use_no_more_than_blocks_around_them() -> None:
+    with at_most(10, pieces=5):
+        with at_most(4, pieces=7):
+            check_pieces(5)
+            refuses(LimitReached, "more than 5 pieces", check_pieces, 6)
+            for _ in range(4):
+                check_limits()
+            ask()
+            refuses(LimitReached, "work limit: more than 4 steps", check_limits)
+        for _ in range(5):
+            check_limits()
+        refuses(LimitReached, "work limit: more than 10 steps", check_limits)
+    check_pieces(6)
+    check_limits()
 
 
 def test_limits_are_those_of_the_thread() -> None:
@@ -389,7 +405,7 @@ def test_a_walk_takes_the_same_work_for_every_place_and_round() -> None:
 
     def work(rounds: int) -> float:
         program = elaborate(text, {"N": Fraction(rounds)}, "walk")
-        return calls(lambda: execute(program, True, Limits(), compared=True)) / rounds**2
+        return calls(lambda: execute(program, True, compared=True)) / rounds**2
 
     work(3)
     assert work(60) < 150

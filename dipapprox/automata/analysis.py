@@ -49,7 +49,7 @@ from dipapprox.automata.word_climb import better_words, bounds_of_run
 from dipapprox.automata.words import WordBound
 from dipapprox.data_classes import Record, field, replace
 from dipapprox.errors import BrokenInvariant, EarlyEnd, LimitReached
-from dipapprox.limits import Limits, limited
+from dipapprox.limits import check_limits, current
 
 
 class Analysis(Record):
@@ -101,26 +101,22 @@ class Analysis(Record):
 
 
 def analyse(
-    automaton: Automaton, limits: Limits, *, with_words: bool = True, looks: Looks | None = None
+    automaton: Automaton, *, with_words: bool = True, looks: Looks | None = None
 ) -> Analysis:
     """Find the least budget of an automaton, or bounds of it.
 
     Args:
-        limits: Nodes of graphs count as states.
         with_words: Whether bounds by words are looked for: they are about inputs that change both
             ways.
         looks: What is seen of each transition where that does not tell the transitions; None if its
             letter is seen.
     """
-    return _Progress(automaton, limits, with_words, looks).run()
+    return _Progress(automaton, with_words, looks).run()
 
 
 class _Progress:
-    def __init__(
-        self, automaton: Automaton, limits: Limits, with_words: bool, looks: Looks | None
-    ) -> None:
+    def __init__(self, automaton: Automaton, with_words: bool, looks: Looks | None) -> None:
         self.automaton = automaton
-        self.limits = limits
         self.with_words = with_words
         self.has_letters = looks is None
         self.looks = looks_of(automaton) if looks is None else looks
@@ -130,11 +126,11 @@ class _Progress:
 
     def run(self) -> Analysis:
         """Take all steps; where a limit ends one, those that can do without it still come."""
-        with EarlyEnd() as end, limited(self.limits):
+        with EarlyEnd() as end:
             try:
-                whole = augment(self.automaton, self.limits)
+                whole = augment(self.automaton)
             except LimitReached as limit:
-                self.limits.check()  # is it more than the number of nodes?
+                check_limits()  # is it more than the number of nodes?
                 self.reason = limit.reason
                 self._look_at_part()
             else:
@@ -148,7 +144,7 @@ class _Progress:
         return self.now.unbounded or self.now.is_exact or self.now.loses_again
 
     def _look_at_all(self, whole: Unfolding) -> None:
-        merged = quotient(whole, self.limits)
+        merged = quotient(whole)
         determined = self.has_letters and outputs_determine_runs(merged.graph)
         self._learn(quotient=merged, determined=determined)
         self._classify(merged)
@@ -162,25 +158,25 @@ class _Progress:
             self._bound(merged)
         if self.with_words and not (self._is_settled() or self.now.determined):
             known = self.now.lower if isinstance(self.now.lower, WordBound) else None
-            self._note(better_words(merged.graph, known, self.now.upper is None, self.limits))
+            self._note(better_words(merged.graph, known, self.now.upper is None))
 
     def _look_at_part(self) -> None:
         """Find a structure or a dear run in a part of what is too large."""
         if not (self.has_letters and outputs_distinguish(self.automaton)):
             return
         self._learn(determined=True)
-        part = augment(self.automaton, self.limits, min(_PART, self.limits.states))
-        merged = quotient(part, self.limits)
+        part = augment(self.automaton, min(_PART, current().states))
+        merged = quotient(part)
         found, _ = self._dear_structure(_cycles(part))
         if found is None:
             with suppress(LimitReached):  # it goes on without an answer
-                walk = tainted_walk(merged, self.limits)
+                walk = tainted_walk(merged)
                 found = None if walk is None else lifted_structure(merged, walk)
         if found is not None:
             self._learn(well_formed=False)
             self._spread(merged, found)
             return
-        result = search(merged.graph, fallback_weight(merged.graph).value, self.limits)
+        result = search(merged.graph, fallback_weight(merged.graph).value)
         if result.vectors:
             self._improve(merged, self._cost(merged, result))
 
@@ -194,7 +190,7 @@ class _Progress:
             self._learn(structure=cycle, well_formed=False)
         if cycle is not None or has_free:
             return
-        walk = tainted_walk(merged, self.limits)
+        walk = tainted_walk(merged)
         if walk is None:
             weight = published_weight(merged.graph)
             self._learn(well_formed=True, upper=weight, published=weight.value)
@@ -207,7 +203,7 @@ class _Progress:
         """Return the first structure that costs; whether some cost nothing as inputs change."""
         has_free = False
         for structure in found:
-            self.limits.check()
+            check_limits()
             if gain_of_round(self.automaton, structure):
                 return structure, has_free
             has_free = True
@@ -241,7 +237,7 @@ class _Progress:
             self._look_at_cells(merged)
             if self._is_settled():
                 return
-        result = search(merged.graph, weight.value, self.limits)
+        result = search(merged.graph, weight.value)
         if result.vectors:
             self._improve(merged, self._cost(merged, result))
         if result.passed_cap and not result.is_pinned:
@@ -252,7 +248,7 @@ class _Progress:
             self._lower_upper(result.family)
         if result.family is None or result.is_pinned:
             self.reason = self.reason or result.reason or _PINNED
-            for found in () if self._is_settled() else dear_runs(merged, weight, self.limits):
+            for found in () if self._is_settled() else dear_runs(merged, weight):
                 self._improve(merged, found)
                 if self._is_settled():
                     break
@@ -268,16 +264,16 @@ class _Progress:
         if cells is None:
             return
         try:
-            coarse = quotient(augment(cells, self.limits), self.limits)
+            coarse = quotient(augment(cells))
         except LimitReached:
-            self.limits.check()  # is it more than the number of nodes?
+            check_limits()  # is it more than the number of nodes?
             return
         known = self.now.upper_bound
         cap = fallback_weight(coarse.graph).value if known is None else known
-        joined = joined_family(coarse.graph, cap, self.limits)
+        joined = joined_family(coarse.graph, cap)
         if joined is not None:
             self._lower_upper(replace(joined, cells=len(coarse.graph.states)))
-        walk = dear_walk(merged.graph, cap, self.limits)
+        walk = dear_walk(merged.graph, cap)
         dear = self._cost(merged, walk)
         self._improve(merged, dear)
         for longer in (dear, *self._longer(merged, walk)):
@@ -285,7 +281,7 @@ class _Progress:
                 return
             self._try_words(merged, longer)
         if not self._is_settled():
-            found = search(coarse.graph, self.now.upper_bound or cap, self.limits).family
+            found = search(coarse.graph, self.now.upper_bound or cap).family
             if found is not None:
                 self._lower_upper(replace(found, cells=len(coarse.graph.states)))
 
@@ -345,7 +341,7 @@ class _Progress:
 
     def _try_words(self, merged: Quotient, found: RunCost) -> None:
         if self.with_words:
-            self._note(bounds_of_run(merged.graph, found.run, found.changes, self.limits))
+            self._note(bounds_of_run(merged.graph, found.run, found.changes))
 
     def _note(self, bounds: Iterable[WordBound]) -> None:
         for bound in bounds:

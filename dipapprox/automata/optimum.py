@@ -29,7 +29,7 @@ from dipapprox.automata.vectors import Front, Pins, Prices, Vectors, fits, pinne
 from dipapprox.automata.weights import live_variables
 from dipapprox.data_classes import Record, replace
 from dipapprox.errors import LimitReached
-from dipapprox.limits import Limits
+from dipapprox.limits import check_limits
 
 MOST_LIVE = 12
 """Live variables at one node up to which vectors have entries for all shifts, 2 · 2^live."""
@@ -66,7 +66,7 @@ class OptimumFound(Record):
     vectors: int
 
 
-def search(graph: Unfolding, cap: Fraction, limits: Limits) -> OptimumFound:
+def search(graph: Unfolding, cap: Fraction) -> OptimumFound:
     """Search the quotient of an automaton, which keeps the budget `cap` if it is well-formed, for
     its dearest walk."""
     live = live_variables(graph)
@@ -75,10 +75,10 @@ def search(graph: Unfolding, cap: Fraction, limits: Limits) -> OptimumFound:
     pins: Pins = ({},) * len(live)
     if max(mask.bit_count() for mask in live) > MOST_LIVE:
         pins = pinned(graph, live, _LEFT_FREE)
-        found = _by_cases(graph, live, pins, cap, limits)
+        found = _by_cases(graph, live, pins, cap)
         if found is not None:
             return found
-    return _Search(Prices(graph, live, pins, cap), limits).run()
+    return _Search(Prices(graph, live, pins, cap)).run()
 
 
 MOST_CASES = 60
@@ -86,7 +86,7 @@ MOST_CASES = 60
 
 
 def _by_cases(
-    graph: Unfolding, live: tuple[int, ...], pins: Pins, cap: Fraction, limits: Limits
+    graph: Unfolding, live: tuple[int, ...], pins: Pins, cap: Fraction
 ) -> OptimumFound | None:
     """Search by cases where some edges are impossible with the pinned shifts; None if that fails.
 
@@ -113,7 +113,7 @@ def _by_cases(
         if max(left) > MOST_LIVE:
             return None
         part = replace(graph, leaving=leaving)
-        results.append(_Search(Prices(part, live, own, cap), limits).run())
+        results.append(_Search(Prices(part, live, own, cap)).run())
         if results[-1].family is None:
             return None
     families = [each.family for each in results if each.family is not None]
@@ -124,7 +124,7 @@ def _by_cases(
     return replace(dearest, family=family, vectors=made, is_pinned=True)
 
 
-def dear_walk(graph: Unfolding, cap: Fraction, limits: Limits) -> OptimumFound:
+def dear_walk(graph: Unfolding, cap: Fraction) -> OptimumFound:
     """Look for a dear walk, not for the dearest: of what a step makes only the first is kept.
 
     Args:
@@ -136,7 +136,7 @@ def dear_walk(graph: Unfolding, cap: Fraction, limits: Limits) -> OptimumFound:
     prices = _prices(graph, cap)
     if prices is None:
         return OptimumFound((), (), False, False, None, "the vectors are too wide", 0)
-    return _Search(prices, limits, most=1).run()
+    return _Search(prices, most=1).run()
 
 
 def _prices(graph: Unfolding, cap: Fraction) -> Prices | None:
@@ -147,7 +147,7 @@ def _prices(graph: Unfolding, cap: Fraction) -> Prices | None:
     return Prices(graph, live, ({},) * len(live), cap)
 
 
-def joined_family(graph: Unfolding, cap: Fraction, limits: Limits) -> ClosedFamily | None:
+def joined_family(graph: Unfolding, cap: Fraction) -> ClosedFamily | None:
     """Return a closed family of one pair of vectors a node, where all pairs are too many.
 
     What walks to a node and changes of their inputs cost is joined: entry by entry the largest.
@@ -166,7 +166,7 @@ def joined_family(graph: Unfolding, cap: Fraction, limits: Limits) -> ClosedFami
     joined: dict[int, Vectors] = {0: prices.start()}
     waiting = [(-graph.components[0], 0)]  # no edge leads to a larger number
     while waiting:
-        limits.check()
+        check_limits()
         _, node = heappop(waiting)
         for step in prices.steps(node):
             made = np.minimum(prices.after(joined[node][None], step)[0], prices.infinite)
@@ -185,9 +185,8 @@ class _Search:
     """The state of one search: all vectors made, with how they were reached; of the pairs that a
     step makes `most` are kept, all if None."""
 
-    def __init__(self, prices: Prices, limits: Limits, most: int | None = None) -> None:
+    def __init__(self, prices: Prices, most: int | None = None) -> None:
         self.prices = prices
-        self.limits = limits
         self.most = most
         self.fronts = [Front(prices.infinite) for _ in prices.graph.states]
         self.vectors: list[Vectors] = []
@@ -206,7 +205,7 @@ class _Search:
         self._add(0, self.prices.start(), 0, (-1, -1, 0))
         try:
             while self.heap:
-                self.limits.check()
+                check_limits()
                 if self.entries > MOST_ENTRIES:
                     reason = f"cost vectors of more than {MOST_ENTRIES} entries"
                     return self._result(reason=reason)

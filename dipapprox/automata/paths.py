@@ -28,7 +28,7 @@ from dipapprox.automata.runs import Run, closing_walk, dependencies, run_of
 from dipapprox.automata.structures import BadStructure, gain_of_round, holds
 from dipapprox.automata.unfolding import Quotient, ValueOrder, followed
 from dipapprox.graphs import shortest_way
-from dipapprox.limits import Limits
+from dipapprox.limits import check_limits, check_states
 
 Taints = tuple[int, int, int, int]
 """Masks of variables: over a cycle, over what is shown, under a cycle, under what is shown."""
@@ -39,7 +39,7 @@ def _within(one: Taints, other: Taints) -> bool:
     return not any(mine & ~theirs for mine, theirs in zip(one, other, strict=True))
 
 
-def tainted_walk(quotient: Quotient, limits: Limits) -> tuple[int, ...] | None:
+def tainted_walk(quotient: Quotient) -> tuple[int, ...] | None:
     """Return a walk of the augmented automaton that breaks WF⁺ by a path; None if there is none.
 
     Sets that are met count as states.
@@ -54,8 +54,8 @@ def tainted_walk(quotient: Quotient, limits: Limits) -> tuple[int, ...] | None:
     largest: list[list[Taints]] = [[] for _ in whole.states]
     largest[0].append(found[0][1])
     for number, (node, taints, _, _) in enumerate(found):
-        limits.check_states(len(found))
-        limits.check()
+        check_states(len(found))
+        check_limits()
         if taints not in largest[node]:
             continue  # a larger one came later
         for edge in whole.leaving[node]:

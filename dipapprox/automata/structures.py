@@ -69,7 +69,7 @@ from dipapprox.automata.runs import (
 )
 from dipapprox.automata.unfolding import Unfolding
 from dipapprox.data_classes import Record
-from dipapprox.limits import Limits
+from dipapprox.limits import check_limits
 
 
 class BadStructure(Record):
@@ -287,9 +287,7 @@ def gain_of_round(automaton: Automaton, structure: BadStructure) -> Fraction:
 MOST_ROUNDS = 4096
 
 
-def rounds_beyond(
-    automaton: Automaton, structure: BadStructure, budget: Fraction, limits: Limits
-) -> int | None:
+def rounds_beyond(automaton: Automaton, structure: BadStructure, budget: Fraction) -> int | None:
     """Return the fewest rounds that cost more than a budget; None if `MOST_ROUNDS` do not.
 
     Found by doubling and halving: more rounds never cost less, because the longer run has the
@@ -297,7 +295,7 @@ def rounds_beyond(
     """
 
     def cost(times: int) -> Fraction:
-        limits.check()
+        check_limits()
         return cost_of_rounds(automaton, structure, times).value
 
     most = 1

@@ -45,7 +45,7 @@ from dipapprox.data_classes import Record, replace
 from dipapprox.errors import BrokenInvariant
 from dipapprox.graphs import StableCells, strong_components
 from dipapprox.language.traversal import free_name
-from dipapprox.limits import Limits
+from dipapprox.limits import check_limits, check_states
 
 
 class ValueOrder(Record):
@@ -200,11 +200,10 @@ def unfolding(
     )
 
 
-def augment(automaton: Automaton, limits: Limits, most: int | None = None) -> Unfolding:
+def augment(automaton: Automaton, most: int | None = None) -> Unfolding:
     """Build the reachable part of the augmented automaton, or less of it.
 
     Args:
-        limits: Nodes count as states.
         most: How many nodes are enough, at least 1. They are found depth first then, so that
             cycles come soon, and walks are feasible runs, but not all of them: what is found is
             true of the automaton, what is not found says nothing. None for all nodes.
@@ -216,8 +215,8 @@ def augment(automaton: Automaton, limits: Limits, most: int | None = None) -> Un
     edges: list[UnfoldedEdge] = []
     waiting = deque([0])
     while waiting:
-        limits.check_states(len(nodes))
-        limits.check()
+        check_states(len(nodes))
+        check_limits()
         node = waiting.popleft() if most is None else waiting.pop()
         state, order = nodes[node]
         for index in leaving[state]:
@@ -278,7 +277,7 @@ def label(transition: Transition) -> Label:
     return transition.above, transition.below, transition.output, transition.assigned
 
 
-def quotient(whole: Unfolding, limits: Limits) -> Quotient:
+def quotient(whole: Unfolding) -> Quotient:
     """Return the coarsest bisimulation, its classes in the order in which walks reach them."""
     labels: dict[Label, int] = {}
     kinds = [labels.setdefault(label(t), len(labels)) for t in whole.automaton.transitions]
@@ -292,7 +291,7 @@ def quotient(whole: Unfolding, limits: Limits) -> Quotient:
         control = whole.automaton.states[state]
         noise = (control.reads, control.compared, control.fresh) if outgoing else None
         starts.append(colours.setdefault((noise, outgoing), len(colours)))
-    block_of = StableCells(starts, into, limits.check).home
+    block_of = StableCells(starts, into, check_limits).home
     members_of: dict[int, int] = {}
     for node, block in enumerate(block_of):
         members_of.setdefault(block, node)
@@ -334,9 +333,9 @@ def with_visible_stops(automaton: Automaton) -> Automaton:
     )
 
 
-def stopping_states(automaton: Automaton, limits: Limits) -> tuple[int, ...]:
+def stopping_states(automaton: Automaton) -> tuple[int, ...]:
     """Return the states in which some feasible run may find no guard that holds."""
     total = with_visible_stops(automaton)
-    seen = {edge.transition for edge in augment(total, limits).edges}
+    seen = {edge.transition for edge in augment(total).edges}
     added = range(len(automaton.transitions), len(total.transitions))
     return tuple(sorted({total.transitions[index].source for index in added if index in seen}))

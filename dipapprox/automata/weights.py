@@ -51,7 +51,7 @@ from dipapprox.automata.runs import Changes, RunCost, closing_walk, run_cost, ru
 from dipapprox.automata.unfolding import Quotient, Unfolding, unit_of
 from dipapprox.data_classes import Record
 from dipapprox.graphs import masks_ahead
-from dipapprox.limits import Limits
+from dipapprox.limits import check_limits
 
 
 class PathWeight(Record):
@@ -122,7 +122,7 @@ LONGEST = 3000  # steps of a run that is tried
 _ROUNDS = (0, 2, 4, 8)
 
 
-def dear_runs(quotient: Quotient, weight: PathWeight, limits: Limits) -> Iterator[RunCost]:
+def dear_runs(quotient: Quotient, weight: PathWeight) -> Iterator[RunCost]:
     """Yield dearer and dearer runs along a weight's path; none if the shortest made is too long."""
     automaton, graph = quotient.whole.automaton, quotient.graph
     inside: dict[int, list[int]] = {}
@@ -133,7 +133,7 @@ def dear_runs(quotient: Quotient, weight: PathWeight, limits: Limits) -> Iterato
         walk: list[int] = []
         node = 0
         for bridge in (*weight.bridges, None):
-            limits.check()
+            check_limits()
             here = sorted(
                 inside.get(graph.components[node], ()),
                 key=lambda edge: graph.edges[edge].source != node,

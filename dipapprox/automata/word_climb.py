@@ -45,17 +45,15 @@ from dipapprox.automata.words import (
     word_along,
 )
 from dipapprox.data_classes import replace
-from dipapprox.limits import Limits
+from dipapprox.limits import check_limits
 
 _TIMES = (1, 2, 4, 8, 16)
 _MOST_WORK = 10_000  # values that are looked at for one run's word, but for the last inputs
 
 
-def bounds_of_run(
-    graph: Unfolding, run: Run, changes: Changes, limits: Limits
-) -> Iterator[WordBound]:
+def bounds_of_run(graph: Unfolding, run: Run, changes: Changes) -> Iterator[WordBound]:
     """Yield better and better bounds for the word of a feasible run."""
-    automaton, search = graph.automaton, WordSearch(graph, limits, _MOST_WORK)
+    automaton, search = graph.automaton, WordSearch(graph, _MOST_WORK)
     best: Fraction | None = None
     rays = (tuple([Fraction(-change * times) for change in changes]) for times in _TIMES)
     for means in (_apart(automaton, run, changes), *rays):
@@ -96,8 +94,8 @@ Thing = TypeVar("Thing")
 class Climb:
     """Words and changes of words, drawn in the same way every time."""
 
-    def __init__(self, graph: Unfolding, limits: Limits) -> None:
-        self._graph, self._search = graph, WordSearch(graph, limits, MOST_WORK)
+    def __init__(self, graph: Unfolding) -> None:
+        self._graph, self._search = graph, WordSearch(graph, MOST_WORK)
         self._chance = Random(0)
         self._left = MOST_STEPS
         automaton = graph.automaton
@@ -195,16 +193,14 @@ _MOST_PARTS = 12  # of one word
 MOST_COPIES = 4096
 
 
-def better_words(
-    graph: Unfolding, known: WordBound | None, endless: bool, limits: Limits
-) -> Iterator[WordBound]:
+def better_words(graph: Unfolding, known: WordBound | None, endless: bool) -> Iterator[WordBound]:
     """Yield better bounds; first, if asked, steps that lose again and again: one word is enough
     then."""
-    found = endless_word(graph, known, limits) if endless else None
+    found = endless_word(graph, known) if endless else None
     if found is not None:
         yield found
         return
-    climb, best, again = Climb(graph, limits), known, True
+    climb, best, again = Climb(graph), known, True
     while climb.is_going:  # the best one so far is climbed from first
         word = best.word if best is not None and again else climb.walk(_WALK)[0]
         again = not again
@@ -214,11 +210,11 @@ def better_words(
                 yield found
 
 
-def endless_word(graph: Unfolding, known: WordBound | None, limits: Limits) -> WordBound | None:
+def endless_word(graph: Unfolding, known: WordBound | None) -> WordBound | None:
     """Return a word with a part that loses again and again, the known one if it does; None if none
     is found."""
-    search = WordSearch(graph, limits, MOST_CYCLE_WORK)
-    climb = Climb(graph, limits)
+    search = WordSearch(graph, MOST_CYCLE_WORK)
+    climb = Climb(graph)
     if known is not None:
         word = known.word
         pairs = [(i, j) for j in range(1, len(word) + 1) for i in range(j)]
@@ -289,7 +285,7 @@ def _gains(search: WordSearch, word: Word, start: int) -> Iterator[tuple[int, Fr
 
 
 def runs_again(
-    graph: Unfolding, known: WordBound, times: int, limits: Limits
+    graph: Unfolding, known: WordBound, times: int
 ) -> Iterator[tuple[Run, tuple[int, ...]]]:
     """Yield runs that fit a word whose steps come again so often, and how inputs change.
 
@@ -298,8 +294,8 @@ def runs_again(
     if known.again is None:
         return
     start, end = known.again
-    for first, node in _fitting(graph, known, 0, 0, start, limits):
-        for part, last in _fitting(graph, known, node, start, end, limits):
+    for first, node in _fitting(graph, known, 0, 0, start):
+        for part, last in _fitting(graph, known, node, start, end):
             if last == node:
                 apart = [int((each.first or 0) - (each.second or 0)) for each in known.word]
                 changes = (*apart[:start], *(apart[start:end] * times))
@@ -307,9 +303,9 @@ def runs_again(
 
 
 def _fitting(
-    graph: Unfolding, known: WordBound, node: int, place: int, end: int, limits: Limits
+    graph: Unfolding, known: WordBound, node: int, place: int, end: int
 ) -> Iterator[tuple[tuple[int, ...], int]]:
-    limits.check()
+    check_limits()
     if place == end:
         yield (), node
         return
@@ -319,16 +315,16 @@ def _fitting(
         shows = step.output == seen.name if isinstance(seen, SeenSymbol) else is_real(step.output)
         if shows and graph.automaton.reads(step) == (first is not None):
             target = graph.edges[edge].target
-            for rest, last in _fitting(graph, known, target, place + 1, end, limits):
+            for rest, last in _fitting(graph, known, target, place + 1, end):
                 yield (edge, *rest), last
 
 
-def beyond(graph: Unfolding, known: WordBound, budget: Fraction, limits: Limits) -> WordBound:
+def beyond(graph: Unfolding, known: WordBound, budget: Fraction) -> WordBound:
     """Return a word that loses more than a budget: one with a part that comes often enough."""
     if known.again is None:
         return known
     start, end = known.again
-    times, found, search = 1, known, WordSearch(graph, limits)
+    times, found, search = 1, known, WordSearch(graph)
     while found.value <= budget and times < MOST_COPIES:
         times *= 2
         word = (*known.word[:start], *(known.word[start:end] * times))

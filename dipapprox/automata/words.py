@@ -43,7 +43,7 @@ from dipapprox.automata.runs import Changes, Run, RunCost, dependencies, least_c
 from dipapprox.automata.unfolding import Unfolding
 from dipapprox.data_classes import Record
 from dipapprox.errors import BrokenInvariant
-from dipapprox.limits import Limits
+from dipapprox.limits import check_limits, check_states
 
 
 class SeenSymbol(Record):
@@ -96,15 +96,14 @@ class WordSearch:
 
     Args:
         graph: The augmented automaton, or its quotient.
-        limits: Of time; of tuples of stored values, as states.
         most: Values of samples that may be looked at; whoever searches asks what is left.
 
     Attributes:
         left: How many are left: a measure of work that is no clock.
     """
 
-    def __init__(self, graph: Unfolding, limits: Limits, most: float = inf) -> None:
-        self.graph, self.limits, self.left = graph, limits, most
+    def __init__(self, graph: Unfolding, most: float = inf) -> None:
+        self.graph, self.left = graph, most
 
     def rate(self, word: Word) -> Fraction | None:
         """Return the rate of a word for its first inputs, or of words near it; None if no feasible
@@ -156,12 +155,12 @@ class Passes:
 
     def over(self, word: Word, costs: Costs) -> Costs:
         """Return the costs behind a word, from those before it."""
-        graph, limits, ways = self._search.graph, self._search.limits, self._ways
+        graph, ways = self._search.graph, self._ways
         automaton = graph.automaton
         work = 0
         for step in word:
-            limits.check_states(len(costs))
-            limits.check()
+            check_states(len(costs))
+            check_limits()
             after: Costs = {}
             prices: dict[int, list[tuple[int, int]]] = {}
             for (node, stored), cost in costs.items():
@@ -271,7 +270,7 @@ def word_along(
     return tuple(word)
 
 
-def ray_of(automaton: Automaton, known: RunCost, limits: Limits) -> WordBound | None:
+def ray_of(automaton: Automaton, known: RunCost) -> WordBound | None:
     """Return inputs for which a feasible run loses what it costs as ε grows; None if none are
     near."""
     run, changes = known.run, known.changes
@@ -282,13 +281,13 @@ def ray_of(automaton: Automaton, known: RunCost, limits: Limits) -> WordBound | 
     for times in _TIMES:
         means = tuple(Fraction(-change * times) for change in changes)
         word = word_along(automaton, run, means, changes)
-        first, second = (run_rate(automaton, run, each, limits) for each in (word, turned(word)))
+        first, second = (run_rate(automaton, run, each) for each in (word, turned(word)))
         if first - second + sum(fresh) == known.value:
             return WordBound(word, known.value)
     return None
 
 
-def run_rate(automaton: Automaton, run: Run, word: Word, limits: Limits) -> Fraction:
+def run_rate(automaton: Automaton, run: Run, word: Word) -> Fraction:
     """Return the rate of a run for the first inputs of a word, without its fresh samples."""
     transitions = [automaton.transitions[index] for index in run]
     means, rates = [], []
@@ -304,7 +303,7 @@ def run_rate(automaton: Automaton, run: Run, word: Word, limits: Limits) -> Frac
     given = zip(means, whole, shown, strict=True)
     rate = sum((cost * abs(mean) for mean, cost, seen in given if seen), Fraction(0))
     for low, high in pairwise(sorted({Fraction(0), *means})):
-        limits.check()
+        check_limits()
         above = [mean > low for mean in means]
         rate += (high - low) * least_cut(arcs, whole, above, shown, forced=low < 0).value
     return rate / scale

@@ -28,11 +28,10 @@ def add_words(parser: argparse.ArgumentParser) -> None:
 
 
 def run(words: argparse.Namespace, out: Output) -> int:
-    limits = flags.limits_of(words)
     if words.report is not None:
         check_new(words.report, flags.REPORT)
     content = read_json(read_text(words.file, _LARGEST_FILE))
-    found = check_content(content, limits, words.explain)
+    found = check_content(content, words.explain)
     out.show_answer(found, json=words.json)
     if words.report is not None and isinstance(content, dict):
         review.write(words.report, found, _listings(content), words.file, content["digest"])

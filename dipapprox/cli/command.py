@@ -41,7 +41,7 @@ from typing import Any, NoReturn
 
 from dipapprox.data_classes import replace
 from dipapprox.errors import BrokenInvariant, LimitReached, did_you_mean
-from dipapprox.limits import Limits
+from dipapprox.limits import Limits, limited
 from dipapprox.source import visible_lines
 
 COMMANDS = {
@@ -206,7 +206,8 @@ def watching(limits: Limits) -> Iterator[None]:
     where there are timers; elsewhere the block runs as it is.
     """
     if not _can_watch():
-        yield
+        with limited(limits):
+            yield
         return
 
     collecting = False
@@ -233,7 +234,8 @@ def watching(limits: Limits) -> Iterator[None]:
     before = signal.signal(signal.SIGALRM, look)
     signal.setitimer(signal.ITIMER_REAL, _INTERVAL, _INTERVAL)
     try:
-        yield
+        with limited(limits):
+            yield
     finally:
         stop_watching()
         signal.signal(signal.SIGALRM, before)

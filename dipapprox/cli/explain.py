@@ -25,7 +25,6 @@ from dipapprox.integrals import integral as plans
 from dipapprox.integrals.integral import Plan
 from dipapprox.language.core import Input, Program
 from dipapprox.language.domains import AllReals, parse_input
-from dipapprox.limits import limited
 from dipapprox.privacy.description import parameter_fields, parameters_text
 from dipapprox.privacy.notation import (
     as_latex,
@@ -203,15 +202,15 @@ def _run_closed_forms(
     out: Output,
 ) -> int:
     """Print the closed forms of inputs; the exit status is 3 if some probability has none."""
-    layout, limits = words.format, options.limits
+    layout = words.format
     if layout not in _LAYOUTS:
         raise UserError(f"closed forms are written as {' or '.join(_LAYOUTS)}, not as {layout}")
     missing: NotEnclosed | None = None
     found = []
     states: FinalStates | None = None
-    with EarlyEnd() as end, limited(limits):
-        states = execute(program, options.merge, limits)
-        source = ExactDistributions(states, None, limits)
+    with EarlyEnd() as end:
+        states = execute(program, options.merge)
+        source = ExactDistributions(states, None)
         for each in inputs:
             forms = source.distribution(each)
             if isinstance(forms, NotEnclosed):
@@ -338,9 +337,9 @@ def run(words: argparse.Namespace, out: Output) -> int:
         return _run_closed_forms(program, inputs, words, options, out)
     first = islice(_inputs(program), _MOST_INPUTS) if chosen is None else [chosen]
     found: Explanation | None = None
-    with EarlyEnd() as end, limited(options.limits):
-        states = execute(program, options.merge, options.limits, real_outputs=True)
-        found = explain(states, eps, first, options.strategy, options.limits)
+    with EarlyEnd() as end:
+        states = execute(program, options.merge, real_outputs=True)
+        found = explain(states, eps, first, options.strategy)
     if words.json:
         merged = options.merge if found is None else found.states.merged
         why = end.reason if found is None else None

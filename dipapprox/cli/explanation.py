@@ -17,7 +17,7 @@ from dipapprox.integrals.integral import Add, Integral, Multiply, Plan, Strategy
 from dipapprox.integrals.optimizer import order_edges, plan
 from dipapprox.language.core import Input, Value
 from dipapprox.laws.distribution import Distribution, count_outcomes
-from dipapprox.limits import Limits
+from dipapprox.limits import check_limits
 from dipapprox.linear.form import LinearForm, Symbol
 from dipapprox.linear.half_spaces import irredundant
 from dipapprox.numerics.elimination import sum_event
@@ -200,24 +200,22 @@ class Explanation(Record):
 
 
 def explain(
-    states: FinalStates, eps: Fraction, inputs: Iterable[Input], strategy: Strategy, limits: Limits
+    states: FinalStates, eps: Fraction, inputs: Iterable[Input], strategy: Strategy
 ) -> Explanation:
     """Explain all final states, with the integrals at one eps, for the first of `inputs` for which
     each exists."""
     names = sample_names(states.samples)
     instantiator = Instantiator(states, eps)
-    events = _first_events(instantiator, inputs, limits)
+    events = _first_events(instantiator, inputs)
     details = []
     for state, outline in zip(states.states, instantiator.outlines, strict=True):
-        limits.check()
+        check_limits()
         place = events.get(id(outline))
         sums: tuple[str, ...] = ()
         if place is not None:
             laws = instantiator.laws(instantiator.numbers(place[0]))
             sums = _sums(place[1], outline.samples, state.reals, laws, names)
-        details.append(
-            _explain_state(state, states, names, outline.samples, place, sums, strategy, limits)
-        )
+        details.append(_explain_state(state, states, names, outline.samples, place, sums, strategy))
     if states.merged:
         averages = (
             _mean([len(detail.guards) for detail in details]),
@@ -231,12 +229,12 @@ def explain(
 
 
 def _first_events(
-    instantiator: Instantiator, inputs: Iterable[Input], limits: Limits
+    instantiator: Instantiator, inputs: Iterable[Input]
 ) -> dict[int, tuple[Input, Event]]:
     """Find for each outline, by identity, the first input for which it exists, and its event."""
     found: dict[int, tuple[Input, Event]] = {}
     for input in inputs:
-        limits.check()
+        check_limits()
         numbers = instantiator.numbers(input)
         laws = instantiator.laws(numbers)
         for outline in map(instantiator.outline, instantiator.admitted(input, numbers)):
@@ -257,7 +255,6 @@ def _explain_state(
     place: tuple[Input, Event] | None,
     sums: tuple[str, ...],
     strategy: Strategy,
-    limits: Limits,
 ) -> ExplainedState:
     before: Plan | None = None
     after: Plan | None = None
@@ -269,10 +266,10 @@ def _explain_state(
         obstacle = "integer noise has sums, not integrals"
     else:
         try:
-            before = plan(event, Strategy.NONE, limits)
-            after = _optimised(event, strategy, limits)
+            before = plan(event, Strategy.NONE)
+            after = _optimised(event, strategy)
         except LimitReached as limit:
-            limits.check()  # the time and the memory end the run, a piece limit only this state
+            check_limits()  # the time and the memory end the run, a piece limit only this state
             obstacle = limit.reason
     mentioned = sorted({*samples, *(s for form in state.reals for s in form.samples())})
     return ExplainedState(
@@ -326,14 +323,14 @@ def _sums(
     return tuple(sum_text(form, laws, names) for form in shown)
 
 
-def _optimised(event: Event, strategy: Strategy, limits: Limits) -> Plan:
+def _optimised(event: Event, strategy: Strategy) -> Plan:
     """Plan the independent parts, over the numbering of the whole event."""
     if strategy is Strategy.NONE:
-        return plan(event, strategy, limits)
+        return plan(event, strategy)
     parts = connected_parts(event)
     if parts is None:
         return Add(())
-    factors = tuple(_renumbered(plan(part, strategy, limits), own) for own, part in parts)
+    factors = tuple(_renumbered(plan(part, strategy), own) for own, part in parts)
     return factors[0] if len(factors) == 1 else Multiply(factors)
 
 

@@ -70,13 +70,12 @@ def run(words: argparse.Namespace, out: Output) -> int:
         if words.draw is not None and isinstance(proof, AutomatonProof | StreamProof):
             write_whole(words.draw, proof.to_dot(), _DRAW)
         if asked.certificate is not None:
-            found, limits = proof, asked.options.limits
-            text = source_text(words.file, parameters)
+            found, text = proof, source_text(words.file, parameters)
             proof, digest = certified(
                 found,
                 asked.certificate,
-                lambda: replayed.with_proof(found, limits),
-                lambda answer: certifying.certify_proof(answer, text, limits),
+                lambda: replayed.with_proof(found),
+                lambda answer: certifying.certify_proof(answer, text),
             )
         if asked.json and isinstance(proof, AutomatonProof) and proof.stopping:
             where = ", ".join(proof.stopping)
@@ -102,13 +101,13 @@ def _shown_as(path: Path) -> str:
 def _implementation(
     words: argparse.Namespace, asked: Asking[Prove], subject: Subject, idealised: Subject
 ) -> Proof:
-    question, limits = asked.question, asked.options.limits
+    question = asked.question
     if not isinstance(subject, Service) or not isinstance(idealised, Service):
         file = words.implements if isinstance(subject, Service) else words.file
         raise UserError(f"{_IMPLEMENTS} is for services: '{file}' is none")
     if asked.certificate is not None or words.families is not None or question.eps is not None:
         raise UserError(f"{_IMPLEMENTS} goes with --budget and --examiner only")
-    return prove_implementation(subject, idealised, question.budget, question.examiner, limits)
+    return prove_implementation(subject, idealised, question.budget, question.examiner)
 
 
 def _families(words: argparse.Namespace, asked: Asking[Prove], subject: Subject) -> Proof:
@@ -117,7 +116,5 @@ def _families(words: argparse.Namespace, asked: Asking[Prove], subject: Subject)
     if asked.certificate is not None:
         raise UserError(f"{_FAMILIES} has no certificate: the families are what there is to check")
     families = read_families(words.families, subject)
-    question, limits = asked.question, asked.options.limits
-    return prove_families(
-        subject, families, question.budget, question.examiner, limits, question.eps
-    )
+    question = asked.question
+    return prove_families(subject, families, question.budget, question.examiner, question.eps)

@@ -60,7 +60,7 @@ from dipapprox.composition.profile import BallProfile, deltas_of, epsilon_of
 from dipapprox.composition.shifted_noise import ShiftedNoise, gaussian_shift
 from dipapprox.data_classes import Record, replace
 from dipapprox.errors import INTERRUPTED, EarlyEnd, UserError
-from dipapprox.limits import Limits, Progress, silent
+from dipapprox.limits import Progress, silent
 
 _ZERO = Fraction(0)
 _LEAST_GAIN = 0.1
@@ -140,28 +140,23 @@ class Composition(Record):
         return gaussian_shift(square)
 
     def epsilon(
-        self, delta: Fraction, width: Fraction, limits: Limits, progress: Progress = silent
+        self, delta: Fraction, width: Fraction, progress: Progress = silent
     ) -> CompositionAnswer:
         """Enclose the least ε >= 0 for which the composition is (ε, delta)-private.
 
         Args:
             delta: In (0, 1).
             width: How narrow the interval is to be, > 0.
-            limits: What may be used; when it is used up, the interval known so far is returned.
 
         Raises:
             UserError: If delta or width are out of range.
         """
         if not 0 < delta < 1:
             raise UserError(f"delta must be in (0, 1), got {delta}")
-        return self._found(_Question(width, delta), limits, progress)
+        return self._found(_Question(width, delta), progress)
 
     def delta(
-        self,
-        budgets: Sequence[Fraction],
-        width: Fraction,
-        limits: Limits,
-        progress: Progress = silent,
+        self, budgets: Sequence[Fraction], width: Fraction, progress: Progress = silent
     ) -> CompositionAnswer:
         """Enclose the least δ for which the composition is (ε, δ)-private, for every ε given.
 
@@ -174,21 +169,19 @@ class Composition(Record):
         """
         if not budgets or min(budgets) < 0:
             raise UserError(f"budgets must be >= 0, got {min(budgets, default='none')}")
-        return self._found(_Question(width, None, tuple(budgets)), limits, progress)
+        return self._found(_Question(width, None, tuple(budgets)), progress)
 
-    def _found(self, asked: _Question, limits: Limits, progress: Progress) -> CompositionAnswer:
+    def _found(self, asked: _Question, progress: Progress) -> CompositionAnswer:
         if asked.width <= 0:
             raise UserError(f"width must be > 0, got {asked.width}")
         noise = self._only_noise
         if noise is None:
-            return _Search(self, asked, limits, progress).run()
+            return _Search(self, asked, progress).run()
         progress(1, 1)
         known = tuple(Extended.of(each, CLOSED_FORM) for each in asked.of_noise(noise))
         return CompositionAnswer(known, None, 0, None)
 
-    def dominating(
-        self, step: GridStep, accuracy: Fraction, limits: Limits, *, added: bool = False
-    ) -> GridLosses:
+    def dominating(self, step: GridStep, accuracy: Fraction, *, added: bool = False) -> GridLosses:
         """Return losses on a grid that dominate the composition.
 
         Args:
@@ -197,8 +190,8 @@ class Composition(Record):
         """
         share = share_of(accuracy, [run.times for run in self.runs])
         grid = LossGrid(step, share, accuracy=accuracy, exact=True, weight=accuracy)
-        factors = factors_of(self.runs, grid, limits, [BoundSide.ABOVE], added=added)
-        return product(factors[BoundSide.ABOVE], grid, limits)
+        factors = factors_of(self.runs, grid, [BoundSide.ABOVE], added=added)
+        return product(factors[BoundSide.ABOVE], grid)
 
 
 class _Question(Record):
@@ -246,16 +239,13 @@ class _Question(Record):
 class _Search:
     """Finer and finer grids."""
 
-    def __init__(
-        self, composition: Composition, asked: _Question, limits: Limits, progress: Progress
-    ) -> None:
+    def __init__(self, composition: Composition, asked: _Question, progress: Progress) -> None:
         self._progress = progress
         self._done = 0
         self._runs = composition.runs
         self._asked, self._width, self._delta = asked, asked.width, asked.delta
         # How accurate δ must be for that, about.
         self._accuracy = (asked.delta or 1) * min(asked.width, Fraction(1))
-        self._limits = limits
         self._mechanisms = [run.mechanism for run in self._runs]
         self._attained = are_attained(self._runs)
         resolutions = [*map(resolution_of, self._runs)]
@@ -335,9 +325,9 @@ class _Search:
         read = self._alone(grid, added) if self._single else {}
         self._single, method = bool(read), dict.fromkeys(read, PROFILE)
         missing = [side for side in BoundSide if side not in read]
-        factors = factors_of(self._runs, grid, self._limits, missing, added=added)
+        factors = factors_of(self._runs, grid, missing, added=added)
         for side, own in factors.items():
-            losses = product(own, grid, self._limits)
+            losses = product(own, grid)
             self._atoms = max(self._atoms, losses.atoms)
             read[side], method[side] = self._asked.of_losses(losses), GRID
             self._steepness[added] = losses.steepness
@@ -350,7 +340,7 @@ class _Search:
         """Bound what is asked from those sides from where all runs have one profile."""
         bits, found = bits_of(grid.accuracy) + 128, dict[BoundSide, Sequence[Fraction | None]]()
         with precision(bits):
-            pieces = pieces_of(self._runs, grid, bits, self._limits, added=added)
+            pieces = pieces_of(self._runs, grid, bits, added=added)
             for side in BoundSide:
                 own = [each for each in pieces if side in each.sides]
                 if len(own) == 1 and own[0].times == 1:

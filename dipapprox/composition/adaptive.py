@@ -57,7 +57,7 @@ from dipapprox.arithmetic.precision import enclosure_of, to_ball
 from dipapprox.composition.profile import Ends, ProfilePoint
 from dipapprox.data_classes import Record
 from dipapprox.errors import LimitReached
-from dipapprox.limits import Limits
+from dipapprox.limits import check_atoms, check_limits
 
 Doubles = NDArray[np.float64]
 Masses = Sequence[tuple[arb, arb]]  # (P mass, Q mass) of every outcome of a pair
@@ -114,7 +114,7 @@ class Stage(Record):
     times: int
 
 
-def adaptive_profile(stages: Sequence[Stage], size: Fraction, limits: Limits) -> AdaptiveProfile:
+def adaptive_profile(stages: Sequence[Stage], size: Fraction) -> AdaptiveProfile:
     """Bound the profile of adaptive runs.
 
     Args:
@@ -126,7 +126,7 @@ def adaptive_profile(stages: Sequence[Stage], size: Fraction, limits: Limits) ->
     h = float(size)
     times = sum(stage.times for stage in stages)
     reach = ceil(_range(stages) / h)
-    limits.check_atoms(2 * reach)
+    check_atoms(2 * reach)
     if reach > _MOST_PLACES or times > MOST_STEPS:
         raise LimitReached("atom limit: the grid of adaptive runs is too fine")
     terms = max(2 * len(each) + 4 for stage in stages for each in (*stage.above, *stage.below))
@@ -143,7 +143,7 @@ def adaptive_profile(stages: Sequence[Stage], size: Fraction, limits: Limits) ->
         strategies = [_strategy(each, size, 2 * reach + 1) for each in stage.below]
         used: set[int] = set()
         for step in range(stage.times):
-            limits.check()
+            check_limits()
             upper = _worst(kernels, upper)
             first, second, chosen = _best(strategies, first, second, middle)
             used |= chosen

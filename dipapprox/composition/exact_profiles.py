@@ -47,7 +47,7 @@ from dipapprox.composition.mechanisms import DiscreteLaplace
 from dipapprox.data_classes import Record
 from dipapprox.digits import exact_text
 from dipapprox.errors import BrokenInvariant
-from dipapprox.limits import Limits
+from dipapprox.limits import check_atoms, check_limits
 from dipapprox.linear.form import content
 
 _ZERO, _ONE = Fraction(0), Fraction(1)
@@ -254,17 +254,14 @@ class ExactProfile(Record):
         return tuple(ProfilePiece(end, own.line(len(ends) - 1 - k)) for k, end in enumerate(ends))
 
 
-def exact_profile(composition: Composition, limits: Limits) -> ExactProfile | None:
+def exact_profile(composition: Composition) -> ExactProfile | None:
     """Return the exact profile of a composition.
-
-    Args:
-        limits: The time, and how many ratios of outcomes.
 
     Returns:
         None if the mechanisms are not all discrete Laplace noise, of not too many different losses,
         nor all of finitely many, exact and rational outcomes.
     """
-    noise = _of_noise(composition, limits)
+    noise = _of_noise(composition)
     if noise is not None:
         return ExactProfile((noise,))
     known = (rational_pairs(run.mechanism) for run in composition.runs)
@@ -277,8 +274,8 @@ def exact_profile(composition: Composition, limits: Limits) -> ExactProfile | No
         total = _Ratios({_ONE: _ONE}, _ZERO)
         for masses, run in zip(pairs, composition.runs, strict=True):
             one = _ratios([(q, p) for p, q in masses] if turned else masses)
-            own = raised(one, run.times, partial(_Ratios.times, limits=limits))
-            total = total.times(own, limits)
+            own = raised(one, run.times, partial(_Ratios.times))
+            total = total.times(own)
         found.append(total.losses())
     return ExactProfile(tuple(found))
 
@@ -310,11 +307,11 @@ class _Ratios(Record):
         lines = list(map(ProfileLine, constants, factors))
         return PositiveLosses(tuple(map(LossPlace, ratios)), lines.__getitem__)
 
-    def times(self, other: _Ratios, limits: Limits) -> _Ratios:
+    def times(self, other: _Ratios) -> _Ratios:
         found: dict[Fraction, Fraction] = {}
         for ratio, mass in self.masses.items():
-            limits.check()
-            limits.check_atoms(len(found))
+            check_limits()
+            check_atoms(len(found))
             for factor, share in other.masses.items():
                 product = ratio * factor
                 found[product] = found.get(product, _ZERO) + mass * share
@@ -333,7 +330,7 @@ def _ratios(pairs: Sequence[tuple[Fraction, Fraction]]) -> _Ratios:
     return _Ratios(masses, infinite)
 
 
-def _of_noise(composition: Composition, limits: Limits) -> PositiveLosses | None:
+def _of_noise(composition: Composition) -> PositiveLosses | None:
     """The losses of discrete Laplace noise; None if there is anything else, or too many of them."""
     runs = [(run.mechanism, run.times) for run in composition.runs]
     noise = [(each, times) for each, times in runs if isinstance(each, DiscreteLaplace)]
@@ -346,7 +343,7 @@ def _of_noise(composition: Composition, limits: Limits) -> PositiveLosses | None
         return None
     product, divisors = fmpz_poly([1]), Counter[int]()
     for sensitivity, n, times in counted:
-        limits.check()
+        check_limits()
         product *= _one_run(sensitivity, n, most + 1) ** times
         divisors[n] += times
     coefficients = product.coeffs()

@@ -43,7 +43,7 @@ from dipapprox.composition.mechanisms import (
 from dipapprox.composition.profile import BallProfile, GaussianProfile, ProfilePoint
 from dipapprox.data_classes import Record, replace
 from dipapprox.digits import exact_text
-from dipapprox.limits import Limits
+from dipapprox.limits import check_atoms, check_limits
 from dipapprox.linear.form import content
 from dipapprox.numerics.simplest import simplest
 
@@ -129,7 +129,7 @@ def between(knot: ProfileOnGrid, knots: Sequence[Knot]) -> list[Knot]:
 
 
 def choose_knots(
-    knot: ProfileOnGrid, negligible: float, weight: float, limits: Limits, steepness: float = 0.0
+    knot: ProfileOnGrid, negligible: float, weight: float, steepness: float = 0.0
 ) -> list[Knot]:
     """Return knots at whole steps, ascending.
 
@@ -162,8 +162,8 @@ def choose_knots(
         for each in _between(knot, left, right, negligible, enough):
             knots.append(each)
             if not len(knots) % 256:
-                limits.check()
-                limits.check_atoms(len(knots))
+                check_limits()
+                check_atoms(len(knots))
                 give_way()
         knots.append(right)
     return _trimmed(knots, negligible)

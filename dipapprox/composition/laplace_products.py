@@ -44,7 +44,7 @@ from flint import arb, fmpq, fmpq_poly
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
-from dipapprox.limits import Limits
+from dipapprox.limits import check_limits
 
 _MOST_TERMS = 2**14
 _MOST_BITS = 4_096
@@ -52,11 +52,7 @@ _Terms = dict[Fraction, fmpq_poly]  # by a the polynomial Σ c J^m
 
 
 def laplace_product(
-    shifts: Mapping[Fraction, int],
-    growth: Enclosure,
-    bits: int,
-    limits: Limits,
-    square: Fraction = Fraction(0),
+    shifts: Mapping[Fraction, int], growth: Enclosure, bits: int, square: Fraction = Fraction(0)
 ) -> Enclosure | None:
     """Enclose sup over S of (⊗ P)(S) - α (⊗ Q)(S).
 
@@ -71,7 +67,7 @@ def laplace_product(
     """
     terms: _Terms = {Fraction(0): fmpq_poly([1])}
     for shift, times in shifts.items():
-        limits.check()
+        check_limits()
         own = _power(shift, times)
         if sum(map(len, terms.values())) * len(own) + len(terms) * times > _MOST_TERMS:
             return None
@@ -79,7 +75,7 @@ def laplace_product(
     total = sum((shift * times for shift, times in shifts.items()), square / 4)
 
     def at(factor: Fraction) -> Enclosure | None:
-        return _value(terms, total, square, factor, bits, limits)
+        return _value(terms, total, square, factor, bits)
 
     least = at(growth.upper)  # the divergence falls with the factor
     most = least if growth.lower == growth.upper else at(growth.lower)
@@ -106,12 +102,12 @@ def _product(first: _Terms, second: _Terms) -> _Terms:
 
 
 def _value(
-    terms: _Terms, total: Fraction, square: Fraction, growth: Fraction, bits: int, limits: Limits
+    terms: _Terms, total: Fraction, square: Fraction, growth: Fraction, bits: int
 ) -> Enclosure | None:
     """Enclose the sum at a factor, with as many bits as that takes."""
     own = 2 * bits + 64
     while own <= _MOST_BITS:
-        limits.check()
+        check_limits()
         with precision(own):
             found = to_enclosure(_sum(terms, total, square, to_ball(growth)))
         if isinstance(found, Enclosure) and found.width <= Fraction(1, 2**bits):

@@ -54,7 +54,7 @@ from dipapprox.data_classes import Record
 from dipapprox.events.event import Part
 from dipapprox.events.intervals import Interval
 from dipapprox.events.reduce import range_of
-from dipapprox.limits import Limits
+from dipapprox.limits import check_limits
 from dipapprox.numerics.real_outputs.factors import Line, Mixed, factored
 from dipapprox.numerics.real_outputs.panel_polynomials import Cells
 
@@ -90,7 +90,6 @@ class Moments(Record, eq=False):
 
     measures: ProductMeasures  # divergences of the same measures, which know their masses
     order: Fraction  # a >= 1
-    limits: Limits
 
     @enclosing
     def of(self, first: Sequence[Part], second: Sequence[Part], budget: Fraction | None) -> Moment:
@@ -223,7 +222,7 @@ class Moments(Record, eq=False):
         above = arb(0) if most is not None else _UNKNOWN
         for place, (p, q, low, high) in enumerate(_numbers(cells)):
             if not place % 256:
-                self.limits.check()
+                check_limits()
             below += self._at_least(p, (q.upper() + other).upper(), own)
             if most is None:
                 continue

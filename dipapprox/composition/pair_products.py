@@ -70,7 +70,7 @@ from dipapprox.composition.powers import LossGrid, product, share_of
 from dipapprox.composition.products import Factor, RepeatedRun, factors_of
 from dipapprox.data_classes import Record
 from dipapprox.errors import BrokenInvariant, LimitReached
-from dipapprox.limits import Limits
+from dipapprox.limits import check_atoms
 from dipapprox.numerics.real_outputs.factors import Line
 from dipapprox.numerics.real_outputs.hockey_stick import Discretised, HockeyStick
 from dipapprox.numerics.real_outputs.panel_polynomials import Cells
@@ -92,9 +92,7 @@ class CellLosses(Record):
     lent: Fraction  # >= 0
 
 
-def losses_of_cells(
-    cells: Cells, step: GridStep, bits: int, cut: int, limits: Limits
-) -> CellLosses | NotEnclosed:
+def losses_of_cells(cells: Cells, step: GridStep, bits: int, cut: int) -> CellLosses | NotEnclosed:
     """Put cells on a grid.
 
     Args:
@@ -104,7 +102,7 @@ def losses_of_cells(
     if max(float(each.sum()) for each in (*cells.first, *cells.second)) > 2:
         return NotEnclosed("bounds of masses are too wide")
     first, last = _range(cells, float(step.loss(1)), 2.0**-bits * max(cut, 1))
-    limits.check_atoms(last - first + 1)
+    check_atoms(last - first + 1)
     knots = _Knots.of(step, first, last)
     masses, infinite = _from_above(cells, knots)
     *dense, rest = (_unit(mass, bits, BoundSide.ABOVE) for mass in (*masses.tolist(), infinite))
@@ -247,8 +245,8 @@ class LinePair(Record):
 class LineLosses:
     """Losses of pairs of measures, on grids; remembered, as products have factors in common."""
 
-    def __init__(self, line: HockeyStick, limits: Limits) -> None:
-        self._line, self._limits = line, limits
+    def __init__(self, line: HockeyStick) -> None:
+        self._line = line
         self._known: Cache[tuple[Outcomes, GridStep, int, int], _Lossy | NotEnclosed] = Cache(
             _REMEMBERED
         )
@@ -264,7 +262,7 @@ class LineLosses:
         for first, second, times in outcomes:
             each += [sure(self._cells(first, second, step))] * times
         found = Discretised.joined(each)
-        losses = sure(losses_of_cells(found.cells, step, bits, cut, self._limits))
+        losses = sure(losses_of_cells(found.cells, step, bits, cut))
         return losses, found.lost, found.errors
 
     def _cells(self, first: Line, second: Line, step: GridStep) -> Discretised | NotEnclosed:
@@ -318,10 +316,9 @@ class PairProducts:
         lines: Sequence[LinePair],
         hints: Sequence[Mechanism],
         bits: int,
-        limits: Limits,
     ) -> None:
         self._line, self._runs, self._lines, self._hints = line, runs, lines, hints
-        self._bits, self._limits = bits, limits
+        self._bits = bits
         self._step, exact = first_step(hints, COARSEST)
         self._exact = exact and not lines
         self._levels: list[_Level | NotEnclosed] = []
@@ -372,7 +369,7 @@ class PairProducts:
         above: list[Factor] = []
         below: list[Factor] = []
         if self._runs:
-            factors = factors_of(self._runs, grid, self._limits, [*BoundSide], added=False)
+            factors = factors_of(self._runs, grid, [*BoundSide], added=False)
             above, below = factors.values()
         losts: list[tuple[Fraction, Fraction]] = []
         errors: list[tuple[Fraction, Fraction]] = []
@@ -383,7 +380,7 @@ class PairProducts:
             below.append((losses.below, pair.times))
             losts.append((pair.times * lost[0], pair.times * (lost[1] + losses.lent)))
             errors.append((pair.times * error[0], pair.times * error[1]))
-        high, low = (product(each, grid, self._limits) for each in (above, below))
+        high, low = (product(each, grid) for each in (above, below))
         return _Level(high, low, losts, errors)
 
 

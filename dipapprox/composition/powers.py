@@ -27,7 +27,7 @@ from dipapprox.composition.grid import GridStep
 from dipapprox.composition.losses import BoundSide, GridLosses, Spread, ceiling, multiplied, raised
 from dipapprox.composition.transforms import least_place, transformed
 from dipapprox.data_classes import Record, replace
-from dipapprox.limits import Limits
+from dipapprox.limits import check_atoms, check_limits
 
 _DOUBLES, _HOPE = 2.0**-38, 7.0
 """About how accurate one of many runs is in doubles; and ln of by how much better it may be."""
@@ -80,54 +80,50 @@ def bits_of(size: Fraction) -> int:
     return size.denominator.bit_length() - size.numerator.bit_length() + 1
 
 
-def product(
-    factors: Sequence[tuple[GridLosses, int]], grid: LossGrid, limits: Limits
-) -> GridLosses:
+def product(factors: Sequence[tuple[GridLosses, int]], grid: LossGrid) -> GridLosses:
     """Return the composition of runs.
 
     Args:
         factors: At least one, each a number of times, on one grid, of one unit and side.
     """
-    limits.check()
+    check_limits()
     times = sum(times for _, times in factors)
     doubtful = grid.logarithm - log(times * _DOUBLES)
     steepness, tilt = _steepness([(_moment(one), n) for one, n in factors], grid, doubtful)
     found: GridLosses | None = None
     if tilt is not None and not grid.exact:
-        spread = transformed(factors, tilt, float(grid.share), limits)
+        spread = transformed(factors, tilt, float(grid.share))
         found = None if spread is None else _read_off(spread, grid, factors[0][0].bits)
     if found is None:
-        found = _multiplied(factors, grid, limits)
+        found = _multiplied(factors, grid)
     return replace(found, steepness=steepness)
 
 
 _Composed = tuple[GridLosses, int]  # of how many runs
 
 
-def _multiplied(
-    factors: Sequence[tuple[GridLosses, int]], grid: LossGrid, limits: Limits
-) -> GridLosses:
+def _multiplied(factors: Sequence[tuple[GridLosses, int]], grid: LossGrid) -> GridLosses:
     """The product in whole numbers, by squaring."""
 
     def composed(first: _Composed, second: _Composed) -> _Composed:
         (one, n), (two, m) = first, second
-        limits.check()
-        limits.check_atoms(one.atoms + two.atoms)
+        check_limits()
+        check_atoms(one.atoms + two.atoms)
         return _settled(multiplied(one, two), grid.cut(n + m, one.bits)), n + m
 
     def power(one: GridLosses, times: int) -> _Composed:
-        single = _settled(_dense(one, limits), grid.cut(1, one.bits)), 1
+        single = _settled(_dense(one), grid.cut(1, one.bits)), 1
         return raised(single, times, composed)
 
     return reduce(composed, starmap(power, factors))[0]
 
 
-def _dense(one: GridLosses, limits: Limits) -> GridLosses:
+def _dense(one: GridLosses) -> GridLosses:
     """The same with all losses between the least and the greatest one."""
     if not one.masses:
         return one
     places = range(one.places[0], one.places[-1] + 1)
-    limits.check_atoms(len(places))
+    check_atoms(len(places))
     columns = (dict(zip(one.places, each, strict=True)) for each in (one.masses, one.others))
     masses, others = ([each.get(place, 0) for place in places] for each in columns)
     others = masses if one.side is BoundSide.ABOVE else others

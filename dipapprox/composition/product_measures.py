@@ -53,7 +53,6 @@ from dipapprox.data_classes import replace
 from dipapprox.events.event import Connected, Marginal, Part
 from dipapprox.events.intervals import EVERYWHERE, within
 from dipapprox.laws.families import GAUSSIAN, LAPLACE
-from dipapprox.limits import Limits
 from dipapprox.numerics.kinds import Tier
 from dipapprox.numerics.methods import Method
 from dipapprox.numerics.powers import logarithm
@@ -80,11 +79,10 @@ class ProductMeasures:
         line: The divergences of measures on the line.
     """
 
-    def __init__(self, method: Method, limits: Limits, tier: Tier = Tier.AUTO) -> None:
-        self.line = HockeyStick(method, limits, tier)
+    def __init__(self, method: Method, tier: Tier = Tier.AUTO) -> None:
+        self.line = HockeyStick(method, tier)
         self.masses = self.line.masses
-        self._limits = limits
-        self._losses = LineLosses(self.line, limits)
+        self._losses = LineLosses(self.line)
         self._sums: Cache[_Sum, Split | NotEnclosed] = Cache(_REMEMBERED)
         self._products: Cache[_Product, PairProducts] = Cache(_REMEMBERED)
 
@@ -214,7 +212,7 @@ class ProductMeasures:
         shifts, square, lines = _noise(stripped)
         if lines:
             return own * sure(self.of_parts(lines, factor, bits))
-        closed = laplace_product(shifts, factor, bits, self._limits, square)
+        closed = laplace_product(shifts, factor, bits, square)
         if closed is not None:
             return own * closed
         return own * sure(self._on_grids((), shifts, square, factor, min(bits, _ACCURATE)))
@@ -240,7 +238,7 @@ class ProductMeasures:
             lines = [LinePair(*each) for each in Counter(parts).items()]
             hints = _hints(parts, shifts)
             accurate = _ACCURATE_CELLS if lines else _ACCURATE
-            return PairProducts(self._losses, runs, lines, hints, accurate, self._limits)
+            return PairProducts(self._losses, runs, lines, hints, accurate)
 
         found = self._products.find((parts, tuple(shifts.items()), square), products)
         # No grid tells more of a factor that is known better.

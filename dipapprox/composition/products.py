@@ -87,7 +87,6 @@ from dipapprox.composition.profile import BallProfile, Ends, Equal, ReversedProf
 from dipapprox.composition.statements import StatementProfile, worst_of_all
 from dipapprox.data_classes import Record
 from dipapprox.errors import UserError
-from dipapprox.limits import Limits
 
 _BOTH = tuple(BoundSide)
 _ABOVE, _BELOW = BoundSide.ABOVE, BoundSide.BELOW
@@ -126,7 +125,7 @@ _Few = tuple[Outcomes, int, tuple[BoundSide, ...]]
 
 
 def pieces_of(
-    runs: Sequence[RepeatedRun], grid: LossGrid, bits: int, limits: Limits, *, added: bool
+    runs: Sequence[RepeatedRun], grid: LossGrid, bits: int, *, added: bool
 ) -> list[Piece]:
     """Return the pieces of runs for a grid; see `catalogue.profile_of`.
 
@@ -177,7 +176,7 @@ def pieces_of(
     if several_pairs:
         stages = [_stage(*each, added=added) for each in several_pairs]
         size = grid_size(float(grid.step.loss(1)), steps)
-        found.append(Piece(adaptive_profile(stages, size, limits), 1))
+        found.append(Piece(adaptive_profile(stages, size), 1))
     return found
 
 
@@ -392,12 +391,7 @@ Factor = tuple[GridLosses, int]
 
 
 def factors_of(
-    runs: Sequence[RepeatedRun],
-    grid: LossGrid,
-    limits: Limits,
-    sides: Sequence[BoundSide],
-    *,
-    added: bool,
+    runs: Sequence[RepeatedRun], grid: LossGrid, sides: Sequence[BoundSide], *, added: bool
 ) -> dict[BoundSide, list[Factor]]:
     """Put runs on a grid, from some sides.
 
@@ -410,7 +404,7 @@ def factors_of(
     step, share, bits = grid.step, grid.share, grid.bits
     working = bits + 2 * max(bits_of(step.unit), 0) + 64
     with precision(working):
-        pieces = pieces_of(runs, grid, working, limits, added=added)
+        pieces = pieces_of(runs, grid, working, added=added)
         for piece in pieces:
             profile, own = piece.profile, [each for each in piece.sides if each in found]
             if not own:
@@ -421,7 +415,7 @@ def factors_of(
                 negligible, weight, steepness = float(share / 1024), float(grid.weight / 16), 0.0
                 if grid.steepness:
                     weight, steepness = _MASS_THAT_MATTERS, grid.steepness
-                knots = choose_knots(knot, negligible, weight, limits, steepness)
+                knots = choose_knots(knot, negligible, weight, steepness)
             if BoundSide.BELOW in own:
                 if isinstance(profile, DiscreteProfile):
                     lines: Iterable[tuple[arb, arb]] = profile.lines()

@@ -61,7 +61,7 @@ from dipapprox.composition.losses import (
     raised,
 )
 from dipapprox.data_classes import Record
-from dipapprox.limits import Limits
+from dipapprox.limits import check_limits, current
 
 _Complex = NDArray[np.complex128]
 
@@ -79,7 +79,7 @@ _BLOCKS = 4096  # of losses, for what is guessed
 
 @sound_arithmetic()
 def transformed(
-    factors: Sequence[tuple[GridLosses, int]], steepness: float, share: float, limits: Limits
+    factors: Sequence[tuple[GridLosses, int]], steepness: float, share: float
 ) -> Spread | None:
     """Return the composition of runs, on the grid or a wider one; None if doubles do not do.
 
@@ -95,10 +95,10 @@ def transformed(
         often = [(one, count // groups) for one, count in runs if count >= groups]
         if times >= _MANY and often:
             several = share * sum(count for _, count in often)
-            found = [(_multiplied(often, steepness, several, limits).wider(parts), groups)]
+            found = [(_multiplied(often, steepness, several).wider(parts), groups)]
             found += [(one.wider(parts), count % groups) for one, count in runs if count % groups]
             runs = found
-        whole = _multiplied(runs, steepness, share * times, limits)
+        whole = _multiplied(runs, steepness, share * times)
         if float(whole.others.max()) * 2.0 ** factors[0][0].bits < LARGEST:
             return whole
     except NoDoubles:
@@ -106,11 +106,9 @@ def transformed(
     return None
 
 
-def _multiplied(
-    factors: Sequence[tuple[Spread, int]], steepness: float, share: float, limits: Limits
-) -> Spread:
+def _multiplied(factors: Sequence[tuple[Spread, int]], steepness: float, share: float) -> Spread:
     """Multiply, each a number of times, and cut off about such a share."""
-    limits.check()
+    check_limits()
     (one, _), *_ = factors
     growth = _short(steepness * float(one.step.loss(1)))
     if growth > _COARSEST:
@@ -128,7 +126,7 @@ def _multiplied(
         )[above:]
     ]
     window = _Window.about(known[0])
-    if window.size > limits.atoms:
+    if window.size > current().atoms:
         raise NoDoubles
     found = [_power(each, window) for each in known]
     away = sum(middle * times for middle, (_, times) in zip(middles, factors, strict=True))

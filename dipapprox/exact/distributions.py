@@ -27,7 +27,7 @@ from dipapprox.events.event import Chosen
 from dipapprox.exact.methods import EventForms, ratio_sum
 from dipapprox.exponentials import ONE, ExponentialRatio
 from dipapprox.language.core import Input
-from dipapprox.limits import Limits
+from dipapprox.limits import check_limits
 from dipapprox.semantics.state import FinalStates, Path, Sample, samples_of
 
 if TYPE_CHECKING:
@@ -77,10 +77,9 @@ _REMEMBERED = 100_000  # about how many terms of distributions are kept, and of 
 class ExactDistributions:
     """The output distribution of a program, input by input, at one eps or (None) at all."""
 
-    def __init__(self, states: FinalStates, eps: Fraction | None, limits: Limits) -> None:
+    def __init__(self, states: FinalStates, eps: Fraction | None) -> None:
         self._states = states
         self._eps = eps
-        self._limits = limits
         self._catalogue = Catalogue(states, Fraction(1) if eps is None else eps)
         self._inputs = SolvedInputs(self._catalogue, states)
         self._forms = EventForms()
@@ -108,7 +107,7 @@ class ExactDistributions:
         Raises:
             BrokenInvariant: If the outputs do not sum to 1: a bug.
         """
-        self._limits.check()
+        check_limits()
         if self._catalogue.forget():
             self._inputs.forget()
             self._known.clear()
@@ -128,12 +127,12 @@ class ExactDistributions:
         return found
 
     def _product(self, numbers: Numbers) -> ExponentialRatio:
-        self._limits.check()
+        check_limits()
         return prod(map(self._form, numbers), start=ExponentialRatio.constant(1))
 
     def _form(self, number: int) -> ExponentialRatio:
         event = self._catalogue.events[number]
-        form = sure(self._forms.closed_form_of(event, self._limits))
+        form = sure(self._forms.closed_form_of(event))
         if self._eps is not None:
             return form.at(Fraction(1))
         if self._unlike is None or isinstance(event, Chosen):

@@ -16,7 +16,6 @@ from typing import assert_never
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed, enclosing, sure
 from dipapprox.cache import Cache
-from dipapprox.data_classes import replace
 from dipapprox.events.event import Chosen, Connected, Event, Mixture, Star, spelled_out
 from dipapprox.exact.choices.circuits import chosen_probability, enclose_choices
 from dipapprox.exact.integers.elimination import discrete_probability
@@ -24,7 +23,7 @@ from dipapprox.exact.laplace import polyhedra
 from dipapprox.exact.laplace.engine import LaplaceIntegrals
 from dipapprox.exact.signs.values import Function, enclose_at
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio, exponential_sum
-from dipapprox.limits import Limits
+from dipapprox.limits import at_most
 from dipapprox.numerics.kinds import is_discrete, is_laplace_type
 from dipapprox.numerics.methods import Answers, EventByEvent
 
@@ -52,32 +51,32 @@ class EventForms:
         self._integrals = LaplaceIntegrals()
         self._known: Cache[Connected, ExponentialRatio | NotEnclosed] = Cache(_REMEMBERED_FORMS)
 
-    def closed_form_of(self, event: Connected, limits: Limits) -> ExponentialRatio | NotEnclosed:
+    def closed_form_of(self, event: Connected) -> ExponentialRatio | NotEnclosed:
         """Return Pr[event] as a function of ε' > 0, or why there is no closed form."""
-        return self._known.find(event, lambda: self._closed_form(event, limits))
+        return self._known.find(event, lambda: self._closed_form(event))
 
-    def _closed_form(self, event: Connected, limits: Limits) -> ExponentialRatio | NotEnclosed:
+    def _closed_form(self, event: Connected) -> ExponentialRatio | NotEnclosed:
         match event:
             case Chosen():
-                return chosen_probability(event, limits)
+                return chosen_probability(event)
             case Mixture():
-                return self._sum(event, limits)
+                return self._sum(event)
             case Event() | Star():
                 if is_discrete(event):
-                    return discrete_probability(event, limits)
-                found = self._integrals.closed_form(event, limits)
+                    return discrete_probability(event)
+                found = self._integrals.closed_form(event)
                 return found if isinstance(found, NotEnclosed) else ExponentialRatio(found)
             case _:
                 assert_never(event)
 
     @enclosing
-    def _sum(self, mixture: Mixture, limits: Limits) -> ExponentialRatio:
+    def _sum(self, mixture: Mixture) -> ExponentialRatio:
         summands = []
         for count, events in mixture.terms:
             forms = (
                 form
                 for event, power in events
-                for form in [sure(self.closed_form_of(event, limits))] * power
+                for form in [sure(self.closed_form_of(event))] * power
             )
             summands.append(prod(forms, start=ExponentialRatio.constant(count)))
         return ratio_sum(summands)
@@ -87,15 +86,15 @@ class _ByForms(EventByEvent):
     name = "exact"
 
     @abstractmethod
-    def form(self, event: Connected, limits: Limits) -> Function | NotEnclosed:
+    def form(self, event: Connected) -> Function | NotEnclosed:
         """Return Pr[event] as a function of ε', or why there is none."""
 
     @enclosing
-    def one(self, event: Connected, bits: int, limits: Limits) -> Enclosure:
-        form = self.form(event, limits)
+    def one(self, event: Connected, bits: int) -> Enclosure:
+        form = self.form(event)
         if isinstance(form, NotEnclosed):
             return sure(form)
-        return sure(enclose_at(form, Fraction(1), bits, limits)).intersect(UNIT, self.name)
+        return sure(enclose_at(form, Fraction(1), bits)).intersect(UNIT, self.name)
 
 
 class Exact(_ByForms):
@@ -104,15 +103,15 @@ class Exact(_ByForms):
     def __init__(self) -> None:
         self._forms = EventForms()
 
-    def form(self, event: Connected, limits: Limits) -> Function | NotEnclosed:
-        return self._forms.closed_form_of(event, limits)
+    def form(self, event: Connected) -> Function | NotEnclosed:
+        return self._forms.closed_form_of(event)
 
-    def enclose(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
+    def enclose(self, events: Sequence[Connected], bits: int) -> Answers:
         """Enclose choices of one program together, all else one by one; see `Method.enclose`."""
-        chosen = enclose_choices([e for e in events if isinstance(e, Chosen)], bits, limits)
+        chosen = enclose_choices([e for e in events if isinstance(e, Chosen)], bits)
         return Answers.of(
             [
-                chosen[event] if isinstance(event, Chosen) else self.one(event, bits, limits)
+                chosen[event] if isinstance(event, Chosen) else self.one(event, bits)
                 for event in events
             ]
         )
@@ -132,7 +131,7 @@ class BoundedIntegration(_ByForms):
         self._forms: Cache[Event, ExponentialPolynomial] = Cache(_REMEMBERED)
         self._failures: list[tuple[int, int]] = []  # samples, guards
 
-    def form(self, event: Connected, limits: Limits) -> Function | NotEnclosed:
+    def form(self, event: Connected) -> Function | NotEnclosed:
         if isinstance(event, Chosen | Mixture) or not is_laplace_type(event):
             return NotEnclosed("not all samples are of Laplace type")
         event = spelled_out(event)
@@ -142,8 +141,9 @@ class BoundedIntegration(_ByForms):
         size = len(event.samples), len(event.guards)
         if any(size[0] >= samples and size[1] >= guards for samples, guards in self._failures):
             return NotEnclosed("not tried, a component no larger was too much work")
-        pieces = _PIECES if size[0] <= _SHALLOW else limits.pieces
-        form = polyhedra.integrate(event, replace(limits, pieces=min(pieces, limits.pieces)))
+        pieces = {"pieces": _PIECES} if size[0] <= _SHALLOW else {}
+        with at_most(**pieces):
+            form = polyhedra.integrate(event)
         if isinstance(form, NotEnclosed):
             self._failures.append(size)
             return form
@@ -156,7 +156,7 @@ class LaplaceSums(_ByForms):
     def __init__(self) -> None:
         self._integrals = LaplaceIntegrals()
 
-    def form(self, event: Connected, limits: Limits) -> Function | NotEnclosed:
+    def form(self, event: Connected) -> Function | NotEnclosed:
         if isinstance(event, Chosen | Mixture):
             return NotEnclosed("not all samples are of Laplace type")
-        return self._integrals.closed_form(spelled_out(event), limits, sums_only=True)
+        return self._integrals.closed_form(spelled_out(event), sums_only=True)

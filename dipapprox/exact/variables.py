@@ -27,7 +27,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.event import Event
-from dipapprox.limits import Limits
+from dipapprox.limits import check_limits, current
 from dipapprox.linear.half_spaces import active, in_integers
 
 Row = tuple[int, ...]
@@ -75,14 +75,12 @@ class VariableElimination(ABC, Generic[M, C]):
 
     Args:
         size: How many variables there are.
-        limits: Asked at every piece; `limits.pieces` bounds how many a variable is split into.
     """
 
     are_integers: bool
 
-    def __init__(self, size: int, limits: Limits) -> None:
+    def __init__(self, size: int) -> None:
         self.size = size
-        self._limits = limits
         self._count = 0
 
     @abstractmethod
@@ -148,7 +146,7 @@ class VariableElimination(ABC, Generic[M, C]):
 
     def spend(self, weight: Mapping[M, C], inequalities: int) -> None:
         """Count a piece that is tried, whether or not it is empty."""
-        self._limits.check()
+        check_limits()
 
     def _without(
         self, variable: int, pieces: Mapping[Piece, Mapping[M, C]]
@@ -190,8 +188,8 @@ class VariableElimination(ABC, Generic[M, C]):
             where = self.tightened(conditions)
             if where is not None:
                 self._count += 1
-                if self._count > self._limits.pieces:
-                    raise TooMuch(f"{self._limits.pieces} pieces")
+                if self._count > current().pieces:
+                    raise TooMuch(f"{current().pieces} pieces")
                 for end, sign in ((upper, 1), (lower, -1)):
                     if end is not None:
                         yield where, self.at(primitive, variable, end, sign)

@@ -32,7 +32,7 @@ from dipapprox import graphs
 from dipapprox.errors import LimitReached
 from dipapprox.events.event import Event
 from dipapprox.integrals.integral import Add, Integral, Level, Multiply, Plan, Strategy, nesting
-from dipapprox.limits import Limits
+from dipapprox.limits import check_limits, check_pieces
 from dipapprox.linear.form import LinearForm, difference
 from dipapprox.linear.half_spaces import Bound, active, has_interior, implies, solved_for
 
@@ -79,23 +79,22 @@ def _generate(graph: Any) -> Plan:
 _DEEPEST = 100  # levels of a plan; deeper ones could never be evaluated
 
 
-def plan(event: Event, strategy: Strategy, limits: Limits) -> Plan:
+def plan(event: Event, strategy: Strategy) -> Plan:
     """Return a plan whose value is the probability of the event; reduced ones give smaller plans.
 
     Args:
         strategy: LEAST_NESTING: each variable's bounds mention only its ancestors in an
             elimination forest of least depth; all other parts multiply. PAPER: larger variables
             outside smaller ones, then Algorithm 5. NONE: the same order, nested literally.
-        limits: Bound the number of pieces and the time. At most 100 integrals are nested.
     """
     order = elimination_order(event, strategy)
     literal = strategy is Strategy.NONE
     if literal:
         _check_depth(len(order))
-    pieces = build_integrals(event, order, limits, literal=literal)
+    pieces = build_integrals(event, order, literal=literal)
     match strategy:
         case Strategy.LEAST_NESTING:
-            return _assembled(pieces, limits, 0)
+            return _assembled(pieces, 0)
         case Strategy.PAPER:
             found = _sum(tuple(optimise_paper(piece) for piece in pieces))
         case Strategy.NONE:
@@ -141,14 +140,14 @@ def _nest(piece: Piece) -> Plan:
     return Multiply(()) if found is None else found
 
 
-def _assembled(pieces: tuple[Piece, ...], limits: Limits, depth: int) -> Plan:
+def _assembled(pieces: tuple[Piece, ...], depth: int) -> Plan:
     """Put pieces over the same variables, in the same order, together: Σ Π levels.
 
     Sums are pushed inwards: pieces that share their outermost level share its integral, and a
     sum of all combinations of independent parts is a product of sums. Without that, k independent
     splits would cost 2^k terms.
     """
-    limits.check()
+    check_limits()
     _check_depth(depth)
     if not pieces:
         return Add(())
@@ -156,7 +155,7 @@ def _assembled(pieces: tuple[Piece, ...], limits: Limits, depth: int) -> Plan:
         return Multiply(())
     parts = _independent_parts(pieces)
     if len(parts) == 1:
-        return _nested(pieces, limits, depth)
+        return _nested(pieces, depth)
     projections = [
         tuple(dict.fromkeys(tuple(piece[k] for k in part) for piece in pieces)) for part in parts
     ]
@@ -164,7 +163,7 @@ def _assembled(pieces: tuple[Piece, ...], limits: Limits, depth: int) -> Plan:
     # disjoint), and so are projections of distinct pieces put together again: as many pieces as
     # combinations are all of them.
     if prod(map(len, projections)) == len(pieces):
-        return Multiply(tuple(_assembled(each, limits, depth) for each in projections))
+        return Multiply(tuple(_assembled(each, depth) for each in projections))
     # Not all combinations occur: sum over what the first part can be, given the rest.
     first, rest = parts[0], [k for k in range(len(pieces[0])) if k not in set(parts[0])]
     tails: dict[Piece, list[Piece]] = {}
@@ -176,13 +175,11 @@ def _assembled(pieces: tuple[Piece, ...], limits: Limits, depth: int) -> Plan:
         heads.setdefault(frozenset(found), []).append(head)
     factors = ((group, tails[group[0]]) for group in heads.values())
     return _sum(
-        tuple(
-            Multiply(tuple(_assembled(tuple(f), limits, depth) for f in pair)) for pair in factors
-        )
+        tuple(Multiply(tuple(_assembled(tuple(f), depth) for f in pair)) for pair in factors)
     )
 
 
-def _nested(pieces: tuple[Piece, ...], limits: Limits, depth: int) -> Plan:
+def _nested(pieces: tuple[Piece, ...], depth: int) -> Plan:
     """Integrate over the outermost variable of connected pieces, once for each of its ranges."""
     groups: dict[Level, list[Piece]] = {}
     for piece in pieces:
@@ -192,7 +189,7 @@ def _nested(pieces: tuple[Piece, ...], limits: Limits, depth: int) -> Plan:
         if not inner[0]:
             terms.append(Integral(level, None))
             continue
-        body = _assembled(tuple(inner), limits, depth + 1)
+        body = _assembled(tuple(inner), depth + 1)
         if any(level.variable in each.mentioned for piece in inner for each in piece):
             terms.append(Integral(level, body))
         else:  # the level may straddle a kink: a leaf, not to be nested
@@ -220,7 +217,7 @@ Buckets = Mapping[int, tuple[LinearForm, ...]]
 
 
 def build_integrals(
-    event: Event, order: Sequence[int], limits: Limits, *, literal: bool = False
+    event: Event, order: Sequence[int], *, literal: bool = False
 ) -> tuple[Piece, ...]:
     """Decompose an event into disjoint normalised nested integrals.
 
@@ -238,14 +235,14 @@ def build_integrals(
     done: list[Piece] = []
     todo: list[tuple[Buckets, Piece]] = [(builder.start(), ())]
     while todo:
-        limits.check()
+        check_limits()
         constraints, levels = todo.pop()
         if len(levels) == len(order):
             done.append(levels)
         else:
             eliminated = builder.eliminate(constraints, levels)
             todo += [(left, (level, *levels)) for left, level in eliminated]
-        limits.check_pieces(len(done) + len(todo))
+        check_pieces(len(done) + len(todo))
     return tuple(done)
 
 

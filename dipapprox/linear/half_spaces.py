@@ -36,7 +36,6 @@ from dipapprox.data_classes import Record
 from dipapprox.deferred import Deferred
 from dipapprox.errors import BrokenInvariant
 from dipapprox.graphs import is_forest
-from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm, Symbol, content, difference
 from dipapprox.linear.zones import are_open, needed
 
@@ -92,17 +91,17 @@ def _have_common_slack(system: Sequence[LinearForm]) -> bool:
     unknowns = dict.fromkeys([scale, *(s for form in system for s, _ in form.terms)])
     anywhere, positive = programme.UnknownSide.ANY, programme.UnknownSide.AT_LEAST_ZERO
     sides = dict.fromkeys(unknowns, anywhere) | {scale: positive}
-    slack = programme.LinearProgramme(rows, dict.fromkeys(unknowns, 1), sides, Limits())
+    slack = programme.LinearProgramme(rows, dict.fromkeys(unknowns, 1), sides)
     return isinstance(slack.solve([-1] * len(rows)), programme.Optimum)
 
 
 def nearest_point(
-    forms: Sequence[LinearForm], unknowns: Iterable[Symbol], limits: Limits
+    forms: Sequence[LinearForm], unknowns: Iterable[Symbol]
 ) -> Mapping[Symbol, Fraction] | None:
     """Return the point of least Σ |x| that has form <= 0 for every form; None if there is none."""
     sides = dict.fromkeys(unknowns, programme.UnknownSide.ANY)
     rows = [form.terms for form in forms]
-    nearest = programme.LinearProgramme(rows, dict.fromkeys(sides, 1), sides, limits)
+    nearest = programme.LinearProgramme(rows, dict.fromkeys(sides, 1), sides)
     found = nearest.solve([-form.constant for form in forms])
     return found.shift if isinstance(found, programme.Optimum) else None
 
@@ -245,7 +244,7 @@ def _searched(system: tuple[Inequality, ...]) -> bool | None:
         if not waiting:
             return False
         own = waiting.pop()
-        found = nearest_point(own, samples, Limits())
+        found = nearest_point(own, samples)
         if found is None:
             continue
         broken = next((k for k, value in found.items() if value.denominator != 1), None)

@@ -21,7 +21,7 @@ from typing import Generic, TypeVar
 
 from dipapprox.data_classes import Record
 from dipapprox.errors import BrokenInvariant
-from dipapprox.limits import Limits
+from dipapprox.limits import check_limits
 
 Unknown = TypeVar("Unknown", bound=Hashable)  # what unknowns are called
 Number = Fraction | int
@@ -71,9 +71,8 @@ class LinearProgramme(Generic[Unknown]):
         rows: Iterable[Iterable[tuple[Unknown, Number]]],
         rates: Mapping[Unknown, Number | None],
         sides: Mapping[Unknown, UnknownSide],
-        limits: Limits,
     ) -> None:
-        self._unknowns, self._limits = tuple(rates), limits
+        self._unknowns = tuple(rates)
         own = [dict(row) for row in rows]
         self._scales = [lcm(*(a.denominator for a in row.values())) for row in own]
         self._unit = lcm(*(rate.denominator for rate in rates.values() if rate is not None))
@@ -105,7 +104,7 @@ class LinearProgramme(Generic[Unknown]):
         gains = self._gains([int(h * common) for h in scaled])
         stuck = False
         while True:
-            self._limits.check()
+            check_limits()
             column = self._entering(gains, bland=stuck)
             if column is None:
                 return self._optimum(gains, common)

@@ -44,7 +44,6 @@ from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.events.event import Connected, Event
 from dipapprox.events.reduce import restricted
 from dipapprox.laws.distribution import Distribution
-from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.methods import EventByEvent
 
@@ -71,7 +70,7 @@ class ClosedForm(EventByEvent):
 
     name = "closed form"
 
-    def one(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
+    def one(self, event: Connected, bits: int) -> Enclosure | NotEnclosed:
         """Evaluate with more and more bits until the width is at most 2**-bits."""
         if not is_half_space(event):
             return NotEnclosed("not one comparison of Gaussians or of two exponential samples")
@@ -154,10 +153,10 @@ class GuardByGuard(EventByEvent):
 
     name = "guard by guard"
 
-    def one(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
+    def one(self, event: Connected, bits: int) -> Enclosure | NotEnclosed:
         assert isinstance(event, Event)
         alone = [_alone(event, guard) for guard in event.guards]
-        found = ClosedForm().enclose(alone, bits + len(alone).bit_length(), limits)
+        found = ClosedForm().enclose(alone, bits + len(alone).bit_length())
         # A missing enclosure says that the guard has some probability.
         known = [found.enclosure(k) for k in range(len(alone))]
         missing = sum((1 - each.lower for each in known), Fraction(0))

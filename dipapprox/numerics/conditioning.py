@@ -71,7 +71,7 @@ from dipapprox.events.intervals import EVERYWHERE, Interval, common
 from dipapprox.events.measures import covariance
 from dipapprox.events.reduce import connected_parts
 from dipapprox.laws.distribution import Distribution, cutoff_interval
-from dipapprox.limits import Limits
+from dipapprox.limits import check_limits
 from dipapprox.linear.form import LinearForm, solved
 from dipapprox.numerics.elimination.sum_event import sum_event
 from dipapprox.numerics.gaussian_rank.cones import polyhedron_of
@@ -192,22 +192,20 @@ class Conditioned(EventByEvent):
         self._known: Cache[_Shape, tuple[Separation, ...]] = Cache(_REMEMBERED)
 
     @enclosing
-    def one(self, event: Connected, bits: int, limits: Limits) -> Enclosure:
+    def one(self, event: Connected, bits: int) -> Enclosure:
         continuous = as_continuous(event)
         if isinstance(continuous, NotEnclosed):
             return sure(continuous)
         plain = spelled_out(continuous)
         laws = [(law.family.name, *law.scale.as_integer_ratio()) for law in plain.samples]
         shape = tuple(laws), plain.guards  # what separations depend on: all but the means
-        found = self._known.find(shape, lambda: tuple(separations(plain, limits)))
+        found = self._known.find(shape, lambda: tuple(separations(plain)))
         if not found:
             few = f"no {MOST_SEPARATORS} samples or fewer whose values leave only what is easy"
             return sure(NotEnclosed(few))
-        return self._by_values(plain, found, bits, limits)
+        return self._by_values(plain, found, bits)
 
-    def _by_values(
-        self, plain: Event, found: Sequence[Separation], bits: int, limits: Limits
-    ) -> Enclosure:
+    def _by_values(self, plain: Event, found: Sequence[Separation], bits: int) -> Enclosure:
         # Each rule may err by its share of a quarter, each law lose as much.
         own = bits + 3 + MOST_SEPARATORS.bit_length()
         ways: list[tuple[int, Separation, list[Panels]]] = []
@@ -242,14 +240,14 @@ class Conditioned(EventByEvent):
             chosen = list(product(*(range(counts[d]) for d in own_movers)))
             batch = [_moved(plain, part, shifts, choice) for choice in chosen]
             table: dict[_Choice, Enclosure] = {}
-            answers = self._inner.enclose(batch, wanted, limits)
+            answers = self._inner.enclose(batch, wanted)
             for choice, answer in zip(chosen, answers, strict=True):
                 if isinstance(answer, NotEnclosed):
                     answer = NotEnclosed(f"with values for {len(rules)} samples, {answer.reason}")
                 table[choice] = sure(answer)
             tables.append((own_movers, table))
         with precision(own + 64):
-            return _total(rules, tables, limits)
+            return _total(rules, tables)
 
 
 _Shift = tuple[tuple[int, Fraction], ...]
@@ -278,16 +276,14 @@ def _moved(
 
 
 def _total(
-    rules: Sequence[Weighted],
-    tables: Sequence[tuple[_Choice, dict[_Choice, Enclosure]]],
-    limits: Limits,
+    rules: Sequence[Weighted], tables: Sequence[tuple[_Choice, dict[_Choice, Enclosure]]]
 ) -> Enclosure:
     """Σ weights · Π parts, over all choices of places."""
     balls = [(m, {choice: to_ball(e) for choice, e in table.items()}) for m, table in tables]
     total = arb(0)
     for choice in product(*(range(len(rule.places)) for rule in rules)):
         if not choice[-1]:
-            limits.check()
+            check_limits()
         term = arb(1)
         for d, place in enumerate(choice):
             term *= rules[d].weights[place]
@@ -330,7 +326,7 @@ class Separation(Record):
     parts: tuple[RemainingPart, ...]
 
 
-def separations(event: Event, limits: Limits) -> Iterator[Separation]:
+def separations(event: Event) -> Iterator[Separation]:
     """Yield what separates a connected, irredundant event in the fewest samples, if few do."""
     size, found, choices = len(event.samples), False, 0
     for count in range(1, min(MOST_SEPARATORS, size - 1) + 1):
@@ -338,7 +334,7 @@ def separations(event: Event, limits: Limits) -> Iterator[Separation]:
         if choices > _MOST_SETS:
             return
         for chosen in combinations(range(size), count):
-            limits.check()
+            check_limits()
             separation = separation_by(event, chosen)
             if separation is not None:
                 found = True

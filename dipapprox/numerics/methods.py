@@ -29,7 +29,7 @@ from dipapprox.arithmetic.rounding import above, below
 from dipapprox.data_classes import Record, field
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.events.event import Chosen, Connected, Event, Mixture, Star, count_samples
-from dipapprox.limits import Limits
+from dipapprox.limits import at_most, check_limits
 
 Answer = Enclosure | NotEnclosed
 
@@ -157,7 +157,7 @@ class Method(Protocol):
     def name(self) -> str:
         """The word in reports: "nested", "elimination", …"""
 
-    def enclose(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
+    def enclose(self, events: Sequence[Connected], bits: int) -> Answers:
         """Enclose Pr[event] for every event; a batch may share work.
 
         Args:
@@ -176,14 +176,14 @@ class EventByEvent(ABC):
     name: str
 
     @abstractmethod
-    def one(self, event: Connected, bits: int, limits: Limits) -> Answer:
+    def one(self, event: Connected, bits: int) -> Answer:
         """Enclose Pr[event] to 2**-bits, or say why not."""
 
-    def enclose(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
+    def enclose(self, events: Sequence[Connected], bits: int) -> Answers:
         answers = []
         for event in events:
-            limits.check()
-            answers.append(self.one(event, bits, limits))
+            check_limits()
+            answers.append(self.one(event, bits))
         return Answers.of(answers)
 
 
@@ -216,8 +216,8 @@ class InOrder:
         telling = [each for each in answered if not each.trivial] or answered
         return " + ".join(dict.fromkeys(_method(each).name for each in telling)) or self._name
 
-    def enclose(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
-        batch, left = _Batch(events, bits, limits, Answers(len(events))), list(range(len(events)))
+    def enclose(self, events: Sequence[Connected], bits: int) -> Answers:
+        batch, left = _Batch(events, bits, Answers(len(events))), list(range(len(events)))
         found = batch.found
         for step in self._steps:
             places = [
@@ -248,7 +248,6 @@ class _Batch(Record, eq=False):
 
     events: Sequence[Connected]
     bits: int
-    limits: Limits
     found: Answers
     reasons: dict[int, dict[str, str]] = field(default_factory=dict)
 
@@ -257,7 +256,7 @@ def _ask(step: TriedMethod, places: Sequence[int], batch: _Batch) -> None:
     """Ask a method about some events, a slow one for each event within so many steps."""
     if not step.steps:
         events = [batch.events[place] for place in places]
-        _learn(step, places, _method(step).enclose(events, batch.bits, batch.limits), batch)
+        _learn(step, places, _method(step).enclose(events, batch.bits), batch)
         return
     for place in places:
         most = step.steps // _AGAIN if batch.found.encloses(place) else step.steps
@@ -272,15 +271,16 @@ def _ask(step: TriedMethod, places: Sequence[int], batch: _Batch) -> None:
 
 def _alone(step: TriedMethod, event: Connected, most: int, batch: _Batch) -> Answers:
     """Enclose one event within so many steps, unless one no harder took more."""
-    bits, limits = batch.bits, batch.limits
-    limits.check()
+    bits = batch.bits
+    check_limits()
     samples = 0 if isinstance(event, Chosen | Mixture) else count_samples(event)
     if any(samples >= n and bits >= b and most <= steps for n, b, steps in step.failures):
         return Answers.of((NotEnclosed("not tried, a component no larger took too long"),))
     try:
-        return _method(step).enclose((event,), bits, limits.within(most))
+        with at_most(most):
+            return _method(step).enclose((event,), bits)
     except LimitReached as reached:
-        limits.check()  # all of the time or the memory is gone
+        check_limits()  # all of the time or the memory is gone
         step.failures.append((samples, bits, most))
         return Answers.of((NotEnclosed(reached.reason),))
 
@@ -318,7 +318,7 @@ class MixtureMethod:
     def name(self) -> str:
         return self._method.name
 
-    def enclose(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
+    def enclose(self, events: Sequence[Connected], bits: int) -> Answers:
         mixtures = [event for event in events if isinstance(event, Mixture)]
         if len(mixtures) < len(events):
             raise BrokenInvariant("an event that is no mixture was taken for one")
@@ -330,7 +330,7 @@ class MixtureMethod:
         found: dict[Event | Star, Answer] = {}
         for need in sorted(set(wanted.values())):
             batch = [event for event, own in wanted.items() if own == need]
-            found.update(zip(batch, self._method.enclose(batch, need, limits), strict=True))
+            found.update(zip(batch, self._method.enclose(batch, need), strict=True))
         return Answers.of([_sum(mixture, found) for mixture in mixtures])
 
 

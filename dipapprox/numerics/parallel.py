@@ -23,7 +23,7 @@ from typing import Any
 from dipapprox.arithmetic.rounding import sound_arithmetic
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.events.event import Connected
-from dipapprox.limits import Limits, limited
+from dipapprox.limits import Limits, check_limits, current, limited
 from dipapprox.numerics.methods import Answers, Method
 from dipapprox.processes import deaf_to_interrupts, end_with
 
@@ -53,21 +53,21 @@ class Parallel:
         """The words of the methods that have answered, here and in the workers."""
         return " + ".join(dict.fromkeys((self._own.name, *self._elsewhere)))
 
-    def enclose(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
+    def enclose(self, events: Sequence[Connected], bits: int) -> Answers:
         found: list[tuple[range, Answers]] = []
         started, done, count = monotonic(), 0, len(events)
         while done < count:
             if monotonic() - started > self._patience and count - done > 1:
-                rest = self._shared_out(events[done:], bits, limits)
+                rest = self._shared_out(events[done:], bits)
                 found.append((range(done, count), rest))
                 break
             places = range(done, min(done + _SLICE, count))
-            own = self._own.enclose(events[places.start : places.stop], bits, limits)
+            own = self._own.enclose(events[places.start : places.stop], bits)
             found.append((places, own))
             done = places.stop
         return Answers.joined(found, count)
 
-    def _shared_out(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
+    def _shared_out(self, events: Sequence[Connected], bits: int) -> Answers:
         size = -(-len(events) // (self._jobs * _CHUNKS))
         chunks = [events[start : start + size] for start in range(0, len(events), size)]
         spawning = _Spawning()
@@ -76,13 +76,13 @@ class Parallel:
         )
         try:
             with deaf_to_interrupts():
-                futures = [pool.submit(_enclose, chunk, bits, limits) for chunk in chunks]
+                futures = [pool.submit(_enclose, chunk, bits, current()) for chunk in chunks]
             waiting = set(futures)
             while waiting:  # for all, or for the first that fails
                 done, waiting = wait(waiting, timeout=_POLL, return_when=FIRST_COMPLETED)
                 for future in done:
                     future.result()
-                limits.check()
+                check_limits()
             answers: list[tuple[range, Answers]] = []
             for start, future in zip(range(0, len(events), size), futures, strict=True):
                 part, name = future.result()
@@ -128,4 +128,4 @@ def _enclose(events: Sequence[Connected], bits: int, limits: Limits) -> tuple[An
     if _method is None:
         raise BrokenInvariant("a worker was asked before it was prepared")
     with sound_arithmetic(), limited(limits):
-        return _method.enclose(events, bits, limits), _method.name
+        return _method.enclose(events, bits), _method.name

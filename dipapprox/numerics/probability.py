@@ -36,7 +36,7 @@ from dipapprox.events.canonical import IMPOSSIBLE, Numbers
 from dipapprox.events.catalogue import Catalogue, StateColumns, rounds
 from dipapprox.events.columns import Column
 from dipapprox.language.core import Input
-from dipapprox.limits import Limits
+from dipapprox.limits import check_limits
 from dipapprox.numerics.methods import Answers, Method
 from dipapprox.semantics.state import FinalStates
 
@@ -102,9 +102,8 @@ _Key = tuple[int, tuple[tuple[int, Numbers], ...]]  # bits, and the states of an
 class OutputProbabilities:
     """The output distribution of a program as a function of the input."""
 
-    def __init__(self, states: FinalStates, eps: Fraction, method: Method, limits: Limits) -> None:
+    def __init__(self, states: FinalStates, eps: Fraction, method: Method) -> None:
         self._method = method
-        self._limits = limits
         self._catalogue = Catalogue(states, eps)
         self._forget_events()
         self._known: Cache[_Key, tuple[Enclosure, ...]] = Cache(_ALIKE, len)
@@ -228,7 +227,7 @@ class OutputProbabilities:
         return Bounds(lower, np.minimum(upper, 1.0), factors.obstacle)
 
     def _begin(self) -> None:
-        self._limits.check()
+        check_limits()
         if self._catalogue.forget():
             self._forget_events()
             self._known.clear()
@@ -250,7 +249,7 @@ class OutputProbabilities:
             return
         batch = [events[number] for number in missing]
         try:
-            found = self._method.enclose(batch, bits, self._limits)
+            found = self._method.enclose(batch, bits)
         except LimitReached as reached:
             if reached.event not in batch:
                 raise

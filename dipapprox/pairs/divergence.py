@@ -42,7 +42,7 @@ from dipapprox.data_classes import Record, field, replace
 from dipapprox.errors import BrokenInvariant
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.language.core import Input
-from dipapprox.limits import Limits, Progress, silent
+from dipapprox.limits import Progress, check_limits, silent
 from dipapprox.numerics.probability import ProbabilitySource
 from dipapprox.pairs.selections import Orbit, Pair
 
@@ -232,7 +232,6 @@ class Search(Record, frozen=False):
     delta: Fraction  # the claimed delta
     growth: Growth  # e^eps_prv, of the claimed eps
     ladder: tuple[int, ...]  # bits to ask for, ascending; at least one
-    limits: Limits
     checked: int = 0  # pairs done
     # What is known of the largest delta_{u,u'} of the pairs so far, and who says so.
     known: Extended = _NOTHING
@@ -255,7 +254,7 @@ class Search(Record, frozen=False):
         Enclosures that contradict each other are a `BrokenInvariant`.
         """
         for pair, number in pairs:
-            self.limits.check()
+            check_limits()
             given_up = self.undecided
             self.check(pair)
             self.checked += number

@@ -35,7 +35,7 @@ from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.data_classes import Record
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.language.core import Input
-from dipapprox.limits import Limits
+from dipapprox.limits import check_limits
 from dipapprox.pairs.divergence import Factor
 from dipapprox.pairs.selections import Pair
 from dipapprox.pairs.walk import Block
@@ -184,12 +184,12 @@ class PairList(Record, eq=False):
     def pair(self, index: int) -> Pair:
         return self.inputs[self.first[index]], self.inputs[self.second[index]]
 
-    def sums(self, raised: Array, scaled: Array, limits: Limits) -> Array:
+    def sums(self, raised: Array, scaled: Array) -> Array:
         """Return Σ_o max(raised[u, o] - scaled[u', o], 0) for every pair, rounded; both >= 0."""
         sums = np.empty(len(self.first))
         step = max(_BLOCK // max(raised.shape[1], 1), 1)
         for start in range(0, len(sums), step):
-            limits.check()
+            check_limits()
             part = slice(start, start + step)
             terms = positive_part(raised[self.first[part]] - scaled[self.second[part]])
             sums[part] = terms.sum(axis=1)
@@ -201,7 +201,7 @@ def pair_limit(count: str) -> str:
     return f"pair limit: {count} pairs; an interval needs at most {MOST_PAIRS}; use --pairs"
 
 
-def list_pairs(pairs: Iterable[Pair], limits: Limits) -> PairList:
+def list_pairs(pairs: Iterable[Pair]) -> PairList:
     """Number the inputs of pairs.
 
     Raises:
@@ -212,7 +212,7 @@ def list_pairs(pairs: Iterable[Pair], limits: Limits) -> PairList:
     second: list[int] = []
     for u, v in pairs:
         if len(first) % 1024 == 0:
-            limits.check()
+            check_limits()
         if len(first) >= MOST_PAIRS:
             raise LimitReached(pair_limit(f"more than {MOST_PAIRS}"))
         first.append(numbers.setdefault(u, len(numbers)))

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from dipapprox.data_classes import Record, field
 from dipapprox.language.core import Cell, Input
-from dipapprox.limits import Limits, Progress, silent
+from dipapprox.limits import Progress, check_limits, silent
 from dipapprox.pairs.counters import CounterPlan, CounterStage, Origins, Trace, Weights
 from dipapprox.pairs.hockey_stick import HockeyStickBounds, Numbers, enclosure
 from dipapprox.pairs.maximum import Maximum, all_about, first_largest
@@ -60,12 +60,7 @@ class _Layer(Record, frozen=False):
 
 
 def largest_delta(
-    plan: CounterPlan,
-    cells: tuple[Cell, ...],
-    ask: Ask,
-    bits: int,
-    limits: Limits,
-    progress: Progress = silent,
+    plan: CounterPlan, cells: tuple[Cell, ...], ask: Ask, bits: int, progress: Progress = silent
 ) -> Maximum | None:
     """Bound the largest delta over all pairs of a plan.
 
@@ -78,7 +73,7 @@ def largest_delta(
         The bounds; None if more counters turned up than can be kept.
     """
     order = [stage.cell for stage in plan.stages]
-    values, scale = _evaluated(plan, cells, ask, limits)
+    values, scale = _evaluated(plan, cells, ask)
     zero = np.zeros(1, dtype=np.float64 if scale is None else object)
     none = np.zeros(1, dtype=np.int64)
     layer = _Layer(Trace(plan.stages, (), 1), {}, none, none, zero, zero)
@@ -86,10 +81,10 @@ def largest_delta(
     additions = len(order)
     kept = done = 0
     for k, stage in enumerate(plan.stages):
-        limits.check()
+        check_limits()
         if len(layer.spent) * len(stage.steps) > MOST_EXPANSIONS:
             return None
-        lower, upper = _terms(layer, stage, order[:k], values, limits)
+        lower, upper = _terms(layer, stage, order[:k], values)
         additions += len(stage.completed)
         done += lower.size
         progress(done, plan.expansions)
@@ -105,7 +100,7 @@ def largest_delta(
 
 
 def _evaluated(
-    plan: CounterPlan, cells: tuple[Cell, ...], ask: Ask, limits: Limits
+    plan: CounterPlan, cells: tuple[Cell, ...], ask: Ask
 ) -> tuple[dict[int, _Values], int | None]:
     """Ask for the probabilities of all outputs at all their arguments, together; also return the
     unit of the numbers (`HockeyStickBounds.scale`)."""
@@ -113,7 +108,7 @@ def _evaluated(
     examples: list[tuple[int, Input]] = []
     completed = [each for stage in plan.stages for each in stage.completed]
     for each in completed:
-        limits.check()
+        check_limits()
         examples += each.examples(cells)
         outputs += [each.output] * each.arguments
     codes = np.array([code for code, _ in examples], dtype=np.int64)
@@ -134,17 +129,13 @@ def _evaluated(
 
 
 def _terms(
-    layer: _Layer,
-    stage: CounterStage,
-    before: Sequence[int],
-    values: Mapping[int, _Values],
-    limits: Limits,
+    layer: _Layer, stage: CounterStage, before: Sequence[int], values: Mapping[int, _Values]
 ) -> tuple[Numbers, Numbers]:
     steps, trace = stage.steps, layer.trace
     lower = np.tile(layer.lower, (len(steps), 1))
     upper = np.tile(layer.upper, (len(steps), 1))
     for each in stage.completed:
-        limits.check()
+        check_limits()
         of = values[each.output]
         own = each.weights[stage.cell][:, None]
         first, second = (

@@ -33,7 +33,7 @@ from dipapprox.arithmetic import rounding
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, Side, compare, if_enclosed, sure
 from dipapprox.data_classes import Record, replace
 from dipapprox.errors import BrokenInvariant, LimitReached
-from dipapprox.limits import Limits, Progress, silent
+from dipapprox.limits import Progress, check_limits, silent
 from dipapprox.numerics.probability import BulkSource, OutputProbabilities, ProbabilitySource
 from dipapprox.pairs.adjacency import VERY_MANY, count_selected
 from dipapprox.pairs.counters import CounterPlan
@@ -79,7 +79,7 @@ class CountedPairs(Together):
     def at(self, factor: Factor, bits: int) -> Maximum | None:
         pairs = self._pairs
         ask, cells = partial(pairs.cells, factor=factor, bits=bits), pairs.program.inputs
-        found = largest_delta(self._plan, cells, ask, bits, pairs.limits, self._progress)
+        found = largest_delta(self._plan, cells, ask, bits, self._progress)
         self.obstacle = pairs.obstacle
         return found
 
@@ -113,13 +113,12 @@ class Maxima:
         together: Together | None,
         arrays: SelectedPairs | None,
         source: ProbabilitySource,
-        limits: Limits,
         progress: Progress = silent,
     ) -> None:
         self.pairs, self.ladder, self.source = pairs, ladder, source
         self.ended: str | None = None
         self._together, self._arrays = together, arrays
-        self._limits, self._progress = limits, progress
+        self._progress = progress
         self._first = ladder[0] if arrays is None else arrays.bits
 
     @classmethod
@@ -129,14 +128,13 @@ class Maxima:
         source: OutputProbabilities,
         selection: PairSelection,
         ladder: tuple[int, ...],
-        limits: Limits,
         progress: Progress = silent,
     ) -> Maxima:
         """Choose the cheapest way to go through the pairs of a program."""
         total = count_selected(states.program, selection)
-        selected = SelectedPairs(states, selection, total, source, DOUBLE_BITS, limits)
+        selected = SelectedPairs(states, selection, total, source, DOUBLE_BITS)
         together = None if selected.plan is None else CountedPairs(selected.plan, selected)
-        return cls(total, ladder, together, selected, source, limits, progress)
+        return cls(total, ladder, together, selected, source, progress)
 
     @property
     def obstacle(self) -> str | None:
@@ -151,7 +149,7 @@ class Maxima:
     def out_of_time(self) -> bool:
         """Whether the limits of time or memory have been reached."""
         try:
-            self._limits.check()
+            check_limits()
         except LimitReached:
             return True
         return False
@@ -187,7 +185,7 @@ class Maxima:
             for done, (factor, record) in enumerate(zip(factors, best, strict=True)):
                 bounds = tabled.bounds(factor)
                 for block in tabled.blocks():
-                    self._limits.check()
+                    check_limits()
                     record.take(tabled, block, bounds)
                 self._progress(done + 1, len(factors))
         return [each.maximum(arrays.outputs, arrays.bits) for each in best]
@@ -237,7 +235,7 @@ class Maxima:
             nonlocal remaining
             told: list[tuple[Pair, Enclosure | None]] = []
             for pair in remaining:
-                self._limits.check()
+                check_limits()
                 told.append((pair, self._delta(pair, factor_at(bits), bits)))
             if all(each is None for _, each in told):
                 return None  # what is out of reach for these bits is so for more
@@ -266,7 +264,7 @@ class Maxima:
         for tabled in arrays:
             bounds = tabled.bounds(factor)
             for block in tabled.blocks():
-                self._limits.check()
+                check_limits()
                 upper = bounds.above(block)
                 places = np.flatnonzero((upper >= harmless) & (upper > 0))
                 if len(found) + len(places) > MOST_CANDIDATES:
@@ -315,7 +313,7 @@ def look_first(search: Search, selected: SelectedPairs, pairs: Iterator[Pair]) -
     """
     looked, size, outputs = 0, 8, selected.outputs
     while batch := list(islice(pairs, size)):
-        search.limits.check()
+        check_limits()
         tabled = selected.portion(batch)
         bounds = tabled.bounds(search.factor(FACTOR_BITS))
         (block,) = tabled.blocks()
@@ -347,14 +345,14 @@ def search_blocks(search: Search, arrays: SelectedPairs, progress: Progress) -> 
     for tabled in arrays:
         bounds = tabled.bounds(factor)
         for block in tabled.blocks():
-            search.limits.check()
+            check_limits()
             upper = bounds.above(block)
             doubtful = np.flatnonzero(upper > harmless)
             if len(doubtful):
                 lower = bounds.below(block.take(doubtful))
                 # A certain violation first: it ends the search.
                 for place in doubtful[largest_first(lower)].tolist():
-                    search.limits.check()
+                    check_limits()
                     search.check(tabled.pair(block, place))
                     if search.violation is not None:
                         search.cover(len(block), _NOTHING)
@@ -383,7 +381,7 @@ def check_many(
     progress: Progress,
 ) -> None:
     """Check many selected pairs, or pairs of many outputs; see `verifier.check_pairs`."""
-    selected = SelectedPairs(states, selection, total, bulk, search.ladder[0], search.limits)
+    selected = SelectedPairs(states, selection, total, bulk, search.ladder[0])
     in_doubles = selected.bits <= DOUBLE_BITS
     # What is covered at once must be countable: the verdict says how many pairs there were.
     plan = None if total is None else selected.plan

@@ -35,6 +35,7 @@ from dipapprox.arithmetic.enclosure import Enclosure, Side, compare
 from dipapprox.arithmetic.extended import BY_ENCLOSURES, Extended, GivenBy
 from dipapprox.data_classes import Record
 from dipapprox.errors import BrokenInvariant, LimitReached
+from dipapprox.limits import check_limits
 from dipapprox.pairs.divergence import Attempt, Factor, Search
 from dipapprox.pairs.hockey_stick import Numbers
 from dipapprox.pairs.selections import Pair
@@ -171,7 +172,7 @@ def search_together(
     exact = search.exact
     found: Maximum | None = None
     for bits in search.ladder:
-        search.limits.check()
+        check_limits()
         search.bits = max(search.bits, bits)
         try:
             better = pairs.at(search.factor(max(bits, FACTOR_BITS)), bits)

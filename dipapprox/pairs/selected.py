@@ -21,7 +21,7 @@ from dipapprox.arithmetic.rounding import Array
 from dipapprox.data_classes import Record
 from dipapprox.events.symmetry import symmetry_of
 from dipapprox.language.core import Input
-from dipapprox.limits import Limits
+from dipapprox.limits import check_limits
 from dipapprox.numerics.probability import BulkSource
 from dipapprox.pairs.adjacency import rule_of
 from dipapprox.pairs.counters import CounterPlan, plan_counters
@@ -84,10 +84,9 @@ class SelectedPairs:
         total: int | None,
         source: BulkSource,
         bits: int,
-        limits: Limits,
     ) -> None:
         self.states, self.program, self.total = states, states.program, total
-        self.bits, self.limits = bits, limits
+        self.bits = bits
         self.outputs = len(states.outputs)
         self.obstacle: str | None = None
         self._selection, self._source = selection, source
@@ -141,7 +140,7 @@ class SelectedPairs:
     def _table(self, inputs: Sequence[Input]) -> tuple[Array, Array]:
         found = []
         for start in range(0, len(inputs), _INPUTS_AT_A_TIME):
-            self.limits.check()
+            check_limits()
             found.append(self._source.table(inputs[start : start + _INPUTS_AT_A_TIME], self.bits))
             self.obstacle = self.obstacle or found[-1].obstacle
         lower = np.concatenate([each.lower for each in found])

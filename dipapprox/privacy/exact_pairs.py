@@ -33,7 +33,7 @@ from dipapprox.exact.distributions import SolvedInputs
 from dipapprox.exact.signs.values import compare_at, enclose_at, sign_at
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.language.core import Input
-from dipapprox.limits import Limits
+from dipapprox.limits import check_limits
 from dipapprox.pairs.divergence import (
     Attempt,
     ExactPairs,
@@ -148,16 +148,15 @@ _Outputs = tuple[frozenset[int], frozenset[int]]
 class PossibleOutputs:
     """The outputs of a program that occur with positive probability, at one eps."""
 
-    def __init__(self, states: FinalStates, eps: Fraction, limits: Limits) -> None:
+    def __init__(self, states: FinalStates, eps: Fraction) -> None:
         self._catalogue = Catalogue(states, eps)
         self._inputs = SolvedInputs(self._catalogue, states)
-        self._limits = limits
         self._known: Cache[Input, _Outputs] = Cache(_REMEMBERED)
         self._events: dict[int, bool | None] = {}
 
     def only_first(self, pair: Pair) -> tuple[int, ...]:
         """Return outputs that are certainly possible for u and certainly impossible for u'."""
-        self._limits.check()
+        check_limits()
         return tuple(sorted(self._of(pair[0])[0] - self._of(pair[1])[1]))
 
     def _of(self, input: Input) -> _Outputs:
@@ -191,9 +190,9 @@ class PossibleOutputs:
                 return True if seen else None
             case Chosen():
                 try:
-                    return is_possible_choice(event, self._limits)
+                    return is_possible_choice(event)
                 except (LimitReached, ZeroDivisionError):
-                    self._limits.check()
+                    check_limits()
                     return None
             case _:
                 assert_never(event)
@@ -218,7 +217,6 @@ class ExactDeltas(ExactPairs):
         source: Distributions | None,
         growth: Growth,
         delta: Fraction,
-        limits: Limits,
         possible: PossibleOutputs | None = None,
     ) -> None:
         self.has_forms, self._possible = source is not None, possible
@@ -226,7 +224,6 @@ class ExactDeltas(ExactPairs):
         self._growth = growth
         self._delta = ExponentialRatio.constant(delta)
         self._bound = delta
-        self._limits = limits
         self._is_positive = cache(self._has_positive_sign)
         self._side = cache(self._compared)
         self._enclosure = cache(self._enclosed_probability)
@@ -242,7 +239,7 @@ class ExactDeltas(ExactPairs):
             return NotEnclosed(obstacle.reason)
         except LimitReached as limit:
             # Pieces, degrees or bits of this pair: enclosures may still decide it. Time ends all.
-            self._limits.check()
+            check_limits()
             return NotEnclosed(limit.reason)
 
     def _decide(self, pair: Pair, bits: int) -> Attempt:
@@ -276,13 +273,13 @@ class ExactDeltas(ExactPairs):
         return replace(found, bits=bits, delta=delta, factor=factor, first=ours, second=theirs)
 
     def _has_positive_sign(self, term: tuple[int, int]) -> bool:
-        return sign_at(self._functions.difference(*term), _ONE, self._limits) > 0
+        return sign_at(self._functions.difference(*term), _ONE) > 0
 
     def _compared(self, terms: Terms) -> int:
         """Return the sign of delta_{u,u'} - delta."""
         total = self._functions.divergence(terms).at(_ONE)
-        return compare_at(total, self._delta, _ONE, self._limits)
+        return compare_at(total, self._delta, _ONE)
 
     def _enclosed_probability(self, number: int, bits: int) -> Enclosure:
-        value = enclose_at(self._functions.known[number], _ONE, bits, self._limits)
+        value = enclose_at(self._functions.known[number], _ONE, bits)
         return probability(value)

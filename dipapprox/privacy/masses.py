@@ -95,7 +95,7 @@ def enclose_masses(
     for name in where:
         if name not in names:
             raise UserError(f"no real output is called '{name}'", f"there are {', '.join(names)}")
-    states = execute(program, options.merge, options.limits, real_outputs=True)
+    states = execute(program, options.merge, real_outputs=True)
     found.outputs, found.final_states = len(states.outputs), len(states.states)
     divergences = open_published(states, eps, options)
     measures = divergences.measures(input)

@@ -24,7 +24,7 @@ from dipapprox.events.instantiate import Instantiator
 from dipapprox.events.intervals import Interval
 from dipapprox.language.core import Cell, Input, Program
 from dipapprox.language.domains import AllReals, check_input
-from dipapprox.limits import limited, rare_collections
+from dipapprox.limits import current, rare_collections
 from dipapprox.numerics.powers import logarithm
 from dipapprox.numerics.probability import OutputProbabilities, tightened
 from dipapprox.pairs.divergence import Probabilities
@@ -185,16 +185,16 @@ def output_distribution(
     states: FinalStates | None = None
     known: Probabilities | None = None
     found = Masses(options.engine.value, options.precision)
-    with EarlyEnd() as end, limited(options.limits):
+    with EarlyEnd() as end:
         product = None
         if program.real_outputs:
             enclose_masses(found, program, eps, input, options, where, bins)
         elif relative_width is None:
-            product = execute_parts(program, options.merge, options.limits)
+            product = execute_parts(program, options.merge)
         if product is not None:
             _enclose_parts(found, product, eps, input, options)
         elif not program.real_outputs:
-            states = execute(program, options.merge, options.limits, compared=True)
+            states = execute(program, options.merge, compared=True)
             found.outputs, found.final_states = len(states.outputs), len(states.states)
             source = open_probabilities(states, eps, options)
             found.engine = source.name
@@ -216,7 +216,7 @@ def output_distribution(
         found.final_states,
         found.precision,
         found.engine,
-        options.limits.elapsed(),
+        current().elapsed(),
         end.reason or found.obstacle or shortfall,
     )
     return OutputDistribution(run, eps, input, found.rows, end.interrupted, found.histograms)
@@ -409,7 +409,7 @@ def pair_distributions(
     check_input(program, input)
     check_input(program, adjacent, "adjacent")
     inputs = (input,) if input == adjacent else (input, adjacent)
-    states = execute(program, options.merge, options.limits, compared=True, inputs=inputs)
+    states = execute(program, options.merge, compared=True, inputs=inputs)
     source = open_probabilities(states, eps, options)
     first, second = source.distributions((input, adjacent), options.precision)
     if isinstance(first, NotEnclosed):

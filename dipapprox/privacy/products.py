@@ -28,7 +28,7 @@ from dipapprox.errors import LimitReached
 from dipapprox.exact.distributions import ExactDistributions
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.core import Input
-from dipapprox.limits import Limits
+from dipapprox.limits import check_limits
 from dipapprox.pairs.divergence import Attempt, ExactPairs, Factor
 from dipapprox.pairs.products.layout import Kind
 from dipapprox.pairs.products.losses import Losses
@@ -60,19 +60,14 @@ class ExactProduct(ExactPairs):
     """
 
     def __init__(
-        self,
-        product: ProductProgram,
-        eps: Fraction | None,
-        limits: Limits,
-        claim: Claim | None = None,
+        self, product: ProductProgram, eps: Fraction | None, claim: Claim | None = None
     ) -> None:
         self._deltas = None
         if claim is not None:
-            self._deltas = ExactDeltas(self, claim.growth, claim.delta, limits)
+            self._deltas = ExactDeltas(self, claim.growth, claim.delta)
         self._program = product
-        self._limits = limits
         self._eps = eps
-        self._sources = [ExactDistributions(each, eps, limits) for each in product.states]
+        self._sources = [ExactDistributions(each, eps) for each in product.states]
         self._numbers: dict[_Kind, Kind] = {}
         self._kinds: list[_Kind] = []
         self._named: list[tuple[Pair, list[Term] | NotEnclosed]] = []
@@ -129,7 +124,7 @@ class ExactProduct(ExactPairs):
         try:
             names = self.name(pair)
         except LimitReached as limit:
-            self._limits.check()
+            check_limits()
             return NotEnclosed(limit.reason)
         if self.obstacle is not None:
             return self.obstacle
@@ -150,7 +145,7 @@ class ExactProduct(ExactPairs):
             found = _merged([_times(one, other) for one in found for other in powers])
             if len(found) > _MOST_OUTPUTS:
                 return _TOO_MANY
-            self._limits.check()
+            check_limits()
         return found
 
     def _power(self, kind: _Kind, exponent: int) -> list[Term]:
@@ -197,7 +192,7 @@ def open_exact_product(
     closed = all(sample.family.is_exponential for sample in samples)
     if not closed or not options.compares_exactly:
         return None
-    return ExactProduct(product, claim.eps, options.limits, claim)
+    return ExactProduct(product, claim.eps, claim)
 
 
 class ProductDetails(Record, eq=False):

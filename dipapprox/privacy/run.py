@@ -16,7 +16,7 @@ from dipapprox.arithmetic.extended import BY_ENCLOSURES, Extended, GivenBy
 from dipapprox.data_classes import Record, field, replace
 from dipapprox.language.core import Cell, Input, Program
 from dipapprox.language.domains import has_real_inputs
-from dipapprox.limits import Limits, Progress, silent
+from dipapprox.limits import Progress, current, silent
 from dipapprox.pairs.adjacency import count_selected, select_pairs
 from dipapprox.pairs.divergence import Factor, difference_over
 from dipapprox.pairs.selections import OrderedPairs, Pair, PairSelection
@@ -201,10 +201,6 @@ class Setting(Record):
     progress: Progress = silent
 
     @property
-    def limits(self) -> Limits:
-        return self.options.limits
-
-    @property
     def is_real(self) -> bool:
         """Whether some inputs are any real numbers of their ranges."""
         return has_real_inputs(self.program)
@@ -224,10 +220,6 @@ class Setting(Record):
         """Return the same for single pairs, silently."""
         return replace(self, selection=OrderedPairs(pairs), progress=silent)
 
-    def within(self, steps: int) -> Setting:
-        """Return the same with a share of the limits."""
-        return replace(self, options=replace(self.options, limits=self.limits.within(steps)))
-
     def header(
         self,
         *,
@@ -246,7 +238,7 @@ class Setting(Record):
             *sizes,
             precision,
             engine,
-            self.limits.elapsed(),
+            current().elapsed(),
             reason,
             by,
         )

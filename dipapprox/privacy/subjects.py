@@ -217,7 +217,7 @@ def open_probabilities(
         method: That of `open_method`, where several programs, or epsilons, share one.
     """
     check_laws(states, eps, options)
-    return OutputProbabilities(states, eps, method or open_method(options), options.limits)
+    return OutputProbabilities(states, eps, method or open_method(options))
 
 
 def check_laws(states: FinalStates, eps: Fraction, options: Options) -> None:
@@ -229,7 +229,7 @@ def check_laws(states: FinalStates, eps: Fraction, options: Options) -> None:
     """
     if states.laws:
         point = epsilons.EpsilonInterval(eps, eps, True, True)
-        validity.check_choices(states.laws, point, options.limits)
+        validity.check_choices(states.laws, point)
 
 
 def open_product_source(
@@ -248,7 +248,7 @@ def open_published(
     check_laws(states, eps, options)
     measuring = measures.Measuring(states, eps)
     method = method or open_method(options)
-    return published.PublishedDivergences(measuring, method, options.limits)
+    return published.PublishedDivergences(measuring, method)
 
 
 def open_exact_pairs(states: FinalStates, claim: Claim, options: Options) -> ExactPairs | None:
@@ -258,10 +258,10 @@ def open_exact_pairs(states: FinalStates, claim: Claim, options: Options) -> Exa
     closed = all(sample.family.is_exponential for sample in states.samples)
     if claim.delta and not closed:
         return None
-    limits, eps = options.limits, claim.eps
-    possible = None if claim.delta else exact_pairs.PossibleOutputs(states, eps, limits)
-    source = distributions.ExactDistributions(states, eps, limits) if closed else None
-    return exact_pairs.ExactDeltas(source, claim.growth, claim.delta, limits, possible)
+    eps = claim.eps
+    possible = None if claim.delta else exact_pairs.PossibleOutputs(states, eps)
+    source = distributions.ExactDistributions(states, eps) if closed else None
+    return exact_pairs.ExactDeltas(source, claim.growth, claim.delta, possible)
 
 
 Executed: TypeAlias = "FinalStates | ProductProgram"
@@ -301,16 +301,15 @@ def executed_for(setting: Setting, *, parts: bool = True) -> Executed:
     program, selection, merge = setting.program, setting.selection, setting.options.merge
     if setting.is_real:
         if isinstance(selection, AllPairs):
-            return real_inputs.execute_for_declared(program, merge, setting.limits)
+            return real_inputs.execute_for_declared(program, merge)
         program = real_inputs.with_values(program, selection.pairs)
     if parts and not is_seen_whole(program):
-        found = product_layout.select_parts(program, selection, merge, setting.limits)
+        found = product_layout.select_parts(program, selection, merge)
         if found is not None:
             return found
     return execute(
         program,
         merge,
-        setting.limits,
         real_outputs=True,
         compared=not program.real_outputs,
         inputs=inputs_of(selection),
@@ -335,7 +334,7 @@ def open_subject(
     details = ListedDetails(source, executed.outputs)
     if has_real_inputs(executed.program):
         patient = claim is None
-        real = boxes.RealPairs(executed, eps, source, options.limits, patient=patient)
+        real = boxes.RealPairs(executed, eps, source, patient=patient)
         return Subject(source, 1, details, lambda: real.name, together=real, boxes=real)
     return Subject(
         source,
@@ -351,9 +350,9 @@ def _open_product(
     setting: Setting, product: ProductProgram, eps: Fraction, claim: Claim | None
 ) -> Subject:
     options, selection = setting.options, setting.selection
-    limits, total = options.limits, count_selected(product.program, selection)
+    total = count_selected(product.program, selection)
     source = open_product_source(product, eps, options)
-    losses = product_losses.Losses(source, selection, limits)
+    losses = product_losses.Losses(source, selection)
     exact = None if claim is None else products.open_exact_product(product, claim, options)
     harmless = Fraction(1) if claim is None else claim.delta
 
@@ -372,7 +371,7 @@ def _open_published(
 ) -> Subject:
     options, selection = setting.options, setting.selection
     divergences = open_published(states, eps, options)
-    limits, exactly = options.limits, options.compares_exactly
+    exactly = options.compares_exactly
     pairs: Iterable[Pair]
     total: int | None
     if has_real_inputs(states.program):
@@ -387,10 +386,9 @@ def _open_published(
         divergences,
         pairs,
         total,
-        limits,
-        couplings.Couplings(states, eps, limits) if exactly else None,
+        couplings.Couplings(states, eps) if exactly else None,
         None if claim is None else claim.growth,
-        comparison.ExactComparison(limits, divergences.masses.of) if compared else None,
+        comparison.ExactComparison(divergences.masses.of) if compared else None,
     )
     delta = None if claim is None else claim.delta
     details = published_details.PublishedDetails(divergences, together, delta)

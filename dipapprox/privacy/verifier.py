@@ -16,7 +16,7 @@ from dipapprox.arithmetic.extended import BY_ENCLOSURES
 from dipapprox.arithmetic.rounding import sound_arithmetic
 from dipapprox.errors import BrokenInvariant, EarlyEnd, LimitReached
 from dipapprox.language.domains import has_real_inputs
-from dipapprox.limits import limited, rare_collections
+from dipapprox.limits import rare_collections
 from dipapprox.numerics.probability import BulkSource
 from dipapprox.pairs import maxima, maximum
 from dipapprox.pairs.divergence import Attempt, Search, precisions
@@ -91,13 +91,11 @@ def verify(setting: Setting, claim: Claim) -> Verdict:
     options, total = setting.options, setting.count()
     executed: Executed | None = None
     opened: tuple[Subject, Search] | None = None
-    with EarlyEnd() as end, limited(setting.limits):
+    with EarlyEnd() as end:
         executed = executed_for(setting)
         subject = open_subject(setting, executed, claim.eps, claim)
         ladder = precisions(options.precision, options.max_precision)
-        search = Search(
-            subject.source, claim.delta, claim.growth, ladder, options.limits, exact=subject.exact
-        )
+        search = Search(subject.source, claim.delta, claim.growth, ladder, exact=subject.exact)
         opened = subject, search
         if subject.listed is not None:
             check_pairs(search, subject.listed[0], setting, total, subject.listed[1])

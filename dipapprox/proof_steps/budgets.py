@@ -26,7 +26,7 @@ from dipapprox.kernel.rays import Inputs, Runs, is_whole
 from dipapprox.kernel.rounds import Follower, Rounds, read_rounds
 from dipapprox.kernel.traces import trace
 from dipapprox.language.core import Program, Value
-from dipapprox.limits import Limits
+from dipapprox.limits import check_limits
 from dipapprox.linear.programme import LinearProgramme, Optimum, UnknownSide
 from dipapprox.privacy.run import Replayed
 from dipapprox.privacy.verdict import Answer
@@ -82,9 +82,7 @@ class BudgetBounds(Record):
     runs: Sequence[KnownRun] = ()
 
 
-def replayed(
-    subject: Program | Automaton, stops_are_seen: bool, bounds: BudgetBounds, limits: Limits
-) -> Replayed:
+def replayed(subject: Program | Automaton, stops_are_seen: bool, bounds: BudgetBounds) -> Replayed:
     """Replay a proof that a budget serves, and if possible that none below `fails` does; or that
     `fails` does not.
 
@@ -97,7 +95,7 @@ def replayed(
 
     def written(machine: Json, own: BudgetBounds) -> WrittenProof:
         failed.append(machine)
-        claim, steps = _written(machine, own, limits)
+        claim, steps = _written(machine, own)
         failed.remove(machine)
         return WrittenProof(machine, claim, tuple(steps))
 
@@ -107,7 +105,7 @@ def replayed(
         for machine in machines_of(subject, stops_are_seen, _claim(own))
         if machine not in failed  # where nothing can be written, nothing can be written of less
     )
-    return first_replayed(ways, limits)
+    return first_replayed(ways)
 
 
 def _claim(bounds: BudgetBounds) -> dict[str, Json]:
@@ -119,7 +117,7 @@ def _claim(bounds: BudgetBounds) -> dict[str, Json]:
     return {**claim, "at least": at_least if bounds.fails else None}
 
 
-def _written(machine: Json, bounds: BudgetBounds, limits: Limits) -> tuple[Json, list[Json]]:
+def _written(machine: Json, bounds: BudgetBounds) -> tuple[Json, list[Json]]:
     read, fails = read_rounds(machine), bounds.fails
     if bounds.serves is None:
         ways: list[_Search] = []
@@ -128,16 +126,16 @@ def _written(machine: Json, bounds: BudgetBounds, limits: Limits) -> tuple[Json,
         if read.round is None or fails is not None:
             ways.append(_loss)
         known = fails or Fraction(0)
-        step, lost = _dearest((partial(way, read, known, bounds, limits) for way in ways), fails)
+        step, lost = _dearest((partial(way, read, known, bounds) for way in ways), fails)
         if lost is not None and (fails is None or lost <= fails):
             raise NoCertificate("a ray was found, which loses no more than the budget")
         return _claim(bounds), [step]
-    steps = [potential_step(read, bounds.serves, limits)]
+    steps = [potential_step(read, bounds.serves)]
     claim = _claim(replace(bounds, fails=None))
     if not fails:
         return claim, steps
     try:
-        step, lost = _loss(read, fails - _LITTLE, bounds, limits)
+        step, lost = _loss(read, fails - _LITTLE, bounds)
     except (NoCertificate, NotProved):
         return claim, steps  # that it serves is proved
     if lost is None or lost < fails:
@@ -149,7 +147,7 @@ def _written(machine: Json, bounds: BudgetBounds, limits: Limits) -> tuple[Json,
 _Lost = tuple[Json, Fraction | None]
 """A step, and the budget below which it shows that none serves; None for all of them."""
 
-_Search = Callable[[Rounds, Fraction, BudgetBounds, Limits], _Lost]
+_Search = Callable[[Rounds, Fraction, BudgetBounds], _Lost]
 """Finds what loses more than a budget, or as much as possible."""
 
 
@@ -172,14 +170,14 @@ def _dearest(attempts: Iterable[Callable[[], _Lost]], budget: Fraction | None) -
     return best
 
 
-def _loss(machine: Rounds, budget: Fraction, bounds: BudgetBounds, limits: Limits) -> _Lost:
+def _loss(machine: Rounds, budget: Fraction, bounds: BudgetBounds) -> _Lost:
     # A ray says more: that it is lost at every eps.
     on_ray = bounds.between is not None and bounds.between.grows is not None
     ways = (_ray, _between) if on_ray else (_between, _ray)
-    return _dearest((partial(way, machine, budget, bounds, limits) for way in ways), budget)
+    return _dearest((partial(way, machine, budget, bounds) for way in ways), budget)
 
 
-def _between(machine: Rounds, budget: Fraction, bounds: BudgetBounds, limits: Limits) -> _Lost:
+def _between(machine: Rounds, budget: Fraction, bounds: BudgetBounds) -> _Lost:
     """Return a step of two inputs."""
     known = bounds.between
     if known is None:
@@ -193,7 +191,7 @@ def _between(machine: Rounds, budget: Fraction, bounds: BudgetBounds, limits: Li
 
         size = len(word)
         ways = (
-            partial(_large_step, machine, turns, places, is_part, {}, limits, size)
+            partial(_large_step, machine, turns, places, is_part, {}, size)
             for turns in range(1, size + 2)
         )
         return _dearest(ways, budget)
@@ -219,25 +217,25 @@ def _between(machine: Rounds, budget: Fraction, bounds: BudgetBounds, limits: Li
         return step, lost
     values = [known.output.get(name) for name in machine.first]
     numbers = {k: Fraction(v) for k, v in enumerate(values) if isinstance(v, int | Fraction)}
-    return _large_step(machine, 1, places, is_meant, numbers, limits)
+    return _large_step(machine, 1, places, is_meant, numbers)
 
 
-def _ray(machine: Rounds, budget: Fraction, bounds: BudgetBounds, limits: Limits) -> _Lost:
+def _ray(machine: Rounds, budget: Fraction, bounds: BudgetBounds) -> _Lost:
     """Return a step of a ray."""
-    runs = _runs(machine, budget, bounds, limits)
-    return _dearest((partial(ray_step, machine, *run, limits) for run in runs), budget)
+    runs = _runs(machine, budget, bounds)
+    return _dearest((partial(ray_step, machine, *run) for run in runs), budget)
 
 
-def _cycles(machine: Rounds, budget: Fraction, bounds: BudgetBounds, limits: Limits) -> _Lost:
+def _cycles(machine: Rounds, budget: Fraction, bounds: BudgetBounds) -> _Lost:
     """Return a step that shows that no budget serves."""
     ways = chain.from_iterable(_along(machine, known) for known in bounds.runs)
     known = islice(ways, MOST_RUNS)
     nothing = BudgetBounds()
     budgets = _BUDGETS if bounds.fails is None else ()  # else there are other proofs, too
-    walks = (_runs(machine, each, nothing, limits) for each in budgets)
+    walks = (_runs(machine, each, nothing) for each in budgets)
     runs = chain(known, chain.from_iterable(walks))
     folded = (each for run in runs for each in _folded(machine, *run))
-    tried = (partial(ray_step, machine, run, own, limits, parts) for run, own, parts in folded)
+    tried = (partial(ray_step, machine, run, own, parts) for run, own, parts in folded)
     return _dearest(tried, budget)
 
 
@@ -297,7 +295,7 @@ def _folded(
 
 
 def _runs(
-    machine: Rounds, budget: Fraction, bounds: BudgetBounds, limits: Limits
+    machine: Rounds, budget: Fraction, bounds: BudgetBounds
 ) -> Iterator[tuple[list[int], Growth]]:
     """Yield runs that may lose more than a budget, with what their inputs grow by.
 
@@ -322,7 +320,7 @@ def _runs(
         yield from _along(machine, own)
     for facts in (True, False):
         try:
-            PotentialSearch(machine, budget, limits, facts, most=MOST_ENTRIES).step()
+            PotentialSearch(machine, budget, facts, most=MOST_ENTRIES).step()
         except NoCertificate as none:
             if not isinstance(none, Dearer):
                 continue
@@ -344,7 +342,6 @@ def _large_step(
     places: tuple[Numbers, Numbers],
     is_meant: Callable[[Sequence[Path]], bool],
     numbers: rays.Shown,
-    limits: Limits,
     said: int = 0,
 ) -> tuple[Json, Fraction | None]:
     """Return a step, and the budget below which it shows that none serves; None for all of them.
@@ -360,11 +357,11 @@ def _large_step(
     first, second = places
     known: list[tuple[Fraction, int, list[int], list[Path], rays.Solved]] = []
     for paths, run in _runs_of(runs, turns, is_meant):
-        limits.check()
+        check_limits()
         if sum(len(turn.said) for turn in run) < said:
             continue
         bound = rays.whole_run(run, _at(first), machine.whole and is_whole(run), numbers)
-        found = rays.solved(bound, limits)
+        found = rays.solved(bound)
         if found.cost is not None:
             known.append((found.cost, len(known), paths, run, found))
     best: tuple[Json, Fraction] | None = None
@@ -374,12 +371,12 @@ def _large_step(
         if (word, run[-1].ended) in words or len(words) == _MOST_WORDS:
             continue
         whole, noise = rays.whole_run(run, _at(first)), rays.known_values(found.noise)
-        toward = _inwards(machine, whole, noise, limits)
+        toward = _inwards(machine, whole, noise)
         if toward is None:
             continue
         words.add((word, run[-1].ended))
         shown = rays.shown_at(whole, noise)
-        rows, least = rays.needed(runs, machine, run, _at(second), shown, limits, every_step=False)
+        rows, least = rays.needed(runs, machine, run, _at(second), shown, every_step=False)
         if least is not None and (least <= cost or (best is not None and best[1] >= least - cost)):
             continue
         ends = {name: list(zip(own, second[name], strict=True)) for name, own in first.items()}
@@ -418,7 +415,7 @@ def _at(numbers: Numbers) -> Inputs:
 
 
 def _inwards(
-    machine: Rounds, whole: rays.Whole, noise: Mapping[int, Fraction], limits: Limits
+    machine: Rounds, whole: rays.Whole, noise: Mapping[int, Fraction]
 ) -> list[Fraction] | None:
     """Return where noise may be moved, so that all guards hold with something to spare.
 
@@ -436,5 +433,5 @@ def _inwards(
         if len(shifts) == 1 and not FAMILIES[sample.family].is_light and not noise[number]:
             rows.append([(number, Fraction(-shifts[0]))])
     sides = dict.fromkeys(range(len(whole.samples)), UnknownSide.ANY)
-    moved = LinearProgramme(rows, dict.fromkeys(sides, 1), sides, limits).solve([-1] * len(rows))
+    moved = LinearProgramme(rows, dict.fromkeys(sides, 1), sides).solve([-1] * len(rows))
     return list(moved.shift.values()) if isinstance(moved, Optimum) else None

@@ -14,6 +14,7 @@ from dipapprox.arithmetic.extended import Extended
 from dipapprox.data_classes import replace
 from dipapprox.errors import NoCertificate, UserError
 from dipapprox.kernel.errors import asking
+from dipapprox.limits import check_limits
 from dipapprox.privacy.compositions.compose import DEFAULT_WIDTH, Composed, Number
 from dipapprox.privacy.compositions.pipeline import ComposedAnswer, ComposedProof
 from dipapprox.privacy.options import Options
@@ -163,7 +164,7 @@ class _Prover(Attempts):
         return self._written
 
     def _replays(self, goal: ComposedGoal) -> Replayed:
-        with asking(self._options.limits.check):
+        with asking(check_limits):
             proof, seconds = self._opened().proof(goal)
         self._proofs.append(proof)
         return Replayed(len(proof.steps), seconds, proof.places)

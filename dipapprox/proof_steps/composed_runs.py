@@ -36,6 +36,7 @@ from dipapprox.kernel.proofs import Proof, pairs_of
 from dipapprox.kernel.published import published
 from dipapprox.kernel.signs import Signs
 from dipapprox.language.domains import has_real_inputs
+from dipapprox.limits import check_limits
 from dipapprox.numerics.simplest import simplest
 from dipapprox.privacy.compositions.pipeline import PipelineRun, ProgramAt
 from dipapprox.privacy.compositions.programs import Row, cost, cost_of, undominated
@@ -98,7 +99,7 @@ class ComposedProgram:
         self._pairs = [*pairs_of(Proof(machine, None))]
         rows: dict[tuple[tuple[int, int], ...], Inputs] = {}
         for u, v in self._pairs:
-            options.limits.check()
+            check_limits()
             rows.setdefault(tuple(sorted(zip(bounds[u][1], bounds[v][0], strict=True))), (u, v))
         if not rows:
             raise NoCertificate("no two inputs are adjacent")
@@ -298,7 +299,7 @@ class ComposedNumbers:
     ) -> None:
         machine = pipeline.runs[number][0].what
         assert isinstance(machine, Machine)
-        self._number, self._eps, self._limits = number, eps, options.limits
+        self._number, self._eps = number, eps
         self._fewest = self._bits = max(ceil(-log2(tiny)) + 8, 24)
         self._graph = Graph()
         self._known = cache(partial(published, Run(machine, Signs.at(eps), self._graph)))
@@ -368,7 +369,7 @@ class ComposedNumbers:
 
     def _sums(self, loss: Fraction) -> dict[Inputs, list[Sum]]:
         """What bounds the delta of each pair there: one sum, or two of which the less counts."""
-        self._limits.check()
+        check_limits()
         parts, found = self._excesses(loss), dict[Inputs, list[Sum]]()
         for pair in self._pairs:
             first, second = map(self._known, pair)

@@ -25,6 +25,7 @@ from dipapprox.kernel.compositions import read_pipeline
 from dipapprox.kernel.errors import NotProved
 from dipapprox.kernel.mechanisms import Mechanism, Pair, sampled
 from dipapprox.kernel.proofs import MOST_EPS_PRV
+from dipapprox.limits import check_limits
 from dipapprox.numerics.simplest import simplest
 from dipapprox.privacy.compositions import pipeline as composed
 from dipapprox.privacy.compositions.pipeline import ComposedProof, PipelineRun, ProgramAt
@@ -143,7 +144,7 @@ class PipelineProofs:
         waiting = [k for k, step in steps_of.items() if k == 1 or step * _MOST_GRID >= 1]
         shown: list[tuple[int, Fraction]] = []
         while waiting:
-            self._options.limits.check()
+            check_limits()
             finer = waiting.pop(0)
             step = steps_of[finer]
             extra = log2(self._total) * 2 + log2(8 / float(step)) - log2(float(gap)) + 24

@@ -27,7 +27,7 @@ from dipapprox.kernel.potential import Cells, Last, Quiet, require_quiet
 from dipapprox.kernel.regions import NOTHING, joined, known_forms, order_of
 from dipapprox.kernel.rounds import Follower, Rounds
 from dipapprox.kernel.walk import Guard
-from dipapprox.limits import Limits
+from dipapprox.limits import check_limits, check_states
 from dipapprox.proof_steps.liveness import live_at_head
 from dipapprox.proof_steps.machines import Json, form_json, number_json, stored_json
 
@@ -194,9 +194,8 @@ class Way(Record, frozen=False):
 class Heads:
     """All heads of a machine; `with_facts`, how numbers that are held compare is kept in mind."""
 
-    def __init__(self, machine: Rounds, limits: Limits, with_facts: bool) -> None:
+    def __init__(self, machine: Rounds, with_facts: bool) -> None:
         self._machine = machine
-        self._limits = limits
         self._with_facts = with_facts
         self._follower = Follower(machine)
         self._live = live_at_head(machine.round or (), machine.each)
@@ -243,7 +242,7 @@ class Heads:
             head = waiting.pop()
             if head in self.ways:
                 continue
-            self._limits.check_states(len(self.ways) + 1)
+            check_states(len(self.ways) + 1)
             if self._with_facts and len(self.ways) == MOST_WITH_FACTS:
                 raise NoCertificate("what is known of values that are held has too many cases")
             if head.is_first:
@@ -299,10 +298,9 @@ MOST_HELD = 4  # cells of one head that are shifted
 class QuietRuns:
     """The heads from which runs are quiet; none if it is not asked for them."""
 
-    def __init__(self, machine: Rounds, heads: Heads, limits: Limits, is_asked: bool) -> None:
+    def __init__(self, machine: Rounds, heads: Heads, is_asked: bool) -> None:
         self._machine = machine
         self._heads = heads
-        self._limits = limits
         self._follower = Follower(machine)
         self._paths: dict[Cells, list[Path]] = {}
         self._found: dict[Cells, dict[Last, Shift]] = {}
@@ -369,7 +367,7 @@ class QuietRuns:
 
     def _round(self, cells: Cells) -> list[Path]:
         if cells not in self._paths:
-            self._limits.check()
+            check_limits()
             values, held = cells
             self._paths[cells] = self._follower.round(dict(values), held)
         return self._paths[cells]

@@ -22,7 +22,7 @@ from dipapprox.data_classes import Record, field
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.paths import Path, Read, Sample
 from dipapprox.kernel.rounds import Rounds
-from dipapprox.limits import Limits
+from dipapprox.limits import check_limits
 from dipapprox.proof_steps.heads import (
     START,
     Changes,
@@ -76,17 +76,15 @@ class PotentialSearch:
         self,
         machine: Rounds,
         budget: Fraction,
-        limits: Limits,
         with_facts: bool,
         with_quiet: bool = False,
         most: int = MOST_ENTRIES,
     ) -> None:
         self._machine = machine
         self._budget = budget
-        self._limits = limits
-        self._heads = Heads(machine, limits, with_facts)
+        self._heads = Heads(machine, with_facts)
         self._ways, self._unit = self._heads.ways, self._heads.unit
-        self.quiet = QuietRuns(machine, self._heads, limits, with_quiet)
+        self.quiet = QuietRuns(machine, self._heads, with_quiet)
         self._needy = self._needing()
         self.least = Fraction(0)  # the budget that a proof needs that was found, not more than B
         self._pins: dict[Head, dict[int, int]] = {}
@@ -134,7 +132,7 @@ class PotentialSearch:
         waiting: list[tuple[int, Fraction, int, int]] = [(0, Fraction(0), 0, 0)]
         order = count(1)
         while waiting:
-            self._limits.check()
+            check_limits()
             *_, number = heappop(waiting)
             member = self._members[number]
             if number and number not in self._front[member.head]:
@@ -275,7 +273,7 @@ class PotentialSearch:
                 least = min(vector, key=lambda shift: (vector[shift], shift))
                 self._members[number].needed.add(least)
         while self._grow(reached):
-            self._limits.check()
+            check_limits()
         return [self._node(self._members[k], numbers) for k in reached]
 
     def _grow(self, reached: Sequence[int]) -> bool:

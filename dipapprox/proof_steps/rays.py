@@ -24,7 +24,7 @@ from dipapprox.kernel.paths import Path, Sample
 from dipapprox.kernel.rays import STEPS, Inputs, Pair, Runs, flat, is_whole, on_ray
 from dipapprox.kernel.rounds import Rounds
 from dipapprox.kernel.walk import Guard
-from dipapprox.limits import Limits
+from dipapprox.limits import check_limits
 from dipapprox.linear.programme import SIDES, LinearProgramme, Optimum, UnknownSide
 from dipapprox.proof_steps.machines import Json, number_json
 
@@ -168,7 +168,7 @@ class Solved(Record):
     noise: tuple[Fraction, ...]  # of all samples; none if there is none
 
 
-def solved(whole: Whole, limits: Limits, every_step: bool = False) -> Solved:
+def solved(whole: Whole, every_step: bool = False) -> Solved:
     """Return the least noise with which all guards of a run are >= 0.
 
     Or, for `every_step` on a ray, that makes up for what each of them loses.
@@ -185,14 +185,14 @@ def solved(whole: Whole, limits: Limits, every_step: bool = False) -> Solved:
     sides = {number: _side(sample.family) for number, sample in enumerate(whole.samples)}
     rows = [[(number, -c) for number, c in whole.noise_of(form)] for form in forms]
     rest = [_grown(form) if every_step else form.constant for form in forms]
-    found = LinearProgramme(rows, rates, sides, limits).solve(rest)
+    found = LinearProgramme(rows, rates, sides).solve(rest)
     listed = _listed(whole, found.flow)
     if not isinstance(found, Optimum):
         return Solved(listed, None, ())
     return Solved(listed, found.value, tuple(found.shift.values()))
 
 
-def never(whole: Whole, integers: bool, limits: Limits) -> Json:
+def never(whole: Whole, integers: bool) -> Json:
     """Return multipliers, as `solved`, that show that a run is never taken; None if none do.
 
     Args:
@@ -206,7 +206,7 @@ def never(whole: Whole, integers: bool, limits: Limits) -> Json:
         rows.append([(number, -c) for number, c in known])
     own = [SIDES[tuple(sorted(FAMILIES[sample.family].sides))] for sample in whole.samples]
     sides = dict(enumerate([*own, UnknownSide.ANY, UnknownSide.AT_LEAST_ZERO]))
-    found = LinearProgramme(rows, dict.fromkeys(sides, 1), sides, limits).solve([-1] * len(rows))
+    found = LinearProgramme(rows, dict.fromkeys(sides, 1), sides).solve([-1] * len(rows))
     if isinstance(found, Optimum):
         return None
     stricts = [strict for guards in whole.guards for _, strict in guards]
@@ -248,7 +248,7 @@ Ray = Mapping[str, Sequence[Pair]]
 
 
 def ray_step(
-    machine: Rounds, paths: Sequence[int], grows: Growth, limits: Limits, parts: Sequence[Part] = ()
+    machine: Rounds, paths: Sequence[int], grows: Growth, parts: Sequence[Part] = ()
 ) -> tuple[Json, Fraction | None]:
     """Return a step, of a run by its paths, of the body and of every round, and the budget below
     which it shows that none serves; None for all of them."""
@@ -259,10 +259,10 @@ def ray_step(
     for number, name in enumerate(reads):
         known.setdefault(name, []).append(only(INPUTS + number))
     whole = whole_run(run, known)
-    noise, starts = _possible(whole, reads, machine, _returning(whole, parts), limits)
+    noise, starts = _possible(whole, reads, machine, _returning(whole, parts))
     shown = shown_at(whole, known_values(noise, starts))
     ray = ray_of(reads, starts, grows)
-    listed, least = needed(runs, machine, run, on_ray(ray), shown, limits, parts, every_step=True)
+    listed, least = needed(runs, machine, run, on_ray(ray), shown, parts, every_step=True)
     if least is not None and least <= 0:
         raise NoCertificate("nothing is lost on the ray that was found")
     pairs = [(value, _ZERO) for value in noise]
@@ -275,7 +275,6 @@ def needed(
     run: Sequence[Path],
     inputs: Inputs,
     shown: Shown,
-    limits: Limits,
     parts: Sequence[Part] = (),
     *,
     every_step: bool,
@@ -286,13 +285,13 @@ def needed(
     """
     alike: list[Sequence[Path]] = []
     for other in runs.alike(run, {end: start for start, end in parts}):
-        limits.check()
+        check_limits()
         if len(alike) == MOST_ALIKE:
             raise NoCertificate("too many runs publish the same")
         alike.append(other)
     integers = machine.whole and not every_step and all(map(is_whole, alike))
     wholes = (whole_run(each, inputs, integers, shown, parts, alike) for each in alike)
-    found = [solved(each, limits, every_step) for each in wholes]
+    found = [solved(each, every_step) for each in wholes]
     listed = [each.rows for each in found]
     for number in sorted(range(len(found)), key=lambda k: found[k].cost or _ZERO):
         cost = found[number].cost
@@ -300,7 +299,7 @@ def needed(
             continue
         reason: Json = None
         if not parts:
-            reason = never(whole_run(alike[number], inputs), machine.whole, limits)
+            reason = never(whole_run(alike[number], inputs), machine.whole)
         if reason is None:
             return listed, cost
         listed[number] = reason
@@ -347,7 +346,7 @@ def _returning(whole: Whole, parts: Sequence[Part]) -> list[Form]:
 
 
 def _possible(
-    whole: Whole, reads: Sequence[str], machine: Rounds, zero: Sequence[Form], limits: Limits
+    whole: Whole, reads: Sequence[str], machine: Rounds, zero: Sequence[Form]
 ) -> tuple[list[Fraction], list[Fraction]]:
     """Return small noise and inputs where all guards hold with something to spare.
 
@@ -370,7 +369,7 @@ def _possible(
         wanted = [*fixed, *(_spared(form, margin, machine.whole) for form in open_)]
         rows = [[(atom, -c) for atom, c in form.terms] for form in wanted]
         sides = dict.fromkeys(atoms, UnknownSide.ANY)
-        programme = LinearProgramme(rows, dict.fromkeys(atoms, 1), sides, limits)
+        programme = LinearProgramme(rows, dict.fromkeys(atoms, 1), sides)
         found = programme.solve([form.constant for form in wanted])
         if isinstance(found, Optimum):
             values = list(found.shift.values())

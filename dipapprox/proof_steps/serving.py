@@ -26,7 +26,7 @@ from dipapprox.kernel.potential import in_common
 from dipapprox.kernel.regions import joined, known_forms, order_of
 from dipapprox.kernel.rounds import Follower, Rounds
 from dipapprox.kernel.served import all_numbers
-from dipapprox.limits import Limits
+from dipapprox.limits import check_limits
 from dipapprox.proof_steps.heads import START, node_of, step_of
 from dipapprox.proof_steps.machines import Json, form_json, number_json
 from dipapprox.proof_steps.potentials import PotentialSearch
@@ -210,13 +210,13 @@ MOST_ENTRIES = 20_000  # of vectors, where a proof or a walk is looked for that 
 _MOST_WORK = 5_000_000  # of a search that nobody has asked for: some seconds
 
 
-def potential_step(machine: Rounds, budget: Fraction, limits: Limits) -> Json:
+def potential_step(machine: Rounds, budget: Fraction) -> Json:
     """Return a step that proves that a budget serves."""
     if machine.round is None:
-        return alone_step(machine, budget, limits.check)
+        return alone_step(machine, budget, check_limits)
     missing = NoCertificate("there is nothing to try")
     for quiet, facts in product((False, True), repeat=2):
-        search = PotentialSearch(machine, budget, limits, facts, quiet)
+        search = PotentialSearch(machine, budget, facts, quiet)
         if quiet and not search.quiet:
             break
         try:
@@ -239,7 +239,7 @@ def served_step(machine: Json, budget: Fraction, eps: Fraction | None) -> dict[s
     for whole in (False, True):
         try:
             with work(_MOST_WORK):
-                step = potential_step(all_numbers(read, whole, eps), budget, Limits())
+                step = potential_step(all_numbers(read, whole, eps), budget)
         except (NoCertificate, NotProved) as obstacle:
             missing = str(obstacle)
         else:

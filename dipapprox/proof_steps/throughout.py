@@ -58,7 +58,7 @@ _SHARE = 8  # of the gap that the least delta leaves, one part is for enclosures
 def steps_between(setting: Setting, claim: dict[str, Json], epsilons: Epsilons) -> list[Json]:
     """Return the steps to a claim on an interval, from its ends and some eps between."""
     signs, machine = Signs(epsilons), read_machine(machine_json(setting.program))
-    plain = Setting(setting.program, setting.selection, Options(limits=setting.limits))
+    plain = Setting(setting.program, setting.selection, Options())
     eps_prv, delta = _formulas(claim, signs)
 
     @cache
@@ -93,8 +93,8 @@ def steps_by_shrinking(setting: Setting, claim: dict[str, Json], epsilons: Epsil
 
     The kernel decides whether a smaller eps is as good as smaller inputs.
     """
-    program, limits = setting.program, setting.limits
-    point = inputs_at_ties(execute_for_declared(program, True, limits), limits)
+    program = setting.program
+    point = inputs_at_ties(execute_for_declared(program, True))
     if point is None:
         raise NoCertificate("without noise no inputs make all comparisons ties")
     signs, proofs = Signs(epsilons), list[object]()
@@ -320,7 +320,7 @@ def replayed_throughout(setting: Setting, goals: Iterable[GoalThroughout]) -> Re
     failed: NotProved | NoCertificate = NoCertificate("there is nothing to try")
     for goal in goals:
         try:
-            return verdicts.first_replayed(ways_throughout(setting, goal), setting.limits)
+            return verdicts.first_replayed(ways_throughout(setting, goal))
         except (NoCertificate, NotProved) as obstacle:
             failed = obstacle
     raise failed

@@ -20,7 +20,7 @@ from dipapprox.kernel.replay import replay
 from dipapprox.kernel.sets import representatives
 from dipapprox.language.core import Input, Program
 from dipapprox.language.domains import has_real_inputs
-from dipapprox.limits import Limits
+from dipapprox.limits import check_limits
 from dipapprox.pairs.selections import OrderedPairs, PairSelection
 from dipapprox.privacy.notation import finite
 from dipapprox.privacy.options import Engine
@@ -251,11 +251,11 @@ def attempted(prove: Callable[[], Found]) -> Found | NoProof:
     return NoProof(end.reason or missing, end.reason is not None, end.interrupted)
 
 
-def first_replayed(ways: Iterable[Callable[[], WrittenProof]], limits: Limits) -> Replayed:
+def first_replayed(ways: Iterable[Callable[[], WrittenProof]]) -> Replayed:
     """Replay proofs until one holds; if none does, say why, rather of one that could be written."""
     failed: NotProved | NoCertificate = NoCertificate("there is nothing to try")
     is_written = False
-    with asking(limits.check):
+    with asking(check_limits):
         for way in ways:
             start: float | None = None
             try:
@@ -317,7 +317,7 @@ def replayed(setting: Setting, goal: Goal) -> Replayed:
         if bits == IN_CLOSED_FORM and setting.program.real_outputs and goal.witness is None:
             continue  # there are no such steps
         try:
-            with asking(setting.limits.check):
+            with asking(check_limits):
                 proof = written(setting, goal, bits)
                 replay(proof.machine, proof.claim, proof.steps)
         except (NoCertificate, NotProved) as obstacle:

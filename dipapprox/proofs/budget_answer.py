@@ -17,7 +17,6 @@ from dipapprox.data_classes import Record, field
 from dipapprox.digits import decimal_text, exact_text
 from dipapprox.errors import INTERRUPTED
 from dipapprox.language.core import Value
-from dipapprox.limits import Limits
 from dipapprox.privacy.description import (
     Description,
     End,
@@ -99,7 +98,7 @@ class BudgetAnswer(Result, Record):
         """Whether `upper` is the least budget."""
         return self.upper == self.lower
 
-    def replay(self, limits: Limits) -> Replayed | None:
+    def replay(self) -> Replayed | None:
         """Replay a proof of the answer, DP or Not_DP.
 
         None for a budget of a program or an automaton (`proofs.replayed`).

@@ -44,7 +44,7 @@ from dipapprox.language.domains import AllReals, bounds_of
 from dipapprox.language.formula import Formula, Operation, Operator, names_of
 from dipapprox.language.traversal import rewrite
 from dipapprox.laws.distribution import Scale
-from dipapprox.limits import Limits, limited
+from dipapprox.limits import current
 from dipapprox.numerics.powers import logarithm
 from dipapprox.pairs.selections import AllPairs, is_symmetric
 from dipapprox.privacy.decisions.decision import Decision, closed_interval
@@ -74,7 +74,7 @@ def serving_budget(setting: Setting, eps: Fraction | None = None) -> Fraction | 
 
     At one ε the scale c ε^k is c ε^(k + 1) / ε: that of a program with the same laws there.
     """
-    program, limits = setting.program, setting.limits
+    program = setting.program
     asked = isinstance(setting.selection, AllPairs) and program.rounding is None
     if not (asked and program.inputs):
         return None
@@ -89,9 +89,9 @@ def serving_budget(setting: Setting, eps: Fraction | None = None) -> Fraction | 
         program = replace(program, inputs=wide)
     if eps is not None:
         program = replace(program, body=rewrite(program.body, partial(_rescaled, eps)))
-    with EarlyEnd(), limited(limits):
+    with EarlyEnd():
         try:
-            proof = prove_real(program, limits, serving=True)
+            proof = prove_real(program, serving=True)
         except UserError:
             return None  # no program for every ε
         whole = bool(listed) and all(
@@ -131,13 +131,12 @@ def by_budget(
     """
     most: Fraction | None = None
     run: Run | None = None
-    limits = setting.limits
-    with EarlyEnd(), limited(limits):
-        most = Fraction(0) if _is_enough(budget, stated, epsilons, limits) else None
+    with EarlyEnd():
+        most = Fraction(0) if _is_enough(budget, stated, epsilons) else None
         if found is not None:
             if most is None:
                 most = _less_than(budget, stated, epsilons, setting.program)
-            return found if most is None else kept(found, most, BUDGET, limits)
+            return found if most is None else kept(found, most, BUDGET)
         run = None if most is None else _header(setting)
     if run is None:
         return None
@@ -150,7 +149,7 @@ def by_budget(
 _Found = TypeVar("_Found", bound="Verdict | IntervalVerdict")
 
 
-def kept(found: _Found, most: Fraction, by: str, limits: Limits) -> _Found:
+def kept(found: _Found, most: Fraction, by: str) -> _Found:
     """Return DP for a claim, Unknown, of which a method proves so much about the largest δ."""
     told, before = Extended(Fraction(0), most, by, by), found.delta_enclosure
     if before is not None:
@@ -162,7 +161,7 @@ def kept(found: _Found, most: Fraction, by: str, limits: Limits) -> _Found:
         precision=0 if alone else found.run.precision,
         reason=None,
         by=told.by,
-        seconds=limits.elapsed(),
+        seconds=current().elapsed(),
     )
     known = told.enclosure()
     if isinstance(found, Verdict):
@@ -176,7 +175,7 @@ def nothing_left(setting: Setting, eps: Fraction, eps_prv: Fraction) -> LeastDel
 
 
 def _header(setting: Setting) -> Run:
-    states = execute_for_declared(setting.program, setting.options.merge, setting.limits)
+    states = execute_for_declared(setting.program, setting.options.merge)
     return setting.header(
         pairs=None if setting.is_real else setting.count(),
         sizes=(len(states.outputs), len(states.states)),
@@ -275,7 +274,7 @@ def decided(found: Decision) -> Decision:
     return replace(found, run=run, answer=Answer.DP, cause=None, note="", open=())
 
 
-def _is_enough(budget: Fraction, claim: FormulaClaim, epsilons: Ends, limits: Limits) -> bool:
+def _is_enough(budget: Fraction, claim: FormulaClaim, epsilons: Ends) -> bool:
     """Whether budget · ε <= ε_prv and δ >= 0 are proved for every ε between two, both included."""
     lower, upper = epsilons
     if lower == upper:
@@ -293,7 +292,7 @@ def _is_enough(budget: Fraction, claim: FormulaClaim, epsilons: Ends, limits: Li
         return False  # somewhere it is not
     if not exact:
         return True
-    return isinstance(is_nonnegative(exact, closed_interval(lower, upper), limits), Nonnegative)
+    return isinstance(is_nonnegative(exact, closed_interval(lower, upper)), Nonnegative)
 
 
 def _function(formula: Formula) -> ExponentialPolynomial | None:

@@ -39,7 +39,6 @@ from dipapprox.data_classes import Record, field
 from dipapprox.errors import BrokenInvariant
 from dipapprox.language.core import Cell
 from dipapprox.laws.family import BOTH_SIDES, Family, RealFamily
-from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm, Symbol, content, difference
 from dipapprox.linear.half_spaces import has_interior, implies, nearest_point
 from dipapprox.linear.programme import SIDES, LinearProgramme, UnknownSide
@@ -56,9 +55,9 @@ _HALVINGS = 200
 class PossibleInputs:
     """Finds inputs that make states possible."""
 
-    def __init__(self, samples: Sequence[Sample], inputs: Sequence[Cell], limits: Limits) -> None:
+    def __init__(self, samples: Sequence[Sample], inputs: Sequence[Cell]) -> None:
         names = [cell.name for cell in inputs]
-        self._samples, self._inputs, self._limits = samples, names, limits
+        self._samples, self._inputs = samples, names
         # An input is one more unknown number.
         self._unknowns: dict[Symbol, LinearForm] = {
             name: LinearForm.symbol(len(samples) + k) for k, name in enumerate(names)
@@ -129,7 +128,7 @@ class PossibleInputs:
         slack = Fraction(1)
         for _ in range(_HALVINGS):
             inner = [LinearForm(form.terms, form.constant + slack) for form in forms]
-            found = nearest_point([*inner, *bounds], unknowns, self._limits)
+            found = nearest_point([*inner, *bounds], unknowns)
             if found is not None:
                 inputs = tuple([found[k] for k in unknowns[len(self._samples) :]])
                 if self._integers and any(each.denominator != 1 for each in inputs):
@@ -174,14 +173,12 @@ class ShiftSource(Record):
         return self.rate is None or self.side is not self.support
 
 
-def programme_of(
-    sources: Sequence[ShiftSource], rows: Sequence[Any], limits: Limits
-) -> LinearProgramme[Any]:
+def programme_of(sources: Sequence[ShiftSource], rows: Sequence[Any]) -> LinearProgramme[Any]:
     """Return the programme of the cheapest shifts of samples, or of the cheapest noise: rows with
     their coefficients are to be at most some numbers."""
     rates = {place: source.rate for place, source in enumerate(sources)}
     sides = {place: source.side for place, source in enumerate(sources)}
-    return LinearProgramme(rows, rates, sides, limits)
+    return LinearProgramme(rows, rates, sides)
 
 
 class GuardRow(Record):
@@ -211,10 +208,10 @@ class Cone(Record):
 class ConeBuilder:
     """Makes the cones of final states."""
 
-    def __init__(self, states: FinalStates, limits: Limits) -> None:
+    def __init__(self, states: FinalStates) -> None:
         self._inputs = {cell.name: k for k, cell in enumerate(states.program.inputs)}
         self._sources = [_source(sample, self._inputs) for sample in states.samples]
-        self._possible = PossibleInputs(states.samples, states.program.inputs, limits)
+        self._possible = PossibleInputs(states.samples, states.program.inputs)
         self._means = [sample.mean for sample in states.samples]
 
     def cone(self, state: FinalState) -> Cone | None:

@@ -25,7 +25,6 @@ from fractions import Fraction
 
 from dipapprox.data_classes import Record
 from dipapprox.language.core import Cell, Value
-from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.proofs.changes import Box, Change, Changes
 from dipapprox.proofs.cones import Cone, ConeBuilder
@@ -57,18 +56,12 @@ class PartRun:
     when a limit ends it."""
 
     def __init__(
-        self,
-        number: int,
-        part: ProgramPart,
-        states: FinalStates,
-        boxes: Sequence[Box],
-        limits: Limits,
+        self, number: int, part: ProgramPart, states: FinalStates, boxes: Sequence[Box]
     ) -> None:
         self._number, self.part, self.inputs = number, part, part.inputs
         self._outputs = part.outputs[: len(part.program.outputs)]  # the finite ones come first
-        self._limits = limits
         self._boxes = tuple(dict.fromkeys(self.own(box) for box in boxes))
-        builder = ConeBuilder(states, limits)
+        builder = ConeBuilder(states)
         groups: dict[tuple[int, Atoms], tuple[Sequence[Value], list[Cone]]] = {}
         self._is_continuous = not any(sample.family.is_discrete for sample in states.samples)
         tells = self._is_continuous and tells_atoms(state.reals for state in states.states)
@@ -100,7 +93,7 @@ class PartRun:
         """Prove all outputs; one that loses without bound on a ray, which leaves all bounds, ends
         the search."""
         for number, (output, cones) in enumerate(self._groups):
-            costs = [CostOfChanges(cone, self._limits) for cone in cones]
+            costs = [CostOfChanges(cone) for cone in cones]
             states = tuple([cost.worst(self._boxes) for cost in costs])
             self._costs.append(costs)
             dear = [each.dearest for each in states if with_rays and each.dearest.cost != 0]

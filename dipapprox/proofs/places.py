@@ -39,7 +39,6 @@ from math import floor, prod
 
 from dipapprox.data_classes import Record, replace
 from dipapprox.language.core import Value
-from dipapprox.limits import Limits
 from dipapprox.linear.form import Symbol
 from dipapprox.linear.programme import Optimum
 from dipapprox.proofs.real_proof import PartProof
@@ -86,7 +85,7 @@ _Costs = tuple[PointCost | None, ...]
 
 
 def between_places(
-    parts: Sequence[PartProof], inputs: RealInputs, limits: Limits, tried: Sequence[Point] = ()
+    parts: Sequence[PartProof], inputs: RealInputs, tried: Sequence[Point] = ()
 ) -> TwoInputs | None:
     """Return the best two adjacent inputs found, where none has bounds, not far from 0.
 
@@ -102,7 +101,7 @@ def between_places(
     for number, part in enumerate(parts):
         own = list(dict.fromkeys(_own(point, part.inputs) for point in points))
         for place, output in enumerate(part.outputs):
-            costs = [CostOfPoints(each.cone, inputs.integers, limits) for each in output.states]
+            costs = [CostOfPoints(each.cone, inputs.integers) for each in output.states]
             events += _events(number, place, output.output, tuple(costs), own)
     if len(points) * sum(len(event.states) for event in events) > MOST_COSTS:
         return None

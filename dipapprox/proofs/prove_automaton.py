@@ -20,7 +20,6 @@ from dipapprox.automata.runs import Run, RunCost, dependencies
 from dipapprox.automata.structures import cost_of_rounds, gain_of_round, rounds_beyond
 from dipapprox.automata.unfolding import stopping_states, with_visible_stops
 from dipapprox.automata.words import HalfLine, NearZero, Seen, Word, WordBound, ray_of, turned
-from dipapprox.data_classes import replace
 from dipapprox.errors import BrokenInvariant, EarlyEnd, NoCertificate, UserError
 from dipapprox.events.canonical import canonical
 from dipapprox.events.event import Event
@@ -32,7 +31,7 @@ from dipapprox.language.dipa import AutomatonNoise
 from dipapprox.language.finite_rounds import some_rounds
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import LAPLACE
-from dipapprox.limits import Limits, limited
+from dipapprox.limits import at_most, check_limits, current
 from dipapprox.linear.form import LinearForm, Symbol
 from dipapprox.numerics.intervals import logarithm
 from dipapprox.privacy.options import Options
@@ -65,9 +64,7 @@ _RELATIVE = Fraction(1, 2**12)
 
 
 @sound_arithmetic()
-def log_ratio(
-    automaton: Automaton, run: Run, ray: WordBound, eps: Fraction, limits: Limits
-) -> Enclosure | None:
+def log_ratio(automaton: Automaton, run: Run, ray: WordBound, eps: Fraction) -> Enclosure | None:
     """Enclose ln(Pr[word | second inputs] / Pr[word | first inputs]) / eps for one run, at eps > 0.
 
     None if the run has too many samples, or nothing encloses it narrowly enough. A ray has its
@@ -77,7 +74,7 @@ def log_ratio(
         return None
     found = []
     for word in (ray.word, turned(ray.word)):
-        probability = _probability(event_of(automaton, run, word, eps), limits)
+        probability = _probability(event_of(automaton, run, word, eps))
         if probability is None:
             return None
         found.append(logarithm(probability, _BITS[-1]))
@@ -128,15 +125,15 @@ def _below(terms: dict[int, int], constant: Fraction | int) -> LinearForm:
     return LinearForm.of(exact, Fraction(constant))
 
 
-def _probability(event: Event, limits: Limits) -> Enclosure | None:
+@at_most(pieces=_PIECES)
+def _probability(event: Event) -> Enclosure | None:
     reduced = reduce(event)
     if reduced is None or any(len(f.guards) >= len(f.samples) > MOST_ENTANGLED for f in reduced):
         return None
     factors = [canonical(factor) for factor in reduced]
-    limits = replace(limits, pieces=min(limits.pieces, _PIECES))
-    method = open_method(Options(limits=limits))
+    method = open_method(Options(limits=current()))
     for bits in _BITS:
-        answers = method.enclose(list(dict.fromkeys(factors)), bits, limits)
+        answers = method.enclose(list(dict.fromkeys(factors)), bits)
         known = dict(zip(dict.fromkeys(factors), answers, strict=True))
         lower = upper = Fraction(1)
         for factor in factors:
@@ -156,34 +153,31 @@ _MOST_ON_RAY = 400  # steps of a run for which inputs are looked for
 _LONGEST = 20_000  # steps of a run that goes round a structure often: longer ones are not looked at
 
 
-def prove_automaton(
-    automaton: Automaton, budget: Fraction | None, stops: Stops, limits: Limits
-) -> AutomatonProof:
+def prove_automaton(automaton: Automaton, budget: Fraction | None, stops: Stops) -> AutomatonProof:
     """Find the least D for which an automaton is (D·eps, 0)-private for every eps.
 
     Args:
         automaton: A valid one.
         budget: The claimed one: then the answer is about it. None asks whether there is one.
         stops: Whether it is seen where no guard holds.
-        limits: Nodes of graphs count as states; where they end, bounds known by then stand.
     """
     begun = time.monotonic()
     stopping: tuple[str, ...] = ()
     if stops is Stops.VISIBLE:
         known: Analysis | None = None
-        with EarlyEnd() as end, limited(limits):
-            known = analyse(with_visible_stops(automaton), limits)
+        with EarlyEnd() as end:
+            known = analyse(with_visible_stops(automaton))
         found = known or Analysis(automaton, reason=end.reason)
     else:
-        found, places = analyse(automaton, limits), gaps(automaton)
-        with EarlyEnd(), limited(limits):  # if there is no time to look, some too many
-            places = stopping_states(automaton, limits) if places else places
+        found, places = analyse(automaton), gaps(automaton)
+        with EarlyEnd():  # if there is no time to look, some too many
+            places = stopping_states(automaton) if places else places
         stopping = tuple(automaton.states[state].name for state in places)
     compiled = in_own_words(found.automaton)
-    ray = _ray(found, limits.within(MOST_STEPS))
+    ray = _ray(found)
     again = False
     if not (found.unbounded or found.loses_again or found.upper is not None):
-        again = comes_again(automaton, stops is Stops.VISIBLE, limits)
+        again = comes_again(automaton, stops is Stops.VISIBLE)
     caveat = None
     if stopping:
         where = ", ".join(stopping)
@@ -197,7 +191,7 @@ def prove_automaton(
         stops=stops,
         stopping=stopping,
         ray=ray,
-        **_known(compiled, found, budget, limits, again=again),
+        **_known(compiled, found, budget, again=again),
         seconds=time.monotonic() - begun,
     )
 
@@ -206,7 +200,6 @@ def _known(
     compiled: Compiled,
     analysis: Analysis,
     budget: Fraction | None,
-    limits: Limits,
     *,
     again: bool,
     quiet: Fraction | None = None,
@@ -214,7 +207,7 @@ def _known(
 ) -> dict[str, Any]:
     """Return what an answer says of a claimed and the least budget, if a few rounds need so much;
     see the fields of `EndlessProof`."""
-    rounds, beyond = going_round(compiled, analysis, budget, limits)
+    rounds, beyond = going_round(compiled, analysis, budget)
     lower, upper = analysed(compiled, analysis), _budget_known(compiled, analysis)
     lower, upper = max(lower, few or lower), upper if quiet is None else quiet
     has_none = again or is_unbounded(compiled, analysis) or analysis.loses_again
@@ -248,27 +241,27 @@ def _budget_known(compiled: Compiled, analysis: Analysis) -> Fraction | None:
     return None if analysis.upper_bound is None else analysis.upper_bound * compiled.factor
 
 
-def comes_again(subject: Automaton | Program, stops_are_seen: bool, limits: Limits) -> bool:
+def comes_again(subject: Automaton | Program, stops_are_seen: bool) -> bool:
     """Whether the kernel has replayed that steps lose again and again, however they came about:
     then no budget serves, at any ε."""
-    with EarlyEnd(), limited(limits), suppress(NoCertificate, NotProved):
-        replayed(subject, stops_are_seen, BudgetBounds(), limits.within(MOST_STEPS))
+    with EarlyEnd(), at_most(MOST_STEPS), suppress(NoCertificate, NotProved):
+        replayed(subject, stops_are_seen, BudgetBounds())
         return True
     return False
 
 
-def _ray(found: Analysis, limits: Limits) -> WordBound | None:
+def _ray(found: Analysis) -> WordBound | None:
     """Return inputs for which the tight run loses what it needs; None if there is none such."""
     if found.unbounded or not isinstance(found.lower, RunCost):
         return None
-    with EarlyEnd(), limited(limits):
+    with EarlyEnd(), at_most(MOST_STEPS):
         if len(found.lower.run) <= _MOST_ON_RAY:
-            return ray_of(found.automaton, found.lower, limits)
+            return ray_of(found.automaton, found.lower)
     return None
 
 
 def going_round(
-    compiled: Compiled, found: Analysis, budget: Fraction | None, limits: Limits
+    compiled: Compiled, found: Analysis, budget: Fraction | None
 ) -> tuple[tuple[Round, ...], int | None]:
     """Return what going round a structure needs, and the fewest rounds beyond a budget.
 
@@ -282,23 +275,23 @@ def going_round(
     most = _LONGEST // len(structure.run)
     needed: list[tuple[int, RunCost]] = []
     beyond = None
-    with EarlyEnd(), limited(limits):
+    with EarlyEnd():
         for times in (each for each in _ROUNDS if each <= most):
-            limits.check()
+            check_limits()
             needed.append((times, cost_of_rounds(found.automaton, structure, times)))
         gain = most * gain_of_round(found.automaton, structure) * factor
         if budget is not None and budget <= gain:
-            beyond = rounds_beyond(found.automaton, structure, budget / factor, limits)
-    shown = limits.within(MOST_STEPS)
+            beyond = rounds_beyond(found.automaton, structure, budget / factor)
     rounds = []
-    for times, cost in needed:
-        ray = ratio = None
-        with EarlyEnd(), limited(shown):
-            if compiled.is_plain and len(cost.run) <= MOST_SAMPLES:
-                ray = ray_of(found.automaton, cost, shown)
-            if ray is not None:
-                ratio = log_ratio(found.automaton, cost.run, ray, Fraction(1), shown)
-        rounds.append(Round(times, cost.value * factor, ray, ratio))
+    with at_most(MOST_STEPS):
+        for times, cost in needed:
+            ray = ratio = None
+            with EarlyEnd():
+                if compiled.is_plain and len(cost.run) <= MOST_SAMPLES:
+                    ray = ray_of(found.automaton, cost)
+                if ray is not None:
+                    ratio = log_ratio(found.automaton, cost.run, ray, Fraction(1))
+            rounds.append(Round(times, cost.value * factor, ray, ratio))
     return tuple(rounds), beyond
 
 
@@ -306,31 +299,29 @@ TURNS = (1, 2, 3)  # numbers of rounds that are written out
 _MOST_KNOWN = Fraction(30)  # a budget up to which one is looked for where none is known
 
 
-def prove_rounds(program: Program, budget: Fraction | None, limits: Limits) -> StreamProof:
+def prove_rounds(program: Program, budget: Fraction | None) -> StreamProof:
     """Find the least D for which a program is (D·eps, 0)-private for any number of rounds.
 
     Args:
         budget: The claimed one: then the answer is about it. None asks whether there is one.
-        limits: Points of the program and nodes of graphs count as states; where they end, bounds
-            known by then stand.
     """
     begun = time.monotonic()
     compiled = in_own_words(Automaton((), (), ()))
-    with EarlyEnd() as end, limited(limits):
-        compiled = compile_program(program, limits)
+    with EarlyEnd() as end:
+        compiled = compile_program(program)
         with_words = compiled.is_plain and compiled.tells
         looks = None if compiled.tells else compiled.seen
-        analysis = analyse(compiled.automaton, limits, with_words=with_words, looks=looks)
+        analysis = analyse(compiled.automaton, with_words=with_words, looks=looks)
     if end.reason:
         analysis = Analysis(compiled.automaton, reason=end.reason)
     lower, upper = analysed(compiled, analysis), _budget_known(compiled, analysis)
     quiet, few, again = None, None, False
     if not (is_unbounded(compiled, analysis) or lower == upper or end.reason):
-        quiet = _quiet(program, upper, limits)
+        quiet = _quiet(program, upper)
         upper = upper if quiet is None else quiet
-        again = upper is None and comes_again(program, True, limits)
+        again = upper is None and comes_again(program, True)
         if not again and not compiled.tells:  # steps that are told need no comparing of runs
-            few = _few_rounds(program, lower, upper, limits)
+            few = _few_rounds(program, lower, upper)
     known = None if few is None else few.lower
     return StreamProof(
         program=program.name,
@@ -338,29 +329,28 @@ def prove_rounds(program: Program, budget: Fraction | None, limits: Limits) -> S
         states=len(compiled.automaton.states),
         subject=program,
         few=few,
-        **_known(compiled, analysis, budget, limits, again=again, quiet=quiet, few=known),
+        **_known(compiled, analysis, budget, again=again, quiet=quiet, few=known),
         seconds=time.monotonic() - begun,
     )
 
 
-def _quiet(program: Program, upper: Fraction | None, limits: Limits) -> Fraction | None:
+def _quiet(program: Program, upper: Fraction | None) -> Fraction | None:
     """Return a budget that serves as runs that publish nothing more are shifted together.
 
     None if none is found that is less than one that serves.
     """
-    own = limits.within(MOST_STEPS)
-    with EarlyEnd(), limited(limits), suppress(NoCertificate, NotProved):
+    with EarlyEnd(), at_most(MOST_STEPS), suppress(NoCertificate, NotProved):
         machine, best = read_rounds(rounds_json(program)), upper
         for facts in (True, False):
             cap = _MOST_KNOWN if upper is None else upper
-            search = PotentialSearch(machine, cap, own, facts, True, MOST_ENTRIES)
+            search = PotentialSearch(machine, cap, facts, True, MOST_ENTRIES)
             if not search.quiet:
                 break
             with suppress(NoCertificate):
                 search.step()
                 best = search.least if best is None else min(best, search.least)
         if best is not None and best != upper:
-            replayed(program, True, BudgetBounds(best), own)
+            replayed(program, True, BudgetBounds(best))
             return best
     return None
 
@@ -368,23 +358,21 @@ def _quiet(program: Program, upper: Fraction | None, limits: Limits) -> Fraction
 MOST_STATES = 300  # of rounds that are written out
 
 
-def _few_rounds(
-    program: Program, lower: Fraction, upper: Fraction | None, limits: Limits
-) -> FewRounds | None:
+def _few_rounds(program: Program, lower: Fraction, upper: Fraction | None) -> FewRounds | None:
     """Return rounds that, written out, need more than is known; None if none do.
 
     What is published does not tell the steps of such a program, but all runs that publish the same
     in so many rounds are compared.
     """
     best: FewRounds | None = None
-    with EarlyEnd(), limited(limits):
+    with EarlyEnd():
         for turns in TURNS:
             try:
                 written = some_rounds(program, turns)
             except UserError:
                 break
-            states = min(limits.states, MOST_STATES)
-            found = prove_real(written, replace(limits, states=states))
+            with at_most(states=MOST_STATES):
+                found = prove_real(written)
             # Where there is no budget, for each number of rounds there may be a reason of its own.
             if not found.has_none and found.lower > (lower if best is None else best.lower):
                 best = FewRounds(turns, found.lower)

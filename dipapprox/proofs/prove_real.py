@@ -26,7 +26,6 @@ from dipapprox.exact.choices.validity import check_choices
 from dipapprox.exact.signs.interval import ALL_EPSILONS
 from dipapprox.language.core import Program
 from dipapprox.laws.distribution import weights_of
-from dipapprox.limits import Limits, limited
 from dipapprox.proofs.changes import Box, Changes, changes_of
 from dipapprox.proofs.cones import Cone, Pricing, ShiftSource
 from dipapprox.proofs.part_proofs import (
@@ -57,16 +56,14 @@ from dipapprox.semantics.real_inputs import (
 from dipapprox.semantics.state import FinalStates, Sample
 
 
-def answer_real(
-    program: Program, budget: Fraction | None, limits: Limits, *, proved: bool = False
-) -> RealProof:
+def answer_real(program: Program, budget: Fraction | None, *, proved: bool = False) -> RealProof:
     """Answer for all real inputs, with or without a claim.
 
     Args:
         budget: The claimed one: then the answer is about it. None asks whether there is one.
         proved: Whether the kernel has to follow.
     """
-    found = prove_real(program, limits, proved=proved)
+    found = prove_real(program, proved=proved)
     return replace(found, budget=budget)
 
 
@@ -83,9 +80,7 @@ UNLIKE = "an output's probabilities at adjacent inputs differ by a factor howeve
 SEVERAL_STATES = "an output comes about in several ways, which no shift keeps apart"
 
 
-def prove_real(
-    program: Program, limits: Limits, *, serving: bool = False, proved: bool = False
-) -> RealProof:
+def prove_real(program: Program, *, serving: bool = False, proved: bool = False) -> RealProof:
     """Bound the least budget D for which a program is (D·eps, 0)-DP for every eps and all inputs.
 
     Inputs are real numbers, or integers if there is integer noise, and adjacency is taken of these;
@@ -93,7 +88,6 @@ def prove_real(
     but rays leave the bounds: what is lost between two inputs is looked at instead.
 
     Args:
-        limits: Budget of time, memory and states; where it ends, the answer is Unknown.
         serving: Whether a budget that serves is all that is wanted: then nothing is looked for
             below it.
 
@@ -118,8 +112,7 @@ def prove_real(
         integers=integers,
     )
     try:
-        with limited(limits):
-            search = _Search(found, limits, proved)
+        search = _Search(found, proved)
     except (NotReal, LimitReached) as refused:
         found = replace(found, reason=refused.reason)
     else:
@@ -131,9 +124,9 @@ def prove_real(
 class _Search:
     """Looks for bounds of a program, of which nothing is known yet."""
 
-    def __init__(self, known: RealProof, limits: Limits, proved: bool) -> None:
+    def __init__(self, known: RealProof, proved: bool) -> None:
         program, integers = known.subject, known.integers
-        self._limits, self._bounded = limits, are_bounded(program)
+        self._bounded = are_bounded(program)
         parts = independent_parts(program)
         read = {k for each in parts for k in each.inputs}
         widths = [
@@ -143,17 +136,17 @@ class _Search:
         changes = changes_of(program.adjacency, widths, integers, proved=proved)
         if share_inputs([part.inputs for part in parts]):
             changes = changes.in_corners(MOST_CORNERS)
-        states = [execute_for_all_inputs(part.program, integers, limits) for part in parts]
+        states = [execute_for_all_inputs(part.program, integers) for part in parts]
         for each in states:
             # Rays need an eps at which all outcomes of a state are possible: weights >= 0 that are
             # not the zero function vanish at isolated eps only.
-            check_choices(each.laws, ALL_EPSILONS, limits)
+            check_choices(each.laws, ALL_EPSILONS)
         _require_one_direction(
             [sample for each in states for sample in each.samples],
             any(each.choices for each in states),
         )
         self._runs = [
-            PartRun(number, part, each, changes.boxes, limits)
+            PartRun(number, part, each, changes.boxes)
             for number, (part, each) in enumerate(zip(parts, states, strict=True))
         ]
         self._states, self._changes = states, changes
@@ -168,13 +161,12 @@ class _Search:
         losses: Losses = ()
         ended = ""
         try:
-            with limited(self._limits):
-                for run in runs:
-                    run.prove(with_rays=not (bounded or serving))
-                if not (bounded or serving):
-                    losses = joint_losses(runs, changes)
-                elif not (serving or changes.is_bounded):
-                    losses = free_losses(runs, changes, [b is None for b in self._inputs.bounds])
+            for run in runs:
+                run.prove(with_rays=not (bounded or serving))
+            if not (bounded or serving):
+                losses = joint_losses(runs, changes)
+            elif not (serving or changes.is_bounded):
+                losses = free_losses(runs, changes, [b is None for b in self._inputs.bounds])
         except LimitReached as reached:
             ended = reached.reason
             losses = () if bounded else dearest(single_losses(runs))
@@ -183,7 +175,7 @@ class _Search:
         if serving:
             return found
         if bounded:
-            with EarlyEnd(), limited(self._limits):
+            with EarlyEnd():
                 found = self._with_places(found)
         if not (found.has_none or found.is_exact or ended):
             found = self._with_more_lost(found)
@@ -198,15 +190,14 @@ class _Search:
 
         What is lost between some inputs without bounds is lost among all of them.
         """
-        limits = self._limits
         if not self._bounded:
-            with EarlyEnd(), limited(limits):
+            with EarlyEnd():
                 found = self._with_places(found)
         if found.has_none or found.is_exact or not self._changes.is_bounded:
             return found
-        with EarlyEnd(), limited(limits):
+        with EarlyEnd():
             turns, parts = turns_of(found.parts, self._inputs), [run.part for run in self._runs]
-            known = closed(parts, self._states, turns, self._inputs, limits)
+            known = closed(parts, self._states, turns, self._inputs)
             if known is None:
                 return found
             found = _with_lost(found, as_eps_vanishes(known, known.starts))
@@ -220,14 +211,14 @@ class _Search:
                 points = place[:2]
                 found = _with_lost(found, as_eps_vanishes(known, [points]))
                 found = self._with_places(found, points)
-                found = _with_lost(found, lost_at(known, place, limits))
+                found = _with_lost(found, lost_at(known, place))
         return found
 
     def _with_places(self, found: RealProof, tried: Sequence[Point] = ()) -> RealProof:
         """Look for what is lost between two inputs; where they have no bounds, not far from 0."""
         if not all(map(_keeps_pace, self._states)):
             return found
-        return _with_lost(found, between_places(found.parts, self._inputs, self._limits, tried))
+        return _with_lost(found, between_places(found.parts, self._inputs, tried))
 
 
 def _with_lost(found: RealProof, lost: TwoInputs | None) -> RealProof:

@@ -18,7 +18,7 @@ from dipapprox.arithmetic.enclosure import UNIT, Enclosure
 from dipapprox.arithmetic.extended import Extended
 from dipapprox.data_classes import Record, replace
 from dipapprox.errors import EarlyEnd, LimitReached
-from dipapprox.limits import limited
+from dipapprox.limits import check_limits
 from dipapprox.pairs.boxes.vertices import dearest_pairs, difference_pairs
 from dipapprox.pairs.published.couplings import Couplings
 from dipapprox.pairs.published.processed import telling_more
@@ -57,7 +57,7 @@ class RealBounds(Record):
 
         Where answers are to be proved, upper ends are not asked.
         """
-        corners, limits = self._corners(), self.setting.limits
+        corners = self._corners()
         if corners is not None:
             broken = verify(corners, claim)
             if broken.answer is Answer.NOT_DP:
@@ -67,11 +67,9 @@ class RealBounds(Record):
         for budget, by in self._budgets(claim.eps):
             most = most_of(budget, claim.eps_prv, self.setting.program)
             if most <= claim.delta:
-                return kept(found, most, by, limits)
+                return kept(found, most, by)
         told = self._processed(claim.eps, AtEpsPrv(claim.eps_prv))
-        return (
-            found if told is None or told > claim.delta else kept(found, told, PROCESSING, limits)
-        )
+        return found if told is None or told > claim.delta else kept(found, told, PROCESSING)
 
     def from_below(self, eps: Fraction, question: Question, reason: str) -> ProfileAnswer | None:
         """Answer a question about the profile at an ε by some pairs; None if there are none.
@@ -134,13 +132,13 @@ class RealBounds(Record):
         setting = self.setting
         if setting.selection != AllPairs() or not setting.is_real:
             raise LimitReached("not all real inputs")
-        return execute_for_declared(setting.program, setting.options.merge, setting.limits)
+        return execute_for_declared(setting.program, setting.options.merge)
 
     @property
     def _dearest(self) -> list[Pair]:
         """Pairs of which one needs the largest pure budget of all; none if this is not known."""
         found: list[Pair] = []
-        with EarlyEnd(), limited(self.setting.limits):
+        with EarlyEnd():
             found = dearest_pairs(self._states())
         return found if len(found) <= _MOST_CORNERS else []
 
@@ -151,7 +149,7 @@ class RealBounds(Record):
             yield coupled, COUPLING
         dearest = self._dearest
         if dearest:
-            with EarlyEnd(), limited(self.setting.limits):
+            with EarlyEnd():
                 found = profile(self._only(dearest), eps, AtDelta(Fraction(0)))
                 most = _known(found).upper if isinstance(found, _Least) else None
                 if most is not None:
@@ -159,17 +157,15 @@ class RealBounds(Record):
 
     def _coupled(self, eps: Fraction) -> Fraction | None:
         """Return a budget of all real inputs at one ε; None if none is known."""
-        limits = self.setting.limits
-        with EarlyEnd(), limited(limits):
+        with EarlyEnd():
             states, pairs = self._states(), difference_pairs(self.setting.program)
             if len(states.states) * len(pairs) <= _MOST_MOVES:
-                return Couplings(states, eps, limits).budget_between(pairs)
+                return Couplings(states, eps).budget_between(pairs)
         return None
 
     def _processed(self, eps: Fraction, question: Question) -> Fraction | None:
         """Return the upper end of what a program needs that tells more; None if none is known."""
-        limits = self.setting.limits
-        with EarlyEnd(), limited(limits):
+        with EarlyEnd():
             for more in telling_more(self._states()):
                 with EarlyEnd():
                     setting = replace(self.setting, program=more.program)
@@ -177,7 +173,7 @@ class RealBounds(Record):
                     most = _known(found).upper if isinstance(found, _Least) else None
                     if most is not None:
                         return most
-                limits.check()
+                check_limits()
         return None
 
 

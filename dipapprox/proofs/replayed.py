@@ -17,7 +17,6 @@ from dipapprox.data_classes import replace
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.errors import NotProved
 from dipapprox.language.core import NEXT, Program
-from dipapprox.limits import Limits
 from dipapprox.privacy.run import Replayed
 from dipapprox.privacy.verdict import Answer
 from dipapprox.proof_steps import budgets
@@ -32,17 +31,17 @@ from dipapprox.rounds.compiled import SILENT
 Answered = TypeVar("Answered", bound=BudgetAnswer)
 
 
-def proved(answer: Answered, limits: Limits) -> Answered:
+def proved(answer: Answered) -> Answered:
     """Return an answer with what the kernel says; Unknown where it does not follow."""
     if answer.answer is Answer.UNKNOWN:
         return answer
-    found = attempted(lambda: _replayed(answer, limits))
+    found = attempted(lambda: _replayed(answer))
     if isinstance(found, NoProof):
         return replace(answer, unproved=found.to(answer.answer))
     return replace(answer, replayed=found)
 
 
-def with_proof(answer: Answered, limits: Limits) -> Answered:
+def with_proof(answer: Answered) -> Answered:
     """Return an answer with a proof that the kernel has replayed, if it has none yet."""
     if answer.unproved is not None:
         raise NoCertificate(answer.unproved)
@@ -51,15 +50,15 @@ def with_proof(answer: Answered, limits: Limits) -> Answered:
     if answer.replayed is not None:
         return answer
     try:
-        return replace(answer, replayed=_replayed(answer, limits))
+        return replace(answer, replayed=_replayed(answer))
     except NoCertificate as none:
         raise NoCertificate(f"the kernel has no proof: {none.missing}") from None
     except NotProved as obstacle:
         raise NoCertificate(f"the kernel has no proof: {obstacle}") from None
 
 
-def _replayed(answer: BudgetAnswer, limits: Limits) -> Replayed:
-    own = answer.replay(limits)
+def _replayed(answer: BudgetAnswer) -> Replayed:
+    own = answer.replay()
     if own is not None:
         return own
     private = answer.answer is Answer.DP
@@ -67,12 +66,9 @@ def _replayed(answer: BudgetAnswer, limits: Limits) -> Replayed:
     if not private and answer.has_none:
         fails = answer.budget
     bounds = budgets.BudgetBounds(
-        answer.upper if private else None,
-        fails,
-        _between(answer, limits),
-        _known_runs(answer, limits),
+        answer.upper if private else None, fails, _between(answer), _known_runs(answer)
     )
-    return budgets.replayed(*proved_subject(answer), bounds, limits)
+    return budgets.replayed(*proved_subject(answer), bounds)
 
 
 def proved_subject(answer: BudgetAnswer) -> tuple[Program | Automaton, bool]:
@@ -86,7 +82,7 @@ def proved_subject(answer: BudgetAnswer) -> tuple[Program | Automaton, bool]:
             raise NoCertificate("it has no rules for such answers")
 
 
-def _between(answer: BudgetAnswer, limits: Limits) -> budgets.DearestInputs | None:
+def _between(answer: BudgetAnswer) -> budgets.DearestInputs | None:
     """Return the inputs between which an answer knows of a loss as eps grows."""
     match answer:
         case RealProof(between=TwoInputs() as lost):
@@ -103,17 +99,17 @@ def _between(answer: BudgetAnswer, limits: Limits) -> budgets.DearestInputs | No
             name = (
                 NEXT + answer.subject.inputs[0].name if isinstance(answer, StreamProof) else INPUT
             )
-            return _of_word(_beyond(answer, lost, limits), name)
+            return _of_word(_beyond(answer, lost), name)
         case _:
             return None
 
 
-def _beyond(answer: EndlessProof, lost: WordBound, limits: Limits) -> WordBound:
+def _beyond(answer: EndlessProof, lost: WordBound) -> WordBound:
     """Return a word that loses more than the claimed budget, if its steps come again."""
     known = answer.analysis
     if answer.budget is None or known.quotient is None:
         return lost
-    return beyond(known.quotient.graph, lost, answer.budget, limits)
+    return beyond(known.quotient.graph, lost, answer.budget)
 
 
 def _of_word(lost: WordBound, input: str) -> budgets.DearestInputs:
@@ -134,7 +130,7 @@ TIMES = 5  # how often cycles are gone round, so that it is seen what comes agai
 MOST_RUNS = 4  # of a word with steps that come again: those that are tried
 
 
-def _known_runs(answer: BudgetAnswer, limits: Limits) -> tuple[budgets.KnownRun, ...]:
+def _known_runs(answer: BudgetAnswer) -> tuple[budgets.KnownRun, ...]:
     """Return runs of an automaton that lose the most, or go round what comes again."""
     match answer:
         case AutomatonProof(analysis=Analysis(automaton=automaton, lower=RunCost() as dearest)) if (
@@ -145,7 +141,7 @@ def _known_runs(answer: BudgetAnswer, limits: Limits) -> tuple[budgets.KnownRun,
             runs = list[tuple[Run, Changes]]()
             lower, structure = known.lower, known.structure
             if isinstance(lower, WordBound) and known.quotient is not None:
-                runs += islice(runs_again(known.quotient.graph, lower, TIMES, limits), MOST_RUNS)
+                runs += islice(runs_again(known.quotient.graph, lower, TIMES), MOST_RUNS)
             if structure is not None:
                 runs.append(repeated(automaton, structure, TIMES))
             return tuple([_steps_of(automaton, *run) for run in runs])

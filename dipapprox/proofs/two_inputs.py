@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from dipapprox.data_classes import Record
 from dipapprox.language.core import Adjacency, Value
-from dipapprox.limits import Limits
+from dipapprox.limits import check_limits
 from dipapprox.linear.form import LinearForm, Symbol, content
 from dipapprox.linear.half_spaces import has_interior
 from dipapprox.linear.programme import Infeasible, LinearProgramme, Optimum, UnknownSide
@@ -41,8 +41,8 @@ class CostOfPoints:
         integers: Whether noise and inputs are integers; then points and shown numbers are, too.
     """
 
-    def __init__(self, cone: Cone, integers: bool, limits: Limits) -> None:
-        self._cone, self._integers, self._limits = cone, integers, limits
+    def __init__(self, cone: Cone, integers: bool) -> None:
+        self._cone, self._integers = cone, integers
         self._programmes: dict[bool, LinearProgramme[Symbol]] = {}
 
     def at(self, point: Point, shown: Shown | None) -> PointCost:
@@ -52,12 +52,12 @@ class CostOfPoints:
             point: The inputs of the cone's part.
             shown: What the real outputs are to be; None if they may be anything.
         """
-        self._limits.check()
+        check_limits()
         forms = self._forms(point, shown)
         is_shown = shown is not None
         if is_shown not in self._programmes:
             rows = [form.terms for form in forms]
-            self._programmes[is_shown] = programme_of(self._cone.sources, rows, self._limits)
+            self._programmes[is_shown] = programme_of(self._cone.sources, rows)
         return self._programmes[is_shown].solve([-form.constant for form in forms])
 
     def shown_at(self, point: Point, noise: Mapping[Symbol, Fraction]) -> Shown:

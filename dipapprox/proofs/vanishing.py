@@ -32,7 +32,7 @@ from dipapprox.exact.signs.supremum import LimitAtZero, near_zero, without_commo
 from dipapprox.exact.signs.values import ball_at, enclose_at
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.core import Norm, Within
-from dipapprox.limits import Limits
+from dipapprox.limits import at_most
 from dipapprox.numerics.intervals import logarithm
 from dipapprox.pairs.adjacency import allows
 from dipapprox.proofs.two_inputs import (
@@ -69,7 +69,6 @@ def closed(
     states: Sequence[FinalStates],
     turns: Sequence[Collection[Fraction]],
     inputs: RealInputs,
-    limits: Limits,
 ) -> Closed | None:
     """Return a program in closed form, with pairs of adjacent inputs that promise much.
 
@@ -81,7 +80,6 @@ def closed(
         turns: For each input where the logarithms of probabilities may bend.
         inputs: Which change by numbers that have a bound.
     """
-    limits = replace(limits, pieces=min(limits.pieces, _PIECES))
     search = _Changes(inputs)
     corners = search.corners()
     points = sum(len(part.inputs) + 1 for part in parts for _ in corners) + 2 * MOST_CHANGES
@@ -89,7 +87,7 @@ def closed(
     if room < 0:
         return None
     known = [
-        ClosedPart(number, part, each, limits)
+        ClosedPart(number, part, each)
         for number, (part, each) in enumerate(zip(parts, states, strict=True))
         if not part.program.real_outputs and part.inputs
     ]
@@ -202,9 +200,8 @@ def _dot(left: Sequence[Fraction], right: Sequence[Fraction]) -> Fraction:
 class ClosedPart:
     """A part, and its probabilities in closed form."""
 
-    def __init__(self, number: int, part: ProgramPart, states: FinalStates, limits: Limits) -> None:
+    def __init__(self, number: int, part: ProgramPart, states: FinalStates) -> None:
         self.number, self.inputs, self._states = number, part.inputs, states
-        self._limits = limits
         self.outputs = states.outputs
         self._known = dict[Point, tuple[ExponentialRatio, ...] | None]()
 
@@ -248,7 +245,8 @@ class ClosedPart:
             # Final states for all inputs are those at this one, too.
             program = with_values(self._states.program, [(own, own)])
             states = replace(self._states, program=program)
-            found = ExactDistributions(states, None, self._limits).distribution(own)
+            with at_most(pieces=_PIECES):
+                found = ExactDistributions(states, None).distribution(own)
             self._known[own] = None if isinstance(found, NotEnclosed) else found
         return self._known[own]
 
@@ -278,7 +276,7 @@ def dearest_place(known: Closed, pairs: Sequence[tuple[Point, Point]]) -> Place 
     return _Search(known).best(pairs)
 
 
-def lost_at(known: Closed, place: Place, limits: Limits) -> TwoInputs | None:
+def lost_at(known: Closed, place: Place) -> TwoInputs | None:
     """Return what is lost at a place, rounded down; None if that is nothing."""
     losses, (first, second, eps) = list[LostOutput](), place
     for part in known.parts:
@@ -286,7 +284,7 @@ def lost_at(known: Closed, place: Place, limits: Limits) -> TwoInputs | None:
         for output, p, q in zip(part.outputs, before or (), after or (), strict=False):
             if not p.numerator or not q.numerator:
                 continue
-            ours, theirs = (enclose_at(each, eps, _BITS, limits) for each in (p, q))
+            ours, theirs = (enclose_at(each, eps, _BITS) for each in (p, q))
             if isinstance(ours, NotEnclosed) or isinstance(theirs, NotEnclosed):
                 continue
             if ours.lower <= 0 or theirs.lower <= 0:

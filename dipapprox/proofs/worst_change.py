@@ -54,7 +54,7 @@ from heapq import heappop, heappush
 
 from dipapprox.data_classes import Record
 from dipapprox.errors import BrokenInvariant
-from dipapprox.limits import Limits
+from dipapprox.limits import check_limits
 from dipapprox.linear.programme import Infeasible, Optimum
 from dipapprox.proofs.changes import Box, Change
 from dipapprox.proofs.cones import Cone, programme_of
@@ -100,9 +100,9 @@ class StateProof(Record):
 class CostOfChanges:
     """Costs of the changes of one cone."""
 
-    def __init__(self, cone: Cone, limits: Limits) -> None:
-        self._cone, self._limits = cone, limits
-        self._programme = programme_of(cone.sources, [row.noise for row in cone.rows], limits)
+    def __init__(self, cone: Cone) -> None:
+        self._cone = cone
+        self._programme = programme_of(cone.sources, [row.noise for row in cone.rows])
 
     def at(self, change: Change) -> DearChange:
         """Return the cost of one change, of any integers, with its proof."""
@@ -120,7 +120,7 @@ class CostOfChanges:
             halved = search.next_box()
             if halved is None:
                 break
-            self._limits.check()
+            check_limits()
             if not all(self._look_at(half, search) for half in halved):
                 return StateProof(cone, search.dearest, None)
         return StateProof(cone, search.dearest, search.shifts())

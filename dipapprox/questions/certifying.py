@@ -10,7 +10,7 @@ from dipapprox.errors import UserError, shorten
 from dipapprox.language.core import Program
 from dipapprox.language.load import DIPA, DPG
 from dipapprox.language.services import Service
-from dipapprox.limits import Limits, limited
+from dipapprox.limits import limited
 from dipapprox.privacy.decisions.decision import Decision
 from dipapprox.privacy.description import Certificate, ProgramText
 from dipapprox.privacy.intervals.verdict import IntervalVerdict
@@ -33,25 +33,24 @@ _SUBJECTS = {AutomatonProof: "automaton", StreamProof: "subject", ServiceProof: 
 """What `certify` is given again."""
 
 
-def certify_proof(proof: BudgetAnswer, text: str, limits: Limits) -> Certificate:
+def certify_proof(proof: BudgetAnswer, text: str) -> Certificate:
     """Record what was proved: its proof, which the kernel replays first if it has not.
 
     Args:
         text: Of the automaton, program or service.
     """
-    with limited(limits):
-        answer = with_proof(proof, limits)
-        written = answer.written
-        if written is None:
-            raise UserError("the kernel has replayed no proof")
-        language = DIPA if isinstance(answer, AutomatonProof) else DPG
-        program, about = text_fields(answer.program, language, text), _about(answer)
-        _, machines, scope = meant(about, program, answer.parameters, written.claim)
-        if written.machine not in machines:
-            raise UserError("the text is not that of which this was proved")
-        params = {each: exact_text(value) for each, value in answer.parameters.items()}
-        described = {"program": program, "params": params, "about": about}
-        return recorded_proof(described, scope, answer.answer, written)
+    answer = with_proof(proof)
+    written = answer.written
+    if written is None:
+        raise UserError("the kernel has replayed no proof")
+    language = DIPA if isinstance(answer, AutomatonProof) else DPG
+    program, about = text_fields(answer.program, language, text), _about(answer)
+    _, machines, scope = meant(about, program, answer.parameters, written.claim)
+    if written.machine not in machines:
+        raise UserError("the text is not that of which this was proved")
+    params = {each: exact_text(value) for each, value in answer.parameters.items()}
+    described = {"program": program, "params": params, "about": about}
+    return recorded_proof(described, scope, answer.answer, written)
 
 
 def _about(answer: BudgetAnswer) -> dict[str, Any]:
@@ -90,7 +89,8 @@ def certify(
         for kind, what in _SUBJECTS.items():
             if isinstance(verdict, kind) and program != getattr(verdict, what):
                 raise UserError(f"program must be the {what} of the proof: proof.{what}")
-        return certify_proof(verdict, text, known_options(options).limits)
+        with limited(known_options(options).limits):
+            return certify_proof(verdict, text)
     if not isinstance(verdict, Verdict | IntervalVerdict | Decision):
         raise UserError(
             f"verdict must be what `verify`, `decide` or `prove` gave, not {verdict!r:.60}"
@@ -99,4 +99,5 @@ def certify(
     known = known_program(program, reals=True, delta=claimed)
     selection = kinds.pairs(pairs, "pairs").select(known)
     setting = Setting(known, selection, known_options(options))
-    return certify_answer(setting, ProgramText(known.name, DPG, text), verdict)
+    with limited(setting.options.limits):
+        return certify_answer(setting, ProgramText(known.name, DPG, text), verdict)

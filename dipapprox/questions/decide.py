@@ -21,7 +21,7 @@ from dipapprox.proofs import budget_verdict
 from dipapprox.questions import arguments, kinds
 from dipapprox.questions.arguments import LIMITS
 from dipapprox.questions.kinds import Pairs
-from dipapprox.questions.question import PROVED, Question, argument
+from dipapprox.questions.question import PROVED, Question, argument, limited_by_options
 from dipapprox.questions.verify import PAIRS_HELP, budgets_of, is_open
 
 
@@ -70,6 +70,7 @@ class Decide(DecisionQuestion, Question):
         default="1e-9",
     )
 
+    @limited_by_options
     def answer(self, program: Program, options: Options, progress: Progress = silent) -> Decision:
         if options.proved and (self.violations or self.least_delta):
             raise UserError(

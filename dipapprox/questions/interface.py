@@ -39,6 +39,7 @@ from dipapprox.language.load import (
 )
 from dipapprox.language.parser import parse as parse_text
 from dipapprox.language.symbols import DELTA, needs_delta, with_delta
+from dipapprox.limits import limited
 from dipapprox.privacy import probabilities as distributions
 from dipapprox.privacy.intervals.verdict import IntervalVerdict
 from dipapprox.privacy.options import Options
@@ -334,7 +335,9 @@ def pair_distributions(
     second = kinds.input_of(adjacent, "adjacent", known)
     exact = arguments.positive(eps, "eps")
     values = real_inputs.with_values(known, [(first, second)])
-    return distributions.pair_distributions(values, exact, first, second, known_options(options))
+    known_ones = known_options(options)
+    with limited(known_ones.limits):
+        return distributions.pair_distributions(values, exact, first, second, known_ones)
 
 
 def known_program(program: object, *, reals: bool = False, delta: object = None) -> Program:

@@ -67,7 +67,7 @@ from dipapprox.questions import arguments, kinds
 from dipapprox.questions.arguments import Spelled
 from dipapprox.questions.interface import explained, known_options, program_made
 from dipapprox.questions.profile import Range, range_of
-from dipapprox.questions.question import PROVED, WHOLE, Question, argument
+from dipapprox.questions.question import PROVED, WHOLE, Question, argument, limited_by_options
 from dipapprox.replays import files
 
 Table = Mapping[str, object]  # a run: its keys and their values
@@ -374,6 +374,7 @@ class Compose(Record, Question):
                 f"δ, both make a claim, {spelled('curve')} asks for the whole profile",
             )
 
+    @limited_by_options
     def answer(
         self, program: Program | Pipeline, options: Options, progress: Progress = silent
     ) -> ComposedAnswer:

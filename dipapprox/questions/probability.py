@@ -16,7 +16,7 @@ from dipapprox.privacy.options import Options
 from dipapprox.privacy.probabilities import OutputDistribution, output_distribution
 from dipapprox.privacy.rounded_scales import error_of
 from dipapprox.questions import arguments, kinds
-from dipapprox.questions.question import WHOLE, Question, argument
+from dipapprox.questions.question import WHOLE, Question, argument, limited_by_options
 from dipapprox.semantics.real_inputs import with_values
 
 
@@ -87,11 +87,13 @@ class Probability(Record, Question):
         swept=False,
     )
 
+    @limited_by_options
     def answer(
         self, program: Program, options: Options, progress: Progress = silent
     ) -> OutputDistribution:
         return self.with_densities(program, options, 0)
 
+    @limited_by_options
     def with_densities(self, program: Program, options: Options, bins: int) -> OutputDistribution:
         """Do the same, and compute densities of real outputs in so many bins."""
         input = self.input.of(program)

@@ -16,7 +16,7 @@ from dipapprox.digits import exact_text
 from dipapprox.errors import BrokenInvariant, LimitReached, UserError, shorten
 from dipapprox.language.core import Draw, Program
 from dipapprox.language.traversal import nodes_in
-from dipapprox.limits import Progress, silent
+from dipapprox.limits import Progress, check_limits, silent
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles import calibration
 from dipapprox.privacy.profiles.profile import profile as profile_of_pairs
@@ -52,7 +52,14 @@ from dipapprox.questions.interface import (
 )
 from dipapprox.questions.interface import Pairs as GivenPairs
 from dipapprox.questions.kinds import Pairs, is_formula
-from dipapprox.questions.question import PROVED, WHOLE, Question, argument, read_keywords
+from dipapprox.questions.question import (
+    PROVED,
+    WHOLE,
+    Question,
+    argument,
+    limited_by_options,
+    read_keywords,
+)
 from dipapprox.questions.verify import PAIRS_HELP, budgets_of, prefers_budgets
 
 if TYPE_CHECKING:
@@ -169,6 +176,7 @@ class Profile(Record, Question):
             return AtOrders(self.renyi, DEFAULT_WIDTH if self.width is None else self.width)
         return AtEpsPrv(self.eps if self.eps_prv is None else self.eps_prv, self.width)
 
+    @limited_by_options
     def answer(
         self, program: Program, options: Options, progress: Progress = silent
     ) -> ProfileAnswer:
@@ -208,6 +216,7 @@ class Calibrate(Record, Question):
     )
     pairs: Pairs = argument(kinds.pairs, "PAIRS", PAIRS_HELP, default="all")
 
+    @limited_by_options
     def answer(
         self, program: Program, options: Options, progress: Progress = silent
     ) -> Calibration:
@@ -268,7 +277,7 @@ class _Profiling:
             budget = self.budget(eps) if pure and prefers else None
             found = profile_of_pairs(setting, eps, question, budget, self._executed())
         except LimitReached as reached:
-            setting.limits.check()
+            check_limits()
             obstacle = reached
             if not proves:
                 bounds = real_bounds.RealBounds(setting)

@@ -25,7 +25,13 @@ from dipapprox.proofs.subject import Subject, load_subject, require_real_inputs,
 from dipapprox.questions import arguments, kinds
 from dipapprox.questions.arguments import LIMITS
 from dipapprox.questions.interface import AnyProgram, Number, explained, known_options, program_made
-from dipapprox.questions.question import PROVED, Question, argument, read_keywords
+from dipapprox.questions.question import (
+    PROVED,
+    Question,
+    argument,
+    limited_by_options,
+    read_keywords,
+)
 from dipapprox.services.service_proof import ServiceProof, prove_service
 
 if TYPE_CHECKING:
@@ -81,18 +87,19 @@ class Prove(Record, Question):
         default=None,
     )
 
+    @limited_by_options
     def answer(self, program: Subject, options: Options, progress: Progress = silent) -> Proof:
         found = self._found(program, options)
         found.told()  # a contradiction of its ends stops the run
-        return proved(found, options.limits) if options.proved else found
+        return proved(found) if options.proved else found
 
     def _found(self, program: Subject, options: Options) -> Proof:
         if isinstance(program, Service):
-            return prove_service(program, self.budget, self.examiner, options.limits, self.eps)
+            return prove_service(program, self.budget, self.examiner, self.eps)
         if self.eps is not None:
             raise UserError("eps: only services are proved at one ε", "'verify' asks at one ε")
         if not isinstance(program, Program):
-            return prove_automaton(program, self.budget, self.stops, options.limits)
+            return prove_automaton(program, self.budget, self.stops)
         if program.rounds is not None and program.real_outputs:
             name = program.real_outputs[0].variable
             raise UserError(
@@ -101,11 +108,11 @@ class Prove(Record, Question):
                 "where their number is known, prove without --for-all, or verify with --rounds",
             )
         if program.rounds is not None:
-            return prove_rounds(program, self.budget, options.limits)
+            return prove_rounds(program, self.budget)
         if self.reals:
             program = with_real_inputs(program)
         require_real_inputs(program)
-        return answer_real(program, self.budget, options.limits, proved=options.proved)
+        return answer_real(program, self.budget, proved=options.proved)
 
 
 @overload

@@ -11,15 +11,15 @@ arguments; all are read by `read`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from enum import Enum
-from functools import cache
-from typing import Any, ClassVar, TypeVar
+from functools import cache, wraps
+from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar
 
 from dipapprox.data_classes import field, metadata_of, replace
 from dipapprox.integrals.integral import Strategy
 from dipapprox.language.core import Program
-from dipapprox.limits import Limits, Progress, silent
+from dipapprox.limits import Limits, Progress, limited, silent
 from dipapprox.numerics.kinds import Tier
 from dipapprox.privacy.options import (
     FIRST_PRECISION,
@@ -44,6 +44,27 @@ from dipapprox.questions.arguments import (
 _REQUIRED = "required"
 
 
+Asked = TypeVar("Asked")
+Subject = TypeVar("Subject")
+Found = TypeVar("Found")
+P = ParamSpec("P")
+
+
+def limited_by_options(
+    answer: Callable[Concatenate[Asked, Subject, Options, P], Found],
+) -> Callable[Concatenate[Asked, Subject, Options, P], Found]:
+    """Answer a question within the limits of its options."""
+
+    @wraps(answer)
+    def limited_answer(
+        question: Asked, subject: Subject, options: Options, /, *rest: P.args, **named: P.kwargs
+    ) -> Found:
+        with limited(options.limits):
+            return answer(question, subject, options, *rest, **named)
+
+    return limited_answer
+
+
 class Question(ABC):
     """Something to ask about a program."""
 
@@ -65,6 +86,7 @@ class Question(ABC):
         return  # most do
 
     @abstractmethod
+    @limited_by_options
     def answer(self, program: Program, options: Options, progress: Progress = silent) -> Result:
         """Answer it.
 

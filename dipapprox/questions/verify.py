@@ -20,7 +20,7 @@ from dipapprox.privacy.run import Setting
 from dipapprox.privacy.verdict import Answer, Claim, Verdict
 from dipapprox.questions import kinds
 from dipapprox.questions.kinds import Pairs, Written
-from dipapprox.questions.question import PROVED, WHOLE, Question, argument
+from dipapprox.questions.question import PROVED, WHOLE, Question, argument, limited_by_options
 
 if TYPE_CHECKING:
     from dipapprox.privacy.decisions.decision import Decision
@@ -85,6 +85,7 @@ class Verify(Record, Question):
         value = formulas.rational_value(self.delta.formula, values)
         return value if value is not None and 0 <= value <= 1 else None
 
+    @limited_by_options
     def answer(
         self, program: Program, options: Options, progress: Progress = silent
     ) -> Verdict | IntervalVerdict:

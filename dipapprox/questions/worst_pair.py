@@ -26,6 +26,7 @@ from dipapprox.digits import exact_text
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.language.core import Adjacency, Input, Listed, Norm, Program, Within
 from dipapprox.language.domains import AllReals, has_real_inputs
+from dipapprox.limits import limited
 from dipapprox.pairs.adjacency import allows
 from dipapprox.pairs.divergence import Growth, divergence
 from dipapprox.pairs.maximum import FACTOR_BITS
@@ -90,7 +91,8 @@ def around_worst_pair(program: Program, found: RunResult, pairs: Pairs, options:
     if not isinstance(rate, Fraction):
         raise UserError(f"{_NOTHING}: planes are drawn for an ε_prv that is a rational number")
     pair = (witness.input, witness.adjacent)
-    drawn, left_out = planes(program, eps, Growth(rate), pair, options)
+    with limited(options.limits):
+        drawn, left_out = planes(program, eps, Growth(rate), pair, options)
     if not drawn:
         raise UserError(f"{_NOTHING}: {left_out or 'no input can move'}")
     budget = exact_text(rate) if len(exact_text(rate)) <= _LONGEST else short_number(rate)
@@ -182,7 +184,7 @@ class _Drawing:
         self._slack = slack(program, growth)
         if program.rounding is not None:
             program = program.with_rational_scales()
-        states = execute_for_declared(program, options.merge, options.limits)
+        states = execute_for_declared(program, options.merge)
         self._adjacency, self._radius = program.adjacency, _radius(program.adjacency)
         self._source = open_probabilities(states, eps, options)
         self._factor = growth.bounds(FACTOR_BITS)

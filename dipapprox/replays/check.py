@@ -19,7 +19,7 @@ from dipapprox.kernel.reading import as_number, as_word
 from dipapprox.kernel.replay import has, read_claim
 from dipapprox.language.core import Program, Value
 from dipapprox.language.domains import AllReals
-from dipapprox.limits import Limits
+from dipapprox.limits import Limits, limited
 from dipapprox.pairs.selections import AllPairs, OrderedPairs, PairSelection
 from dipapprox.privacy.scope import scope_of
 from dipapprox.proof_steps.machines import value_json
@@ -164,7 +164,6 @@ def check(
 
     Args:
         certificate: The text of the file, or its JSON object.
-        limits: Budgets; when one is reached the answer is "not confirmed".
         explained: Whether people see every step of a proof.
 
     Raises:
@@ -178,10 +177,11 @@ def check(
     if not isinstance(limits, Limits):
         raise UserError(f"limits must be Limits, got {type(limits).__name__}")
     text = certificate if isinstance(certificate, str) else text_of(certificate)
-    return check_content(read_json(text), limits, explained)
+    with limited(limits):
+        return check_content(read_json(text), explained)
 
 
-def check_content(content: object, limits: Limits, explained: bool) -> Replay:
+def check_content(content: object, explained: bool) -> Replay:
     """Judge what was read as JSON; see `check`."""
     known = f'"{FORMAT}" or "{PIPELINE_FORMAT}"'
     if not isinstance(content, dict):
@@ -189,9 +189,9 @@ def check_content(content: object, limits: Limits, explained: bool) -> Replay:
     name = content.get("format")
     if name == FORMAT:
         fields = _BUDGET_FIELDS if has(content.get("claim"), "budget") else _FIELDS
-        return judged(content, fields, _said, limits, explained)
+        return judged(content, fields, _said, explained)
     if name == PIPELINE_FORMAT:
-        return judged(content, pipelines.FIELDS, pipelines.said, limits, explained)
+        return judged(content, pipelines.FIELDS, pipelines.said, explained)
     if name in OLD:
         raise UserError(
             f"this is a '{name}', written by an older dipapprox",

@@ -25,7 +25,7 @@ from dipapprox.kernel.judgements import Judgement
 from dipapprox.kernel.proofs import named
 from dipapprox.kernel.reading import as_list, as_name, as_record
 from dipapprox.kernel.replay import RULES, replay
-from dipapprox.limits import Limits
+from dipapprox.limits import check_limits, current
 from dipapprox.privacy.description import (
     Description,
     Table,
@@ -192,15 +192,11 @@ Reader = Callable[[Mapping[str, Any]], Said]
 
 
 def judged(
-    content: Mapping[str, object],
-    fields: Sequence[str],
-    read: Reader,
-    limits: Limits,
-    explained: bool,
+    content: Mapping[str, object], fields: Sequence[str], read: Reader, explained: bool
 ) -> Replay:
     """Judge the JSON object of a file, that has some fields; people may see all steps."""
     try:
-        return _judged(as_record(dict(content), "a proof", fields), read, limits, explained)
+        return _judged(as_record(dict(content), "a proof", fields), read, explained)
     except BadProof as bad:
         raise UserError(f"the proof is malformed: {bad}") from None
     except UnicodeEncodeError:
@@ -209,14 +205,14 @@ def judged(
         raise UserError("the proof is malformed: too deep") from None
 
 
-def _judged(content: Mapping[str, Any], read: Reader, limits: Limits, explained: bool) -> Replay:
+def _judged(content: Mapping[str, Any], read: Reader, explained: bool) -> Replay:
     version = content["version"]
     if version != VERSION or isinstance(version, bool):
         raise BadProof(f"version {shorten(str(version))}; this dipapprox reads {VERSION}")
     said, steps, concluded = read(content), list[ReplayedStep](), list[str]()
     false, reason, caveat, elaborated = list[str](), None, None, False
     try:
-        with asking(limits.check):
+        with asking(check_limits):
             if digest(content) != content["digest"]:
                 false = ["digest: the file has changed since it was written"]
             else:
@@ -253,7 +249,7 @@ def _judged(content: Mapping[str, Any], read: Reader, limits: Limits, explained:
         elaborated=elaborated,
         steps=tuple(steps),
         explained=explained,
-        seconds=limits.elapsed(),
+        seconds=current().elapsed(),
         concluded=tuple(concluded),
         caveat=caveat,
     )

@@ -37,7 +37,6 @@ from dipapprox.automata.model import Automaton, ControlState, OutputSample, Tran
 from dipapprox.data_classes import Record, field, replace
 from dipapprox.language import core
 from dipapprox.language.dipa import AutomatonNoise
-from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.rounds.exploration import explore
 from dipapprox.rounds.paths import Atom, Point, Step, Steps, refusal
@@ -81,9 +80,9 @@ class Compiled(Record):
         return not (self.numbers or self.integers or self.is_one_way) and self.factor == 1
 
 
-def compile_program(program: core.Program, limits: Limits) -> Compiled:
+def compile_program(program: core.Program) -> Compiled:
     """Compile a program with rounds; SourceError where no theorem speaks of it, or LimitReached."""
-    steps = explore(program, limits)
+    steps = explore(program)
     radius, losses = _changes(program, steps)
     return _Compiler(program, steps).run(radius, _interval(program, steps), losses)
 

@@ -27,7 +27,7 @@ from dipapprox.errors import BrokenInvariant, LimitReached, SourceError
 from dipapprox.language import core
 from dipapprox.language.cells import statements_in, written_out
 from dipapprox.language.dipa import AutomatonNoise
-from dipapprox.limits import Limits
+from dipapprox.limits import check_limits, check_states
 from dipapprox.linear.form import LinearForm, Symbol
 from dipapprox.rounds import paths
 from dipapprox.rounds.paths import (
@@ -55,16 +55,16 @@ MOST_POINTS = 20_000
 MOST_TURNS = 10_000  # of inner loops, from one draw to the next
 
 
-def explore(program: core.Program, limits: Limits) -> Steps:
+def explore(program: core.Program) -> Steps:
     """Find all points and steps; SourceError where no theorem speaks of it, or LimitReached."""
     if program.rounds is None:
         raise BrokenInvariant("the program has no rounds")
-    exploration = _Exploration(program, program.rounds, limits)
+    exploration = _Exploration(program, program.rounds)
     while True:
         try:
             return exploration.run()
         except _Anew:
-            limits.check()
+            check_limits()
         except PathFault as fault:
             raise SourceError([fault.diagnostic()]) from None
 
@@ -82,7 +82,7 @@ class _Stop(Enum):
 class _Exploration:
     """Explorations of a program; what earlier ones have found to be needed stays."""
 
-    def __init__(self, program: core.Program, rounds: core.Rounds, limits: Limits) -> None:
+    def __init__(self, program: core.Program, rounds: core.Rounds) -> None:
         program.check_rational_scales()
         self._rounds = rounds
         self._prelude = written_out(program.body)
@@ -90,7 +90,6 @@ class _Exploration:
         self._forms = Forms()
         self._outputs = {cell.name: cell for cell in program.outputs}
         self._live = RoundLiveness(self._rounds)
-        self._limits = limits
         # Draws that are taken as around an input, a variable times a factor.
         self._added: dict[int, tuple[str, Fraction]] = {}
         self._facts: dict[tuple[int, Atom], None] = {}  # comparisons of stored values that matter
@@ -108,7 +107,7 @@ class _Exploration:
         else:  # something is published, or the program ends, before anything is drawn
             self._number_of(Point(start, False, RoundPath(self._integers, False, {})))
         for number, point in enumerate(self._found.points):
-            self._limits.check_states(len(self._found.points))
+            check_states(len(self._found.points))
             if len(self._found.points) > MOST_POINTS:
                 raise LimitReached(f"the program has more than {MOST_POINTS} states")
             self._steps_from(number, point)
@@ -130,7 +129,7 @@ class _Exploration:
         self._source = number
         try:
             for path, after in self._arrivals(start, begun, rounds):
-                self._limits.check()
+                check_limits()
                 target, stored = None, frozenset[int]()
                 if after is not None:
                     target, stored = self._number_of(after), _stored(path, after)
@@ -225,7 +224,7 @@ class _Exploration:
                 if path.turns > MOST_TURNS:
                     message = f"more than {MOST_TURNS} turns"
                     raise paths.refusal(message, here.statement.span, "", "limit")
-                self._limits.check()
+                check_limits()
                 inside = paths.holds(self._forms, condition, path)
                 return (into(body, here) if inside and body else here.after()), path
             case core.Draw() as draw:

@@ -27,11 +27,12 @@ from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language import core
 from dipapprox.language.traversal import reaching
 from dipapprox.laws.distribution import ChainLaw, ChoiceLaw, FiniteLaw
+from dipapprox.limits import check_limits, current
 from dipapprox.semantics import statements
 from dipapprox.semantics.evaluation import Frame, NeedsValue, PathFault, into
 from dipapprox.semantics.order import cone_of
 from dipapprox.semantics.path_ends import finish, refuse
-from dipapprox.semantics.run import Execution, State, Trail, check_states, live_values, number_of
+from dipapprox.semantics.run import Execution, State, Trail, check_count, live_values, number_of
 from dipapprox.semantics.splitting import Refused, decide, split, split_on_input
 from dipapprox.semantics.state import Store, guards_of
 from dipapprox.source import Span
@@ -133,7 +134,7 @@ def leave(run: Execution, loop: core.While, states: list[State]) -> list[State]:
         else:
             state.cone = state.cone if pruned else None
             left += _taken(run, loop, state, law, ends)
-            check_states(run, len(left))
+            check_count(run, len(left))
     return left
 
 
@@ -182,10 +183,10 @@ def _settled(run: Execution, condition: OpenCondition, state: State) -> list[Sta
 
 
 def _count(run: Execution) -> None:
-    run.limits.check()
+    check_limits()
     run.explored += 1
-    if run.explored > run.limits.states:
-        raise LimitReached(f"loop limit: more than {run.limits.states} states in loops")
+    if run.explored > current().states:
+        raise LimitReached(f"loop limit: more than {current().states} states in loops")
 
 
 def _key(run: Execution, loop: core.While, node: _Node) -> object:

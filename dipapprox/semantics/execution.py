@@ -24,7 +24,7 @@ from dipapprox.deferred import Deferred
 from dipapprox.errors import BrokenInvariant, LimitReached, SourceError
 from dipapprox.language import core, domains
 from dipapprox.language.cells import statements_in, use_of
-from dipapprox.limits import Limits
+from dipapprox.limits import check_limits, current
 from dipapprox.linear.form import LinearForm
 from dipapprox.semantics import splitting, statements
 from dipapprox.semantics.evaluation import NeedsValue, PathFault, evaluate
@@ -34,7 +34,7 @@ from dipapprox.semantics.run import (
     Selection,
     State,
     Trail,
-    check_states,
+    check_count,
     first_states,
     new_run,
     number_of,
@@ -56,7 +56,6 @@ L = TypeVar("L", core.Assign, core.Draw, core.Choose)
 def execute(
     program: core.Program,
     merge: bool,
-    limits: Limits,
     *,
     real_outputs: bool = False,
     compared: bool = False,
@@ -92,10 +91,10 @@ def execute(
     asked = None if inputs is None else tuple(inputs)
     shared = _shared.get()
     if shared is None:
-        return _execute(program, merge, limits, compared, asked)
+        return _execute(program, merge, compared, asked)
     # The states keep their program, and so its id.
-    key = id(program), merge, limits.states, compared, asked
-    return shared.find(key, lambda: _execute(program, merge, limits, compared, asked))
+    key = id(program), merge, current().states, compared, asked
+    return shared.find(key, lambda: _execute(program, merge, compared, asked))
 
 
 @contextmanager
@@ -113,13 +112,9 @@ _shared: ContextVar[Cache[Hashable, FinalStates] | None] = ContextVar("shared", 
 
 
 def _execute(
-    program: core.Program,
-    merge: bool,
-    limits: Limits,
-    compared: bool,
-    inputs: Sequence[core.Input] | None,
+    program: core.Program, merge: bool, compared: bool, inputs: Sequence[core.Input] | None
 ) -> FinalStates:
-    run = new_run(program, merge, limits, inputs)
+    run = new_run(program, merge, inputs)
     fewer = compared and merge and not program.real_outputs
     chooses = next(statements.choices_in(program.body), None) is not None
     run.counts = fewer and not chooses
@@ -156,7 +151,7 @@ def _block(run: Execution, block: core.Body, states: list[State]) -> list[State]
         selections = run.selections[id(block)] = splitting.selections_in(block) if run.merge else {}
     place = 0
     while place < len(block) and states:
-        run.limits.check()
+        check_limits()
         selected = _select(run, selections[place], states) if place in selections else None
         if selected is not None:
             states, place = selected, place + len(selections[place].branches)
@@ -198,7 +193,7 @@ def _repeat(run: Execution, loop: core.Repeat, states: list[State]) -> list[Stat
         with turns.in_turn(run, loop, turn):
             states = _block(run, loop.body, states)
         turn += 1
-    check_states(run, len(states))
+    check_count(run, len(states))
     return states
 
 
@@ -215,7 +210,7 @@ def _each(run: Execution, states: list[State], step: _Step[L], statement: L) -> 
             result += step(run, statement, state)
         except NeedsValue as need:
             waiting += splitting.split_on_input(run, state, need.cell)[::-1]
-            check_states(run, len(waiting) + len(result))
+            check_count(run, len(waiting) + len(result))
         except PathFault as fault:
             refuse(run, state, fault)
     return result
@@ -239,7 +234,7 @@ def _choose(run: Execution, statement: core.Choose, state: State) -> list[State]
             refuse(run, part, fault)
         else:
             result.append(part)
-    check_states(run, len(result))
+    check_count(run, len(result))
     return result
 
 
@@ -252,8 +247,8 @@ def _branch(run: Execution, statement: core.If, states: list[State]) -> list[Sta
         more_held, more_failed = decide(run, statement, state)
         held += more_held
         failed += more_failed
-        run.limits.check()
-        check_states(run, len(held) + len(failed))
+        check_limits()
+        check_count(run, len(held) + len(failed))
     live = run.live.after.get(id(statement))
     held = _meet(run, live, statement.then, held)
     failed = _meet(run, live, statement.otherwise, failed)
@@ -293,8 +288,8 @@ def _select(run: Execution, selection: Selection, states: list[State]) -> list[S
     result: list[State] = []
     for state, found in zip(states, values, strict=True):
         result += _selected(run, selection, state, found)
-        run.limits.check()
-        check_states(run, len(result))
+        check_limits()
+        check_count(run, len(result))
     return _join(run, run.live.after.get(id(selection.branches[-1])), result)
 
 
@@ -375,13 +370,13 @@ def _unroll(run: Execution, statement: core.While, states: list[State]) -> list[
                 refuse(run, state, statements.endless(statement))
             break
         run.rounds += len(states)
-        if run.rounds > run.limits.states:
-            raise LimitReached(f"loop limit: more than {run.limits.states} rounds of loops")
+        if run.rounds > current().states:
+            raise LimitReached(f"loop limit: more than {current().states} rounds of loops")
         again = list[State]()
         for state in states:
             held, failed = decide(run, statement, state)
             again += held
             left += failed
         states = _block(run, statement.body, again)
-        check_states(run, len(left) + len(states))
+        check_count(run, len(left) + len(states))
     return left

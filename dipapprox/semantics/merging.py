@@ -55,6 +55,7 @@ from functools import partial
 
 from dipapprox.errors import BrokenInvariant
 from dipapprox.graphs import bits
+from dipapprox.limits import check_limits
 from dipapprox.linear.form import LinearForm, difference
 from dipapprox.linear.zones import Zone, union
 from dipapprox.semantics.evaluation import Knowledge
@@ -157,7 +158,7 @@ def _united_all(
     while waiting:
         state = waiting.pop()
         for place, other in enumerate(done):
-            run.limits.check()
+            check_limits()
             both = unite(sorted((other, state), key=group.index))
             if both is not None:
                 # The union may now fit to one that was passed before.
@@ -340,7 +341,7 @@ def _drop_complements(run: Execution, states: list[State]) -> list[State]:
     alive: dict[int, State] = {}
     waiting = states[::-1]
     while waiting:
-        run.limits.check()
+        check_limits()
         state = waiting.pop()
         wanted = ((each, done.get(key)) for each, _, key in _conditions(state))
         found = next(((each, other) for each, other in wanted if other is not None), None)

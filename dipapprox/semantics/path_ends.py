@@ -27,6 +27,7 @@ from dipapprox.deferred import Deferred
 from dipapprox.errors import BrokenInvariant
 from dipapprox.language import core
 from dipapprox.language.cells import assigned
+from dipapprox.limits import check_limits, check_states
 from dipapprox.linear.form import LinearForm
 from dipapprox.linear.half_spaces import has_interior
 from dipapprox.semantics.evaluation import Knowledge, PathFault
@@ -242,7 +243,7 @@ def finish(run: Execution, states: Iterable[State], span: Span | None) -> None:
             hint = f"assign '{cell.name}' on every path"
             place = span or cell.span
             _report(run, state, PathFault("value error", message, place, hint, cell.name))
-    run.limits.check_states(len(run.ended))
+    check_states(len(run.ended))
 
 
 def refuse(run: Execution, state: State, fault: PathFault) -> None:
@@ -262,7 +263,7 @@ def _report(run: Execution, state: State, fault: PathFault) -> None:
     if cone_of(guards, run.points)[1]:  # a null set
         return
     guards = (*guards, *supports(guards, tuple(run.samples.values())))
-    if can_be_taken(state.knowledge, guards, run.limits.check):
+    if can_be_taken(state.knowledge, guards, check_limits):
         run.diagnostics[key] = describe_fault(fault, state.trail)
 
 

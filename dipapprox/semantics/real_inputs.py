@@ -19,7 +19,6 @@ from dipapprox.language import core
 from dipapprox.language.cells import cells_of, reached, read, statements_in, tainted, used
 from dipapprox.language.domains import AllIntegers, AllReals, Domain, has_names
 from dipapprox.language.symbols import ABSOLUTE, CLAMP
-from dipapprox.limits import Limits
 from dipapprox.semantics.evaluation import ValueOfAny
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
@@ -74,7 +73,7 @@ def has_integer_inputs(program: core.Program) -> bool:
     )
 
 
-def execute_for_all_inputs(program: core.Program, integers: bool, limits: Limits) -> FinalStates:
+def execute_for_all_inputs(program: core.Program, integers: bool) -> FinalStates:
     """Execute a program for all real inputs, or for all integers.
 
     Returns:
@@ -95,7 +94,7 @@ def execute_for_all_inputs(program: core.Program, integers: bool, limits: Limits
     )
     names = [cell.name for cell in inputs]
     try:
-        return execute(replace(program, inputs=inputs), True, limits, real_outputs=True)
+        return execute(replace(program, inputs=inputs), True, real_outputs=True)
     except ValueOfAny as needed:
         raise NotReal(*_why(program, names, needed)) from None
     except SourceError as error:
@@ -116,7 +115,7 @@ def with_values(
     return replace(program, inputs=tuple(inputs))
 
 
-def execute_for_declared(program: core.Program, merge: bool, limits: Limits) -> FinalStates:
+def execute_for_declared(program: core.Program, merge: bool) -> FinalStates:
     """Execute a program for all values of the inputs that are declared as real.
 
     Returns:
@@ -126,7 +125,7 @@ def execute_for_declared(program: core.Program, merge: bool, limits: Limits) -> 
         UserError: If the value of such an input is needed, with the place where one can be told.
     """
     try:
-        return execute(program, merge, limits, real_outputs=True)
+        return execute(program, merge, real_outputs=True)
     except ValueOfAny as needed:
         names = [cell.name for cell in program.inputs if isinstance(cell.domain, AllReals)]
         reason, span = _why(program, names, needed)

@@ -23,7 +23,7 @@ from dipapprox.language import core
 from dipapprox.language.cells import Liveness, Use
 from dipapprox.language.domains import AllReals
 from dipapprox.laws.distribution import ChoiceLaw, FiniteLaw
-from dipapprox.limits import Limits
+from dipapprox.limits import check_states
 from dipapprox.linear.form import LinearForm
 from dipapprox.semantics.evaluation import (
     Forms,
@@ -271,7 +271,6 @@ class Selection(Record, eq=False):
 class Execution(Forms, frozen=False, eq=False):
     program: core.Program
     merge: bool  # whether infeasible states are dropped and states joined
-    limits: Limits
     knowledge: Knowledge
     points: Points
     live: Liveness  # which cells matter where
@@ -334,7 +333,7 @@ class Execution(Forms, frozen=False, eq=False):
 
 
 def new_run(
-    program: core.Program, merge: bool, limits: Limits, looked_at: Sequence[core.Input] | None
+    program: core.Program, merge: bool, looked_at: Sequence[core.Input] | None
 ) -> Execution:
     """Return a run that has done nothing yet, for some inputs only; None: for all."""
     known = {cell.name: cell.domain for cell in program.inputs}
@@ -353,7 +352,6 @@ def new_run(
     return Execution(
         program,
         merge,
-        limits,
         knowledge,
         Points(knowledge),
         Liveness.of(program),
@@ -420,9 +418,9 @@ def number_of(run: Execution, statement: core.Statement, outcome: int = 0) -> in
     return run.numbers.setdefault((id(statement), outcome, run.turn), len(run.numbers))
 
 
-def check_states(run: Execution, count: int) -> None:
+def check_count(run: Execution, count: int) -> None:
     """Raise `LimitReached` if so many states in progress, and those that ended, are too many."""
-    run.limits.check_states(count + len(run.ended))
+    check_states(count + len(run.ended))
 
 
 def _symbolic(cell: str, domain: tuple[core.Value, ...]) -> LinearForm | None:

@@ -32,6 +32,7 @@ from dipapprox.data_classes import Record
 from dipapprox.graphs import bits
 from dipapprox.language import core
 from dipapprox.language.cells import use_of
+from dipapprox.limits import check_limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.semantics.evaluation import StoredValue, shared
 from dipapprox.semantics.run import SHARE_BITS, Execution, State
@@ -172,7 +173,7 @@ class RepeatedTurns:
                     break
                 if any(state.knowledge.values_left(a + index) != each for a, each in told.items()):
                     break
-                run.limits.check()
+                check_limits()
                 rename = self._renaming(own, index, before.samples)
                 later = (turn - learnt) * self._loop.sites
                 for s in samples:

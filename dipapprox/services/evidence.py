@@ -29,7 +29,7 @@ from dipapprox.kernel.traces import repetition as repetition_of
 from dipapprox.language import core
 from dipapprox.language.cells import statements_in
 from dipapprox.language.core import Value
-from dipapprox.limits import Limits
+from dipapprox.limits import check_limits
 from dipapprox.privacy.run import Replayed
 from dipapprox.privacy.verdict import Answer
 from dipapprox.proof_steps.machines import Json, number_json, value_json
@@ -48,7 +48,7 @@ _EPSILONS = tuple(Fraction(10) ** k for k in (0, -6, -3, -2, -1, 1, 2))
 _MOST_SHOWN = 64  # ways to show the numbers of one reply
 
 
-def replayed(asked: AskedService, loss: Loss, budget: Fraction | None, limits: Limits) -> Replayed:
+def replayed(asked: AskedService, loss: Loss, budget: Fraction | None) -> Replayed:
     """Replay a proof of what was found.
 
     Raises:
@@ -58,19 +58,18 @@ def replayed(asked: AskedService, loss: Loss, budget: Fraction | None, limits: L
     machine = service_json(asked.service, sorted(asked.users))
 
     def written() -> WrittenProof:
-        claim, steps = _Evidence(asked, machine, loss, limits).written(budget)
+        claim, steps = _Evidence(asked, machine, loss).written(budget)
         if asked.eps is not None:
             claim["eps"] = number_json(asked.eps)
         return WrittenProof(machine, claim, tuple(steps))
 
-    return first_replayed([written], limits)
+    return first_replayed([written])
 
 
 class _Evidence:
-    def __init__(self, asked: AskedService, machine: Json, loss: Loss, limits: Limits) -> None:
+    def __init__(self, asked: AskedService, machine: Json, loss: Loss) -> None:
         self._service, self._eps = asked.service, asked.eps
         self._loss = loss
-        self._limits = limits
         self._machine = read_service(machine)
 
     def written(self, budget: Fraction | None) -> tuple[dict[str, Json], list[Json]]:
@@ -160,7 +159,7 @@ class _Evidence:
         return tuple([read_value(value_json(value)) for value in state if value is not None])
 
     def _paths(self, found: Couplings, case: Case) -> list[list[Path]]:
-        self._limits.check()
+        check_limits()
         try:
             return [[path for path, _ in found.paths(*side)] for side in case[:2]]
         except NotProved as obstacle:
@@ -203,7 +202,7 @@ class _Evidence:
         found, at = None, self._eps
         if q.numerator.terms:
             ratios = ratio_of(p), ratio_of(q)
-            found = gain_of(*ratios, self._limits) if at is None else self._at(*ratios, at)
+            found = gain_of(*ratios) if at is None else self._at(*ratios, at)
         ways: list[tuple[Fraction | None, Fraction | None]] = []
         if at is not None:
             ways.append((None if found is None else found.lower, at))
@@ -227,7 +226,7 @@ class _Evidence:
         found = []
         for eps in _EPSILONS:
             with suppress(Inexpressible):
-                least = gain_at(ratio_of(p), ratio_of(q), eps, self._limits).lower
+                least = gain_at(ratio_of(p), ratio_of(q), eps).lower
                 found.append((max(least, Fraction(0)), eps))
         yield from sorted(found, reverse=True)
 
@@ -286,7 +285,7 @@ class _Evidence:
 
     def _at(self, p: ExponentialRatio, q: ExponentialRatio, eps: Fraction) -> Gain:
         try:
-            return gain_at(p, q, eps, self._limits)
+            return gain_at(p, q, eps)
         except Inexpressible as reason:
             raise NoCertificate(str(reason)) from None
 

@@ -50,7 +50,7 @@ from dipapprox.language.core import Cell, Value
 from dipapprox.language.domains import admits, exact_rational
 from dipapprox.language.load import read_text
 from dipapprox.language.services import Change, Service
-from dipapprox.limits import Limits, limited
+from dipapprox.limits import check_limits
 from dipapprox.privacy.description import count
 from dipapprox.privacy.run import Replayed
 from dipapprox.proofs.budget_answer import budget_text
@@ -113,7 +113,7 @@ def check_families(system: System, families: Families) -> Rejection | None:
     data = [call for call in system.calls if call.is_data]
     for state in system.reachable():
         for call in data:
-            system.limits.check()
+            check_limits()
             (value,) = call.values
             family = families.of(state, value)
             if family is None:
@@ -133,7 +133,7 @@ def check_families(system: System, families: Families) -> Rejection | None:
 def check_pairs(system: System, family: Budgets) -> Rejection | None:
     """Return what is wrong with the first pair of a family that does not hold; None if all do."""
     for pair in sorted(family.values, key=str):
-        system.limits.check()
+        check_limits()
         for call in system.calls:
             missing = _unmatched(system, family, pair, call)
             if missing:
@@ -311,7 +311,7 @@ class FamilyProof(ServiceProof):
     # was checked.
     rejection: Rejection | None = field(kw_only=True)
 
-    def replay(self, limits: Limits) -> Replayed:
+    def replay(self) -> Replayed:
         """Refuse; see `BudgetAnswer.replay`."""
         raise NoCertificate("it has no rules for such answers")
 
@@ -336,27 +336,25 @@ def prove_families(
     families: Families,
     budget: Fraction | None,
     users: tuple[str, ...],
-    limits: Limits,
     eps: Fraction | None = None,
 ) -> FamilyProof:
     """Check families of relations.
 
     Args:
         users: Whose queries and replies are seen; empty: everybody's.
-        limits: States count as states.
 
     Raises:
         UserError: If the service has two data calls that differ in more than one being there.
         SourceError: If a handler does something meaningless in a state that calls lead to.
     """
     begun = time.monotonic()
-    asked = AskedService(service, limits, eps, users_of(service, users))
+    asked = AskedService(service, eps, users_of(service, users))
     rejection: Rejection | None = None
     ended = ""
     if service.change is not Change.INSERT:
         ended = "families are about one data call more, 'adjacent insert'"
     else:
-        with EarlyEnd() as end, limited(limits):
+        with EarlyEnd() as end:
             rejection = check_families(System(asked), families)
         ended = end.reason or ended
     if rejection is not None:

@@ -36,7 +36,6 @@ from dipapprox.language.piecewise import Clamp
 from dipapprox.language.services import Handler, Service, expanded
 from dipapprox.laws.distribution import ChoiceLaw, FiniteLaw
 from dipapprox.laws.family import BOTH_SIDES
-from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.semantics.evaluation import Knowledge, StoredValue, ValueOfAny, constant
 from dipapprox.semantics.execution import ends_of
@@ -164,12 +163,9 @@ class PlainHandlers:
     """Runs the handlers of one service; cells that are `kept` are symbols, choices have to be
     probability distributions at `epsilons`."""
 
-    def __init__(
-        self, service: Service, kept: frozenset[str], epsilons: EpsilonInterval, limits: Limits
-    ) -> None:
+    def __init__(self, service: Service, kept: frozenset[str], epsilons: EpsilonInterval) -> None:
         self._handlers = service.handlers
         self._epsilons = epsilons
-        self._limits = limits
         found = {s.name: range_of(s.cell) for s in service.states if s.name in kept}
         self._ranges = {name: values for name, values in found.items() if values is not None}
         self._symbols: dict[str, Domain] = {name: AllIntegers() for name in kept}
@@ -202,7 +198,7 @@ class PlainHandlers:
         for choice in run.laws.values():
             key = choice.law, self._epsilons
             if _proper.get(key) is None:
-                check_choices((choice,), self._epsilons, self._limits)
+                check_choices((choice,), self._epsilons)
                 _proper.put(key, True)
         ways = [(_chosen(run, end), end) for end in ends]
         if len(ways) > 1:
@@ -231,7 +227,7 @@ class PlainHandlers:
                     raise NotPlain
         body = expanded(handler.body, handler.clamps, _as_symbol)
         program = core.Program(handler.name, {}, (), (), body, core.Everyone())
-        run = new_run(program, False, self._limits, None)
+        run = new_run(program, False, None)
         run.chooses_forms = True
         names = [name + _CLAMPED for name in handler.clamps]
         run.inputs = {name: LinearForm.symbol(name) for name in names}

@@ -23,7 +23,7 @@ from dipapprox.exact.signs.nonnegative import Negative, is_nonnegative
 from dipapprox.exact.signs.values import compare_at, difference
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.graphs import strong_components
-from dipapprox.limits import Limits
+from dipapprox.limits import check_limits
 from dipapprox.services.pairs import RunPairs
 from dipapprox.services.ratios import gain_of
 from dipapprox.services.system import System
@@ -110,7 +110,7 @@ def paths_of(pairs: RunPairs) -> tuple[tuple[Fraction, ...], Cycle]:
         [(target, weight.numerator * (unit // weight.denominator)) for target, weight in row]
         for row in rows
     ]
-    values, cycle = longest_paths(arcs, pairs.system.limits)
+    values, cycle = longest_paths(arcs)
     return tuple([Fraction(value, unit) for value in values]), cycle
 
 
@@ -166,7 +166,7 @@ def _quotients(
     pairs: Sequence[tuple[ExponentialRatio, ExponentialRatio]], values: System
 ) -> tuple[Fraction | None, Fraction | None] | None:
     """Return the least gain, or an eps, at which all quotients are > 1; None if none is found."""
-    gains = [gain_of(p, q, values.limits).exact for p, q in pairs]
+    gains = [gain_of(p, q).exact for p, q in pairs]
     exact = [gain for gain in gains if gain is not None]
     if not pairs or any(gain <= 0 for gain in exact):
         return None
@@ -175,11 +175,11 @@ def _quotients(
     eps = values.eps
     if eps is None:
         p, q = pairs[gains.index(None)]
-        found = is_nonnegative(difference(q, p), ALL_EPSILONS, values.limits)
+        found = is_nonnegative(difference(q, p), ALL_EPSILONS)
         if not isinstance(found, Negative):
             return None
         eps = found.eps
-    if all(compare_at(p, q, eps, values.limits) > 0 for p, q in pairs):
+    if all(compare_at(p, q, eps) > 0 for p, q in pairs):
         return None, eps
     return None
 
@@ -188,7 +188,7 @@ Arc = tuple[int, int]  # target and weight; a target < 0 is an end
 Cycle = tuple[tuple[int, int], ...]  # nodes and numbers of their arcs, round a cycle
 
 
-def longest_paths(arcs: Sequence[Sequence[Arc]], limits: Limits) -> tuple[tuple[int, ...], Cycle]:
+def longest_paths(arcs: Sequence[Sequence[Arc]]) -> tuple[tuple[int, ...], Cycle]:
     """Find the longest path from every node; `arcs` are given for each.
 
     Returns:
@@ -204,7 +204,7 @@ def longest_paths(arcs: Sequence[Sequence[Arc]], limits: Limits) -> tuple[tuple[
         best: dict[int, int] = {}
         improved = True
         while improved:
-            limits.check()
+            check_limits()
             improved = False
             nodes.reverse()  # paths go up or down, mostly
             for node in nodes:

@@ -18,13 +18,12 @@ from fractions import Fraction
 from itertools import product
 from math import floor
 
-from dipapprox.data_classes import Record, field, replace
+from dipapprox.data_classes import Record, replace
 from dipapprox.errors import LimitReached
 from dipapprox.exponentials import ONE, ExponentialPolynomial, ExponentialRatio
 from dipapprox.language.core import Value
 from dipapprox.language.services import Service
 from dipapprox.laws.family import Family, IntegerFamily, RealFamily
-from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 
 State = tuple[Value | None, ...]
@@ -42,7 +41,6 @@ class AskedService(Record):
     """What is asked about: an elaborated service, at every eps if `eps` is None."""
 
     service: Service
-    limits: Limits = field(repr=False)
     eps: Fraction | None = None
     # Who looks, together; none: all queries and replies are seen.
     users: frozenset[str] = frozenset()

@@ -58,6 +58,7 @@ from dipapprox.errors import LimitReached
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.core import Value
 from dipapprox.language.services import Change
+from dipapprox.limits import check_limits, check_states
 from dipapprox.linear.form import LinearForm
 from dipapprox.services.handlers import cases, range_of
 from dipapprox.services.model import (
@@ -144,10 +145,9 @@ class RunPairs:
 
         What is found before a limit is reached stays.
         """
-        limits = self.system.limits
         self.parents = self.system.reachable(most)
         for state in self.parents:
-            limits.check()
+            check_limits()
             for edge in self.covering(state):
                 if edge.target == EQUAL:
                     self.least = max(self.least, edge.weight)
@@ -157,13 +157,13 @@ class RunPairs:
                     self.covers[edge.target] = state, edge
         place = 0
         while place < min(len(self.nodes), most):
-            limits.check()
+            check_limits()
             for call in range(len(self.system.calls)):
                 self.edges[place] += self.leaving(place, call)
                 if self.one_sided is not None:
                     return
             place += 1
-            limits.check_states(len(self.nodes))
+            check_states(len(self.nodes))
         if max(len(self.parents), place) >= most:
             raise LimitReached(f"more than {most} states")
 

@@ -28,7 +28,7 @@ from dipapprox.data_classes import replace
 from dipapprox.errors import EarlyEnd, UserError
 from dipapprox.language.core import Value
 from dipapprox.language.domains import AllReals
-from dipapprox.limits import limited
+from dipapprox.limits import check_limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.services.handlers import range_of
 from dipapprox.services.loss import Cycle, Loss, paths_of
@@ -83,7 +83,7 @@ def loss_by_counters(asked: AskedService, most: float = inf) -> Loss | None:
     additive = frozenset(cell.name for cell in service.states if cell.is_additive)
     counters = {s.name for s in service.states if range_of(s.cell) is not None}
     any_data = all(isinstance(v, Fraction) for v in service.data.arguments[0].domain)
-    with EarlyEnd(), limited(asked.limits):
+    with EarlyEnd():
         while counters:
             try:
                 search = _Search(
@@ -143,7 +143,7 @@ class _Search(PairSearch):
         found = Loss(upper=upper, values=self.lost, pairs=self.pairs)
         if not upper:
             return found
-        with EarlyEnd(), limited(self.limits), suppress(Untracked):
+        with EarlyEnd(), suppress(Untracked):
             begins = islice(self.begins(upper), _MOST_COURSES)
             courses = ((cover, self.course(begin)) for begin, cover in begins)
             found = self.shown(
@@ -208,7 +208,7 @@ class _Search(PairSearch):
         pairs = self.fine.pairs
         pairs.parents = self.fine.system.reachable(_MOST_BEFORE)
         for state in pairs.parents:
-            self.limits.check()
+            check_limits()
             for edge in pairs.covering(state):
                 onward = _FREE if edge.target == EQUAL else self.lost_from(pairs.nodes[edge.target])
                 if onward + edge.weight == upper:
@@ -234,7 +234,7 @@ class _Search(PairSearch):
             return [k for k, c in enumerate(calls) if any(self.stands(c, edge) for edge in tight)]
 
         def known(node: int) -> Iterator[Edge]:
-            self.limits.check()
+            check_limits()
             if len(pairs.nodes) >= _MOST_PAIRS:
                 return
             for call in promising(self.pairs.numbers[self.abstracted(pairs.nodes[node])]):

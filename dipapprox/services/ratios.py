@@ -19,7 +19,7 @@ from dipapprox.exact.signs.nonnegative import Negative, Nonnegative, is_nonnegat
 from dipapprox.exact.signs.supremum import near_zero, without_common
 from dipapprox.exact.signs.values import enclose_at, sign_at
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
-from dipapprox.limits import Limits
+from dipapprox.limits import check_limits
 from dipapprox.numerics.intervals import logarithm
 from dipapprox.services.model import Inexpressible
 
@@ -54,14 +54,14 @@ _known: Cache[tuple[ExponentialRatio, ExponentialRatio], Gain] = Cache(20_000)
 _known_at: Cache[tuple[ExponentialRatio, ExponentialRatio, Fraction], Gain] = Cache(20_000)
 
 
-def gain_of(p: ExponentialRatio, q: ExponentialRatio, limits: Limits) -> Gain:
+def gain_of(p: ExponentialRatio, q: ExponentialRatio) -> Gain:
     """Return what is known of ln(p / q) / eps for two probabilities that are not 0."""
     if p is q or p == q:
         return NO_GAIN
-    return _known.find((p, q), lambda: _gain(p, q, limits))
+    return _known.find((p, q), lambda: _gain(p, q))
 
 
-def gain_at(p: ExponentialRatio, q: ExponentialRatio, eps: Fraction, limits: Limits) -> Gain:
+def gain_at(p: ExponentialRatio, q: ExponentialRatio, eps: Fraction) -> Gain:
     """Return what ln(p / q) / eps is at one eps > 0.
 
     Returns:
@@ -72,17 +72,17 @@ def gain_at(p: ExponentialRatio, q: ExponentialRatio, eps: Fraction, limits: Lim
     """
     if p is q or p == q:
         return NO_GAIN
-    return _known_at.find((p, q, eps), lambda: _gain_at(p, q, eps, limits))
+    return _known_at.find((p, q, eps), lambda: _gain_at(p, q, eps))
 
 
-def _gain_at(p: ExponentialRatio, q: ExponentialRatio, eps: Fraction, limits: Limits) -> Gain:
+def _gain_at(p: ExponentialRatio, q: ExponentialRatio, eps: Fraction) -> Gain:
     above, below = without_common(p, q)
     exact = _exponent(above, below)
     if exact is not None:
         return Gain(exact, exact, exact, Fraction(1))
-    if not sign_at(above, eps, limits) or not sign_at(below, eps, limits):
+    if not sign_at(above, eps) or not sign_at(below, eps):
         raise Inexpressible(f"a probability that is 0 at ε = {eps}, and not elsewhere")
-    found = enclose_at(ExponentialRatio(above, ((below, 1),)), eps, _BITS, limits)
+    found = enclose_at(ExponentialRatio(above, ((below, 1),)), eps, _BITS)
     if isinstance(found, NotEnclosed) or found.lower <= 0:
         raise Inexpressible(f"a quotient of probabilities that is out of range at ε = {eps}")
     logarithms = logarithm(found, _BITS)
@@ -94,11 +94,11 @@ _BITS = 80
 _GRID = 10**12
 
 
-def _gain(p: ExponentialRatio, q: ExponentialRatio, limits: Limits) -> Gain:
+def _gain(p: ExponentialRatio, q: ExponentialRatio) -> Gain:
     # Common factors of the denominators cancel. What is left of q has one sign, as q >= 0 and no
     # denominator vanishes; it is made > 0, off the isolated eps where q may be 0.
     above, below = without_common(p, q)
-    if _sign(below, limits) < 0:
+    if _sign(below) < 0:
         above, below = -above, -below
     exact = _exponent(above, below)
     if exact is not None:
@@ -109,17 +109,17 @@ def _gain(p: ExponentialRatio, q: ExponentialRatio, limits: Limits) -> Gain:
     candidate = far if small.slope is None else max(far, small.slope)
     upper = None
     if small.jump is not None and small.jump <= 1:
-        upper = _least_proved(above, below, candidate, limits)
+        upper = _least_proved(above, below, candidate)
     return Gain(None, upper, candidate, small.jump)
 
 
 def _least_proved(
-    above: ExponentialPolynomial, below: ExponentialPolynomial, candidate: Fraction, limits: Limits
+    above: ExponentialPolynomial, below: ExponentialPolynomial, candidate: Fraction
 ) -> Fraction | None:
     for step in _STEPS:
-        limits.check()
+        check_limits()
         factor = ExponentialPolynomial.monomial(1, 0, candidate + step)
-        found = is_nonnegative(factor * below - above, ALL_EPSILONS, limits)
+        found = is_nonnegative(factor * below - above, ALL_EPSILONS)
         if isinstance(found, Nonnegative):
             return candidate + step
         if not isinstance(found, Negative):
@@ -127,10 +127,10 @@ def _least_proved(
     return None
 
 
-def _sign(function: ExponentialPolynomial, limits: Limits) -> int:
+def _sign(function: ExponentialPolynomial) -> int:
     """Return the sign of a function that has one sign, and vanishes at isolated eps only."""
     eps = Fraction(1)
-    while not (sign := sign_at(function, eps, limits)):
+    while not (sign := sign_at(function, eps)):
         eps = eps / 2
     return sign
 

@@ -21,7 +21,7 @@ from dipapprox.data_classes import replace
 from dipapprox.errors import EarlyEnd
 from dipapprox.graphs import shortest_way
 from dipapprox.language.services import Change
-from dipapprox.limits import limited
+from dipapprox.limits import check_limits
 from dipapprox.services.loss import Cycle, Loss, noted, paths_of, repeated
 from dipapprox.services.model import AskedService, Call, Inexpressible, Untracked
 from dipapprox.services.pairs import EQUAL, Covering, Edge, RunPairs, with_data
@@ -44,7 +44,7 @@ def loss_by_values(asked: AskedService, most: float = inf) -> Loss:
         pairs = RunPairs(System(asked, kept, any_data))
         known = Loss(pairs=pairs)
         try:
-            with EarlyEnd() as end, limited(asked.limits):
+            with EarlyEnd() as end:
                 try:
                     pairs.explore(most)
                 except Inexpressible as missing:
@@ -54,7 +54,7 @@ def loss_by_values(asked: AskedService, most: float = inf) -> Loss:
         is_whole = end.reason is None
         known = known.because(end.reason)
         search = PairSearch(pairs, System(asked) if additive else pairs.system, is_whole)
-        with EarlyEnd() as end, limited(asked.limits):
+        with EarlyEnd() as end:
             return search.conclude(known)
         return known.because(end.reason)
     raise AssertionError("with values for all cells everything is tracked")
@@ -82,7 +82,7 @@ class PairSearch:
 
     def __init__(self, pairs: RunPairs, values: System, is_whole: bool = True) -> None:
         self.pairs, self.values, self.is_whole = pairs, values, is_whole
-        self.system, self.limits = pairs.system, values.limits
+        self.system = pairs.system
 
     def conclude(self, known: Loss) -> Loss:
         """Return what longest paths bound, or what shows that there is no budget."""
@@ -144,7 +144,7 @@ class PairSearch:
         """
         if not self.is_whole:
             return known
-        with EarlyEnd(), limited(self.limits):
+        with EarlyEnd():
             for course, runs in short_courses(self.values):
                 known = noted(known, course, runs)
                 if known.unbounded or (known.upper is not None and known.lower >= known.upper):
@@ -254,7 +254,7 @@ def short_courses(system: System) -> Iterator[tuple[Trace, Runs]]:
     waiting = deque([(Trace(), from_start(system), False)])
     compared = 0
     while waiting and compared < _MOST_COURSES:
-        system.limits.check()
+        check_limits()
         course, runs, differ = waiting.popleft()
         following = [(event, differ) for event in _alike(system, runs)]
         if not differ:

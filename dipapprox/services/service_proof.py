@@ -19,7 +19,7 @@ from dipapprox.digits import exact_text
 from dipapprox.errors import EarlyEnd, NoCertificate, UserError
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.services import Change, Service
-from dipapprox.limits import Limits, limited
+from dipapprox.limits import check_limits
 from dipapprox.privacy.description import Table, count
 from dipapprox.privacy.run import Replayed
 from dipapprox.proofs.budget_answer import BudgetAnswer, plain_value
@@ -60,11 +60,11 @@ class ServiceProof(BudgetAnswer):
         """What was asked about."""
         return self.subject.service
 
-    def replay(self, limits: Limits) -> Replayed:
+    def replay(self) -> Replayed:
         """Replay a proof; see `BudgetAnswer.replay`."""
         if self.implements is not None:
             raise NoCertificate("it has no rules for services that implement others")
-        return replayed(self.subject, self.loss, self.budget, limits)
+        return replayed(self.subject, self.loss, self.budget)
 
     def _where_violated(self) -> str:
         return f" for {self._epsilons()}"
@@ -165,22 +165,17 @@ class ServiceProof(BudgetAnswer):
 
 
 def prove_service(
-    service: Service,
-    budget: Fraction | None,
-    users: tuple[str, ...],
-    limits: Limits,
-    eps: Fraction | None = None,
+    service: Service, budget: Fraction | None, users: tuple[str, ...], eps: Fraction | None = None
 ) -> ServiceProof:
     """Find the least D for which a service is (D·eps, 0)-private for every eps.
 
     Args:
         budget: The claimed one: then the answer is about it. None asks whether there is one.
         users: Whose queries and replies are seen; empty: everybody's.
-        limits: States, and pairs of states, count as states.
         eps: The only one that is asked about; None for every eps > 0.
     """
     begun = time.monotonic()
-    asked = AskedService(service, limits, eps, users_of(service, users))
+    asked = AskedService(service, eps, users_of(service, users))
     return ServiceProof(**fields_of(asked, find_loss(asked), budget, begun))
 
 
@@ -246,11 +241,7 @@ class Deviation(Record):
 
 
 def prove_implementation(
-    service: Service,
-    idealised: Service,
-    budget: Fraction | None,
-    users: tuple[str, ...],
-    limits: Limits,
+    service: Service, idealised: Service, budget: Fraction | None, users: tuple[str, ...]
 ) -> ServiceProof:
     """Find the least D of a service by that of another one, which it implements.
 
@@ -266,10 +257,10 @@ def prove_implementation(
     """
     begun = time.monotonic()
     asked, ideal = (
-        AskedService(each, limits, None, users_of(service, users)) for each in (service, idealised)
+        AskedService(each, None, users_of(service, users)) for each in (service, idealised)
     )
     reason = ""
-    with EarlyEnd() as end, limited(limits):
+    with EarlyEnd() as end:
         found = first_deviation(asked, ideal)
         reason = "" if found is None else found.text(service.name, idealised.name)
     reason = end.reason or reason
@@ -283,7 +274,7 @@ def first_deviation(asked: AskedService, idealised: AskedService) -> Deviation |
     own, ideal = System(asked), System(idealised)
     for state in ideal.reachable():
         for call in ideal.calls:
-            ideal.limits.check()
+            check_limits()
             found = _differing(own.step(state, call), ideal.step(state, call))
             if found is not None:
                 return Deviation(state, call, *found)

@@ -24,6 +24,7 @@ from dipapprox.language.constants import Wrong
 from dipapprox.language.domains import AllReals
 from dipapprox.language.piecewise import clamped
 from dipapprox.language.services import Handler, Service, expanded
+from dipapprox.limits import check_limits, check_states
 from dipapprox.semantics.execution import execute
 from dipapprox.services.handlers import PlainHandlers
 from dipapprox.services.model import (
@@ -65,13 +66,13 @@ class System:
         self, asked: AskedService, kept: frozenset[str] = BY_VALUE, any_data: bool = False
     ) -> None:
         self.asked, self.service = asked, asked.service
-        self.eps, self.limits = asked.eps, asked.limits
+        self.eps = asked.eps
         self.epsilons = ALL_EPSILONS
         if self.eps is not None:
             self.epsilons = EpsilonInterval(self.eps, self.eps, True, True)
         self.kept = kept
         self.any_data = any_data
-        self._plain = PlainHandlers(self.service, kept, self.epsilons, self.limits)
+        self._plain = PlainHandlers(self.service, kept, self.epsilons)
         self._steps: dict[tuple[Call, tuple[core.Value | None, ...]], Step] = {}
         self._known: list[dict[int, Moves]] = []
         self._numbers: dict[State, int] = {}
@@ -109,14 +110,14 @@ class System:
         for number in waiting:
             if len(found) > most:
                 break
-            self.limits.check()
+            check_limits()
             for place, call in enumerate(self.calls):
                 outcomes, targets, _ = self.moves(number, place)
                 for outcome, target in zip(outcomes, targets, strict=True):
                     if target not in found:
                         found[target] = Arrival(self.states[number], call, outcome)
                         waiting.append(target)
-            self.limits.check_states(len(found))
+            check_states(len(found))
         return {self.states[number]: arrival for number, arrival in found.items()}
 
     def number(self, state: State) -> int:
@@ -152,8 +153,8 @@ class System:
     def gain(self, p: ExponentialRatio, q: ExponentialRatio) -> Gain:
         """Return how much a probability exceeds another; see `gain_of` and `gain_at`."""
         if self.eps is None:
-            return gain_of(p, q, self.limits)
-        return gain_at(p, q, self.eps, self.limits)
+            return gain_of(p, q)
+        return gain_at(p, q, self.eps)
 
     def _followed(self, state: State, call: Call) -> Step:
         # What a handler does depends on the cells that it names, and changes only these.
@@ -196,13 +197,13 @@ class System:
                 what = f"{statement.family.title} noise: {known}; 'unroll' calls, and ask 'profile'"
                 raise Inexpressible(f"{line}{what}")
         program = handler_program(self.service, handler, state, call)
-        states = execute(program, True, self.limits)
+        states = execute(program, True)
         for cell in self.service.states:
             if cell.is_additive and cell.name in _assigned(handler):
                 message = f"'{cell.name}' changes where samples decide something"
                 raise Inexpressible(f"{message} (at '{call.text()}')")
-        check_choices(states.laws, self.epsilons, self.limits)
-        found = ExactDistributions(states, None, self.limits).distribution(())
+        check_choices(states.laws, self.epsilons)
+        found = ExactDistributions(states, None).distribution(())
         if isinstance(found, NotEnclosed):
             raise Inexpressible(f"{found.reason} (at '{call.text()}')")
         size = len(self.service.replies)

@@ -21,6 +21,7 @@ from dipapprox.exact.signs.values import sign_at
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.core import Value
 from dipapprox.laws.family import RealFamily
+from dipapprox.limits import check_limits
 from dipapprox.services.model import (
     Call,
     CallOutcome,
@@ -68,7 +69,7 @@ class Runs(Record, eq=False):
         """Return the runs when both have answered."""
         first, second, (ours, theirs) = self.first, self.second, self.orders
         for event in events:
-            self.system.limits.check()
+            check_limits()
             first, ours = self._after(first, ours, event.first, event.reply)
             second, theirs = self._after(second, theirs, event.second, event.reply)
         return Runs(self.system, first, second, (ours, theirs))
@@ -106,7 +107,7 @@ class Runs(Record, eq=False):
         if not self.first or self.second:
             return False
         eps = self.system.eps
-        return eps is None or sign_at(total_of(self.first), eps, self.system.limits) > 0
+        return eps is None or sign_at(total_of(self.first), eps) > 0
 
 
 def begun(system: System, first: Iterable[State], second: Iterable[State]) -> Runs:

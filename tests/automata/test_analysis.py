@@ -48,6 +48,7 @@ from dipapprox.automata.words import (
     turned,
 )
 from dipapprox.language.dipa import parse_dipa
+from dipapprox.limits import limited
 from dipapprox.proof_steps.automata import machines_of
 from dipapprox.proofs.endless_proof import Stops
 from dipapprox.proofs.prove_automaton import log_ratio as enclosed_log_ratio
@@ -78,7 +79,7 @@ def check(found: Analysis) -> Analysis:
             assert run_cost(found.automaton, bound.run, bound.changes) == bound
     if isinstance(found.lower, WordBound):
         bound_ = found.lower
-        search = WordSearch(augment(found.automaton, Limits()), Limits())
+        search = WordSearch(augment(found.automaton))
         again = search.bound(bound_.word)
         assert again == bound_
         for one, other in ((step.first, step.second) for step in bound_.word):
@@ -105,7 +106,7 @@ def check(found: Analysis) -> Analysis:
     (examples.GAP_PV, "101/5"),
 )
 def test_private_automata_have_their_least_budget(text, least) -> None:
-    found = check(analyse(automaton(text), Limits()))
+    found = check(analyse(automaton(text)))
     assert found.well_formed
     assert found.is_exact
     assert found.lower_bound == Fraction(least)
@@ -122,15 +123,15 @@ def test_private_automata_have_their_least_budget(text, least) -> None:
     (examples.LEAKING_CYCLE, ["0", "1/3", "1/3"], "1/6"),
 )
 def test_costs_grow_with_the_rounds(text, costs, gain) -> None:
-    found = analyse(automaton(text), Limits())
+    found = analyse(automaton(text))
     structure = found.structure
     assert structure is not None
     seen = [cost_of_rounds(found.automaton, structure, rounds).value for rounds in (1, 2, 3)]
     assert seen == [Fraction(cost) for cost in costs]
     assert gain_of_round(found.automaton, structure) == Fraction(gain)
     budget = Fraction(10)
-    rounds = rounds_beyond(found.automaton, structure, budget, Limits())
-    assert rounds_beyond(found.automaton, structure, Fraction(10**6), Limits()) is None
+    rounds = rounds_beyond(found.automaton, structure, budget)
+    assert rounds_beyond(found.automaton, structure, Fraction(10**6)) is None
     assert cost_of_rounds(found.automaton, structure, rounds).value > budget
     assert cost_of_rounds(found.automaton, structure, rounds - 1).value <= budget
 
@@ -152,7 +153,7 @@ def test_a_run_is_determined_iff_no_other_short_run_looks_like_it() -> None:
     seen = set()
     for seed in range(60):
         found = random_automaton(seed, variables=1, states=3, distinct=seed % 3 == 0)
-        whole = augment(found, Limits())
+        whole = augment(found)
         runs = list(feasible_runs(found, 4))
         words = [looks(found, run) for run in runs]
         for run, word in zip(runs, words, strict=True):
@@ -171,7 +172,7 @@ LATER = template_of("analysis-later")
 def test_repeated_parts_may_be_mistaken_for_others() -> None:
     """Whoever goes round once more in front looks like whoever does so behind."""
     text = template_of("analysis-repeated")
-    found = check(analyse(automaton(text), Limits()))
+    found = check(analyse(automaton(text)))
     assert found.structure.code == "LP"
     assert not found.unbounded
     assert found.reason == "several runs look alike"
@@ -182,19 +183,19 @@ def test_repeated_parts_may_be_mistaken_for_others() -> None:
 
 def test_a_word_of_one_run_has_its_cost_along_the_ray() -> None:
     """SVT: two rounds below, then above; t large enough."""
-    svt = augment(automaton(examples.SVT), Limits())
+    svt = augment(automaton(examples.SVT))
     word = (SeenSymbol("oin"), SeenSymbol("obot"), SeenSymbol("obot"), SeenSymbol("otop"))
     far = tuple(Fraction(value) for value in (-8, -8, 8))
     near = tuple(value + change for value, change in zip(far, (1, 1, -1), strict=True))
     steps = tuple(map(WordStep, (None, *far), (None, *near), word))
-    bound = WordSearch(svt, Limits()).bound(steps)
-    swapped = WordSearch(svt, Limits()).bound(turned(steps))
+    bound = WordSearch(svt).bound(steps)
+    swapped = WordSearch(svt).bound(turned(steps))
     assert max(bound.value, swapped.value) <= Fraction(5, 4)
     assert bound.value == -swapped.value
 
 
 def unfolded(text: str) -> Unfolding:
-    return augment(automaton(text), Limits())
+    return augment(automaton(text))
 
 
 def test_rates_of_real_outputs() -> None:
@@ -202,7 +203,7 @@ def test_rates_of_real_outputs() -> None:
 
     def rate(graph: Unfolding, letter: int | None, seen: Seen) -> Fraction | None:
         value = None if letter is None else Fraction(letter)
-        return WordSearch(graph, Limits()).rate((WordStep(value, value, seen),))
+        return WordSearch(graph).rate((WordStep(value, value, seen),))
 
     seen = HalfLine(Fraction(4), True)
     assert rate(found, 1, seen) == 2 * (4 - 2)
@@ -218,7 +219,8 @@ def test_rates_of_real_outputs() -> None:
 
 
 def test_a_structure_may_be_found_in_a_part() -> None:
-    found = check(analyse(automaton(examples.all_pairs(5)), Limits(states=1000)))
+    with limited(Limits(states=1000)):
+        found = check(analyse(automaton(examples.all_pairs(5))))
     assert found.unbounded
     assert found.structure.code == "LP"
     assert found.quotient is None
@@ -228,16 +230,18 @@ def test_limits_end_with_the_bounds_known_so_far() -> None:
     """All pairs of thresholds, compared once: many nodes, none of them on a cycle."""
     *lines, last = examples.all_pairs(4).splitlines()
     text = "\n".join([*lines, last.replace("goto qp0", "goto qz")])
-    found = check(analyse(automaton(text), Limits(states=300)))
+    with limited(Limits(states=300)):
+        found = check(analyse(automaton(text)))
     assert found.well_formed is None
     assert found.upper is None
     assert found.lower_bound > 2
     assert found.reason == "path limit: more than 300 symbolic states"
-    whole = check(analyse(automaton(text), Limits()))
+    whole = check(analyse(automaton(text)))
     assert whole.is_exact
     assert found.lower_bound <= whole.lower_bound
     alike = automaton(text.replace("output oa", "output ob"))
-    blind = check(analyse(alike, Limits(states=300)))
+    with limited(Limits(states=300)):
+        blind = check(analyse(alike))
     assert (blind.lower_bound, blind.upper, blind.determined) == (0, None, None)
     assert blind.reason == "path limit: more than 300 symbolic states"
 
@@ -245,20 +249,20 @@ def test_limits_end_with_the_bounds_known_so_far() -> None:
 def test_a_search_that_is_cut_short_leaves_both_bounds(monkeypatch) -> None:
     monkeypatch.setattr("dipapprox.automata.optimum.MOST_ENTRIES", 10)
     monkeypatch.setattr("dipapprox.automata.analysis.cells_of", lambda whole: None)
-    found = check(analyse(automaton(examples.k_min_max(6)), Limits()))
+    found = check(analyse(automaton(examples.k_min_max(6))))
     assert found.upper.value == 1
     assert 0 < found.lower_bound < 1
     assert found.reason == "cost vectors of more than 10 entries"
 
 
 def test_wide_automata_have_a_strategy_and_a_constructed_run() -> None:
-    found = check(analyse(automaton(examples.m_range(9)), Limits()))
+    found = check(analyse(automaton(examples.m_range(9))))
     assert isinstance(found.upper, ClosedFamily)
     assert isinstance(found.lower, RunCost)
     assert found.is_exact
     assert found.published == 1
     tiny = automaton(examples.m_range(9).replace("1/4, 0", f"{2**90}/{4 * 2**90 + 1}, 0"))
-    found = check(analyse(tiny, Limits()))
+    found = check(analyse(tiny))
     assert isinstance(found.upper, PathWeight)
     assert isinstance(found.lower, RunCost)
     assert found.is_exact
@@ -270,7 +274,7 @@ def test_wide_automata_have_a_strategy_and_a_constructed_run() -> None:
 def test_wherever_time_runs_out_what_is_said_is_true(text, monkeypatch) -> None:
     """Each look at the clock may be the last one."""
     found = automaton(text)
-    whole = analyse(found, Limits())
+    whole = analyse(found)
     for last in (*range(1, 40, 3), 60, 120, 500, 2000):
         looks = 0
 
@@ -282,7 +286,7 @@ def test_wherever_time_runs_out_what_is_said_is_true(text, monkeypatch) -> None:
 
         with monkeypatch.context() as patch:
             patch.setattr(Limits, "check", look)
-            part = analyse(found, Limits())
+            part = analyse(found)
         check(part)
         assert part.reason in (None, "time limit: 1 s")
         assert part.well_formed in (None, whole.well_formed)
@@ -300,8 +304,8 @@ def test_seen_stops_may_cost_more() -> None:
     hidden = automaton(TWO_WAYS)
     seen = with_visible_stops(hidden)
     assert len(seen.transitions) == len(hidden.transitions) + 2
-    assert analyse(hidden, Limits()).lower_bound == 2
-    found = analyse(seen, Limits())
+    assert analyse(hidden).lower_bound == 2
+    found = analyse(seen)
     assert found.is_exact
     assert found.lower_bound == 4
 
@@ -321,7 +325,7 @@ def test_every_automaton_has_its_budget_or_a_structure_that_costs(block, changes
             replace(state, reads=state.reads and chance.random() < read) for state in both.states
         )
         automaton = replace(both, changes=changes, states=states)
-        found = analyse(automaton, Limits(), with_words=False)
+        found = analyse(automaton, with_words=False)
         if found.upper is not None:
             assert found.is_exact
             assert dearest(automaton, 5) <= found.upper.value
@@ -345,9 +349,9 @@ def test_what_costs_one_way_may_cost_nothing_the_other_way() -> None:
     free = Counter[str]()
     for seed in range(60):
         both = random_automaton(seed, variables=1 + seed % 2, states=4, shown=0.4)
-        if analyse(both, Limits(), with_words=False).unbounded:
+        if analyse(both, with_words=False).unbounded:
             for changes in ((0, -1), (0, 1)):
-                found = analyse(replace(both, changes=changes), Limits(), with_words=False)
+                found = analyse(replace(both, changes=changes), with_words=False)
                 free["budget" if found.upper is not None else "none"] += 1
     assert free["budget"] >= 2 and free["none"] >= 20
 
@@ -357,7 +361,7 @@ def test_what_costs_one_way_may_cost_nothing_the_other_way() -> None:
 
 def structure_of(found: Automaton) -> BadStructure | None:
     """Return the structure that the analysis finds, if any, checked by its definition."""
-    structure = analyse(found, Limits(), with_words=False).structure
+    structure = analyse(found, with_words=False).structure
     assert structure is None or holds(found, structure)
     return structure
 
@@ -379,11 +383,11 @@ def test_brute_force_on_short_runs_finds_nothing_else(block) -> None:
 def test_taints_miss_no_path(seed) -> None:
     """No taint: no leaking pair and no violating path. A lifted structure is one."""
     found = random_automaton(seed, variables=2, states=5)
-    whole = augment(found, Limits())
+    whole = augment(found)
     if next(leaking_cycles(whole), None) is not None:
         return
-    merged = quotient(whole, Limits())
-    walk = tainted_walk(merged, Limits())
+    merged = quotient(whole)
+    walk = tainted_walk(merged)
     if walk is None:
         seen = (each for run in feasible_runs(found, 5) for each in structures_in(found, run))
         assert all(each.code == "DC" for each in seen)
@@ -423,7 +427,7 @@ def test_the_definitions_refuse_what_is_changed() -> None:
 @pytest.mark.parametrize("seed", part(range(25), 3))
 def test_walks_are_the_feasible_runs(seed) -> None:
     found = random_automaton(seed)
-    whole = augment(found, Limits())
+    whole = augment(found)
     walks: list[tuple[tuple[int, ...], int]] = [((), 0)]
     for walk, node in walks:
         if len(walk) < 5:
@@ -508,11 +512,11 @@ def test_the_bound_is_reached_at_every_eps(eps) -> None:
 def test_a_log_ratio_is_what_integration_finds() -> None:
     found = automaton(CHAIN)
     run, changes = (0, 1, 2), (1, -1, 1)
-    ray = ray_of(found, run_cost(found, run, changes), Limits())
+    ray = ray_of(found, run_cost(found, run, changes))
     assert ray is not None and ray.word[0].first is not None
     start = float(ray.word[0].first)
     for eps in (Fraction(1, 2), Fraction(1), Fraction(4)):
-        ratio = enclosed_log_ratio(found, run, ray, eps, Limits())
+        ratio = enclosed_log_ratio(found, run, ray, eps)
         known = log_ratio(found, run, changes, -start, float(eps)) / float(eps)
         assert float(ratio.lower) - 1e-6 <= known <= float(ratio.upper) + 1e-6
 
@@ -528,20 +532,20 @@ def _alike(seed: int) -> Automaton:
 @pytest.mark.parametrize("seed", part([106, 122, 274, 619, 727, 974, 1081], 3))
 def test_words_that_lose_again_and_again_leave_no_budget(seed) -> None:
     automaton = _alike(seed)
-    found = analyse(automaton, Limits())
+    found = analyse(automaton)
     word = found.lower
     assert found.loses_again and isinstance(word, WordBound) and word.again is not None
-    graph = augment(automaton, Limits())  # not the quotient, where it was found
+    graph = augment(automaton)  # not the quotient, where it was found
     start, end = word.again
     part = slice(start, end)
     values = []
     for times in (8, 16, 24):
         steps = (*word.word[:start], *(word.word[part] * times))
-        bound = WordSearch(graph, Limits()).bound(steps)
+        bound = WordSearch(graph).bound(steps)
         values.append(bound.value)
     assert values[0] < values[1] < values[2]
     assert values[2] - values[1] == values[1] - values[0]
-    assert beyond(graph, word, Fraction(50), Limits()).value > 50
+    assert beyond(graph, word, Fraction(50)).value > 50
 
 
 def test_no_part_loses_again_where_there_is_a_budget() -> None:
@@ -549,17 +553,17 @@ def test_no_part_loses_again_where_there_is_a_budget() -> None:
     chance = random.Random(1)
     for seed in part(range(80), 3):
         automaton = _alike(seed)
-        known = analyse(automaton, Limits(), with_words=False)
+        known = analyse(automaton, with_words=False)
         if known.upper_bound is None or known.quotient is None:
             continue
         graph = known.quotient.graph
-        climb = Climb(graph, Limits())
+        climb = Climb(graph)
         for _ in range(6):
             word, nodes = climb.walk(8)
             if len(nodes) < 2:
                 continue
             start = chance.randrange(len(word))
-            assert not loses_again(WordSearch(graph, Limits()), word, start)
+            assert not loses_again(WordSearch(graph), word, start)
             tried += 1
     assert tried > 60
 
@@ -567,9 +571,9 @@ def test_no_part_loses_again_where_there_is_a_budget() -> None:
 def test_the_kernel_replays_what_comes_again() -> None:
     automaton = _alike(619)
     for budget in (None, Fraction(5)):
-        found = prove_automaton(automaton, budget, Stops.HIDDEN, Limits())
+        found = prove_automaton(automaton, budget, Stops.HIDDEN)
         assert found.answer is Answer.NOT_DP and found.has_none and found.upper is None
-        assert proved(found, Limits()).unproved is None
+        assert proved(found).unproved is None
     assert "every ε > 0" in found.describe().headline or found.again is not None
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from dipapprox import Limits, SourceError
+from dipapprox import SourceError
 from dipapprox.automata.analysis import analyse
 from dipapprox.automata.cells import cells_of
 from dipapprox.automata.model import Automaton, OutputSample, automaton_of, check, members
@@ -30,11 +30,11 @@ from tests.thorough import part
 
 
 def quotient_of(found: Automaton) -> Quotient:
-    return quotient(augment(found, Limits()), Limits())
+    return quotient(augment(found))
 
 
 def budget_of(graph: Unfolding) -> OptimumFound:
-    return search(graph, fallback_weight(graph).value, Limits())
+    return search(graph, fallback_weight(graph).value)
 
 
 # --- weights ------------------------------------------------------------------------------------
@@ -124,7 +124,7 @@ def test_searches_agree_with_exhaustion_and_with_the_structures(block) -> None:
         merged = quotient_of(found)
         result = budget_of(merged.graph)
         assert result.reason is None
-        structure = analyse(found, Limits(), with_words=False).structure
+        structure = analyse(found, with_words=False).structure
         assert (result.family is None) == (structure is not None), seed
         assert structure is None or holds(found, structure)
         run = run_of(merged.whole, merged.lift(result.walk))
@@ -135,7 +135,7 @@ def test_searches_agree_with_exhaustion_and_with_the_structures(block) -> None:
         assert cost == result.family.value
         whole = budget_of(merged.whole)
         assert whole.family.value == cost
-        if tainted_walk(merged, Limits()) is None:
+        if tainted_walk(merged) is None:
             assert cost <= published_weight(merged.graph).value
         short = dearest(found, 5)
         assert short <= cost
@@ -239,13 +239,13 @@ def test_cases_never_give_too_little(monkeypatch) -> None:
         found = mutant(seed)
         if found is None:
             continue
-        graph = quotient(augment(found, Limits()), Limits()).graph
+        graph = quotient(augment(found)).graph
         cap = fallback_weight(graph).value
-        free = search(graph, cap, Limits())
+        free = search(graph, cap)
         with monkeypatch.context() as patch:
             patch.setattr("dipapprox.automata.optimum.MOST_LIVE", 2)
             patch.setattr("dipapprox.automata.optimum._LEFT_FREE", 0)
-            cases = search(graph, cap, Limits()).family
+            cases = search(graph, cap).family
         if cases is not None and cases.cases > 1:
             assert free.family.value <= cases.value
             by_cases += 1
@@ -261,12 +261,12 @@ def test_no_word_loses_more_than_its_cells_cost() -> None:
     chance, tried = random.Random(7), 0
     for seed in range(8):
         _, each = random_extremes(seed)
-        found = analyse(each, Limits())
+        found = analyse(each)
         if not isinstance(found.upper, ClosedFamily) or found.upper.cells is None:
             continue
         tried += 1
         assert found.lower_bound <= found.upper.value
-        whole = augment(each, Limits())
+        whole = augment(each)
         for _ in range(12):
             node, word, first = 0, [], []
             for _ in range(chance.randint(2, 9)):
@@ -279,7 +279,7 @@ def test_no_word_loses_more_than_its_cells_cost() -> None:
                 first.append(value if reads else None)
                 node = whole.edges[edge].target
             second = [None if v is None else v + chance.choice((-1, 0, 1)) for v in first]
-            bound = WordSearch(whole, Limits()).bound(tuple(map(WordStep, first, second, word)))
+            bound = WordSearch(whole).bound(tuple(map(WordStep, first, second, word)))
             assert bound is not None and abs(bound.value) <= found.upper.value, seed
     assert tried > 2
 
@@ -318,12 +318,12 @@ def run_in(
 def test_joined_vectors_are_no_less_than_the_search(seed) -> None:
     """The search is exact for walks; and a walk's samples make a feasible run, no cheaper."""
     _, each = random_extremes(seed)
-    cells = cells_of(augment(each, Limits()))
+    cells = cells_of(augment(each))
     if cells is None:
         return
-    coarse = quotient(augment(cells, Limits()), Limits())
-    found = search(coarse.graph, Fraction(20), Limits())
-    joined = joined_family(coarse.graph, Fraction(20), Limits())
+    coarse = quotient(augment(cells))
+    found = search(coarse.graph, Fraction(20))
+    joined = joined_family(coarse.graph, Fraction(20))
     if joined is None:
         return
     assert found.family.value <= joined.value

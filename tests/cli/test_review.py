@@ -15,7 +15,7 @@ import pytest
 from rich.console import Console
 
 import dipapprox
-from dipapprox import Enclosure, LimitReached, Limits, Options, Verdict
+from dipapprox import Enclosure, LimitReached, Options, Verdict
 from dipapprox.cli import review
 from dipapprox.cli.app import build_parser
 from dipapprox.cli.explanation import explain
@@ -411,16 +411,15 @@ def test_two_samples_used_only_together_are_a_sum(case) -> None:
 @pytest.mark.parametrize("text", [SVT, SIGNED])
 @pytest.mark.parametrize("strategy", list(Strategy))
 def test_shown_integrals_have_one_value(text, strategy) -> None:
-    limits = Limits()
     program = elaborate(parse(text, "program"), {}, "program")
-    states = execute(program, merge=False, limits=limits)
+    states = execute(program, merge=False)
     input = tuple(cell.domain[0] for cell in program.inputs)
-    explanation = explain(states, Fraction(1), [input], strategy, limits)
+    explanation = explain(states, Fraction(1), [input], strategy)
     total = Enclosure.exact(0)
     for state in explanation.details:
         assert state.before is not None
         assert state.after is not None
-        before, after = (enclose_plan(p, 30, limits) for p in (state.before, state.after))
+        before, after = (enclose_plan(p, 30) for p in (state.before, state.after))
         assert before.meets(after)
         assert after.width < Fraction(1, 2**25)
         total = total + after

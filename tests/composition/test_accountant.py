@@ -50,6 +50,7 @@ from dipapprox.events.event import Event, Marginal, Part
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import EXPONENTIAL, GAUSSIAN, LAPLACE, REFLECTED_EXPONENTIAL
 from dipapprox.laws.family import Family
+from dipapprox.limits import limited
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.real_outputs.hockey_stick import Discretised, HockeyStick, Split
 from dipapprox.numerics.real_outputs.panel_polynomials import Cells
@@ -66,7 +67,7 @@ def cost(
     *runs: tuple[Mechanism, int], delta: Fraction = DELTA, width: str = "0.001"
 ) -> CompositionAnswer:
     composition = Composition(tuple(RepeatedRun(*run) for run in runs))
-    return composition.epsilon(delta, F(width), Limits())
+    return composition.epsilon(delta, F(width))
 
 
 def ends(answer: CompositionAnswer) -> tuple[float, float]:
@@ -134,7 +135,7 @@ def test_several_worst_pairs_are_chosen_by_what_came_before() -> None:
     ):
         composition = Composition(tuple(RepeatedRun(*entry) for entry in entries))
         budget = F("0.693147180559945")
-        (bounds,) = composition.delta([budget], F(1, 100), Limits()).bounds
+        (bounds,) = composition.delta([budget], F(1, 100)).bounds
         assert bounds.lower - F(1, 10**14) <= true <= bounds.upper <= bounds.lower + F(1, 100)
 
 
@@ -203,7 +204,8 @@ def test_limits_are_not_all_that_keeps_intervals_wide() -> None:
     composition = Composition(
         (RepeatedRun(ConcentratedStatement(F(1, 8)), 30), RepeatedRun(Laplace(F(1), F(2)), 9))
     )
-    answer = composition.epsilon(DELTA, F(1, 10**6), Limits(atoms=100))
+    with limited(Limits(atoms=100)):
+        answer = composition.epsilon(DELTA, F(1, 10**6))
     assert answer.reason.startswith("atom limit: ")
     assert answer.reason.endswith("; no pair is known that attains the upper end")
 
@@ -314,7 +316,7 @@ def stage(pairs: tuple[Pair, ...], times: int) -> Stage:
 
 
 def encloses(stages: list[Stage], runs: tuple[tuple[Pair, ...], ...]) -> None:
-    found = adaptive_profile(stages, grid_size(2**-7, len(runs)), Limits())
+    found = adaptive_profile(stages, grid_size(2**-7, len(runs)))
     for alpha in (F(1, 3), F(1), F(11, 10), F(3, 2), F(2), F(7, 2), F(40)):
         true = truth(runs, alpha)
         point = found.at(to_ball(alpha))
@@ -344,9 +346,13 @@ def test_each_run_has_its_own_pairs() -> None:
 def test_limits_are_asked() -> None:
     with precision(64):
         runs = [stage((LEFT,), 3)]
-        with pytest.raises(LimitReached, match="time limit"):
-            adaptive_profile(runs, F(1, 100), Limits(seconds=0, started=0.0))
-        refuses(LimitReached, "too fine", adaptive_profile, runs, F(1, 10**9), Limits(atoms=10**12))
+        with (
+            pytest.raises(LimitReached, match="time limit"),
+            limited(Limits(seconds=0, started=0.0)),
+        ):
+            adaptive_profile(runs, F(1, 100))
+        with limited(Limits(atoms=10**12)):
+            refuses(LimitReached, "too fine", adaptive_profile, runs, F(1, 10**9))
 
 
 class Endless(list[tuple[arb, arb]]):
@@ -360,7 +366,7 @@ def test_more_terms_than_doubles_can_add_up_are_refused() -> None:
     with precision(64):
         masses = Endless((to_ball(p), to_ball(q)) for p, q in LEFT)
         with pytest.raises(LimitReached, match="too many runs or outcomes for doubles"):
-            adaptive_profile([Stage([masses], [masses], 1)], F(1, 100), Limits())
+            adaptive_profile([Stage([masses], [masses], 1)], F(1, 100))
 
 
 def test_what_goes_into_doubles_is_rounded_to_the_safe_side() -> None:
@@ -390,7 +396,7 @@ def test_what_goes_into_doubles_is_rounded_to_the_safe_side() -> None:
 # --- Several independent published numbers: products, losses of cells on a grid, Rényi moments ----
 
 Y = LinearForm.symbol(0)
-MEASURES = ProductMeasures(open_method(Options()), Limits())
+MEASURES = ProductMeasures(open_method(Options()))
 Law = Callable[[float], float]
 
 
@@ -487,7 +493,7 @@ def test_errors_of_products_grow_with_their_masses(times) -> None:
 def test_cells_may_have_more_than_all() -> None:
     many = np.array([1.25]), np.array([1.25])
     cells = Cells(many, many, np.array([1.0]), np.array([1.0]))
-    found = losses_of_cells(cells, GridStep(F(1, 8)), 40, 0, Limits())
+    found = losses_of_cells(cells, GridStep(F(1, 8)), 40, 0)
     assert not isinstance(found, NotEnclosed)
     above, below = (sum(each.masses) for each in (found.above, found.below))
     assert above >= 1.25 * 2**40 >= below
@@ -497,14 +503,14 @@ def test_cells_may_have_more_than_all() -> None:
 
 
 def cut(first: Marginal, second: Marginal, spread: float) -> Discretised:
-    line = HockeyStick(open_method(Options()), Limits())
+    line = HockeyStick(open_method(Options()))
     found = line.discretised(part(first), part(second), 40, spread, 2.0**-50)
     assert isinstance(found, Discretised)
     return found
 
 
 def on_grid(cells: Cells, step: F) -> CellLosses:
-    found = losses_of_cells(cells, GridStep(step), 80, 2**20, Limits())
+    found = losses_of_cells(cells, GridStep(step), 80, 2**20)
     assert isinstance(found, CellLosses)
     return found
 
@@ -515,7 +521,7 @@ def test_losses_bound_the_profile_from_both_sides(family, oracle, step) -> None:
     found = on_grid(cut(noise(family, 0), noise(family, 1), float(step) / 2).cells, step)
     budgets = [F(k, 7) for k in range(8)]
     one = LossGrid(GridStep(step), F(0), exact=True)
-    both = (power_product([(each, 1)], one, Limits()) for each in (found.above, found.below))
+    both = (power_product([(each, 1)], one) for each in (found.above, found.below))
     upper, lower = (deltas(each, budgets) for each in both)
     for budget, low, high in zip(budgets, lower, upper, strict=True):
         true = getattr(moved_noise, "gaussian" if family is GAUSSIAN else "laplace")(
@@ -539,7 +545,7 @@ def test_a_guard_that_hardly_matters_changes_hardly_anything() -> None:
 def moment(
     first: tuple[Part, ...], second: tuple[Part, ...], order: F, budget: F | None = None
 ) -> Moment:
-    found = Moments(MEASURES, order, Limits()).of(first, second, budget)
+    found = Moments(MEASURES, order).of(first, second, budget)
     assert isinstance(found, Moment), found
     return found
 
@@ -624,11 +630,11 @@ def test_mass_off_the_grid_may_lower_a_divergence() -> None:
     one, lost = F(1), (F(1, 8), F(1, 16))
     ends = [np.array([each]) for each in (1 / 64, 1.0, 0.0, 1.0)]
     cells = Cells((ends[0], ends[0]), (ends[1], ends[1]), ends[2], ends[3])
-    below, _ = Moments(MEASURES, one, Limits())._of_cells(cells, lost, None)
+    below, _ = Moments(MEASURES, one)._of_cells(cells, lost, None)
     # The cell has 9/64 at most, and then its term is less than that of 1/64.
     least = 9 / 64 * log(9 / 64) - 1 / 16 / np.e
     assert least - 0.1 < float(below.lower()) <= least < log(1 / 64) / 64
-    more, _ = Moments(MEASURES, one, Limits())._of_cells(cells, (F(1), F(0)), None)
+    more, _ = Moments(MEASURES, one)._of_cells(cells, (F(1), F(0)), None)
     assert float(more.lower()) == pytest.approx(-1 / np.e)
 
 
@@ -659,5 +665,5 @@ def test_mixtures_have_a_reason() -> None:
     first = part(noise(GAUSSIAN, 0), noise(GAUSSIAN, 0)) + part(
         noise(GAUSSIAN, 1), noise(GAUSSIAN, 1)
     )
-    found = Moments(MEASURES, F(2), Limits()).of(first, first[:1], None)
+    found = Moments(MEASURES, F(2)).of(first, first[:1], None)
     assert isinstance(found, NotEnclosed) and "number 1 and number 2" in found.reason

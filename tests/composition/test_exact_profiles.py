@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dipapprox
-from dipapprox import Answer, Enclosure, Limits, UserError
+from dipapprox import Answer, Enclosure, UserError
 from dipapprox.arithmetic.precision import precision, to_ball
 from dipapprox.composition.accountant import Composition
 from dipapprox.composition.catalogue import greatest_loss, profile_of
@@ -58,7 +58,7 @@ def noise(width: int, scale: Fraction | int, times: int) -> tuple[Mechanism, int
 
 @given(st.integers(1, 4), st.fractions(0, 3, max_denominator=9))
 def test_both_directions_against_all_outcomes(times, budget) -> None:
-    profile = exact_profile(runs((WITH_ZERO, times)), Limits())
+    profile = exact_profile(runs((WITH_ZERO, times)))
     assert profile.pieces() is None
     plain = [(p.lower, q.lower) for p, q in WITH_ZERO.masses]
     true = [0.0, 0.0]
@@ -98,7 +98,7 @@ def test_claims_a_hair_inside_and_outside() -> None:
 
 def exact_delta(own: Composition, factor: Fraction) -> Fraction:
     """The greater one of the lines that hold at a rational e^ε."""
-    found = exact_profile(own, Limits())
+    found = exact_profile(own)
     deltas = []
     for losses in found.directions:
         line = losses.line(sum(place.factor > factor for place in losses.places))
@@ -139,7 +139,7 @@ def test_finite_pairs_against_all_outcomes(one, two, factor) -> None:
         largest = max(max(p / q, q / p) for p, q in pairs)
         assert abs(float(greatest_loss(run.mechanism, 100).upper) - log(largest)) < 1e-12
     if factor == 1:
-        (bounds,) = own.delta([F(0)], F(1, 50), Limits()).bounds
+        (bounds,) = own.delta([F(0)], F(1, 50)).bounds
         assert bounds.lower <= true <= bounds.upper
 
 
@@ -165,7 +165,7 @@ def test_least_budgets_are_logarithms(delta) -> None:
         runs((RandomisedResponse(F(3, 4)), 12)),
         runs((SKEWED, 2), (Subsampled(SKEWED, F(1, 3)), 2)),
     ):
-        profile = exact_profile(own, Limits())
+        profile = exact_profile(own)
         found = profile.budget(delta)
         if found is None:  # what is at infinity is more
             assert exact_delta(own, F(10**9)) > delta
@@ -204,7 +204,7 @@ ENTRIES = st.tuples(
 
 @given(st.lists(ENTRIES, min_size=1, max_size=2), st.fractions(0, 4, max_denominator=6))
 def test_all_outcomes_of_noise_of_one_scale_and_of_two(entries, budget) -> None:
-    profile = exact_profile(runs(*(noise(*each) for each in entries)), Limits())
+    profile = exact_profile(runs(*(noise(*each) for each in entries)))
     line = profile.line(budget)
     found = line.enclosed(budget, 300)
     assert abs(float(found.lower) - summed(tuple(entries), budget)) < 1e-12
@@ -217,9 +217,9 @@ def test_all_outcomes_of_noise_of_one_scale_and_of_two(entries, budget) -> None:
 @pytest.mark.parametrize(("width", "times"), [(1, 9), (3, 5), (2, 12)])
 def test_the_certified_interval_has_it(width, times) -> None:
     composition = runs(noise(width, 3, times))
-    profile = exact_profile(composition, Limits())
+    profile = exact_profile(composition)
     budgets = [F(0), F(4, 3), F(7, 5)]
-    found = composition.delta(budgets, F(1, 10**12), Limits()).bounds
+    found = composition.delta(budgets, F(1, 10**12)).bounds
     for budget, bounds in zip(budgets, found, strict=True):
         exact = profile.line(budget).enclosed(budget, 200)
         assert bounds.lower <= exact.lower <= exact.upper <= bounds.upper
@@ -235,18 +235,18 @@ def test_curves_are_exact_too() -> None:
 
 
 def test_what_has_no_exact_profile() -> None:
-    assert exact_profile(runs((Gaussian(F(1), F(1)), 1)), Limits()) is None
+    assert exact_profile(runs((Gaussian(F(1), F(1)), 1))) is None
     assert dipapprox.compose([{"mechanism": "laplace", "scale": 1}]).delta(1).exact is None
-    assert exact_profile(runs((Laplace(F(1), F(1)), 1)), Limits()) is None
-    assert exact_profile(runs(noise(1, 1, 513)), Limits()) is None
-    assert exact_profile(runs(noise(1, 7, 40), noise(1, 11, 40)), Limits()) is None
-    long = exact_profile(runs(noise(1, 1, 65)), Limits())
+    assert exact_profile(runs((Laplace(F(1), F(1)), 1))) is None
+    assert exact_profile(runs(noise(1, 1, 513))) is None
+    assert exact_profile(runs(noise(1, 7, 40), noise(1, 11, 40))) is None
+    long = exact_profile(runs(noise(1, 1, 65)))
     assert long.pieces() is None
 
 
 @pytest.mark.parametrize("delta", [F(1, 10**9), F(1, 100), F(2, 5), F(99, 100)])
 def test_least_budgets_lie_where_the_profile_falls(delta) -> None:
-    profile = exact_profile(runs(noise(1, 2, 8), noise(2, 3, 2)), Limits())
+    profile = exact_profile(runs(noise(1, 2, 8), noise(2, 3, 2)))
     least = profile.budget(delta)
     found = least.enclosed(128)
     assert found.width < F(1, 10**30)

@@ -24,6 +24,7 @@ from dipapprox.composition.powers import LossGrid, _logarithms, product
 from dipapprox.composition.products import RepeatedRun, from_above, from_below, outcomes_above
 from dipapprox.composition.profile import deltas_of, epsilon_of
 from dipapprox.composition.transforms import transformed
+from dipapprox.limits import limited
 from tests.thorough import examples, part
 
 THREE = GridStep(F(1), F(3))
@@ -56,7 +57,7 @@ def power(
     one: GridLosses, times: int, share: Fraction | None = None, step: GridStep = THREE
 ) -> GridLosses:
     wanted = LossGrid(step, share or F(0), exact=True)
-    return product([(one, times)], wanted, Limits())
+    return product([(one, times)], wanted)
 
 
 def response(side: BoundSide, bits: int) -> GridLosses:
@@ -127,14 +128,14 @@ def test_products(one, p, two, q, start, cut, side) -> None:
             loss = start + i - 1 + j
             exactly[loss] = exactly.get(loss, F(0)) + F(a * b, 4096)
     never = F(p * (sum(two) + q) + sum(one) * q, 4096)
-    both = product([(first, 1), (second, 1)], wanted, Limits())
+    both = product([(first, 1), (second, 1)], wanted)
     for alpha in (F(1, 5), *ALPHAS):
         true, found = exact(exactly, never, alpha), stands_for(both, alpha)
         assert found >= true if side is BoundSide.ABOVE else found <= true
         slack = F(len(exactly) + 1 + 200 * cut, 64)
         assert abs(found - true) <= slack
     if not cut:
-        assert product([(second, 1), (first, 1)], wanted, Limits()) == both
+        assert product([(second, 1), (first, 1)], wanted) == both
 
 
 @given(masses, infinite, st.integers(-6, 3), sides)
@@ -179,7 +180,7 @@ def test_masses_of_a_profile_are_rounded_to_the_safe_side(bits) -> None:
     with precision(160):
         profile = profile_of(Gaussian(F(1), F(1)), 160)
         knot = ProfileOnGrid(profile, step)
-        knots = choose_knots(knot, 2.0**-40, 2.0**-20, Limits())
+        knots = choose_knots(knot, 2.0**-40, 2.0**-20)
         above = from_above(knots, step, bits)
         below = from_below(lines_of(between(knot, knots)), profile.ends, step, bits)
         places = [F(k, 7) for k in range(30)]
@@ -247,11 +248,11 @@ def test_profiles_of_one_run_are_read_on_the_safe_side() -> None:
 
 def test_limits_are_kept() -> None:
     many = [(response(BoundSide.ABOVE, 50), 1000)]
-    with pytest.raises(LimitReached, match="more than 100 losses"):
-        product(many, LossGrid(THREE, F(0), exact=True), Limits(atoms=100))
-    with pytest.raises(LimitReached, match="time limit"):
-        late = Limits(seconds=0, started=0.0)
-        product(many, LossGrid(THREE, F(0), exact=True), late)
+    with pytest.raises(LimitReached, match="more than 100 losses"), limited(Limits(atoms=100)):
+        product(many, LossGrid(THREE, F(0), exact=True))
+    late = Limits(seconds=0, started=0.0)
+    with pytest.raises(LimitReached, match="time limit"), limited(late):
+        product(many, LossGrid(THREE, F(0), exact=True))
 
 
 @given(
@@ -269,7 +270,7 @@ def test_wider_steps_bound_the_same(values, start, times, budget, parts, side) -
     one = one_run(start, values, 3, 40, side)
     plain = power(one, times, step=step)
     share, asked = F(1, 2**30), None if budget is None else float(budget)
-    found = product([(one, times)], LossGrid(step, share, asked, accuracy=F(1, 10**6)), Limits())
+    found = product([(one, times)], LossGrid(step, share, asked, accuracy=F(1, 10**6)))
     budgets = [F(k, 5) for k in range(12)]
     for true, bound in zip(deltas(plain, budgets), deltas(found, budgets), strict=True):
         # Both round: to this side of the truth, by less than that.
@@ -287,7 +288,7 @@ def test_ten_thousand_runs_on_a_fine_grid_are_narrow(side) -> None:
     masses = [int((1 - chance) * 2**60) + up, int(chance * 2**60) + up]
     one = GridLosses(step, side, 60, [-20, 20], masses, masses, 0)
     wanted = LossGrid(step, F(1, 2**50), 0.1, accuracy=F(1, 10**9))
-    found = product([(one, times)], wanted, Limits())
+    found = product([(one, times)], wanted)
     true = sum(
         binom.pmf(k, times, chance) * max(1 - exp(0.1 - (2 * k - times) / 2500), 0.0)
         for k in range(times + 1)
@@ -303,7 +304,7 @@ def test_masses_below_a_unit_are_rounded_up() -> None:
     assert power(tiny, 2).masses == [1]
     uneven = one_run(0, [5, 0, 1], 0, 10, BoundSide.ABOVE)
     other = one_run(0, [1024], 0, 10, BoundSide.ABOVE)
-    both = product([(uneven, 1), (other, 1)], LossGrid(THREE, F(0), exact=True), Limits())
+    both = product([(uneven, 1), (other, 1)], LossGrid(THREE, F(0), exact=True))
     assert both.masses == [5, 0, 1]
 
 
@@ -353,7 +354,7 @@ def split_truth(times: int, chance: F, never: F, alpha: F) -> F:
 @pytest.mark.parametrize("times", [1, 7, 30])
 def test_they_bound_exact_sums(times, chance, never, steepness) -> None:
     above, below = (
-        transformed([(split_response(side, chance, never), times)], steepness, 0.0, Limits())
+        transformed([(split_response(side, chance, never), times)], steepness, 0.0)
         for side in BoundSide
     )
     assert above is not None and below is not None
@@ -376,7 +377,7 @@ def test_small_deltas_keep_their_digits(side) -> None:
     wanted = LossGrid(THREE, F(0), budget=1500 * float(np.log(3)), accuracy=F(float(true)) / 10**4)
     masses = [2**398, 3 * 2**398]
     one = GridLosses(THREE, side, 400, [-1, 1], masses, masses, 0)
-    found = product([(one, times)], wanted, Limits())
+    found = product([(one, times)], wanted)
     rows = zip(found.places, found.masses, found.others, strict=True)
     inner = (max(p - alpha / F(3) ** k * q, F(0)) for k, p, q in rows)
     total = sum(inner, F(found.infinite)) / 2**found.bits
@@ -399,8 +400,8 @@ def test_they_bound_products_of_whole_numbers(values, start, times, steepness, s
         GridLosses(step, side, 42, [0, 2], other, other, 0),
     ]
     factors = [(runs[k % 2], n) for k, n in enumerate(times)]
-    found = transformed(factors, steepness, 0.0, Limits())
-    plain = product(factors, LossGrid(step, F(0), exact=True), Limits())
+    found = transformed(factors, steepness, 0.0)
+    plain = product(factors, LossGrid(step, F(0), exact=True))
     if found is None:
         return
     size, unit = float(step.loss(1)), 2.0**-42
@@ -429,14 +430,14 @@ def test_wider_grids_bound_the_same(side, parts) -> None:
 def test_what_is_too_large_for_doubles_is_left_to_whole_numbers() -> None:
     """Q masses that add up to more than 1 in every run, 1.001^1000000 in all."""
     one = GridLosses(THREE, BoundSide.BELOW, 60, [0], [1 << 60], [(1001 << 60) // 1000], 0)
-    assert transformed([(one, 10**6)], 0.0, 0.0, Limits()) is None
+    assert transformed([(one, 10**6)], 0.0, 0.0) is None
 
 
 def test_many_runs_of_which_none_is_run_often(monkeypatch) -> None:
     """Nine kinds, each once: none is as many as the groups that many runs are in."""
     monkeypatch.setattr("dipapprox.composition.transforms._MANY", 4)
     runs = [(split_response(BoundSide.ABOVE, F(k, 10)), 1) for k in range(9)]
-    found = transformed(runs, 0.0, 0.0, Limits())
+    found = transformed(runs, 0.0, 0.0)
     assert found is not None and 0 < delta(found, F(1)) < 1
 
 
@@ -487,7 +488,7 @@ def normal(sigma: float, rate: float, times: int, epsilon: float) -> float:
 )
 def test_few_losses_lead_to_what_is_asked(sigma, rate, times, evaluate) -> None:
     run = RepeatedRun(Subsampled(Gaussian(F(1), F(sigma)), F(rate)), times)
-    found = Composition((run,)).epsilon(F(1, 10**6), F(1, 500), Limits())
+    found = Composition((run,)).epsilon(F(1, 10**6), F(1, 500))
     (bounds,) = found.bounds
     assert found.reason is None and bounds.lower is not None and bounds.upper is not None
     given = float(sigma), float(rate), times

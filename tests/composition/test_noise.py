@@ -26,6 +26,7 @@ from dipapprox.composition.profile import Equal
 from dipapprox.composition.shifted_noise import ShiftedNoise
 from dipapprox.composition.statements import StatementProfile, concentrated_at, worst_of_many
 from dipapprox.laws.families import GAUSSIAN, LAPLACE
+from dipapprox.limits import limited
 from tests import moved_noise
 from tests.cases import cases, refuses
 
@@ -91,7 +92,7 @@ def test_shifts_add_up_as_squares() -> None:
 
 def _found(shifts: Sequence[Fraction], factor: Fraction, bits: int = 60) -> Enclosure:
     counts = {shift: shifts.count(shift) for shift in shifts}
-    found = laplace_product(counts, Enclosure(factor, factor), bits, Limits())
+    found = laplace_product(counts, Enclosure(factor, factor), bits)
     assert found is not None
     return found
 
@@ -138,14 +139,14 @@ def test_closed_forms_are_the_integrals(shifts, factor) -> None:
 def test_gaussian_noise_beside_it(shifts, square, factor) -> None:
     """The loss of a shift of Gaussian noise is Gaussian: the others' divergence, integrated."""
     counts = {shift: shifts.count(shift) for shift in map(Fraction, shifts)}
-    found = laplace_product(counts, Enclosure.exact(factor), 50, Limits(), square)
+    found = laplace_product(counts, Enclosure.exact(factor), 50, square)
     assert found.width <= Fraction(1, 2**50)
     losses = np.linspace(-9, 9, 401) * float(square) ** 0.5 + float(square) / 2
     weights = np.exp(-((np.linspace(-9, 9, 401)) ** 2) / 2)
     values = []
     for loss in losses.tolist():
         growth = Fraction(float(factor) * exp(-loss))
-        one = laplace_product(counts, Enclosure.exact(growth), 30, Limits())
+        one = laplace_product(counts, Enclosure.exact(growth), 30)
         values.append(float(one.lower))
     truth = float(weights @ values / weights.sum())
     assert float(found.lower) == pytest.approx(truth, abs=1e-4)
@@ -156,8 +157,9 @@ def test_many_numbers_and_many_bits() -> None:
     assert found.lower > 0 and found.width <= Fraction(1, 2**200)
     assert _found([Fraction(1, 10)] * 21, Fraction(3, 2)).lower > found.upper
     many = {Fraction(1, k): 1 for k in range(1, 30)}
-    assert laplace_product(many, Enclosure.exact(2), 40, Limits()) is None
-    refuses(LimitReached, None, laplace_product, many, Enclosure.exact(2), 40, Limits(seconds=0))
+    assert laplace_product(many, Enclosure.exact(2), 40) is None
+    with limited(Limits(seconds=0)):
+        refuses(LimitReached, None, laplace_product, many, Enclosure.exact(2), 40)
 
 
 _STEP = 1 / 200
@@ -290,9 +292,7 @@ def test_what_is_concentrated_is_told_from_what_is_not(rho) -> None:
 
 def cost(*runs: tuple[object, int], delta: F = F(1, 10**6)) -> tuple[float, float]:
     """Both ends of ε."""
-    answer = Composition(tuple(RepeatedRun(*run) for run in runs)).epsilon(
-        delta, F(1, 10**4), Limits()
-    )
+    answer = Composition(tuple(RepeatedRun(*run) for run in runs)).epsilon(delta, F(1, 10**4))
     (bounds,) = answer.bounds
     assert bounds.lower is not None and bounds.upper is not None
     return float(bounds.lower), float(bounds.upper)

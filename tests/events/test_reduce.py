@@ -50,7 +50,6 @@ from dipapprox.laws.families import (
     REFLECTED_EXPONENTIAL,
 )
 from dipapprox.laws.family import Family
-from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm, Symbol
 from dipapprox.linear.half_spaces import implies
 from dipapprox.numerics.integers.sums import IntegerSums
@@ -349,8 +348,8 @@ def probability(found: Star) -> float:
 @pytest.mark.parametrize("seed", part(range(8), 2))
 def test_sums_and_closed_forms_are_the_sum_over_the_centre(seed) -> None:
     example = star(Random(seed), DISCRETE_LAPLACE)
-    (exact,) = Exact().enclose([example], 50, Limits())
-    (summed,) = IntegerSums().enclose([example], 50, Limits())
+    (exact,) = Exact().enclose([example], 50)
+    (summed,) = IntegerSums().enclose([example], 50)
     assert exact.meets(summed)
     assert summed.width <= Fraction(1, 2**50)
     assert abs(float(summed.lower) - probability(example)) < 1e-9
@@ -394,7 +393,7 @@ def alike(draw: st.DrawFn) -> Program:
 
 @given(alike(), st.booleans())
 def test_what_is_found_in_random_programs_is_true(program, merge) -> None:
-    check_swaps(execute(program, merge, Limits()))
+    check_swaps(execute(program, merge))
 
 
 def check_swaps(states: FinalStates) -> None:
@@ -435,7 +434,7 @@ MIXED = text_of("events/reduce-mixed")
 @pytest.mark.parametrize("source", [RESPONSES, INTEGER_VECTOR, MIXED])
 @pytest.mark.parametrize("merge", [True, False])
 def test_what_is_found_with_choices_and_integers_is_true(source, merge) -> None:
-    check_swaps(execute(read(source), merge, Limits()))
+    check_swaps(execute(read(source), merge))
 
 
 def test_too_many_counters_are_refused() -> None:
@@ -443,6 +442,6 @@ def test_too_many_counters_are_refused() -> None:
     assert not isinstance(program.adjacency, Listed)
     walk = plan_walk(program.inputs, program.adjacency)
     assert walk is not None
-    symmetry = CellSymmetry(execute(program, True, Limits()))
+    symmetry = CellSymmetry(execute(program, True))
     assert plan_counters(symmetry, program.inputs, walk, 50) is None
     assert plan_counters(symmetry, program.inputs, walk, 80) is not None

@@ -14,7 +14,6 @@ from dipapprox.exact.laplace.polyhedra import integrate
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio, exponential_sum
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import DISCRETE_LAPLACE, EXPONENTIAL, LAPLACE, REFLECTED_EXPONENTIAL
-from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 
 
@@ -127,7 +126,7 @@ def form(*terms: tuple[Fraction | int, int, Fraction | int]) -> ExponentialPolyn
 
 def closed_form(event: Event | Star) -> ExponentialPolynomial:
     """By elimination if it applies, and by the general recursion: they agree exactly."""
-    found = ENGINE.closed_form(event, Limits())
+    found = ENGINE.closed_form(event)
     assert isinstance(found, ExponentialPolynomial), found
-    assert integrate(spelled_out(event), Limits()) == found
+    assert integrate(spelled_out(event)) == found
     return found

@@ -18,6 +18,7 @@ from dipapprox.exact.signs.interval import ALL_EPSILONS, EpsilonInterval
 from dipapprox.exact.signs.values import enclose_at
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.laws.distribution import ChainLaw, ChoiceLaw, FiniteLaw, count_outcomes
+from dipapprox.limits import limited
 from dipapprox.semantics.outcomes import ALWAYS, OutcomeSets
 from dipapprox.semantics.state import Choice
 from tests import thorough
@@ -34,14 +35,14 @@ SURELY = ExponentialRatio.constant(1)
 
 
 def probability(law: ChoiceLaw, *outcomes: int, eps: Fraction | int = 1) -> ExponentialRatio:
-    return chosen_probability(chosen(law, outcomes, eps), Limits())
+    return chosen_probability(chosen(law, outcomes, eps))
 
 
 def test_states_that_never_end_take_their_probability_with_them() -> None:
     law = ChainLaw((((1, STAY), (2, LEAVE)), (), ((2, SURELY),)), (1,))
-    assert equal(absorption(law, Limits())[1], STAY)
+    assert equal(absorption(law)[1], STAY)
     trapped = ChainLaw((((1, SURELY),), ((0, SURELY),), ()), (2,))
-    assert not absorption(trapped, Limits())
+    assert not absorption(trapped)
 
 
 @st.composite
@@ -142,7 +143,7 @@ def test_values_are_sums_over_all_combinations(seed) -> None:
     circuit, roots = circuit_of(choices, sets.nodes, parts)
     eps = Fraction(3, 4)
     events = [Chosen(circuit, root, eps) for root in roots]
-    enclosed = enclose_choices(events, 80, Limits())
+    enclosed = enclose_choices(events, 80)
     total = ExponentialRatio.constant(0)
     for part, event in zip(parts, events, strict=True):
         expected = 0.0
@@ -154,16 +155,16 @@ def test_values_are_sums_over_all_combinations(seed) -> None:
         found = enclosed[event]
         assert found.width <= found.upper / 2**79
         assert abs(float(found.lower) - expected) < 1e-12
-        function = chosen_probability(event, Limits())
-        exact = enclose_at(function, Fraction(1), 80, Limits())
+        function = chosen_probability(event)
+        exact = enclose_at(function, Fraction(1), 80)
         assert exact.meets(found)
-        assert is_possible_choice(event, Limits())
+        assert is_possible_choice(event)
         total = total + function
     assert not (total - ExponentialRatio.constant(1)).numerator
 
 
 def value(law: ChoiceLaw, outcome: int, eps: Fraction) -> float:
-    found = enclose_at(law.weights[outcome], eps, 60, Limits())
+    found = enclose_at(law.weights[outcome], eps, 60)
     return float(found.lower)
 
 
@@ -187,7 +188,7 @@ MORE, LESS = (
 
 
 def reason(law: ChoiceLaw, epsilons: EpsilonInterval) -> str | None:
-    found = objection(law, epsilons, Limits())
+    found = objection(law, epsilons)
     if found is None:
         return None
     assert found.proved
@@ -255,7 +256,7 @@ def test_a_point_that_is_no_limit_of_its_neighbours_is_not_trusted() -> None:
     leave_right = ratio(gap**4 - (gap**3).scaled(Fraction(1, 2)))
     trap = ((1, SURELY - leave_left - leave_right), (2, leave_left), (3, leave_right))
     law = ChainLaw((((1, to_trap), (2, SURELY - to_trap)), trap, (), ()), (2, 3))
-    found = objection(law, point(1), Limits())
+    found = objection(law, point(1))
     assert not found.proved
     assert "no limit of its neighbours" in found.reason
 
@@ -270,11 +271,12 @@ def test_steps_of_loops_must_be_distributions() -> None:
 
 def test_programs_are_refused_with_the_name_of_the_choice() -> None:
     choice = Choice(FiniteLaw((MORE, LESS)), 3, "out")
-    check_choices([choice], UNIT, Limits())
+    check_choices([choice], UNIT)
     with pytest.raises(UserError, match="'out' is no probability distribution: weight 2 is neg"):
-        check_choices([choice], ALL_EPSILONS, Limits())
+        check_choices([choice], ALL_EPSILONS)
     narrow = (EPSILON - ONE) ** 2 + monomial(Fraction(1, 10**9))
     weight = ratio(narrow, narrow + ONE)
     hard = Choice(FiniteLaw((weight, SURELY - weight)), 4, "hard")
-    check_choices([hard], ALL_EPSILONS, Limits())
-    refuses(LimitReached, "'hard'", check_choices, [hard], ALL_EPSILONS, Limits(seconds=0.0))
+    check_choices([hard], ALL_EPSILONS)
+    with limited(Limits(seconds=0.0)):
+        refuses(LimitReached, "'hard'", check_choices, [hard], ALL_EPSILONS)

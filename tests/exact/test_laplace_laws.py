@@ -37,6 +37,7 @@ from dipapprox.laws.families import (
     LOGISTIC,
 )
 from dipapprox.laws.family import Family
+from dipapprox.limits import limited
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.kinds import is_discrete
@@ -93,7 +94,7 @@ def test_chains_of_equal_samples(family) -> None:
         assert closed_form(chain) == form((Q(1, factorial(count)), 0, 0))
     crossed = Event((law,) * 4, tuple(less(i, j) for i in (0, 1) for j in (2, 3)))
     assert closed_form(crossed) == form((Q(1, 6), 0, 0))
-    star = ENGINE.closed_form(Star(law, ((law, 200),), ()), Limits())
+    star = ENGINE.closed_form(Star(law, ((law, 200),), ()))
     assert star == form((Q(1, 201), 0, 0))
 
 
@@ -150,31 +151,34 @@ def test_rates_without_short_units_need_the_general_way() -> None:
 
 
 def test_other_noise_is_named() -> None:
-    found = ENGINE.closed_form(Event((gauss(0), laplace(0, 1)), (less(0, 1),)), Limits())
+    found = ENGINE.closed_form(Event((gauss(0), laplace(0, 1)), (less(0, 1),)))
     assert found == NotEnclosed("outside-fragment: Gaussian noise has no closed form")
     star = Star(laplace(0, 1), ((gauss(0), 2),), ())
-    assert isinstance(ENGINE.closed_form(star, Limits()), NotEnclosed)
+    assert isinstance(ENGINE.closed_form(star), NotEnclosed)
 
 
 def test_pieces_are_limited() -> None:
     laws = tuple(laplace(i, i + 1) for i in range(5))
     sums = tuple(LinearForm.of({i: Q(1) for i in range(5) if i != k}) for k in range(5))
-    found = ENGINE.closed_form(Event(laws, sums), Limits(pieces=5))
+    with limited(Limits(pieces=5)):
+        found = ENGINE.closed_form(Event(laws, sums))
     assert isinstance(found, NotEnclosed) and found.reason.startswith("integration-budget")
     crossed = tuple(less(i, j) for i in (0, 1) for j in (2, 3, 4))
-    found = ENGINE.closed_form(Event(laws, crossed), Limits(pieces=1))
+    with limited(Limits(pieces=1)):
+        found = ENGINE.closed_form(Event(laws, crossed))
     assert isinstance(found, NotEnclosed) and found.reason.startswith("integration-budget")
 
 
 def test_long_products_and_the_time_are_limited(monkeypatch) -> None:
     star = Star(laplace(0, 1), ((laplace(1, 3), 3), (laplace(2, 5), 3)), ())
-    refuses(LimitReached, None, LaplaceIntegrals().closed_form, star, Limits(seconds=0))
+    with limited(Limits(seconds=0)):
+        refuses(LimitReached, None, LaplaceIntegrals().closed_form, star)
     monkeypatch.setattr(algebra, "_MOST_TERMS", 10)
     engine = LaplaceIntegrals()
-    found = engine.closed_form(star, Limits())
+    found = engine.closed_form(star)
     assert isinstance(found, NotEnclosed) and found.reason.startswith("integration-budget")
     monkeypatch.undo()
-    assert engine.closed_form(star, Limits()) == closed_form(star)
+    assert engine.closed_form(star) == closed_form(star)
 
 
 # --- Exact probabilities of discrete Laplace events -----------------------------------------------
@@ -184,7 +188,7 @@ ONE = ExponentialRatio.constant(1)
 
 
 def form_of(*samples: Distribution, guards: list[LinearForm]) -> ExponentialRatio:
-    found = discrete_probability(Event(samples, tuple(guards)), Limits())
+    found = discrete_probability(Event(samples, tuple(guards)))
     assert isinstance(found, ExponentialRatio)
     return found
 
@@ -221,7 +225,7 @@ def test_a_sum_of_two_is_a_difference_of_reflected_samples(k) -> None:
 
 @given(integer_events())
 def test_random_systems_agree_with_enumeration(event) -> None:
-    found = discrete_probability(event, Limits())
+    found = discrete_probability(event)
     if isinstance(found, NotEnclosed):  # residue classes may make a form too long: no wrong number
         assert found.reason.startswith("integration-budget")
         return
@@ -256,9 +260,9 @@ def test_what_has_no_closed_form_says_why() -> None:
     guard = at_most(0, z0=1, z1=-1)
     mixed = Event((dlap(0), Distribution(LAPLACE, Fraction(0), Fraction(1))), (guard,))
     assert not is_discrete(mixed)
-    assert isinstance(discrete_probability(mixed, Limits()), NotEnclosed)
+    assert isinstance(discrete_probability(mixed), NotEnclosed)
     half = Distribution(DISCRETE_LAPLACE, Fraction(1, 2), Fraction(1))
-    found = discrete_probability(Event((dlap(0), half), (guard,)), Limits())
+    found = discrete_probability(Event((dlap(0), half), (guard,)))
     assert "1/2" in found.reason
 
 
@@ -266,9 +270,11 @@ def test_budgets_are_kept() -> None:
     rows = [{0: 3, 1: 5, 2: -7}, {0: -7, 1: 3, 2: 5}]
     guards = tuple(LinearForm.of({i: Fraction(a) for i, a in row.items()}) for row in rows)
     event = Event((dlap(0), dlap(0), dlap(0)), guards)
-    found = discrete_probability(event, Limits(pieces=50))
+    with limited(Limits(pieces=50)):
+        found = discrete_probability(event)
     assert found.reason.startswith("integration-budget: more than 50 pieces")
-    refuses(LimitReached, None, discrete_probability, event, Limits(seconds=0.0))
+    with limited(Limits(seconds=0.0)):
+        refuses(LimitReached, None, discrete_probability, event)
 
 
 def test_closed_forms_that_are_too_long_say_so() -> None:
@@ -276,12 +282,12 @@ def test_closed_forms_that_are_too_long_say_so() -> None:
     scales = [4 + Fraction(i, 7) for i in range(12)]
     samples = (dlap(0, 2), *(dlap(0, scale) for scale in scales))
     guards = tuple(at_most(0, **{f"z{i + 1}": 1, "z0": -1}) for i in range(len(scales)))
-    found = discrete_probability(Event(samples, guards), Limits())
+    found = discrete_probability(Event(samples, guards))
     assert found.reason == "integration-budget: the closed form has too many terms"
 
 
 LAW = Distribution(DISCRETE_LAPLACE, Fraction(0), Fraction(1))
-tightened = Integers((LAW,) * 3, Fraction(1), Limits()).tightened
+tightened = Integers((LAW,) * 3, Fraction(1)).tightened
 
 
 def test_rows_are_divided_and_rounded() -> None:
@@ -297,7 +303,7 @@ NOTHING: dict[str, int] = {}
 
 
 def states_of(text: str, parameters: dict[str, int] = NOTHING) -> FinalStates:
-    return execute(dipapprox.parse(text, parameters), True, Limits())
+    return execute(dipapprox.parse(text, parameters), True)
 
 
 def program(name: str, **parameters: int) -> FinalStates:
@@ -331,9 +337,9 @@ CASES = [
 def test_outputs_sum_to_one_and_lie_in_the_enclosures(name, count) -> None:
     """For all ε as functions, at one ε as numbers, and next to elimination in doubles."""
     states, eps = program(name, N=count), Q(7, 5)
-    for_all = ExactDistributions(states, None, Limits())
-    at_one = ExactDistributions(states, eps, Limits())
-    enclosed = OutputProbabilities(states, eps, Eliminated(), Limits())
+    for_all = ExactDistributions(states, None)
+    at_one = ExactDistributions(states, eps)
+    enclosed = OutputProbabilities(states, eps, Eliminated())
     for place, input in enumerate(rows_of(states)):
         functions, numbers = found(for_all, input), found(at_one, input)
         assert not (ratio_sum(functions) - ExponentialRatio.constant(1)).numerator
@@ -343,7 +349,7 @@ def test_outputs_sum_to_one_and_lie_in_the_enclosures(name, count) -> None:
             bounds = enclosed.distribution(input, 40)
             assert not isinstance(bounds, NotEnclosed), bounds
             for number, bound in zip(numbers, bounds, strict=True):
-                value = enclose_at(number, Q(1), 80, Limits())
+                value = enclose_at(number, Q(1), 80)
                 assert value.meets(bound)
                 assert value.width < Q(1, 2**79) and bound.width < Q(1, 2**40)
 
@@ -353,7 +359,7 @@ def test_weights_that_do_not_sum_to_one_are_noticed() -> None:
         "input q in {0, 1}\noutput out in {0, 1}\nadjacent all\n"
         "out <- choose { 0 : 1 / (1 + eps), 1 : 1 / 2 }\n"
     )
-    refuses(BrokenInvariant, None, ExactDistributions(states, None, Limits()).distribution, (Q(0),))
+    refuses(BrokenInvariant, None, ExactDistributions(states, None).distribution, (Q(0),))
 
 
 # --- Exact comparisons of densities: tight half-lines, and agreement with enclosures --------------
@@ -364,10 +370,10 @@ METHOD = open_method(Options())
 
 def _mass(parts: Sequence[Part], bits: int) -> Enclosure | NotEnclosed:
     (part,) = parts
-    return IntervalMasses(METHOD, Limits()).product(part.events, bits)
+    return IntervalMasses(METHOD).product(part.events, bits)
 
 
-COMPARISON = ExactComparison(Limits(), _mass)
+COMPARISON = ExactComparison(_mass)
 
 
 def number(
@@ -505,7 +511,7 @@ def test_comparisons_agree_with_enclosures(means, scale, eighths, published) -> 
         for side in range(2)
     ]
     budget = F(eighths, 8)
-    stick = HockeyStick(open_method(Options()), Limits())
+    stick = HockeyStick(open_method(Options()))
     found = stick.divergence(parts[0], parts[1], exponential(budget, 100), 40)
     assert isinstance(found, Split)
     if exceeds(parts[0], parts[1], budget):
@@ -527,7 +533,7 @@ def test_comparisons_agree_with_enclosures(means, scale, eighths, published) -> 
 def test_signs_on_the_line(terms, lower, upper, positive) -> None:
     function = {key: ExponentialRatio.constant(c) for key, c in terms.items()}
     where = None if lower is None else F(lower), None if upper is None else F(upper)
-    assert is_positive_somewhere(function, where, Limits()) is positive
+    assert is_positive_somewhere(function, where) is positive
 
 
 @pytest.mark.parametrize("place", [0, 1])

@@ -54,6 +54,7 @@ from dipapprox.language.elaborate import elaborate
 from dipapprox.language.parser import parse
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import EXPONENTIAL, GAUSSIAN, LAPLACE, REFLECTED_EXPONENTIAL
+from dipapprox.limits import limited
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.algebras.balls import BallAlgebra
 from dipapprox.numerics.algebras.grid import build_grid
@@ -80,40 +81,38 @@ from tests.numerics.one_by_one import Recording, alone, integral, whole
 from tests.texts import text_of
 from tests.thorough import part
 
-LIMITS = Limits()
-
 
 @given(functions, functions, st.fractions(Fraction(1, 50), Fraction(20), max_denominator=50))
 def test_signs_are_those_of_a_ring(left, right, eps) -> None:
-    sign_left, sign_right = sign_at(left, eps, LIMITS), sign_at(right, eps, LIMITS)
-    assert sign_at(left * right, eps, LIMITS) == sign_left * sign_right
-    assert compare_at(left, right, eps, LIMITS) == -compare_at(right, left, eps, LIMITS)
-    assert compare_at(left, left, eps, LIMITS) == 0
+    sign_left, sign_right = sign_at(left, eps), sign_at(right, eps)
+    assert sign_at(left * right, eps) == sign_left * sign_right
+    assert compare_at(left, right, eps) == -compare_at(right, left, eps)
+    assert compare_at(left, left, eps) == 0
     if right.as_constant() is None and sign_right:
         ratio = ExponentialRatio.of(left, {right: 1})
-        assert sign_at(ratio, eps, LIMITS) == sign_left * sign_right
-        assert compare_at(ratio, ratio, eps, LIMITS) == 0
+        assert sign_at(ratio, eps) == sign_left * sign_right
+        assert compare_at(ratio, ratio, eps) == 0
 
 
 def test_tiny_values_keep_their_digits() -> None:
     # e^-1000 (1 - e^-1): 1000 / ln 10 = 434.29 decimal places.
-    tiny = enclose_at(exp(-1000) - exp(-1001), Fraction(1), 64, LIMITS)
+    tiny = enclose_at(exp(-1000) - exp(-1001), Fraction(1), 64)
     assert 0 < tiny.lower < tiny.upper < Fraction(1, 10**434)
-    scaled = enclose_at(ONE - exp(-1), Fraction(1), 64, LIMITS)
-    unit = enclose_at(exp(-1000), Fraction(1), 64, LIMITS)
+    scaled = enclose_at(ONE - exp(-1), Fraction(1), 64)
+    unit = enclose_at(exp(-1000), Fraction(1), 64)
     assert tiny.meets(Enclosure(scaled.lower * unit.lower, scaled.upper * unit.upper))
 
 
 def test_a_denominator_that_is_zero_is_refused() -> None:
     pole = ExponentialRatio.of(ONE, {EPS - ONE: 1})
-    refuses(ZeroDivisionError, None, sign_at, pole, Fraction(1), LIMITS)
-    refuses(ZeroDivisionError, None, enclose_at, pole, Fraction(1), 10, LIMITS)
+    refuses(ZeroDivisionError, None, sign_at, pole, Fraction(1))
+    refuses(ZeroDivisionError, None, enclose_at, pole, Fraction(1), 10)
 
 
 def test_reasons_can_name_any_epsilon() -> None:
     for eps in (Fraction(10**400), Fraction(1, 10**400)):
         hidden = exp(Fraction(1, 2**300_000)) - ONE
-        refuses(LimitReached, "precision-budget", sign_at, hidden, eps, LIMITS)
+        refuses(LimitReached, "precision-budget", sign_at, hidden, eps)
 
 
 F = Fraction
@@ -129,26 +128,26 @@ def check_signs(function: ExponentialPolynomial, chart: SignChart) -> None:
         if upper is not None and lower >= upper:
             # Touching boxes: their common end is no zero.
             if zero_left is not None and not zero_left.is_exact:
-                assert sign_at(function, lower, LIMITS) == sign
+                assert sign_at(function, lower) == sign
             continue
         points = [simplest_between(lower, upper)]
         points.append(simplest_between(lower, points[0]))
         points.append(simplest_between(points[0], upper))
-        assert {sign_at(function, point, LIMITS) for point in points} == {sign}
+        assert {sign_at(function, point) for point in points} == {sign}
 
 
 def test_the_zero_function_and_constants() -> None:
-    assert zeros(constant(0), ALL_EPSILONS, LIMITS).signs == (0,)
-    assert zeros(constant(-3), ALL_EPSILONS, LIMITS).signs == (-1,)
-    assert zeros(EPS.scaled(F(-1, 7)), EpsilonInterval(F(1), None), LIMITS).signs == (-1,)
-    assert zeros(exp(-3), EpsilonInterval(F(1), F(2)), LIMITS).signs == (1,)
+    assert zeros(constant(0), ALL_EPSILONS).signs == (0,)
+    assert zeros(constant(-3), ALL_EPSILONS).signs == (-1,)
+    assert zeros(EPS.scaled(F(-1, 7)), EpsilonInterval(F(1), None)).signs == (-1,)
+    assert zeros(exp(-3), EpsilonInterval(F(1), F(2))).signs == (1,)
 
 
 def test_what_is_beyond_reach_is_said(monkeypatch) -> None:
     double = (exp(F(1, 2)) - constant(2)) ** 2
-    assert [zero.multiplicity for zero in zeros(double, ALL_EPSILONS, LIMITS).zeros] == [2]
+    assert [zero.multiplicity for zero in zeros(double, ALL_EPSILONS).zeros] == [2]
     monkeypatch.setattr("dipapprox.exact.signs.zeros._WORK_BUDGET", 1)
-    refuses(LimitReached, "degree-budget", zeros, double, ALL_EPSILONS, LIMITS)
+    refuses(LimitReached, "degree-budget", zeros, double, ALL_EPSILONS)
 
 
 Known = Fraction | tuple[Fraction, Fraction]
@@ -177,7 +176,7 @@ def test_products_of_known_factors(factors, positive) -> None:
                 key = str((to_ball(level).log() / to_ball(rate)).str(60, radius=False))
         expected[key] = expected.get(key, 0) + power
     function = product(pieces)
-    chart = zeros(function, ALL_EPSILONS, LIMITS)
+    chart = zeros(function, ALL_EPSILONS)
     found = sorted(zero.multiplicity for zero in chart.zeros)
     assert found == sorted(expected.values())
     for zero in chart.zeros:
@@ -195,16 +194,16 @@ def test_products_of_known_factors(factors, positive) -> None:
 @given(functions, st.booleans())
 def test_signs_of_any_function(function, bounded) -> None:
     interval = EpsilonInterval(F(1, 3), F(7, 2), True, True) if bounded else ALL_EPSILONS
-    chart = zeros(function, interval, LIMITS)
+    chart = zeros(function, interval)
     assert len(chart.signs) == len(chart.zeros) + 1
     check_signs(function, chart)
     for zero in chart.zeros:
-        fine = refine(zero, F(1, 10**15), LIMITS)
+        fine = refine(zero, F(1, 10**15))
         assert zero.lower <= fine.lower <= fine.upper <= zero.upper
         if zero.is_exact:
-            assert sign_at(function, zero.lower, LIMITS) == 0
+            assert sign_at(function, zero.lower) == 0
         else:
-            before, after = (sign_at(function, end, LIMITS) for end in (fine.lower, fine.upper))
+            before, after = (sign_at(function, end) for end in (fine.lower, fine.upper))
             assert before * after == (-1) ** zero.multiplicity
 
 
@@ -225,11 +224,11 @@ def check_cover(form: NormalForm, boxes: Cover, interval: EpsilonInterval) -> No
             check_far_away(function, box)
             continue
         points = inside(box.lower, box.upper)[not box.lower :]
-        signs = [sign_at(function, point, LIMITS) for point in points]
+        signs = [sign_at(function, point) for point in points]
         assert signs[0] == box.sign != 0
         assert sum(a != b for a, b in pairwise(signs)) == box.crosses
         if box.crosses:
-            slopes = {sign_at(slope, point, LIMITS) for point in points}
+            slopes = {sign_at(slope, point) for point in points}
             assert len(slopes) == 1
             assert 0 not in slopes
     assert place == interval.upper
@@ -237,9 +236,9 @@ def check_cover(form: NormalForm, boxes: Cover, interval: EpsilonInterval) -> No
 
 def test_signs_near_zero() -> None:
     for function, sign in ((EPS - EPS * EPS, 1), (ONE - exp(1) + EPS, -1), (OMEGA, -1)):
-        upper, found = near_zero(Evaluator(normal_form(function)), F(2), LIMITS)
+        upper, found = near_zero(Evaluator(normal_form(function)), F(2))
         assert found == sign
-        assert {sign_at(function, upper / 10**k, LIMITS) for k in range(9)} == {sign}
+        assert {sign_at(function, upper / 10**k) for k in range(9)} == {sign}
 
 
 def check_far_away(function: ExponentialPolynomial, box: SignBox) -> None:
@@ -250,7 +249,7 @@ def check_far_away(function: ExponentialPolynomial, box: SignBox) -> None:
     assert all((n - leading_n) <= -q * box.lower for (n, q), _ in against)
     total = F(0)
     for (n, q), c in against:
-        value = enclose_at(exp(q), box.lower, 60, LIMITS)
+        value = enclose_at(exp(q), box.lower, 60)
         total += value.upper * abs(c) * box.lower ** (n - leading_n)
     assert total < abs(leading)
 
@@ -261,7 +260,7 @@ def test_covers_of_any_function(function) -> None:
     _, form = reduce_function(function)
     for interval in (ALL_EPSILONS, EpsilonInterval(F(1, 7), F(5)), EpsilonInterval(F(3), None)):
         try:
-            boxes = cover(form, interval, 500, LIMITS)
+            boxes = cover(form, interval, 500)
         except BoxesUsedUp:
             continue  # a double zero
         check_cover(form, boxes, interval)
@@ -269,7 +268,7 @@ def test_covers_of_any_function(function) -> None:
 
 def test_a_double_zero_uses_up_the_boxes() -> None:
     with pytest.raises(BoxesUsedUp, match=r"box-budget: undecided for eps in \[0\.567"):
-        cover(normal_form(OMEGA**2), ALL_EPSILONS, 100, LIMITS)
+        cover(normal_form(OMEGA**2), ALL_EPSILONS, 100)
 
 
 def test_intervals() -> None:
@@ -325,34 +324,36 @@ FALSE = {
 
 @pytest.mark.parametrize("name", TRUE)
 def test_nonnegative(name) -> None:
-    answer = is_nonnegative(TRUE[name], ALL_EPSILONS, LIMITS)
+    answer = is_nonnegative(TRUE[name], ALL_EPSILONS)
     assert isinstance(answer, Nonnegative)
 
 
 @pytest.mark.parametrize("name", FALSE)
 def test_negative(name) -> None:
-    answer = is_nonnegative(FALSE[name], ALL_EPSILONS, LIMITS)
-    assert sign_at(FALSE[name], answer.eps, LIMITS) == -1
+    answer = is_nonnegative(FALSE[name], ALL_EPSILONS)
+    assert sign_at(FALSE[name], answer.eps) == -1
 
 
 def test_intervals_restrict_the_question() -> None:
     function = exp(1) - ONE - EPS - EPS * EPS  # < 0 until 1.79
-    assert isinstance(is_nonnegative(function, EpsilonInterval(F(2), None), LIMITS), Nonnegative)
+    assert isinstance(is_nonnegative(function, EpsilonInterval(F(2), None)), Nonnegative)
     part = EpsilonInterval(F(17, 10), F(2), True, True)
-    answer = is_nonnegative(function, part, LIMITS)
+    answer = is_nonnegative(function, part)
     assert answer.eps in part
     # A zero at an end is no sign change inside.
     line = EPS - ONE
-    assert isinstance(is_nonnegative(line, EpsilonInterval(F(1), F(5)), LIMITS), Nonnegative)
-    assert isinstance(is_nonnegative(-line, EpsilonInterval(F(0), F(1)), LIMITS), Nonnegative)
+    assert isinstance(is_nonnegative(line, EpsilonInterval(F(1), F(5))), Nonnegative)
+    assert isinstance(is_nonnegative(-line, EpsilonInterval(F(0), F(1))), Nonnegative)
     point = EpsilonInterval(F(1), F(1), True, True)
-    answer = is_nonnegative(line, point, LIMITS)
+    answer = is_nonnegative(line, point)
     assert answer == Nonnegative()
-    assert is_nonnegative(line - constant(1), point, LIMITS) == Negative(F(1))
+    assert is_nonnegative(line - constant(1), point) == Negative(F(1))
 
 
 def test_out_of_time_is_undecided_with_the_reason() -> None:
-    late = is_nonnegative(OMEGA**2, ALL_EPSILONS, Limits(seconds=0))
+    square = OMEGA**2
+    with limited(Limits(seconds=0)):
+        late = is_nonnegative(square, ALL_EPSILONS)
     assert late.reason.startswith("time limit")
 
 
@@ -360,31 +361,31 @@ def test_out_of_time_is_undecided_with_the_reason() -> None:
 @pytest.mark.parametrize(("bits", "boxes"), part([(64, 3), (128, 10), (64, 40), (256, 160)], 2))
 def test_more_effort_never_changes_an_answer(name, bits, boxes, monkeypatch) -> None:
     function = {**TRUE, **FALSE}[name]
-    full = is_nonnegative(function, ALL_EPSILONS, LIMITS)
+    full = is_nonnegative(function, ALL_EPSILONS)
     monkeypatch.setattr("dipapprox.exact.signs.values.MOST_BITS", bits)
     monkeypatch.setattr("dipapprox.exact.signs.zeros._FIRST_BOXES", boxes)
     monkeypatch.setattr("dipapprox.exact.signs.zeros._MOST_BOXES", boxes)
-    less = is_nonnegative(function, ALL_EPSILONS, LIMITS)
+    less = is_nonnegative(function, ALL_EPSILONS)
     assert isinstance(less, type(full) | Undecided)
 
 
 def test_denominators() -> None:
     below = ONE - exp(F(-1, 2))
-    assert positive_on(below, ALL_EPSILONS, LIMITS)
-    answer = is_nonnegative(ExponentialRatio.of(OMEGA**2, {below: 3}), ALL_EPSILONS, LIMITS)
+    assert positive_on(below, ALL_EPSILONS)
+    answer = is_nonnegative(ExponentialRatio.of(OMEGA**2, {below: 3}), ALL_EPSILONS)
     assert isinstance(answer, Nonnegative)
     # 1 - eps changes its sign: the ratio (1 + eps) / (1 - eps) is < 0 beyond 1.
     ratio = ExponentialRatio.of(ONE + EPS, {ONE - EPS: 1})
-    assert not positive_on(ONE - EPS, ALL_EPSILONS, LIMITS)
-    assert positive_on(ONE - EPS, EpsilonInterval(F(0), F(1)), LIMITS)
-    assert not positive_on(ONE - EPS, EpsilonInterval(F(0), F(1), False, True), LIMITS)
-    assert is_nonnegative(ratio, ALL_EPSILONS, LIMITS) == Negative(F(2))
+    assert not positive_on(ONE - EPS, ALL_EPSILONS)
+    assert positive_on(ONE - EPS, EpsilonInterval(F(0), F(1)))
+    assert not positive_on(ONE - EPS, EpsilonInterval(F(0), F(1), False, True))
+    assert is_nonnegative(ratio, ALL_EPSILONS) == Negative(F(2))
     unit = EpsilonInterval(F(0), F(1))
-    assert isinstance(is_nonnegative(ratio, unit, LIMITS), Nonnegative)
-    assert isinstance(is_nonnegative(-ratio, unit, LIMITS), Negative)
+    assert isinstance(is_nonnegative(ratio, unit), Nonnegative)
+    assert isinstance(is_nonnegative(-ratio, unit), Negative)
     # Even powers have no say.
     squared = ExponentialRatio.of(ONE, {ONE - EPS: 2})
-    assert isinstance(is_nonnegative(squared, ALL_EPSILONS, LIMITS), Nonnegative)
+    assert isinstance(is_nonnegative(squared, ALL_EPSILONS), Nonnegative)
 
 
 TINY = F(1, 10**20)
@@ -392,34 +393,30 @@ TINY = F(1, 10**20)
 
 def test_intervals_cut_the_maximum_off() -> None:
     part = EpsilonInterval(F(2), F(3))
-    found = enclose_supremum(EPS * exp(-1), part, TINY, LIMITS)
+    found = enclose_supremum(EPS * exp(-1), part, TINY)
     assert found.place == Enclosure.exact(2)
-    assert compare_at(EPS * exp(-1), constant(found.value.upper), F(2), LIMITS) <= 0
+    assert compare_at(EPS * exp(-1), constant(found.value.upper), F(2)) <= 0
     point = EpsilonInterval(F(2), F(2), True, True)
-    assert enclose_supremum(EPS, point, TINY, LIMITS) == Supremum(
-        Enclosure.exact(2), Enclosure.exact(2)
-    )
-    assert enclose_supremum(EPS, part, TINY, LIMITS) == Supremum(
-        Enclosure.exact(3), Enclosure.exact(3)
-    )
+    assert enclose_supremum(EPS, point, TINY) == Supremum(Enclosure.exact(2), Enclosure.exact(2))
+    assert enclose_supremum(EPS, part, TINY) == Supremum(Enclosure.exact(3), Enclosure.exact(3))
 
 
 def test_unbounded_functions() -> None:
-    assert isinstance(enclose_supremum(EPS, ALL_EPSILONS, TINY, LIMITS), NotEnclosed)
+    assert isinstance(enclose_supremum(EPS, ALL_EPSILONS, TINY), NotEnclosed)
     pole = ExponentialRatio.of(ONE, {ONE - exp(-1): 1})
-    assert isinstance(enclose_supremum(pole, ALL_EPSILONS, TINY, LIMITS), NotEnclosed)
+    assert isinstance(enclose_supremum(pole, ALL_EPSILONS, TINY), NotEnclosed)
 
 
 def test_ratios() -> None:
     # x / (e^x - 1) -> 1 at 0, tanh(x / 2) -> 1 at infinity, x / (1 + x²) has its maximum 1/2 at 1.
     bose = ExponentialRatio.of(EPS, {exp(1) - ONE: 1})
-    assert enclose_supremum(bose, ALL_EPSILONS, TINY, LIMITS) == Supremum(
+    assert enclose_supremum(bose, ALL_EPSILONS, TINY) == Supremum(
         Enclosure.exact(1), Enclosure.exact(0)
     )
     tanh = ExponentialRatio.of(ONE - exp(-1), {ONE + exp(-1): 1})
-    assert enclose_supremum(tanh, ALL_EPSILONS, TINY, LIMITS) == Supremum(Enclosure.exact(1), None)
+    assert enclose_supremum(tanh, ALL_EPSILONS, TINY) == Supremum(Enclosure.exact(1), None)
     witch = ExponentialRatio.of(EPS, {ONE + EPS * EPS: 1})
-    assert enclose_supremum(witch, ALL_EPSILONS, TINY, LIMITS) == Supremum(
+    assert enclose_supremum(witch, ALL_EPSILONS, TINY) == Supremum(
         Enclosure.exact(F(1, 2)), Enclosure.exact(1)
     )
 
@@ -428,15 +425,15 @@ def test_ratios() -> None:
 def test_the_supremum_is_a_bound_and_is_reached(function) -> None:
     decaying = function * exp(-3)
     width = F(1, 10**9)
-    found = enclose_supremum(decaying, ALL_EPSILONS, width, LIMITS)
+    found = enclose_supremum(decaying, ALL_EPSILONS, width)
     if isinstance(found, NotEnclosed):
         assert limit_at_infinity(decaying) is Infinity.PLUS
         return
     assert found.value.width <= width
     above = constant(found.value.upper) - decaying
-    assert isinstance(is_nonnegative(above, ALL_EPSILONS, LIMITS), Nonnegative)
+    assert isinstance(is_nonnegative(above, ALL_EPSILONS), Nonnegative)
     below = constant(found.value.lower - width) - decaying
-    assert isinstance(is_nonnegative(below, ALL_EPSILONS, LIMITS), Negative)
+    assert isinstance(is_nonnegative(below, ALL_EPSILONS), Negative)
 
 
 # --- Laws of the exact function algebra; exact integration before quadrature, within bounds -------
@@ -472,7 +469,7 @@ def test_integrals_agree_with_balls(chosen, point) -> None:
 
     (exact,) = ALGEBRA.product_totals([factors(ALGEBRA)])
     (found,) = balls.product_totals([factors(balls)])
-    value = enclose_at(exact, Q(1), 120, Limits())
+    value = enclose_at(exact, Q(1), 120)
     assert isinstance(value, Enclosure)
     lost = sum((grid.spans[law].lost for law in chosen), Q(0))
     assert Enclosure(found.lower, found.upper + lost).meets(value)
@@ -521,16 +518,17 @@ def test_too_much_work_goes_to_the_engine_and_is_not_begun_again(monkeypatch) ->
     begun = []
     integrate = polyhedra.integrate
 
-    def counted(event: Event, limits: Limits) -> ExponentialPolynomial | NotEnclosed:
+    def counted(event: Event) -> ExponentialPolynomial | NotEnclosed:
         begun.append(event)
-        return integrate(event, limits)
+        return integrate(event)
 
     monkeypatch.setattr(polyhedra, "integrate", counted)
     engine = Recording(ONE_HALF)
     method = before(engine)
     larger = sum_below(*(laplace(0, k) for k in range(1, 5)))
     for event in (THREE, THREE, larger):
-        assert alone(method, event, 40, Limits(pieces=5)) == ONE_HALF
+        with limited(Limits(pieces=5)):
+            assert alone(method, event, 40) == ONE_HALF
     assert engine.asked == [THREE, THREE, larger]
     assert begun == [THREE]
 
@@ -554,7 +552,8 @@ def test_too_much_work_goes_to_the_engine_and_is_not_begun_again(monkeypatch) ->
     ),
 )
 def test_the_work_is_bounded_by_counting(event, what) -> None:
-    found = polyhedra.integrate(event, Limits(pieces=200))
+    with limited(Limits(pieces=200)):
+        found = polyhedra.integrate(event)
     assert found.reason.startswith("integration-budget:")
     assert found.reason.endswith(f"split into more than {what}")
 

@@ -15,6 +15,7 @@ from dipapprox.integrals.integral import Add, Integral, Level, Multiply, Plan, S
 from dipapprox.integrals.optimizer import build_integrals, plan
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import EXPONENTIAL, GAUSSIAN, REFLECTED_EXPONENTIAL
+from dipapprox.limits import limited
 from dipapprox.linear.form import LinearForm
 from tests.cases import cases, refuses
 
@@ -77,7 +78,7 @@ def count(event: Event, found: Plan, point: Point) -> int:
 
 @given(st.data(), events(most=4, families=CONTINUOUS), st.sampled_from(Strategy))
 def test_plans_count_every_point_once(data, event, strategy) -> None:
-    found = plan(event, strategy, Limits())
+    found = plan(event, strategy)
     for _ in range(8):
         point = in_support(event, data.draw(points(len(event.samples))))
         assert count(event, found, point) == contains(event, point)
@@ -86,7 +87,7 @@ def test_plans_count_every_point_once(data, event, strategy) -> None:
 @given(st.data(), events(most=4, families=CONTINUOUS), st.booleans())
 def test_pieces_are_disjoint_and_cover_for_any_order(data, event, literal) -> None:
     order = data.draw(st.permutations(range(len(event.samples))))
-    pieces = build_integrals(event, order, Limits(), literal=literal)
+    pieces = build_integrals(event, order, literal=literal)
     for piece in pieces:
         assert [level.variable for level in piece] == list(order)
     for _ in range(6):
@@ -135,7 +136,7 @@ LINEAR = Event(
     ("2*a - b/2 + 1 <= c", LINEAR, 3, 3, 3),
 )
 def test_reference_depths(name, event, least, paper, literal) -> None:
-    depths = [nesting(plan(event, strategy, Limits())) for strategy in Strategy]
+    depths = [nesting(plan(event, strategy)) for strategy in Strategy]
     assert depths == [least, paper, literal], name
 
 
@@ -144,19 +145,21 @@ def test_limits_are_respected() -> None:
         tuple(laplace(k) for k in range(8)),
         tuple(less(a, b) for a in range(4) for b in range(4, 8)),
     )
-    refuses(LimitReached, "piece limit", plan, event, Strategy.NONE, Limits(pieces=20))
-    refuses(LimitReached, "nesting limit", plan, chain(150), Strategy.NONE, Limits())
-    refuses(LimitReached, "nesting limit", plan, chain(150), Strategy.PAPER, Limits())
-    refuses(LimitReached, "time limit", plan, event, Strategy.NONE, Limits(seconds=0))
+    with limited(Limits(pieces=20)):
+        refuses(LimitReached, "piece limit", plan, event, Strategy.NONE)
+    refuses(LimitReached, "nesting limit", plan, chain(150), Strategy.NONE)
+    refuses(LimitReached, "nesting limit", plan, chain(150), Strategy.PAPER)
+    with limited(Limits(seconds=0)):
+        refuses(LimitReached, "time limit", plan, event, Strategy.NONE)
 
 
 def test_the_sure_and_the_impossible_event() -> None:
     sure = Event((gauss(0),), ())
     never = Event((gauss(0), gauss(0)), (less(0, 1), less(1, 0)))
     for strategy in Strategy:
-        assert plan(Event((), ()), strategy, Limits()) == Multiply(())
-        assert plan(sure, strategy, Limits()) == Integral(Level(gauss(0), 0, None, None), None)
-        assert plan(never, strategy, Limits()) == Add(())
+        assert plan(Event((), ()), strategy) == Multiply(())
+        assert plan(sure, strategy) == Integral(Level(gauss(0), 0, None, None), None)
+        assert plan(never, strategy) == Add(())
 
 
 LABELS = ("t", "r[1]", "r[2]")
@@ -165,7 +168,7 @@ EXAMPLE = Event((gauss(0, 4), gauss(0, 8), gauss(1, 8)), (less(1, 0), less(0, 2)
 
 
 def test_latex_of_the_example() -> None:
-    found = plan(EXAMPLE, Strategy.LEAST_NESTING, Limits())
+    found = plan(EXAMPLE, Strategy.LEAST_NESTING)
     assert plans.latex(found, LABELS) == (
         r"\int_{-\infty}^{\infty} h_{t}(t) "
         r"\left[ \int_{-\infty}^{t} h_{r_{1}}(r_{1}) \,dr_{1} \right] "
@@ -180,7 +183,7 @@ def test_general_guards_and_sums_read_naturally() -> None:
     event = Event((laplace(0),) * 3, (guard,))
     assert plans.form_text(-guard, ("a", "b", "c")) == "-2*a + 1/2*b + c - 1"
     assert plans.form_text(LinearForm.constant_form(-3), ()) == "-3"
-    shown = plans.text(plan(event, Strategy.LEAST_NESTING, Limits()), ("a", "b", "c"))
+    shown = plans.text(plan(event, Strategy.LEAST_NESTING), ("a", "b", "c"))
     assert shown.startswith("sum of\n  integral over ")
     never = Event((gauss(0), gauss(0)), (less(0, 1), less(1, 0)))
-    assert plans.text(plan(never, Strategy.PAPER, Limits()), ("a", "b")) == "0"
+    assert plans.text(plan(never, Strategy.PAPER), ("a", "b")) == "0"

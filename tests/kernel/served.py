@@ -4,7 +4,6 @@ from fractions import Fraction
 from functools import cache
 from typing import Any
 
-from dipapprox import Limits
 from dipapprox.proof_steps.verdicts import WrittenProof
 from dipapprox.services.service_proof import ServiceProof, prove_service
 from tests.services.examples import COIN, DATA, HEAD, ONCE, service_of, slots
@@ -56,11 +55,11 @@ Proof = tuple[Any, Any, list[Any]]
 def proof_for(
     text: str, *users: str, budget: Fraction | None = None, eps: Fraction | None = None
 ) -> ServiceProof:
-    return prove_service(service_of(text), budget, users, Limits(), eps)
+    return prove_service(service_of(text), budget, users, eps)
 
 
 @cache
 def written(proof: ServiceProof) -> Proof:
-    own = proof.replay(Limits()).proof
+    own = proof.replay().proof
     assert isinstance(own, WrittenProof)
     return own.machine, own.claim, list(own.steps)

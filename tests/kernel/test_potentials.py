@@ -102,15 +102,13 @@ def test_where_nothing_can_be_written_that_is_found_out_once(monkeypatch) -> Non
     """Whether a lesser budget fails, too, is asked only where one serves."""
     asked: list[Any] = []
 
-    def none(machine: Any, _bounds: BudgetBounds, _limits: Limits) -> Any:
+    def none(machine: Any, _bounds: BudgetBounds) -> Any:
         asked.append(str(machine))
         raise NoCertificate("nothing is found")
 
     monkeypatch.setattr(budgets, "_written", none)
     with pytest.raises(NoCertificate):
-        replayed(
-            SUBJECTS["svt_laplace"], True, BudgetBounds(Fraction(1), Fraction(1), None), Limits()
-        )
+        replayed(SUBJECTS["svt_laplace"], True, BudgetBounds(Fraction(1), Fraction(1), None))
     assert asked
     assert len(set(asked)) == len(asked)
 

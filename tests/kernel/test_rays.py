@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import dipapprox
-from dipapprox import Answer, Limits, Options
+from dipapprox import Answer, Options
 from dipapprox.kernel.errors import BadProof, NotProved, Refused, Refuted
 from dipapprox.kernel.judgements import Budgets
 from dipapprox.kernel.replay import conclude, replay
@@ -182,7 +182,7 @@ def machine_with(other: str) -> Any:
 def again() -> Any:
     """The step of a run that publishes a three times, of which the last may come again."""
     machine, falls = read_rounds(machine_with(RISES)), {"next q": [Fraction(-1)] * 3}
-    return ray_step(machine, [0, 0, 0, 0], falls, Limits(), [(3, 4)])[0]
+    return ray_step(machine, [0, 0, 0, 0], falls, [(3, 4)])[0]
 
 
 @cases(

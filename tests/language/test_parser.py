@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from ply import yacc
 
 import dipapprox
-from dipapprox import Limits, SourceError, UserError
+from dipapprox import SourceError, UserError
 from dipapprox.automata.model import automaton_of
 from dipapprox.language.dip import parse_dip
 from dipapprox.language.dipa import (
@@ -177,7 +177,7 @@ def test_chains_of_elif_are_no_nesting() -> None:
     chain = f"if r < 0 then out <- 0\n{links}else out <- 1 end\n"
     nest = "if q[1] = 0 then\n" * 99 + chain + "else out <- 0 end\n" * 99
     program = core_of(HEADER + "r <- Gauss(q[2], 1/eps)\n" + nest)
-    assert len(execute(program, False, Limits()).states) == 153
+    assert len(execute(program, False).states) == 153
     with pytest.raises(SourceError, match="more than 150 'elif' are open"):
         core_of(
             HEADER

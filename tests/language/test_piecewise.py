@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import dipapprox
-from dipapprox import Answer, Limits, SourceError
+from dipapprox import Answer, SourceError
 from dipapprox.arithmetic import elementary
 from dipapprox.arithmetic.elementary import NoValue, Number
 from dipapprox.bundled import BUNDLED
@@ -248,7 +248,7 @@ def test_pairs_on_a_square() -> None:
 )
 def test_targets_are_assigned_from_left_to_right(body, expected) -> None:
     header = "input q[2] in {0, 1}\noutput out in 0..20\nadjacent linf 1\n"
-    states = execute(core_of(header + body + "\n"), True, Limits())
+    states = execute(core_of(header + body + "\n"), True)
     assert states.outputs == ((Fraction(expected),),)
 
 

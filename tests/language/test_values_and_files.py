@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 
 import dipapprox
-from dipapprox import Limits
 from dipapprox.bundled import BUNDLED
 from dipapprox.errors import LimitReached, SourceError, UserError
 from dipapprox.language import core
@@ -207,7 +206,7 @@ def outputs(calls: str) -> dict[str, tuple[str, ...]]:
     assert parse(text) == unrolled
     core = elaborate(parse(text), {}, "f")
     found = {}
-    for state in execute(core, True, Limits()).states:
+    for state in execute(core, True).states:
         for value in core.inputs[0].domain:
             if all(c.values is None or value in c.values for c in state.conditions):
                 found[str(value)] = tuple(map(str, state.outputs))

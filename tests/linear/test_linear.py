@@ -9,7 +9,6 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from dipapprox import Limits
 from dipapprox.events.event import Event
 from dipapprox.linear.form import Difference, FormSpan, LinearForm, Symbol, difference
 from dipapprox.linear.half_spaces import Inequality, has_interior, have_integer_point, implies
@@ -54,7 +53,7 @@ sides = st.lists(st.sampled_from(UnknownSide), min_size=3, max_size=3)
 def test_solutions_prove_each_other(given_rows, given_rates, given_sides, right) -> None:
     rate = dict(zip(UNKNOWNS, given_rates, strict=True))
     side = dict(zip(UNKNOWNS, given_sides, strict=True))
-    programme = LinearProgramme([row.items() for row in given_rows], rate, side, Limits())
+    programme = LinearProgramme([row.items() for row in given_rows], rate, side)
     for start in (0, 5):  # the second solution begins where the first one ended
         bounds = right[start : start + len(given_rows)]
         found = programme.solve(bounds)

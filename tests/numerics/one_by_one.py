@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from flint import arb
 
-from dipapprox import Enclosure, LimitReached, Limits, NotEnclosed
+from dipapprox import Enclosure, LimitReached, NotEnclosed
 from dipapprox.arithmetic.precision import precision
 from dipapprox.events.event import Connected
 from dipapprox.numerics.algebras.balls import BallAlgebra, BallFunction
@@ -50,14 +50,14 @@ def value(algebra: BallAlgebra, function: BallFunction, panel: int, u: arb) -> a
 # --- One event: a batch of its own ----------------------------------------------------------------
 
 
-def alone(method: Method, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
-    (found,) = method.enclose((event,), bits, limits)
+def alone(method: Method, event: Connected, bits: int) -> Enclosure | NotEnclosed:
+    (found,) = method.enclose((event,), bits)
     return found
 
 
 def enclosed(method: Method, event: Connected, bits: int = 40) -> Enclosure:
     """Enclose a probability, as narrowly as asked."""
-    found = alone(method, event, bits, Limits())
+    found = alone(method, event, bits)
     assert isinstance(found, Enclosure), found
     assert 0 <= found.lower <= found.upper <= 1 and found.width <= Fraction(1, 2**bits)
     return found
@@ -76,7 +76,7 @@ class Recording:
         self.bits: list[int] = []
         self._answer = answer
 
-    def enclose(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
+    def enclose(self, events: Sequence[Connected], bits: int) -> Answers:
         self.asked += events
         self.bits.append(bits)
         if isinstance(self._answer, LimitReached):

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from dipapprox import Enclosure, Limits
+from dipapprox import Enclosure
 from dipapprox.events.canonical import canonical
 from dipapprox.events.event import Connected, Event
 from dipapprox.events.reduce import connected_parts
@@ -65,7 +65,7 @@ def enclosures(part: Event) -> list[Enclosure]:
     found = []
     for method, fits, bits in METHODS:
         for each in (canonical(part), mirrored(part)):
-            answer = alone(method, each, bits, Limits()) if fits(each) else None
+            answer = alone(method, each, bits) if fits(each) else None
             if isinstance(answer, Enclosure):
                 assert 0 <= answer.lower <= answer.upper <= 1, method.name
                 assert answer.width <= Fraction(1, 2**bits), method.name
@@ -239,7 +239,7 @@ def test_bounds_of_guards_hold_whatever_the_dependence(rows, constants) -> None:
     guards = [form(dict(enumerate(row)), c) for row, c in zip(rows, constants, strict=False)]
     event = Event((of_family(GAUSSIAN),) * 3, tuple(guards))
     assert has_half_spaces(event)
-    found, true = GuardByGuard().enclose([event], 10, Limits())[0], by_scipy(event)
+    found, true = GuardByGuard().enclose([event], 10)[0], by_scipy(event)
     if isinstance(found, Enclosure):
         assert found.width <= Fraction(1, 2**10)
         assert float(found.lower) - 1e-3 <= true <= float(found.upper) + 1e-3

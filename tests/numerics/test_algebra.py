@@ -14,7 +14,7 @@ from flint import arb, arb_poly
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dipapprox import Enclosure, Limits, NotEnclosed
+from dipapprox import Enclosure, NotEnclosed
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.event import Connected, Event, Star
@@ -202,10 +202,10 @@ def band(low: int, high: int, *, wide: bool) -> Event:
 @pytest.mark.parametrize("wide", [False, True])
 def test_too_many_panels_are_no_failure(monkeypatch, wide) -> None:
     event = band(1, 2, wide=wide)
-    found = alone(Eliminated(Tier.BALLS), event, 40, Limits())
+    found = alone(Eliminated(Tier.BALLS), event, 40)
     assert found.width <= Q(1, 2**40)
     monkeypatch.setattr(grid_evaluator, "MEMORY", 2**18)
-    refused = alone(Eliminated(Tier.BALLS), event, 40, Limits())
+    refused = alone(Eliminated(Tier.BALLS), event, 40)
     assert isinstance(refused, NotEnclosed) and "more than the memory holds" in refused.reason
 
 
@@ -279,7 +279,7 @@ def test_many_laws_are_shared_out_over_several_grids() -> None:
         for law in [Distribution(GAUSSIAN, Fraction(mean), Fraction(1, 2))]
         for n, m in ((1, 1), (3, 5))
     ]
-    found = Eliminated(Tier.FLOAT64).enclose(stars, 40, Limits())
+    found = Eliminated(Tier.FLOAT64).enclose(stars, 40)
     for star, enclosure in zip(stars, found, strict=True):
         n, m = star.below[0][1], star.above[0][1]
         assert Fraction(1, (n + m + 1) * comb(n + m, n)) in enclosure
@@ -292,8 +292,8 @@ def test_comparisons_of_two_samples_are_stars_too(family) -> None:
     second = Distribution(family, Fraction(0), Fraction(1))
     events: list[Connected] = [Event((first, second), (less(0, 1),))] * 10
     events += [Event((first, second), (less(1, 0),))] * 10
-    found = Eliminated(Tier.FLOAT64).enclose(events, 40, Limits())
-    one_by_one = [alone(Eliminated(Tier.BALLS), event, 60, Limits()) for event in events[::10]]
+    found = Eliminated(Tier.FLOAT64).enclose(events, 40)
+    one_by_one = [alone(Eliminated(Tier.BALLS), event, 60) for event in events[::10]]
     for place, enclosure in enumerate(found):
         slow = one_by_one[place // 10]
         assert isinstance(slow, Enclosure)

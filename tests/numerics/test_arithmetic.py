@@ -15,7 +15,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import dipapprox
-from dipapprox import Answer, Limits, UserError
+from dipapprox import Answer, UserError
 from dipapprox.arithmetic import rounding
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.arithmetic.precision import exact_fraction, precision, to_ball, to_enclosure
@@ -413,10 +413,10 @@ def test_engines_enclose_where_subnormals_are_flushed(control, bits) -> None:
         far = Distribution(GAUSSIAN, Fraction(distance), Fraction(1))
         star = Star(far, ((near, 30), (far, 1)), ((far, 2),))
         with modes(control, bits):
-            found = Eliminated(Tier.FLOAT64).enclose([star] * 20, 40, Limits())
+            found = Eliminated(Tier.FLOAT64).enclose([star] * 20, 40)
             low, high = found.lower.tolist(), found.upper.tolist()
-            one = alone(Eliminated(Tier.FLOAT64), star, 40, Limits())
-        truth = alone(Eliminated(Tier.BALLS), star, 120, Limits())
+            one = alone(Eliminated(Tier.FLOAT64), star, 40)
+        truth = alone(Eliminated(Tier.BALLS), star, 120)
         assert all(Fraction(end) <= truth.upper for end in low)
         assert all(truth.lower <= Fraction(end) for end in high)
         assert one.lower <= truth.upper and truth.lower <= one.upper

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from dipapprox import Limits, NotEnclosed
+from dipapprox import NotEnclosed
 from dipapprox.arithmetic.boxes import Box
 from dipapprox.arithmetic.double_functions import (
     EXCESS,
@@ -326,7 +326,7 @@ def test_what_has_no_density_is_refused_with_the_reason() -> None:
     ]
     for engine in (*ENGINES, InOrder(steps, "both")):
         plain = Event((gauss(0), laplace(0)), (less(0, 1),))
-        *found, last = engine.enclose([*cases, plain], 30, Limits())
+        *found, last = engine.enclose([*cases, plain], 30)
         assert isinstance(last, Enclosure)
         for answer, reason in zip(found, cases.values(), strict=True):
             assert isinstance(answer, NotEnclosed) and reason in answer.reason

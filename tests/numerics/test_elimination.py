@@ -17,6 +17,7 @@ from dipapprox.integrals.integral import Strategy
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import FAMILIES, GAUSSIAN
 from dipapprox.laws.family import Family
+from dipapprox.limits import limited
 from dipapprox.linear.form import LinearForm, Symbol
 from dipapprox.numerics import conditioning as engine
 from dipapprox.numerics.closed_form import ClosedForm
@@ -111,13 +112,17 @@ def grid(side: int) -> Event:
 
 
 def test_too_many_pieces_are_refused_with_a_reason() -> None:
-    found = alone(Eliminated(), grid(5), 40, Limits(pieces=300))
+    with limited(Limits(pieces=300)):
+        found = alone(Eliminated(), grid(5), 40)
     assert "25 samples and 40 comparisons" in found.reason and "300 pieces" in found.reason
 
 
 def test_a_time_limit_names_the_component() -> None:
-    with pytest.raises(LimitReached, match=r"time limit: 0.2 s") as reached:
-        alone(Eliminated(), grid(5), 40, Limits(seconds=0.2))
+    with (
+        pytest.raises(LimitReached, match=r"time limit: 0.2 s") as reached,
+        limited(Limits(seconds=0.2)),
+    ):
+        alone(Eliminated(), grid(5), 40)
     assert reached.value.event == grid(5)
 
 
@@ -170,7 +175,7 @@ def test_signed_cones_cover_every_point_as_often_as_the_polyhedron(seed) -> None
     bounds = tuple(fmpq(chance.randint(-1, 2)) for _ in normals)
     forms = fmpq_mat([list(normal) for normal in normals])
     whole = Polyhedron(forms * forms.transpose(), bounds, rank)
-    cones = cones_of(whole, Limits())
+    cones = cones_of(whole)
     for _ in range(20):
         point = [fmpq(chance.randint(-3000, 3000), 997) for _ in range(rank)]
         slacks = [
@@ -189,7 +194,7 @@ def test_what_would_take_too_long_is_refused_or_wider() -> None:
     many = [form({k: a, (k + 3) % 7: b}, -2) for k in range(7) for a, b in ((1, 2), (3, -1))]
     many += [-guard - form({}, 9) for guard in many]
     for guards in (tuple(many), tuple(less(k, k + 1) for k in range(12))):
-        found = alone(GaussianRank(), Event(wide.samples, guards), 40, Limits())
+        found = alone(GaussianRank(), Event(wide.samples, guards), 40)
         assert isinstance(found, NotEnclosed)
 
 
@@ -199,7 +204,7 @@ def test_what_would_take_too_long_is_refused_or_wider() -> None:
 def test_what_it_is_not_for() -> None:
     chain = Event((gauss(0),) * 11, tuple(less(k, k + 1) for k in range(10)))
     mixed = Event((gauss(0), laplace(0)), (less(0, 1),))
-    found = GaussianRank().enclose((chain, mixed), 40, Limits())
+    found = GaussianRank().enclose((chain, mixed), 40)
     assert found[0] == NotEnclosed("guards of a rank above 9")
     assert found[1] == NotEnclosed("not all samples are Gaussian")
 
@@ -239,7 +244,7 @@ def test_rules_integrate_what_they_bound(family, bounds) -> None:
     low, high = bounds
     guards += [] if low is None else [LinearForm.of({0: Q(-1)}, low)]
     guards += [] if high is None else [LinearForm.of({0: Q(1)}, -high)]
-    whole = alone(DOUBLES, Event((own, noise), tuple(guards)), 40, Limits())
+    whole = alone(DOUBLES, Event((own, noise), tuple(guards)), 40)
     separation = separation_by(Event((own, noise), tuple(guards)), (0,))
     (separator,) = separation.separators
     assert separator == Separator(0, low, high, ((1, a),), a * a / tau**2)
@@ -250,7 +255,7 @@ def test_rules_integrate_what_they_bound(family, bounds) -> None:
         total = arb(0)
         for place, weight in zip(rule.places, rule.weights, strict=True):
             half_space = Event((noise,), (LinearForm.of({0: Q(1)}, a * place - b),))
-            inner = ClosedForm().one(half_space, 80, Limits())
+            inner = ClosedForm().one(half_space, 80)
             total += weight * to_ball(inner.lower)
         found = to_enclosure(total + arb(0, (rule.error + arb(2) ** -70).upper()))
     assert isinstance(whole, Enclosure)
@@ -263,14 +268,14 @@ def test_errors_hold_where_panels_are_too_wide() -> None:
     own, noise = of_family(GAUSSIAN), of_family(GAUSSIAN, 0, Q(1, 4))
     event = Event((own, noise), (row(-1, x0=2, x1=1),))
     separation = separation_by(event, (0,))
-    truth = ClosedForm().one(event, 90, Limits())
+    truth = ClosedForm().one(event, 90)
     (separator,) = separation.separators
     panels = panels_for(separator, own, 4)
     assert panels is not None
     with precision(150):
         rule = weighted(separator, own, panels, 60)
         values = [
-            ClosedForm().one(Event((noise,), (LinearForm.of({0: Q(1)}, 2 * t - 1),)), 90, Limits())
+            ClosedForm().one(Event((noise,), (LinearForm.of({0: Q(1)}, 2 * t - 1),)), 90)
             for t in rule.places
         ]
         total = arb(0)
@@ -285,11 +290,11 @@ def test_errors_hold_where_panels_are_too_wide() -> None:
 @pytest.mark.parametrize("chosen", part([(1,), (0, 1, 2)], 2))
 def test_any_separators_give_one_probability(chosen) -> None:
     event = ring([GAUSSIAN] * 3)
-    by_rank = alone(GaussianRank(), event, 40, Limits())
+    by_rank = alone(GaussianRank(), event, 40)
     separation = separation_by(event, chosen)
     assert separation is not None and isinstance(by_rank, Enclosure)
     bits = 6 if len(chosen) == 3 else 20
-    found = engine.Conditioned(DOUBLES)._by_values(event, (separation,), bits, Limits())
+    found = engine.Conditioned(DOUBLES)._by_values(event, (separation,), bits)
     assert found.meets(by_rank) and found.width < Q(1, 2**bits)
 
 
@@ -300,8 +305,8 @@ def test_events_of_one_shape_have_their_own_means() -> None:
         samples = (of_family(GAUSSIAN, mean, event.samples[0].scale), *event.samples[1:-1])
         last = event.samples[-1].affine(Q(1), mean / 2)
         moved = Event((*samples, last), event.guards)
-        by_rank = alone(GaussianRank(), moved, 40, Limits())
-        found = alone(conditioned, moved, 20, Limits())
+        by_rank = alone(GaussianRank(), moved, 40)
+        found = alone(conditioned, moved, 20)
         assert found.meets(by_rank) and found.width < Q(1, 2**16)
 
 
@@ -312,9 +317,9 @@ def test_work_is_known_before() -> None:
     for k, pair in enumerate([(0, 1), (1, 2), (2, 3), (3, 4), (4, 0), (0, 2), (1, 3)]):
         guards.append(LinearForm.of({pair[0]: Q(1), pair[1]: Q(1), 5 + k: Q(1)}, Q(k - 3)))
     event = Event(tuple(samples), tuple(guards))
-    found = alone(Conditioned(INNER), event, 200, Limits())
+    found = alone(Conditioned(INNER), event, 200)
     assert "values in turn" in found.reason or "leave only" in found.reason
-    nested = alone(Nested(Strategy.LEAST_NESTING, most=1000), event, 40, Limits())
+    nested = alone(Nested(Strategy.LEAST_NESTING, most=1000), event, 40)
     assert isinstance(nested, NotEnclosed) and "evaluations" in nested.reason
 
 
@@ -322,5 +327,6 @@ def test_work_is_known_before() -> None:
 def test_what_is_out_of_range_is_refused(scale, bits) -> None:
     event = ring([GAUSSIAN] * 3)
     samples = (of_family(GAUSSIAN, 0, scale), *event.samples[1:])
-    found = alone(Conditioned(INNER), Event(samples, event.guards), bits, Limits(seconds=60))
+    with limited(Limits(seconds=60)):
+        found = alone(Conditioned(INNER), Event(samples, event.guards), bits)
     assert isinstance(found, NotEnclosed) or found.lower <= found.upper

@@ -35,7 +35,7 @@ from dipapprox.language.core import Input, Value
 from dipapprox.language.load import load
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import GAUSSIAN
-from dipapprox.limits import Limits, ask
+from dipapprox.limits import Limits, check_limits, current, limited
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.methods import Answers, InOrder, Method, MixtureMethod, TriedMethod
@@ -83,7 +83,7 @@ def both() -> InOrder:
 
 
 def test_a_component_out_of_reach_is_named_and_leaves_time_for_others() -> None:
-    found, other = both().enclose([WIDE, KNOT], 30, Limits())
+    found, other = both().enclose([WIDE, KNOT], 30)
     assert isinstance(found, NotEnclosed) and isinstance(other, Enclosure)
     assert "elimination: a guard compares 3 samples" in found.reason
     assert f"nested: work limit: more than {STEPS} steps" in found.reason
@@ -97,16 +97,15 @@ class _Patient:
     def __init__(self) -> None:
         self.steps = 0
 
-    def enclose(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
+    def enclose(self, events: Sequence[Connected], bits: int) -> Answers:
         while True:
-            limits.check()
+            check_limits()
             self.steps += 1
 
 
 def test_the_time_of_the_user_ends_all(work_clock) -> None:
-    with pytest.raises(LimitReached) as reached:
-        limits = Limits(seconds=0.5, started=0.0)
-        in_turn(Eliminated(), _Patient()).enclose([CHAIN, WIDE], 30, limits)
+    with pytest.raises(LimitReached) as reached, limited(Limits(seconds=0.5, started=0.0)):
+        in_turn(Eliminated(), _Patient()).enclose([CHAIN, WIDE], 30)
     assert reached.value.reason.startswith("time limit: 0.5 s (elimination (float64): a guard")
     assert reached.value.event == WIDE
 
@@ -115,7 +114,7 @@ def test_what_took_too_long_is_not_tried_again_in_a_larger_size() -> None:
     late = Recording(LimitReached("time limit: 0 s"))
     engine = in_turn(Eliminated(), late)
     for bits in (80, 40, 60, 40):
-        assert isinstance(alone(engine, KNOT, bits, Limits()), NotEnclosed)
+        assert isinstance(alone(engine, KNOT, bits), NotEnclosed)
     assert late.bits == [80, 40]
 
 
@@ -123,19 +122,20 @@ def test_mixtures_have_the_ends_of_their_factors_asked_for_with_bits_to_spare() 
     quarter, third = Q(1, 4), Q(1, 3)
     recorded = Recording(Enclosure(quarter, third))
     mixture = Mixture(((2, ((EVENTS[0], 1), (EVENTS[1], 2))), (1, ((EVENTS[1], 1),))))
-    found = MixtureMethod(lambda: recorded).enclose([mixture], 10, Limits())[0]
+    found = MixtureMethod(lambda: recorded).enclose([mixture], 10)[0]
     assert found == Enclosure(2 * quarter**3 + quarter, 2 * third**3 + third)
     assert recorded.bits == [10 + (7).bit_length()], "of seven factors"
 
 
 def test_limits_of_the_run_are_not_swallowed() -> None:
-    refuses(LimitReached, "time limit", alone, both(), WIDE, 30, Limits(seconds=0.0))
+    with limited(Limits(seconds=0.0)):
+        refuses(LimitReached, "time limit", alone, both(), WIDE, 30)
 
 
 def test_engines_that_contradict_each_other_are_noticed() -> None:
     with pytest.raises(BrokenInvariant, match="disjoint"):
         coarse, nested = Recording(Enclosure(Q(1, 2), Q(3, 4))), Nested(Strategy.LEAST_NESTING)
-        alone(in_turn(coarse, nested, steps=10**6), KNOT, 40, Limits())
+        alone(in_turn(coarse, nested, steps=10**6), KNOT, 40)
 
 
 def doubles(*ends: tuple[float, float]) -> Answers:
@@ -189,75 +189,72 @@ class Stubborn:
 
     name = "stubborn"
 
-    def one(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
+    def one(self, event: Connected, bits: int) -> Enclosure | NotEnclosed:
         while True:
             signal.pause()
 
-    def enclose(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
-        return Answers.of([self.one(event, bits, limits) for event in events])
+    def enclose(self, events: Sequence[Connected], bits: int) -> Answers:
+        return Answers.of([self.one(event, bits) for event in events])
 
 
 class Dying(Stubborn):
-    def one(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
+    def one(self, event: Connected, bits: int) -> Enclosure | NotEnclosed:
         os._exit(1)
 
 
 def test_workers_answer_as_one_process_does() -> None:
-    alone = NESTED().enclose(EVENTS, 40, Limits())
+    alone = NESTED().enclose(EVENTS, 40)
     shared = Parallel(NESTED, 2, patience=0.0)
-    assert shared.enclose(EVENTS, 40, Limits()) == alone
+    assert shared.enclose(EVENTS, 40) == alone
     assert shared.name == "nested"
     assert active_children() == []
 
 
 def test_short_batches_start_no_process() -> None:
     patient = Parallel(NESTED, 2, patience=1000.0)
-    assert len(patient.enclose(EVENTS, 40, Limits())) == len(EVENTS)
-    assert patient.enclose([], 40, Limits()) == Answers(0)
+    assert len(patient.enclose(EVENTS, 40)) == len(EVENTS)
+    assert patient.enclose([], 40) == Answers(0)
 
 
 def test_the_time_limit_holds() -> None:
-    with pytest.raises(LimitReached, match="time limit"):
-        Parallel(Stubborn, 1, patience=0.0).enclose(EVENTS, 40, Limits(seconds=1.0))
+    with pytest.raises(LimitReached, match="time limit"), limited(Limits(seconds=1.0)):
+        Parallel(Stubborn, 1, patience=0.0).enclose(EVENTS, 40)
     assert active_children() == []
 
 
 class Telling(Stubborn):
-    """Says what limits arithmetic asks that is handed none."""
+    """Says which limits are those of the worker."""
 
-    def one(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
-        asked = list[Limits]()
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(Limits, "check", lambda self: asked.append(self))
-            ask()
-        return NotEnclosed(str(asked == [limits]))
+    def one(self, event: Connected, bits: int) -> Enclosure | NotEnclosed:
+        return NotEnclosed(str(current().seconds))
 
 
 def test_workers_ask_the_limits_of_the_run() -> None:
-    found = Parallel(Telling, 1, patience=-1.0).enclose(EVENTS, 40, Limits(seconds=1000.0))
-    assert [found[k] for k in range(len(EVENTS))] == [NotEnclosed("True")] * len(EVENTS)
+    with limited(Limits(seconds=1000.0)):
+        found = Parallel(Telling, 1, patience=-1.0).enclose(EVENTS, 40)
+    assert [found[k] for k in range(len(EVENTS))] == [NotEnclosed("1000.0")] * len(EVENTS)
 
 
 def test_a_worker_that_dies_is_a_limit() -> None:
     with pytest.raises(LimitReached, match="worker process"):
-        Parallel(Dying, 1, patience=0.0).enclose(EVENTS, 40, Limits())
+        Parallel(Dying, 1, patience=0.0).enclose(EVENTS, 40)
     assert active_children() == []
 
 
 class Announced(Stubborn):
-    def one(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
+    def one(self, event: Connected, bits: int) -> Enclosure | NotEnclosed:
         os.write(1, b"begun\n")  # in one piece, whoever else writes
-        return super().one(event, bits, limits)
+        return super().one(event, bits)
 
 
 @pytest.mark.parametrize("end", part([signal.SIGINT, signal.SIGKILL], 2))
 def test_no_worker_outlives_the_process(end) -> None:
     script = (
         "import signal\n"
-        "from test_methods import EVENTS, Announced, Limits, Parallel\n"
+        "from test_methods import EVENTS, Announced, Parallel\n"
         "if __name__ == '__main__':\n"
         "    signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        "    Parallel(Announced, 2, patience=0.0).enclose(EVENTS, 40, Limits())\n"
+        "    Parallel(Announced, 2, patience=0.0).enclose(EVENTS, 40)\n"
     )
     paths = os.pathsep.join([str(ROOT), str(Path(__file__).parent)])
     process = subprocess.Popen(
@@ -341,7 +338,7 @@ def check_roads(states: FinalStates, inputs: list[Input]) -> None:
 
 @given(programs(), st.booleans(), st.integers(0, 2**30))
 def test_random_programs(program, merge, seed) -> None:
-    states = execute(program, merge, Limits())
+    states = execute(program, merge)
     check_roads(states, rows_of(states, 36, seed))
 
 
@@ -375,7 +372,7 @@ IN_GUARDS = FIRST.replace("Lap(q[i], 4 / eps)", "Lap(0, 4 / eps)").replace(
 )
 @pytest.mark.parametrize("merge", [True, False])
 def test_choices_integers_and_inputs_in_guards(text, distinct, merge) -> None:
-    states = execute(dipapprox.parse(text), merge, Limits())
+    states = execute(dipapprox.parse(text), merge)
     inputs = rows_of(states, 16)
     check_roads(states, inputs)
     catalogue = Catalogue(states, HALF)
@@ -386,13 +383,13 @@ def test_choices_integers_and_inputs_in_guards(text, distinct, merge) -> None:
 @pytest.mark.parametrize("text", [WALK, "input q in {0, 1}\noutput out in 0..1\n" + RESPONSE])
 def test_probabilities_of_choices_are_those_of_the_enumerated_runs(text) -> None:
     program = dipapprox.parse(text)
-    states = execute(program, True, Limits())
+    states = execute(program, True)
     catalogue, nothing_drawn = Catalogue(states, HALF), Noise(random.Random(0))
     for input in rows_of(states, 16):
         found = Counter[tuple[Value, ...]]()
         for output, numbers in catalogue.states([input])[0]:
             chances = [
-                chosen_probability(catalogue.events[each], Limits()).numerator.as_constant()
+                chosen_probability(catalogue.events[each]).numerator.as_constant()
                 for each in numbers
             ]
             found[states.outputs[output]] += prod(chances, start=Fraction(1))
@@ -403,9 +400,9 @@ def test_probabilities_of_choices_are_those_of_the_enumerated_runs(text) -> None
 def source_of(name: str, **parameters: int) -> tuple[FinalStates, OutputProbabilities]:
     exact = {key: Fraction(value) for key, value in parameters.items()}
     path = next(path for path in PROGRAMS if path.stem == name)
-    states = execute(load(path, exact), True, Limits())
+    states = execute(load(path, exact), True)
     method = open_method(Options(engine=Engine.NESTED))
-    return states, OutputProbabilities(states, HALF, method, Limits())
+    return states, OutputProbabilities(states, HALF, method)
 
 
 def exact_rows(
@@ -443,13 +440,13 @@ def test_arrays_contain_the_probabilities(name, parameters) -> None:
 def test_failures_are_values_and_lies_are_noticed() -> None:
     states, _ = source_of("svt_gauss", N=3)
     inputs = rows_of(states, 8)
-    failing = OutputProbabilities(states, HALF, Recording(NotEnclosed("no idea")), Limits())
+    failing = OutputProbabilities(states, HALF, Recording(NotEnclosed("no idea")))
     found = failing.distribution(inputs[0], 20)
     assert found.reason.startswith("the guards of line 22 tie")
     assert found.reason.endswith(": no idea")
     for answer in (Enclosure(Fraction(1, 100), Fraction(1, 50)), Enclosure.exact(Fraction(9, 10))):
         lying = Recording(answer)
-        source = OutputProbabilities(states, HALF, lying, Limits())
+        source = OutputProbabilities(states, HALF, lying)
         refuses(BrokenInvariant, "sum", source.table, inputs, 20)
         assert len(set(lying.asked)) == len(lying.asked) > 1
         refuses(BrokenInvariant, "sum", source.distribution, inputs[0], 20)

@@ -16,6 +16,7 @@ from dipapprox.integrals.optimizer import plan
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import GAUSSIAN, LAPLACE
 from dipapprox.laws.family import Family
+from dipapprox.limits import limited
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.nested.engine import (
     Nested,
@@ -48,7 +49,7 @@ def test_the_truncated_box_of_example_6() -> None:
     first, second = Level(gauss(0, 8), 1, ends[2], t), Level(gauss(1, 8), 2, t, ends[3])
     body = Multiply((Integral(first, None), Integral(second, None)))
     whole = Integral(Level(gauss(0, 4), 0, ends[0], ends[1]), body)
-    found = enclose_plan(whole, 50, Limits())
+    found = enclose_plan(whole, 50)
     assert found.width <= Fraction(1, 2**50)
     assert abs(found.lower - Fraction("0.2403760929249837317")) <= Fraction(1, 2**50)
 
@@ -71,8 +72,8 @@ def test_extreme_epsilons(family, eps) -> None:
 
 
 def test_limits_stop_the_quadrature() -> None:
-    with pytest.raises(LimitReached, match="time limit"):
-        alone(ENGINE, chain(GAUSSIAN, 6), 100, Limits(seconds=0.02))
+    with pytest.raises(LimitReached, match="time limit"), limited(Limits(seconds=0.02)):
+        alone(ENGINE, chain(GAUSSIAN, 6), 100)
 
 
 def nests(whole: Plan) -> list[Integral]:
@@ -91,7 +92,7 @@ laws = st.builds(
 def test_cut_offs_make_all_ends_finite_and_invert_nothing(samples, data, bits) -> None:
     pairs = [(i, j) for j in range(1, len(samples)) for i in [data.draw(st.integers(0, j - 1))]]
     event = Event(tuple(samples), tuple(less(*pair) for pair in pairs))
-    tree = hoisted(plan(event, Strategy.LEAST_NESTING, Limits()))
+    tree = hoisted(plan(event, Strategy.LEAST_NESTING))
     truncated = truncate(tree, bits)
     assert open_ends(truncated) == 0
     assert not variables(truncated)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.stats import expon, laplace, norm
 
-from dipapprox import Enclosure, Limits, NotEnclosed, Options
+from dipapprox import Enclosure, NotEnclosed, Options
 from dipapprox.arithmetic.legendre import legendre_rule
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.events.event import Event, Marginal, Part
@@ -61,7 +61,7 @@ def growth(budget: F) -> Enclosure:
 
 
 def opened(tier: Tier = Tier.AUTO) -> HockeyStick:
-    return HockeyStick(open_method(Options()), Limits(), tier)
+    return HockeyStick(open_method(Options()), tier)
 
 
 def split(
@@ -301,7 +301,7 @@ def test_proved_signs_are_those_of_the_function(drawn, balls) -> None:
     if balls:
         own = BallAlgebra(grid, 128, 40)
         found = [(Enclosure.exact(weight), own.density(law)) for weight, law in terms]
-        leaves = signs_in_balls(combination_in_balls(found, own), own, F(1, 2**40), Limits())
+        leaves = signs_in_balls(combination_in_balls(found, own), own, F(1, 2**40))
     else:
         algebra = Float64Algebra(grid)
         sampled = [
@@ -335,7 +335,7 @@ def test_proved_signs_are_those_of_the_function(drawn, balls) -> None:
 def test_a_touching_zero_costs_nothing() -> None:
     """N(0, 1) is at most twice N(0, 2), and that at 0."""
     first, second = ((Part((), (Marginal(Event((gauss(0, scale),), ()), Y),)),) for scale in (1, 2))
-    stick = HockeyStick(open_method(Options()), Limits())
+    stick = HockeyStick(open_method(Options()))
     tangent = stick.divergence(first, second, Enclosure.exact(2), 45)
     assert tangent.value.lower == 0 and tangent.value.upper < F(1, 2**45)
     factor = F(2) - F(1, 1000)
@@ -360,7 +360,7 @@ def test_masses_of_densities_are_those_of_events(noises, most) -> None:
     """Of sums, clamped or not: laws of different scales are sums with weights of both signs."""
     form = LinearForm.of({k: F(1) for k in range(len(noises))})
     guards = () if most is None else (form + LinearForm.constant_form(-most),)
-    line, one = HockeyStick(open_method(Options()), Limits()), Enclosure.exact(1)
+    line, one = HockeyStick(open_method(Options())), Enclosure.exact(1)
     sides = []
     for mean in (0, 1):
         laws = [Distribution(f, F(0 if k else mean), F(b)) for k, (f, b) in enumerate(noises)]

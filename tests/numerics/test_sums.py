@@ -24,6 +24,7 @@ from dipapprox.events.reduce import connected_parts
 from dipapprox.exact.methods import Exact
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import DISCRETE_GAUSSIAN, FAMILIES, GAUSSIAN, LAPLACE
+from dipapprox.limits import limited
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.elimination.engine import Eliminated, without_certain
 from dipapprox.numerics.elimination.planning import OrderEvent, order_event
@@ -72,7 +73,7 @@ def of_parts(event: Event, bits: int = 36) -> Enclosure:
     """The product of the parts."""
     lower = upper = Q(1)
     for part in parts_of(event):
-        found = alone(DOUBLES, part, bits, Limits())
+        found = alone(DOUBLES, part, bits)
         lower, upper = lower * found.lower, upper * found.upper
     return Enclosure(lower, upper)
 
@@ -96,7 +97,7 @@ def test_all_sums_stay_positive_as_each_of_them_is(family) -> None:
     def probability(event: Event) -> Enclosure:
         lower = upper = Q(1)
         for part in parts_of(event):
-            found = alone(method, part, 36, Limits())
+            found = alone(method, part, 36)
             lower, upper = lower * found.lower, upper * found.upper
         return Enclosure(lower, upper)
 
@@ -263,13 +264,14 @@ def test_bounded_sums_on_the_way_are_tables(seed) -> None:
 
 def test_limits_and_reasons() -> None:
     wide = Event((dgauss(0, 10**7),), (at_most(0, z0=1),))
-    found = alone(IntegerSums(), wide, 30, Limits())
+    found = alone(IntegerSums(), wide, 30)
     assert "more than 1048576 values" in found.reason
     rows: list[Mapping[str, int]] = [{"z0": 3, "z1": 5, "z2": -7}, {"z0": -7, "z1": 3, "z2": 5}]
     system = Event((dgauss(0, 9),) * 3, tuple(at_most(0, **row) for row in rows))
-    found = alone(IntegerSums(), system, 30, Limits(pieces=50))
+    with limited(Limits(pieces=50)):
+        found = alone(IntegerSums(), system, 30)
     assert found.reason == "integration-budget: more than 50 parts of one sum"
-    reason = alone(Exact(), wide, 30, Limits())
+    reason = alone(Exact(), wide, 30)
     assert "discrete Gaussian noise has no closed form" in reason.reason
 
 
@@ -279,7 +281,7 @@ def test_sums_out_of_reach_are_refused_before_they_begin() -> None:
     guards = [at_most(0, **{f"z{k}": chance.randint(1, 7) for k in range(10)}) for _ in range(10)]
     laws = (dlap(0, 2), dgauss(1, Q(3))) * 5
     event = Event(laws, tuple(guards))
-    found = alone(IntegerSums(), event, 20, Limits())
+    found = alone(IntegerSums(), event, 20)
     assert found.reason.startswith("integration-budget: about ")
     assert found.reason.endswith("10 integer samples or sums in a cycle")
 
@@ -338,5 +340,5 @@ def test_probabilities_are_those_of_all_integers(text, outcomes, means) -> None:
 
 
 def test_integers_have_one_state_for_each_output() -> None:
-    states = execute(dipapprox.parse(TOP_TWO), True, Limits())
+    states = execute(dipapprox.parse(TOP_TWO), True)
     assert len(states.states) <= 12

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pair_programs import QUANTILE, read
 
 import dipapprox
-from dipapprox import Enclosure, LimitReached, Limits, UserError
+from dipapprox import Enclosure, LimitReached, UserError
 from dipapprox.language.core import Adjacency, Cell, Everyone, Input, Norm, Within
 from dipapprox.pairs import maxima, selected
 from dipapprox.pairs.adjacency import adjacent_pairs, count_pairs
@@ -162,7 +162,7 @@ def test_every_adjacent_pair_is_in_one_orbit(rule, groups) -> None:
 def test_listed_adjacency_goes_by_orbits_too() -> None:
     text = QUANTILE.replace("adjacent l0 1", "adjacent l0 1 where x[i] <= x'[i] for i in 1..n")
     program = read(text, n=3)
-    states = execute(program, True, Limits(), compared=True)
+    states = execute(program, True, compared=True)
     total = len(program.adjacency.pairs)
     found = list(orbits(states, AllPairs(), total))
     assert sum(number for _, number in found) == total == 3 * 10 * 25

@@ -23,7 +23,7 @@ from dipapprox.errors import BrokenInvariant, EarlyEnd
 from dipapprox.events.symmetry import CellSymmetry
 from dipapprox.integrals.integral import Strategy
 from dipapprox.language.core import Input
-from dipapprox.limits import silent
+from dipapprox.limits import limited, silent
 from dipapprox.numerics.nested.engine import Nested
 from dipapprox.numerics.probability import Bounds, OutputProbabilities
 from dipapprox.pairs.adjacency import adjacent_pairs, count_pairs
@@ -114,7 +114,7 @@ def conclude(search: Search, total: int | None, outputs: Any) -> Verdict:
 def run(
     source: Fake, delta: Fraction, pairs: list[Pair], budget: Fraction = Fraction(1, 2)
 ) -> tuple[Search, Verdict]:
-    search = Search(source, delta, Growth(budget), LADDER, Limits())
+    search = Search(source, delta, Growth(budget), LADDER)
     search.run(one_by_one(pairs), len(pairs))
     outputs = tuple((Fraction(i),) for i in range(len(source.laws[ZERO])))
     return search, conclude(search, len(pairs), outputs)
@@ -274,17 +274,17 @@ class Opened:
         return list(adjacent_pairs(program.inputs, program.adjacency))
 
     def search(self, delta: Fraction, budget: Fraction) -> Search:
-        return Search(self.probabilities, delta, Growth(budget), precisions(40, 160), Limits())
+        return Search(self.probabilities, delta, Growth(budget), precisions(40, 160))
 
     def selected(self, bits: int = 40) -> SelectedPairs:
         total = len(self.pairs())
-        return SelectedPairs(self.states, AllPairs(), total, self.probabilities, bits, Limits())
+        return SelectedPairs(self.states, AllPairs(), total, self.probabilities, bits)
 
 
 @cache
 def opened(name: str) -> Opened:
-    states = execute(CASES[name](), True, Limits())
-    probabilities = OutputProbabilities(states, EPSILON, Nested(Strategy.LEAST_NESTING), Limits())
+    states = execute(CASES[name](), True)
+    probabilities = OutputProbabilities(states, EPSILON, Nested(Strategy.LEAST_NESTING))
     return Opened(states, probabilities)
 
 
@@ -299,7 +299,7 @@ def truth(name: str, budget: Fraction) -> Enclosure:
 @pytest.mark.parametrize("name", part(sorted(SCRAMBLED), 7))
 def test_counters_on_arbitrary_numbers(name) -> None:
     program = SCRAMBLED[name]()
-    states = execute(program, True, Limits())
+    states = execute(program, True)
     source = Scrambled(states, 7)
     factor = eps_prv_factor(Fraction(1, 5), 100)
     inputs = {u: source.distribution(u, 0) for u in product(*(c.domain for c in program.inputs))}
@@ -310,11 +310,11 @@ def test_counters_on_arbitrary_numbers(name) -> None:
     assert walk is not None
     plan = plan_counters(CellSymmetry(states), program.inputs, walk, MOST_EXPANSIONS)
     assert plan is not None
-    selected = SelectedPairs(states, AllPairs(), len(pairs), source, 40, Limits())
+    selected = SelectedPairs(states, AllPairs(), len(pairs), source, 40)
     # Doubles or integers, now these, now those.
     bits = 40 if len(name) % 2 else 100
     ask = partial(selected.cells, bits=bits, factor=factor)
-    largest = largest_delta(plan, program.inputs, ask, bits, Limits())
+    largest = largest_delta(plan, program.inputs, ask, bits)
     assert true in largest.delta
     assert largest.delta.width < Fraction(1, 2**45)
     assert largest.pair is not None
@@ -396,7 +396,7 @@ def test_what_cannot_be_enclosed_is_never_a_proof(name) -> None:
     program = of.states.program
     input = tuple(cell.domain[-1] for cell in program.inputs)
     source = Failing(of, input)
-    search = Search(source, Fraction(99, 100), Growth(Fraction(1)), precisions(40, 160), Limits())
+    search = Search(source, Fraction(99, 100), Growth(Fraction(1)), precisions(40, 160))
     total = count_pairs(program.inputs, program.adjacency)
     check_pairs(search, of.states, Setting(program, AllPairs(), Options()), total, source)
     conclusion = conclude(search, total, of.states.outputs)
@@ -410,9 +410,7 @@ def test_pairs_that_are_left_out_are_noticed(in_blocks) -> None:
     program = of.states.program
     pairs = tuple(adjacent_pairs(program.inputs, program.adjacency))
     selection = AllPairs() if in_blocks else OrderedPairs(pairs)
-    search = Search(
-        of.probabilities, Fraction(1), Growth(Fraction(1)), precisions(40, 160), Limits()
-    )
+    search = Search(of.probabilities, Fraction(1), Growth(Fraction(1)), precisions(40, 160))
     setting = Setting(of.states.program, selection, Options())
     with pytest.raises(BrokenInvariant, match="pairs were checked"):
         check_pairs(search, of.states, setting, len(pairs) + 1, of.probabilities)
@@ -428,8 +426,10 @@ def test_astronomically_many_pairs() -> None:
 def test_a_time_limit_ends_every_road() -> None:
     for name in ("svt, N = 4", "plain"):
         program = opened(name).states.program
-        options = Options(limits=Limits(seconds=0.0))
-        verdict = verify(Setting(program, AllPairs(), options), Claim(EPSILON, Fraction(1, 2)))
+        with limited(Limits(seconds=0.0)):
+            verdict = verify(
+                Setting(program, AllPairs(), Options()), Claim(EPSILON, Fraction(1, 2))
+            )
         assert verdict.answer is Answer.UNKNOWN
         assert "time limit" in verdict.reason
 

@@ -20,6 +20,7 @@ from dipapprox.arithmetic.extended import Extended
 from dipapprox.composition.accountant import Composition
 from dipapprox.composition.mechanisms import Adjacency, Atoms, Between, Gaussian, Laplace, Masses
 from dipapprox.composition.products import RepeatedRun
+from dipapprox.limits import limited
 from dipapprox.pairs.hockey_stick import DOUBLE_BITS
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.compositions import real_programs
@@ -483,7 +484,7 @@ def test_noise_alone_is_a_mechanism(outputs, laws, mechanism) -> None:
     found = worst_noise(every(program), F(1), Adjacency.ADD_REMOVE)
     assert found is not None
     both = [
-        Composition((RepeatedRun(each, 4),)).epsilon(F(1, 1000), F(1, 10**4), Limits()).bounds[0]
+        Composition((RepeatedRun(each, 4),)).epsilon(F(1, 1000), F(1, 10**4)).bounds[0]
         for each in (found, mechanism)
     ]
     assert all(each.is_within(F(1, 10**4)) for each in both)
@@ -510,7 +511,8 @@ def test_searches_of_hulls_end(monkeypatch) -> None:
     program = dipapprox.parse(NOISE.format(law="0").replace("y <- 0", laws))
     found = RefinedPairs(every(program), F(1), Adjacency.ADD_REMOVE, F(1, 10**6)).between()
     runs = (RepeatedRun(found, 3),)
-    answer = Composition(runs).epsilon(F(1, 100), F(1, 10**5), Limits(atoms=10**6))
+    with limited(Limits(atoms=10**6)):
+        answer = Composition(runs).epsilon(F(1, 100), F(1, 10**5))
     (bounds,) = answer.bounds
     assert "no narrower" in answer.reason
     assert bounds.lower < bounds.upper

@@ -38,6 +38,7 @@ from dipapprox.language.elaborate import elaborate
 from dipapprox.language.formula import parse_formula
 from dipapprox.language.load import load
 from dipapprox.language.parser import parse as parse_text
+from dipapprox.limits import limited
 from dipapprox.numerics.formula_values import eps_jet, evaluate
 from dipapprox.pairs.selections import AllPairs, OrderedPairs, PairSelection
 from dipapprox.privacy.decisions.decider import decide as decide_all
@@ -56,12 +57,12 @@ from tests.thorough import examples
 
 @cases("epsilons, delta", ("0..2", "2 - eps"), ("0..2", "1/(3 - eps)"), ("0..1", "exp(-2)*eps"))
 def test_a_delta_that_is_nonnegative_on_the_interval_is_defined(epsilons, delta) -> None:
-    check_delta(read_delta(delta), Signs(read_epsilons(epsilons), Limits()))
+    check_delta(read_delta(delta), Signs(read_epsilons(epsilons)))
 
 
 def test_a_delta_that_may_be_0_everywhere_is_left_open() -> None:
     nothing = read_delta("eps*(sqrt(2) + sqrt(3) - sqrt(5 + 2*sqrt(6)))")
-    asked = nothing, Signs(read_epsilons("0..1"), Limits())
+    asked = nothing, Signs(read_epsilons("0..1"))
     refuses(LimitReached, "tight-delta", check_delta, *asked)
 
 
@@ -88,13 +89,13 @@ def test_functions_with_irrational_constants_are_bracketed(text) -> None:
     for eps in (Fraction(1, 10**6), Fraction(1, 3), Fraction(2), Fraction(50)):
         value = evaluate(delta.formula, {"eps": eps_jet(eps, eps)}, 200).value
         for bits in (64, 256):
-            low, high = (enclose_at(each, eps, 300, Limits()) for each in delta.bounds(bits))
+            low, high = (enclose_at(each, eps, 300) for each in delta.bounds(bits))
             assert low.lower <= value.upper and value.lower <= high.upper
             assert high.upper - low.lower <= Fraction(100 * (1 + eps**2), 2**bits)
         exact = delta.at_point(eps).exact
         if "sqrt" not in text and "log" not in text:
             assert exact is not None
-            found = enclose_at(exact, eps, 180, Limits())
+            found = enclose_at(exact, eps, 180)
             assert found.meets(value)
 
 
@@ -198,9 +199,9 @@ def closed_forms(name: str, input: str, **parameters: int) -> dict[str, str]:
 def forms_of(name: str, input: str, **parameters: int) -> dict[str, ExponentialRatio]:
     """The probabilities of one input, by output."""
     program = load(MECHANISMS / f"{name}.dpg", {k: Fraction(v) for k, v in parameters.items()})
-    states = execute(program, True, Limits())
+    states = execute(program, True)
     given: Input = parse_input(input, program)
-    forms = ExactDistributions(states, None, Limits()).distribution(given)
+    forms = ExactDistributions(states, None).distribution(given)
     assert isinstance(forms, tuple)
     outputs = (" ".join(map(str, output)) for output in states.outputs)
     return dict(zip(outputs, forms, strict=True))
@@ -335,7 +336,8 @@ def test_limits_are_unknown_with_what_was_looked_at() -> None:
     svt = load(MECHANISMS / "svt1.dpg", {"N": Fraction(6)})
     question = DecisionQuestion(Fraction(1), read_delta("0"))
     hurried = Options(limits=Limits(seconds=0.3, started=0.0))
-    decision = decide_all(Setting(svt, AllPairs(), hurried), question)
+    with limited(hurried.limits):
+        decision = decide_all(Setting(svt, AllPairs(), hurried), question)
     assert (decision.answer, decision.cause) == (Answer.UNKNOWN, Cause.TIME_LIMIT)
     assert "of 116920 pairs looked at" in (decision.reason or "")
 
@@ -465,8 +467,6 @@ def _delta(text: str, eps: Fraction) -> tuple[Fraction, Fraction]:
     return value.lower, value.upper
 
 
-LIMITS = Limits()
-
 # Factors with one sign change each, ascending: at 1/2, log 2, log 3 and 2; one without.
 Y = ExponentialPolynomial.monomial(1, rate=-1)
 X = ExponentialPolynomial.monomial(1, power=1)
@@ -492,7 +492,7 @@ def _function(negative: bool, factors: list[int], more: bool) -> ExponentialPoly
 
 
 def _changes(function: ExponentialPolynomial) -> SignChanges:
-    chart = zeros(function, ALL_EPSILONS, LIMITS)
+    chart = zeros(function, ALL_EPSILONS)
     return SignChanges(chart.signs[0] > 0, tuple(z for z in chart.zeros if z.changes_sign))
 
 
@@ -507,7 +507,7 @@ def test_exactly_the_sets_between_sign_changes(functions) -> None:
         )
         for passed in range(5)
     ]
-    found = list(sign_patterns(signs, LIMITS))
+    found = list(sign_patterns(signs))
     assert len(set(found)) == len(found)
     assert set(found) == set(expected)
 
@@ -515,13 +515,13 @@ def test_exactly_the_sets_between_sign_changes(functions) -> None:
 def test_many_functions_with_one_common_zero() -> None:
     """Twelve functions that are not proportional, all 0 at log 2: two sets, not 2^12."""
     signs = {k: _changes(FACTORS[1] * (X + _constant(str(k + 1)))) for k in range(12)}
-    assert list(sign_patterns(signs, LIMITS)) == [frozenset(range(12)), frozenset()]
+    assert list(sign_patterns(signs)) == [frozenset(range(12)), frozenset()]
 
 
 def test_zeros_that_nearly_meet_are_told_apart() -> None:
     near = Fraction(1, 10**40)
     signs = {k: _changes(Y - _constant("1/2") - ONE.scaled(k * near)) for k in range(12)}
-    found = list(sign_patterns(signs, LIMITS))
+    found = list(sign_patterns(signs))
     assert found == [frozenset(range(12 - k)) for k in range(13)]
 
 
@@ -532,9 +532,9 @@ def test_what_cannot_be_told_apart_is_taken_in_every_order(count, fails, monkeyp
     signs = {k: _changes(FACTORS[1] * (X + _constant(str(k + 1)))) for k in range(count)}
     if fails:
         with pytest.raises(LimitReached, match="12 sign changes cannot be told apart"):
-            list(sign_patterns(signs, LIMITS))
+            list(sign_patterns(signs))
     else:
-        assert len(list(sign_patterns(signs, LIMITS))) == 2**count
+        assert len(list(sign_patterns(signs))) == 2**count
 
 
 HEAD = "input x in 0..1\noutput out in 0..1\nadjacent all\nout <- 0\n"

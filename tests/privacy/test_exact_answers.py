@@ -17,7 +17,6 @@ from dipapprox.language.elaborate import elaborate
 from dipapprox.language.formula import parse_formula
 from dipapprox.language.load import load
 from dipapprox.language.parser import parse as parse_text
-from dipapprox.limits import Limits
 from dipapprox.numerics.formula_values import eps_jet, evaluate
 from dipapprox.pairs.adjacency import select_pairs
 from dipapprox.pairs.divergence import Growth, Search
@@ -225,7 +224,7 @@ def test_the_thresholded_laplace_attains_its_budget(eps, engine) -> None:
 
 def test_gaussian_programs_have_no_closed_forms() -> None:
     asked = load(PROGRAMS / "svt_gauss.dpg", {})
-    states = execute(asked, True, Limits())
+    states = execute(asked, True)
     assert open_exact_pairs(states, Claim(Fraction(1), Fraction(1, 10)), Options()) is None
     pure = open_exact_pairs(states, Claim(Fraction(1), Fraction(0)), Options())
     assert not pure.has_forms
@@ -242,15 +241,15 @@ def test_gaussian_programs_have_no_closed_forms() -> None:
 )
 def test_exact_comparisons_agree_with_enclosures(eps, budget, delta, place) -> None:
     asked = load(PROGRAMS / "dipc" / "svt4.dpg", {"N": Fraction(2)})
-    states = execute(asked, True, Limits())
+    states = execute(asked, True)
     pair = list(select_pairs(asked, AllPairs()))[place]
-    exact = ExactDeltas(ExactDistributions(states, eps, Limits()), Growth(budget), delta, Limits())
+    exact = ExactDeltas(ExactDistributions(states, eps), Growth(budget), delta)
     found = exact.decide(pair, 60)
     assert not isinstance(found, NotEnclosed)
     assert compare(found.delta, delta) is not Side.UNDECIDED
     elimination = Options(engine=Engine.ELIMINATION)
     source = open_probabilities(states, eps, elimination)
-    search = Search(source, delta, Growth(budget), (60,), Limits())
+    search = Search(source, delta, Growth(budget), (60,))
     enclosed = search.attempt(pair, 60)
     assert enclosed.delta.meets(found.delta)
     if compare(enclosed.delta, delta) is not Side.UNDECIDED:

@@ -16,6 +16,7 @@ from dipapprox import Answer, Limits, Options, UserError
 from dipapprox.errors import LimitReached
 from dipapprox.language.core import Input, Program
 from dipapprox.language.load import load
+from dipapprox.limits import limited
 from dipapprox.numerics.probability import Bounds, OutputProbabilities
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.intervals import verdict as claims
@@ -40,8 +41,8 @@ THRESHOLD = text_of("privacy/interval-1")
 """Pr[out = 1] is Phi(eps/2) for q = 1 and Phi(-eps/2) for q = 0."""
 
 
-def options(seconds: float | None = None) -> Options:
-    return Options(limits=Limits(seconds=seconds))
+def options() -> Options:
+    return Options()
 
 
 def decide(
@@ -49,7 +50,8 @@ def decide(
 ) -> IntervalVerdict:
     claim = formula_claim(budget, delta)
     ends = Fraction(low), Fraction(high)
-    return verify_interval(Setting(text, AllPairs(), options(seconds)), claim, *ends)
+    with limited(Limits(seconds=seconds)):
+        return verify_interval(Setting(text, AllPairs(), options()), claim, *ends)
 
 
 def at(text: Program, eps: Fraction, budget: str | None, delta: str) -> Answer:
@@ -168,8 +170,7 @@ def test_nobody_is_private_below_0(text, eps_prv, delta, monkeypatch) -> None:
 
 ROWS = [(Fraction(a), Fraction(b)) for a in (0, 1) for b in (0, 1)]
 STATES: dict[str, FinalStates] = {
-    name: execute(dipapprox.parse(text), True, Limits())
-    for name, text in texts_in("intervals").items()
+    name: execute(dipapprox.parse(text), True) for name, text in texts_in("intervals").items()
 }
 NAMES = st.sampled_from(sorted(STATES))
 TOLERANCE = 1e-9
@@ -237,7 +238,7 @@ def test_majorants_of_a_gaussian_shift(size) -> None:
 
 def _one_gaussian() -> Rates:
     text = text_of("privacy/interval-7")
-    states = execute(dipapprox.parse(text), True, Limits())
+    states = execute(dipapprox.parse(text), True)
     derivatives = DerivativeBounds(states)
     assert derivatives.shifted is not None
     return derivatives.shifted

@@ -12,7 +12,7 @@ from scipy import integrate, stats
 from scipy.stats import norm
 
 import dipapprox
-from dipapprox import Answer, LeastDelta, Limits, Options, UserError, Verdict
+from dipapprox import Answer, LeastDelta, Options, UserError, Verdict
 from dipapprox.pairs.boxes.vertices import difference_pairs
 from dipapprox.pairs.published.couplings import Couplings
 from dipapprox.privacy.charts import svg
@@ -234,8 +234,8 @@ def test_a_coupling_never_promises_too_much(first, published, compared) -> None:
     """Where the divergence at a slightly larger budget can be told, it is 0."""
     text = TWO_NUMBERS.format(first=first, second="Lap", published=published, compared=compared)
     program = dipapprox.parse(text)
-    states = execute(program, True, Limits(), real_outputs=True)
-    couplings = Couplings(states, Fraction(1), Limits())
+    states = execute(program, True, real_outputs=True)
+    couplings = Couplings(states, Fraction(1))
     zero, one = Fraction(0), Fraction(1)
     pair = ((zero, zero), (one, one))
     budget = couplings.budget(pair)
@@ -256,8 +256,8 @@ def test_a_coupling_never_promises_too_much(first, published, compared) -> None:
 def test_vertices_are_enough_where_guards_point_apart(body, budget) -> None:
     text = "input q in real 0..1\nadjacent linf 1\noutput y in real\noutput c in {0, 1}\nc <- 0\n"
     program = dipapprox.parse(text + body + "\n")
-    states = execute_for_declared(program, True, Limits())
-    couplings = Couplings(states, Fraction(1), Limits())
+    states = execute_for_declared(program, True)
+    couplings = Couplings(states, Fraction(1))
     assert couplings.budget_between(difference_pairs(program)) == budget
 
 
@@ -276,10 +276,9 @@ def test_paths_that_differ_in_more_than_means_do_not(other) -> None:
         f"if x = 0 then\n y <- Lap(0, 2)\nelse\n {other}\nend\n"
     )
     program = dipapprox.parse(text)
-    limits = Limits()
-    states = execute(program, True, limits, real_outputs=True)
+    states = execute(program, True, real_outputs=True)
     pair = (Fraction(0),), (Fraction(1),)
-    assert Couplings(states, Fraction(1), limits).budget(pair) is None
+    assert Couplings(states, Fraction(1)).budget(pair) is None
 
 
 def test_two_paths_are_not_moved_into_one() -> None:

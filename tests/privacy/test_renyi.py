@@ -38,6 +38,7 @@ from dipapprox.cli.app import main
 from dipapprox.errors import BrokenInvariant, LimitReached, NoCertificate
 from dipapprox.language import core
 from dipapprox.language.load import load
+from dipapprox.limits import limited
 from dipapprox.numerics.simplest import shortest, simplest
 from dipapprox.pairs.adjacency import select_pairs
 from dipapprox.pairs.maxima import Maxima
@@ -371,7 +372,7 @@ def test_no_divergence_is_higher_than_the_bound(noise, delta, low, width, budget
     program = dipapprox.parse(
         f"input q in 0..1\noutput y in real\nadjacent linf 1\ny <- {noise}(q, 1 / eps)"
     )
-    states = execute(program, True, Limits(), real_outputs=True)
+    states = execute(program, True, real_outputs=True)
     pair = (Fraction(0),), (Fraction(1),)
     growth = math.exp(budget)
     ends = []
@@ -445,7 +446,8 @@ def test_intervals_agree_with_their_points(text, eps_prv, delta, low, width, pla
         asked = {"eps_prv": eps_prv, "delta": delta, "options": Options(**limits)}
         return dipapprox.verify(dipapprox.parse(text), eps=eps, **asked)
 
-    found = answer(f"{low}..{low + width}", limits=Limits(seconds=1), max_precision=40)
+    with limited(Limits(seconds=1)):
+        found = answer(f"{low}..{low + width}", max_precision=40)
     points = [low + place * width for place in places]
     if found.answer is Answer.NOT_DP:
         assert low <= found.violation.claim.eps <= low + width
@@ -503,7 +505,7 @@ ALIKE = [
 def opened(text: str) -> tuple[core.Program, PublishedDivergences]:
     program = dipapprox.parse(text)
     options = Options()
-    states = execute(program, True, options.limits, real_outputs=True)
+    states = execute(program, True, real_outputs=True)
     return program, open_published(states, Fraction(1, 2), options)
 
 

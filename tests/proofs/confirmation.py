@@ -1,6 +1,6 @@
 """Proofs about real inputs, replayed by the kernel: both ends of what is found."""
 
-from dipapprox import Answer, Limits, RealProof
+from dipapprox import Answer, RealProof
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.errors import Refused
 from dipapprox.proofs.replayed import with_proof
@@ -11,6 +11,6 @@ def confirm(proof: RealProof) -> None:
     if proof.answer is Answer.UNKNOWN:
         return
     try:
-        with_proof(proof, Limits())
+        with_proof(proof)
     except NoCertificate as none:
         assert isinstance(none.__context__, NoCertificate | Refused), none.missing

@@ -16,7 +16,6 @@ import dipapprox
 from dipapprox import (
     Answer,
     Enclosure,
-    Limits,
     Options,
     Outcome,
     Program,
@@ -56,12 +55,12 @@ PROGRAMS = Path(__file__).parent.parent.parent / "programs"
 
 def prove(path: str, **parameters: int) -> RealProof:
     exact = {name: Fraction(value) for name, value in parameters.items()}
-    return prove_real(load(PROGRAMS / f"{path}.dpg", exact), Limits())
+    return prove_real(load(PROGRAMS / f"{path}.dpg", exact))
 
 
 def prove_text(text: str, **parameters: int) -> RealProof:
     exact = {name: Fraction(value) for name, value in parameters.items()}
-    return prove_real(elaborate(parse_text(text), exact, "program"), Limits())
+    return prove_real(elaborate(parse_text(text), exact, "program"))
 
 
 def test_subsets_of_inputs_lose_what_all_do() -> None:
@@ -234,7 +233,7 @@ def as_float(cost: Fraction | None) -> float:
 
 @given(cones(), st.data())
 def test_the_cost_of_a_change_agrees_with_highs(cone, data) -> None:
-    costs = CostOfChanges(cone, Limits())
+    costs = CostOfChanges(cone)
     for _ in range(3):  # later ones start from what was optimal before
         change = tuple(data.draw(st.integers(-3, 3)) for _ in range(3))
         flow = costs.at(change)
@@ -246,7 +245,7 @@ def test_the_cost_of_a_change_agrees_with_highs(cone, data) -> None:
 @given(cones())
 def test_the_worst_change_is_the_worst_corner(cone) -> None:
     box = ((-1, 1),) * 3
-    worst = CostOfChanges(cone, Limits()).worst([box])
+    worst = CostOfChanges(cone).worst([box])
     corners = [cost_by_highs(cone, corner) for corner in product(*box)]
     assert as_float(worst.dearest.cost) == pytest.approx(max(corners))
     assert as_float(worst.upper) == pytest.approx(max(corners))
@@ -376,7 +375,7 @@ NEARLY = Fraction(19, 20)
 )
 def test_budgets_hold_on_small_domains(path, parameters) -> None:
     program = parse(text_of(path), parameters, widen="-1..1" if len(parameters) else None)
-    proof = prove_real(program, Limits())
+    proof = prove_real(program)
     assert decide(program, budget=proof.upper).answer is Answer.DP
 
 
@@ -396,7 +395,7 @@ def along(proof: RealProof, steps: int) -> list[tuple[Row, Row]]:
 )
 def test_rays_lose_nearly_the_budget(path, parameters) -> None:
     program = parse(text_of(path), parameters, widen="-60..60")
-    proof = prove_real(program, Limits())
+    proof = prove_real(program)
     pairs = along(proof, 4)
     assert decide(program, budget=proof.lower * NEARLY, pairs=pairs).answer is Answer.NOT_DP
 
@@ -437,7 +436,7 @@ def programs(draw: st.DrawFn) -> str:
 def test_random_programs(text) -> None:
     """Private at the upper bound on a small domain; far out on the ray not below the lower one."""
     program = parse(text, widen="-999..999")
-    proof = prove_real(program, Limits())
+    proof = prove_real(program)
     if proof.answer is Answer.DP:
         assert decide(parse(text), budget=proof.upper).answer is Answer.DP
     if proof.between is not None and proof.between.is_ray:

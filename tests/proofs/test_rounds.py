@@ -251,8 +251,8 @@ def test_runs_that_publish_the_same_are_found(seed) -> None:
 @pytest.mark.parametrize(("text", "least"), [(range_text(8), 1), (sparse_vector_text(20), 1)])
 def test_large_automata_have_short_proofs_of_their_least_budget(text, least) -> None:
     """All shifts of 16 values would be 43 million; 20 positives share all that came before."""
-    found = prove_automaton.prove_automaton(automaton(text), None, Stops.HIDDEN, Limits())
-    proved = with_proof(found, Limits())
+    found = prove_automaton.prove_automaton(automaton(text), None, Stops.HIDDEN)
+    proved = with_proof(found)
     assert proved.lower == proved.upper == least
     claim = {"verdict": "DP", "budget": least, "at least": least}
     assert proved.written.claim == claim
@@ -559,7 +559,7 @@ def _guard(automaton: Automaton, taken: Transition) -> str:
 def test_streams_have_the_budgets_of_their_automata(seed, distinct) -> None:
     automaton = random_automaton(seed, distinct=distinct)
     proof = dipapprox.prove(dipapprox.parse(as_stream(automaton)))
-    known = analyse(with_visible_stops(automaton), Limits())
+    known = analyse(with_visible_stops(automaton))
     assert proof.upper == known.upper_bound
     if distinct:
         assert proof.has_none == known.unbounded

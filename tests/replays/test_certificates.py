@@ -488,7 +488,7 @@ def service_certificate(path: Path, users: str = "", **parameters: int) -> Field
     service = load_subject(path, values)
     assert isinstance(service, Service)
     proof = dipapprox.prove(service, examiner=users)
-    found = certify_proof(proof, text, dipapprox.Limits())
+    found = certify_proof(proof, text)
     fields = json.loads(found.to_json())
     check_schema("certificate", fields)
     return dict(fields)
@@ -540,7 +540,7 @@ def test_choices_are_matched_by_the_means_of_the_noise() -> None:
     """Two coins in one run, one in the other: what the reply is about tells them apart."""
     text = text_of("replays/services-1")
     proof = proof_of(text)
-    written = proof.replay(dipapprox.Limits()).proof
+    written = proof.replay().proof
     assert proof.upper == 0 and isinstance(written, WrittenProof)
     assert [step["followed"] for step in written.steps] == [["given", "given"]]
 
@@ -575,9 +575,7 @@ def test_what_is_proved_names_its_budget() -> None:
     proof = dipapprox.prove(USERS, options=Options(proved=True))
     assert proof.written is not None
     assert proof.replayed is not None
-    fields = json.loads(
-        certify_proof(proof, USERS.read_text(encoding="utf-8"), dipapprox.Limits()).to_json()
-    )
+    fields = json.loads(certify_proof(proof, USERS.read_text(encoding="utf-8")).to_json())
     assert fields["claim"] == {"verdict": "DP", "budget": "3/2", "at least": "3/2"}
     assert words_of(Budgets(*[proof.lower] * 2, at_any=False)) in " ".join(
         str(dipapprox.check(json.dumps(fields))).replace("│", "").split()

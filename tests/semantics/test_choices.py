@@ -19,6 +19,7 @@ from dipapprox.language import core
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import read_source
 from dipapprox.language.parser import parse
+from dipapprox.limits import limited
 from dipapprox.semantics import splitting
 from dipapprox.semantics.evaluation import Knowledge
 from dipapprox.semantics.execution import execute
@@ -52,14 +53,14 @@ def grown(rate: int | str) -> ExponentialPolynomial:
     ("(1/4)*2", ExponentialRatio.constant(Fraction(1, 2))),
 )
 def test_weights_are_functions_of_eps(weight, expected) -> None:
-    states = execute(program(f"out <- choose {{0 : {weight}, 1 : 1}}"), True, Limits())
+    states = execute(program(f"out <- choose {{0 : {weight}, 1 : 1}}"), True)
     (choice,) = states.choices
     assert choice.law.weights[0] == expected
 
 
 def test_outcomes_that_nothing_reads_are_no_faults() -> None:
     body = "x <- choose {0 : 1/2, 2 : 1/2}\nif x > 5 then out <- x + 9 else out <- 0 end"
-    assert len(execute(program(body), True, Limits()).states) == 1
+    assert len(execute(program(body), True).states) == 1
 
 
 # --- while loops ----------------------------------------------------------------------------------
@@ -82,7 +83,7 @@ RUIN = template_of("choices-ruin")
 @pytest.mark.parametrize("merge", [True, False])
 def test_gamblers_ruin(merge) -> None:
     """From 2, up with probability 2/3, until 0 or 4: Feller, volume 1, section XIV.2, gives 4/5."""
-    states = execute(program(RUIN), merge, Limits())
+    states = execute(program(RUIN), merge)
     (choice,) = states.choices
     assert len(choice.law.transitions) == 5
     assert probabilities(states) == {Fraction(4): Fraction(4, 5), Fraction(0): Fraction(1, 5)}
@@ -94,17 +95,17 @@ def test_gamblers_ruin(merge) -> None:
     "b <- 1\nwhile b = 1 do n <- n + 1\nb <- choose {1 : 1/2, 0 : 1/2} end",
 )
 def test_endless_counting_runs_into_a_limit(loop) -> None:
-    with pytest.raises(LimitReached, match="loop limit"):
-        execute(program(f"n <- 0\n{loop}\nout <- 0"), True, Limits(states=50))
+    with pytest.raises(LimitReached, match="loop limit"), limited(Limits(states=50)):
+        execute(program(f"n <- 0\n{loop}\nout <- 0"), True)
 
 
 @pytest.mark.parametrize("merge", [True, False])
 def test_faults_in_conditions_of_loops_belong_to_their_part_of_the_path(merge) -> None:
     """`y` is unassigned; it is read where r > 0 only, and the loop is entered where r < 0 only."""
     body = template_of("choices-faults")
-    assert len(execute(program(body, "-1, 0"), merge, Limits()).outputs) == 1
+    assert len(execute(program(body, "-1, 0"), merge).outputs) == 1
     with pytest.raises(SourceError, match="'y' is read before it is assigned"):
-        execute(program(body, "-1, 1"), merge, Limits())
+        execute(program(body, "-1, 1"), merge)
 
 
 # --- The largest of many samples at once, against the branches one by one -------------------------
@@ -161,9 +162,9 @@ SELECTING = {
 @pytest.mark.parametrize("name", SELECTING)
 def test_the_states_are_those_of_the_branches(name) -> None:
     example = selecting(SELECTING[name])
-    at_once = execute(example, True, Limits())
+    at_once = execute(example, True)
     with branch_by_branch():
-        expected = execute(example, True, Limits())
+        expected = execute(example, True)
     assert described(at_once) == described(expected)
 
 
@@ -180,7 +181,7 @@ TIES = {
 @pytest.mark.parametrize("name", TIES)
 def test_of_integers_every_point_has_the_state_that_the_branches_lead_to(name) -> None:
     text, relations = TIES[name]
-    states = execute(selecting(HEAD.replace("Gauss", "DLap") + text), True, Limits())
+    states = execute(selecting(HEAD.replace("Gauss", "DLap") + text), True)
     assert len(states.states) == 4
     for point in product(range(3), repeat=4):
         best, out = point[0], 1

@@ -24,7 +24,7 @@ from dipapprox.language.cells import written_out
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import load
 from dipapprox.language.parser import parse
-from dipapprox.limits import Limits
+from dipapprox.limits import Limits, limited
 from dipapprox.semantics import merging, splitting
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.parts import ProgramPart, independent_parts
@@ -67,7 +67,8 @@ def check_partition(
     if few_inputs and seed % 2:
         asked = inputs = generator.sample(inputs, min(generator.randint(1, 5), len(inputs)))
     try:
-        states = execute(program, merge, Limits(states=5_000), compared=fewer, inputs=asked)
+        with limited(Limits(states=5_000)):
+            states = execute(program, merge, compared=fewer, inputs=asked)
     except LimitReached:  # a loop in a loop in a loop
         reject()
     assert len(states.outputs) == len({state.outputs for state in states.states})
@@ -204,9 +205,9 @@ def test_inputs_that_are_no_integers_are_told_apart(domain, body) -> None:
 def test_structure_is_that_of_states_that_are_not_merged() -> None:
     """Table 6 of DiPApprox (CCS 2025), SVT-Gauss with N = 2; Table 7 is made by `tables`."""
     program = load(BUNDLED / "svt_gauss.dpg", {"N": Fraction(2)})
-    found = measure_structure(execute(program, False, Limits()))
+    found = measure_structure(execute(program, False))
     assert found == Structure(3, Fraction(5, 3), Fraction(7, 3), 3, Fraction(8, 3), 3)
-    refuses(ValueError, "not merged", measure_structure, execute(program, True, Limits()))
+    refuses(ValueError, "not merged", measure_structure, execute(program, True))
 
 
 # --- Programs that go wrong on some path ----------------------------------------------------------
@@ -221,7 +222,7 @@ def program(body: str) -> core.Program:
 
 def diagnostics(example: core.Program, merge: bool = True) -> tuple[Diagnostic, ...]:
     with pytest.raises(SourceError) as caught:
-        execute(example, merge, Limits())
+        execute(example, merge)
     return caught.value.diagnostics
 
 
@@ -241,7 +242,7 @@ def test_faults_that_rows_or_linear_guards_exclude(never, merge) -> None:
     for test in reversed(never.split(" and ")):
         inner = f"if {test} then {inner} end"
     body = "if q[1] > 5 then z <- 1 end\na <- Gauss(0, 1/eps)\nb <- Gauss(0, 1/eps)\nout <- 0\n"
-    assert len(execute(program(body + inner), merge, Limits()).outputs) == 1
+    assert len(execute(program(body + inner), merge).outputs) == 1
 
 
 def test_lost_states_are_noticed(monkeypatch) -> None:
@@ -254,7 +255,7 @@ def test_lost_states_are_noticed(monkeypatch) -> None:
     split = splitting.split
     monkeypatch.setattr(splitting, "split", lossy)
     body = "r <- Gauss(0, 1/eps)\nif r > 0 then out <- 1 else out <- 0 end"
-    refuses(BrokenInvariant, "lost", execute, program(body), False, Limits())
+    refuses(BrokenInvariant, "lost", execute, program(body), False)
 
 
 @pytest.mark.parametrize("merge", [False, True])
@@ -320,9 +321,9 @@ def test_paths_outside_the_support_of_one_sided_noise_are_never_taken(family, te
     """The output is assigned in one branch only."""
     example = program(f"r <- {family}(q[1], 1/eps)\nif {test} then out <- 0 end")
     if silent:
-        assert len(execute(example, True, Limits()).states) == 1
+        assert len(execute(example, True).states) == 1
     else:
-        refuses(SourceError, "never assigned", execute, example, True, Limits())
+        refuses(SourceError, "never assigned", execute, example, True)
 
 
 _MERGED = """
@@ -341,7 +342,7 @@ if g + h >= 0 then k <- k + 1 end
 if e + h >= 0 then k <- k + 1 end
 if k >= 2 and x >= 0 then out <- 1 end
 ''')
-for state in execute(program, True, Limits()).states:
+for state in execute(program, True).states:
     known = [(each.form, each.cell, sorted(each.values or ())) for each in state.conditions]
     print(list(state.outputs), known, guards_of(state.path))
 """
@@ -386,7 +387,7 @@ def plain(program: core.Program) -> core.Program:
 
 
 def check(program: core.Program, merge: bool) -> None:
-    repeated, executed = (execute(each, merge, Limits()) for each in (program, plain(program)))
+    repeated, executed = (execute(each, merge) for each in (program, plain(program)))
     assert repeated.samples == executed.samples
     assert final(repeated) == final(executed)
 
@@ -435,10 +436,12 @@ def test_random_turns(turn, before, ends) -> None:
     start = "x <- Gauss(0, 1)\ny <- Gauss(t, 1)\nr <- x\ns <- y\n" + ("last <- 1\n" if ends else "")
     program = read(f"{TURNS}{CLEARED}{before}{start}for i in 1..N do\n{turn}\nend", N=6)
     try:
-        executed = execute(plain(program), True, Limits(states=300))
+        with limited(Limits(states=300)):
+            executed = execute(plain(program), True)
     except LimitReached:
         assume(False)
-    assert final(execute(program, True, Limits(states=300))) == final(executed)
+    with limited(Limits(states=300)):
+        assert final(execute(program, True)) == final(executed)
 
 
 def unrolled(text: str) -> core.Program:

@@ -18,6 +18,7 @@ from dipapprox.exact.choices.circuits import enclose_choices
 from dipapprox.language import core
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.parser import parse
+from dipapprox.limits import limited
 from dipapprox.privacy.subjects import open_probabilities
 from dipapprox.semantics import spent_samples
 from dipapprox.semantics.execution import execute
@@ -44,7 +45,7 @@ def program(
 def counted(example: core.Program, at_least: int = 2) -> FinalStates:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(spent_samples, "_MANY", at_least)
-        return execute(example, True, Limits(), compared=True)
+        return execute(example, True, compared=True)
 
 
 def distributions(states: FinalStates, bits: int = 30) -> list[Distribution]:
@@ -62,7 +63,7 @@ def distributions(states: FinalStates, bits: int = 30) -> list[Distribution]:
 
 def check(example: core.Program) -> FinalStates:
     """Both executions give the same probabilities, one of them with fewer states."""
-    fewer, all_paths = counted(example), execute(example, True, Limits())
+    fewer, all_paths = counted(example), execute(example, True)
     assert fewer.comparisons and len(fewer.states) < len(all_paths.states)
     agree(distributions(fewer), distributions(all_paths))
     return fewer
@@ -106,7 +107,7 @@ OTHERS = {
 @pytest.mark.parametrize("name", OTHERS)
 def test_what_else_depends_on_comparisons(name) -> None:
     example = program(OTHERS[name], 3, "x <- Lap(t, 2 / eps)\ny <- x", "if y >= 3 then c <- 0 end")
-    fewer, all_paths = counted(example), execute(example, True, Limits())
+    fewer, all_paths = counted(example), execute(example, True)
     agree(distributions(fewer), distributions(all_paths))
 
 
@@ -133,7 +134,7 @@ TURNS = st.lists(
 def test_random_turns(turn, after) -> None:
     start = "x <- Lap(0, 2 / eps)\ny <- Gauss(t, 1)\nr <- x\ns <- y"
     example = program("\n".join(turn), 2, start, after, most=60)
-    fewer, all_paths = counted(example), execute(example, True, Limits())
+    fewer, all_paths = counted(example), execute(example, True)
     agree(distributions(fewer, 20), distributions(all_paths, 20))
 
 
@@ -230,7 +231,7 @@ def _chances(states: FinalStates, inputs: list[core.Input]) -> list[dict[int, Fr
             for number in numbers:
                 event = catalogue.events[number]
                 assert isinstance(event, Chosen)
-                enclosed = enclose_choices([event], 40, Limits())[event]
+                enclosed = enclose_choices([event], 40)[event]
                 assert isinstance(enclosed, Enclosure) and enclosed.lower == enclosed.upper
                 chance *= enclosed.lower
             own[output] = own.get(output, Fraction(0)) + chance
@@ -245,7 +246,7 @@ def test_programs_have_the_probabilities_of_their_runs(program, seed) -> None:
     asked = None
     if seed % 2:
         asked = inputs = generator.sample(inputs, generator.randint(1, 6))
-    states = execute(program, True, Limits(), compared=True, inputs=asked)
+    states = execute(program, True, compared=True, inputs=asked)
     noise = Noise(generator)
     runs = [distribution(program, input, noise) for input in inputs]
     for input, expected in zip(inputs, runs, strict=True):
@@ -305,7 +306,8 @@ def _counted(step: str, size: int) -> core.Program:
 def test_counted_responses_have_a_state_for_every_count(step) -> None:
     size = 6
     program = _counted(step, size)
-    states = execute(program, True, Limits(states=6 * size), compared=True)
+    with limited(Limits(states=6 * size)):
+        states = execute(program, True, compared=True)
     assert len(states.states) == size + 1
     assert not any(state.conditions for state in states.states)
     cells = tuple(tuple(range(size)) for _ in range(size + 1))

@@ -5,7 +5,6 @@ from fractions import Fraction
 
 from dipapprox.language.parser import parse
 from dipapprox.language.services import Service, elaborate_service
-from dipapprox.limits import Limits
 from dipapprox.services.service_proof import ServiceProof, prove_service
 from tests.texts import text_of
 
@@ -17,7 +16,7 @@ def service_of(text: str, parameters: Mapping[str, int] | None = None) -> Servic
 
 def proof_of(text: str, *users: str, **parameters: int) -> ServiceProof:
     """Prove what there is to prove of a service."""
-    return prove_service(service_of(text, parameters), None, users, Limits())
+    return prove_service(service_of(text, parameters), None, users)
 
 
 def slots(kind: str, queries: str = "sum, count", pool: bool = False) -> str:

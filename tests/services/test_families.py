@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dipapprox import Answer, Limits, UserError
+from dipapprox import Answer, UserError
 from dipapprox.language.core import Value
 from dipapprox.services.families import (
     Budgets,
@@ -85,7 +85,7 @@ def paper_family(
 @pytest.mark.parametrize(("t", "v", "loose"), [(1, 1, 2), (1, 2, 2), (2, 1, 12)])
 def test_the_families_of_the_paper(t, v, loose) -> None:
     service = service_of(SLOTS, {"t": t, "v": v})
-    system = System(AskedService(service, Limits()))
+    system = System(AskedService(service))
     states = list(system.reachable())
 
     def families(step: int, equal: bool) -> Families:
@@ -96,12 +96,12 @@ def test_the_families_of_the_paper(t, v, loose) -> None:
         }
         return Families(Fraction(step), t, None, named)
 
-    accepted = prove_families(service, families(2, True), None, (), Limits())
+    accepted = prove_families(service, families(2, True), None, ())
     assert accepted.answer is Answer.DP
     assert accepted.upper == 2 * t
     assert accepted.describe()
     for step, equal in ((2, False), (1, True)):
-        rejected = prove_families(service, families(step, equal), None, (), Limits())
+        rejected = prove_families(service, families(step, equal), None, ())
         assert rejected.answer is Answer.UNKNOWN
         assert rejected.rejection is not None
         assert rejected.describe()
@@ -210,7 +210,7 @@ def test_the_command_shows_that_one_implements_the_other(tmp_path) -> None:
     Path(other).write_text(with_clamp().replace("left", "rest"))
     with pytest.raises(UserError, match="differ in their state cells"):
         prove_implementation(
-            service_of(with_sampler()), service_of(Path(other).read_text()), None, (), Limits()
+            service_of(with_sampler()), service_of(Path(other).read_text()), None, ()
         )
 
 
@@ -223,7 +223,7 @@ def test_the_printed_sampler_loses_too_much_at_one_eps() -> None:
     """Once asked, at eps = 1/4 and m = 2, it loses as much as its header says, 1.58 to 1.59."""
     text = with_sampler(PRINTED).replace("0..2 <- 2", "0..2 <- 1")
     service = service_of(text, {"m": 2})
-    loss = find_loss(AskedService(service, Limits(), Fraction(1, 4)))
+    loss = find_loss(AskedService(service, Fraction(1, 4)))
     assert loss.is_known
     assert Fraction(158, 100) < loss.lower / 4 <= loss.upper / 4 < Fraction(159, 100)
 

@@ -18,6 +18,7 @@ from dipapprox.language.parser import parse
 from dipapprox.language.printer import print_program
 from dipapprox.language.services import Change, elaborate_service
 from dipapprox.language.unrolling import read_calls, unroll
+from dipapprox.limits import limited
 from dipapprox.questions.decide import Decide
 from dipapprox.questions.prove import Prove
 from dipapprox.questions.question import read_keywords
@@ -132,10 +133,11 @@ def test_a_cell_that_leaves_its_domain_beside_an_additive_one() -> None:
 
 def test_claims_and_limits() -> None:
     service = service_of(HEAD + DATA + ONCE)
-    assert prove_service(service, Fraction(1), (), Limits()).answer is Answer.DP
-    assert prove_service(service, Fraction(99, 100), (), Limits()).answer is Answer.NOT_DP
+    assert prove_service(service, Fraction(1), ()).answer is Answer.DP
+    assert prove_service(service, Fraction(99, 100), ()).answer is Answer.NOT_DP
     for limits in (Limits(states=2), Limits(seconds=0)):
-        proof = prove_service(service, None, (), limits)
+        with limited(limits):
+            proof = prove_service(service, None, ())
         assert proof.answer is Answer.UNKNOWN
         assert "limit" in (proof.reason or "")
         check_schema("prove", proof.to_dict())
@@ -167,7 +169,7 @@ def test_fixed_odds_of_storing_leave_no_budget() -> None:
 def test_decide_confirms_that_there_is_no_budget(text) -> None:
     """What leaves no budget, unrolled, breaks a large one for some eps."""
     service = service_of(text)
-    loss = find_loss(AskedService(service, Limits()))
+    loss = find_loss(AskedService(service))
     if not loss.one_sided and not loss.vanishing:
         return
     assert loss.trace is not None
@@ -248,7 +250,7 @@ def gains(system: System, runs: Runs, left: int, differ: bool) -> Iterator[Gain 
 @given(services(), st.data())
 def test_no_three_calls_lose_more(at, text, data) -> None:
     """For every ε, and at one of those of the table."""
-    asked = AskedService(service_of(text), Limits(), data.draw(st.sampled_from(at)))
+    asked = AskedService(service_of(text), data.draw(st.sampled_from(at)))
     loss = find_loss(asked)
     if loss.upper is None:
         return
@@ -269,7 +271,7 @@ def test_no_three_calls_lose_more(at, text, data) -> None:
 )
 def test_decide_confirms_the_budget_on_unrolled_calls(text, calls, data) -> None:
     service = service_of(text)
-    loss = find_loss(AskedService(service, Limits()))
+    loss = find_loss(AskedService(service))
     if loss.upper is None:
         return
     change = "+data 1" if service.change is Change.INSERT else "+data 0~1"
@@ -289,7 +291,7 @@ CLOSE = Fraction(1, 10**9)
 
 
 def proof_at(text: str, eps: Fraction, budget: Fraction | None = None) -> ServiceProof:
-    return prove_service(service_of(text), budget, (), Limits(), eps)
+    return prove_service(service_of(text), budget, (), eps)
 
 
 def test_a_hidden_coin_loses_less_than_the_pairs_say() -> None:
@@ -322,7 +324,7 @@ ASK = Call(2, "ask", ())
 def shown(one: str, other: str, number: Fraction) -> Runs:
     text = REAL.replace("ONE", one).replace("OTHER", other)
     asked = SeenCall(ASK, ASK, (number, "false"))
-    start = from_start(System(AskedService(service_of(text), Limits())))
+    start = from_start(System(AskedService(service_of(text))))
     return start.after(SeenCall(TRACED, None, None), SeenCall(MIX, MIX, None), asked)
 
 
@@ -334,14 +336,14 @@ def test_densities_of_several_scales_are_those_of_the_mixture() -> None:
 
 def test_whole_noise_shows_no_fractions() -> None:
     text = REAL.replace("ONE", "DLap(n, 1 / eps)").replace("OTHER", "1/2")
-    start = from_start(System(AskedService(service_of(text), Limits())))
+    start = from_start(System(AskedService(service_of(text))))
     assert not start.after(SeenCall(ASK, ASK, (Fraction(1, 2), "false"))).first
 
 
 def test_a_reply_without_a_match_bounds_nothing() -> None:
     text = REAL.replace("ONE", "Lap(n, 1 / eps)").replace("OTHER", "0")
     service = service_of(text)
-    system = System(AskedService(service, Limits()))
+    system = System(AskedService(service))
     exploration = RunPairs(system)
     one, other = (
         CallOutcome(
@@ -362,9 +364,9 @@ def ratio(numerator: ExponentialPolynomial, *below: ExponentialPolynomial) -> Ex
 
 
 def test_powers_are_exact() -> None:
-    gain = gain_of(ratio(E, ONE + E), ratio(ONE, ONE + E), Limits())
+    gain = gain_of(ratio(E, ONE + E), ratio(ONE, ONE + E))
     assert (gain.exact, gain.upper, gain.lower) == (1, 1, 1)
-    gain = gain_of(ratio(ONE, ONE + E), ratio(E, ONE + E), Limits())
+    gain = gain_of(ratio(ONE, ONE + E), ratio(E, ONE + E))
     assert (gain.exact, gain.upper, gain.lower) == (-1, -1, -1)
 
 
@@ -374,9 +376,9 @@ def test_the_signs_of_denominators_do_not_matter(sign) -> None:
     below = (E - ONE).scaled(sign)
     p = ratio(((ONE + E) * HALF * (E - ONE)).scaled(sign), below)
     q = ratio((E - ONE).scaled(sign), below)
-    gain = gain_of(p, q, Limits())
+    gain = gain_of(p, q)
     assert (gain.exact, gain.upper, gain.lower) == (None, 1, 1)
-    back = gain_of(q, p, Limits())
+    back = gain_of(q, p)
     assert back.upper <= 0
     assert back.lower == Fraction(-1, 2)
 
@@ -388,11 +390,11 @@ def test_the_signs_of_denominators_do_not_matter(sign) -> None:
 def test_differences_of_counters_bound_what_values_show(text) -> None:
     service = service_of(text)
     try:
-        by_values = loss_by_values(AskedService(service, Limits()))
+        by_values = loss_by_values(AskedService(service))
     except UserError:
-        assert loss_by_counters(AskedService(service, Limits())) is None
+        assert loss_by_counters(AskedService(service)) is None
         return
-    found = loss_by_counters(AskedService(service, Limits()))
+    found = loss_by_counters(AskedService(service))
     if found is None:
         return
     assert found.unbounded <= by_values.unbounded
@@ -409,13 +411,13 @@ def test_slots_of_many_points() -> None:
     service = elaborate_service(
         read_source(BUNDLED / "services" / "slots.dpg", {}).program, parameters, "slots"
     )
-    loss = find_loss(AskedService(service, Limits()))
+    loss = find_loss(AskedService(service))
     assert loss.lower == loss.upper
     assert loss.upper == 10
     assert loss.pairs is not None and len(loss.pairs.nodes) < 1000
     assert loss.trace is not None
     assert len(loss.trace) == 41 + 5
-    values = System(AskedService(service, Limits()))
+    values = System(AskedService(service))
     gain = with_best_replies(loss.trace, from_start(values))[1].gain()
     assert gain.exact == 10
 
@@ -448,13 +450,13 @@ FULL = text_of("services/abstraction-full")
 def test_data_of_any_value_has_one_in_a_course(change, upper) -> None:
     """Nothing is lost before the counter is full, which takes data whose value nothing uses."""
     service = service_of(FULL.replace("SIZE", "40").replace("CHANGE", change))
-    loss = find_loss(AskedService(service, Limits()))
+    loss = find_loss(AskedService(service))
     assert loss.lower == loss.upper == upper
     assert loss.by_differences
     if upper:
         assert loss.trace is not None
-        values = System(AskedService(service, Limits()))
+        values = System(AskedService(service))
         gain = with_best_replies(loss.trace, from_start(values))[1].gain()
         assert gain is not None and gain.exact == upper
     small = service_of(FULL.replace("SIZE", "3").replace("CHANGE", change))
-    assert find_loss(AskedService(small, Limits())).upper == upper
+    assert find_loss(AskedService(small)).upper == upper

@@ -31,7 +31,7 @@ from dipapprox.exact.signs.normal_form import common_steps, exponential_polynomi
 from dipapprox.exponentials import ONE, ExponentialPolynomial, ExponentialRatio
 from dipapprox.language.traversal import reaching
 from dipapprox.laws.distribution import ChainLaw
-from dipapprox.limits import Limits
+from dipapprox.limits import check_limits
 
 Edges = Mapping[int, Mapping[int, ExponentialRatio]]
 """A graph: state -> next state -> probability, not identically 0. Nothing follows a last state."""
@@ -48,16 +48,16 @@ class _Row(Record, frozen=False):
     weights: dict[int, fmpz_mpoly]
 
 
-def absorption(law: ChainLaw, limits: Limits) -> Mapping[int, ExponentialRatio]:
+def absorption(law: ChainLaw) -> Mapping[int, ExponentialRatio]:
     """Return {absorbing state: the probability of ending there}, over one denominator; remembered.
 
     Only states that can be reached count. The probabilities add up to exactly 1 if absorption is
     certain for almost every ε.
     """
-    return _known.find(law, lambda: _absorption(law, limits))
+    return _known.find(law, lambda: _absorption(law))
 
 
-def _absorption(law: ChainLaw, limits: Limits) -> dict[int, ExponentialRatio]:
+def _absorption(law: ChainLaw) -> dict[int, ExponentialRatio]:
     if not law.transitions[0]:
         return {0: ExponentialRatio.constant(1)}
     edges = reached(possible(law))
@@ -71,7 +71,7 @@ def _absorption(law: ChainLaw, limits: Limits) -> dict[int, ExponentialRatio]:
         for state, targets in edges.items()
         if targets and state in ending
     }
-    _eliminate(rows, limits)
+    _eliminate(rows)
     row = rows[0]
     total = exponential_polynomial(row.total, steps)
     return {
@@ -98,7 +98,7 @@ def reached(edges: Edges) -> Edges:
     return found
 
 
-def _eliminate(rows: dict[int, _Row], limits: Limits) -> None:
+def _eliminate(rows: dict[int, _Row]) -> None:
     """Substitute all rows but that of state 0, those with the least work first."""
     sources: dict[int, set[int]] = {state: set() for state in rows}
     for state, row in rows.items():
@@ -106,7 +106,7 @@ def _eliminate(rows: dict[int, _Row], limits: Limits) -> None:
             if target in rows and target != state:
                 sources[target].add(state)
     while True:
-        limits.check()
+        check_limits()
         others = [state for state in rows if state != 0]
         state = min(others, key=lambda s: (len(sources[s]) * len(rows[s].weights), s), default=0)
         row = rows[state]
@@ -121,7 +121,7 @@ def _eliminate(rows: dict[int, _Row], limits: Limits) -> None:
             return
         del rows[state]
         for source in sources.pop(state):
-            limits.check()
+            check_limits()
             if state not in rows[source].weights:
                 continue  # what led there has cancelled
             _substitute(rows[source], state, row)

@@ -28,7 +28,7 @@ from dipapprox.exact.choices.absorption import absorption
 from dipapprox.exact.signs.normal_form import common_steps, exponential_polynomial, over_power
 from dipapprox.exact.signs.values import START_BITS, ball_at, more_bits, sign_at
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
-from dipapprox.limits import Limits
+from dipapprox.limits import check_limits
 
 W = TypeVar("W")
 V = TypeVar("V")
@@ -37,15 +37,15 @@ _REMEMBERED = 16  # most circuits whose functions are kept
 _known: Cache[Circuit, Mapping[int, ExponentialRatio]] = Cache(_REMEMBERED)
 
 
-def chosen_probability(event: Chosen, limits: Limits) -> ExponentialRatio:
+def chosen_probability(event: Chosen) -> ExponentialRatio:
     """The probability of a set of outcomes as a function of ε', 1 being where the program runs."""
-    roots = _known.find(event.circuit, lambda: _Functions(event.circuit, limits).roots())
+    roots = _known.find(event.circuit, lambda: _Functions(event.circuit).roots())
     return roots[event.root].dilated(event.eps)
 
 
-def weight_function(weight: Weight, limits: Limits) -> ExponentialRatio:
+def weight_function(weight: Weight) -> ExponentialRatio:
     if isinstance(weight, Absorbed):
-        ends = absorption(weight.law, limits)
+        ends = absorption(weight.law)
         return ends.get(weight.law.outcomes[weight.outcome], ExponentialRatio.constant(0))
     return weight
 
@@ -62,10 +62,9 @@ class _Quotient(Record, eq=False):
 
 
 class _Functions:
-    def __init__(self, circuit: Circuit, limits: Limits) -> None:
+    def __init__(self, circuit: Circuit) -> None:
         self._circuit = circuit
-        self._limits = limits
-        weights = [weight_function(weight, limits) for weight in circuit.weights]
+        weights = [weight_function(weight) for weight in circuit.weights]
         below = {factor: None for weight in weights for factor, _ in weight.denominator}
         self._steps = common_steps((*(weight.numerator for weight in weights), *below))
         self._below = {factor: over_power(factor, self._steps) for factor in below}
@@ -80,7 +79,7 @@ class _Functions:
         values: dict[int, _Quotient] = {}
         found: dict[int, ExponentialRatio] = {}
         for number, terms in enumerate(nodes):
-            self._limits.check()
+            check_limits()
             if number <= EVERYTHING:
                 values[number] = self._quotient(ExponentialRatio.constant(number))
             else:
@@ -135,7 +134,7 @@ class _Functions:
         top, kept = value.top, dict[ExponentialPolynomial, int]()
         for factor, exponent in zip(self._factors[:-1], value.powers[:-1], strict=True):
             while exponent and top:
-                self._limits.check()
+                check_limits()
                 quotient, rest = divmod(top, factor)
                 if rest:
                     break
@@ -152,9 +151,7 @@ class _Functions:
 _EXACT_BITS = 4096  # rational values are kept exactly as long as their denominators are no longer
 
 
-def enclose_choices(
-    events: Sequence[Chosen], bits: int, limits: Limits
-) -> dict[Chosen, Enclosure | NotEnclosed]:
+def enclose_choices(events: Sequence[Chosen], bits: int) -> dict[Chosen, Enclosure | NotEnclosed]:
     """Enclose probabilities of sets of outcomes, each with relative width at most 2^-bits.
 
     Rational ones with short denominators come out as points. ZeroDivisionError: a weight is not
@@ -165,7 +162,7 @@ def enclose_choices(
         groups.setdefault((event.circuit, event.eps), []).append(event)
     found: dict[Chosen, Enclosure | NotEnclosed] = {}
     for (circuit, eps), group in groups.items():
-        values = _enclosed(circuit, [event.root for event in group], eps, bits, limits)
+        values = _enclosed(circuit, [event.root for event in group], eps, bits)
         for event, value in zip(group, values, strict=True):
             found[event] = (
                 value.intersect(UNIT, "choices") if isinstance(value, Enclosure) else value
@@ -174,23 +171,23 @@ def enclose_choices(
 
 
 def _enclosed(
-    circuit: Circuit, roots: Sequence[int], eps: Fraction, bits: int, limits: Limits
+    circuit: Circuit, roots: Sequence[int], eps: Fraction, bits: int
 ) -> list[Enclosure | NotEnclosed]:
-    weights = [weight_function(weight, limits).at(eps) for weight in circuit.weights]
+    weights = [weight_function(weight).at(eps) for weight in circuit.weights]
     nodes = _needed(circuit, roots)
     constants = [weight.as_constant() for weight in weights]
     ends: tuple[Fraction | None, Fraction | None] = Fraction(0), Fraction(1)
-    exact = _values(circuit, nodes, constants, ends, _rational_sum, limits)
+    exact = _values(circuit, nodes, constants, ends, _rational_sum)
     irrational = [root for root in roots if exact[root] is None]
     working = max(START_BITS, bits + 32)
     balls: dict[int, arb] = {}
     while irrational:
         with precision(working):
             own = [ball_at(weight) for weight in weights]
-            balls = _values(circuit, nodes, own, (arb(0), arb(1)), _ball_sum, limits)
+            balls = _values(circuit, nodes, own, (arb(0), arb(1)), _ball_sum)
             if all(balls[root].rel_accuracy_bits() >= bits + 2 for root in irrational):
                 break
-        working = more_bits(working, eps, limits)
+        working = more_bits(working, eps)
     values = ((root, exact[root]) for root in roots)
     return [
         to_enclosure(balls[root]) if value is None else Enclosure.exact(value)
@@ -214,12 +211,11 @@ def _values(
     weights: Sequence[W],
     ends: tuple[V, V],
     total: Callable[[list[tuple[W, V]]], V],
-    limits: Limits,
 ) -> dict[int, V]:
     """Return the values of some nodes, given 0 and 1 and how products are added up."""
     values = {NOTHING: ends[0], EVERYTHING: ends[1]}
     for number in nodes:
-        limits.check()
+        check_limits()
         values[number] = total([(weights[w], values[n]) for w, n in circuit.nodes[number]])
     return values
 
@@ -245,16 +241,14 @@ def _rational_sum(terms: Sequence[tuple[Fraction | None, Fraction | None]]) -> F
 _possible: Cache[tuple[Circuit, Fraction], dict[int, bool]] = Cache(_REMEMBERED)
 
 
-def is_possible_choice(event: Chosen, limits: Limits) -> bool:
+def is_possible_choice(event: Chosen) -> bool:
     """Whether its probability is positive; ZeroDivisionError where a weight is not defined."""
     key = event.circuit, event.eps
-    return _possible.find(key, lambda: _positive_nodes(*key, limits))[event.root]
+    return _possible.find(key, lambda: _positive_nodes(*key))[event.root]
 
 
-def _positive_nodes(circuit: Circuit, eps: Fraction, limits: Limits) -> dict[int, bool]:
-    positive = [
-        sign_at(weight_function(weight, limits), eps, limits) > 0 for weight in circuit.weights
-    ]
+def _positive_nodes(circuit: Circuit, eps: Fraction) -> dict[int, bool]:
+    positive = [sign_at(weight_function(weight), eps) > 0 for weight in circuit.weights]
     nodes = range(EVERYTHING + 1, len(circuit.nodes))
     ends = False, True
-    return _values(circuit, nodes, positive, ends, lambda own: any(map(all, own)), limits)
+    return _values(circuit, nodes, positive, ends, lambda own: any(map(all, own)))

@@ -30,7 +30,7 @@ from dipapprox.exact.signs.zeros import Zero, in_order, refine, zeros
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.language.traversal import reaching
 from dipapprox.laws.distribution import ChainLaw, ChoiceLaw, FiniteLaw
-from dipapprox.limits import Limits
+from dipapprox.limits import check_limits
 from dipapprox.semantics.state import Choice
 
 _NEAR = Fraction(1, 2**10)  # how near a zero the number is that stands for it in reports
@@ -44,12 +44,12 @@ class Objection(Record):
     proved: bool = True
 
 
-def objection(law: ChoiceLaw, epsilons: EpsilonInterval, limits: Limits) -> Objection | None:
+def objection(law: ChoiceLaw, epsilons: EpsilonInterval) -> Objection | None:
     """Return why `law` is no probability distribution for some ε of an interval; None if it is one.
 
     Weights are numbered from 1 in reasons; those of a loop are the weights of its steps.
     """
-    signs = _Signs(epsilons, limits)
+    signs = _Signs(epsilons)
     try:
         if isinstance(law, FiniteLaw):
             return signs.of_weights(law.weights, "weight")
@@ -58,10 +58,10 @@ def objection(law: ChoiceLaw, epsilons: EpsilonInterval, limits: Limits) -> Obje
         return Objection(out.reason, proved=False)
 
 
-def check_choices(choices: Iterable[Choice], epsilons: EpsilonInterval, limits: Limits) -> None:
+def check_choices(choices: Iterable[Choice], epsilons: EpsilonInterval) -> None:
     """Raise UserError if a choice is no probability distribution, LimitReached in doubt."""
     for choice in {choice.law: choice for choice in choices}.values():
-        found = objection(choice.law, epsilons, limits)
+        found = objection(choice.law, epsilons)
         if found is None:
             continue
         loop = isinstance(choice.law, ChainLaw)
@@ -77,9 +77,8 @@ def check_choices(choices: Iterable[Choice], epsilons: EpsilonInterval, limits: 
 class _Signs:
     """Questions about weights on one interval; every answer is kept."""
 
-    def __init__(self, epsilons: EpsilonInterval, limits: Limits) -> None:
+    def __init__(self, epsilons: EpsilonInterval) -> None:
         self.epsilons = epsilons
-        self.limits = limits
         self._factors: dict[ExponentialPolynomial, int] = {}
         self._weights: dict[ExponentialRatio, Objection | None] = {}
 
@@ -110,7 +109,7 @@ class _Signs:
                 return Objection("is not defined for every eps: its denominator can be 0")
             sign *= below if exponent % 2 else 1
         numerator = weight.numerator if sign > 0 else -weight.numerator
-        found = is_nonnegative(numerator, self.epsilons, self.limits)
+        found = is_nonnegative(numerator, self.epsilons)
         match found:
             case Nonnegative():
                 return None
@@ -131,8 +130,8 @@ class _Signs:
         if factor and all(c > 0 for _, c in factor.terms):
             return 1
         if self.epsilons.is_point:
-            return sign_at(factor, self.epsilons.lower, self.limits)
-        chart = zeros(factor, self.epsilons, self.limits)
+            return sign_at(factor, self.epsilons.lower)
+        chart = zeros(factor, self.epsilons)
         if chart.zeros or chart.zero_at_lower or chart.zero_at_upper:
             return 0
         return chart.signs[0]
@@ -141,7 +140,7 @@ class _Signs:
 def _of_chain(law: ChainLaw, signs: _Signs) -> Objection | None:
     edges = reached(possible(law))
     for state, targets in edges.items():
-        signs.limits.check()
+        check_limits()
         if not law.transitions[state]:
             continue
         found = signs.of_weights(list(targets.values()), "weight")
@@ -157,7 +156,7 @@ def _of_chain(law: ChainLaw, signs: _Signs) -> Objection | None:
         for state, targets in edges.items()
         for target, weight in targets.items()
     }
-    for missing, place in vanishing_together(numerators, signs.epsilons, signs.limits):
+    for missing, place in vanishing_together(numerators, signs.epsilons):
         left = reached(
             {
                 state: {t: weight for t, weight in targets.items() if (state, t) not in missing}
@@ -168,14 +167,14 @@ def _of_chain(law: ChainLaw, signs: _Signs) -> Objection | None:
             near = "at" if signs.epsilons.is_point else "near"
             where = f"{near} eps = {exact_text(place)}"
             return Objection(f"the loop does not end with probability 1 {where}")
-        if signs.epsilons.is_point and _is_limit_case(law, place, signs.limits):
+        if signs.epsilons.is_point and _is_limit_case(law, place):
             return Objection(
                 f"the loop at eps = {exact_text(place)} is no limit of its neighbours", False
             )
     return None
 
 
-def _is_limit_case(law: ChainLaw, place: Fraction, limits: Limits) -> bool:
+def _is_limit_case(law: ChainLaw, place: Fraction) -> bool:
     """Whether absorption at one ε may differ from the functions of ε that `absorption` finds.
 
     They agree at inner points and limits of intervals where the law is valid. A point where some
@@ -183,8 +182,8 @@ def _is_limit_case(law: ChainLaw, place: Fraction, limits: Limits) -> bool:
     """
     law_there = law_at(law, place)
     assert isinstance(law_there, ChainLaw)
-    fixed = absorption(law_there, limits)
-    general = absorption(law, limits)
+    fixed = absorption(law_there)
+    general = absorption(law)
     for state in fixed.keys() | general.keys():
         nothing = ExponentialRatio.constant(0)
         try:
@@ -206,7 +205,7 @@ def law_at(law: ChoiceLaw, eps: Fraction) -> ChoiceLaw:
 
 
 def vanishing_together(
-    functions: Mapping[Key, ExponentialPolynomial], epsilons: EpsilonInterval, limits: Limits
+    functions: Mapping[Key, ExponentialPolynomial], epsilons: EpsilonInterval
 ) -> Iterator[tuple[frozenset[Key], Fraction]]:
     """Yield, for every zero of some named functions in an interval, which of them are 0 there.
 
@@ -225,16 +224,16 @@ def vanishing_together(
     for function, keys in names.items():
         if all(c > 0 for _, c in function.terms) or all(c < 0 for _, c in function.terms):
             continue
-        chart = zeros(function, epsilons, limits)
+        chart = zeros(function, epsilons)
         if chart.zero_at_lower:
             yield _zero_at(names, epsilons.lower), epsilons.lower
         if chart.zero_at_upper and epsilons.upper is not None:
             yield _zero_at(names, epsilons.upper), epsilons.upper
         found += ((zero, keys) for zero in chart.zeros)
-    for cluster in in_order([zero for zero, _ in found], limits):
+    for cluster in in_order([zero for zero, _ in found]):
         if not cluster.equal:
             raise LimitReached("degree-budget: a common zero of functions of too high degrees")
-        near = refine(cluster.zero, _NEAR, limits)
+        near = refine(cluster.zero, _NEAR)
         place = near.lower if near.is_exact else simplest_between(near.lower, near.upper)
         yield frozenset(key for member in cluster.members for key in found[member][1]), place
 

@@ -56,7 +56,7 @@ from dipapprox.exact.variables import (
 )
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.laws.distribution import Distribution
-from dipapprox.limits import Limits
+from dipapprox.limits import check_limits, current
 from dipapprox.linear.form import content
 from dipapprox.linear.zones import potentials
 
@@ -152,7 +152,7 @@ def _without(entries: tuple[int, ...], variable: int) -> tuple[int, ...]:
     return (*entries[:variable], 0, *entries[variable + 1 :])
 
 
-def discrete_probability(event: Event | Star, limits: Limits) -> ExponentialRatio | NotEnclosed:
+def discrete_probability(event: Event | Star) -> ExponentialRatio | NotEnclosed:
     """Return the exact probability of an event of discrete Laplace samples with integer means.
 
     With Y = e^{-unit * ε} weights are Π Y^{rate |z - mean|}, and then normalised: those of one
@@ -171,7 +171,7 @@ def discrete_probability(event: Event | Star, limits: Limits) -> ExponentialRati
         if law.mean.denominator != 1:
             return NotEnclosed(f"the mean {law.mean} of a discrete Laplace sample is no integer")
     unit = content([1 / law.scale for law in event.samples])
-    work = Integers(event.samples, unit, limits)
+    work = Integers(event.samples, unit)
     try:
         nothing = (0,) * work.size
         total = work.total(rows_of(event), {(nothing, nothing): ONE})
@@ -194,8 +194,8 @@ class Integers(VariableElimination[Monomial, LatticeRatio]):
 
     are_integers = True
 
-    def __init__(self, laws: Sequence[Distribution], unit: Fraction, limits: Limits) -> None:
-        super().__init__(len(laws), limits)
+    def __init__(self, laws: Sequence[Distribution], unit: Fraction) -> None:
+        super().__init__(len(laws))
         self._laws = laws
         self.rates = [int(1 / law.scale / unit) for law in laws]
 
@@ -259,10 +259,10 @@ class Integers(VariableElimination[Monomial, LatticeRatio]):
         if not split:
             yield (bounds, residues), function
             return
-        if classes > self._limits.pieces:
-            raise TooMuch(f"{self._limits.pieces} pieces")
+        if classes > current().pieces:
+            raise TooMuch(f"{current().pieces} pieces")
         for remainders in product(range(modulus), repeat=len(split)):
-            self._limits.check()
+            check_limits()
             chosen = dict(zip(split, remainders, strict=True))
             part = self.tightened(
                 (

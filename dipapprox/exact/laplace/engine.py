@@ -20,7 +20,7 @@ from dipapprox.exact.laplace.algebra import ExactAlgebra, Function, TooManyTerms
 from dipapprox.exact.laplace.pieces import Units
 from dipapprox.exact.laplace.polyhedra import integrate
 from dipapprox.exponentials import ExponentialPolynomial, exponential_sum
-from dipapprox.limits import Limits
+from dipapprox.limits import check_limits
 from dipapprox.numerics.elimination.plan import Evaluation, FunctionTable
 from dipapprox.numerics.elimination.planning import Order, OrderEvent, eliminate
 from dipapprox.numerics.elimination.refinement import GridRequirements
@@ -42,20 +42,19 @@ class LaplaceIntegrals:
         self._forget()
 
     def closed_form(
-        self, event: Event | Star, limits: Limits, *, sums_only: bool = False
+        self, event: Event | Star, *, sums_only: bool = False
     ) -> ExponentialPolynomial | NotEnclosed:
         """Return Pr[event] as a function of ε, a sample of scale s being one of scale s / ε.
 
         Args:
             event: Connected and reduced.
-            limits: `limits.pieces` bounds the parts of the event.
             sums_only: Refuse what does not reduce to comparisons of sums: the rest takes
                 milliseconds.
 
         Returns:
             Σ c ε^n e^{qε} with q < 0, or q = 0 = n (or BrokenInvariant); or why there is none.
         """
-        limits.check()
+        check_limits()
         known = _sums.get(event)
         if known is not None:
             return known
@@ -66,19 +65,19 @@ class LaplaceIntegrals:
         if not isinstance(order, NotEnclosed) and not self._prepare(GridRequirements.of(order)):
             order = NotEnclosed("no units fit its scales and means")
         if isinstance(order, NotEnclosed):
-            return order if sums_only else integrate(spelled_out(event), limits)
-        found = self._eliminated(order, limits)
+            return order if sums_only else integrate(spelled_out(event))
+        found = self._eliminated(order)
         has_sums = isinstance(order, OrderEvent) and len(order.roots) < len(order.elements)
         if has_sums and isinstance(found, ExponentialPolynomial):
             _sums.put(event, found)
         return found
 
-    def _eliminated(self, order: Order, limits: Limits) -> ExponentialPolynomial | NotEnclosed:
-        terms = eliminate(order, limits, self._table)
+    def _eliminated(self, order: Order) -> ExponentialPolynomial | NotEnclosed:
+        terms = eliminate(order, self._table)
         if isinstance(terms, NotEnclosed):
             return NotEnclosed(f"integration-budget: {terms.reason}")
         try:
-            (values,) = self._evaluation.values((terms,), limits)
+            (values,) = self._evaluation.values((terms,))
         except TooManyTerms:
             return NotEnclosed("integration-budget: a product of functions has too many terms")
         if len(values) == 1 == values[0][0]:

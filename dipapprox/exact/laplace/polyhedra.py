@@ -31,7 +31,7 @@ from dipapprox.exact.variables import (
 )
 from dipapprox.exponentials import Exponent, ExponentialPolynomial
 from dipapprox.laws.distribution import Distribution, exponential_sides
-from dipapprox.limits import Limits
+from dipapprox.limits import current
 from dipapprox.linear.form import LinearForm
 from dipapprox.linear.half_spaces import irredundant
 
@@ -43,13 +43,13 @@ _STEPS_A_PIECE = 1000
 one linear program for every guard is about proportional."""
 
 
-def integrate(event: Event, limits: Limits) -> ExponentialPolynomial | NotEnclosed:
+def integrate(event: Event) -> ExponentialPolynomial | NotEnclosed:
     """Return Pr[event] as a function of ε, of samples of Laplace type, at least one a guard.
 
     Or why there is none: more than `limits.pieces` parts, or far more terms. BrokenInvariant: an
     integral that must be at most 1 does not converge.
     """
-    work = _Reals(event.samples, limits)
+    work = _Reals(event.samples)
     try:
         return _as_function(work.total(rows_of(event), work.one()))
     except TooMuch as much:
@@ -62,8 +62,8 @@ def integrate(event: Event, limits: Limits) -> ExponentialPolynomial | NotEnclos
 class _Reals(VariableElimination[Rates, fmpq_mpoly]):
     are_integers = False
 
-    def __init__(self, laws: Sequence[Distribution], limits: Limits) -> None:
-        super().__init__(len(laws), limits)
+    def __init__(self, laws: Sequence[Distribution]) -> None:
+        super().__init__(len(laws))
         self._laws = laws
         self._pieces = self._terms = self._steps = 0
         names = [f"u{k}" for k in range(len(laws))]
@@ -95,7 +95,7 @@ class _Reals(VariableElimination[Rates, fmpq_mpoly]):
     def spend(self, weight: Integrand, inequalities: int) -> None:
         """Count all of them together, and terms, too, and what linear programs take."""
         super().spend(weight, inequalities)
-        most = self._limits.pieces
+        most = current().pieces
         self._pieces += 1
         self._terms += sum(map(len, weight.values()))
         self._steps += inequalities**3 * self.size

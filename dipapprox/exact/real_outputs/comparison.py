@@ -26,7 +26,6 @@ from operator import and_
 
 from dipapprox.arithmetic.enclosure import Missing, NotEnclosed, enclosing, sure
 from dipapprox.cache import Cache
-from dipapprox.data_classes import replace
 from dipapprox.errors import LimitReached
 from dipapprox.events.canonical import canonical
 from dipapprox.events.event import Connected, Part
@@ -38,7 +37,7 @@ from dipapprox.exact.real_outputs.line_signs import Coefficients, added, is_posi
 from dipapprox.exact.real_outputs.quotients import EnclosedQuotient, EndQuotient, Masses, moved_sum
 from dipapprox.exact.signs.values import sign_at
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
-from dipapprox.limits import Limits
+from dipapprox.limits import at_most, check_limits
 from dipapprox.numerics.algebras.piecewise import union
 from dipapprox.numerics.elimination.plan import Evaluation, FunctionTable
 from dipapprox.numerics.kinds import is_laplace_type
@@ -56,12 +55,12 @@ _PIECES = 2_000  # most pieces of an event: seconds. Enclosures are the other wa
 class ExactComparison:
     """Compares measures of published numbers at one eps, those without closed forms by `masses`."""
 
-    def __init__(self, limits: Limits, masses: Masses) -> None:
-        self._limits = replace(limits, pieces=min(limits.pieces, _PIECES))
+    def __init__(self, masses: Masses) -> None:
         self._masses = masses
         self._quotients: Cache[tuple[Line, Line], ExponentialRatio | _Bracket] = Cache(_REMEMBERED)
         self._forms = EventForms()
 
+    @at_most(pieces=_PIECES)
     @enclosing
     def exceeds(
         self, first: Sequence[Part], second: Sequence[Part], growth: ExponentialPolynomial
@@ -84,7 +83,7 @@ class ExactComparison:
                 NotEnclosed("integration-budget: a product of functions has too many terms")
             ) from None
         except LimitReached as reached:
-            self._limits.check()
+            check_limits()
             raise Missing(NotEnclosed(reached.reason)) from reached
 
     def _exceeds(
@@ -95,13 +94,13 @@ class ExactComparison:
             with suppress(Missing):  # then its quotient is enclosed
                 first, second = pairs[0]
                 if first[0].marginals:
-                    alone = _Densities(first, second, self._forms, self._limits)
+                    alone = _Densities(first, second, self._forms)
                     return alone.exceeds(growth)
                 chances = [
-                    ratio_sum([_weight(each.events, self._forms, self._limits) for each in side])
+                    ratio_sum([_weight(each.events, self._forms) for each in side])
                     for side in (first, second)
                 ]
-                return sign_at(chances[0] - chances[1] * growth, _ONE, self._limits) > 0
+                return sign_at(chances[0] - chances[1] * growth, _ONE) > 0
         least = _UNIT
         brackets: list[_Bracket] = []
         for pair in pairs:
@@ -114,15 +113,16 @@ class ExactComparison:
                 brackets.append(own)
         for _ in range(_MOST_HALVINGS):
             low = _number(each.low for each in brackets)
-            if low is not None and sign_at(least * low - growth, _ONE, self._limits) > 0:
+            if low is not None and sign_at(least * low - growth, _ONE) > 0:
                 return True
             high = _number(each.high for each in brackets)
-            if high is not None and sign_at(least * high - growth, _ONE, self._limits) <= 0:
+            if high is not None and sign_at(least * high - growth, _ONE) <= 0:
                 return False
             # What is infinite is divided by nothing, which would be a float.
             max(brackets, key=lambda b: b.high if b.high == inf else b.high / b.low).halve()
         raise Missing(NotEnclosed("a product of quotients of densities is next to e^ε_prv"))
 
+    @at_most(pieces=_PIECES)
     def is_unbounded(self, first: Sequence[Part], second: Sequence[Part]) -> bool:
         """Whether first(S) > growth · second(S) for some S is shown for every growth; see
         `exceeds`. What is impossible is left to enclosures: these have a set that shows it."""
@@ -131,7 +131,7 @@ class ExactComparison:
         try:
             return any(self._quotient(*pair) is None for pair in _lines(first, second))
         except LimitReached:
-            self._limits.check()
+            check_limits()
             return False
         except (Missing, TooManyTerms):
             return False
@@ -145,14 +145,14 @@ class ExactComparison:
         try:
             if not first[0].marginals:
                 raise Missing(NotEnclosed("no densities"))
-            densities = _Densities(first, second, self._forms, self._limits)
+            densities = _Densities(first, second, self._forms)
         except Missing:
             moved = moved_sum(first, second)
             if moved is not None and moved.end is None:
                 return moved.supremum
             if moved is not None and len(moved.laws) > 1:
                 return EndQuotient(moved, self._masses)
-            found = EnclosedQuotient(first, second, self._masses, self._limits)
+            found = EnclosedQuotient(first, second, self._masses)
             return None if found.is_infinite else found
         candidates = densities.quotients()
         if candidates is None:
@@ -161,7 +161,7 @@ class ExactComparison:
         if candidates:
             greatest = candidates[0]
             for each in candidates[1:]:
-                if sign_at(each - greatest, _ONE, self._limits) > 0:
+                if sign_at(each - greatest, _ONE) > 0:
                     greatest = each
             if not densities.exceeds(greatest):
                 return greatest
@@ -235,8 +235,7 @@ _Bracket = _BracketedQuotient | EnclosedQuotient | EndQuotient
 class _Densities:
     """Two densities on the line: coefficients between common marks, one more than these."""
 
-    def __init__(self, first: Line, second: Line, forms: EventForms, limits: Limits) -> None:
-        self._limits = limits
+    def __init__(self, first: Line, second: Line, forms: EventForms) -> None:
         self._forms = forms
         table = FunctionTable()
         sides = [self._planned(line, table) for line in (first, second)]
@@ -252,7 +251,7 @@ class _Densities:
             (weight * ExponentialRatio.constant(c), function)
             for side in sides
             for (weight, plan), own in zip(
-                side, functions.products([plan.terms for _, plan in side], limits), strict=True
+                side, functions.products([plan.terms for _, plan in side]), strict=True
             )
             for c, function in own
         ]
@@ -278,17 +277,17 @@ class _Densities:
             if not is_laplace_type(own.event):
                 raise Missing(NotEnclosed("outside-fragment: not all noise is of Laplace type"))
             events = (*part.events, *map(canonical, others))
-            weight = _weight(events, self._forms, self._limits)
-            for c, plan in sure(density_plans(own, 0, self._limits, table)):
+            weight = _weight(events, self._forms)
+            for c, plan in sure(density_plans(own, 0, table)):
                 found.append((weight * ExponentialRatio.constant(c), plan))
         return found
 
     def exceeds(self, growth: ExponentialRatio) -> bool:
         where = pairwise([None, *self.marks, None])
         for interval, own, other in zip(where, self.first, self.second, strict=True):
-            self._limits.check()
+            check_limits()
             less = ((key, -c * growth) for key, c in other.items())
-            if is_positive_somewhere(added((*own.items(), *less)), interval, self._limits):
+            if is_positive_somewhere(added((*own.items(), *less)), interval):
                 return True
         return False
 
@@ -309,15 +308,15 @@ class _Densities:
                 key, its = (max(each, key=lambda t: (side * t[0], t[1])) for each in (own, other))
                 c, d = own[key], other[its]
                 sign = side ** key[1]  # of the power of the number
-                if key == its and all(sign_at(x, _ONE, self._limits) == sign for x in (c, d)):
+                if key == its and all(sign_at(x, _ONE) == sign for x in (c, d)):
                     found.append(c * d.inverse())
         return found
 
 
-def _weight(events: Sequence[Connected], forms: EventForms, limits: Limits) -> ExponentialRatio:
+def _weight(events: Sequence[Connected], forms: EventForms) -> ExponentialRatio:
     weight = _UNIT
     for event in events:
-        weight = weight * sure(forms.closed_form_of(event, limits)).at(_ONE)
+        weight = weight * sure(forms.closed_form_of(event)).at(_ONE)
     return weight
 
 

@@ -30,7 +30,7 @@ from dipapprox.errors import LimitReached
 from dipapprox.events.intervals import Interval
 from dipapprox.exact.signs.values import ball_at, sign_at
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
-from dipapprox.limits import Limits
+from dipapprox.limits import check_limits
 
 Coefficients = Mapping[tuple[int, int], ExponentialRatio]
 """(b, m) -> the coefficient of u^m e^(bu), a value at ε' = 1 without powers; none is 0."""
@@ -50,24 +50,24 @@ def added(terms: Iterable[tuple[tuple[int, int], ExponentialRatio]]) -> Coeffici
     return {key: c for key, c in found.items() if c.numerator}
 
 
-def is_positive_somewhere(function: Coefficients, where: Interval, limits: Limits) -> bool:
+def is_positive_somewhere(function: Coefficients, where: Interval) -> bool:
     """Decide whether h > 0 anywhere inside an interval; LimitReached near a double zero, say."""
     lower, upper = where
     if not function:
         return False
     if lower is None and upper is None:
         sides: tuple[Interval, ...] = (None, Fraction(0)), (Fraction(0), None)
-        return any(is_positive_somewhere(function, side, limits) for side in sides)
+        return any(is_positive_somewhere(function, side) for side in sides)
     if lower is None:
         assert upper is not None
-        return is_positive_somewhere(_mirrored(function), (-upper, None), limits)
+        return is_positive_somewhere(_mirrored(function), (-upper, None))
     function = _shifted(function, lower)
     if upper is not None:
-        return _is_positive_within(function, upper - lower, limits)
+        return _is_positive_within(function, upper - lower)
     leading = max(function)
-    if sign_at(function[leading], _ONE, limits) > 0:
+    if sign_at(function[leading], _ONE) > 0:
         return True
-    return _is_positive_within(function, _far(function, leading, limits), limits)
+    return _is_positive_within(function, _far(function, leading))
 
 
 def _mirrored(function: Coefficients) -> Coefficients:
@@ -108,12 +108,12 @@ def _at(function: Coefficients, place: Fraction) -> ExponentialRatio:
     return total.at(_ONE)
 
 
-def _far(function: Coefficients, leading: tuple[int, int], limits: Limits) -> Fraction:
+def _far(function: Coefficients, leading: tuple[int, int]) -> Fraction:
     """A place beyond which the sign is that of the leading term."""
     b, m = leading
     place = max([_ONE, *(Fraction(n - m, b - a) for a, n in function if n > m and a < b)])
     while True:
-        limits.check()
+        check_limits()
         with precision(_PRECISIONS[0]):
             t = to_ball(place)
             rest = arb(0)
@@ -127,7 +127,7 @@ def _far(function: Coefficients, leading: tuple[int, int], limits: Limits) -> Fr
             raise LimitReached("precision-budget: a density has no sign far away that is seen")
 
 
-def _is_positive_within(function: Coefficients, length: Fraction, limits: Limits) -> bool:
+def _is_positive_within(function: Coefficients, length: Fraction) -> bool:
     """Decide whether h > 0 anywhere on (0, length)."""
     # e^(-fastest u) > 0 moves no sign; no term grows then, so boxes where others fade are few.
     fastest = max(b for b, _ in function)
@@ -135,7 +135,7 @@ def _is_positive_within(function: Coefficients, length: Fraction, limits: Limits
     orders = []
     for end in (Fraction(0), length):
         order = 0
-        while not (sign := sign_at(_at(derivatives[order], end), _ONE, limits)):
+        while not (sign := sign_at(_at(derivatives[order], end), _ONE)):
             order += 1
             if order == len(derivatives):
                 derivatives.append(_derivative(derivatives[-1]))
@@ -146,15 +146,13 @@ def _is_positive_within(function: Coefficients, length: Fraction, limits: Limits
         derivatives.append(_derivative(derivatives[order - 1]))
     for bits in _PRECISIONS:
         with precision(bits):
-            found = _searched(derivatives, length, orders, limits)
+            found = _searched(derivatives, length, orders)
         if found is not None:
             return found
     raise LimitReached("precision-budget: two densities nearly touch, or do, at some number")
 
 
-def _searched(
-    derivatives: list[Coefficients], length: Fraction, orders: list[int], limits: Limits
-) -> bool | None:
+def _searched(derivatives: list[Coefficients], length: Fraction, orders: list[int]) -> bool | None:
     """Decide whether h is positive on (0, length) by bisection in balls; None if they do not tell.
 
     At either end the derivative of an order is the first that is not 0; h is negative next to it.
@@ -167,7 +165,7 @@ def _searched(
     waiting = [(0, 0)]
     boxes = 0
     while waiting:
-        limits.check()
+        check_limits()
         give_way()
         depth, place = waiting.pop()
         boxes += 1

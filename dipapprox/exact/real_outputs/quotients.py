@@ -49,7 +49,7 @@ from dipapprox.events.intervals import EVERYWHERE, Interval, common, mapped, wit
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.laws.distribution import Distribution, law_order
 from dipapprox.laws.family import BOTH_SIDES
-from dipapprox.limits import Limits
+from dipapprox.limits import check_limits
 from dipapprox.numerics.real_outputs.coordinates import simplified
 from dipapprox.numerics.real_outputs.factors import Line
 
@@ -85,9 +85,7 @@ class EnclosedQuotient:
     Raises Missing where no rule encloses it.
     """
 
-    def __init__(
-        self, first: Sequence[Part], second: Sequence[Part], masses: Masses, limits: Limits
-    ) -> None:
+    def __init__(self, first: Sequence[Part], second: Sequence[Part], masses: Masses) -> None:
         self._terms = [[term for part in side for term in _terms(part)] for side in (first, second)]
         laws = [term.law for side in self._terms for term in side if term.law is not None]
         kinds = {(law.family, law.scale) for law in laws}
@@ -98,7 +96,7 @@ class EnclosedQuotient:
             raise Missing(
                 NotEnclosed("outside-fragment: noise without a density on the whole line")
             )
-        self._masses, self._limits = masses, limits
+        self._masses = masses
         self._numbers = count()
         self._bits = _FEW_BITS
         self.low = Fraction(0)
@@ -139,7 +137,7 @@ class EnclosedQuotient:
 
     def _cut(self) -> None:
         """Halve the piece with the largest upper bound; begin again where bits are too few."""
-        self._limits.check()
+        check_limits()
         if not self._pieces:
             raise Missing(NotEnclosed("a measure that exceeds another is not known to be positive"))
         upper, _, lower, (start, end) = heapq.heappop(self._pieces)

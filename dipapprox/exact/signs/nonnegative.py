@@ -18,10 +18,10 @@ from dipapprox.exact.signs.normal_form import NormalForm, normal_form
 from dipapprox.exact.signs.values import Function, sign_at
 from dipapprox.exact.signs.zeros import Zero, refine, zeros
 from dipapprox.exponentials import ExponentialPolynomial
-from dipapprox.limits import Limits
+from dipapprox.limits import check_limits
 
 
-def chain_sign(form: NormalForm, limits: Limits) -> tuple[int, int]:
+def chain_sign(form: NormalForm) -> tuple[int, int]:
     """Look at G and repeated derivatives at 0 only.
 
     Write H_0 = G e^(Jρε), J the largest j, so that all rates are >= 0 and the smallest is 0. From
@@ -46,7 +46,7 @@ def chain_sign(form: NormalForm, limits: Limits) -> tuple[int, int]:
     groups = [((top - j) * numerator, list(row)) for j, row in reversed(form.groups)]
     near = 0
     while True:
-        limits.check()
+        check_limits()
         value = sum(row[0] for _, row in groups)
         near = near or (value > 0) - (value < 0)
         if value < 0:
@@ -85,48 +85,44 @@ class Undecided(Record):
 Decision = Nonnegative | Negative | Undecided
 
 
-def is_nonnegative(function: Function, interval: EpsilonInterval, limits: Limits) -> Decision:
+def is_nonnegative(function: Function, interval: EpsilonInterval) -> Decision:
     """Decide whether `function` >= 0 for all ε of `interval` at which it is defined."""
     try:
-        polynomial = polynomial_of_same_sign(function, interval, limits)
-        return _decide(polynomial, interval, limits)
+        polynomial = polynomial_of_same_sign(function, interval)
+        return _decide(polynomial, interval)
     except LimitReached as reached:
         return Undecided(reached.reason)
 
 
-def _decide(
-    function: ExponentialPolynomial, interval: EpsilonInterval, limits: Limits
-) -> Nonnegative | Negative:
+def _decide(function: ExponentialPolynomial, interval: EpsilonInterval) -> Nonnegative | Negative:
     if all(c > 0 for _, c in function.terms):
         return Nonnegative()
     if interval.is_point:
-        negative = sign_at(function, interval.lower, limits) < 0
+        negative = sign_at(function, interval.lower) < 0
         return Negative(interval.lower) if negative else Nonnegative()
     form = normal_form(function)
-    constant, near = chain_sign(form, limits)
+    constant, near = chain_sign(form)
     if constant:
         return Nonnegative()
     eps = simplest_between(interval.lower, interval.upper)
-    if sign_at(function, eps, limits) < 0:
+    if sign_at(function, eps) < 0:
         return Negative(eps)
     if near < 0 and not interval.lower:
-        return Negative(_descend(function, eps, Fraction(1, 2), limits))
+        return Negative(_descend(function, eps, Fraction(1, 2)))
     if form.groups[0][1][-1] < 0 and interval.upper is None:  # far away
-        return Negative(_descend(function, eps, Fraction(2), limits))
-    found = zeros(function, interval, limits)
+        return Negative(_descend(function, eps, Fraction(2)))
+    found = zeros(function, interval)
     if min(found.signs) >= 0:
         return Nonnegative()
-    return Negative(_witness(function, found.zeros, found.signs, interval, limits))
+    return Negative(_witness(function, found.zeros, found.signs, interval))
 
 
-def _descend(
-    function: ExponentialPolynomial, eps: Fraction, factor: Fraction, limits: Limits
-) -> Fraction:
+def _descend(function: ExponentialPolynomial, eps: Fraction, factor: Fraction) -> Fraction:
     """Walk towards 0 or infinity until the function is negative; it is so from some point on."""
     while True:
-        limits.check()
+        check_limits()
         eps *= factor
-        if sign_at(function, eps, limits) < 0:
+        if sign_at(function, eps) < 0:
             return eps
 
 
@@ -135,7 +131,6 @@ def _witness(
     places: tuple[Zero, ...],
     signs: tuple[int, ...],
     interval: EpsilonInterval,
-    limits: Limits,
 ) -> Fraction:
     """Return a simple ε in the first gap where the function is negative."""
     gap = next(place for place, sign in enumerate(signs) if sign < 0)
@@ -148,27 +143,25 @@ def _witness(
         used = max((zero.upper - zero.lower for zero in (left, right) if zero), default=Fraction(0))
         if upper is None or used * 2 < upper - lower:
             break
-        left = left and refine(left, used / 4, limits)
-        right = right and refine(right, used / 4, limits)
+        left = left and refine(left, used / 4)
+        right = right and refine(right, used / 4)
     eps = simplest_between(lower, upper)
-    if sign_at(function, eps, limits) >= 0:
+    if sign_at(function, eps) >= 0:
         raise BrokenInvariant(f"the function is not negative at {eps}, as its zeros say")
     return eps
 
 
-def positive_on(function: ExponentialPolynomial, interval: EpsilonInterval, limits: Limits) -> bool:
+def positive_on(function: ExponentialPolynomial, interval: EpsilonInterval) -> bool:
     """Whether `function` > 0 at every ε of `interval`."""
     if not function:
         return False
-    if all(c > 0 for _, c in function.terms) or chain_sign(normal_form(function), limits)[0]:
+    if all(c > 0 for _, c in function.terms) or chain_sign(normal_form(function))[0]:
         return True
-    found = zeros(function, interval, limits)
+    found = zeros(function, interval)
     return found.signs == (1,) and not (found.zero_at_lower or found.zero_at_upper)
 
 
-def polynomial_of_same_sign(
-    function: Function, interval: EpsilonInterval, limits: Limits
-) -> ExponentialPolynomial:
+def polynomial_of_same_sign(function: Function, interval: EpsilonInterval) -> ExponentialPolynomial:
     """Return g with the sign of `function` wherever that is defined in `interval`.
 
     Even powers in the denominator and factors > 0 on the interval are left out; what else stands
@@ -178,7 +171,7 @@ def polynomial_of_same_sign(
         return function
     numerator = function.numerator
     for factor, exponent in function.denominator:
-        if exponent % 2 and not positive_on(factor, interval, limits):
+        if exponent % 2 and not positive_on(factor, interval):
             numerator = numerator * factor
     return numerator
 
@@ -196,7 +189,7 @@ class NegativeRange(Record):
 
 
 def negative_set(
-    function: Function, interval: EpsilonInterval, width: Fraction, limits: Limits
+    function: Function, interval: EpsilonInterval, width: Fraction
 ) -> tuple[NegativeRange, ...]:
     """Return the maximal intervals inside `interval`, no point, on which `function` < 0, ascending.
 
@@ -204,8 +197,8 @@ def negative_set(
     """
     if interval.is_point:
         raise ValueError("an open interval is asked for inside a point; use sign_at")
-    polynomial = polynomial_of_same_sign(function, interval, limits)
-    chart = zeros(polynomial, interval, limits)
+    polynomial = polynomial_of_same_sign(function, interval)
+    chart = zeros(polynomial, interval)
     found: list[NegativeRange] = []
     for place, sign in enumerate(chart.signs):
         if sign >= 0:
@@ -213,20 +206,18 @@ def negative_set(
         lower, upper = Enclosure.exact(interval.lower), None
         lower_included = upper_included = False
         if place:
-            lower = _end(chart.zeros[place - 1], width, limits)
+            lower = _end(chart.zeros[place - 1], width)
         elif interval.lower_included:
-            lower_included = sign_at(polynomial, interval.lower, limits) < 0
+            lower_included = sign_at(polynomial, interval.lower) < 0
         if place < len(chart.zeros):
-            upper = _end(chart.zeros[place], width, limits)
+            upper = _end(chart.zeros[place], width)
         elif interval.upper is not None:
             upper = Enclosure.exact(interval.upper)
-            upper_included = (
-                interval.upper_included and sign_at(polynomial, interval.upper, limits) < 0
-            )
+            upper_included = interval.upper_included and sign_at(polynomial, interval.upper) < 0
         found.append(NegativeRange(lower, upper, lower_included, upper_included))
     return tuple(found)
 
 
-def _end(zero: Zero, width: Fraction, limits: Limits) -> Enclosure:
-    fine = refine(zero, width, limits)
+def _end(zero: Zero, width: Fraction) -> Enclosure:
+    fine = refine(zero, width)
     return Enclosure(fine.lower, fine.upper)

@@ -19,7 +19,7 @@ from dipapprox.exact.signs.nonnegative import Nonnegative, is_nonnegative, polyn
 from dipapprox.exact.signs.values import Function, as_ratio, difference, enclose_at, enclose_on
 from dipapprox.exact.signs.zeros import Zero, refine, zeros
 from dipapprox.exponentials import Exponent, ExponentialPolynomial, ExponentialRatio
-from dipapprox.limits import Limits
+from dipapprox.limits import check_limits
 
 
 class Infinity(Enum):
@@ -155,9 +155,7 @@ class Supremum(Record):
 
 
 @enclosing
-def enclose_supremum(
-    function: Function, interval: EpsilonInterval, width: Fraction, limits: Limits
-) -> Supremum:
+def enclose_supremum(function: Function, interval: EpsilonInterval, width: Fraction) -> Supremum:
     """Enclose, to a width, the supremum of a function without poles on an interval.
 
     It is the limit at an end, or the value at a zero of the derivative from + to -. Whether an
@@ -169,38 +167,36 @@ def enclose_supremum(
     Returns:
         NotEnclosed if the function is unbounded above near an end, or too large.
     """
-    ends = _ends(function, interval, width, limits)
+    ends = _ends(function, interval, width)
     exact = [end for end in ends if end.value.width == 0]
     best = max(exact, key=lambda end: end.value.lower, default=None)
-    if best is not None and _bounds(best, function, interval, limits):
+    if best is not None and _bounds(best, function, interval):
         return best
-    slope = polynomial_of_same_sign(derivative(function), interval, limits)
+    slope = polynomial_of_same_sign(derivative(function), interval)
     if not interval.is_point:
-        chart = zeros(slope, interval, limits)
+        chart = zeros(slope, interval)
         for place, zero in enumerate(chart.zeros):
             if chart.signs[place] > 0 > chart.signs[place + 1]:
-                ends.append(_at_zero(function, zero, width, limits))
+                ends.append(_at_zero(function, zero, width))
     # The largest upper end may belong to another place than the largest lower end.
     top = max(ends, key=lambda end: end.value.lower)
     upper = max(end.value.upper for end in ends)
     return Supremum(Enclosure(top.value.lower, upper), top.place)
 
 
-def _bounds(best: Supremum, function: Function, interval: EpsilonInterval, limits: Limits) -> bool:
+def _bounds(best: Supremum, function: Function, interval: EpsilonInterval) -> bool:
     constant = ExponentialPolynomial.constant(best.value.lower)
-    return isinstance(is_nonnegative(difference(constant, function), interval, limits), Nonnegative)
+    return isinstance(is_nonnegative(difference(constant, function), interval), Nonnegative)
 
 
-def _ends(
-    function: Function, interval: EpsilonInterval, width: Fraction, limits: Limits
-) -> list[Supremum]:
+def _ends(function: Function, interval: EpsilonInterval, width: Fraction) -> list[Supremum]:
     found: list[Supremum] = []
     for eps, limit_of, place, words in (
         (interval.lower or None, limit_at_zero, Enclosure.exact(0), "near eps = 0"),
         (interval.upper, limit_at_infinity, None, "for large eps"),
     ):
         if eps is not None:
-            found.append(_at_point(function, eps, width, limits))
+            found.append(_at_point(function, eps, width))
             continue
         limit = limit_of(function)
         if limit is Infinity.PLUS:
@@ -210,24 +206,24 @@ def _ends(
     return found
 
 
-def _at_point(function: Function, eps: Fraction, width: Fraction, limits: Limits) -> Supremum:
+def _at_point(function: Function, eps: Fraction, width: Fraction) -> Supremum:
     bits = 0
     while True:
-        value = sure(enclose_at(function, eps, bits, limits))
+        value = sure(enclose_at(function, eps, bits))
         if value.width <= width:
             return Supremum(value, Enclosure.exact(eps))
         bits = 2 * bits + 64
 
 
-def _at_zero(function: Function, zero: Zero, width: Fraction, limits: Limits) -> Supremum:
+def _at_zero(function: Function, zero: Zero, width: Fraction) -> Supremum:
     """Enclose the value at a zero of the derivative by the range over its shrinking box."""
-    nearby = _at_point(function, zero.lower, width, limits)
+    nearby = _at_point(function, zero.lower, width)
     if zero.is_exact:
         return nearby
     ratio = as_ratio(function)
     while True:
-        limits.check()
+        check_limits()
         value = enclose_on(ratio, zero.lower, zero.upper)
         if value is not None and value.width <= width:
             return Supremum(value, Enclosure(zero.lower, zero.upper))
-        zero = refine(zero, (zero.upper - zero.lower) / 2**16, limits)
+        zero = refine(zero, (zero.upper - zero.lower) / 2**16)

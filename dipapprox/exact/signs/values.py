@@ -18,7 +18,7 @@ from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.errors import LimitReached
 from dipapprox.exact.signs.normal_form import NormalForm
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
-from dipapprox.limits import Limits
+from dipapprox.limits import check_limits
 
 Powers = dict[int, arb]  # j -> e^(-jρx)
 START_BITS = 64
@@ -60,7 +60,7 @@ class Evaluator:
             total += powers[j] * (row(x) if isinstance(row, arb_poly) else row)
         return total
 
-    def sign(self, point: Fraction, limits: Limits) -> int:
+    def sign(self, point: Fraction) -> int:
         """The sign at a rational point where G is not 0."""
         bits = START_BITS
         while True:
@@ -71,11 +71,9 @@ class Evaluator:
                     return 1
                 if value < 0:
                     return -1
-            bits = more_bits(bits, point, limits)
+            bits = more_bits(bits, point)
 
-    def on_box(
-        self, lower: Fraction, upper: Fraction, order: int, limits: Limits
-    ) -> tuple[int, int]:
+    def on_box(self, lower: Fraction, upper: Fraction, order: int) -> tuple[int, int]:
         """The signs of G and of G' on [lower, upper], each 0 if not shown to be constant.
 
         With m the middle, r half the width, |h| <= r and K the order, Taylor's formula says
@@ -107,7 +105,7 @@ class Evaluator:
                         slope += term if i == 1 else term * i * (_EVEN if i % 2 else _ODD)
                     sign = _sign(total)
                     return (sign, 0) if sign else (0, _sign(slope))
-            bits = more_bits(bits, middle, limits)
+            bits = more_bits(bits, middle)
 
     def constant_near_zero(self, order: int, upper: Fraction) -> bool:
         """Whether G^(order) is shown to have no zero in [0, upper], by its mean value form.
@@ -129,8 +127,8 @@ _ODD = arb(0, 1)  # h^i for |h| <= 1 and odd i
 _EVEN = arb(0.5, 0.5)  # and for even i > 0
 
 
-def more_bits(bits: int, point: Fraction, limits: Limits) -> int:
-    limits.check()
+def more_bits(bits: int, point: Fraction) -> int:
+    check_limits()
     if 2 * bits > MOST_BITS:
         near, _ = short(Enclosure.exact(point))
         raise LimitReached(f"precision-budget: {bits} bits do not decide near eps = {near}")
@@ -152,12 +150,12 @@ def _rows(form: NormalForm) -> list[tuple[int, arb_poly | fmpz]]:
 Function = ExponentialPolynomial | ExponentialRatio
 
 
-def sign_at(function: Function, eps: Fraction, limits: Limits) -> int:
+def sign_at(function: Function, eps: Fraction) -> int:
     """Return the exact sign at `eps` > 0, 0 included; ZeroDivisionError at a pole."""
     if isinstance(function, ExponentialRatio):
-        sign = sign_at(function.numerator, eps, limits)
+        sign = sign_at(function.numerator, eps)
         for factor, exponent in function.denominator:
-            below = sign_at(factor, eps, limits)
+            below = sign_at(factor, eps)
             if not below:
                 raise ZeroDivisionError(f"the denominator is 0 at {eps}")
             sign *= below if exponent % 2 else 1
@@ -173,17 +171,15 @@ def sign_at(function: Function, eps: Fraction, limits: Limits) -> int:
                 return 1
             if total < 0:
                 return -1
-        bits = more_bits(bits, eps, limits)
+        bits = more_bits(bits, eps)
 
 
-def compare_at(left: Function, right: Function, eps: Fraction, limits: Limits) -> int:
+def compare_at(left: Function, right: Function, eps: Fraction) -> int:
     """Return the exact sign of left - right at `eps` > 0."""
-    return sign_at(difference(left, right), eps, limits)
+    return sign_at(difference(left, right), eps)
 
 
-def enclose_at(
-    function: Function, eps: Fraction, bits: int, limits: Limits
-) -> Enclosure | NotEnclosed:
+def enclose_at(function: Function, eps: Fraction, bits: int) -> Enclosure | NotEnclosed:
     """Enclose the value at `eps` > 0, with relative width at most 2^-bits.
 
     Values beyond 2^±65536 are the exception: they have a wide enclosure or none. ZeroDivisionError
@@ -199,7 +195,7 @@ def enclose_at(
             total = ball_at(value)
             if total.rel_accuracy_bits() >= bits + 2:
                 return to_enclosure(total)
-        working = more_bits(working, eps, limits)
+        working = more_bits(working, eps)
 
 
 def ball_at(value: ExponentialRatio) -> arb:

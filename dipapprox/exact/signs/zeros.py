@@ -42,7 +42,7 @@ from dipapprox.exact.signs.normal_form import (
 )
 from dipapprox.exact.signs.values import START_BITS, Evaluator, sign_at
 from dipapprox.exponentials import Exponent, ExponentialPolynomial
-from dipapprox.limits import Limits
+from dipapprox.limits import check_limits
 
 _ROUNDS = 90  # of refinement; round k makes boxes 2^k times smaller: some 4000 bits in all
 _ROUNDS_UNASKED = 5  # before it is asked whether two zeros are equal
@@ -87,26 +87,24 @@ class ZeroCluster(Record):
         return ZeroCluster(Zero(lower, upper, ours.multiplicity, form), members, equal)
 
 
-def refine(zero: Zero, width: Fraction, limits: Limits) -> Zero:
+def refine(zero: Zero, width: Fraction) -> Zero:
     """Bisect the box of a zero down to at most `width` > 0."""
     if zero.form is None or zero.upper - zero.lower <= width:
         return zero
     evaluator = Evaluator(zero.form)
     lower, upper = zero.lower, zero.upper
-    at_lower = evaluator.sign(lower, limits)
+    at_lower = evaluator.sign(lower)
     while upper - lower > width:
-        limits.check()
+        check_limits()
         middle = split_point(lower, upper)
-        if evaluator.sign(middle, limits) == at_lower:
+        if evaluator.sign(middle) == at_lower:
             lower = middle
         else:
             upper = middle
     return Zero(lower, upper, zero.multiplicity, zero.form)
 
 
-def in_order(
-    found: Sequence[Zero], limits: Limits, *, distinct: bool = False
-) -> tuple[ZeroCluster, ...]:
+def in_order(found: Sequence[Zero], *, distinct: bool = False) -> tuple[ZeroCluster, ...]:
     """Order zeros of any functions, ascending, equal ones together.
 
     Boxes are refined until they are disjoint; those that stay together are asked for a common
@@ -119,7 +117,7 @@ def in_order(
     clusters = [ZeroCluster(zero, (k,)) for k, zero in enumerate(found)]
     known: dict[tuple[int, int], bool | None] = {}
     for attempt in range(_ROUNDS):
-        limits.check()
+        check_limits()
         clusters.sort(key=lambda each: (each.zero.lower, each.zero.upper))
         clashes = [k for k, (a, b) in enumerate(pairwise(clusters)) if _clash(a.zero, b.zero)]
         if not clashes:
@@ -132,7 +130,7 @@ def in_order(
             left, right = clusters[k], clusters[k + 1]
             key = left.members[0], right.members[0]
             if not distinct and attempt >= _ROUNDS_UNASKED and key not in known:
-                known[key] = _are_equal(left.zero, right.zero, limits)
+                known[key] = _are_equal(left.zero, right.zero)
             if (left.zero.is_exact and right.zero.is_exact) or known.get(key):
                 clusters[k + 1] = left.joined(right, True)
                 merged.add(k)
@@ -143,7 +141,7 @@ def in_order(
         for k in waiting - merged:
             zero = clusters[k].zero
             width = (zero.upper - zero.lower) / 2 ** (attempt + 1)
-            clusters[k] = replace(clusters[k], zero=refine(zero, width, limits))
+            clusters[k] = replace(clusters[k], zero=refine(zero, width))
         clusters = [each for k, each in enumerate(clusters) if k not in merged]
     places: list[ZeroCluster] = []
     for each in clusters:
@@ -163,7 +161,7 @@ def _clash(left: Zero, right: Zero) -> bool:
     return left.upper > right.lower or touching
 
 
-def _are_equal(left: Zero, right: Zero, limits: Limits) -> bool | None:
+def _are_equal(left: Zero, right: Zero) -> bool | None:
     """Whether two zeros with overlapping boxes are one number.
 
     Returns:
@@ -180,7 +178,7 @@ def _are_equal(left: Zero, right: Zero, limits: Limits) -> bool | None:
     common = exponential_polynomial(first.gcd(second), steps)
     # A divisor of a form is not 0 at the ends, and changes its sign at a simple zero.
     lower, upper = max(left.lower, right.lower), min(left.upper, right.upper)
-    return sign_at(common, lower, limits) != sign_at(common, upper, limits)
+    return sign_at(common, lower) != sign_at(common, upper)
 
 
 class SignBox(NamedTuple):
@@ -202,7 +200,7 @@ class BoxesUsedUp(LimitReached):
     """A cover needs more boxes than it was allowed."""
 
 
-def cover(form: NormalForm, interval: EpsilonInterval, most: int, limits: Limits) -> Cover:
+def cover(form: NormalForm, interval: EpsilonInterval, most: int) -> Cover:
     """Prove the signs of G, not 0 at any rational ε > 0, on the closure of an interval, no point.
 
     This ends, given enough boxes, if G has simple zeros only: a box that is small enough has a
@@ -211,22 +209,22 @@ def cover(form: NormalForm, interval: EpsilonInterval, most: int, limits: Limits
     evaluator, lower, upper = Evaluator(form), interval.lower, interval.upper
     boxes, beyond = list[SignBox](), list[SignBox]()
     if not lower:
-        start, (lower, sign) = lower, near_zero(evaluator, upper, limits)
+        start, (lower, sign) = lower, near_zero(evaluator, upper)
         boxes.append(SignBox(start, lower, sign))
     if upper is None:
-        upper, sign = far_away(form, lower, limits)
+        upper, sign = far_away(form, lower)
         beyond.append(SignBox(upper, None, sign))
     waiting = [(lower, upper)] if lower < upper else []
     for used in count():
         if not waiting:
             break
-        limits.check()
+        check_limits()
         if used >= most:
             low, high = short(Enclosure(*waiting[-1]))
             raise BoxesUsedUp(f"box-budget: undecided for eps in [{low}, {high}]")
         left, right = waiting.pop()
         # The order of Taylor's formula: 2, but more where the boxes become many.
-        box = _settle(evaluator, left, right, min(2 << (used // 24), 32), limits)
+        box = _settle(evaluator, left, right, min(2 << (used // 24), 32))
         if box is None:
             middle = split_point(left, right)
             waiting += [(middle, right), (left, middle)]
@@ -235,20 +233,18 @@ def cover(form: NormalForm, interval: EpsilonInterval, most: int, limits: Limits
     return (*boxes, *beyond)
 
 
-def _settle(
-    evaluator: Evaluator, left: Fraction, right: Fraction, order: int, limits: Limits
-) -> SignBox | None:
+def _settle(evaluator: Evaluator, left: Fraction, right: Fraction, order: int) -> SignBox | None:
     """Prove something of one box, if it is small enough: that G, or that G', is not 0 there."""
-    sign, slope = evaluator.on_box(left, right, order, limits)
+    sign, slope = evaluator.on_box(left, right, order)
     if sign:
         return SignBox(left, right, sign)
     if not slope:
         return None
-    sign = evaluator.sign(left, limits)
-    return SignBox(left, right, sign, sign != evaluator.sign(right, limits))
+    sign = evaluator.sign(left)
+    return SignBox(left, right, sign, sign != evaluator.sign(right))
 
 
-def near_zero(evaluator: Evaluator, most: Fraction | None, limits: Limits) -> tuple[Fraction, int]:
+def near_zero(evaluator: Evaluator, most: Fraction | None) -> tuple[Fraction, int]:
     """Return some η <= `most` and the sign of G on (0, η].
 
     G^(order), the first derivative that is not 0 at 0, has no zero in [0, η]; by Taylor's formula
@@ -258,7 +254,7 @@ def near_zero(evaluator: Evaluator, most: Fraction | None, limits: Limits) -> tu
     """
     order = 0
     while not (value := evaluator.derivative(order).at_zero()):
-        limits.check()
+        check_limits()
         order += 1
     rate = evaluator.form.rate * max(evaluator.form.groups[-1][0], 1)
     upper = Fraction(4 * (order + 1)) / rate
@@ -266,12 +262,12 @@ def near_zero(evaluator: Evaluator, most: Fraction | None, limits: Limits) -> tu
     if most is not None:
         upper = min(upper, most)
     while not evaluator.constant_near_zero(order, upper):
-        limits.check()
+        check_limits()
         upper /= 2
     return upper, 1 if value > 0 else -1
 
 
-def far_away(form: NormalForm, least: Fraction, limits: Limits) -> tuple[Fraction, int]:
+def far_away(form: NormalForm, least: Fraction) -> tuple[Fraction, int]:
     """Return some M >= `least` and the sign of G on [M, ∞): that of c ε^n, the last term of P_0.
 
     Let T be the terms d ε^i e^(-jρε) of the other sign. Σ_T |d| ε^(i-n) e^(-jρε) < |c| at M, and
@@ -292,7 +288,7 @@ def far_away(form: NormalForm, least: Fraction, limits: Limits) -> tuple[Fractio
     if not lower:
         lower = Fraction(1)
     while True:
-        limits.check()
+        check_limits()
         with precision(START_BITS):
             x = to_ball(lower)
             exponent = x * to_ball(-form.rate)
@@ -326,20 +322,20 @@ class SignChart(Record):
     zero_at_upper: bool
 
 
-def _parts(form: NormalForm, interval: EpsilonInterval, limits: Limits) -> tuple[int, _Parts]:
+def _parts(form: NormalForm, interval: EpsilonInterval) -> tuple[int, _Parts]:
     """Split a function without rational zeros: positive function * sign * Π part^exponent."""
     try:
-        return 1, [(form, cover(form, interval, _FIRST_BOXES, limits), 1)]
+        return 1, [(form, cover(form, interval, _FIRST_BOXES), 1)]
     except BoxesUsedUp:
         pass
     degree = form.groups[-1][0]
     if degree**2 * form.size > _WORK_BUDGET:
         try:
-            return 1, [(form, cover(form, interval, _BOXES_IN_DOUBT, limits), 1)]
+            return 1, [(form, cover(form, interval, _BOXES_IN_DOUBT), 1)]
         except BoxesUsedUp as stuck:
             raise LimitReached(f"degree-budget: degree {degree}; {stuck.reason}") from stuck
     sign, found = squarefree_parts(form)
-    return sign, [(part, cover(part, interval, _MOST_BOXES, limits), n) for part, n in found]
+    return sign, [(part, cover(part, interval, _MOST_BOXES), n) for part, n in found]
 
 
 def squarefree_parts(form: NormalForm) -> tuple[int, list[tuple[NormalForm, int]]]:
@@ -366,7 +362,7 @@ def squarefree_parts(form: NormalForm) -> tuple[int, list[tuple[NormalForm, int]
     return sign, parts
 
 
-def zeros(function: ExponentialPolynomial, interval: EpsilonInterval, limits: Limits) -> SignChart:
+def zeros(function: ExponentialPolynomial, interval: EpsilonInterval) -> SignChart:
     """Isolate all zeros of a function on an interval.
 
     The zero function has no isolated zeros: its chart has none, and the sign 0.
@@ -374,10 +370,10 @@ def zeros(function: ExponentialPolynomial, interval: EpsilonInterval, limits: Li
     if not function:
         return SignChart(interval, (), (0,), interval.lower_included, interval.upper_included)
     if interval.is_point:
-        sign = sign_at(function, interval.lower, limits)
+        sign = sign_at(function, interval.lower)
         return SignChart(interval, (), (sign,), not sign, not sign)
     rational, form = reduce_function(function)
-    sign, parts = _parts(form, interval, limits)
+    sign, parts = _parts(form, interval)
     found: list[Zero] = []
     for place, multiplicity in rational:
         if interval.encloses(place):
@@ -391,7 +387,7 @@ def zeros(function: ExponentialPolynomial, interval: EpsilonInterval, limits: Li
             if box.crosses and box.upper is not None:
                 found.append(Zero(box.lower, box.upper, exponent, part))
     ordered, signs = list[Zero](), [sign]
-    for cluster in in_order(found, limits, distinct=True):
+    for cluster in in_order(found, distinct=True):
         zero = cluster.zero
         if len(cluster.members) > 1:
             near, _ = short(Enclosure.exact(zero.lower))

@@ -46,7 +46,7 @@ from dipapprox.integrals.integral import Strategy
 from dipapprox.language.core import Program
 from dipapprox.language.dipa import parse_dipa
 from dipapprox.language.load import load
-from dipapprox.limits import Limits
+from dipapprox.limits import Limits, limited
 from dipapprox.privacy.decisions.decider import decide
 from dipapprox.privacy.decisions.decision import Decision, DecisionQuestion, read_epsilons
 from dipapprox.privacy.decisions.delta import read_delta
@@ -97,9 +97,9 @@ def verified(
     subject: RerunSubject, claim: Claim, engine: Engine, strategy: Strategy, seconds: float
 ) -> RerunAnswer:
     program = _program(subject)
-    merge, limits = strategy is not Strategy.NONE, Limits(seconds=seconds)
-    options = Options(engine=engine, strategy=strategy, merge=merge, limits=limits)
-    verdict = verify(Setting(program, select(subject.pairs, program), options), claim)
+    options = Options(engine=engine, strategy=strategy, merge=strategy is not Strategy.NONE)
+    with limited(Limits(seconds=seconds)):
+        verdict = verify(Setting(program, select(subject.pairs, program), options), claim)
     return RerunAnswer(verdict.answer.value, verdict.reason, verdict.seconds)
 
 
@@ -110,8 +110,9 @@ def decided(
     program = _program(subject)
     epsilons = read_epsilons(interval)
     asked = DecisionQuestion(budget=budget, delta=read_delta(delta), interval=epsilons)
-    options = Options(limits=Limits(seconds=seconds))
-    decision = decide(Setting(program, select(subject.pairs, program), options), asked)
+    setting = Setting(program, select(subject.pairs, program), Options())
+    with limited(Limits(seconds=seconds)):
+        decision = decide(setting, asked)
     reason = decision.reason or decision.note or None
     return RerunAnswer(decision.answer.value, reason, decision.seconds, decision)
 
@@ -123,14 +124,16 @@ def proved(text: str, seconds: float) -> RerunAnswer:
         automaton = automaton_of(parse_dipa(text))
     except SourceError as error:
         return RerunAnswer(REFUSED, error.message, 0.0)
-    proof = prove_automaton(automaton, None, Stops.HIDDEN, Limits(seconds=seconds))
+    with limited(Limits(seconds=seconds)):
+        proof = prove_automaton(automaton, None, Stops.HIDDEN)
     return RerunAnswer(proof.answer.value, proof.reason, proof.seconds, None, proof)
 
 
 @cache
 def structure(subject: RerunSubject) -> Structure:
     """Measure the final states as the tables count them: none merged."""
-    return measure_structure(execute(_program(subject), merge=False, limits=Limits(seconds=120)))
+    with limited(Limits(seconds=120)):
+        return measure_structure(execute(_program(subject), merge=False))
 
 
 _LOST = {"T.O": "timeout", "O.M": "out of memory"}

@@ -41,7 +41,7 @@ from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.arithmetic.precision import give_way, precision, to_ball, to_enclosure
 from dipapprox.errors import BrokenInvariant
 from dipapprox.laws.distribution import Distribution
-from dipapprox.limits import Limits
+from dipapprox.limits import check_limits
 from dipapprox.numerics.algebras.grid import MAX_PANELS, Grid
 from dipapprox.numerics.algebras.piecewise import Ends, Marks, Piecewise, PiecewiseAlgebra, union
 
@@ -169,17 +169,7 @@ class BallAlgebra(PiecewiseAlgebra[BallPiece, arb, Enclosure | NotEnclosed]):
         room: Most such panels.
     """
 
-    __slots__ = (
-        "_degree",
-        "_halves",
-        "_kernels",
-        "_least",
-        "bits",
-        "grid",
-        "limits",
-        "off_grid",
-        "room",
-    )
+    __slots__ = ("_degree", "_halves", "_kernels", "_least", "bits", "grid", "off_grid", "room")
 
     def __init__(self, grid: Grid, bits: int, degree: int | None = None) -> None:
         """Prepare the grid.
@@ -192,7 +182,6 @@ class BallAlgebra(PiecewiseAlgebra[BallPiece, arb, Enclosure | NotEnclosed]):
         super().__init__(None, _ZERO)
         self.grid = grid
         self.bits = bits
-        self.limits = Limits()
         self.off_grid, self.room = 0, 2**20
         self._least = arb(2) ** -bits
         self._degree = bits // 4 + 12 if degree is None else degree
@@ -322,7 +311,7 @@ class BallAlgebra(PiecewiseAlgebra[BallPiece, arb, Enclosure | NotEnclosed]):
         return super()._made(marks, pieces)
 
     def _check(self) -> None:
-        self.limits.check()
+        check_limits()
         give_way()
 
     def _half(self, width: int) -> arb:

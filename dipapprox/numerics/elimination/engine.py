@@ -28,7 +28,7 @@ from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed, better
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.events.event import Connected, Event
 from dipapprox.laws.distribution import Distribution, cutoff_interval
-from dipapprox.limits import Limits
+from dipapprox.limits import check_limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.algebras.grid import MAX_PANELS
 from dipapprox.numerics.elimination.grid_evaluator import (
@@ -86,10 +86,10 @@ class Eliminated:
         bits = self._furthest.bits
         return f"elimination (balls, {bits} bits)" if bits else "elimination (float64)"
 
-    def enclose(self, events: Sequence[Connected], bits: int, limits: Limits) -> Answers:
+    def enclose(self, events: Sequence[Connected], bits: int) -> Answers:
         found = Answers(len(events))
         grid_events: list[GridEvent] = []
-        self._enclose_stars(events, bits, limits, found)
+        self._enclose_stars(events, bits, found)
         for place in range(len(events)):
             if found.encloses(place):
                 continue
@@ -101,14 +101,14 @@ class Eliminated:
             if isinstance(order, NotEnclosed):
                 found[place] = order
             else:
-                grid_events.append(GridEvent(place, order, requirements(order, limits), dropped))
+                grid_events.append(GridEvent(place, order, requirements(order), dropped))
         for required, group in grouped(grid_events):
             for start in range(0, len(group), _TOGETHER):
                 batch = group[start : start + _TOGETHER]
                 # Bounds that were dropped take half of the wanted width.
                 wanted = bits + any(event.dropped for event in batch)
                 try:
-                    self._enclose_batch(batch, required, wanted, limits)
+                    self._enclose_batch(batch, required, wanted)
                 except LimitReached as reached:
                     widest = max((events[event.place] for event in batch), key=_cycles)
                     if not isinstance(widest, Event) or _cycles(widest) < 2:
@@ -122,9 +122,7 @@ class Eliminated:
                     found[event.place] = answer
         return found
 
-    def _enclose_stars(
-        self, events: Sequence[Connected], bits: int, limits: Limits, found: Answers
-    ) -> None:
+    def _enclose_stars(self, events: Sequence[Connected], bits: int, found: Answers) -> None:
         """Enclose the stars for which doubles on the coarsest grid suffice, if there are many."""
         read = ((place, read_star(event)) for place, event in enumerate(events))
         stars = [(place, star) for place, star in read if star is not None]
@@ -135,13 +133,13 @@ class Eliminated:
             evaluator = self._evaluator(together.required, level, bits, events=len(stars))
             if not isinstance(evaluator, GridEvaluator):
                 continue
-            for places, lower, upper in evaluator.enclose_stars(together, limits):
+            for places, lower, upper in evaluator.enclose_stars(together):
                 narrow = upper - lower <= 2.0**-bits
                 found.bound(np.array(places)[narrow], lower[narrow], upper[narrow])
             self._furthest = self._furthest or level
 
     def _enclose_batch(
-        self, batch: Sequence[GridEvent], required: GridRequirements, bits: int, limits: Limits
+        self, batch: Sequence[GridEvent], required: GridRequirements, bits: int
     ) -> None:
         """Enclose events for one grid, to one width, as far as that is possible."""
         if len(self._table) > _TABLE:
@@ -149,8 +147,8 @@ class Eliminated:
             self._evaluators = {}
         pending: list[GridEvent] = []
         for event in batch:
-            limits.check()
-            terms = eliminate(event.order, limits, self._table)
+            check_limits()
+            terms = eliminate(event.order, self._table)
             if isinstance(terms, NotEnclosed):
                 event.found = terms
             else:
@@ -161,7 +159,7 @@ class Eliminated:
             """Try once more; what is narrow enough then is pending no more."""
             if not events:
                 return
-            answers = self._answers(events, required, level, bits, limits)
+            answers = self._answers(events, required, level, bits)
             wanted = Fraction(1, 2**bits)
             for event, answer in zip(events, answers, strict=True):
                 best = event.found = better(event.found, answer, "elimination")
@@ -197,17 +195,14 @@ class Eliminated:
         required: GridRequirements,
         level: RefinementLevel,
         bits: int,
-        limits: Limits,
     ) -> list[Enclosure | NotEnclosed]:
         evaluator = self._evaluator(required, level, bits, events=len(events))
         if isinstance(evaluator, GridEvaluator):
-            return evaluator.enclose(events, limits)
+            return evaluator.enclose(events)
         answers: list[Enclosure | NotEnclosed] = []
         for event in events:
             alone = self._evaluator(event.required, level, bits, events=1)
-            answers += (
-                (alone,) if isinstance(alone, NotEnclosed) else alone.enclose((event,), limits)
-            )
+            answers += (alone,) if isinstance(alone, NotEnclosed) else alone.enclose((event,))
         return answers
 
     def _evaluator(

@@ -26,7 +26,7 @@ from dipapprox.deferred import Deferred
 from dipapprox.events.event import Connected, Event, Star, laws_of
 from dipapprox.events.reduce import is_plain
 from dipapprox.laws.distribution import Distribution, cutoff_interval, law_order
-from dipapprox.limits import Limits
+from dipapprox.limits import check_limits
 from dipapprox.numerics.algebras.float64 import Float64Algebra
 from dipapprox.numerics.algebras.grid import build_grid, build_lattice
 from dipapprox.numerics.elimination.plan import Evaluation, FunctionTable, Terms, enclosed_sum
@@ -87,12 +87,12 @@ class GridEvaluator:
             self._algebra, self._table
         )
 
-    def enclose(self, events: Sequence[GridEvent], limits: Limits) -> list[Enclosure | NotEnclosed]:
+    def enclose(self, events: Sequence[GridEvent]) -> list[Enclosure | NotEnclosed]:
         """Enclose the probabilities of events with plans whose requirements this one meets."""
         if not isinstance(self._algebra, Float64Algebra):
-            self._algebra.limits = limits
+            pass
         terms = [event.terms for event in events]
-        values = self._values(terms, limits) or [self._alone(each, limits) for each in terms]
+        values = self._values(terms) or [self._alone(each) for each in terms]
         # The mass that the restricted laws of the samples lack, for every number of samples.
         lost = {n: self._lost * n for n in {event.required.samples for event in events}}
         found: list[Enclosure | NotEnclosed] = []
@@ -104,29 +104,27 @@ class GridEvaluator:
             found.append(value)
         return found
 
-    def enclose_stars(self, stars: Stars, limits: Limits) -> Iterator[StarBounds]:
+    def enclose_stars(self, stars: Stars) -> Iterator[StarBounds]:
         """Bound the probabilities of stars whose requirements this evaluator in doubles meets."""
         assert isinstance(self._algebra, Float64Algebra)
         lost = max(float(self._lost), 2.0**-1000)  # a power of two, which may underflow
-        return stars.bounds(self._algebra, lost, limits)
+        return stars.bounds(self._algebra, lost)
 
-    def _values(
-        self, plans: Sequence[Terms], limits: Limits
-    ) -> list[Enclosure | NotEnclosed] | None:
+    def _values(self, plans: Sequence[Terms]) -> list[Enclosure | NotEnclosed] | None:
         """The values of some plans; None if there is no room for their functions."""
         if self._evaluation.remembered + self._evaluation.cost(plans) > self._capacity:
             return None
         try:
-            return [enclosed_sum(each) for each in self._evaluation.values(plans, limits)]
+            return [enclosed_sum(each) for each in self._evaluation.values(plans)]
         except balls.TooManyPanels:
             return None
 
-    def _alone(self, plan: Terms, limits: Limits) -> Enclosure | NotEnclosed:
+    def _alone(self, plan: Terms) -> Enclosure | NotEnclosed:
         """The value of one plan, after forgetting what was computed if there is no room."""
-        found = self._values((plan,), limits)
+        found = self._values((plan,))
         if found is None:
             self._forget()
-            found = self._values((plan,), limits)
+            found = self._values((plan,))
         if found is None:
             return NotEnclosed("its functions are more than the memory holds")
         return found[0]
@@ -272,10 +270,10 @@ class Stars:
         most = max(max(each.samples) for each in self._rounds.values())
         return GridRequirements(self._laws, frozenset(), most)
 
-    def bounds(self, algebra: Float64Algebra, lost: float, limits: Limits) -> Iterator[StarBounds]:
+    def bounds(self, algebra: Float64Algebra, lost: float) -> Iterator[StarBounds]:
         """Bound the probabilities; `lost` bounds the mass that any law loses on the grid."""
         for centre, around in self._rounds.items():
-            limits.check()
+            check_limits()
             functions = [
                 algebra.survival(law) if above else algebra.cdf(law)
                 for law, above in around.columns

@@ -22,7 +22,7 @@ from typing import Generic, TypeVar, assert_never
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed, enclosing, sure
 from dipapprox.data_classes import Record
 from dipapprox.laws.distribution import Distribution
-from dipapprox.limits import Limits
+from dipapprox.limits import check_limits
 from dipapprox.numerics.algebras.piecewise import FunctionAlgebra
 
 
@@ -202,29 +202,29 @@ class Evaluation(Generic[F, V]):
             waiting.extend(parts(self._table.functions[number]))
         return found
 
-    def values(self, plans: Sequence[Terms], limits: Limits) -> list[list[tuple[int, V]]]:
+    def values(self, plans: Sequence[Terms]) -> list[list[tuple[int, V]]]:
         """Return the terms of each plan: (coefficient, ∫ product)."""
-        self._compute(self._needed(plans), limits)
+        self._compute(self._needed(plans))
         wanted = {factors for terms in plans for _, factors in terms}
         # Not `wanted - self._totals.keys()`, which goes through all totals.
         fresh = _alike_first([factors for factors in wanted if factors not in self._totals])
-        self._raise(fresh, limits)
-        for batch in self._batches(list(fresh), limits):
+        self._raise(fresh)
+        for batch in self._batches(list(fresh)):
             totals = self._algebra.product_totals([self._factors(fresh[each]) for each in batch])
             self._totals.update(zip(batch, totals, strict=True))
         return [[(c, self._totals[factors]) for c, factors in terms] for terms in plans]
 
-    def products(self, plans: Sequence[Terms], limits: Limits) -> list[list[tuple[int, F]]]:
+    def products(self, plans: Sequence[Terms]) -> list[list[tuple[int, F]]]:
         """Return the terms of each plan as functions: (coefficient, product)."""
-        self._compute(self._needed(plans), limits)
-        self._raise((factors for terms in plans for _, factors in terms), limits)
+        self._compute(self._needed(plans))
+        self._raise((factors for terms in plans for _, factors in terms))
         found = []
         for terms in plans:
             functions = self._algebra.products([self._factors(factors) for _, factors in terms])
             found.append([(c, f) for (c, _), f in zip(terms, functions, strict=True)])
         return found
 
-    def _compute(self, numbers: set[int], limits: Limits) -> None:
+    def _compute(self, numbers: set[int]) -> None:
         levels: dict[int, list[int]] = defaultdict(list)
         for number in sorted(numbers):
             levels[self._table.depths[number]].append(number)
@@ -250,8 +250,8 @@ class Evaluation(Generic[F, V]):
                     case Moved(whole, offset):
                         self._known[number] = self._algebra.moved(self._known[whole], offset)
                     case Convolved():
-                        limits.check()
-                        self._known[number] = self._convolved(function, limits)
+                        check_limits()
+                        self._known[number] = self._convolved(function)
                     case BetweenConstants(whole, lower, upper):
                         self._known[number] = self._algebra.restrict(
                             self._known[whole], lower, upper
@@ -259,20 +259,20 @@ class Evaluation(Generic[F, V]):
                     case _:
                         assert_never(function)
             for from_left in (False, True):
-                self._raise((factors for _, factors in sides[from_left]), limits)
-                for batch in self._batches(sides[from_left], limits):
+                self._raise((factors for _, factors in sides[from_left]))
+                for batch in self._batches(sides[from_left]):
                     products = [self._factors(factors) for _, factors in batch]
                     running = self._algebra.running(products, from_left)
                     self._known.update(zip((n for n, _ in batch), running, strict=True))
 
-    def _convolved(self, function: Convolved, limits: Limits) -> F:
+    def _convolved(self, function: Convolved) -> F:
         left, right = function.left, function.right
-        self._raise(products_in(function), limits)
+        self._raise(products_in(function))
         (first,) = self._algebra.products([self._factors(left)])
         if isinstance(right, Distribution):
-            return self._algebra.plus_sample(first, right, limits.check)
+            return self._algebra.plus_sample(first, right, check_limits)
         (second,) = self._algebra.products([self._factors(right)])
-        return self._algebra.convolution(first, second, limits.check)
+        return self._algebra.convolution(first, second, check_limits)
 
     def _plain_law(self, factors: Factors, from_left: bool) -> F | None:
         """The distribution function of a sample without constants or earlier messages."""
@@ -283,10 +283,10 @@ class Evaluation(Generic[F, V]):
             return None
         return self._algebra.cdf(first.law) if from_left else self._algebra.survival(first.law)
 
-    def _batches(self, items: Sequence[T], limits: Limits) -> Iterator[Sequence[T]]:
+    def _batches(self, items: Sequence[T]) -> Iterator[Sequence[T]]:
         size = self._algebra.together
         for start in range(0, len(items), size):
-            limits.check()
+            check_limits()
             yield items[start : start + size]
 
     def _factors(self, factors: Factors) -> list[F]:
@@ -295,7 +295,7 @@ class Evaluation(Generic[F, V]):
             for number, exponent in factors
         ]
 
-    def _raise(self, products: Iterable[Factors], limits: Limits) -> None:
+    def _raise(self, products: Iterable[Factors]) -> None:
         """Compute the powers in some products, each from two of about half its exponent."""
         waiting = [pair for factors in products for pair in factors]
         steps: dict[int, list[tuple[int, int]]] = defaultdict(list)
@@ -308,7 +308,7 @@ class Evaluation(Generic[F, V]):
             steps[(exponent - 1).bit_length()].append(pair)
             waiting += [(number, exponent // 2), (number, exponent - exponent // 2)]
         for _, pairs in sorted(steps.items()):
-            for batch in self._batches(pairs, limits):
+            for batch in self._batches(pairs):
                 halves = [((n, e // 2), (n, e - e // 2)) for n, e in batch]
                 found = self._algebra.products([self._factors(each) for each in halves])
                 self._powers.update(zip(batch, found, strict=True))

@@ -41,7 +41,7 @@ from dipapprox.events.event import Event, Star
 from dipapprox.events.intervals import EVERYWHERE, Interval, common
 from dipapprox.events.reduce import SAME, Change, coordinates, is_plain
 from dipapprox.laws.distribution import Distribution, law_order
-from dipapprox.limits import Limits
+from dipapprox.limits import check_limits, current
 from dipapprox.linear.form import LinearForm
 from dipapprox.linear.zones import tight
 from dipapprox.numerics.elimination.plan import (
@@ -189,9 +189,7 @@ class _State(Record):
     bounds: frozenset[tuple[Edge, int]]  # ((i, j), w): x_i <= x_j + w units; tight
 
 
-def eliminate(
-    event: Order, limits: Limits, table: FunctionTable, kept: int | None = None
-) -> Terms | NotEnclosed:
+def eliminate(event: Order, table: FunctionTable, kept: int | None = None) -> Terms | NotEnclosed:
     """Integrate out all samples of a connected event; new functions are added to the table.
 
     Args:
@@ -211,7 +209,7 @@ def eliminate(
         if isinstance(element.source, Distribution):
             factors: Factors = ((table.leaf(element.source, element.lower, element.upper), 1),)
         else:
-            limits.check()
+            check_limits()
             factors = _density_of_sum(element, element.source, event, densities, table)
         for sides, from_left in ((element.below, True), (element.above, False)):
             for other in sides:
@@ -237,14 +235,14 @@ def eliminate(
     created = 0
     for count in range(len(roots), 1, -1):
         for state, coefficient in pending.pop(count, {}).items():
-            limits.check()
+            check_limits()
             for after, sign in elimination.step(state):
                 created += 1
                 pending[len(after.factors)][after] += sign * coefficient
-            if created > limits.pieces:
+            if created > current().pieces:
                 return NotEnclosed(
                     f"its {len(roots)} samples and {len(tied)} comparisons split into "
-                    f"more than {limits.pieces} pieces"
+                    f"more than {current().pieces} pieces"
                 )
     return tuple((c, state.factors[0][1]) for state, c in pending[1].items() if c)
 

@@ -15,7 +15,6 @@ from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.data_classes import Record
 from dipapprox.events.event import Star, count_samples, laws_of
 from dipapprox.laws.distribution import Distribution
-from dipapprox.limits import Limits
 from dipapprox.numerics.elimination.plan import FunctionTable, Moved, RestrictedDensity, Terms
 from dipapprox.numerics.elimination.planning import BoundedElement, Order, OrderEvent, eliminate
 from dipapprox.numerics.kinds import Tier
@@ -139,7 +138,7 @@ def _ends(parts: Iterable[BoundedElement | RestrictedDensity]) -> frozenset[Frac
     return frozenset(end for end in ends if end is not None)
 
 
-def requirements(order: Order, limits: Limits) -> GridRequirements:
+def requirements(order: Order) -> GridRequirements:
     """What a grid must offer for all functions of an event.
 
     Where all samples but one are leaves, only laws are moved, and they are laws again.
@@ -147,7 +146,7 @@ def requirements(order: Order, limits: Limits) -> GridRequirements:
     table = FunctionTable()
     if not isinstance(order, OrderEvent) or not order.has_offsets:
         return GridRequirements.of(order)
-    if isinstance(eliminate(order, limits, table), NotEnclosed):
+    if isinstance(eliminate(order, table), NotEnclosed):
         return GridRequirements.of(order)  # it will not be asked for
     leaves = [f for f in table.functions if isinstance(f, RestrictedDensity)]
     laws = frozenset(leaf.law for leaf in leaves)

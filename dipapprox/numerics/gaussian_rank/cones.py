@@ -46,7 +46,7 @@ from flint import arb, fmpq, fmpq_mat
 from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.data_classes import Record
 from dipapprox.events.event import Event
-from dipapprox.limits import Limits
+from dipapprox.limits import check_limits
 
 Vector = tuple[fmpq, ...]
 _ZERO = fmpq(0)
@@ -106,14 +106,14 @@ class Cones(Record):
     cones: tuple[SimplicialCone, ...]
 
 
-def cones_of(polyhedron: Polyhedron, limits: Limits) -> Cones | NotEnclosed:
+def cones_of(polyhedron: Polyhedron) -> Cones | NotEnclosed:
     """Decompose a polyhedron of any rank, an empty one into no cones, or say why not."""
     size, rank = len(polyhedron.bounds), polyhedron.rank
     if comb(size, rank) > MOST_BASES:
         return NotEnclosed(
             f"{size} guards of rank {rank} have more than {MOST_BASES} possible vertices"
         )
-    vertices = list(_vertices(polyhedron, limits))
+    vertices = list(_vertices(polyhedron))
     for seed in count(1):
         # As functions of the seed the μ are not 0: only λ_i has the pole -i of μ_i.
         weights = fmpq_mat(1, size, [fmpq(1, seed + k) for k in range(size)])
@@ -138,11 +138,11 @@ def _sign(value: fmpq) -> int:
     return (value > _ZERO) - (value < _ZERO)
 
 
-def _vertices(polyhedron: Polyhedron, limits: Limits) -> Iterator[_Vertex]:
+def _vertices(polyhedron: Polyhedron) -> Iterator[_Vertex]:
     """Yield the vertices of the polyhedron with the bounds b_k + η^(k+1)."""
     rank, bounds, whole = polyhedron.rank, polyhedron.bounds, polyhedron.covariance.tolist()
     for guards in combinations(range(len(bounds)), rank):
-        limits.check()
+        check_limits()
         columns = fmpq_mat([[row[g] for g in guards] for row in whole])
         try:
             basis = fmpq_mat([[whole[f][g] for g in guards] for f in guards]).inv()

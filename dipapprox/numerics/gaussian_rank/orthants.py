@@ -63,7 +63,7 @@ from dipapprox.arithmetic.precision import give_way, precision, to_enclosure
 from dipapprox.cache import Cache
 from dipapprox.data_classes import Record
 from dipapprox.events.event import Connected, Event, spelled_out
-from dipapprox.limits import Limits
+from dipapprox.limits import check_limits
 from dipapprox.numerics.gaussian_rank.cones import Cones, cones_of, polyhedron_of
 from dipapprox.numerics.kinds import is_gaussian
 from dipapprox.numerics.methods import EventByEvent
@@ -75,7 +75,7 @@ Matrix = Sequence[Sequence[arb]]
 _HEIGHT = arb(7) / 10  # y, of the strip
 
 
-def orthant(covariance: Matrix, bounds: Sequence[arb], bits: int, limits: Limits) -> arb:
+def orthant(covariance: Matrix, bounds: Sequence[arb], bits: int) -> arb:
     """Enclose Pr[Y <= b] to about 2**-bits, at a working precision that allows it.
 
     Args:
@@ -88,7 +88,7 @@ def orthant(covariance: Matrix, bounds: Sequence[arb], bits: int, limits: Limits
         return arb(0.5, 0.5)
     total = arb(1)
     for block in _blocks(covariance):
-        total *= _connected(_within(covariance, block), [bounds[i] for i in block], bits, limits)
+        total *= _connected(_within(covariance, block), [bounds[i] for i in block], bits)
     return total
 
 
@@ -157,7 +157,7 @@ def _leader(covariance: Matrix) -> _Leader | None:
     return min(found, key=lambda each: (float(each.last.mid()) + 1) * len(each.partners))
 
 
-def _connected(covariance: Matrix, bounds: Sequence[arb], bits: int, limits: Limits) -> arb:
+def _connected(covariance: Matrix, bounds: Sequence[arb], bits: int) -> arb:
     """`orthant` of variables that are connected by correlations."""
     for k, bound in enumerate(bounds):
         # Beyond x deviations there is at most exp(-x²/2) / 2.
@@ -167,36 +167,34 @@ def _connected(covariance: Matrix, bounds: Sequence[arb], bits: int, limits: Lim
                 return rest
             others = [j for j in range(len(bounds)) if j != k]
             ends = [bounds[j] for j in others]
-            return orthant(_within(covariance, others), ends, bits, limits) - rest
+            return orthant(_within(covariance, others), ends, bits) - rest
     if len(bounds) == 1:
         return (-bounds[0] / (2 * covariance[0][0]).sqrt()).erfc() / 2
     leader = _leader(covariance)
     if leader is None:
         return arb.nan()
-    return _grown(covariance, bounds, leader, bits, limits)
+    return _grown(covariance, bounds, leader, bits)
 
 
-def _grown(
-    covariance: Matrix, bounds: Sequence[arb], leader: _Leader, bits: int, limits: Limits
-) -> arb:
+def _grown(covariance: Matrix, bounds: Sequence[arb], leader: _Leader, bits: int) -> arb:
     """F(0) + ∫ G."""
     place, root, last = leader.place, leader.root, leader.last
     variance, height = covariance[place][place], bounds[place]
     deviations = height / variance.sqrt()
     others = [j for j in range(len(bounds)) if j != place]
-    start = orthant(_within(covariance, others), [bounds[j] for j in others], bits + 1, limits)
+    start = orthant(_within(covariance, others), [bounds[j] for j in others], bits + 1)
     start *= (-deviations / arb(2).sqrt()).erfc() / 2
     bound = 2 * abs(deviations) + arb(2).sqrt()
     bound /= (2 * arb.pi()).sqrt() * (2 * _HEIGHT).cos()
     if len(others) == 1:
-        value = _pair_density(covariance, bounds, root, limits)
+        value = _pair_density(covariance, bounds, root)
         return start + quadrature(value, bound, _HEIGHT, arb(0), last, bits)
     density = _density(height, variance)
     # Errors at the nodes count with G's other factors, and the length of the range.
     loss = (last + 1) * len(leader.partners) * 4
 
     def derivative(point: arb) -> arb:
-        limits.check()
+        check_limits()
         tanh = point.tanh()
         t, speed = tanh / root, (1 - tanh * tanh) / root
         weight = density * speed
@@ -210,15 +208,13 @@ def _grown(
             if other in leader.partners:
                 own = covariance[place][other] * _density(ends[j], given[j][j]) * weight
                 left, rest = _conditioned(given, ends, j)
-                total += own * orthant(left, rest, bits + _log2(abs(own) * loss), limits)
+                total += own * orthant(left, rest, bits + _log2(abs(own) * loss))
         return total
 
     return start + quadrature(derivative, bound, _HEIGHT, arb(0), last, bits)
 
 
-def _pair_density(
-    covariance: Matrix, bounds: Sequence[arb], root: arb, limits: Limits
-) -> Callable[[arb], arb]:
+def _pair_density(covariance: Matrix, bounds: Sequence[arb], root: arb) -> Callable[[arb], arb]:
     """G for two variables, which is most of the work: in units of their deviations."""
     deviations = [covariance[k][k].sqrt() for k in range(2)]
     x, y = (b / s for b, s in zip(bounds, deviations, strict=True))
@@ -226,7 +222,7 @@ def _pair_density(
     squares, both, unit = (x * x + y * y) / 2, x * y, share / (2 * arb.pi())
 
     def derivative(point: arb) -> arb:
-        limits.check()
+        check_limits()
         tanh = point.tanh()
         correlation = share * tanh
         left = 1 - correlation * correlation
@@ -336,12 +332,12 @@ class GaussianRank(EventByEvent):
         )
 
     @enclosing
-    def one(self, event: Connected, bits: int, limits: Limits) -> Enclosure:
+    def one(self, event: Connected, bits: int) -> Enclosure:
         if not is_gaussian(event):
             return sure(NotEnclosed("not all samples are Gaussian"))
         plain = spelled_out(event)
-        cones = sure(self._known.find(plain, lambda: _cones_of_event(plain, limits)))
-        bits = _affordable(cones, bits, limits)
+        cones = sure(self._known.find(plain, lambda: _cones_of_event(plain)))
+        bits = _affordable(cones, bits)
         if not bits:
             many = f"{len(cones.cones)} cones of rank {cones.rank}"
             sure(NotEnclosed(f"{many} take more than {_MOST_EVALUATIONS} evaluations"))
@@ -352,7 +348,7 @@ class GaussianRank(EventByEvent):
                 total = arb(0)
                 for cone in cones.cones:
                     rows, bounds = cone.as_balls()
-                    total += cone.sign * orthant(rows, bounds, own, limits)
+                    total += cone.sign * orthant(rows, bounds, own)
                 found = to_enclosure(total)
             if isinstance(found, Enclosure):
                 found = found.intersect(UNIT)
@@ -362,11 +358,11 @@ class GaussianRank(EventByEvent):
 
 
 @enclosing
-def _cones_of_event(event: Event, limits: Limits) -> Cones:
-    return sure(cones_of(sure(polyhedron_of(event, MOST_RANK)), limits))
+def _cones_of_event(event: Event) -> Cones:
+    return sure(cones_of(sure(polyhedron_of(event, MOST_RANK))))
 
 
-def _affordable(cones: Cones, bits: int, limits: Limits) -> int:
+def _affordable(cones: Cones, bits: int) -> int:
     """As many bits as the work allows; 0 if none are worth it."""
     if cones.rank <= 3:
         return bits
@@ -375,7 +371,7 @@ def _affordable(cones: Cones, bits: int, limits: Limits) -> int:
         work = 0.0
         with precision(_digits(own, _ATTEMPTS - 1)):
             for cone in cones.cones:
-                limits.check()
+                check_limits()
                 work += evaluations(cone.as_balls()[0], own, _MOST_EVALUATIONS - work)
                 if work > _MOST_EVALUATIONS:
                     break

@@ -32,7 +32,7 @@ from dipapprox.data_classes import Record, replace
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.event import Star
 from dipapprox.laws.distribution import Distribution
-from dipapprox.limits import Limits, ask, asking
+from dipapprox.limits import ask, asking, check_limits
 
 MOST_VALUES = 2**20  # most integers that one sample, or a sum of samples, is kept on
 _GUARD_BITS = 32
@@ -214,7 +214,6 @@ class Forests:
         variables: Sequence[ForestVariable],
         links: Mapping[tuple[int, int], Link],
         order: Sequence[tuple[int, int | None]],
-        limits: Limits,
     ) -> Below:
         """Bound the probability that independent variables are in their ranges and all links hold.
 
@@ -225,7 +224,7 @@ class Forests:
         children: list[list[tuple[Link, int]]] = [[] for _ in variables]
         total = Below(1 << self.unit, 0)
         for vertex, parent in order:
-            number = self._node(variables[vertex], tuple(sorted(children[vertex])), limits)
+            number = self._node(variables[vertex], tuple(sorted(children[vertex])))
             if parent is not None:
                 children[parent].append((links[vertex, parent], number))
                 continue
@@ -234,7 +233,7 @@ class Forests:
             total = Below(value, total.missing + found.missing + 1)
         return total
 
-    def star(self, star: Star, limits: Limits) -> Below:
+    def star(self, star: Star) -> Below:
         """Bound the probability of a star of integers; its cost does not depend on the counts."""
         if self._kept > _REMEMBERED:
             self._forget()
@@ -244,26 +243,24 @@ class Forests:
         for link, leaves in ((_UNDER, star.below), (_OVER, star.above)):
             for law, count in leaves:
                 integer = law.affine(Fraction(1), Fraction(-1, 2))
-                child = self._node(ForestVariable(((1, integer),)), (), limits)
-                power, lacks = self._power(masses.first, len(values), link, child, count, limits)
+                child = self._node(ForestVariable(((1, integer),)), ())
+                power, lacks = self._power(masses.first, len(values), link, child, count)
                 values = self._times(values, power)
                 missing += lacks + len(values)
         return Below(sum(values), missing)
 
-    def _power(
-        self, first: int, count: int, link: Link, child: int, exponent: int, limits: Limits
-    ) -> _Table:
+    def _power(self, first: int, count: int, link: Link, child: int, exponent: int) -> _Table:
         """Return the product of so many like messages; most stars need one more than another."""
         key = first, count, link, child
         if (*key, exponent) in self._powers:
             return self._powers[*key, exponent]
-        limits.check()
+        check_limits()
         if exponent == 1:
             table = self._message(*key)
         else:
             part = exponent - 1 if (*key, exponent - 1) in self._powers else exponent // 2
-            left, lacks = self._power(*key, part, limits)
-            right, more = self._power(*key, exponent - part, limits)
+            left, lacks = self._power(*key, part)
+            right, more = self._power(*key, exponent - part)
             table = self._times(left, right), lacks + more + 1
         self._powers[*key, exponent] = table
         self._kept += count
@@ -273,16 +270,16 @@ class Forests:
         """Multiply numbers at most 1, each product rounded down."""
         return [a * b >> self.unit for a, b in zip(left, right, strict=True)]
 
-    def _node(self, variable: ForestVariable, children: Children, limits: Limits) -> int:
+    def _node(self, variable: ForestVariable, children: Children) -> int:
         """Sum a variable out, its children's messages included; return the number of the table."""
         key = variable, children
         if key in self._numbers:
             return self._numbers[key]
-        limits.check()
+        check_limits()
         masses = self.masses(variable)
         values, missing = masses.values, masses.missing
         if children:
-            product, lacks = self._product(masses.first, len(values), children, limits)
+            product, lacks = self._product(masses.first, len(values), children)
             values = self._times(values, product)
             missing += lacks + len(values)
         sums = list(accumulate(values, initial=0))
@@ -291,13 +288,13 @@ class Forests:
         number = self._numbers[key] = len(self._running) - 1
         return number
 
-    def _product(self, first: int, count: int, children: Children, limits: Limits) -> _Table:
+    def _product(self, first: int, count: int, children: Children) -> _Table:
         """Multiply messages on first <= y < first + count; beginnings are shared."""
         known = len(children)
         while known and (first, count, children[:known]) not in self._products:
             known -= 1
         for k in range(known, len(children)):
-            limits.check()
+            check_limits()
             values, lacks = self._message(first, count, *children[k])
             if k:
                 before, more = self._products[first, count, children[:k]]

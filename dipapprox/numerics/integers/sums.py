@@ -25,7 +25,7 @@ from dipapprox.errors import BrokenInvariant
 from dipapprox.events.event import Connected, Event, Star
 from dipapprox.graphs import leaves_first
 from dipapprox.laws.distribution import Distribution, law_order
-from dipapprox.limits import Limits
+from dipapprox.limits import check_limits, current
 from dipapprox.linear.form import LinearForm
 from dipapprox.linear.half_spaces import Inequality, integer_inequality
 from dipapprox.numerics.integers.forests import Below, Forests, ForestVariable, Untabled
@@ -51,7 +51,7 @@ class IntegerSums(EventByEvent):
     def __init__(self) -> None:
         self._forests: dict[int, Forests] = {}
 
-    def one(self, event: Connected, bits: int, limits: Limits) -> Enclosure | NotEnclosed:
+    def one(self, event: Connected, bits: int) -> Enclosure | NotEnclosed:
         """Enclose Pr[event]; `limits.pieces` bounds the values taken in turn."""
         if not is_sum(event):
             return NotEnclosed("integer-sums: not all samples are integers")
@@ -65,11 +65,11 @@ class IntegerSums(EventByEvent):
                     self._forests = {unit: Forests(unit)}
                 if system is None:
                     assert isinstance(event, Star)
-                    below = self._forests[unit].star(event, limits)
+                    below = self._forests[unit].star(event)
                 else:
-                    work = _Sum(self._forests[unit], limits)
+                    work = _Sum(self._forests[unit])
                     parts = work.foreseen(system)
-                    if parts > _FORESEEN * limits.pieces:
+                    if parts > _FORESEEN * current().pieces:
                         return NotEnclosed(
                             f"integration-budget: about {Decimal(parts):.0e} parts of one sum, "
                             f"{len(system.ranges)} integer samples or sums in a cycle"
@@ -84,7 +84,7 @@ class IntegerSums(EventByEvent):
         except Untabled as error:
             return NotEnclosed(str(error))
         except _TooManySums:
-            return NotEnclosed(f"integration-budget: more than {limits.pieces} parts of one sum")
+            return NotEnclosed(f"integration-budget: more than {current().pieces} parts of one sum")
         return found
 
 
@@ -189,9 +189,8 @@ def _order(part: tuple[int, Distribution | ForestVariable]) -> tuple[object, ...
 class _Sum:
     """One event at one accuracy."""
 
-    def __init__(self, forests: Forests, limits: Limits) -> None:
+    def __init__(self, forests: Forests) -> None:
         self._forests = forests
-        self._limits = limits
         self._parts = 0
 
     def probability(self, system: _System) -> Below:
@@ -199,14 +198,14 @@ class _Sum:
         order = system.forest()
         if order is not None:
             links = {(i, j): tuple(sorted(system.links[i, j])) for i, j in order if j is not None}
-            return self._forests.probability(system.ranges, links, order, self._limits)
+            return self._forests.probability(system.ranges, links, order)
         fixed = self._shortest(system)
         masses = self._forests.masses(system.ranges[fixed])
         value = missing = 0
         for place, mass in enumerate(masses.values, masses.first):
-            self._limits.check()
+            check_limits()
             self._parts += 1
-            if self._parts > self._limits.pieces:
+            if self._parts > current().pieces:
                 raise _TooManySums
             below = self.probability(system.without(fixed, place))
             value += mass * below.value >> self._forests.unit

@@ -59,7 +59,7 @@ from dipapprox.events.event import Connected, spelled_out
 from dipapprox.integrals.integral import Add, Integral, Level, Multiply, Plan, Strategy, parts
 from dipapprox.integrals.optimizer import elimination_depth, plan
 from dipapprox.laws.distribution import cutoff_interval
-from dipapprox.limits import Limits
+from dipapprox.limits import check_limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.kinds import as_continuous
 from dipapprox.numerics.methods import EventByEvent
@@ -225,7 +225,7 @@ class Nested(EventByEvent):
         self._most = most
 
     @enclosing
-    def one(self, event: Connected, bits: int, limits: Limits) -> Enclosure:
+    def one(self, event: Connected, bits: int) -> Enclosure:
         continuous = as_continuous(event)
         if isinstance(continuous, NotEnclosed):
             return sure(continuous)
@@ -235,11 +235,11 @@ class Nested(EventByEvent):
             least: int = _per_integral(bits) ** max(elimination_depth(plain) - 1, 0)
             if least > self._most:
                 self._refuse(least)
-        found = plan(plain, self.strategy, limits)
+        found = plan(plain, self.strategy)
         if self._most is not None and evaluations(found, bits) > self._most:
             self._refuse(evaluations(found, bits))
         literal = self.strategy is Strategy.NONE
-        return sure(enclose_plan(found, bits, limits, literal=literal))
+        return sure(enclose_plan(found, bits, literal=literal))
 
     def _refuse(self, work: int) -> None:
         about = f"about 10^{len(str(work)) - 1} evaluations of integrands"
@@ -263,9 +263,7 @@ _OUTER_EVALUATIONS = 60_000
 _INNER_EVALUATIONS = 6_000
 
 
-def enclose_plan(
-    plan: Plan, bits: int, limits: Limits, *, literal: bool = False
-) -> Enclosure | NotEnclosed:
+def enclose_plan(plan: Plan, bits: int, *, literal: bool = False) -> Enclosure | NotEnclosed:
     """Enclose the value of a plan, a probability, to 2**-bits if possible.
 
     Args:
@@ -275,15 +273,15 @@ def enclose_plan(
     tree = hoisted(plan, literal=literal)
     best: Enclosure | NotEnclosed = NotEnclosed("the quadrature found no finite value")
     for attempt in range(_ATTEMPTS):
-        limits.check()
-        best = better(best, _attempt(tree, bits, attempt, limits), "nested")
+        check_limits()
+        best = better(best, _attempt(tree, bits, attempt), "nested")
         if isinstance(best, Enclosure) and best.width <= Fraction(1, 2**bits):
             break
     return best
 
 
 @enclosing
-def _attempt(tree: Plan, bits: int, attempt: int, limits: Limits) -> Enclosure:
+def _attempt(tree: Plan, bits: int, attempt: int) -> Enclosure:
     """One evaluation; each attempt works with more bits and a finer tolerance than the last."""
     count = open_ends(tree)
     tail_bits = bits + 2 + count.bit_length()
@@ -301,7 +299,7 @@ def _attempt(tree: Plan, bits: int, attempt: int, limits: Limits) -> Enclosure:
     with precision(bits + guard + dynamics + 16):
 
         def check() -> None:
-            limits.check()
+            check_limits()
             give_way()
 
         most = _OUTER_EVALUATIONS << attempt, _INNER_EVALUATIONS << attempt

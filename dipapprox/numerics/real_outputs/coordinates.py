@@ -25,7 +25,6 @@ from dipapprox.events.event import Event, Marginal
 from dipapprox.events.reduce import connected_samples, restricted
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import LAPLACE
-from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm, Symbol
 from dipapprox.linear.half_spaces import irredundant
 from dipapprox.numerics.elimination.plan import FunctionTable, Terms
@@ -97,21 +96,19 @@ def _is_laplace(laws: Sequence[Distribution], sample: Symbol) -> bool:
 
 
 def density_plans(
-    marginal: Marginal, bits: int, limits: Limits, table: FunctionTable
+    marginal: Marginal, bits: int, table: FunctionTable
 ) -> list[tuple[Fraction, DensityPlan]] | NotEnclosed:
     """Plan the density of a `simplified` marginal as a sum with weights; see `density_plan`."""
     found = []
     for weight, own in with_one_scale(marginal):
-        plan = density_plan(own, bits, limits, table)
+        plan = density_plan(own, bits, table)
         if isinstance(plan, NotEnclosed):
             return plan
         found.append((weight, plan))
     return found
 
 
-def density_plan(
-    marginal: Marginal, bits: int, limits: Limits, table: FunctionTable
-) -> DensityPlan | NotEnclosed:
+def density_plan(marginal: Marginal, bits: int, table: FunctionTable) -> DensityPlan | NotEnclosed:
     """Plan the density of a `simplified` marginal of continuous samples, if rules make it.
 
     2**-bits is much more than `DensityPlan.error`. New functions are added to the table.
@@ -123,7 +120,7 @@ def density_plan(
         name = _named(marginal.form)
         return NotEnclosed(f"no density of the published {name} is known: {found.reason}")
     order, place = found
-    terms = eliminate(order, limits, table, place)
+    terms = eliminate(order, table, place)
     if isinstance(terms, NotEnclosed):
         return terms
     return DensityPlan(terms, GridRequirements.of(order), order.error)

@@ -43,7 +43,7 @@ from dipapprox.arithmetic.precision import give_way, precision, to_ball, to_encl
 from dipapprox.arithmetic.rounding import SAFE
 from dipapprox.data_classes import Record, replace
 from dipapprox.events.intervals import Interval
-from dipapprox.limits import Limits
+from dipapprox.limits import check_limits
 from dipapprox.numerics.algebras.balls import (
     BallAlgebra,
     BallFunction,
@@ -87,7 +87,7 @@ class Densities(Record, eq=False):
     gained: tuple[Fraction, Fraction]
 
     @enclosing
-    def signs(self, growth: Enclosure, spare: Fraction, limits: Limits) -> LineSigns:
+    def signs(self, growth: Enclosure, spare: Fraction) -> LineSigns:
         """Prove signs of first - growth · second, growth >= 0; `excess` with what the grid lacks.
 
         `spare`: what ∫ |first - growth · second| over all that is undecided may be, if possible.
@@ -107,7 +107,7 @@ class Densities(Record, eq=False):
             assert not isinstance(self._second, Combination)
             terms = ((_ONE, self._first), (negative, self._second))
             difference = combination_in_balls(terms, self._algebra)
-            leaves = signs_in_balls(difference, self._algebra, own, limits)
+            leaves = signs_in_balls(difference, self._algebra, own)
         found = collected(sure(leaves), self._algebra.grid)
         own, other = (sum(each, _NONE) for each in zip(self.lost, self.gained, strict=True))
         return replace(found, excess=found.excess + own + growth.upper * other)
@@ -125,21 +125,16 @@ class Densities(Record, eq=False):
             found.append(Enclosure(own.lower - more, own.upper + lost))
         return found[0], found[1]
 
-    def cells(self, spread: float, negligible: float, limits: Limits) -> Cells | NotEnclosed:
+    def cells(self, spread: float, negligible: float) -> Cells | NotEnclosed:
         """Cut the grid into cells; see `cells_of`. Only in doubles."""
         if not isinstance(self._algebra, Float64Algebra):
             return NotEnclosed("cells are cut in doubles only")
         assert isinstance(self._first, Combination) and isinstance(self._second, Combination)
-        return cells_of(self._first, self._second, self._algebra, spread, negligible, limits)
+        return cells_of(self._first, self._second, self._algebra, spread, negligible)
 
 
 def open_densities(
-    first: Weighted,
-    second: Weighted,
-    kept: int,
-    level: RefinementLevel,
-    table: FunctionTable,
-    limits: Limits,
+    first: Weighted, second: Weighted, kept: int, level: RefinementLevel, table: FunctionTable
 ) -> Densities | NotEnclosed:
     """Compute two densities, not both 0, on a grid.
 
@@ -161,11 +156,11 @@ def open_densities(
     )
     try:
         if not isinstance(algebra, Float64Algebra):
-            algebra.limits = limits
+            pass
         functions: Evaluation[Any, Any] = Evaluation(algebra, table)
         sides: list[Combination | BallFunction] = []
         for side in (first, second):
-            terms = _weighted(functions, side, limits)
+            terms = _weighted(functions, side)
             if isinstance(algebra, Float64Algebra):
                 terms = [(weight, Combination.of(each, algebra.rule)) for weight, each in terms]
                 sides.append(combination(terms, algebra.rule, algebra.grid.panels))
@@ -182,11 +177,9 @@ def _size(weight: Enclosure, sign: int) -> Fraction:
     return max(sign * weight.lower, sign * weight.upper, _NONE)
 
 
-def _weighted(
-    functions: Evaluation[Any, Any], side: Weighted, limits: Limits
-) -> list[tuple[Enclosure, Any]]:
+def _weighted(functions: Evaluation[Any, Any], side: Weighted) -> list[tuple[Enclosure, Any]]:
     """Return the functions of a side, each with its factor."""
-    products = functions.products([plan.terms for _, plan in side], limits)
+    products = functions.products([plan.terms for _, plan in side])
     return [
         (weight * Enclosure.exact(c), function)
         for (weight, _), own in zip(side, products, strict=True)
@@ -273,7 +266,7 @@ def combination_in_balls(
 
 
 def signs_in_balls(
-    function: BallFunction, algebra: BallAlgebra, spare: Fraction, limits: Limits
+    function: BallFunction, algebra: BallAlgebra, spare: Fraction
 ) -> list[Leaf] | NotEnclosed:
     """Prove signs on sub-panels; an undecided one may contribute `spare` > 0 to ∫ |h|."""
     marks = algebra.grid.boundaries
@@ -287,7 +280,7 @@ def signs_in_balls(
             width = to_ball(marks[panel + 1] - marks[panel])
             waiting = [(0, 0, piece.polynomial)]
             while waiting:
-                limits.check()
+                check_limits()
                 give_way()
                 depth, place, polynomial = waiting.pop()
                 leading, *others = polynomial.coeffs() or [_ZERO]

@@ -46,7 +46,7 @@ from dipapprox.data_classes import Record, replace
 from dipapprox.events.canonical import canonical
 from dipapprox.events.event import Connected, Marginal, Part
 from dipapprox.events.intervals import Interval, within
-from dipapprox.limits import Limits
+from dipapprox.limits import check_limits
 from dipapprox.numerics.elimination.plan import FunctionTable
 from dipapprox.numerics.elimination.refinement import RefinementLevel, ball_levels, double_levels
 from dipapprox.numerics.kinds import Tier
@@ -115,10 +115,9 @@ class HockeyStick:
     For any number of published numbers see `composition.product_measures`.
     """
 
-    def __init__(self, method: Method, limits: Limits, tier: Tier = Tier.AUTO) -> None:
-        self._limits = limits
+    def __init__(self, method: Method, tier: Tier = Tier.AUTO) -> None:
         self._tier = tier
-        self.masses = IntervalMasses(method, limits)
+        self.masses = IntervalMasses(method)
         self._pairs: Cache[tuple[Sequence[Part], Sequence[Part]], _Pair] = Cache(_REMEMBERED)
 
     @enclosing
@@ -178,9 +177,7 @@ class HockeyStick:
         return Discretised(one_cell(own, other), (_NONE, _NONE), (_NONE, _NONE))
 
     def _pair(self, first: tuple[Part, ...], second: tuple[Part, ...]) -> _Pair:
-        return self._pairs.find(
-            (first, second), lambda: _Pair(first, second, self.masses, self._limits)
-        )
+        return self._pairs.find((first, second), lambda: _Pair(first, second, self.masses))
 
     def _far(
         self, first: tuple[Part, ...], second: tuple[Part, ...], growth: Enclosure, bits: int
@@ -237,10 +234,10 @@ class _Pair:
     """Two measures, and what was computed of them."""
 
     def __init__(
-        self, first: Sequence[Part], second: Sequence[Part], masses: IntervalMasses, limits: Limits
+        self, first: Sequence[Part], second: Sequence[Part], masses: IntervalMasses
     ) -> None:
         self._parts = first, second
-        self._masses, self._limits = masses, limits
+        self._masses = masses
         self._table = FunctionTable()
         self._plans: Cache[int, tuple[_Planned, _Planned] | NotEnclosed] = Cache(_REMEMBERED)
         self._densities: Cache[tuple[RefinementLevel, int], Densities | NotEnclosed] = Cache(
@@ -260,12 +257,12 @@ class _Pair:
         best: LineSigns | NotEnclosed = NotEnclosed("no signs were looked for")
         stuck = False  # finer panels do not help doubles where rounding is all that is left
         for level in (*double_levels(tier), *ball_levels(bits, tier)):
-            self._limits.check()
+            check_limits()
             if stuck and not level.bits:
                 continue
             found: Densities | LineSigns | NotEnclosed = self._opened(plans, kept, level)
             if isinstance(found, Densities):
-                found = found.signs(growth, wanted / 2, self._limits)
+                found = found.signs(growth, wanted / 2)
             if isinstance(found, LineSigns):
                 found = replace(found, excess=found.excess + missing)
             if isinstance(best, NotEnclosed):
@@ -303,7 +300,7 @@ class _Pair:
         if not any(plans):
             return sure(NotEnclosed("what is published has no density"))
         densities = sure(self._opened(plans, kept, RefinementLevel(_FINENESS)))
-        cells = sure(densities.cells(spread, negligible, self._limits))
+        cells = sure(densities.cells(spread, negligible))
         own, other = (
             _error(side) + more for side, more in zip(plans, densities.gained, strict=True)
         )
@@ -313,7 +310,7 @@ class _Pair:
         self, plans: tuple[_Planned, _Planned], kept: int, level: RefinementLevel
     ) -> Densities | NotEnclosed:
         return self._densities.find(
-            (level, kept), lambda: open_densities(*plans, kept, level, self._table, self._limits)
+            (level, kept), lambda: open_densities(*plans, kept, level, self._table)
         )
 
     @enclosing
@@ -326,7 +323,7 @@ class _Pair:
                     continue
                 others, own = found
                 weight = sure(self._masses.product((*part.events, *map(canonical, others)), kept))
-                plans = sure(density_plans(own, kept, self._limits, self._table))
+                plans = sure(density_plans(own, kept, self._table))
                 side += [(weight * Enclosure.exact(c), plan) for c, plan in plans]
         return sides
 
@@ -360,9 +357,8 @@ _ANYWHERE: Mapping[int, Sequence[Interval]] = MappingProxyType({})
 class IntervalMasses:
     """Probabilities of events and masses of intervals; what was computed is remembered."""
 
-    def __init__(self, method: Method, limits: Limits) -> None:
+    def __init__(self, method: Method) -> None:
         self._method = method
-        self._limits = limits
         self._known: Cache[Connected, tuple[int, Enclosure | NotEnclosed]] = Cache(_EVENTS)
 
     def of(
@@ -405,7 +401,7 @@ class IntervalMasses:
         """Enclose different events, those not known well enough in one batch."""
         known = {event: self._known.get(event) for event in events}
         missing = [event for event, each in known.items() if each is None or each[0] < bits]
-        found = self._method.enclose(missing, bits, self._limits) if missing else ()
+        found = self._method.enclose(missing, bits) if missing else ()
         for event, answer in zip(missing, found, strict=True):
             before = known[event]
             own = better(None if before is None else before[1], answer)

@@ -58,7 +58,7 @@ from dipapprox.arithmetic.precision import enclosure_of, precision, to_ball
 from dipapprox.arithmetic.rounding import FLOOR, SAFE, UNIT_ROUNDOFF, Array, above, below
 from dipapprox.data_classes import Record
 from dipapprox.events.intervals import Interval
-from dipapprox.limits import Limits
+from dipapprox.limits import check_limits
 from dipapprox.numerics.algebras.float64 import Float64Algebra
 from dipapprox.numerics.algebras.sampled import Sampled, panel_errors
 from dipapprox.numerics.interpolation.polynomial import restricted_rows
@@ -226,7 +226,6 @@ def cells_of(
     algebra: Float64Algebra,
     spread: float,
     negligible: float,
-    limits: Limits,
 ) -> Cells | NotEnclosed:
     """Cut the panels into cells of about one ratio of f to g each, functions of the algebra.
 
@@ -240,7 +239,7 @@ def cells_of(
     found: list[tuple[Array, ...]] = []
     count = 0
     for depth in range(_DEEPEST + 1):
-        limits.check()
+        check_limits()
         masses, others = _masses(own), _masses(other)
         least, most, noise = _ratios(own, other)
         with np.errstate(over="ignore", invalid="ignore"):

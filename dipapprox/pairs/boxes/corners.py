@@ -44,7 +44,7 @@ from numpy.typing import NDArray
 
 from dipapprox.arithmetic.rounding import Array, above, below
 from dipapprox.data_classes import Record
-from dipapprox.limits import Limits
+from dipapprox.limits import check_limits
 from dipapprox.pairs.boxes.cells import Fixed, PairSet, Polygon, filled, tidy
 from dipapprox.pairs.boxes.one_by_one import Kind, OneByOne
 from dipapprox.pairs.boxes.search import Exact, SetSearch
@@ -78,20 +78,17 @@ class CornerSearch(SetSearch):
         pairs: OneByOne,
         exact: Exact,
         factor: Factor,
-        limits: Limits,
         claimed: Fraction | None = None,
         *,
         alone: bool = False,
     ) -> None:
-        super().__init__(exact, factor, limits)
+        super().__init__(exact, factor)
         self._alone = alone
         self._pairs = pairs
         self._unit, self._thresholds = pairs.unit, pairs.thresholds
         self._e = self._factor.taken
         self._claimed = -1.0 if claimed is None else below(claimed)
-        self._samples = [
-            CornerSearch(each, exact, factor, limits, alone=True) for each in pairs.samples
-        ]
+        self._samples = [CornerSearch(each, exact, factor, alone=True) for each in pairs.samples]
         self._told_alone = np.ones(len(self._samples))
         self._flat: list[tuple[Kind, TriangleSets]] = []
         self._tables: dict[tuple[Fixed, Fixed], NDArray[np.bool_]] = {}
@@ -112,7 +109,7 @@ class CornerSearch(SetSearch):
         with self._renewing() as waiting:
             for kind, (sets,) in waiting.items():
                 for start in range(0, len(sets.upper), _AT_ONCE):
-                    self._limits.check()
+                    check_limits()
                     part = sets.taken(np.arange(start, min(start + _AT_ONCE, len(sets.upper))))
                     self._look(kind, part.corners, part.upper)
 

@@ -26,7 +26,7 @@ from dipapprox.cache import Cache
 from dipapprox.data_classes import Record
 from dipapprox.errors import BrokenInvariant
 from dipapprox.language.domains import AllReals
-from dipapprox.limits import Limits
+from dipapprox.limits import check_limits
 from dipapprox.numerics.interpolation.analytic import size_for, tails
 from dipapprox.numerics.interpolation.polynomial import (
     Interval,
@@ -84,10 +84,8 @@ class OutputModels:
         OutOfReach: If a real input has no bounds, or noise around it is of integers.
     """
 
-    def __init__(
-        self, states: FinalStates, eps: Fraction, bulk: BulkSource, limits: Limits
-    ) -> None:
-        self._bulk, self._limits = bulk, limits
+    def __init__(self, states: FinalStates, eps: Fraction, bulk: BulkSource) -> None:
+        self._bulk = bulk
         self._whole: list[Interval] = []
         names: list[str | None] = []
         for cell in states.program.inputs:
@@ -160,7 +158,7 @@ class OutputModels:
         Raises:
             OutOfReach: If too many probabilities would be needed.
         """
-        self._limits.check()
+        check_limits()
         models = [
             (each.model(), self._steep[k]) if isinstance(each, RestrictedPolynomial) else each
             for k, each in enumerate(self._require(box, fixed, ahead))
@@ -265,7 +263,7 @@ class OutputModels:
             )
         lowest = dict(enumerate(low for low, _ in self._whole))
         for start in range(0, len(wanted), _PORTION):
-            self._limits.check()
+            check_limits()
             part = wanted[start : start + _PORTION]
             inputs = [
                 filled(fixed, (lowest | dict(zip(self._axes[k], point, strict=True))).values())

@@ -24,7 +24,7 @@ from dipapprox.arithmetic.enclosure import UNIT, Enclosure
 from dipapprox.arithmetic.rounding import above, below
 from dipapprox.data_classes import Record, replace
 from dipapprox.errors import BrokenInvariant
-from dipapprox.limits import Limits
+from dipapprox.limits import check_limits
 from dipapprox.pairs.boxes.bounds import Bound, FactorBounds, SetChoice, bound
 from dipapprox.pairs.boxes.cells import (
     Fixed,
@@ -90,10 +90,8 @@ class SetSearch:
     cheaper: ClassVar[int] = 1
     """Times less than one of `BoxSearch` a set costs."""
 
-    def __init__(
-        self, exact: Exact, factor: Factor, limits: Limits, whole: PairSet | None = None
-    ) -> None:
-        self._exact, self._limits, self._whole = exact, limits, whole
+    def __init__(self, exact: Exact, factor: Factor, whole: PairSet | None = None) -> None:
+        self._exact, self._whole = exact, whole
         upper = inf if factor.upper is None else above(factor.upper)
         if factor.upper is not None and factor.upper < 1:
             raise BrokenInvariant("e^eps_prv below 1: all outputs together would count, too")
@@ -109,7 +107,7 @@ class SetSearch:
         """
         self._begin()
         while not enough(self._enclosure(), self._sets // self.cheaper) and self._step():
-            self._limits.check()
+            check_limits()
 
     def try_pairs(self, pairs: Iterable[Pair], enough: Enough, exact: Exact | None = None) -> None:
         """Look at single pairs, `exact` enclosing them, until what is known is good enough."""
@@ -117,7 +115,7 @@ class SetSearch:
             known = self._enclosure()
             if enough(known, 0):
                 break
-            self._limits.check()
+            check_limits()
             if self._try(pair, exact).lower > known.upper and exact is None:
                 raise BrokenInvariant("a pair has a larger delta than all sets of pairs")
 
@@ -171,14 +169,9 @@ class BoxSearch(SetSearch):
     """
 
     def __init__(
-        self,
-        regions: Sequence[PairRegion],
-        models: OutputModels,
-        exact: Exact,
-        factor: Factor,
-        limits: Limits,
+        self, regions: Sequence[PairRegion], models: OutputModels, exact: Exact, factor: Factor
     ) -> None:
-        super().__init__(exact, factor, limits)
+        super().__init__(exact, factor)
         self._models = models
         self._order = count()
         self._waiting: list[_Open] = []
@@ -194,7 +187,7 @@ class BoxSearch(SetSearch):
         few = [list(corners(each)) for each in wide[:: max(2 * len(wide) // _MOST_TRIED, 1)]]
         spread = (own[:: max(len(few) * len(own) // _MOST_TRIED, 1)] for own in few)
         for pair in chain(islice(first, 1), *spread):
-            self._limits.check()
+            check_limits()
             self._try(pair)
 
     def _step(self) -> bool:

@@ -16,7 +16,6 @@ from dipapprox.arithmetic.enclosure import UNIT, Enclosure, if_enclosed, short, 
 from dipapprox.arithmetic.extended import BY_ENCLOSURES, GivenBy
 from dipapprox.data_classes import replace
 from dipapprox.errors import LimitReached
-from dipapprox.limits import Limits
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.pairs.boxes.cells import PairSet, boxes, pairs_of, real_places
 from dipapprox.pairs.boxes.corners import CORNERS, LARGEST_FACTOR, CornerSearch
@@ -60,7 +59,6 @@ class RealPairs(Together):
         states: FinalStates,
         eps: Fraction,
         source: OutputProbabilities,
-        limits: Limits,
         *,
         lemmas: frozenset[str] = LEMMAS,
         patient: bool = False,
@@ -71,14 +69,14 @@ class RealPairs(Together):
         self._free = frozenset(k for k, cell in enumerate(cells) if is_free(cell))
         states, self._moved = with_ends(states, eps)
         self._program = states.program
-        self._source, self._limits = source, limits
+        self._source = source
         self._roots = pairs_of(states.program)
         self._refutable = False
         self.known: BoxSearchResult | None = None
         self._factor: Factor | None = None
         self._models: OutputModels | None = None
         try:
-            self._models = OutputModels(states, eps, source, limits)
+            self._models = OutputModels(states, eps, source)
         except OutOfReach as reached:
             self.obstacle = reached.reason
         self._used: dict[str, None] = {LIMITS: None} if self._moved else {}
@@ -152,7 +150,7 @@ class RealPairs(Together):
         def refuted(delta: Enclosure, _: int) -> bool:
             return self._delta_asked is not None and delta.lower > self._delta_asked
 
-        ways = exact, factor, self._limits
+        ways = exact, factor
         search = SetSearch(*ways, next(iter(self._roots), None))
         if self._models is None:
             pass

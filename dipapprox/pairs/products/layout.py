@@ -26,7 +26,7 @@ from dipapprox.data_classes import Record
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.graphs import components
 from dipapprox.language.core import Input, Program, Value
-from dipapprox.limits import Limits
+from dipapprox.limits import check_limits
 from dipapprox.pairs.adjacency import rule_of, select_pairs
 from dipapprox.pairs.products.source import ProductProgram, execute_parts
 from dipapprox.pairs.selections import Pair, PairSelection, inputs_of
@@ -81,8 +81,8 @@ class Layout:
         LimitReached: If the adjacency allows too many steps of one cell.
     """
 
-    def __init__(self, product: ProductProgram, selection: PairSelection, limits: Limits) -> None:
-        self._product, self._selection, self._limits = product, selection, limits
+    def __init__(self, product: ProductProgram, selection: PairSelection) -> None:
+        self._product, self._selection = product, selection
         self._program, self._parts = product.program, product.parts
         rule = rule_of(product.program, selection)
         self._walk = None if rule is None else plan_walk(product.program.inputs, rule)
@@ -97,7 +97,7 @@ class Layout:
         found: dict[Multiset, Pair] = {}
         for number, pair in enumerate(pairs):
             if number % _CHECKED == 0:
-                self._limits.check()
+                check_limits()
             inputs = self._product.pairs(pair)
             kinds = (kind_of(k, u, v) for k, (u, v) in enumerate(inputs) if u != v)
             found.setdefault(_multiset(kinds), pair)
@@ -124,7 +124,7 @@ class Layout:
                     known = following.setdefault(each.kinds, each)
                     if each.cost < known.cost:
                         following[each.kinds] = each
-            self._limits.check()
+            check_limits()
             if len(following) > _MOST_MULTISETS:
                 raise TooManyMultisets(
                     f"pair limit: more than {_MOST_MULTISETS} combinations of pairs of independent "
@@ -181,7 +181,7 @@ class Layout:
         found: dict[Multiset, _Option] = {}
         for number, taken in enumerate(product(*moves)):
             if number % _CHECKED == 0:
-                self._limits.check()
+                check_limits()
             cost = sum(each[3] for each in taken)
             if walk.radius is not None and cost > walk.radius:
                 continue
@@ -197,16 +197,14 @@ class Layout:
         return list(found.values())
 
 
-def select_parts(
-    program: Program, selection: PairSelection, merge: bool, limits: Limits
-) -> ProductProgram | None:
+def select_parts(program: Program, selection: PairSelection, merge: bool) -> ProductProgram | None:
     """Execute the parts of a program; None where its pairs are better looked at as a whole.
 
     Raises:
         UserError: If the program has faults.
         BrokenInvariant: If states were lost on the way: a bug.
     """
-    product = execute_parts(program, merge, limits, inputs_of(selection))
+    product = execute_parts(program, merge, inputs_of(selection))
     rule = rule_of(program, selection)
     if product is None or rule is None:
         return product

@@ -20,7 +20,7 @@ from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.data_classes import Record, replace
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.language.core import Input
-from dipapprox.limits import Limits
+from dipapprox.limits import check_limits
 from dipapprox.pairs.divergence import Attempt, Factor, Probabilities, Search
 from dipapprox.pairs.maximum import Maximum, OpenPair, Together
 from dipapprox.pairs.products.layout import (
@@ -74,9 +74,9 @@ class Losses:
         LimitReached: If the adjacency allows too many steps of one cell.
     """
 
-    def __init__(self, source: ProductSource, selection: PairSelection, limits: Limits) -> None:
-        self.source, self._limits = source, limits
-        self.layout = Layout(source.program, selection, limits)
+    def __init__(self, source: ProductSource, selection: PairSelection) -> None:
+        self.source = source
+        self.layout = Layout(source.program, selection)
         self._kinds: dict[int, _Kinds] = {}
         self._known: dict[int, list[CandidateLoss]] = {}
         self.loose: str | None = None
@@ -105,7 +105,7 @@ class Losses:
             found = []
             for number, each in enumerate(candidates):
                 if number % _CHECKED == 0:
-                    self._limits.check()
+                    check_limits()
                 found.append(kinds.loss(each, above))
             self._known[bits] = found
         return self._known[bits]
@@ -270,13 +270,13 @@ class ProductPairs(Together):
         try:
             candidates = self._losses.layout.candidates(exact.kind_of)
         except LimitReached:
-            search.limits.check()
+            check_limits()
             return False  # too many: enclosures may still decide
         if exact.obstacle is not None:
             return False
         factor = search.factor(bits)
         for each in candidates:
-            search.limits.check()
+            check_limits()
             if not search.check_exactly(each.pair, Attempt(each.pair, bits, UNIT, factor)):
                 return False
             if search.violation is not None:

@@ -16,7 +16,6 @@ from dipapprox.data_classes import Record
 from dipapprox.errors import SourceError
 from dipapprox.language.cells import is_seen_whole
 from dipapprox.language.core import Input, Program, Value
-from dipapprox.limits import Limits
 from dipapprox.numerics.probability import ProbabilitySource
 from dipapprox.pairs.divergence import Probabilities
 from dipapprox.pairs.selections import Pair
@@ -55,7 +54,7 @@ class ProductProgram(Record):
 
 
 def execute_parts(
-    program: Program, merge: bool, limits: Limits, inputs: Sequence[Input] | None = None
+    program: Program, merge: bool, inputs: Sequence[Input] | None = None
 ) -> ProductProgram | None:
     """Execute the independent parts of a program; None where its whole is small or has no parts.
 
@@ -81,7 +80,7 @@ def execute_parts(
         if inputs is not None:
             own = list(dict.fromkeys(tuple([input[k] for k in part.inputs]) for input in inputs))
         try:
-            found.append(execute(part.program, merge, limits, compared=True, inputs=own))
+            found.append(execute(part.program, merge, compared=True, inputs=own))
         except SourceError as error:
             diagnostics.update(dict.fromkeys(error.diagnostics))
     if diagnostics:

@@ -34,7 +34,7 @@ from fractions import Fraction
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.instantiate import Instantiator
 from dipapprox.laws.distribution import Distribution
-from dipapprox.limits import Limits
+from dipapprox.limits import check_limits
 from dipapprox.linear.form import LinearForm, Symbol
 from dipapprox.linear.programme import SIDES, LinearProgramme, Optimum, UnknownSide
 from dipapprox.pairs.selections import Pair
@@ -54,9 +54,8 @@ class Couplings:
         eps: Where moves are to be cheap.
     """
 
-    def __init__(self, states: FinalStates, eps: Fraction, limits: Limits) -> None:
+    def __init__(self, states: FinalStates, eps: Fraction) -> None:
         self._states = states
-        self._limits = limits
         self._eps = eps
         self._instantiator = Instantiator(states, eps)
         self._named: dict[int, list[int]] = {}
@@ -97,7 +96,7 @@ class Couplings:
         free = [place for place in there if place not in both]
         found = []
         for place in here:
-            self._limits.check()
+            check_limits()
             for target in [place] if place in both else free:
                 shift = self._move(place, target, numbers, laws)
                 if shift is not None:
@@ -117,7 +116,7 @@ class Couplings:
         laws: Sequence[Sequence[Distribution]],
     ) -> dict[int, Fraction] | None:
         """Return the cheapest move of a state of u into one of u'; None if none is found."""
-        self._limits.check()
+        check_limits()
         state, other = self._states.states[place], self._states.states[target]
         own = self._samples(place)
         partner = self._matched(place, target)
@@ -136,7 +135,7 @@ class Couplings:
             rates[s] = 1 / law.scale if priced else None
             sides[s] = SIDES[law.family.shifts] if priced else UnknownSide.ANY
         table = [[(int(s), c) for s, c in form.terms] for form, _ in rows]
-        programme = LinearProgramme(table, rates, sides, self._limits)
+        programme = LinearProgramme(table, rates, sides)
         found = programme.solve([bound for _, bound in rows])
         if not isinstance(found, Optimum):
             return None

@@ -31,7 +31,6 @@ from dipapprox.events.intervals import Interval, mapped
 from dipapprox.events.measures import Measures, Measuring
 from dipapprox.language.cells import is_seen_whole
 from dipapprox.language.core import Input
-from dipapprox.limits import Limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.methods import Method
 from dipapprox.numerics.real_outputs.hockey_stick import Split
@@ -96,12 +95,11 @@ _NO_PARTS = _ABSENT, Unmoved((), ())  # of an outcome that an input cannot have
 class PublishedDivergences:
     """Divergences between inputs of one program at one eps; `method` encloses events."""
 
-    def __init__(self, measuring: Measuring, method: Method, limits: Limits) -> None:
+    def __init__(self, measuring: Measuring, method: Method) -> None:
         self._measuring = measuring
         self._method = method
-        self._limits = limits
         self._words: dict[str, None] = {}
-        self._products = ProductMeasures(method, limits)
+        self._products = ProductMeasures(method)
         self.masses = self._products.masses
         self._measures: Cache[Input, Measures | NotEnclosed] = Cache(_REMEMBERED)
         self._unmoved: Cache[Input, _Outcomes] = Cache(_REMEMBERED)
@@ -131,7 +129,7 @@ class PublishedDivergences:
     def of(self, states: FinalStates) -> PublishedDivergences:
         """Return those of other final states at the same eps."""
         measuring = Measuring(states, self._measuring.eps)
-        return PublishedDivergences(measuring, self._method, self._limits)
+        return PublishedDivergences(measuring, self._method)
 
     def note(self, word: str) -> None:
         """Have reports name one more thing that has proved something."""
@@ -177,7 +175,7 @@ class PublishedDivergences:
         if sum(each.random for each in found) < 2:
             return []
         try:
-            parts = [execute(each.program, True, self._limits, real_outputs=True) for each in found]
+            parts = [execute(each.program, True, real_outputs=True) for each in found]
         except SourceError:  # for inputs that are not looked at
             return []
         return list(zip(found, map(self.of, parts), strict=True))
@@ -220,7 +218,7 @@ class PublishedDivergences:
             order: a >= 1.
             budget: K: no set is more than e^K times as likely; None if none is known.
         """
-        moments = Moments(self._products, order, self._limits)
+        moments = Moments(self._products, order)
         lower, upper = Fraction(0), Fraction(0)
         bounded = True
         for sides, count in terms:

@@ -14,7 +14,7 @@ from dipapprox.data_classes import Record, replace
 from dipapprox.errors import LimitReached
 from dipapprox.events.event import Part
 from dipapprox.exact.real_outputs.comparison import ExactComparison
-from dipapprox.limits import Limits
+from dipapprox.limits import check_limits
 from dipapprox.pairs.divergence import ExactSide, Factor, Growth, Search
 from dipapprox.pairs.maximum import FACTOR_BITS, Maximum, OpenPair, Together
 from dipapprox.pairs.published.couplings import Couplings
@@ -79,17 +79,16 @@ class PublishedPairs(Together):
         divergences: PublishedDivergences,
         pairs: Iterable[Pair],
         total: int | None,
-        limits: Limits,
         couplings: Couplings | None = None,
         claimed: Growth | None = None,
         comparison: ExactComparison | None = None,
     ) -> None:
         super().__init__(total)
         self.divergences = divergences
-        self._pairs, self._limits = pairs, limits
+        self._pairs = pairs
         self._couplings, self._claimed, self._comparison = couplings, claimed, comparison
         # What has no bound is told without closed forms as well, whatever else is asked.
-        self._quotients = comparison or ExactComparison(limits, divergences.masses.of)
+        self._quotients = comparison or ExactComparison(divergences.masses.of)
         self.processed = Processed(divergences)
         self._compared: dict[tuple[MeasureSides, Growth], bool | NotEnclosed] = {}
         self._budgets: dict[Pair, Fraction | None] = {}
@@ -137,7 +136,7 @@ class PublishedPairs(Together):
                 for place, (terms, pair) in enumerate(classes):
                     if own < bits and (told[place] or not _has_products(terms)):
                         continue
-                    self._limits.check()
+                    check_limits()
                     found = self._asked(terms, pair, about, own, least, told[place])
                     told[place] = self._before[pair] = found
                     least = max(least, found.delta.lower)
@@ -343,7 +342,7 @@ class PublishedPairs(Together):
         found: dict[object, tuple[Terms | NotEnclosed, Pair]] = {}
         seen: dict[int, Terms] = {}  # by identity: terms hash slowly, and mostly are known ones
         for pair in self._pairs:
-            self._limits.check()
+            check_limits()
             terms = self.divergences.terms(pair)
             if isinstance(terms, NotEnclosed):
                 found[pair] = terms, pair
@@ -359,7 +358,7 @@ class PublishedPairs(Together):
         if search.delta or claimed is None:
             return found
         for pair, delta, obstacle in self._open:
-            self._limits.check()
+            check_limits()
             outcomes = self._exceeding(pair, claimed, found.bits) if delta.upper else ()
             if outcomes:
                 self.divergences.note(EXACT)

@@ -40,7 +40,7 @@ from dipapprox.composition.mechanisms import (
 from dipapprox.data_classes import replace
 from dipapprox.errors import BrokenInvariant, EarlyEnd, NoCertificate, UserError
 from dipapprox.language.domains import exact_rational
-from dipapprox.limits import Progress, limited, silent
+from dipapprox.limits import Progress, at_most, limited, silent
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.compositions.mechanisms import Mechanisms
 from dipapprox.privacy.compositions.pipeline import (
@@ -119,10 +119,9 @@ class Composed:
             least = Extended.of(budget.enclosed(_EXACT_BITS), CLOSED_FORM)
             told = self._answer(begun)
             return replace(told, delta=delta, eps_prv_enclosure=least, exact=budget)
-        limits = self._options.limits
         accuracy = delta * min(width, Fraction(1))
         found, reason = self._alone(AtDelta(delta, width)) or self._ask(
-            accuracy, lambda each: each.epsilon(delta, width, limits, self._progress)
+            accuracy, lambda each: each.epsilon(delta, width, self._progress)
         )
         least = Extended(Fraction(0), None) if found is None else found.bounds[0]
         told = self._answer(begun, found, reason)
@@ -180,9 +179,7 @@ class Composed:
             known = [_exactly(exact.line(budget), budget, None) for budget in budgets]
             profiled = ComposedCurve.of(budgets, known, exact.pieces())
             return replace(self._answer(begun), curve=profiled)
-        found, reason = self._ask(
-            wanted, lambda each: each.delta(budgets, wanted, self._options.limits, self._progress)
-        )
+        found, reason = self._ask(wanted, lambda each: each.delta(budgets, wanted, self._progress))
         ends = [UNIT] * len(budgets)
         if found is not None:
             ends = [_unit(replace(found, bounds=(each,))).enclosure() for each in found.bounds]
@@ -243,7 +240,7 @@ class Composed:
         if unit <= 0:
             raise UserError(f"step must be > 0, got {unit}")
         composition = self._mechanisms.composition(_EXPORT_ACCURACY)
-        losses = composition.dominating(GridStep(unit), _EXPORT_ACCURACY, self._options.limits)
+        losses = composition.dominating(GridStep(unit), _EXPORT_ACCURACY)
         return log_masses(losses)
 
     def certify(self, answer: ComposedAnswer) -> Certificate:
@@ -323,7 +320,7 @@ class Composed:
 
     def _delta(self, eps_prv: Fraction, width: Fraction) -> tuple[Found | None, str | None]:
         return self._alone(AtEpsPrv(eps_prv, width)) or self._ask(
-            width, lambda each: each.delta([eps_prv], width, self._options.limits, self._progress)
+            width, lambda each: each.delta([eps_prv], width, self._progress)
         )
 
     def _ask(
@@ -353,11 +350,9 @@ class Composed:
     def _exact(self) -> ExactProfile | None:
         """The exact profile, if few numbers tell it."""
         programs = any(isinstance(run.what, ProgramAt) for run in self.pipeline.runs)
-        limits = self._options.limits
         if not programs and self.pipeline.times <= _MOST_EXACT_RUNS:
-            few = replace(limits, atoms=min(limits.atoms, _MOST_RATIOS))
-            with EarlyEnd(), limited(limits):
-                return exact_profile(self._mechanisms.composition(Fraction(1)), few)
+            with EarlyEnd(), limited(self._options.limits), at_most(atoms=_MOST_RATIOS):
+                return exact_profile(self._mechanisms.composition(Fraction(1)))
         return None
 
     def _answer(

@@ -42,6 +42,7 @@ from dipapprox.composition.divergences import Point, lower_hull
 from dipapprox.composition.mechanisms import Adjacency, Between, Masses
 from dipapprox.data_classes import Record
 from dipapprox.errors import LimitReached, UserError
+from dipapprox.limits import check_limits
 from dipapprox.pairs.divergence import Factor
 from dipapprox.pairs.maximum import Maximum
 from dipapprox.pairs.published.couplings import Couplings
@@ -88,19 +89,19 @@ class _Source(Record, eq=False):
 def _listed(setting: Setting, eps: Fraction, bits: int) -> _Source:
     """Few pairs, those that look alike once."""
     options = setting.options
-    states = execute(setting.program, options.merge, options.limits, real_outputs=True)
+    states = execute(setting.program, options.merge, real_outputs=True)
     divergences = open_published(states, eps, options)
-    couplings = Couplings(states, eps, options.limits) if options.compares_exactly else None
+    couplings = Couplings(states, eps) if options.compares_exactly else None
     first: dict[object, Pair] = {}
     for pair in setting.pairs():
-        options.limits.check()
+        check_limits()
         first.setdefault(divergences.terms(pair), pair)
     numbers = {terms: number for number, terms in enumerate(first)}
     pairs = [*first.values()]
 
     def at(numbers: Sequence[int], factor: Factor) -> Sequence[Enclosure]:
         wanted = [pairs[k] for k in numbers]
-        together = PublishedPairs(divergences, wanted, len(wanted), options.limits, couplings)
+        together = PublishedPairs(divergences, wanted, len(wanted), couplings)
         together.at(factor, bits)
         if together.obstacle is not None:
             raise LimitReached(f"no enclosure: {together.obstacle}")
@@ -161,7 +162,7 @@ class RefinedPairs:
     def __init__(
         self, setting: Setting, eps: Fraction, adjacency: Adjacency, accuracy: Fraction
     ) -> None:
-        self._adjacency, self._limits = adjacency, setting.options.limits
+        self._adjacency = adjacency
         bits = max(_FEWEST_BITS, (1 / accuracy).__ceil__().bit_length())
         listed = has_few_pairs(setting)
         self._source = _listed(setting, eps, bits) if listed else _together(setting, eps)
@@ -184,7 +185,7 @@ class RefinedPairs:
             pass
 
     def _values(self, numbers: Sequence[int], place: Fraction, *, endless: bool = False) -> _Values:
-        self._limits.check()
+        check_limits()
         found = self._source.at(numbers, Factor(place, None if endless else place))
         return [
             (max((each.lower * _UNIT).__floor__(), 0), (each.upper * _UNIT).__ceil__())

@@ -18,6 +18,7 @@ from dipapprox.exact.signs.nonnegative import Nonnegative
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.language.formula import names_of, parse_formula
 from dipapprox.laws.families import LAPLACE
+from dipapprox.limits import at_most, check_limits
 from dipapprox.numerics.formula_values import Undefined
 from dipapprox.numerics.simplest import simplest
 from dipapprox.pairs.published import together as published_search
@@ -56,18 +57,17 @@ def settle(
         return None
     if states.program.real_outputs:
         return _of_shifts(states, question, setting)
-    limits = setting.limits
-    own = limits.within(_STEPS)
-    signs = Signs(question.interval, own)
-    functions = Functions(ExactDistributions(states, None, own), question.factor)
+    signs = Signs(question.interval)
+    functions = Functions(ExactDistributions(states, None), question.factor)
     search = DecisionSearch(question, signs, functions)
     try:
-        check_delta(question.delta, signs)
-        search.run(one_by_one(setting.pairs()))
+        with at_most(_STEPS):
+            check_delta(question.delta, signs)
+            search.run(one_by_one(setting.pairs()))
     except (Obstacle, UserError):
         return None
     except LimitReached:
-        limits.check()
+        check_limits()
         return None
     found = search.violation
     if found is not None:
@@ -114,7 +114,7 @@ def _of_shifts(states: FinalStates, question: DecisionQuestion, setting: Setting
     With t the largest shift in scales and L the budget, the least δ is 1 - e^((L - t)/2), or 0
     (`composition.shifted_noise`); with scales a/ε both are multiples of ε.
     """
-    epsilons, limits = question.interval, setting.limits
+    epsilons = question.interval
     eps, delta = epsilons.lower, question.delta
     if epsilons.is_point:
         delta = delta.at_point(eps)
@@ -124,7 +124,7 @@ def _of_shifts(states: FinalStates, question: DecisionQuestion, setting: Setting
     if delta.exact is None or len(listed) > published_search.MOST_PAIRS:
         return None
     divergences = subjects.open_published(states, eps, setting.options)
-    shifts = published_search.PublishedPairs(divergences, listed, len(listed), limits).shifts()
+    shifts = published_search.PublishedPairs(divergences, listed, len(listed)).shifts()
     if shifts is None or any(each.family is not LAPLACE for each, _ in shifts):
         return None
     largest = max((each.shift for each, _ in shifts), default=Fraction(0)) / eps
@@ -132,14 +132,15 @@ def _of_shifts(states: FinalStates, question: DecisionQuestion, setting: Setting
     least = ExponentialRatio.constant(1) - ExponentialRatio(
         ExponentialPolynomial.monomial(1, rate=rate)
     )
-    signs = Signs(epsilons, limits.within(_STEPS))
+    signs = Signs(epsilons)
     try:
-        check_delta(delta, signs)
-        enough = signs.is_nonnegative(signs.numerator(delta.exact - least))
+        with at_most(_STEPS):
+            check_delta(delta, signs)
+            enough = signs.is_nonnegative(signs.numerator(delta.exact - least))
     except UserError:
         return None
     except LimitReached:
-        limits.check()
+        check_limits()
         return None
     return Settled() if isinstance(enough, Nonnegative) else None
 

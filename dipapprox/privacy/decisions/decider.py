@@ -10,7 +10,7 @@ from dipapprox.errors import NO_MEMORY, EarlyEnd, LimitReached
 from dipapprox.exact.distributions import ExactDistributions
 from dipapprox.exact.signs.nonnegative import NegativeRange
 from dipapprox.language.cells import is_seen_whole
-from dipapprox.limits import limited, silent
+from dipapprox.limits import check_limits, silent
 from dipapprox.pairs import orbits as pair_orbits
 from dipapprox.pairs.likely import FEW_PAIRS, likely_first
 from dipapprox.pairs.products import layout as product_layout
@@ -146,7 +146,7 @@ def decide(
     """
     run = _Run(setting, question, setting.count(), kept)
     try:
-        with EarlyEnd() as end, limited(setting.limits):
+        with EarlyEnd() as end:
             _decide(run)
         if end.interrupted:
             run.stop(Cause.INTERRUPTED, f"interrupted; {run.looked_at()}")
@@ -158,18 +158,18 @@ def decide(
 
 
 def _decide(run: _Run) -> None:
-    setting, question, limits = run.setting, run.question, run.setting.limits
+    setting, question = run.setting, run.question
     program, selection, merge = setting.program, setting.selection, setting.options.merge
-    signs = Signs(question.interval, limits)
+    signs = Signs(question.interval)
     check_delta(question.delta, signs)
     if not question.least_delta and not is_seen_whole(program):
-        product = product_layout.select_parts(program, selection, merge, limits)
+        product = product_layout.select_parts(program, selection, merge)
         if product is not None and _decide_parts(run, product, signs):
             return
     inputs = inputs_of(selection)
-    states = run.executed = execute(program, merge, limits, compared=True, inputs=inputs)
-    check_program(states, question.interval, limits)
-    functions = Functions(ExactDistributions(states, None, limits), question.factor)
+    states = run.executed = execute(program, merge, compared=True, inputs=inputs)
+    check_program(states, question.interval)
+    functions = Functions(ExactDistributions(states, None), question.factor)
     search = run.search = DecisionSearch(question, signs, functions, run.count)
     try:
         search.run(run.pairs(states))
@@ -210,12 +210,12 @@ def _decide_parts(run: _Run, product: ProductProgram, signs: Signs) -> bool:
     Returns:
         False if the parts have no closed forms, or too many pairs or outputs.
     """
-    setting, question, limits = run.setting, run.question, run.setting.limits
+    setting, question = run.setting, run.question
     try:
         for states in product.states:
-            check_program(states, question.interval, limits)
-        exact = products.ExactProduct(product, None, limits)
-        kinds = product_layout.Layout(product, setting.selection, limits)
+            check_program(states, question.interval)
+        exact = products.ExactProduct(product, None)
+        kinds = product_layout.Layout(product, setting.selection)
         candidates = kinds.candidates(exact.kind_of)
         if exact.obstacle is not None:
             return False
@@ -226,7 +226,7 @@ def _decide_parts(run: _Run, product: ProductProgram, signs: Signs) -> bool:
     except Obstacle:
         return False
     except LimitReached:
-        limits.check()
+        check_limits()
         return False
     if search.violation is not None:
         run.answer, eps = Answer.NOT_DP, search.violation.eps

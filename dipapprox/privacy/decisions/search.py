@@ -41,7 +41,7 @@ from dipapprox.exact.signs.normal_form import NormalForm, normal_form
 from dipapprox.exact.signs.supremum import Supremum, enclose_supremum
 from dipapprox.exact.signs.zeros import ZeroCluster, in_order
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
-from dipapprox.limits import Limits
+from dipapprox.limits import check_limits
 from dipapprox.pairs.selections import Orbit
 from dipapprox.privacy.decisions.decision import (
     Cause,
@@ -58,10 +58,10 @@ _Term = tuple[int, int]
 _MOST_TOGETHER = 8  # most functions whose sign changes are taken in any order
 
 
-def sign_patterns(signs: Mapping[int, SignChanges], limits: Limits) -> Iterator[frozenset[int]]:
+def sign_patterns(signs: Mapping[int, SignChanges]) -> Iterator[frozenset[int]]:
     """Yield the sets of functions, by their numbers, that may be positive together, each once."""
     owners = [f for f, sign in signs.items() for _ in sign.changes]
-    places = in_order([zero for sign in signs.values() for zero in sign.changes], limits)
+    places = in_order([zero for sign in signs.values() for zero in sign.changes])
     current = frozenset(f for f, sign in signs.items() if sign.positive)
     found = {current}
     yield current
@@ -150,7 +150,7 @@ class DecisionSearch(Record, frozen=False):
         equal sets of functions once, whatever the pairs."""
         met: set[Terms] = set()
         for pair, number in pairs:
-            self.signs.limits.check()
+            check_limits()
             first, second = self.functions.for_input(pair[0]), self.functions.for_input(pair[1])
             terms = tuple(zip(first, second, strict=True))
             sets = (
@@ -187,7 +187,7 @@ class DecisionSearch(Record, frozen=False):
             owners.append((term, number, not opposite))
         sets = (
             frozenset(term for term, number, same in owners if (number in positive) is same)
-            for positive in sign_patterns(signs, self.signs.limits)
+            for positive in sign_patterns(signs)
         )
         # Nothing is to be shown of the empty set.
         self._patterns[terms] = tuple(each for each in sets if each)
@@ -283,7 +283,7 @@ class DecisionSearch(Record, frozen=False):
             # Where it is not positive it may be -∞.
             for each in signs.negative(-signs.numerator(function), _COARSE):
                 part = closed_interval(each.lower.lower, each.upper.upper if each.upper else None)
-                found = enclose_supremum(function, part, self.question.width, signs.limits)
+                found = enclose_supremum(function, part, self.question.width)
                 if isinstance(found, NotEnclosed):
                     raise LimitReached(
                         f"precision-budget: the least δ has no enclosure: {found.reason}"

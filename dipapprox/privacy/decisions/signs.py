@@ -29,7 +29,6 @@ from dipapprox.exact.signs.values import sign_at
 from dipapprox.exact.signs.zeros import Zero, zeros
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.language.formula import mentions_epsilon
-from dipapprox.limits import Limits
 from dipapprox.privacy.decisions.decision import Cause
 from dipapprox.privacy.decisions.delta import Delta
 from dipapprox.semantics.state import FinalStates
@@ -81,7 +80,6 @@ class Signs(Record, frozen=False):
     """Sign questions on one interval."""
 
     interval: EpsilonInterval
-    limits: Limits
     _denominators: dict[ExponentialPolynomial, int] = field(default_factory=dict)
     _point: Fraction = field(init=False)
 
@@ -104,34 +102,34 @@ class Signs(Record, frozen=False):
     def sign_of(self, factor: ExponentialPolynomial) -> int:
         """Return the sign of a function on the whole interval; 0 if it has a zero there."""
         if factor not in self._denominators:
-            sign = sign_at(factor, self._point, self.limits)
+            sign = sign_at(factor, self._point)
             same = factor if sign > 0 else -factor
-            certain = positive_on(same, self.interval, self.limits)
+            certain = positive_on(same, self.interval)
             self._denominators[factor] = sign if certain else 0
         return self._denominators[factor]
 
     def is_nonnegative(self, function: ExponentialPolynomial) -> Answer:
-        found = is_nonnegative(function, self.interval, self.limits)
+        found = is_nonnegative(function, self.interval)
         if isinstance(found, Undecided) and not found.reason.startswith(_OWN):
             raise LimitReached(found.reason)
         return found
 
     def sign_at(self, function: ExponentialPolynomial, eps: Fraction) -> int:
-        return sign_at(function, eps, self.limits)
+        return sign_at(function, eps)
 
     def negative(
         self, function: ExponentialPolynomial, width: Fraction
     ) -> tuple[NegativeRange, ...]:
         """Return where a function is negative, ends known to `width` or exactly."""
         if not self.interval.is_point:
-            return negative_set(function, self.interval, width, self.limits)
+            return negative_set(function, self.interval, width)
         if self.sign_at(function, self._point) >= 0:
             return ()
         point = Enclosure.exact(self._point)
         return (NegativeRange(point, point, lower_included=True, upper_included=True),)
 
     def changes(self, function: ExponentialPolynomial) -> SignChanges:
-        chart = zeros(function, self.interval, self.limits)
+        chart = zeros(function, self.interval)
         places = tuple(zero for zero in chart.zeros if zero.changes_sign)
         return SignChanges(chart.signs[0] > 0, places)
 
@@ -193,7 +191,7 @@ def check_delta(delta: Delta, signs: Signs) -> None:
     raise LimitReached(f"tight-delta: '{delta.text}' is about 0 somewhere, or below")
 
 
-def check_program(states: FinalStates, interval: EpsilonInterval, limits: Limits) -> None:
+def check_program(states: FinalStates, interval: EpsilonInterval) -> None:
     """Make sure that all choices of a program are probability distributions on the interval.
 
     Raises:
@@ -201,7 +199,7 @@ def check_program(states: FinalStates, interval: EpsilonInterval, limits: Limits
         LimitReached: If that cannot be told.
     """
     try:
-        check_choices(states.laws, interval, limits)
+        check_choices(states.laws, interval)
     except UserError as error:
         hint = f"{error.hint}; ask about fewer eps with --interval, for example 0..1"
         raise UserError(error.message, hint) from None

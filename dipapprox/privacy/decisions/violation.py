@@ -28,7 +28,7 @@ from dipapprox.exact.signs.values import enclose_at
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.ast import Name, Number
 from dipapprox.language.formula import Operation, Operator
-from dipapprox.limits import Limits, silent
+from dipapprox.limits import at_most, silent
 from dipapprox.numerics import intervals
 from dipapprox.pairs.divergence import difference_over, eps_prv_factor
 from dipapprox.privacy import subjects
@@ -79,7 +79,7 @@ def described(
     forms = [(row.form, row.adjacent_form) for row in violation.rows]
     known = [(p, q) for p, q in forms if p is not None and q is not None]
     eps = _simple_epsilon(search.violation, search, _rate(known))
-    shown, delta = _enclosed(replace(violation, eps=eps), known, question, options.limits)
+    shown, delta = _enclosed(replace(violation, eps=eps), known, question)
     if delta is not None:
         engine = _checked_by(divergence, shown, delta, question, states, options)
         shown = replace(shown, checked_by=engine)
@@ -143,7 +143,6 @@ def _enclosed(
     violation: Violation,
     forms: Sequence[tuple[ExponentialRatio, ExponentialRatio]],
     question: DecisionQuestion,
-    limits: Limits,
 ) -> tuple[Violation, Enclosure | None]:
     """Enclose both sides so well that they are apart, if the last precision suffices; and δ."""
     eps, nothing = violation.eps, ExponentialRatio.constant(0)
@@ -155,7 +154,7 @@ def _enclosed(
     def sides(bits: int) -> tuple[Enclosure, Enclosure, Enclosure] | None:
         low, high = question.delta.bounds(bits)
         wanted = low, high, left_form, right_form + high
-        below, above, left, right = (sure(enclose_at(f, eps, bits, limits)) for f in wanted)
+        below, above, left, right = (sure(enclose_at(f, eps, bits)) for f in wanted)
         if left.lower <= right.upper:
             return None
         right = Enclosure(right.lower - (above.upper - below.lower), right.upper)
@@ -165,9 +164,7 @@ def _enclosed(
     shown = violation
     try:
         for bits in _BITS:
-            known = [
-                [probability(enclose_at(f, eps, bits, limits)) for f in both] for both in forms
-            ]
+            known = [[probability(enclose_at(f, eps, bits)) for f in both] for both in forms]
             rows = tuple(
                 replace(row, probability=p, adjacent_probability=q)
                 for row, (p, q) in zip(violation.rows, known, strict=True)
@@ -183,6 +180,7 @@ def _enclosed(
 
 
 @if_enclosed
+@at_most(_STEPS)
 def _checked_by(
     divergence: Divergence,
     violation: Violation,
@@ -192,7 +190,6 @@ def _checked_by(
     options: Options,
 ) -> str | None:
     """Let the engines of `verify` evaluate the same pair; None if they come to no end."""
-    options = replace(options, limits=options.limits.within(_STEPS))
     try:
         probabilities = subjects.open_probabilities(states, violation.eps, options)
         for bits in _ENGINE_BITS:
@@ -240,21 +237,24 @@ def trial_epsilons(epsilons: EpsilonInterval) -> Iterator[Fraction]:
 
 def decide_partially(setting: Setting, question: DecisionQuestion) -> Partial:
     """Look for a violation at single epsilons, then for a proof on a compact range."""
-    trials = replace(setting.within(_STEPS), progress=silent)
+    trials = replace(setting, progress=silent)
     tried: list[Fraction] = []
     pairs = 0
-    for eps in trial_epsilons(question.interval):
-        verdict = _verify_at(trials, question, eps)
-        if verdict is None:
-            continue
-        if verdict.answer is Answer.NOT_DP:
-            return Partial(_violation(verdict, question), None, tuple(tried), verdict.pairs or 0)
-        pairs = max(pairs, verdict.pairs or 0)
-        if verdict.interrupted:
-            return Partial(None, None, tuple(tried), pairs, interrupted=True)
-        if verdict.answer is Answer.DP and question.interval.is_point:
-            return Partial(None, (eps, eps), (), pairs)
-        tried.append(eps)
+    with at_most(_STEPS):
+        for eps in trial_epsilons(question.interval):
+            verdict = _verify_at(trials, question, eps)
+            if verdict is None:
+                continue
+            if verdict.answer is Answer.NOT_DP:
+                return Partial(
+                    _violation(verdict, question), None, tuple(tried), verdict.pairs or 0
+                )
+            pairs = max(pairs, verdict.pairs or 0)
+            if verdict.interrupted:
+                return Partial(None, None, tuple(tried), pairs, interrupted=True)
+            if verdict.answer is Answer.DP and question.interval.is_point:
+                return Partial(None, (eps, eps), (), pairs)
+            tried.append(eps)
     return _prove(setting, question, Partial(None, None, tuple(tried), pairs))
 
 
@@ -270,7 +270,8 @@ def _prove(setting: Setting, question: DecisionQuestion, known: Partial) -> Part
     text = f"{question.budget} * eps"
     claim = FormulaClaim(budget, question.delta.formula, text, question.delta.text)
     try:
-        verdict = interval_verifier.verify_interval(setting.within(_STEPS), claim, lower, upper)
+        with at_most(_STEPS):
+            verdict = interval_verifier.verify_interval(setting, claim, lower, upper)
     except UserError:  # δ is above 1 somewhere: no claim for `verify`, a harmless one here
         return known
     if verdict.answer is Answer.NOT_DP and verdict.violation is not None:
@@ -283,7 +284,7 @@ def _prove(setting: Setting, question: DecisionQuestion, known: Partial) -> Part
 
 def _verify_at(setting: Setting, question: DecisionQuestion, eps: Fraction) -> Verdict | None:
     """Verify the claim at one ε: with a larger δ to refute, with a smaller one to prove."""
-    delta = _delta(question, eps, setting.limits)
+    delta = _delta(question, eps)
     if delta is None:
         return None
     budget = question.budget * eps
@@ -302,9 +303,9 @@ def violation_at(setting: Setting, question: DecisionQuestion, eps: Fraction) ->
 
 
 @if_enclosed
-def _delta(question: DecisionQuestion, eps: Fraction, limits: Limits) -> Enclosure:
+def _delta(question: DecisionQuestion, eps: Fraction) -> Enclosure:
     ends = question.delta.bounds(_DELTA_BITS)
-    low, high = (sure(enclose_at(each, eps, _DELTA_BITS, limits)) for each in ends)
+    low, high = (sure(enclose_at(each, eps, _DELTA_BITS)) for each in ends)
     one = Fraction(1)
     return Enclosure(min(max(low.lower, Fraction(0)), one), min(max(high.upper, Fraction(0)), one))
 

@@ -14,6 +14,7 @@ from fractions import Fraction
 from dipapprox.arithmetic.enclosure import Enclosure, short
 from dipapprox.data_classes import replace
 from dipapprox.errors import EarlyEnd, UserError
+from dipapprox.limits import current
 from dipapprox.pairs.divergence import Growth, eps_prv_factor
 from dipapprox.privacy.decisions import by_closed_forms
 from dipapprox.privacy.intervals.verdict import FormulaClaim
@@ -101,11 +102,7 @@ def _settled(
     least = Fraction(0) if seen is None else max(seen.lower, Fraction(0))
     engine = " + ".join(dict.fromkeys((*verdict.engine.split(" + "), Engine.EXACT.value)))
     run = replace(
-        verdict.run,
-        pairs=setting.count(),
-        reason=None,
-        engine=engine,
-        seconds=setting.limits.elapsed(),
+        verdict.run, pairs=setting.count(), reason=None, engine=engine, seconds=current().elapsed()
     )
     delta = Enclosure(least, max(least, most))
     return replace(verdict, answer=Answer.DP, run=run, delta_enclosure=delta, witness=None)

@@ -33,7 +33,7 @@ from dipapprox.arithmetic.enclosure import UNIT, Enclosure
 from dipapprox.data_classes import replace
 from dipapprox.language.core import Listed
 from dipapprox.language.domains import AllReals
-from dipapprox.limits import Limits, silent
+from dipapprox.limits import check_limits, silent
 from dipapprox.linear.form import LinearForm, Symbol
 from dipapprox.linear.half_spaces import nearest_point
 from dipapprox.numerics.formula_values import Undefined
@@ -46,12 +46,12 @@ from dipapprox.privacy.verifier import verify
 from dipapprox.semantics.state import FinalStates, guards_of
 
 
-def inputs_at_ties(states: FinalStates, limits: Limits) -> Mapping[str, Fraction] | None:
+def inputs_at_ties(states: FinalStates) -> Mapping[str, Fraction] | None:
     """Find inputs within their ranges, all real, at which all comparisons are ties without
     noise."""
     cells = states.program.inputs
     own = list[LinearForm]()
-    for form in dict.fromkeys(_vanishing(states, limits)):
+    for form in dict.fromkeys(_vanishing(states)):
         if form.is_constant:
             if form.constant:
                 return None
@@ -63,16 +63,16 @@ def inputs_at_ties(states: FinalStates, limits: Limits) -> Mapping[str, Fraction
             value = LinearForm.symbol(cell.name)
             low, high = map(LinearForm.constant_form, bounds)
             own += (value - high, low - value)
-    found = nearest_point(own, [cell.name for cell in cells], limits)
+    found = nearest_point(own, [cell.name for cell in cells])
     return None if found is None else {cell.name: found[cell.name] for cell in cells}
 
 
-def _vanishing(states: FinalStates, limits: Limits) -> Iterator[LinearForm]:
+def _vanishing(states: FinalStates) -> Iterator[LinearForm]:
     """Yield forms over inputs that have to be 0."""
     means: dict[Symbol, LinearForm] = {k: each.mean for k, each in enumerate(states.samples)}
     published = dict[object, tuple[LinearForm, ...]]()
     for state in states.states:
-        limits.check()
+        check_limits()
         for guard in guards_of(state.path):
             yield guard.form.substitute(means)
         own = tuple(form.substitute(means) for form in state.reals)
@@ -165,11 +165,11 @@ class NestedClaims:
         self._engine = found.engine
         if found.interrupted:
             raise KeyboardInterrupt
-        self._setting.limits.check()  # what ended this one early is no reason of the next
+        check_limits()  # what ended this one early is no reason of the next
         return found
 
 
-def obstacles(states: FinalStates, limits: Limits) -> Iterator[str]:
+def obstacles(states: FinalStates) -> Iterator[str]:
     """Yield why the lemma does not cover a program with real inputs."""
     program = states.program
     if program.rounding is not None:
@@ -188,5 +188,5 @@ def obstacles(states: FinalStates, limits: Limits) -> Iterator[str]:
         yield "noise of integers"
     if any(state.conditions for state in states.states):
         yield "inputs are compared without noise"
-    if are_real and inputs_at_ties(states, limits) is None:
+    if are_real and inputs_at_ties(states) is None:
         yield "without noise no inputs in their ranges make all comparisons ties"

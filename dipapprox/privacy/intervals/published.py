@@ -49,6 +49,7 @@ from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.cache import Cache
 from dipapprox.data_classes import Record
 from dipapprox.errors import LimitReached
+from dipapprox.limits import check_limits
 from dipapprox.numerics.formula_values import Undefined
 from dipapprox.pairs.divergence import Factor
 from dipapprox.pairs.hockey_stick import PairList
@@ -103,12 +104,11 @@ class PublishedOverInterval:
         self._states = states
         self._claim = claim
         self._options = options
-        self._limits = options.limits
         self._method = open_method(options)
         self._sources: Cache[Fraction, PublishedDivergences] = Cache(_OPEN)
         self._lesser: dict[tuple[Fraction, int], tuple[Fraction, Fraction]] = {}
         self.name = options.engine.value
-        couplings = Couplings(states, eps, self._limits) if options.compares_exactly else None
+        couplings = Couplings(states, eps) if options.compares_exactly else None
         self._couplings = couplings
         self.pairs = self._different(pairs, eps)
         self._moves = [None if couplings is None else couplings.moves(p) for p in self.pairs]
@@ -122,7 +122,7 @@ class PublishedOverInterval:
         listed = (pairs.pair(number) for number in range(len(pairs)))
         if len({sample.scale.power for sample in self._states.samples}) <= 1:
             source = self._source(eps)
-            alike = PublishedPairs(source, listed, len(pairs), self._limits, self._couplings)
+            alike = PublishedPairs(source, listed, len(pairs), self._couplings)
             found = [pair for terms, pair in alike.classes() if not _are_equal(terms)]
         else:
             found = list(listed)
@@ -145,7 +145,7 @@ class PublishedOverInterval:
         prices: list[Fraction | None] = []
         obstacle: str | None = None
         for pair, moves in zip(self.pairs, self._moves, strict=True):
-            self._limits.check()
+            check_limits()
             price = None
             if self._couplings is not None and moves is not None:
                 price = self._couplings.price(moves, eps)
@@ -193,7 +193,7 @@ class PublishedOverInterval:
         least = Fraction(0) if delta.value.lower >= 0 else min(claimed.at_lower, claimed.at_upper)
         excess, largest = max(-least, Fraction(0)), Fraction(0)
         for number in range(len(self.pairs)):
-            self._limits.check()
+            check_limits()
             # Prices are a convex function of ε, which is below its chord.
             prices = lower.known.prices[number], upper.known.prices[number]
             most_of = zip(prices, (budget.at_lower, budget.at_upper), strict=True)

@@ -26,7 +26,7 @@ from typing import Generic, Protocol, TypeVar
 
 from dipapprox.arithmetic.enclosure import Enclosure, outward
 from dipapprox.data_classes import Record, field
-from dipapprox.limits import Limits, Progress
+from dipapprox.limits import Progress, check_limits
 from dipapprox.numerics.simplest import simplest
 from dipapprox.pairs.divergence import Factor
 from dipapprox.pairs.selections import Pair
@@ -111,7 +111,6 @@ class IntervalSearch(Record, Generic[K], frozen=False):
     upper: Fraction
     claimed: Subdivided[K]
     ladder: tuple[int, ...]  # bits to ask for, ascending; at least one
-    limits: Limits
     # Cells neither proved nor given up, a heap: (-excess, number, cell).
     left: list[tuple[Fraction, int, EpsilonCell[K]]] = field(default_factory=list)
     given_up: list[EpsilonCell[K]] = field(default_factory=list)  # cells that will not be proved
@@ -145,7 +144,7 @@ class IntervalSearch(Record, Generic[K], frozen=False):
             if self.points >= most:
                 self.exhausted = True
                 return
-            self.limits.check()
+            check_limits()
             cell = self.left[0][2]
             low, high = cell.lower, cell.upper
             middle = self._point(between(low.eps, high.eps))

@@ -61,7 +61,7 @@ from dipapprox.data_classes import Record
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.catalogue import Catalogue
 from dipapprox.exact.distributions import compared_samples
-from dipapprox.limits import Limits
+from dipapprox.limits import check_limits
 from dipapprox.numerics.formula_values import Undefined
 from dipapprox.numerics.probability import Bounds, BulkSource
 from dipapprox.pairs.hockey_stick import PairList, bounds_in_doubles, rounding_factor
@@ -91,11 +91,10 @@ class SubdividedPairs:
         self, states: FinalStates, pairs: PairList, claim: FormulaClaim, options: Options
     ) -> None:
         self._states = states
-        self._pairs = different_pairs(states, pairs, options.limits)
+        self._pairs = different_pairs(states, pairs)
         self._claim = claim
         self._options = options
         self._derivatives = DerivativeBounds(states)
-        self._limits = options.limits
         self._latest: tuple[Fraction, BulkSource] | None = None
         self.name = options.engine.value
 
@@ -111,8 +110,8 @@ class SubdividedPairs:
             nothing = Enclosure.exact(0)
             return EpsilonPoint(eps, table, factor, delta, nothing, None, resolved, table.obstacle)
         formed = bounds_in_doubles(table.lower, table.upper, factor)
-        lower = self._pairs.sums(table.lower, formed.high_scaled, self._limits)
-        upper = self._pairs.sums(table.upper, formed.low_scaled, self._limits)
+        lower = self._pairs.sums(table.lower, formed.high_scaled)
+        upper = self._pairs.sums(table.upper, formed.low_scaled)
         worst = first_largest(lower)
         error = rounding_factor(table.lower.shape[1])
         least = Fraction(float(lower[worst])) * (2 - error)
@@ -138,7 +137,7 @@ class SubdividedPairs:
         allowed = claimed.at_lower, claimed.at_upper
         for factor in growths_below(lower.factor, upper.factor, eps_prv, width):
             most = [
-                Fraction(float(self._pairs.sums(end.upper, end.scaled, self._limits).max())) * error
+                Fraction(float(self._pairs.sums(end.upper, end.scaled).max())) * error
                 for end in ends(lower.known, upper.known, radius, factor)
             ]
             excess = max(found - limit for found, limit in zip(most, allowed, strict=True))
@@ -173,7 +172,7 @@ class SubdividedPairs:
         return self._latest[1]
 
 
-def different_pairs(states: FinalStates, pairs: PairList, limits: Limits) -> PairList:
+def different_pairs(states: FinalStates, pairs: PairList) -> PairList:
     """Leave out pairs with equal distributions at every eps, as far as that is seen."""
     if len({sample.scale.power for sample in compared_samples(states)}) > 1:
         return pairs
@@ -181,7 +180,7 @@ def different_pairs(states: FinalStates, pairs: PairList, limits: Limits) -> Pai
     kinds: dict[object, int] = {}
     numbers: list[int] = []
     for start in range(0, len(pairs.inputs), _BLOCK):
-        limits.check()
+        check_limits()
         for found in catalogue.states(pairs.inputs[start : start + _BLOCK]):
             numbers.append(kinds.setdefault(tuple(sorted(found)), len(kinds)))
     kind = np.array(numbers, np.int64)

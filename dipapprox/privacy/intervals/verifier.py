@@ -10,6 +10,7 @@ eps: they know all eps at once, as `decide` does.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from fractions import Fraction
 from typing import Any
 
@@ -20,7 +21,7 @@ from dipapprox.data_classes import Record, replace
 from dipapprox.errors import EarlyEnd, LimitReached, UserError
 from dipapprox.exact.choices.validity import check_choices
 from dipapprox.exact.signs.interval import EpsilonInterval
-from dipapprox.limits import limited, silent
+from dipapprox.limits import at_most, silent
 from dipapprox.pairs.divergence import precisions
 from dipapprox.pairs.hockey_stick import MOST_PAIRS, PairList, list_pairs, pair_limit
 from dipapprox.pairs.selections import AllPairs, Pair, inputs_of
@@ -72,7 +73,7 @@ def verify_interval(
         if count is not None and count > MOST_PAIRS:
             tried = *tried, between(lower, upper)
     run = _Run(setting, claim, lower, upper, doubtful, count, tried)
-    with EarlyEnd() as end, limited(setting.limits):
+    with EarlyEnd() as end:
         run.open()
         for applies, ask in _METHODS:
             if run.is_open and applies(run):
@@ -111,23 +112,24 @@ class _Run(Record, frozen=False):
         return search is None or (search.violation is None and bool(search.remaining()))
 
     def open(self) -> None:
-        setting, limits = self.setting, self.setting.limits
+        setting = self.setting
         program, merge = setting.program, setting.options.merge
         if setting.is_real:
-            self.states = execute_for_declared(program, merge, limits)
+            self.states = execute_for_declared(program, merge)
             return
         inputs = inputs_of(setting.selection)
-        self.states = execute(program, merge, limits, real_outputs=True, inputs=inputs)
+        self.states = execute(program, merge, real_outputs=True, inputs=inputs)
         everywhere = EpsilonInterval(self.lower, self.upper, True, True)
-        check_choices(self.states.laws, everywhere, limits)
+        check_choices(self.states.laws, everywhere)
 
     def refute(self) -> None:
         """Look for a violation at single ε: for long where no other answer is to be had."""
         setting = replace(self.setting, progress=silent)
         for eps in self.tried:
-            own = setting if setting.is_real else setting.within(_STEPS)
+            share = nullcontext() if setting.is_real else at_most(_STEPS)
             try:
-                found = verify_formula(own, self.claim, eps)
+                with share:
+                    found = verify_formula(setting, self.claim, eps)
             except UserError:  # a budget of about 0, say: nothing that refutes the claim
                 continue
             if found.interrupted:
@@ -157,7 +159,7 @@ class _Run(Record, frozen=False):
             self.unbounded, self.tried = unbounded, (self.lower, self.upper, middle, *quarters)
             return
         ladder = precisions(self.setting.options.precision, self.setting.options.max_precision)
-        self.search = IntervalSearch(self.lower, self.upper, claimed, ladder, self.setting.limits)
+        self.search = IntervalSearch(self.lower, self.upper, claimed, ladder)
         if not len(claimed):
             if self.doubtful is not None:
                 near = f"near {self.doubtful}"
@@ -168,11 +170,11 @@ class _Run(Record, frozen=False):
         states, claim, options = self.states, self.claim, self.setting.options
         assert states is not None
         if self.setting.is_real:
-            obstacle = next(nested_inputs.obstacles(states, options.limits), None)
+            obstacle = next(nested_inputs.obstacles(states), None)
             if obstacle is not None:
                 raise LimitReached(f"every ε of an interval, real inputs: {obstacle}")
             return nested_inputs.NestedClaims(self.setting, claim, (self.lower, self.upper))
-        pairs = self.listed = list_pairs(self.setting.pairs(), options.limits)
+        pairs = self.listed = list_pairs(self.setting.pairs())
         if states.program.real_outputs:
             return published.PublishedOverInterval(states, pairs, claim, self.lower, options)
         return SubdividedPairs(states, pairs, claim, options)

@@ -24,7 +24,7 @@ from dipapprox.arithmetic.extended import Extended
 from dipapprox.arithmetic.rounding import sound_arithmetic
 from dipapprox.data_classes import Record, replace
 from dipapprox.errors import LimitReached
-from dipapprox.limits import Progress
+from dipapprox.limits import Progress, check_limits, current
 from dipapprox.privacy.charts import Chart
 from dipapprox.privacy.description import Description, End, Fact
 from dipapprox.privacy.profiles.profile_result import AtDelta, LeastEpsPrv
@@ -186,7 +186,7 @@ def calibrate(
 
     def query(eps: Fraction) -> Certified | Refuted | None:
         nonlocal run
-        options.limits.check()
+        check_limits()
         found = ask(eps, question)
         run, needed = found.run, found.eps_prv_enclosure
         if needed.upper is not None and needed.upper <= eps_prv:
@@ -201,7 +201,7 @@ def calibrate(
     except LimitReached as reached:
         reason = reached.reason  # what was found stays true
     return Calibration(
-        run=replace(run, seconds=options.limits.elapsed(), reason=reason),
+        run=replace(run, seconds=current().elapsed(), reason=reason),
         eps_prv=eps_prv,
         delta=delta,
         width=width,

@@ -24,7 +24,7 @@ from dipapprox.arithmetic.rounding import sound_arithmetic
 from dipapprox.data_classes import replace
 from dipapprox.deferred import Deferred
 from dipapprox.errors import LimitReached, SourceError, UserError
-from dipapprox.limits import silent
+from dipapprox.limits import at_most, check_limits, silent
 from dipapprox.pairs.divergence import Factor, Growth, eps_prv_factor, precisions
 from dipapprox.pairs.maxima import Maxima
 from dipapprox.pairs.maximum import FACTOR_BITS
@@ -91,12 +91,12 @@ class Profiler:
         self.details = subject.details
         pairs = None if subject.boxes is not None else subject.pairs
         self._pairs = None if setting.is_real else subject.pairs
-        told = setting.limits, setting.progress
+        told = setting.progress
         if subject.listed is not None:
-            self.maxima = Maxima.of(*subject.listed, setting.selection, ladder, *told)
+            self.maxima = Maxima.of(*subject.listed, setting.selection, ladder, told)
         else:
             together, source = subject.together, subject.source
-            self.maxima = Maxima(pairs, ladder, together, None, source, *told)
+            self.maxima = Maxima(pairs, ladder, together, None, source, told)
 
     def least_delta(self, question: AtEpsPrv) -> LeastDelta:
         published = self._subject.published
@@ -172,7 +172,7 @@ class Profiler:
             return found
         states, _ = listed
         if not delta:
-            possible = exact_pairs.PossibleOutputs(states, self._eps, self._setting.limits)
+            possible = exact_pairs.PossibleOutputs(states, self._eps)
             for pair in self._setting.pairs():
                 outputs = possible.only_first(pair)
                 if outputs:
@@ -185,13 +185,14 @@ class Profiler:
         closed = all(sample.family.is_exponential for sample in states.samples)
         if not closed or options.engine is Engine.EXACT or not options.compares_exactly:
             return None
-        own = replace(options, engine=Engine.EXACT, limits=options.limits.within(_STEPS))
+        own = replace(options, engine=Engine.EXACT)
         setting = replace(self._setting, options=own, progress=silent)
-        exact = Profiler(setting, self._eps, states)
         try:
-            found = exact._least_eps_prv(delta, width)
+            with at_most(_STEPS):
+                exact = Profiler(setting, self._eps, states)
+                found = exact._least_eps_prv(delta, width)
         except LimitReached:
-            options.limits.check()
+            check_limits()
             return None
         if found.told.upper is None:
             return None

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 import dipapprox
-from dipapprox import Limits, Options
+from dipapprox import Options
 from dipapprox.arithmetic.rounding import above, below
 from dipapprox.language.core import Input, Norm, Within
 from dipapprox.language.domains import AllReals
@@ -76,9 +76,9 @@ _TEXTS = [
 
 @cache
 def _opened(text: str) -> tuple[OutputModels, OutputProbabilities]:
-    states = execute(dipapprox.parse(text), True, Limits())
+    states = execute(dipapprox.parse(text), True)
     source = open_probabilities(states, Fraction(1), Options())
-    return OutputModels(states, Fraction(1), source, Limits()), source
+    return OutputModels(states, Fraction(1), source), source
 
 
 def _delta(source: OutputProbabilities, pair: tuple[Input, Input], factor: Factor) -> Fraction:
@@ -250,9 +250,7 @@ def largest(weights: list[Fraction], widths: list[Fraction], radius: Fraction) -
 @example([(Fraction(1), Fraction(1)), (Fraction(1), Fraction(2))], Fraction(3))
 def test_the_largest_change_is_among_vertices(parts, radius) -> None:
     weights, widths = [list(each) for each in zip(*parts, strict=True)]
-    states = execute(
-        dipapprox.parse(program(weights, widths, radius)), True, Options().limits, real_outputs=True
-    )
+    states = execute(dipapprox.parse(program(weights, widths, radius)), True, real_outputs=True)
     changes = []
     for u, v in vertex_pairs(states):
         own = [Fraction(x) - Fraction(y) for x, y in zip(u, v, strict=True)]
@@ -275,9 +273,9 @@ _MIXED = text_of("boxes/bounds-mixed")
 
 
 def _found(text: str, eps_prv: Fraction, lemmas: frozenset[str]) -> tuple[BoxSearchResult, str]:
-    states = execute(elaborate(parse(text), {}, "x"), True, Limits())
+    states = execute(elaborate(parse(text), {}, "x"), True)
     bulk = open_probabilities(states, Fraction(1), Options())
-    real = RealPairs(states, Fraction(1), bulk, Limits(), lemmas=lemmas)
+    real = RealPairs(states, Fraction(1), bulk, lemmas=lemmas)
     real.at(eps_prv_factor(eps_prv, 64), 40)
     assert real.known is not None
     return real.known, real.name
@@ -333,7 +331,7 @@ def test_every_sample_may_be_far_out(count) -> None:
     """Far up all samples are positive for sure; at the end the first negative one stops."""
     text = text_of("boxes/lemmas-4")
     program = elaborate(parse(text), {"N": count}, "x")
-    states, moved = with_ends(execute(program, True, Limits()), Fraction(1))
+    states, moved = with_ends(execute(program, True), Fraction(1))
     (cell,) = states.program.inputs
     assert isinstance(cell.domain, AllReals)
     truth = -expm1(count * log1p(-exp(-float(cell.domain.bounds[1]))))
@@ -350,7 +348,7 @@ out <- 0
 x <- Lap(0, {scale})
 if q + x >= 0 then out <- 1 end
 """
-    states, _ = with_ends(execute(elaborate(parse(text), {}, "x"), True, Limits()), Fraction(1))
+    states, _ = with_ends(execute(elaborate(parse(text), {}, "x"), True), Fraction(1))
     (cell,) = states.program.inputs
     assert isinstance(cell.domain, AllReals)
     assert 66 <= cell.domain.bounds[1] / Fraction(scale) * 2 <= 80
@@ -373,7 +371,7 @@ adjacent linf 1
 x <- Lap(0, 1)
 if {guard} then out <- 1 else out <- 0 end
 """
-    states, _ = with_ends(execute(elaborate(parse(text), {}, "x"), True, Limits()), Fraction(1))
+    states, _ = with_ends(execute(elaborate(parse(text), {}, "x"), True), Fraction(1))
     low, high = states.program.inputs[0].domain.bounds
     assert least - low == high - most == 34
 
@@ -395,7 +393,7 @@ y <- Lap(0, 1)
 if {guards} then out <- 1 end
 """
     program = elaborate(parse(text), {}, "x")
-    _, moved = with_ends(execute(program, True, Limits()), Fraction(1))
+    _, moved = with_ends(execute(program, True), Fraction(1))
     assert moved == events * Fraction(1, 2**48)
 
 
@@ -405,7 +403,7 @@ if {guards} then out <- 1 end
 def dearest(adjacency: str, inputs: int, body: str) -> list[Pair]:
     text = f"input q[{inputs}] in real 0..2\noutput o[2] in real\noutput z in 0..2\n"
     program = dipapprox.parse(f"{text}adjacent {adjacency}\n{body}\n")
-    return dearest_pairs(execute_for_declared(program, True, Limits()))
+    return dearest_pairs(execute_for_declared(program, True))
 
 
 CLAMPED = template_of("bounds-clamped")

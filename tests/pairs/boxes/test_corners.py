@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.special import expit, ndtr
 
-from dipapprox import Answer, Enclosure, LimitReached, Limits, parse, profile, verify
+from dipapprox import Answer, Enclosure, LimitReached, parse, profile, verify
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.parser import parse as read
 from dipapprox.pairs.boxes.cells import PairSet, pairs_of
@@ -172,11 +172,11 @@ def test_a_number_made_of_inputs_stands_for_them() -> None:
 def test_one_sample_tells_more_than_a_program_that_hides_it() -> None:
     """Outputs 1 and 2 hide which of the upper cells x is in: what pairs have bounds no sample."""
     text = text_of("boxes/corners-1")
-    states = execute(elaborate(read(text), {}, "x"), True, Limits())
+    states = execute(elaborate(read(text), {}, "x"), True)
     pairs = one_by_one(states, F(1), pairs_of(states.program))
     assert len(pairs.samples) == 2
     factor = eps_prv_factor(F(1, 10), 64)
-    search = CornerSearch(pairs, lambda pair: Enclosure.exact(0), factor, Limits())
+    search = CornerSearch(pairs, lambda pair: Enclosure.exact(0), factor)
     search.run(lambda delta, sets: True)
     # x < 7/5 where the sum is 2/3, and 2.
     truth = 1 - exp(2 / 3 - 7 / 5) / 2 - exp(1 / 10) * exp(7 / 5 - 2) / 2
@@ -194,7 +194,7 @@ adjacent linf 1
 x <- Lap({slope.numerator}/{slope.denominator} * q, 1)
 if x > {threshold.numerator}/{threshold.denominator} then out <- 1 else out <- 0 end
 """
-    states = execute(elaborate(read(text), {}, "x"), True, Limits())
+    states = execute(elaborate(read(text), {}, "x"), True)
     found = thresholds_of(states, Fraction(1), (Fraction(0),), [0], Fraction(1))
     bounds = found.curvature(np.ones((1, 1, 1)))
     truth = exp(-float(threshold - slope)) / 2
@@ -224,7 +224,7 @@ def test_a_limit_while_sets_are_cut_leaves_both_bounds(looks, monkeypatch) -> No
 def test_second_derivatives_are_within_bounds() -> None:
     parts: list[Part] = [*_SHARED, ("Gauss", (1, 1), 1, Fraction(2))]
     program = elaborate(read(_text(parts, 2, "linf 1")), {}, "x")
-    states = execute(program, True, Limits())
+    states = execute(program, True)
     zero = (Fraction(0), Fraction(0))
     found = thresholds_of(states, Fraction(1), zero, [0, 1], Fraction(1))
     generator, step = np.random.default_rng(2), 1e-3
