@@ -60,7 +60,6 @@ class ExactComparison:
         self._quotients: Cache[tuple[Line, Line], ExponentialRatio | _Bracket] = Cache(_REMEMBERED)
         self._forms = EventForms()
 
-    @at_most(pieces=_PIECES)
     @enclosing
     def exceeds(
         self, first: Sequence[Part], second: Sequence[Part], growth: ExponentialPolynomial
@@ -122,7 +121,6 @@ class ExactComparison:
             max(brackets, key=lambda b: b.high if b.high == inf else b.high / b.low).halve()
         raise Missing(NotEnclosed("a product of quotients of densities is next to e^ε_prv"))
 
-    @at_most(pieces=_PIECES)
     def is_unbounded(self, first: Sequence[Part], second: Sequence[Part]) -> bool:
         """Whether first(S) > growth · second(S) for some S is shown for every growth; see
         `exceeds`. What is impossible is left to enclosures: these have a set that shows it."""
@@ -235,6 +233,7 @@ _Bracket = _BracketedQuotient | EnclosedQuotient | EndQuotient
 class _Densities:
     """Two densities on the line: coefficients between common marks, one more than these."""
 
+    @at_most(pieces=_PIECES)
     def __init__(self, first: Line, second: Line, forms: EventForms) -> None:
         self._forms = forms
         table = FunctionTable()
@@ -313,6 +312,7 @@ class _Densities:
         return found
 
 
+@at_most(pieces=_PIECES)
 def _weight(events: Sequence[Connected], forms: EventForms) -> ExponentialRatio:
     weight = _UNIT
     for event in events:

@@ -351,8 +351,10 @@ class Composed:
         """The exact profile, if few numbers tell it."""
         programs = any(isinstance(run.what, ProgramAt) for run in self.pipeline.runs)
         if not programs and self.pipeline.times <= _MOST_EXACT_RUNS:
-            with EarlyEnd(), limited(self._options.limits), at_most(atoms=_MOST_RATIOS):
-                return exact_profile(self._mechanisms.composition(Fraction(1)))
+            with EarlyEnd(), limited(self._options.limits):
+                composition = self._mechanisms.composition(Fraction(1))
+                with at_most(atoms=_MOST_RATIOS):
+                    return exact_profile(composition)
         return None
 
     def _answer(
