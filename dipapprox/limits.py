@@ -18,7 +18,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from functools import cache
 from importlib import import_module
 from math import inf
 from pathlib import Path
@@ -45,7 +44,7 @@ def silent(_done: int, _total: int | None) -> None:
     """Report no progress."""
 
 
-_BETWEEN_LOOKS = 0.001
+_BETWEEN_LOOKS = 0.005
 """Seconds between two looks at the memory: asking the system takes as long as the work between."""
 
 _BETWEEN_ITEMS = 64
@@ -207,31 +206,17 @@ def check_bits(bits: int) -> None:
 
 
 def peak_memory() -> int:
-    """Return this process's peak resident set in MiB, where `resource` tells."""
-    own = _high_water() if _begins_with_a_peak() else None
-    return _counted() if own is None else own
+    """Return this process's peak resident set in MiB, where the system tells.
 
-
-def _counted() -> int:
-    used: int = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return used * _BYTES_PER_UNIT // 2**20
-
-
-@cache
-def _begins_with_a_peak() -> bool:
-    """Whether the peak is that of the process that started this one, as Linux counts it."""
-    own = _high_water()
-    return own is not None and own < _counted()
-
-
-def _high_water() -> int | None:
-    """Return the peak since this program was loaded, in MiB; None where the system has no word."""
+    What Linux has for `getrusage` begins with the peak of the process that started this one.
+    """
     with suppress(OSError):
         status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
         for line in status.splitlines():
             if line.startswith("VmHWM:"):
                 return int(line.split()[1]) // 2**10
-    return None
+    used: int = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return used * _BYTES_PER_UNIT // 2**20
 
 
 _ALLOCATIONS = 200_000

@@ -57,10 +57,10 @@ def test_the_memory_is_looked_at_as_time_goes_by(monkeypatch) -> None:
     for _ in range(100):
         asked.check()
     assert looks == [5.0]
-    now = 5.002
+    now = 5.01
     for _ in range(3):
         refuses(LimitReached, "memory limit", asked.check)
-    assert looks == [5.0, 5.002, 5.002, 5.002]
+    assert looks == [5.0, 5.01, 5.01, 5.01]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="counts so")

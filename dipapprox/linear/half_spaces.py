@@ -84,6 +84,10 @@ def _without_free_variables(system: list[LinearForm]) -> list[LinearForm]:
         system = kept
 
 
+def _unasked() -> None:
+    """Systems are small: their pivots are no steps of those who ask about them."""
+
+
 def _have_common_slack(system: Sequence[LinearForm]) -> bool:
     """Whether some point has form < 0 for every form, by a linear programme."""
     scale = ""  # no symbol of a form
@@ -92,7 +96,7 @@ def _have_common_slack(system: Sequence[LinearForm]) -> bool:
     anywhere, positive = programme.UnknownSide.ANY, programme.UnknownSide.AT_LEAST_ZERO
     sides = dict.fromkeys(unknowns, anywhere) | {scale: positive}
     slack = programme.LinearProgramme(rows, dict.fromkeys(unknowns, 1), sides)
-    return isinstance(slack.solve([-1] * len(rows)), programme.Optimum)
+    return isinstance(slack.solve([-1] * len(rows), _unasked), programme.Optimum)
 
 
 def nearest_point(
@@ -102,7 +106,7 @@ def nearest_point(
     sides = dict.fromkeys(unknowns, programme.UnknownSide.ANY)
     rows = [form.terms for form in forms]
     nearest = programme.LinearProgramme(rows, dict.fromkeys(sides, 1), sides)
-    found = nearest.solve([-form.constant for form in forms])
+    found = nearest.solve([-form.constant for form in forms], _unasked)
     return found.shift if isinstance(found, programme.Optimum) else None
 
 

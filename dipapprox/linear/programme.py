@@ -13,7 +13,7 @@ for one h is a start for the next. Where the second has no bound the first has n
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from enum import Enum
 from fractions import Fraction
 from math import lcm
@@ -98,13 +98,15 @@ class LinearProgramme(Generic[Unknown]):
         self._basic = [count + b for b in range(len(self._bounds))]
         self._denominator = 1
 
-    def solve(self, right: Sequence[Number]) -> Optimum[Unknown] | Infeasible:
+    def solve(
+        self, right: Sequence[Number], look: Callable[[], None] = check_limits
+    ) -> Optimum[Unknown] | Infeasible:
         scaled = [h * scale for h, scale in zip(right, self._scales, strict=True)]
         common = lcm(*(h.denominator for h in scaled))
         gains = self._gains([int(h * common) for h in scaled])
         stuck = False
         while True:
-            check_limits()
+            look()
             column = self._entering(gains, bland=stuck)
             if column is None:
                 return self._optimum(gains, common)

@@ -24,7 +24,7 @@ from dipapprox.events.instantiate import Instantiator
 from dipapprox.events.intervals import Interval
 from dipapprox.language.core import Cell, Input, Program
 from dipapprox.language.domains import AllReals, check_input
-from dipapprox.limits import current, rare_collections
+from dipapprox.limits import Limits, current, limited, rare_collections
 from dipapprox.numerics.powers import logarithm
 from dipapprox.numerics.probability import OutputProbabilities, tightened
 from dipapprox.pairs.divergence import Probabilities
@@ -205,7 +205,8 @@ def output_distribution(
                 else:
                     known = told
     if states is not None:
-        found.rows = _outputs(states, eps, input, known)
+        with limited(Limits()):  # what is known is told, though a limit ended the search
+            found.rows = _outputs(states, eps, input, known)
     probabilities = tuple(row.probability for row in found.rows)
     shortfall = _shortfall(probabilities, options.precision, relative_width, found.precision)
     run = Run(

@@ -264,6 +264,8 @@ def _folded(
     """Yield a run with what is repeated in it there once, for some lengths of what is repeated."""
     turns = Runs(machine).along(list(numbers))
     left = {name: list(values) for name, values in grows.items()}
+    if any(len(own) < sum(turn.reads.count(name) for turn in turns) for name, own in left.items()):
+        return  # the body reads, too: no step of the run says how that grows
     read: list[list[tuple[str, Fraction]]] = []
     for turn in turns:
         read.append([(name, left[name].pop(0)) for name in turn.reads])

@@ -14,7 +14,7 @@ from dipapprox.arithmetic.extended import Extended
 from dipapprox.data_classes import replace
 from dipapprox.errors import NoCertificate, UserError
 from dipapprox.kernel.errors import asking
-from dipapprox.limits import check_limits
+from dipapprox.limits import check_limits, limited
 from dipapprox.privacy.compositions.compose import DEFAULT_WIDTH, Composed, Number
 from dipapprox.privacy.compositions.pipeline import ComposedAnswer, ComposedProof
 from dipapprox.privacy.options import Options
@@ -187,15 +187,18 @@ class ProvedComposed(Composed):
 
     def epsilon(self, delta: Number, width: Number = DEFAULT_WIDTH) -> ComposedAnswer:
         """See `Composed`."""
-        return proved_composition(super().epsilon(delta, width), self._options)
+        with limited(self._options.limits):
+            return proved_composition(super().epsilon(delta, width), self._options)
 
     def delta(self, eps_prv: Number, width: Number | None = None) -> ComposedAnswer:
         """See `Composed`."""
-        return proved_composition(super().delta(eps_prv, width), self._options)
+        with limited(self._options.limits):
+            return proved_composition(super().delta(eps_prv, width), self._options)
 
     def verify(self, eps_prv: Number, delta: Number) -> ComposedAnswer:
         """See `Composed`."""
-        return proved_composition(super().verify(eps_prv, delta), self._options)
+        with limited(self._options.limits):
+            return proved_composition(super().verify(eps_prv, delta), self._options)
 
     def curve(
         self, low: Number, high: Number, points: int, width: Number = DEFAULT_WIDTH / 1000

@@ -309,7 +309,8 @@ def goals_of(found: Decision | IntervalVerdict) -> Iterator[GoalThroughout]:
             eps_prv = ratio_json(as_ratio(growth))
             delta = read_delta(found.claim.delta_text)
         except (SourceError, UserError) as error:
-            raise NoCertificate(f"the kernel has no such claims: {error.message}") from None
+            said = error.message.partition("\n")[0]
+            raise NoCertificate(f"the kernel has no such claims: {said}") from None
     for low, high in delta.brackets():
         bound = low if found.answer is Answer.DP else high
         yield GoalThroughout(on, eps_prv, ratio_json(bound), broken)

@@ -27,6 +27,7 @@ from dipapprox import (
     Program,
     UserError,
 )
+from dipapprox.errors import NoCertificate
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.pairs.divergence import Search
 from dipapprox.pairs.selections import AllPairs
@@ -442,3 +443,16 @@ def test_a_limit_before_anything_is_known_is_an_answer(proved) -> None:
     assert (found.certified, found.refuted, found.queries) == (None, None, 0)
     assert "time limit: 0 s" in str(found.reason)
     assert found.to_dict()["eps_enclosure"] == [None, None]
+
+
+def test_limits_hold_in_all_that_has_no_unknown() -> None:
+    over = Options(limits=Limits(seconds=0))
+    asked = {"eps": 1, "input": (0, 0), "adjacent": (1, 1), "options": over}
+    refuses(LimitReached, "time limit", dipapprox.pair_distributions, program("svt_gauss"), **asked)
+    runs = [{"mechanism": "gaussian", "sigma": 1, "subsample": "1/100", "times": 1000}]
+    found = dipapprox.compose(runs).epsilon("1/100", "1/10")
+    late = dipapprox.compose(runs, options=over)
+    refuses(LimitReached, "time limit", late.to_pld, "1/10")
+    refuses(NoCertificate, "time limit", late.certify, found)
+    proved = dipapprox.compose(runs, options=Options(limits=Limits(seconds=0), proved=True))
+    assert "time limit" in str(proved.epsilon("1/100", "1/10").reason)

@@ -104,22 +104,24 @@ class Pool:
                 threading.Thread(target=work, args=(case,), daemon=True).start()
                 busy += 1
             while busy:
-                answered: list[Answered] = []
+                answered, failures = list[Answered](), list[BaseException]()
                 for each in _taken(found):
-                    if isinstance(each, BaseException):
-                        raise each
                     busy -= each is None
-                    answered += [] if each is None else [each]
+                    if isinstance(each, BaseException):
+                        failures.append(each)
+                    elif each is not None:
+                        answered.append(each)
                 if answered:
                     yield answered
+                if failures:
+                    raise failures[0]
         finally:
             if busy:
                 self.close()  # its answers are for nobody
 
     def _outcome(self, case: Case) -> CaseOutcome:
-        begun = time.monotonic()
         for again in (False, True):
-            worker = self._worker(new=again)
+            worker, begun = self._worker(new=again), time.monotonic()
             worker.served += 1
             try:
                 worker.connection.send(case)

@@ -89,8 +89,6 @@ class GridEvaluator:
 
     def enclose(self, events: Sequence[GridEvent]) -> list[Enclosure | NotEnclosed]:
         """Enclose the probabilities of events with plans whose requirements this one meets."""
-        if not isinstance(self._algebra, Float64Algebra):
-            pass
         terms = [event.terms for event in events]
         values = self._values(terms) or [self._alone(each) for each in terms]
         # The mass that the restricted laws of the samples lack, for every number of samples.

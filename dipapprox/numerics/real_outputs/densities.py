@@ -155,8 +155,6 @@ def open_densities(
         for sign in (1, -1)
     )
     try:
-        if not isinstance(algebra, Float64Algebra):
-            pass
         functions: Evaluation[Any, Any] = Evaluation(algebra, table)
         sides: list[Combination | BallFunction] = []
         for side in (first, second):

@@ -239,8 +239,9 @@ class Composed:
         unit = exact_rational(step, "step")
         if unit <= 0:
             raise UserError(f"step must be > 0, got {unit}")
-        composition = self._mechanisms.composition(_EXPORT_ACCURACY)
-        losses = composition.dominating(GridStep(unit), _EXPORT_ACCURACY)
+        with limited(self._options.limits):
+            composition = self._mechanisms.composition(_EXPORT_ACCURACY)
+            losses = composition.dominating(GridStep(unit), _EXPORT_ACCURACY)
         return log_masses(losses)
 
     def certify(self, answer: ComposedAnswer) -> Certificate:
@@ -253,7 +254,8 @@ class Composed:
             raise UserError("answer must be one of this pipeline")
         if self._record is None:
             raise NoCertificate("nothing is known that writes one")
-        return self._record(answer, self._options)
+        with limited(self._options.limits):
+            return self._record(answer, self._options)
 
     # --- what the questions share -----------------------------------------------------------------
 
