@@ -205,6 +205,17 @@ def test_sums_of_more_samples_than_two_pairs() -> None:
     refuses(Refuted, None, replay, machine, claim | less, [step | less])
 
 
+def test_a_sum_stands_beside_what_is_drawn_after_it() -> None:
+    """One number of variance 2 that moves by 1, and another that does not move."""
+    text = "input q in 0..1\noutput y[2] in real\nadjacent linf 1\na <- Gauss(q, 1 / eps)\n"
+    text += "b <- Gauss(0, 1 / eps)\nc <- Lap(0, 1 / eps)\ny[1] <- a + b\ny[2] <- c\n"
+    shift = sqrt(1 / 2)
+    true = phi(shift / 2 - 0.5 / shift) - exp(0.5) * phi(-shift / 2 - 0.5 / shift)
+    below, above = (written(Fraction(true + hair)) for hair in (-1e-6, 1e-6))
+    refuses(Refuted, None, replay, *proof_of(text, "1/2", below))
+    assert replay(*proof_of(text, "1/2", above))
+
+
 RELATED = text_of("kernel/published-related")
 
 
@@ -329,6 +340,19 @@ def test_violations_are_bounds_from_below() -> None:
         (text_of("kernel/published-hidden"), "1/100", ((0,), (1,))),  # a sum of products
     ]:
         refuses(Refuted, None, replay, *violation_of(text, delta, pair))
+
+
+def test_what_is_attained_is_not_exceeded() -> None:
+    """Exactly 1/2, in binary places."""
+    text = "output y in real\ninput q in 0..1\nadjacent linf 1\nif q = 0 then\n"
+    text += "    y <- choose {0 : 1/4, 1 : 3/4}\nelse\n    y <- choose {0 : 3/4, 1 : 1/4}\nend\n"
+    for delta, is_less in (("1/2", False), (written(Fraction(1, 2) - Fraction(1, 10**6)), True)):
+        machine, claim, (step,) = violation_of(text, delta)
+        asked = machine, claim | {"eps_prv": 0}, [step | {"eps_prv": 0}]
+        if is_less:
+            assert isinstance(replay(*asked), Violated)
+        else:
+            refuses(Refuted, "is not larger", replay, *asked)
 
 
 def test_integers_are_no_densities() -> None:
