@@ -19,6 +19,7 @@ from dipapprox.kernel.errors import BadProof, NotProved, Refused, Refuted, askin
 from dipapprox.kernel.judgements import Distributions, Judgement, Private, Violated
 from dipapprox.kernel.losses import Losses
 from dipapprox.kernel.machine import read_machine
+from dipapprox.kernel.mechanisms import Mechanism
 from dipapprox.kernel.proofs import Proof, distributions
 from dipapprox.kernel.replay import replay
 from dipapprox.proof_steps.compositions import ComposedGoal, PipelineProofs
@@ -450,6 +451,21 @@ def test_rates_of_samples_are_probabilities(rate) -> None:
     given = pipeline((RESPONSE, "1/2", 1))
     (steps, _) = steps_of(given, True, Fraction(1, 4), 8)
     refuses(BadProof, "rate", losses, given, [{**steps[0], "sample": [rate, False]}])
+
+
+@pytest.mark.parametrize("beside", [False, True])
+def test_statements_stand_in_a_pipeline_as_often_as_they_are_written(beside) -> None:
+    """Without a program all are one mechanism, of one run; else each, as many runs as there are."""
+    statements = {"mechanism": "zcdp", "rho": "1/4"}, {"mechanism": "rdp", "orders": [[2, 1]]}
+    own = [(MACHINE, None, 5)] if beside else []
+    about = read_pipeline(pipeline(*own, *zip(statements, (None, None), (2, 3), strict=True)))
+    told = ("zcdp", (Fraction(1, 4),)), ("rdp", ((Fraction(2), Fraction(1)),))
+    found = [(run.what, times) for run, times in about.runs[len(own) :]]
+    if beside:
+        alone = [Mechanism("divergences", ((*one, 1),)) for one in told]
+        assert found == [*zip(alone, (2, 3), strict=True)] and about.runs[0][1] == 5
+    else:
+        assert found == [(Mechanism("divergences", ((*told[0], 2), (*told[1], 3))), 1)]
 
 
 @pytest.mark.parametrize("place", [0, 1])
