@@ -216,6 +216,43 @@ def test_a_sum_stands_beside_what_is_drawn_after_it() -> None:
     assert replay(*proof_of(text, "1/2", above))
 
 
+HIDDEN = "k <- choose {0 : 1/4, 1 : 3/4}\nif k = 0 then\n    y <- Gauss(q, 1 / eps)\nelse\n"
+
+
+@cases(
+    "body, one, other",
+    (
+        "a <- Gauss(0, 1 / eps)\nb <- Gauss(0, 1 / eps)\nc <- Gauss(0, 2 / eps)\n"
+        "if q = 0 then\n    y <- a + b\nelse\n    y <- c\nend\n",
+        [(1, 0, sqrt(2))],
+        [(1, 0, 2)],
+    ),
+    (
+        HIDDEN + "    y <- Gauss(3 + q, 1 / eps)\nend\n",
+        [(1 / 4, 0, 1), (3 / 4, 3, 1)],
+        [(1 / 4, 1, 1), (3 / 4, 4, 1)],
+    ),
+    (
+        HIDDEN + "    y <- Gauss(3 - 2 * q, 2 / eps)\nend\n",
+        [(1 / 4, 0, 1), (3 / 4, 3, 2)],
+        [(1 / 4, 1, 1), (3 / 4, 1, 2)],
+    ),
+    ids=["sums and samples", "shifted mixtures", "other mixtures"],
+)
+def test_terms_of_one_number_add_up(body, one, other) -> None:
+    """Gaussian terms (weight, mean, deviation) on a grid: from both sides."""
+    text = "input q in 0..1\noutput y in real\nadjacent linf 1\n" + body
+    z = np.linspace(-40, 40, 800_001)
+    f, g = (sum(w * stats.norm.pdf(z, mean, s) for w, mean, s in own) for own in (one, other))
+    deltas = [float(np.maximum(0, p - exp(1 / 2) * q).sum() * 1e-4) for p, q in ((f, g), (g, f))]
+    pair = ((0,), (1,)) if deltas[0] > deltas[1] else ((1,), (0,))
+    below, above = (written(Fraction(max(deltas) + hair)) for hair in (-1e-6, 1e-6))
+    refuses(Refuted, None, replay, *proof_of(text, "1/2", below))
+    assert replay(*proof_of(text, "1/2", above))
+    assert isinstance(replay(*violation_of(text, below, pair)), Violated)
+    refuses(Refuted, None, replay, *violation_of(text, above, pair))
+
+
 RELATED = text_of("kernel/published-related")
 
 
