@@ -205,10 +205,13 @@ def test_sums_of_more_samples_than_two_pairs() -> None:
     refuses(Refuted, None, replay, machine, claim | less, [step | less])
 
 
-def test_a_sum_stands_beside_what_is_drawn_after_it() -> None:
+@pytest.mark.parametrize("order", ["abc", "acb"])
+def test_a_sum_stands_beside_what_is_drawn_after_it(order) -> None:
     """One number of variance 2 that moves by 1, and another that does not move."""
-    text = "input q in 0..1\noutput y[2] in real\nadjacent linf 1\na <- Gauss(q, 1 / eps)\n"
-    text += "b <- Gauss(0, 1 / eps)\nc <- Lap(0, 1 / eps)\ny[1] <- a + b\ny[2] <- c\n"
+    drawn = {"a": "a <- Gauss(q, 1 / eps)\n", "b": "b <- Gauss(0, 1 / eps)\n"}
+    drawn["c"] = "c <- Lap(0, 1 / eps)\n"
+    text = "input q in 0..1\noutput y[2] in real\nadjacent linf 1\n"
+    text += "".join(map(drawn.get, order)) + "y[1] <- a + b\ny[2] <- c\n"
     shift = sqrt(1 / 2)
     true = phi(shift / 2 - 0.5 / shift) - exp(0.5) * phi(-shift / 2 - 0.5 / shift)
     below, above = (written(Fraction(true + hair)) for hair in (-1e-6, 1e-6))
