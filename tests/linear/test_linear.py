@@ -9,11 +9,20 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
+from dipapprox.errors import LimitReached
 from dipapprox.events.event import Event
+from dipapprox.limits import at_most, check_limits
 from dipapprox.linear.form import Difference, FormSpan, LinearForm, Symbol, difference
-from dipapprox.linear.half_spaces import Inequality, has_interior, have_integer_point, implies
+from dipapprox.linear.half_spaces import (
+    Inequality,
+    has_interior,
+    have_integer_point,
+    implies,
+    nearest_point,
+)
 from dipapprox.linear.programme import LinearProgramme, Optimum, UnknownSide
 from dipapprox.linear.zones import Zone, union
+from tests.cases import refuses
 
 
 def greatest_slack(event: Event) -> float:
@@ -198,3 +207,11 @@ def test_told_sums_are_right(listed) -> None:
     for sample, (row, own) in span.rows.items():
         assert [row.coefficient(other) for other in leading] == [int(k == sample) for k in leading]
         assert own.substitute(names) == row
+
+
+def test_pivots_of_systems_are_no_steps() -> None:
+    """Nobody's share of steps depends on how many pivots a system takes that it asks about."""
+    x, y = LinearForm.symbol(0), LinearForm.symbol(1)
+    with at_most(0):
+        refuses(LimitReached, "0 steps", check_limits)
+        assert nearest_point([x + y + LinearForm.constant_form(1)], (0, 1)) is not None

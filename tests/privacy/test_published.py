@@ -5,6 +5,7 @@ from itertools import pairwise
 from math import exp, inf, log
 from random import Random
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,9 @@ from scipy import integrate, stats
 from scipy.stats import norm
 
 import dipapprox
-from dipapprox import Answer, LeastDelta, Options, UserError, Verdict
+from dipapprox import Answer, LeastDelta, Limits, Options, UserError, Verdict
+from dipapprox.limits import current
+from dipapprox.numerics.real_outputs.hockey_stick import IntervalMasses
 from dipapprox.pairs.boxes.vertices import difference_pairs
 from dipapprox.pairs.published.couplings import Couplings
 from dipapprox.privacy.charts import svg
@@ -56,6 +59,22 @@ def verdict_of(text: str, **claim: str) -> Verdict:
     found = dipapprox.verify(dipapprox.parse(text), **claim)
     assert isinstance(found, Verdict)
     return found
+
+
+def test_a_share_of_pieces_is_that_of_closed_forms_alone(monkeypatch) -> None:
+    """What has none is enclosed with all pieces that there are."""
+    asked, own = set(), IntervalMasses.of
+
+    def of(*given: Any, **named: Any) -> Any:
+        asked.add(current().pieces)
+        return own(*given, **named)
+
+    monkeypatch.setattr(IntervalMasses, "of", of)
+    text = (
+        "input q in 0..1\noutput y in real\nadjacent linf 1\ny <- clamp(Gauss(q, 1 / eps), 0, 2)\n"
+    )
+    found = dipapprox.verify(dipapprox.parse(text), eps=1, eps_prv=1, delta=0)
+    assert found.answer is Answer.NOT_DP and asked == {Limits().pieces}
 
 
 def test_masses_of_intervals_and_outcomes() -> None:
