@@ -321,6 +321,14 @@ def test_limits_end_in_unknown_with_what_is_known() -> None:
     assert few.reason is not None and few.reason.startswith("path limit")
 
 
+def test_a_run_whose_first_step_reads_is_looked_at() -> None:
+    text = "(q0, 1/2, 0): x0 := insample; output oa; goto q1\n(q1, 1/3, 0):\n"
+    text += "    if (insample >= x0) then x0 := insample; output oa; goto q1\n"
+    proof = dipapprox.prove(automaton(text), options=Options(proved=True))
+    assert proof.answer is Answer.UNKNOWN
+    assert "found Not_DP, but the kernel has no proof" in str(proof.reason)
+
+
 @pytest.mark.parametrize("stops", ["hidden", "visible"])
 def test_ctrl_c_ends_in_unknown(stops, monkeypatch) -> None:
     def stopped(*_: object) -> None:
