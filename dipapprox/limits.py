@@ -45,7 +45,7 @@ def silent(_done: int, _total: int | None) -> None:
 
 
 _BETWEEN_LOOKS = 0.005
-"""Seconds between two looks at the memory: asking the system takes as long as the work between."""
+"""Seconds between two looks at the memory: asking the system takes longer than a clock does."""
 
 _BETWEEN_ITEMS = 64
 """Items of a long loop, each quickly done, between two looks at the clock."""

@@ -202,8 +202,8 @@ def watching(limits: Limits) -> Iterator[None]:
     """Raise `LimitReached` inside the block when the limits are used up, wherever that is.
 
     Those who ask themselves have some time to conclude before; it may be raised again if something
-    swallows it. Only the main thread can be watched, and only
-    where there are timers; elsewhere the block runs as it is.
+    swallows it. Only the main thread can be watched, and only where there are timers; elsewhere
+    the block runs with its limits as they are asked.
     """
     if not _can_watch():
         with limited(limits):

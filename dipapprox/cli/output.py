@@ -27,6 +27,7 @@ from dipapprox.deferred import Deferred
 from dipapprox.errors import EarlyEnd, NoCertificate, UserError
 from dipapprox.limits import Progress, silent
 from dipapprox.privacy import description as descriptions
+from dipapprox.privacy import page
 from dipapprox.source import HIDDEN, visible
 
 if TYPE_CHECKING:
@@ -95,13 +96,7 @@ class Output:
 
     def write_new(self, path: Path, text: str) -> None:
         """Write a text file that must not exist yet, and say so."""
-        try:
-            with path.open("x", encoding="utf-8") as file:
-                file.write(text)
-        except FileExistsError:
-            raise UserError(f"'{path}' exists already", "choose another name") from None
-        except OSError as error:
-            raise UserError(f"cannot write '{path}': {error.strerror}") from None
+        page.write_new(path, text)
         self.write(f"wrote {visible(str(path))}\n")
 
 

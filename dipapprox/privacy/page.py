@@ -124,6 +124,15 @@ def write_report(
         raise UserError(f"cannot write '{path.name}'", f"the name must end in {SUFFIX}")
     listings, signed = _of_certificate(said, certificate)
     text = "".join(page(description, charts, listings, signed, VERSION))
+    write_new(path, text)
+
+
+def write_new(path: Path, text: str) -> None:
+    """Write a text file.
+
+    Raises:
+        UserError: If it is there already, or cannot be written.
+    """
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)

@@ -142,7 +142,7 @@ def _import(machine: Machine, node: ast.Import, scope: NameScope) -> None:
 def _import_from(machine: Machine, node: ast.ImportFrom, scope: NameScope) -> None:
     name, folder = node.module or "", None
     if node.level:
-        folder = Path(node.text.source.name).resolve().parents[node.level - 1]  # type: ignore[attr-defined]  # ours
+        folder = Path(node.text.source.name).resolve().parents[node.level - 1]  # type: ignore[attr-defined]  # nodes know their text
     module = machine.load(machine, name, folder) if name else None
     if module is None and name and node.level:
         raise machine.refusal(f"there is no file '{name}.py' beside this one")

@@ -114,7 +114,7 @@ def _stub(name: str) -> str:
 def _standard(name: str, node: Any, scope: NameScope) -> Function:
     def default(value: ast.expr) -> Any:
         known = isinstance(value, ast.Name)
-        return scope.values[value.id] if known else ast.literal_eval(value)  # type: ignore[attr-defined]  # known
+        return scope.values[value.id] if known else ast.literal_eval(value)  # type: ignore[attr-defined]  # a name, if known
 
     called = signature_of(node.args, default)
     return Function(name.removeprefix("builtins."), node, scope, called, standard=True)

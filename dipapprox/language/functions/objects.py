@@ -64,7 +64,7 @@ def attribute(machine: Machine, value: Any, name: str) -> Any:
         case _ if is_object(value) or isinstance(value, type | super):
             found = getattr(value, name, library.MISSING)
             if isinstance(value, super) and isinstance(found, MethodWrapperType):
-                return MethodType(library.word("object.__init__"), value.__self__)  # type: ignore[attr-defined]  # it has
+                return MethodType(library.word("object.__init__"), value.__self__)  # type: ignore[attr-defined]  # methods have it
             if _is_followed(found) and not (name.startswith("_") and isinstance(value, EnumType)):
                 return member(found)
         case int() | Fraction() if name in ("numerator", "denominator"):

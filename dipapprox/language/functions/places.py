@@ -49,7 +49,7 @@ def tree_of(source: SourceFile) -> ast.Module:
         raise UserError(f"'{source.name}' is no Python file: {error}") from None
     text = _Text(source)
     for node in ast.walk(tree):
-        node.text = text  # type: ignore[attr-defined]  # ours
+        node.text = text  # type: ignore[attr-defined]  # nodes know their text
         if isinstance(node, ast.Assign):
             _note_name(node.targets[0], node.value)
         elif isinstance(node, ast.AnnAssign | ast.NamedExpr) and node.value is not None:

@@ -143,7 +143,7 @@ def _hint(machine: Machine, function: Function, node: python.expr | None) -> Any
             raise machine.refusal("an annotation cannot be read") from None
         for each in python.walk(inner):
             python.copy_location(each, node)
-            each.text = node.text  # type: ignore[attr-defined]  # ours
+            each.text = node.text  # type: ignore[attr-defined]  # nodes know their text
         node = inner
     with running_as(machine):
         return None if node is None else machine.evaluate(node, function.scope)
