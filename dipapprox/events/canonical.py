@@ -155,7 +155,9 @@ def law_key(law: Distribution) -> LawKey:
     return law.family.name, mean.numerator, mean.denominator, scale.numerator, scale.denominator
 
 
+@lru_cache(maxsize=4096)
 def _law(key: LawKey) -> Distribution:
+    """Return a law, one object for each: what many events share is looked up fast."""
     family, *parts = key
     return Distribution(FAMILIES[family], Fraction(*parts[:2]), Fraction(*parts[2:]))
 
@@ -196,10 +198,9 @@ def standardise(laws: frozenset[LawKey], sign: int) -> Standardisation:
     if discrete:
         origin = Fraction(floor(origin))  # the leaves of stars lie between integers
     unit = Fraction(1) if discrete else max([law.scale for law in known.values()])
-    changed = {key: law.affine(sign / unit, -origin / unit) for key, law in known.items()}
-    return Standardisation(
-        sign, unit, origin, changed, {key: law_key(law) for key, law in changed.items()}
-    )
+    keys = {key: law_key(law.affine(sign / unit, -origin / unit)) for key, law in known.items()}
+    changed = {key: _law(own) for key, own in keys.items()}
+    return Standardisation(sign, unit, origin, changed, keys)
 
 
 Key = tuple[object, ...]

@@ -90,7 +90,7 @@ def laws_of(event: Event | Star) -> tuple[Distribution, ...]:
     """Return the laws of an event's samples; of a star's leaves each law once."""
     if isinstance(event, Event):
         return event.samples
-    return event.centre, *(law for law, _ in (*event.below, *event.above))
+    return event.centre, *[law for law, _ in event.below + event.above]
 
 
 def count_samples(event: Event | Star) -> int:
