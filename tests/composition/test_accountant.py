@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.stats import laplace, norm
 
-from dipapprox import Enclosure, LimitReached, Limits, NotEnclosed, Options, UserError
+from dipapprox import Enclosure, LimitReached, Limits, NotEnclosed, Options
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.composition import adaptive
 from dipapprox.composition.accountant import Composition, CompositionAnswer
@@ -188,15 +188,6 @@ def test_mass_at_infinity_is_there_from_below_too() -> None:
     assert bounds.lower is None and bounds.upper is None
     low, high = ends(cost((one, 2), delta=F(7, 16)))
     assert low == 0 and high < 1e-3
-
-
-def test_what_cannot_be_composed_is_refused() -> None:
-    with pytest.raises(UserError, match="different adjacencies: add/remove and substitution"):
-        Composition((RepeatedRun(SAMPLED), RepeatedRun(RandomisedResponse(F(3, 4)))))
-    refuses(UserError, "needs a run", Composition, ())
-    refuses(UserError, "times must be", RepeatedRun, SAMPLED, 0)
-    refuses(UserError, "delta must be", cost, (SAMPLED, 1), delta=F(0))
-    refuses(UserError, "width must be > 0", cost, (SAMPLED, 1), width="0")
 
 
 def test_limits_are_not_all_that_keeps_intervals_wide() -> None:

@@ -111,20 +111,6 @@ def test_every_entry_of_the_catalogue_is_composed(name) -> None:
         assert fields["runs"][0]["name"] == name and answer.describe().headline
 
 
-def test_adjacency_is_one_and_said() -> None:
-    noise = {"mechanism": "gaussian", "sigma": 3}
-    refuses(UserError, "different adjacencies", dipapprox.compose, [noise, RESPONSE])
-    both = dipapprox.compose([noise, RESPONSE], adjacency="substitution")
-    assert both.epsilon("0.01", "0.1").to_dict()["adjacency"] == "substitution"
-    with pytest.raises(UserError, match="for add/remove adjacency"):
-        dipapprox.compose([SAMPLED], adjacency="substitution")
-    refuses(UserError, "needs a run", dipapprox.compose, [])
-    refuses(UserError, "sigma must be an exact", dipapprox.compose, [{**noise, "sigma": 0.5}])
-    refuses(UserError, "adjacency: unknown value", dipapprox.compose, [noise], adjacency="swap")  # type: ignore[arg-type]
-    refuses(UserError, "delta must be in", dipapprox.compose([noise]).epsilon, 1)
-    refuses(UserError, "eps_prv must be >= 0", dipapprox.compose([noise]).delta, "-1")
-
-
 def test_the_kernel_confirms_claims_and_ends() -> None:
     """Ends are moved outward by no more than the width of what was found."""
     runs = [{"mechanism": "gaussian", "sigma": 4, "subsample": "1/10", "times": 50}]

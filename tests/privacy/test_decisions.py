@@ -66,12 +66,6 @@ def test_a_delta_that_may_be_0_everywhere_is_left_open() -> None:
     refuses(LimitReached, "tight-delta", check_delta, *asked)
 
 
-def test_questions_out_of_range() -> None:
-    delta = read_delta("0")
-    refuses(UserError, "budget", DecisionQuestion, Fraction(-1), delta)
-    refuses(UserError, "width", DecisionQuestion, Fraction(1), delta, width=Fraction(0))
-
-
 FORMULAS = [
     "exp(-2)*eps",
     "exp(-1 - eps)/2",

@@ -3,7 +3,6 @@
 import dataclasses
 import json
 import math
-from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from statistics import NormalDist
@@ -17,13 +16,11 @@ from hypothesis import strategies as st
 import dipapprox
 from dipapprox import (
     Answer,
-    Claim,
     LeastDelta,
     LeastEpsPrv,
     LimitReached,
     Limits,
     Options,
-    Outcome,
     Program,
     UserError,
 )
@@ -59,24 +56,6 @@ def test_laplace_threshold_closed_form() -> None:
     assert refuted.witness.delta_enclosure.lower > delta - near
 
 
-def test_floats_and_strangers_are_refused() -> None:
-    program = dipapprox.parse(TEXT)
-    for claim in (Claim, lambda eps, delta: dipapprox.verify(program, eps=eps, delta=delta)):
-        with pytest.raises(
-            UserError, match=r"eps must be an exact number, got the float 0\.1"
-        ) as no:
-            claim(0.1, HALF)
-        assert no.value.hint == 'write "0.1"'
-        refuses(UserError, "eps must be a number, got True", claim, True, HALF)
-    with pytest.raises(UserError, match="must be an exact number, got the float"):
-        dipapprox.probability(program, eps=0.5, input=(1,))  # type: ignore[arg-type]  # a float, refused
-    with pytest.raises(UserError, match="2 is not in the domain of 'q'"):
-        dipapprox.verify(program, eps=1, delta=HALF, pairs=[((0,), (2,))])
-    with pytest.raises(UserError, match="1 input cells, got 2 values"):
-        dipapprox.probability(program, eps=1, input=(1, 1))
-    refuses(UserError, "precision must be in", Options, precision=0)
-
-
 RUNS = [{"mechanism": "laplace", "scale": 10, "times": 3}]
 
 
@@ -95,25 +74,6 @@ def test_messages_of_proofs_pipelines_and_checks_name_the_argument(call, known) 
     for argument in known:
         for stranger in (b"1", 1.5, object(), [2]):
             refuses(UserError, argument, call, *first, **{**known, argument: stranger})
-
-
-def test_what_stands_for_several_things_is_neither_bytes_nor_a_mapping() -> None:
-    program = dipapprox.parse(TEXT)
-    for stranger in (b"12", {2: 3}):
-        with pytest.raises(UserError, match="renyi: an order must be a number"):
-            dipapprox.profile(program, eps=1, renyi=stranger)
-    assert dipapprox.profile(program, eps=1, renyi=iter((2, "inf"))).orders
-    for orders, message in (((), "1 to 1000 Rényi orders"), ((HALF,), "must be in")):
-        refuses(UserError, message, dipapprox.profile, program, eps=1, renyi=orders)
-
-
-def test_texts_and_names_are_texts() -> None:
-    program = dipapprox.parse(TEXT)
-    verdict = dipapprox.verify(program, eps=1, delta=HALF)
-    for stranger in (2.5, b"x", 1):
-        refuses(UserError, "name must be a text", dipapprox.parse, TEXT, name=stranger)
-        refuses(UserError, "text must be", dipapprox.certify, program, stranger, verdict)
-    refuses(UserError, "parameters must have names, got 1", dipapprox.parse, TEXT, {1: 2})
 
 
 def _caused(error: BaseException, cause: BaseException) -> BaseException:
@@ -184,17 +144,6 @@ def test_domains_and_adjacency_in_words(declarations, text) -> None:
 # --- every answer --------------------------------------------------------------------------------
 
 
-def test_words_of_answers_have_no_truth() -> None:
-    for word in (*Answer, *Outcome):
-        with pytest.raises(UserError, match="neither true nor false") as refused:
-            assert not word
-        assert str(next(iter(type(word)))) in refused.value.hint
-    verdict = dipapprox.verify(dipapprox.parse(COUNT), eps=ONE, delta=ZERO)
-    with pytest.raises(UserError) as refused:
-        bool(verdict)
-    assert "verdict.answer is Answer.DP" in refused.value.hint
-
-
 def test_the_delta_of_a_violating_pair_is_not_called_the_largest() -> None:
     program = dipapprox.parse(COUNT)
     held = dipapprox.verify(program, eps=ONE, delta=ZERO)._repr_html_()
@@ -208,19 +157,6 @@ def test_the_delta_of_a_violating_pair_is_not_called_the_largest() -> None:
 
 
 # --- selected pairs ------------------------------------------------------------------------------
-
-
-def test_no_pairs_are_bad_input() -> None:
-    program = dipapprox.parse(COUNT)
-    questions: list[Callable[[list[Any]], object]] = [
-        lambda none: dipapprox.verify(program, eps=ONE, delta=ZERO, pairs=none),
-        lambda none: dipapprox.verify(program, eps=(1, 2), delta=0, pairs=none),
-        lambda none: dipapprox.decide(program, pairs=none),
-        lambda none: dipapprox.profile(program, eps=1, delta=ONE, pairs=none),
-        lambda none: dipapprox.calibrate(program, eps_prv=1, delta=0, pairs=none),
-    ]
-    for ask in questions:
-        refuses(UserError, "list of pairs is empty", ask, [])
 
 
 ROOT = Path(__file__).parent.parent.parent

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from scipy.signal import fftconvolve
 from scipy.special import ndtr
 
-from dipapprox import Answer, Options, SourceError, UserError, calibrate, parse, profile, verify
+from dipapprox import Answer, Options, SourceError, calibrate, parse, profile, verify
 from dipapprox.proofs.budget_verdict import most_of
-from tests.cases import cases, refuses
+from tests.cases import cases
 from tests.texts import template_of
 from tests.thorough import examples, part
 
@@ -124,11 +124,6 @@ def test_many_inputs_and_wide_ones_end_with_bounds(monkeypatch) -> None:
     assert leaks.answer is Answer.NOT_DP
     wide = parse(_ONE.format(domain="real -10^9..10^9".replace("^9", "0" * 8), adjacency="all"))
     assert verify(wide, eps=1, delta="1e-9").answer is not Answer.DP
-
-
-def test_finite_orders_are_refused() -> None:
-    program = parse(_ONE.format(domain="real 0..1", adjacency="linf 1"))
-    refuses(UserError, "real inputs", profile, program, eps=1, renyi=(2,))
 
 
 def test_a_calibration_asks_of_sets_of_pairs_only_what_is_claimed() -> None:

@@ -344,18 +344,6 @@ def test_ctrl_c_ends_in_unknown(stops, monkeypatch) -> None:
     check_schema("prove", proof.to_dict())
 
 
-def test_strangers_are_named() -> None:
-    with pytest.raises(
-        UserError, match=r"program must be a Program or the name of a file, got int"
-    ):
-        dipapprox.prove(5)  # type: ignore[arg-type]  # on purpose
-    refuses(UserError, r"there is no file 'nowhere.dipa'", dipapprox.prove, "nowhere.dipa")
-    refuses(UserError, r"there is no file 'svt.dpg'", dipapprox.prove, "svt.dpg")
-    with pytest.raises(UserError, match="stops: unknown value 'seen'"):
-        dipapprox.prove(automaton(examples.SVT), stops="seen")  # type: ignore[arg-type]  # on purpose
-    refuses(UserError, "is neither true nor false", bool, dipapprox.prove(automaton(examples.SVT)))
-
-
 # --- Random programs with streams: budgets for any number of rounds beside those of some rounds ---
 
 SCALES = ("1 / eps", "2 / eps", "4 / eps", "1/2 / eps")

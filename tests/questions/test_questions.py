@@ -3,11 +3,9 @@
 import copy
 import math
 import pickle
-import re
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
-from math import nan
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dipapprox
-from dipapprox import Answer, Enclosure, Limits, Options, SourceError, UserError
+from dipapprox import Answer, Enclosure, Options, SourceError, UserError
 from dipapprox.arithmetic.extended import INFINITE, Extended
 from dipapprox.questions.claims import ClaimOutcome, claims_in, read_claims, try_claim
 from dipapprox.questions.decide import Decide
@@ -27,6 +25,7 @@ from dipapprox.questions.question import Question, arguments_of
 from dipapprox.questions.verify import Verify
 from tests.cases import cases, refuses
 from tests.cli.running import run_json
+from tests.golden_text import check_answers, complaint
 from tests.privacy.test_charts import ABOVE
 from tests.texts import template_of, text_of
 
@@ -86,23 +85,25 @@ def test_numbers_may_be_written_in_many_ways(half) -> None:
     ).to_dict() | {"seconds": 0}
 
 
-NAMES = {
-    "svt_gauss": 'dipapprox.parse(Path("svt_gauss")) reads it',
-    "dipc/svt1": 'dipapprox.parse(Path("dipc/svt1")) reads it',
-    "my mechanism.dpg": 'dipapprox.parse(Path("my mechanism.dpg")) reads it',
-    "svt_gaus": "did you mean 'svt_gauss'?",
-    "frobnicate": "files are read by dipapprox.parse(Path(…))",
+CALLED = {
+    **{name: getattr(dipapprox, name) for name in dipapprox.__all__},
+    "Fraction": Fraction,
+    "Path": Path,
+    "nan": math.nan,
+    "ASKED": PROGRAM,
+    "PROGRAM": text_of("asked/coin-1"),
+    "WIDENED": template_of("values_and_files-widened").replace("linf", "l0").format(DOMAIN="0..1"),
+    "REAL": "input q in real 0..1\noutput o in {0}\no <- 0\n",
+    "STREAM": text_of("language/streams-6"),
+    "NOISE": {"mechanism": "gaussian", "sigma": 3},
+    "SAMPLED": {"mechanism": "gaussian", "sigma": 1, "subsample": "0.01", "times": 200},
+    "RESPONSE": {"mechanism": "randomised_response", "probability": "3/4"},
 }
+"""What calls that are refused are made of."""
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_names_are_told_from_texts(name) -> None:
-    with pytest.raises(UserError, match=f"^text is no program, but a name: {name}$") as caught:
-        dipapprox.parse(name)
-    assert caught.value.hint == NAMES[name]
-    with pytest.raises(UserError, match=f"^program is no program, but a name: {name}$") as caught:
-        dipapprox.verify(name, eps=1, delta=0)  # type: ignore[call-overload]  # on purpose
-    assert caught.value.hint == NAMES[name]
+def test_what_is_said_of_wrong_calls() -> None:
+    check_answers("refused_python", complaint(lambda call: eval(call, CALLED)))
 
 
 def test_intervals_may_be_given_in_two_ways() -> None:
@@ -113,77 +114,6 @@ def test_intervals_may_be_given_in_two_ways() -> None:
     decided = [dipapprox.decide(PROGRAM, interval=each) for each in ("0..inf", (0, None), "0..oo")]
     assert len({each.epsilons for each in decided}) == 1
     assert dipapprox.decide(PROGRAM, interval=2).epsilons.is_point
-
-
-def test_one_thing_is_asked_of_a_profile() -> None:
-    with pytest.raises(UserError, match="one question at a time, got eps_prv and delta"):
-        dipapprox.profile(PROGRAM, eps=1, eps_prv=1, delta=0)  # type: ignore[call-overload]  # on purpose
-    with pytest.raises(UserError, match="width does not go with curve"):
-        dipapprox.profile(PROGRAM, eps=1, curve="0:1:5", width=1)  # type: ignore[call-overload]  # on purpose
-
-
-def test_strangers_are_named() -> None:
-    for ask in (dipapprox.verify, dipapprox.profile):
-        refuses(UserError, "program must be a Program, got str", ask, "a text", eps=1, delta=0)  # type: ignore[arg-type]  # on purpose
-    refuses(UserError, "options must be Options, got dict", dipapprox.decide, PROGRAM, options={})  # type: ignore[arg-type]  # on purpose
-    refuses(UserError, "verdict must be", dipapprox.certify, PROGRAM, "", "DP")  # type: ignore[arg-type]  # on purpose
-
-
-@cases(
-    "make, message",
-    (lambda: Options(engine="nested"), "engine must be of the type Engine, got 'nested'"),  # type: ignore[arg-type]  # on purpose
-    (lambda: Options(precision="40"), "precision must be a whole number, got '40'"),  # type: ignore[arg-type]  # on purpose
-    (lambda: Options(jobs=True), "jobs must be a whole number, got True"),
-    (lambda: Options(limits=5), "limits must be of the type Limits, got 5"),  # type: ignore[arg-type]  # on purpose
-    (lambda: Limits(seconds=nan), "seconds must be a number >= 0, got nan"),
-    (lambda: Limits(seconds="5"), "seconds must be a number >= 0, got '5'"),  # type: ignore[arg-type]  # on purpose
-    (lambda: Limits(memory=-1), "memory must be a whole number >= 0, got -1"),
-    (lambda: Limits(states=None), "states must be a whole number >= 0, got None"),  # type: ignore[arg-type]  # on purpose
-    (lambda: dipapprox.parse(None), "text must be a text, got NoneType"),  # type: ignore[arg-type]  # on purpose
-    (lambda: dipapprox.parse("", "N=2"), "parameters must be a mapping, got 'N=2'"),  # type: ignore[arg-type]  # on purpose
-    (lambda: dipapprox.parse("", widen=1), "widen needs a range, a set or numbers, got 1"),  # type: ignore[arg-type]  # on purpose
-    (lambda: dipapprox.verify(PROGRAM, eps=1, delta=0, pairs="\x00"), "pairs: cannot read"),
-)
-def test_how_to_compute_is_checked_too(make, message) -> None:
-    refuses(UserError, re.escape(message), make)
-
-
-CALLED = dipapprox.parse("input q in {0, 1}\noutput o in {0, 1}\nadjacent linf 1\no <- 0")
-
-
-@cases(
-    "call, says",
-    (lambda f: f.profile(CALLED, 1, Fraction(1, 10**5)), "takes '1' and '1/100000' by name"),
-    (lambda f: f.verify("f.dpg", object()), "verify takes '<object"),
-    (lambda f: f.verify(CALLED, eps=1), "verify needs delta"),
-    (lambda f: f.verify(CALLED, eps=1, delta=0, epsprv=1), "no argument 'epsprv'"),
-    (lambda f: f.verify(), "verify needs program and eps and delta"),
-    (lambda f: f.verify(CALLED, program=CALLED, eps=1, delta=0), "'program' twice"),
-    (lambda f: f.prove(CALLED, 2), "prove takes '2' by name only"),
-    (lambda f: f.decide(CALLED, 2), "decide takes '2' by name only"),
-    (lambda f: f.compose(), "compose needs runs"),
-    (lambda f: f.parse(), "parse needs text"),
-    (lambda f: f.calibrate(CALLED, eps_prv=1), "calibrate needs delta"),
-    (lambda f: f.pair_distributions(CALLED, eps=1), "needs input and adjacent"),
-)
-def test_a_wrong_call_is_a_user_error_with_a_right_call(call, says) -> None:
-    with pytest.raises(UserError, match=says) as caught:
-        call(dipapprox)
-    assert "for example" in caught.value.render() or "did you mean" in caught.value.render()
-
-
-@cases(
-    "call, says",
-    (lambda f: f.parse("svt.dpg"), r'parse\(Path\("svt.dpg"\)\) reads it'),
-    (lambda f: f.parse("a/b.py:svt"), r'parse\(Path\("a/b.py:svt"\)\) reads it'),
-    (lambda f: f.verify("svt.dpg", eps=1, delta=0), r'parse\(Path\("svt.dpg"\)\) reads it'),
-    (lambda f: f.verify(CALLED, eps=1, delta=0, pairs="sngle"), "did you mean 'single'"),
-    (lambda f: f.check(5), r"got int\nhint: check\(path.read_text\(\)\)"),
-)
-def test_names_of_files_are_no_programs(call, says) -> None:
-    with pytest.raises(UserError) as caught:
-        call(dipapprox)
-    assert re.search(says, caught.value.render())
 
 
 # --- What Python does with answers, and claims that stand with programs ---------------------------

@@ -298,23 +298,6 @@ def test_any_changed_character_is_noticed(verdict) -> None:
     check_changes_are_noticed(sample(verdict), verdict, 150)
 
 
-OLD = [
-    "dipapprox certificate",
-    "dipapprox budget certificate",
-    "dipapprox composition certificate",
-    "dipapprox decision certificate",
-    "dipapprox real-input certificate",
-    "dipapprox service certificate",
-]
-
-
-@pytest.mark.parametrize("name", OLD)
-def test_files_of_older_versions_are_named(name) -> None:
-    with pytest.raises(UserError, match="written by an older dipapprox") as caught:
-        dipapprox.check({"format": name, "version": 1, "verdict": "DP"})
-    assert "write it again" in caught.value.hint
-
-
 def test_what_is_no_certificate_is_an_error() -> None:
     private = sample("DP")
     text = json.dumps(private)
