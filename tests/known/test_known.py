@@ -5,6 +5,8 @@ shipped; below `-----` what is known of it, a line each:
 
     delta at eps = 1, eps_prv = 1/4: 1 - exp(-1/8)     the least one, as an expression in Python
     eps_prv at eps = 1, delta = 0: log(3)              so too
+    divergence of order 2 at eps = 1: log(5/4)         Rényi's
+    noise for eps_prv = 1, delta = 0: 2                the least eps that a calibration finds
     probability of 1 at eps = 1, input = 0: 1/6        of one output
     budget: DP 1/2                                     of `prove`: the answer, and both ends;
                                                        words of the reason behind a semicolon
@@ -47,7 +49,8 @@ ERROR = Fraction(1, 10**12)
 """Of values in doubles, where nothing else is said."""
 
 
-KINDS = "(composed )?(delta|eps_prv) at|(unknown|refused) at|probability of|budget:|claim:"
+KINDS = "(composed )?(delta|eps_prv) at|(unknown|refused) at|(probability|divergence) of|noise for|"
+KINDS += "budget:|claim:"
 
 
 def known(begin: str) -> list[Any]:
@@ -77,8 +80,8 @@ def program_of(text: str) -> tuple[str, dict[str, str]]:
 
 
 def settings(question: str) -> dict[str, str]:
-    """Read what stands behind "at"."""
-    return dict(each.split(" = ") for each in question.partition(" at ")[2].split(", "))
+    """Read what stands behind "at" or "for"."""
+    return dict(each.split(" = ") for each in re.split(" at | for ", question)[1].split(", "))
 
 
 def value_of(text: str) -> tuple[Any, Fraction]:
@@ -119,6 +122,25 @@ def test_least_budgets_at_one_epsilon(text, parameters, question, value) -> None
     for claimed, answer in ((ends.upper, Answer.DP), (ends.lower - hair, Answer.NOT_DP)):
         if claimed >= 0:
             assert dipapprox.verify(program, **given, eps_prv=claimed).answer is answer
+
+
+@pytest.mark.parametrize(("text", "parameters", "question", "value"), known("divergence of"))
+def test_divergences(text, parameters, question, value) -> None:
+    found = dipapprox.profile(
+        dipapprox.parse(text, parameters), renyi=question.split()[3], **settings(question)
+    )
+    ends, (truth, error) = found.orders[0].divergence, value_of(value)
+    assert ends.upper - ends.lower <= Fraction(1, 10**9)
+    assert ends.lower - error <= truth <= ends.upper + error
+
+
+@pytest.mark.parametrize(("text", "parameters", "question", "value"), known("noise for"))
+def test_calibrations(text, parameters, question, value) -> None:
+    asked = {"width": "1e-6", **settings(question)}
+    found = dipapprox.calibrate(dipapprox.parse(text, parameters), **asked)
+    low, high, (truth, error) = found.certified.eps, found.refuted.eps, value_of(value)
+    assert found.reason is None and high - low <= high * Fraction(asked["width"])
+    assert low - error <= truth <= high + error
 
 
 @pytest.mark.parametrize(("text", "parameters", "question", "value"), known("composed"))
@@ -200,7 +222,9 @@ def refuted_between(text: str, proof: RealProof) -> None:
 def test_claims(text, parameters, word, claim, tmp_path) -> None:
     path = tmp_path / "known.dpg"
     path.write_text(text, encoding="utf-8")
-    (stated,) = read_claims(f"# {word}: {claim}\n", "known")
+    given = ", ".join(f"{name} = {value}" for name, value in parameters.items())
+    line = claim + (", " if " at " in claim else " at ") * bool(given) + given
+    (stated,) = read_claims(f"# {word}: {line}\n", "known")
     tested = try_claim(stated, path, Options())
     assert tested.outcome is ClaimOutcome.HOLDS, tested.message
 

@@ -16,7 +16,6 @@ import dipapprox
 from dipapprox import (
     Answer,
     Claim,
-    Decision,
     Enclosure,
     Engine,
     LimitReached,
@@ -40,7 +39,7 @@ from dipapprox.language.load import load
 from dipapprox.language.parser import parse as parse_text
 from dipapprox.limits import limited
 from dipapprox.numerics.formula_values import eps_jet, evaluate
-from dipapprox.pairs.selections import AllPairs, OrderedPairs, PairSelection
+from dipapprox.pairs.selections import AllPairs, OrderedPairs
 from dipapprox.privacy.decisions.decider import decide as decide_all
 from dipapprox.privacy.decisions.decision import Cause, DecisionQuestion, read_epsilons
 from dipapprox.privacy.decisions.delta import as_ratio, read_delta
@@ -157,34 +156,6 @@ def test_the_text_is_the_function(top, below) -> None:
 MECHANISMS = Path(__file__).parents[2] / "programs" / "dipc"
 
 
-def ask(
-    name: str,
-    *,
-    budget: str = "1",
-    delta: str = "0",
-    interval: str = "0..inf",
-    pairs: str = "all",
-    violations: bool = False,
-    least_delta: bool = False,
-    **parameters: int | str,
-) -> Decision:
-    """Decide about a program of the DiPC paper."""
-    program = load(MECHANISMS / f"{name}.dpg", {k: Fraction(v) for k, v in parameters.items()})
-    question = DecisionQuestion(
-        Fraction(budget),
-        read_delta(delta),
-        read_epsilons(interval),
-        width=Fraction(1, 10**12),
-        violations=violations,
-        least_delta=least_delta,
-    )
-    selection: PairSelection = AllPairs()
-    if pairs != "all":  # one ordered pair
-        first, second = (parse_input(input, program) for input in pairs.split("~"))
-        selection = OrderedPairs(((first, second),))
-    return decide_all(Setting(program, selection, Options()), question)
-
-
 def closed_forms(name: str, input: str, **parameters: int) -> dict[str, str]:
     """The probabilities of one input as text, by output."""
     return {output: as_text(form) for output, form in forms_of(name, input, **parameters).items()}
@@ -214,107 +185,21 @@ def test_closed_forms(name, input, output, formula) -> None:
     assert closed_forms(name, input, N=input.count(",") + 1)[output] == formula
 
 
-def ends_of(decision: Decision) -> list[tuple[Fraction, Fraction | None]]:
-    """The ranges that are violated, from inside."""
-    return [
-        (r.lower.upper, None if r.upper is None else r.upper.lower) for r in decision.violated_on
-    ]
-
-
 def test_sparse_has_the_least_delta_31_240() -> None:
-    decision = ask("sparse", budget="1/2", delta="31/240", least_delta=True, N=3, c=1)
+    sparse = dipapprox.parse(Path("dipc/sparse"), {"N": 3, "c": 1})
+    decision = dipapprox.decide(sparse, budget="1/2", delta="31/240", least_delta=True)
     assert decision.answer is Answer.DP
     assert decision.least_delta.exact == Fraction(31, 240)
     assert "∞" in decision.least_delta.where
-    assert ask("sparse", budget="1/2", delta="exp(-2)", N=3, c=1).answer is Answer.DP
-    below = Fraction(31, 240) - Fraction(1, 10**9)
-    violated = ask("sparse", budget="1/2", delta=str(below), N=3, c=1)
-    assert violated.answer is Answer.NOT_DP
-    assert violated.violation.eps > 60
-    bounded = ask("sparse", budget="1/2", delta=str(below), interval="0..60", N=3, c=1)
-    assert bounded.answer is Answer.DP
 
 
-def test_a_delta_that_varies_with_epsilon() -> None:
-    # Total variation distance of Lap(0, 1/eps) and Lap(1, 1/eps) beyond 1: 1/2 - e^(-eps)/2.
-    exact = ask("hist1", budget="0", delta="1/2 - exp(-eps)/2", N=1)
-    assert exact.answer in (Answer.DP, Answer.NOT_DP)
-    least = ask("hist1", budget="0", delta="1", interval="2..2", least_delta=True, N=1)
-    found = least.least_delta.enclosure
+def test_claims_at_the_least_delta_of_one_epsilon() -> None:
+    program, asked = dipapprox.parse(Path("dipc/hist1"), {"N": 1}), {"budget": 0, "interval": 2}
+    found = dipapprox.decide(program, delta=1, least_delta=True, **asked).least_delta.enclosure
     assert found.width < Fraction(1, 10**6)
-    claimed = ask("hist1", budget="0", delta=str(found.upper), interval="2", N=1)
-    assert claimed.answer is Answer.DP
-    refuted = ask(
-        "hist1", budget="0", delta=str(found.lower - Fraction(1, 10**8)), interval="2", N=1
-    )
-    assert refuted.answer is Answer.NOT_DP
-
-
-def test_hist2_is_outside_the_class_and_violated_below_1() -> None:
-    decision = ask("hist2", N=1)
-    assert decision.answer is Answer.NOT_DP
-    assert decision.violation.eps < 1
-    above = ask("hist2", interval="2..3", N=1)
-    assert above.answer is Answer.DP  # proved on the compact interval
-    unbounded = ask("hist2", interval="2..inf", N=1)
-    assert (unbounded.answer, unbounded.cause) == (Answer.UNKNOWN, Cause.OUTSIDE_FRAGMENT)
-    assert "proved for all ε in [2, 4]" in (unbounded.reason or "")
-
-
-@pytest.mark.parametrize("name", ["nmax2", "rand1"])
-def test_tight_claims_of_noisy_max_and_of_randomised_response(name) -> None:
-    assert ask(name, N=2).answer is Answer.DP
-    for budget in ("99/100", "999999999999/1000000000000"):
-        violated = ask(name, budget=budget, violations=True, N=2)
-        assert violated.answer is Answer.NOT_DP
-        assert ends_of(violated) == [(0, None)]
-
-
-def test_weights_that_are_near_0_and_1() -> None:
-    # (1 + eps) / (1 - eps) > e^eps on the whole of (0, 1).
-    rand2 = ask("rand2", interval="0..1", N=1, violations=True)
-    (found,) = rand2.violated_on
-    assert found.lower.upper == 0
-    assert found.upper.upper == 1
-
-
-def test_a_delta_that_is_exactly_tight_and_transcendental_stays_unknown() -> None:
-    # Pr[NMax4 = 0 | -1] = 1 - e^(-eps/2), and 0 for its neighbour: at eps = 2 that is 1 - e^(-1).
-    decision = ask("nmax4", delta="1 - exp(-1)", interval="0..2", N=1)
-    assert (decision.answer, decision.cause) == (Answer.UNKNOWN, Cause.TIGHT_DELTA)
-    assert decision.open
-    assert ask("nmax4", delta="1 - exp(-1.0001)", interval="0..2", N=1).answer is Answer.DP
-    assert ask("nmax4", delta="1 - exp(-0.9999)", interval="0..2", N=1).answer is Answer.NOT_DP
-
-
-def test_a_violation_on_a_tiny_range_of_epsilon() -> None:
-    # 1 - e^(-eps/2) exceeds its value at 2 - 10^-6 only beyond that point.
-    inside = Fraction(2) - Fraction(1, 10**6)
-    found = ask("nmax4", delta="1 - exp(-1) - 1e-7", interval="0..2", N=1, violations=True)
-    assert found.answer is Answer.NOT_DP
-    assert inside < found.violation.eps <= 2
-
-
-# --- claims that are hard to decide ---
-
-EXACT = "1 - exp(-eps/2)"
-"""NMax4 with one query has output 0 with this probability for one input and never for the other.
-
-So it is (t eps, δ)-private exactly if δ(eps) is at least that, whatever t is: any slack can be put
-into δ.
-"""
-
-
-def touching(delta: str, budget: str = "1", interval: str = "0..inf") -> Decision:
-    return ask("nmax4", delta=delta, budget=budget, interval=interval, violations=True, N=1)
-
-
-def test_violated_far_away_and_close_to_zero() -> None:
-    far = touching(f"{EXACT} + (1000000 - eps)/1e12", interval="1..2000000")
-    assert [lower for lower, _ in ends_of(far)] == [10**6]
-    near = touching(f"{EXACT} + eps*(eps - 1e-9)/4", interval="0..1")
-    assert near.answer is Answer.NOT_DP
-    assert ends_of(near)[0][1] == Fraction(1, 10**9)
+    below = found.lower - Fraction(1, 10**8)
+    for delta, answer in ((found.upper, Answer.DP), (below, Answer.NOT_DP)):
+        assert dipapprox.decide(program, delta=delta, **asked).answer is answer
 
 
 def test_without_pairs_the_claim_holds() -> None:
@@ -358,13 +243,11 @@ def test_a_bracket_that_cannot_tell_one_gap_says_nothing_of_others(budget) -> No
         assert decision.violation.input == two
 
 
-# --- ranges ---
-
-
 @pytest.mark.parametrize("sensitivity", ["1/1000000", "1/1000000000000"])
 def test_where_noise_is_tiny_so_is_the_epsilon_of_the_witness(sensitivity) -> None:
     # SVT4 with sensitivity Δ at ε is SVT4 with 1 at ε/Δ: at ε = 1 both sides are below e^-250000.
-    found = ask("svt4", Delta=sensitivity).violation
+    svt4 = dipapprox.parse(Path("dipc/svt4"), {"Delta": sensitivity})
+    found = dipapprox.decide(svt4).violation
     assert found.left.lower > found.right.upper > 0
     assert found.eps / Fraction(sensitivity) < 200
     assert found.checked_by is not None

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dipapprox
-from dipapprox import Answer, Options, Program, UserError, Verdict, decide, parse, profile, verify
+from dipapprox import Answer, Options, Program, UserError, Verdict, decide, parse, profile
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed, Side, compare
 from dipapprox.errors import LimitReached
 from dipapprox.exact.distributions import ExactDistributions
@@ -130,43 +130,6 @@ def test_growth_is_the_exponential(text) -> None:
     ).value
     assert own.meets(value)
     assert own.width + value.width < F(1, 2**60)
-
-
-def far(condition: str) -> Program:
-    samples = "x <- Gauss(0, 1/eps)", "y <- Lap(0, 1/eps)"
-    return with_bit(*samples, "out <- 0", f"if {condition} then", "out <- 1", "end")
-
-
-@cases(
-    "condition, answer",
-    ("q = 1 and x > 1000000", Answer.NOT_DP),
-    ("q = 1 and x > 1000000 and y > x", Answer.NOT_DP),
-    ("q = 1 and x > 1000000 and x < 1000000 + 1/10^9", Answer.NOT_DP),
-    ("x > 1000000", Answer.DP),
-    ("q = 1 and x > 1000000 and x < 1000000", Answer.DP),
-    ("q = 1 and x > y and y > x + 1000000", Answer.DP),
-)
-def test_what_is_possible_for_one_input_only(condition, answer) -> None:
-    program = far(condition)
-    verdict = verify(program, eps=1, delta=0)
-    assert verdict.answer is answer
-    check_schema("verify", verdict.to_dict())
-    found = profile(program, eps=1, delta=F(0)).eps_prv_enclosure
-    assert found.infinite is (answer is Answer.NOT_DP)
-    if answer is Answer.NOT_DP:
-        assert verdict.witness.argument is not None
-        assert verify(program, eps=1, delta=F(1, 10**100)).answer is Answer.DP
-
-
-@pytest.mark.thorough
-def test_what_is_possible_for_one_input_only_on_an_interval() -> None:
-    program = far("q = 1 and x > 1000000")
-    verdict = verify(program, eps=(1, 2), delta=0)
-    assert verdict.answer is Answer.NOT_DP
-    check_schema("verify_interval", verdict.to_dict())
-    decision = decide(program, budget=1, delta=0, interval=(1, 2))
-    assert decision.answer is Answer.NOT_DP
-    check_schema("decide", decision.to_dict())
 
 
 @cases(

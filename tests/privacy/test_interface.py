@@ -5,7 +5,6 @@ import json
 import math
 from fractions import Fraction
 from pathlib import Path
-from statistics import NormalDist
 from typing import Any
 
 import pytest
@@ -14,16 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dipapprox
-from dipapprox import (
-    Answer,
-    LeastDelta,
-    LeastEpsPrv,
-    LimitReached,
-    Limits,
-    Options,
-    Program,
-    UserError,
-)
+from dipapprox import Answer, LimitReached, Limits, Options, Program, UserError
 from dipapprox.errors import NoCertificate
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.pairs.divergence import Search
@@ -36,24 +26,6 @@ from tests.texts import text_of
 
 HALF = Fraction(1, 2)
 TEXT = text_of("privacy/interface-1")
-
-
-def test_laplace_threshold_closed_form() -> None:
-    # Pr[out = 1] is 1/2 for q = 1 and e^(-1/2)/2 for q = 0: delta(1 -> 0) at budget 1/4 is
-    # (1 - e^(1/4 - 1/2))/2 = 0.1105996084642975659 (specification section 10, item 7).
-    program = dipapprox.parse(TEXT)
-    delta = Fraction("0.1105996084642975659")
-    near = Fraction(1, 10**15)
-    verdict = dipapprox.verify(program, eps=HALF, eps_prv="1/4", delta=delta + near)
-    assert verdict.answer is Answer.DP
-    assert verdict.pairs == 2  # 0 ~ 1; 3 has no neighbour
-    assert verdict.delta_enclosure.lower < delta + near
-    assert delta - near < verdict.delta_enclosure.upper
-    refuted = dipapprox.verify(program, eps=HALF, delta=delta - near, eps_prv=Fraction(1, 4))
-    assert refuted.answer is Answer.NOT_DP
-    assert (refuted.witness.input, refuted.witness.adjacent) == ((1,), (0,))
-    assert [row.output for row in refuted.witness.rows] == [(1,)]
-    assert refuted.witness.delta_enclosure.lower > delta - near
 
 
 RUNS = [{"mechanism": "laplace", "scale": 10, "times": 3}]
@@ -218,23 +190,6 @@ def program(name: str, **parameters: int) -> Program:
     return dipapprox.parse(text, parameters, name)
 
 
-def least_delta(p: Program, eps: Fraction, budget: Fraction) -> LeastDelta:
-    found = dipapprox.profile(p, eps=eps, eps_prv=budget)
-    assert found.reason is None
-    return found
-
-
-def least_eps_prv(p: Program, eps: Fraction, delta: Fraction) -> LeastEpsPrv:
-    found = dipapprox.profile(p, eps=eps, delta=delta)
-    assert found.reason is None
-    return found
-
-
-# --- closed forms and published values -----------------------------------------------------------
-
-
-# --- laws ----------------------------------------------------------------------------------------
-
 SVT = program("svt_gauss", N=3)
 CURVE = dipapprox.profile(SVT, eps=HALF, curve=(Fraction(0), Fraction(2, 5), 9))
 
@@ -242,43 +197,14 @@ CURVE = dipapprox.profile(SVT, eps=HALF, curve=(Fraction(0), Fraction(2, 5), 9))
 @given(st.fractions(0, Fraction(2, 5), max_denominator=1000))
 def test_envelopes_contain_the_profile(budget) -> None:
     inside = CURVE.envelope.at(budget)
-    assert inside.meets(least_delta(SVT, HALF, budget).delta_enclosure)
+    assert inside.meets(dipapprox.profile(SVT, eps=HALF, eps_prv=budget).delta_enclosure)
     assert inside.width <= CURVE.largest_gap + Fraction(1, 10**20)
-
-
-# --- Rényi ---------------------------------------------------------------------------------------
-
-
-def test_renyi_divergences_of_a_threshold() -> None:
-    # Two outputs with p = 1/2 and q = Phi(-1/4): sums of two terms, by hand.
-    p = dipapprox.parse(GAUSS, {"t": 1})
-    q = NormalDist().cdf(-0.25)
-    found = dipapprox.profile(p, eps=Fraction(1, 4), renyi=(1, Fraction(3, 2), 2, 40, "inf"))
-
-    def divergence(a: float, u: float, v: float) -> float:
-        if a == 1:
-            return u * math.log(u / v) + (1 - u) * math.log((1 - u) / (1 - v))
-        moment = u**a * v ** (1 - a) + (1 - u) ** a * (1 - v) ** (1 - a)
-        return math.log(moment) / (a - 1)
-
-    for each in found.orders:
-        bounds = each.divergence
-        assert bounds.upper - bounds.lower <= Fraction(1, 10**9)
-        if isinstance(each.order, str):
-            expected = math.log(0.5 / q)
-        else:
-            a = float(each.order)
-            expected = max(divergence(a, 0.5, q), divergence(a, q, 0.5))
-        assert float(bounds.lower) == pytest.approx(expected, rel=1e-8)
-
-
-# --- results -------------------------------------------------------------------------------------
 
 
 def test_programs_without_pairs() -> None:
     alone = dipapprox.parse("output out in {0, 1}\nadjacent all\nout <- 1\n")
-    assert least_delta(alone, HALF, Fraction(0)).delta_enclosure.upper == 0
-    assert least_eps_prv(alone, HALF, Fraction(0)).eps_prv_enclosure.upper == 0
+    assert dipapprox.profile(alone, eps=HALF, eps_prv=0).delta_enclosure.upper == 0
+    assert dipapprox.profile(alone, eps=HALF, delta=0).eps_prv_enclosure.upper == 0
 
 
 @pytest.mark.parametrize("asked", [{"eps_prv": "1/10"}, {"delta": "1/100"}])
@@ -304,23 +230,6 @@ LAPLACE = dipapprox.parse(
     "x <- Lap(q, 2 / eps)\nif x >= 1 then out <- 1 end\n"
 )
 """Exactly eps/2-private: Pr[out = 1] is 1/2 and e^(-eps/2)/2."""
-
-
-def test_a_mechanism_solved_by_hand() -> None:
-    # Pure privacy with budget 1 needs eps = 2.
-    found = dipapprox.calibrate(LAPLACE, eps_prv=1, delta=0)
-    low, high = found.certified.eps, found.refuted.eps
-    assert low <= 2 <= high
-    assert high - low <= high / 10**6
-    assert found.reason is None
-    # delta = (1 - e^(1/4 - eps/2)) / 2 at budget 1/4.
-    found = dipapprox.calibrate(
-        LAPLACE, eps_prv=Fraction(1, 4), delta=Fraction(1, 10), width=Fraction(1, 10**9)
-    )
-    exact = HALF - 2 * math.log(1 - 2 / 10)
-    assert float(found.certified.eps) <= exact * (1 + 1e-15)
-    assert exact * (1 - 1e-15) <= float(found.refuted.eps)
-    assert found.refuted.eps - found.certified.eps <= found.refuted.eps / 10**9
 
 
 def test_ends_that_do_not_exist() -> None:
