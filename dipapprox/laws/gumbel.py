@@ -53,7 +53,7 @@ from fractions import Fraction
 from math import factorial, inf
 from typing import TYPE_CHECKING
 
-from dipapprox.laws.family import BOTH_SIDES, Real, RealFamily, Reflected, Speeds
+from dipapprox.laws.family import BOTH_SIDES, Real, RealFamily, Speeds
 from dipapprox.laws.libraries import boxes, double_functions, flint, np, panels, precision, rounding
 from dipapprox.laws.logistic import LOGISTIC
 
@@ -70,9 +70,9 @@ _RADII = tuple([Fraction(k, 4) for k in (1, 2, 4, 5, 8, 12, 16, 24, 32, 48, 64, 
 
 
 class Gumbel(RealFamily):
-    name, constant, title = "Gumbel", "GUMBEL", "Gumbel"
+    """The family of Z, or (turn = -1) of -Z: whatever is asked at z is said of Z at turn * z."""
+
     sides = BOTH_SIDES
-    shifts = (1,)
     is_exponential = False
     is_normal = False
     has_kink = False
@@ -80,13 +80,17 @@ class Gumbel(RealFamily):
     curved = Fraction(47013, 100_000)
     bend = Fraction(18237, 10_000)
     strip = Fraction(3, 2)
-    moments_below = Fraction(1)
     panel = 0.7, 0.12
     even_panel = Fraction(3, 10)
 
+    def __init__(self, name: str, constant: str, title: str, turn: int) -> None:
+        self.name, self.constant, self.title, self._turn = name, constant, title, turn
+        self.shifts = (turn,)
+        self.moments_below = Fraction(1) if turn > 0 else None
+
     @property
     def mirror(self) -> RealFamily:
-        return REFLECTED_GUMBEL
+        return REFLECTED_GUMBEL if self._turn > 0 else GUMBEL
 
     @property
     def difference(self) -> RealFamily:
@@ -123,33 +127,30 @@ class Gumbel(RealFamily):
     # --- balls -------------------------------------------------------------------------------
 
     def pdf(self, z: arb, side: int) -> arb:
+        z = self._turn * z
         return (-z - (-z).exp()).exp()
 
-    def cdf(self, z: arb, side: int) -> arb:
-        return (-((-z).exp())).exp()
-
     def survival(self, z: arb, side: int) -> arb:
-        return -(-((-z).exp())).expm1()
+        v = (-self._turn * z).exp()
+        return -(-v).expm1() if self._turn > 0 else (-v).exp()
 
     def pdf_bound(self, box: Box, side: int) -> arb:
         """Where v e^(-v C) is greatest."""
-        least, most, cosine = _ranges(box)
+        least, most, cosine = self._ranges(box)
         if not cosine > 0:
             return (most * boxes.growth(-most * cosine)).upper()
         at = most if most * cosine < 1 else least if least * cosine > 1 else 1 / cosine
         return (at * boxes.growth(-at * cosine)).upper()
 
-    def cdf_bound(self, box: Box, side: int) -> arb:
-        """Where v C is least."""
-        least, most, cosine = _ranges(box)
-        return boxes.growth(-cosine * (least if cosine > 0 else most))
-
     def survival_bound(self, box: Box, side: int) -> arb:
-        """On the line at the left end, else see the module, or 1 and the other."""
+        """Of e^-v where v C is least; on the line at the left end, else see the module, or 1 and
+        the other."""
+        least, most, cosine = self._ranges(box)
+        if self._turn < 0:
+            return boxes.growth(-cosine * (least if cosine > 0 else most))
         if box.is_real:
             return self.survival(box.low, 0).upper()
         beyond = self.cdf_bound(box, side)
-        _, most, cosine = _ranges(box)
         bounds = [1 + beyond, most * boxes.largest(flint.arb(1), beyond)]
         if cosine > 0:
             body = (-most).expm1()
@@ -158,8 +159,8 @@ class Gumbel(RealFamily):
 
     def series(self, center: Fraction, half: Fraction, degree: int) -> tuple[list[arb], arb]:
         """v' = -v and F' = v F give coefficients of v, F and f; Cauchy's estimate the rest."""
-        c, h = precision.to_ball(center), precision.to_ball(half)
-        falling, rising, found = [(-c).exp()], [self.cdf(c, 0)], list[flint.arb]()
+        c, h = (precision.to_ball(self._turn * each) for each in (center, half))
+        falling, rising, found = [(-c).exp()], [GUMBEL.cdf(c, 0)], list[flint.arb]()
         for k in range(degree + 1):
             found.append(sum((falling[i] * rising[k - i] for i in range(k + 1)), flint.arb(0)))
             rising.append(h * found[k] / (k + 1))
@@ -169,16 +170,17 @@ class Gumbel(RealFamily):
             if radius >= half * Fraction(5, 4):
                 wide, rho = precision.to_ball(radius), precision.to_ball(radius / half)
                 disc = boxes.Box((c - wide).lower(), (c + wide).upper(), wide.upper())
-                rests.append(self.pdf_bound(disc, 0) / (rho**degree * (rho - 1)))
+                rests.append(GUMBEL.pdf_bound(disc, 0) / (rho**degree * (rho - 1)))
         return found, boxes.smallest(*rests)
 
     def cutoff_guess(self, bits: int, side: int) -> arb:
         """e^-t, and e^(-e^t)."""
         right = flint.arb.const_log2() * bits
-        return right if side > 0 else (right + 1).log()
+        return right if side == self._turn else (right + 1).log()
 
     def log_moment(self, t: arb) -> arb:
-        """ln Γ(1 - t); not finite unless t < 1 is certain."""
+        """ln Γ(1 - t) for Z; not finite unless t < 1 is certain."""
+        t = self._turn * t
         return (1 - t).lgamma() if t < 1 else flint.arb("nan")
 
     def ellipse(self, high: Real, beyond: Real) -> Real:
@@ -188,21 +190,26 @@ class Gumbel(RealFamily):
     # --- doubles -----------------------------------------------------------------------------
 
     def at(self, t: Array) -> tuple[Array, Array]:
-        v = double_functions.exponential(-t)
-        tail = np.where(
-            t > 0, double_functions.complement(np.minimum(v, 1.0)), double_functions.exponential(-v)
-        )
-        return double_functions.exponential(-t - v), tail
+        """Negation is exact. The mass beyond 0 is that below."""
+        z = self._turn * t
+        v = double_functions.exponential(-z)
+        rising = double_functions.complement(np.minimum(v, 1.0))
+        tail = np.where((t > 0) == (self._turn > 0), rising, double_functions.exponential(-v))
+        return double_functions.exponential(-z - v), tail
 
     def errors(self, t: Array, found: tuple[Array, Array], reach: Array) -> Array:
-        v = np.minimum(double_functions.exponential(-t), _GREATEST)
+        v = np.minimum(double_functions.exponential(-self._turn * t), _GREATEST)
         relative = 1.01 * rounding.UNIT_ROUNDOFF * (9 * reach + 33) * (1 + v)
         return np.stack([(relative * each).max(axis=0) for each in found])
 
     def on_boxes(self, edges: Array, heights: Array) -> tuple[Array, Array, Array]:
         """All grow as C falls: it is kept away from 0. What `growth` adds covers all other
         roundings."""
-        left, right, heights = edges[:, :-1], edges[:, 1:], panels.on_all(heights, edges)
+        heights = panels.on_all(heights, edges)
+        if self._turn < 0:
+            density, below, above = GUMBEL.on_boxes(-edges[:, ::-1], heights[:, ::-1])
+            return density[:, ::-1], above[:, ::-1], below[:, ::-1]
+        left, right = edges[:, :-1], edges[:, 1:]
         cosine = panels.least_cosine(heights)
         cosine = np.where(cosine > 2.0**-20, cosine, np.minimum(cosine, -(2.0**-20)))
         positive = cosine > 0
@@ -221,21 +228,22 @@ class Gumbel(RealFamily):
 
     def moved(self, middle: Array, reach: float, by: Array) -> Array:
         """|f'| <= (1 + v) f, v and z + v are rounded; nothing is known where exponents end."""
+        middle = self._turn * middle
         with np.errstate(over="ignore"):
             most = double_functions.growth(reach - middle)
             far = np.abs(middle) + reach
             found: Array = by * (1 + most) + 2.0**-48 * most + 2.0**-52 * far
         return np.where((most < 512) & (far < 128), found, np.inf)
 
+    def _ranges(self, box: Box) -> tuple[arb, arb, arb]:
+        """a, b and C."""
+        box = box if self._turn > 0 else box.mirrored
+        if box.is_real:
+            cosine = flint.arb(1)
+        else:
+            cosine = box.height.cos().lower() if box.height < flint.arb.pi() else flint.arb(-1)
+        return (-box.high).exp().lower(), (-box.low).exp().upper(), cosine
 
-def _ranges(box: Box) -> tuple[arb, arb, arb]:
-    """a, b and C."""
-    if box.is_real:
-        cosine = flint.arb(1)
-    else:
-        cosine = box.height.cos().lower() if box.height < flint.arb.pi() else flint.arb(-1)
-    return (-box.high).exp().lower(), (-box.low).exp().upper(), cosine
 
-
-GUMBEL = Gumbel()
-REFLECTED_GUMBEL = Reflected(GUMBEL, "GumbelMinus", "REFLECTED_GUMBEL", "reflected Gumbel", None)
+GUMBEL = Gumbel("Gumbel", "GUMBEL", "Gumbel", 1)
+REFLECTED_GUMBEL = Gumbel("GumbelMinus", "REFLECTED_GUMBEL", "reflected Gumbel", -1)

@@ -36,7 +36,7 @@ from dipapprox.laws.families import (
     REFLECTED_EXPONENTIAL,
     REFLECTED_GUMBEL,
 )
-from dipapprox.laws.family import Family, RealFamily
+from dipapprox.laws.family import BOTH_SIDES, Family, RealFamily
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.algebras.sampled_laws import Samples, sample_law
 from dipapprox.numerics.elimination.engine import Eliminated
@@ -218,6 +218,8 @@ def panels(family: Family) -> tuple[Doubles, Doubles]:
         # The first panels begin at the edge of the support.
         center = np.abs(center) * (np.arange(160) > 20) + half
         center *= 1 if family is EXPONENTIAL else -1
+    if family.sides == BOTH_SIDES:
+        center[:20] = half[:20] * generator.choice([1.0, -1.0], 20)  # at the mean they begin or end
     return center, half
 
 
