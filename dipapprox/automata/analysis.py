@@ -24,18 +24,19 @@ from itertools import islice
 from typing import Any
 
 from dipapprox.automata.cells import cells_of
-from dipapprox.automata.determined import (
+from dipapprox.automata.model import Automaton, Transition
+from dipapprox.automata.optimum import ClosedFamily, OptimumFound, dear_walk, joined_family, search
+from dipapprox.automata.runs import (
     Looks,
+    RunCost,
     determined_extension,
     is_determined,
     looks_of,
     outputs_determine_runs,
     outputs_distinguish,
+    run_cost,
+    run_of,
 )
-from dipapprox.automata.model import Automaton, Transition
-from dipapprox.automata.optimum import ClosedFamily, OptimumFound, dear_walk, joined_family, search
-from dipapprox.automata.paths import lifted_structure, tainted_walk
-from dipapprox.automata.runs import RunCost, run_cost, run_of
 from dipapprox.automata.structures import (
     BadStructure,
     disclosing_cycle,
@@ -44,7 +45,14 @@ from dipapprox.automata.structures import (
     repeated,
 )
 from dipapprox.automata.unfolding import Quotient, Unfolding, augment, quotient
-from dipapprox.automata.weights import PathWeight, dear_runs, fallback_weight, published_weight
+from dipapprox.automata.weights import (
+    PathWeight,
+    dear_runs,
+    fallback_weight,
+    lifted_structure,
+    published_weight,
+    tainted_walk,
+)
 from dipapprox.automata.word_climb import better_words, bounds_of_run
 from dipapprox.automata.words import WordBound
 from dipapprox.data_classes import Record, field, replace

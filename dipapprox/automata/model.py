@@ -20,7 +20,7 @@ What makes an automaton one of which the theorems speak; each condition with its
 - initialisation: on every path from the initial state a variable is assigned before a guard
   mentions it.
 
-Not conditions, but facts about a valid automaton: output distinction (`determined`) and
+Not conditions, but facts about a valid automaton: output distinction (`runs`) and
 states whose guards do not cover all cases (`gaps`), where stopping is an event that no output
 word shows: a budget says nothing about *when* the automaton stops there.
 

@@ -29,7 +29,7 @@ from dipapprox.language.load import (
     read_source,
     with_claimed_delta,
 )
-from dipapprox.pairs.adjacency import count_selected
+from dipapprox.pairs.selections import count_selected
 from dipapprox.privacy.description import text_of
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.run import RunResult, Setting

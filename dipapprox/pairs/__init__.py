@@ -1,10 +1,10 @@
 """All adjacent pairs: which there are, and the largest hockey-stick divergence among them.
 
 In: the adjacency of a program and the probabilities of its outputs. Out: bounds of the largest δ
-for an ε_prv, a pair and a set that attain it. Read `adjacency` and `divergence` first, then
+for an ε_prv, a pair and a set that attain it. Read `selections` and `divergence` first, then
 `maximum`.
 """
 
 from dipapprox.deferred import late_modules
 
-__getattr__ = late_modules(__name__, "maxima", "maximum", "orbits")
+__getattr__ = late_modules(__name__, "maxima", "maximum", "walk")

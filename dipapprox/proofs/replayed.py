@@ -7,9 +7,8 @@ from itertools import islice
 from typing import TypeVar
 
 from dipapprox.automata.analysis import Analysis
-from dipapprox.automata.determined import END
 from dipapprox.automata.model import Automaton, is_real
-from dipapprox.automata.runs import Changes, Run, RunCost
+from dipapprox.automata.runs import END, Changes, Run, RunCost
 from dipapprox.automata.structures import repeated
 from dipapprox.automata.word_climb import beyond, runs_again
 from dipapprox.automata.words import SeenSymbol, WordBound

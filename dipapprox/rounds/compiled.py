@@ -22,7 +22,7 @@ automaton has no words for is written with what it has:
 
 An upper bound for the automaton is always one for the program. A lower bound is one if each step
 has an input of its own, adjacent inputs are all those of linf without bounds (`losses` says what is
-missing of both), and what is published tells which steps were taken (`automata.determined`).
+missing of both), and what is published tells which steps were taken (`automata.runs`).
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from fractions import Fraction
 from itertools import combinations
 from math import floor, lcm
 
-from dipapprox.automata.determined import Seen, tells_steps, with_numbers
 from dipapprox.automata.model import Automaton, ControlState, OutputSample, Transition, check
+from dipapprox.automata.runs import Seen, tells_steps, with_numbers
 from dipapprox.data_classes import Record, field, replace
 from dipapprox.language import core
 from dipapprox.language.dipa import AutomatonNoise
@@ -66,7 +66,7 @@ class Compiled(Record):
     numbers: int  # initial steps that stand for numbers
     integers: bool  # whether inputs are integers, as noise is
     # Whether what is published tells steps; if not, a lower bound of the automaton is one of the
-    # program only if its run is told by itself (`automata.determined`).
+    # program only if its run is told by itself (`automata.runs`).
     tells: bool
 
     @property

@@ -21,7 +21,7 @@ from enum import Enum
 from fractions import Fraction
 from typing import assert_never
 
-from dipapprox.automata.determined import END
+from dipapprox.automata.runs import END
 from dipapprox.data_classes import replace
 from dipapprox.errors import BrokenInvariant, LimitReached, SourceError
 from dipapprox.language import core

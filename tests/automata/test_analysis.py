@@ -15,16 +15,20 @@ from scipy.integrate import quad
 import dipapprox
 from dipapprox import Answer, LimitReached, Limits
 from dipapprox.automata.analysis import Analysis, analyse
-from dipapprox.automata.determined import (
-    is_determined,
-    looks_of,
-    outputs_determine_runs,
-    outputs_distinguish,
-)
 from dipapprox.automata.model import Automaton, automaton_of
 from dipapprox.automata.optimum import ClosedFamily
-from dipapprox.automata.paths import lifted_structure, tainted_walk
-from dipapprox.automata.runs import Changes, Run, RunCost, orders, run_cost, run_of
+from dipapprox.automata.runs import (
+    Changes,
+    Run,
+    RunCost,
+    is_determined,
+    looks_of,
+    orders,
+    outputs_determine_runs,
+    outputs_distinguish,
+    run_cost,
+    run_of,
+)
 from dipapprox.automata.structures import (
     BadStructure,
     cost_of_rounds,
@@ -35,7 +39,7 @@ from dipapprox.automata.structures import (
     rounds_beyond,
 )
 from dipapprox.automata.unfolding import Unfolding, augment, quotient, with_visible_stops
-from dipapprox.automata.weights import PathWeight
+from dipapprox.automata.weights import PathWeight, lifted_structure, tainted_walk
 from dipapprox.automata.word_climb import Climb, beyond, loses_again
 from dipapprox.automata.words import (
     HalfLine,

@@ -15,11 +15,10 @@ from dipapprox.automata.analysis import analyse
 from dipapprox.automata.cells import cells_of
 from dipapprox.automata.model import Automaton, OutputSample, automaton_of, check, members
 from dipapprox.automata.optimum import ClosedFamily, OptimumFound, joined_family, search
-from dipapprox.automata.paths import tainted_walk
 from dipapprox.automata.runs import Changes, Run, dependencies, orders, run_cost, run_of
 from dipapprox.automata.structures import holds
 from dipapprox.automata.unfolding import Quotient, Unfolding, augment, quotient, with_visible_stops
-from dipapprox.automata.weights import fallback_weight, published_weight
+from dipapprox.automata.weights import fallback_weight, published_weight, tainted_walk
 from dipapprox.automata.words import SeenSymbol, WordSearch, WordStep
 from dipapprox.language.dipa import AutomatonNoise, parse_dipa
 from tests.automata import examples

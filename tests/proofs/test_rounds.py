@@ -24,9 +24,8 @@ from dipapprox import (
 )
 from dipapprox.automata.analysis import analyse
 from dipapprox.automata.benchmarks import range_text, sparse_vector_text
-from dipapprox.automata.determined import END, Looks, Seen, is_determined, tells_steps
 from dipapprox.automata.model import Automaton, ControlState, OutputSample, Transition, members
-from dipapprox.automata.runs import RunCost
+from dipapprox.automata.runs import END, Looks, RunCost, Seen, is_determined, tells_steps
 from dipapprox.automata.structures import holds
 from dipapprox.automata.unfolding import (
     UnfoldedEdge,

@@ -11,7 +11,7 @@ from dipapprox.exact.distributions import ExactDistributions
 from dipapprox.exact.signs.nonnegative import NegativeRange
 from dipapprox.language.cells import is_seen_whole
 from dipapprox.limits import check_limits, silent
-from dipapprox.pairs import orbits as pair_orbits
+from dipapprox.pairs import walk as pair_walk
 from dipapprox.pairs.likely import FEW_PAIRS, likely_first
 from dipapprox.pairs.products import layout as product_layout
 from dipapprox.pairs.products.source import ProductProgram
@@ -83,7 +83,7 @@ class _Run(Record, frozen=False):
         if total is not None and total <= FEW_PAIRS:
             selected = one_by_one(likely_first(setting.program, setting.selection, total))
         else:
-            selected = pair_orbits.orbits(states, setting.selection, total)
+            selected = pair_walk.orbits(states, setting.selection, total)
         for pair, number in selected:
             setting.progress(done, total)
             yield pair, number
