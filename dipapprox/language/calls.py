@@ -20,6 +20,7 @@ from dipapprox.language import ast, constants, core, piecewise, symbols
 from dipapprox.language.constants import Wrong
 from dipapprox.language.declarations import Declarations
 from dipapprox.language.domains import AllReals, admits, bounds_of, describe_domain
+from dipapprox.language.expression_checker import kind_of
 from dipapprox.language.expressions import (
     FALSE,
     TRUE,
@@ -29,7 +30,7 @@ from dipapprox.language.expressions import (
     balanced,
     scaled,
 )
-from dipapprox.language.symbols import Kind, Role, Symbol, kind_of
+from dipapprox.language.symbols import Kind, Role, Symbol
 from dipapprox.laws.families import FAMILIES
 from dipapprox.source import Span
 

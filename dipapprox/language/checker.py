@@ -34,7 +34,7 @@ def check(
     """
     diagnosis = Diagnosis()
     known = symbols.collect_symbols(program, diagnosis)
-    symbols.infer_kinds(program, known, real_outputs=not in_service)
+    expression_checker.infer_kinds(program, known, real_outputs=not in_service)
     scope = Scope(known, diagnosis, in_service)
     _declarations(scope, program)
     if not in_service and not in_rounds:

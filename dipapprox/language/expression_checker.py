@@ -1,5 +1,9 @@
 """Names and kinds in expressions, conditions and calls, before the parameters are known.
 
+One pass finds the kind of an expression and what is wrong with it. While the kinds of variables
+are not known yet, and where a kind alone is asked for, it says nothing: kinds are the least
+solution of "assigned a real, hence real".
+
 Reals are affine combinations of samples; finite values are numbers, named values and truth
 values. A finite number may stand where a real is expected, never the other way round. Random
 integers (discrete Laplace noise) and reals never meet in one sum, comparison or variable (DiPC
@@ -8,17 +12,55 @@ paper, Figure 1).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
 from itertools import pairwise
 from operator import or_
 
 from dipapprox.errors import did_you_mean
 from dipapprox.language import ast, symbols
-from dipapprox.language.symbols import Kind, Role, Scope, Symbol, kind_of, with_number
-from dipapprox.language.traversal import operands_of
+from dipapprox.language.symbols import Kind, Role, Scope, Symbol, with_number
+from dipapprox.language.traversal import nodes_in, operands_of, statements_of
 
 REPEATED = "draw it before the loop, or use 'for', which is unrolled"
+
+
+def kind_of(node: ast.Expression, known: Mapping[str, Symbol]) -> Kind:
+    """Return the kinds of an expression from the kinds of its names."""
+    return check_expression(Scope(known), node)
+
+
+def _joined(kinds: Iterable[Kind]) -> Kind:
+    """Arithmetic is random when an operand is, and a number otherwise."""
+    return reduce(or_, (kind & Kind.RANDOM for kind in kinds), Kind.NUMBER)
+
+
+def infer_kinds(
+    program: ast.Program, known: Mapping[str, Symbol], real_outputs: bool = False
+) -> None:
+    """Set the kinds of the local variables; those of inputs and outputs are their domains'.
+
+    Args:
+        real_outputs: Whether outputs that may be any real number are like local variables.
+    """
+    waiting = [each for each in statements_of(program.body) if isinstance(each, ast.Assign)]
+    readers: dict[str, list[ast.Assign]] = defaultdict(list)
+    for statement in waiting:
+        for node in nodes_in(statement.value):
+            if isinstance(node, ast.Name | ast.Index):
+                readers[node.name].append(statement)
+    while waiting:
+        grown = set[str]()
+        for statement in waiting:
+            kind = kind_of(statement.value, known)
+            for symbol in (known[target.name] for target in statement.targets):
+                local = symbol.role is Role.LOCAL or (real_outputs and symbol.is_real_output)
+                together = (symbol.kind | kind).settled()
+                if local and together != symbol.kind:
+                    symbol.kind = together
+                    grown.add(symbol.name)
+        waiting = list({id(each): each for name in grown for each in readers[name]}.values())
 
 
 def check_shape(scope: Scope, place: ast.Target, symbol: Symbol) -> None:
@@ -35,8 +77,8 @@ def check_shape(scope: Scope, place: ast.Target, symbol: Symbol) -> None:
 
 def check_number(
     scope: Scope, node: ast.Expression, where: str = "a number", static: bool = False
-) -> None:
-    """Check an expression that must be a finite number."""
+) -> Kind:
+    """Check an expression that must be a finite number; return its kind."""
     kind = check_expression(scope, node)
     if kind & ~Kind.NUMBER:
         hint = f"{kind.describe()}s cannot be used here" if kind & Kind.RANDOM else ""
@@ -45,6 +87,7 @@ def check_number(
         hint = "only numbers, parameters and loop variables are constant"
         hint += "; another scale is another draw, in a branch" * (where == "a scale")
         scope.report("a constant is needed here", node.span, hint)
+    return kind
 
 
 def is_static(scope: Scope, node: ast.Expression) -> bool:
@@ -73,45 +116,47 @@ def check_operand(scope: Scope, node: ast.Expression, purpose: str) -> Kind:
 def check_expression(scope: Scope, node: ast.Expression) -> Kind:
     """Check an expression of any kind and return its kind."""
     match node:
-        case ast.Number():
-            pass
         case ast.Name(name) | ast.Index(name):
-            _name(scope, node, name)
+            return _name(scope, node, name)
         case ast.Call():
-            _call(scope, node)
+            return _call(scope, node)
         case ast.Choose(options):
-            for option in options:
-                _option(scope, option)
+            return reduce(or_, [_option(scope, option) for option in options]).settled()
         case ast.Disc(value, points):
             check_operand(scope, value, "'disc'")
             for point in points:
                 check_number(scope, point, "a point of 'disc'", static=True)
         case ast.Negative(operand):
-            check_operand(scope, operand, "'-'")
+            return _joined((check_operand(scope, operand, "'-'"),))
         case ast.Sum(operands, operators):
             kinds = [check_operand(scope, operand, f"'{operators[0]}'") for operand in operands]
             _unmixed(scope, kinds, "in one sum", node)
+            return _joined(kinds)
         case ast.Product():
-            _product(scope, node)
+            return _product(scope, node)
         case ast.Power(base, exponent):
-            check_number(scope, base, "the base of a power")
+            kind = check_number(scope, base, "the base of a power")
             check_number(scope, exponent, "an exponent", static=True)
-        case _:
+            return _joined((kind,))
+        case ast.Truth() | ast.Not() | ast.And() | ast.Or() | ast.Comparison():
             check_condition(scope, node)
-    return kind_of(node, scope.symbols)
+            return Kind.TRUTH
+    return Kind.NUMBER
 
 
-def _name(scope: Scope, node: ast.Name | ast.Index, name: str) -> None:
+def _name(scope: Scope, node: ast.Name | ast.Index, name: str) -> Kind:
     symbol = scope.symbols.get(name)
     if symbol is not None:
         check_shape(scope, node, symbol)
-    elif name == symbols.EPSILON:
+        return symbol.kind
+    if name == symbols.EPSILON:
         hint = "e.g. 'Gauss(q, 2/eps)'; use a parameter for other constants"
         scope.report("'eps' can only be used in the scale of a distribution", node.span, hint)
-    else:
+    elif scope.diagnosis is not None:
         known = [*scope.symbols, symbols.EPSILON]
         hint = did_you_mean(name, known, "it is neither declared nor assigned anywhere")
         scope.report(f"unknown name '{name}'", node.span, hint, "name error")
+    return Kind.NOTHING
 
 
 def _unmixed(scope: Scope, kinds: list[Kind], where: str, node: ast.Expression) -> None:
@@ -121,11 +166,12 @@ def _unmixed(scope: Scope, kinds: list[Kind], where: str, node: ast.Expression) 
         scope.report(f"reals and random integers {where}", node.span, hint)
 
 
-def _product(scope: Scope, node: ast.Product) -> None:
+def _product(scope: Scope, node: ast.Product) -> Kind:
+    kinds: list[Kind] = []
     random: list[Kind] = []
     for position, operand in enumerate(node.operands):
         operator = node.operators[max(0, position - 1)]
-        kind = check_operand(scope, operand, f"'{operator}'")
+        kinds.append(kind := check_operand(scope, operand, f"'{operator}'"))
         if position and operator == "/" and not is_static(scope, operand):
             hint = "divide by numbers, parameters and loop variables only"
             scope.report("division by something that is not constant", operand.span, hint)
@@ -135,6 +181,7 @@ def _product(scope: Scope, node: ast.Product) -> None:
         what = random[0].describe()
         hint = f"random expressions must be linear: a constant times a {what}"
         scope.report(f"product of two {what}s", node.span, hint)
+    return _joined(kinds)
 
 
 # --- conditions ---------------------------------------------------------------------------
@@ -186,22 +233,25 @@ def _comparison(scope: Scope, node: ast.Comparison) -> None:
 # --- calls ---------------------------------------------------------------------------------------
 
 
-def _takes(scope: Scope, node: ast.Call, counts: tuple[int, ...], hint: str) -> bool:
+def _takes(scope: Scope, node: ast.Call, counts: tuple[int, ...], hint: str) -> Scope:
+    """Check how many arguments there are; return the scope to go on in, silently if wrong."""
     given = len(node.arguments)
     if given not in counts:
         allowed = " or ".join(map(str, counts)) + (" argument" if counts == (1,) else " arguments")
         message = f"'{node.name}' takes {allowed}, got {given}"
         scope.report(message, node.span, hint)
-    return given in counts
+        return Scope(scope.symbols)
+    return scope
 
 
-def _draw(scope: Scope, node: ast.Call) -> None:
+def _draw(scope: Scope, node: ast.Call) -> Kind:
     hint = f"write '{node.name}(mean, scale)', e.g. '{node.name}(q, 2/eps)'"
-    if not _takes(scope, node, (2,), hint):
-        return
+    drawn = Kind.INTEGER if node.name in symbols.INTEGER_DISTRIBUTIONS else Kind.REAL
+    if _takes(scope, node, (2,), hint) is not scope:
+        return drawn
     if any(isinstance(p, ast.Comparison) and p.operators == ("=",) for p in node.arguments):
         scope.report("arguments have no names", node.span, hint, "syntax error")
-        return
+        return drawn
     mean, scale = node.arguments
     kind = check_expression(scope, mean)
     if kind & ~Kind.NUMBER:
@@ -212,13 +262,14 @@ def _draw(scope: Scope, node: ast.Call) -> None:
     _in_eps(scope, scale, symbols.IN_SCALES, "a scale", static=True)
     if scope.is_repeated:
         scope.report("a 'while' cannot draw samples", node.span, REPEATED)
+    return drawn
 
 
-def _mechanism(scope: Scope, node: ast.Call) -> None:
+def _mechanism(scope: Scope, node: ast.Call) -> Kind:
     if len(node.arguments) < 2:
         hint = f"write '{node.name}(eps/2, score)', for an array, or '{node.name}(eps/2, a, b)'"
         scope.report(f"'{node.name}' needs a rate and scores", node.span, hint)
-        return
+        return Kind.NUMBER
     rate, *scores = node.arguments
     _in_eps(scope, rate, symbols.IN_SCALES, "a scale", static=True)
     array = _whole_array(scope, scores)
@@ -227,32 +278,35 @@ def _mechanism(scope: Scope, node: ast.Call) -> None:
             check_number(scope, score, "a score")
     elif array.kind & ~Kind.NUMBER:
         scope.report("scores must be finite numbers", scores[0].span)
+    return Kind.NUMBER
 
 
-def _clamp(scope: Scope, node: ast.Call) -> None:
-    """Check a clamp: of a number, random or not, between two constants."""
+def _clamp(scope: Scope, node: ast.Call) -> Kind:
+    """Check a clamp of a number, random or not, between two constants. A clamped real is still one;
+    a clamped integer, or rounded real, is a finite number."""
     hint = f"write '{symbols.CLAMP}(z, -5, 5)': the number, the least and the largest value"
-    if not _takes(scope, node, (3,), hint):
-        return
+    scope = _takes(scope, node, (3,), hint)
     value, *ends = node.arguments
-    if isinstance(value, ast.Call) and value.name in symbols.ROUNDINGS:
-        _rounding(scope, value, is_clamped=True)
-    else:
-        _once(scope, node, check_operand(scope, value, f"'{symbols.CLAMP}'") & Kind.REAL)
     for end in ends:
         check_number(scope, end, f"an end of '{symbols.CLAMP}'", static=True)
+    if isinstance(value, ast.Call) and value.name in symbols.ROUNDINGS:
+        return _rounding(scope, value, is_clamped=True)
+    real = check_operand(scope, value, f"'{symbols.CLAMP}'") & Kind.REAL
+    _once(scope, node, real)
+    return Kind.NUMBER | real
 
 
-def _absolute(scope: Scope, node: ast.Call) -> None:
-    if _takes(scope, node, (1,), f"write '{symbols.ABSOLUTE}(x)'"):
-        _once(scope, node, check_operand(scope, node.arguments[0], f"'{symbols.ABSOLUTE}'"))
+def _absolute(scope: Scope, node: ast.Call) -> Kind:
+    scope = _takes(scope, node, (1,), f"write '{symbols.ABSOLUTE}(x)'")
+    kind = _joined(check_operand(scope, v, f"'{symbols.ABSOLUTE}'") for v in node.arguments)
+    _once(scope, node, kind)
+    return kind
 
 
-def _rounding(scope: Scope, node: ast.Call, is_clamped: bool = False) -> None:
+def _rounding(scope: Scope, node: ast.Call, is_clamped: bool = False) -> Kind:
     """Check a rounding, to whole numbers or to multiples of a constant."""
     hint = f"write '{node.name}(x)', or '{node.name}(x, 5)' for multiples of 5"
-    if not _takes(scope, node, (1, 2), hint):
-        return
+    scope = _takes(scope, node, (1, 2), hint)
     value, *step = node.arguments
     kind = check_operand(scope, value, f"'{node.name}'")
     if kind & Kind.RANDOM and not is_clamped:
@@ -264,6 +318,7 @@ def _rounding(scope: Scope, node: ast.Call, is_clamped: bool = False) -> None:
     _once(scope, node, kind)
     for each in step:
         check_number(scope, each, "a step", static=True)
+    return Kind.NUMBER
 
 
 def _once(scope: Scope, node: ast.Call, kind: Kind) -> None:
@@ -273,17 +328,17 @@ def _once(scope: Scope, node: ast.Call, kind: Kind) -> None:
         scope.report(f"'{node.name}' of samples inside 'while'", node.span, hint)
 
 
-def _selection(scope: Scope, node: ast.Call) -> None:
+def _selection(scope: Scope, node: ast.Call) -> Kind:
     array = _whole_array(scope, node.arguments)
     if array is not None:
-        kind = array.kind
-        if kind & (Kind.NAMED | Kind.TRUTH):
+        kinds = [array.kind]
+        if array.kind & (Kind.NAMED | Kind.TRUTH):
             scope.report(f"'{node.name}' needs numbers or reals", node.arguments[0].span)
     else:
         kinds = [check_operand(scope, value, f"'{node.name}'") for value in node.arguments]
         _unmixed(scope, kinds, f"in one '{node.name}'", node)
-        kind = reduce(or_, kinds, Kind.NOTHING)
-    _once(scope, node, kind)
+    _once(scope, node, kind := _joined(kinds))
+    return kind if node.name in symbols.EXTREMES else Kind.NUMBER
 
 
 def _whole_array(scope: Scope, arguments: Sequence[ast.Expression]) -> Symbol | None:
@@ -294,7 +349,7 @@ def _whole_array(scope: Scope, arguments: Sequence[ast.Expression]) -> Symbol | 
     return symbol if symbol is not None and symbol.is_array else None
 
 
-_CHECKS: dict[str, Callable[[Scope, ast.Call], None]] = {
+_CHECKS: dict[str, Callable[[Scope, ast.Call], Kind]] = {
     **dict.fromkeys(symbols.DISTRIBUTIONS, _draw),
     symbols.MECHANISM: _mechanism,
     **dict.fromkeys(symbols.SELECTIONS, _selection),
@@ -321,10 +376,10 @@ _MISPLACED = {
 """What is wrong with calls of functions that are none of values, and a hint."""
 
 
-def _call(scope: Scope, node: ast.Call) -> None:
+def _call(scope: Scope, node: ast.Call) -> Kind:
     if node.name in _CHECKS:
-        _CHECKS[node.name](scope, node)
-    elif node.name in _MISPLACED:
+        return _CHECKS[node.name](scope, node)
+    if node.name in _MISPLACED:
         message, hint = _MISPLACED[node.name]
         scope.report(f"'{node.name}' {message}", node.span, hint)
     else:
@@ -335,18 +390,19 @@ def _call(scope: Scope, node: ast.Call) -> None:
         if symbol is not None and symbol.is_array:
             hint = f"array elements are written '{node.name}[i]'"
         scope.report(f"unknown function '{node.name}'", node.span, hint, "name error")
+    return Kind.NUMBER
 
 
 # --- choices ------------------------------------------------------------------------------
 
 
-def _option(scope: Scope, option: ast.Option) -> None:
+def _option(scope: Scope, option: ast.Option) -> Kind:
     if isinstance(option.value, ast.Range):
         _ends(scope, option.value)
-        return
+        return Kind.NUMBER
     inside = scope if option.turns is None else with_turns(scope, option.turns)
     if inside is None:
-        return
+        return Kind.NOTHING
     kind = check_expression(inside, option.value)
     if kind & Kind.RANDOM:
         message = f"values of 'choose' are finite, but this is a {kind.describe()}"
@@ -354,6 +410,7 @@ def _option(scope: Scope, option: ast.Option) -> None:
         inside.report(message, option.value.span, hint)
     if option.weight is not None:
         _in_eps(inside, option.weight, (symbols.EXPONENTIAL,), "a weight", static=False)
+    return kind
 
 
 def with_turns(scope: Scope, turns: ast.Turns) -> Scope | None:

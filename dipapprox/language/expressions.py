@@ -16,7 +16,8 @@ from typing import Any
 from dipapprox.language import ast, constants, core, symbols
 from dipapprox.language.constants import ScaleInUse, Wrong
 from dipapprox.language.domains import MOST_CELLS
-from dipapprox.language.symbols import Kind, Role, Symbol, kind_of
+from dipapprox.language.expression_checker import kind_of
+from dipapprox.language.symbols import Kind, Role, Symbol
 from dipapprox.language.traversal import operands_of
 from dipapprox.source import Span
 

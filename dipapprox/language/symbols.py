@@ -1,21 +1,15 @@
-"""What the names of a program stand for and may hold, found without knowing the parameters.
-
-Kinds are the least solution of "assigned a real, hence real".
-"""
+"""What the names of a program stand for, found without knowing the parameters."""
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Mapping
 from enum import Enum, IntFlag
-from functools import reduce
-from operator import or_
 from typing import Any
 
 from dipapprox.data_classes import Record, replace
 from dipapprox.errors import Diagnosis
 from dipapprox.language import ast
-from dipapprox.language.traversal import mention, nodes_in, statements_of, targets_in
+from dipapprox.language.traversal import mention, statements_of, targets_in
 from dipapprox.laws.families import FAMILIES
 from dipapprox.source import Span
 
@@ -88,6 +82,11 @@ class Kind(IntFlag):
     INTEGER = 16  # an integer sample, or a sum of such
     RANDOM = REAL | INTEGER
 
+    def settled(self) -> Kind:
+        """Return the kind of a value: among others, truth values are the numbers 1 and 0."""
+        mixed = self & Kind.TRUTH and self != Kind.TRUTH
+        return self & ~Kind.TRUTH | Kind.NUMBER if mixed else self
+
     def describe(self) -> str:
         if self & Kind.RANDOM:
             return "real" if Kind.REAL in self else "random integer"
@@ -112,15 +111,16 @@ class Scope(Record):
     """What is known where something is checked."""
 
     # What names stand for; variables of the loops around it are among them.
-    symbols: dict[str, Symbol]
-    diagnosis: Diagnosis  # where mistakes go
+    symbols: Mapping[str, Symbol]
+    diagnosis: Diagnosis | None = None  # where mistakes go; None: nobody hears of them
     in_service: bool = False  # whether it is in a handler of a service
     is_repeated: bool = False  # whether it is inside a `while`
 
     def report(
         self, message: str, span: Span | None, hint: str = "", kind: str = "type error"
     ) -> None:
-        self.diagnosis.report(kind, message, span, hint)
+        if self.diagnosis is not None:
+            self.diagnosis.report(kind, message, span, hint)
 
 
 def with_number(scope: Scope, name: str, span: Span | None) -> Scope:
@@ -217,91 +217,8 @@ def _collect_domains(
             hint = "write 'bool', or use named values of your own"
             diagnosis.report("type error", message, declaration.span, hint)
         for variable in declaration.variables:
-            symbols[variable.name].kind |= kind
-
-
-# --- kinds ---------------------------------------------------------------------------------------
-
-
-def kind_of(node: ast.Expression, symbols: Mapping[str, Symbol]) -> Kind:
-    """Return the kinds of an expression from the kinds of its names."""
-    return _settled(_kinds(node, symbols))
-
-
-def _settled(kind: Kind) -> Kind:
-    """Return the kind of a value: among others, truth values are the numbers 1 and 0."""
-    if kind & Kind.TRUTH and kind != Kind.TRUTH:
-        return kind & ~Kind.TRUTH | Kind.NUMBER
-    return kind
-
-
-def infer_kinds(
-    program: ast.Program, symbols: dict[str, Symbol], real_outputs: bool = False
-) -> None:
-    """Set the kinds of the local variables; those of inputs and outputs are their domains'.
-
-    Args:
-        real_outputs: Whether outputs that may be any real number are like local variables.
-    """
-    waiting = [each for each in statements_of(program.body) if isinstance(each, ast.Assign)]
-    readers: dict[str, list[ast.Assign]] = defaultdict(list)
-    for statement in waiting:
-        for node in nodes_in(statement.value):
-            if isinstance(node, ast.Name | ast.Index):
-                readers[node.name].append(statement)
-    while waiting:
-        grown = set[str]()
-        for statement in waiting:
-            kind = _kinds(statement.value, symbols)
-            for symbol in (symbols[target.name] for target in statement.targets):
-                local = symbol.role is Role.LOCAL or (real_outputs and symbol.is_real_output)
-                if local and kind & ~symbol.kind:
-                    symbol.kind |= kind
-                    grown.add(symbol.name)
-        waiting = list({id(each): each for name in grown for each in readers[name]}.values())
-    for symbol in symbols.values():
-        symbol.kind = _settled(symbol.kind)
-
-
-def _kinds(node: ast.Expression, symbols: Mapping[str, Symbol]) -> Kind:
-    """Return the kinds of an expression, truth values among others."""
-    match node:
-        case ast.Name(name) | ast.Index(name):
-            return symbols[name].kind if name in symbols else Kind.NOTHING
-        case ast.Call(function) if function in DISTRIBUTIONS:
-            return Kind.INTEGER if function in INTEGER_DISTRIBUTIONS else Kind.REAL
-        case ast.Call(function, (value, *_)) if function == CLAMP:
-            # A clamped real is still one; a clamped integer, or rounded real, is a finite number.
-            rounded = isinstance(value, ast.Call) and value.name in ROUNDINGS
-            real = Kind.NOTHING if rounded else _kinds(value, symbols) & Kind.REAL
-            return Kind.NUMBER | real
-        case ast.Choose(options):
-            return reduce(or_, (_kinds_of_option(option, symbols) for option in options))
-        case ast.Call(function, operands) if function in EXTREMES or function == ABSOLUTE:
-            return _joined(operands, symbols)
-        case ast.Sum(operands) | ast.Product(operands):
-            return _joined(operands, symbols)
-        case ast.Power(operand) | ast.Negative(operand):
-            return _joined((operand,), symbols)
-        case ast.Number() | ast.Call() | ast.Disc():
-            return Kind.NUMBER
-        case _:
-            return Kind.TRUTH
-
-
-def _kinds_of_option(option: ast.Option, symbols: Mapping[str, Symbol]) -> Kind:
-    if isinstance(option.value, ast.Range):
-        return Kind.NUMBER
-    if option.turns is not None:
-        name = option.turns.variable
-        symbols = {**symbols, name: Symbol(name, Role.LOOP, False, None, Kind.NUMBER)}
-    return _kinds(option.value, symbols)
-
-
-def _joined(operands: tuple[ast.Expression, ...], symbols: Mapping[str, Symbol]) -> Kind:
-    """Arithmetic is random when an operand is, and a number otherwise."""
-    kinds = (_kinds(operand, symbols) & Kind.RANDOM for operand in operands)
-    return reduce(or_, kinds, Kind.NUMBER)
+            symbol = symbols[variable.name]
+            symbol.kind = (symbol.kind | kind).settled()
 
 
 # --- the delta of the claim ----------------------------------------------------------------------
