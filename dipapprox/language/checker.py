@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TypeGuard, assert_never
 
 from dipapprox.data_classes import replace
@@ -333,65 +332,42 @@ def unused(program: ast.Program) -> tuple[Diagnostic, ...]:
     of outputs that no assignment can give, where all assigned values are constants."""
     if program.handlers:  # arguments and states are used in ways of their own
         return ()
-    read = _names_read(program)
-    assigned = {target.name for target, _ in _assignments(program)}
+    given = [
+        (target, each.value)
+        for each in statements_of(program.body)
+        if isinstance(each, ast.Assign)
+        for target in each.targets
+    ]
+    others = (s for s in statements_of(program.body) if not isinstance(s, ast.Assign))
+    read: list[object] = [*program.declarations, *map(operands_of, others)]
+    for target, value in given:
+        read += [value, *([target.index] if isinstance(target, ast.Index) else [])]
+    nodes = nodes_in(tuple(read))
+    names = {node.name for node in nodes if isinstance(node, ast.Name | ast.Index)}
+    parameters = {d.name for d in program.declarations if isinstance(d, ast.Parameter)}
     found: list[Diagnostic] = []
     for declaration in program.declarations:
         match declaration:
-            case ast.Parameter(name) if name not in read:
+            case ast.Parameter(name) if name not in names:
                 message = f"the parameter '{name}' is not used"
                 found.append(Diagnostic(_KIND, message, declaration.span))
             case ast.Input(variables):
                 for each in variables:
-                    if each.name not in read:
+                    if each.name not in names:
                         message = f"the input '{each.name}' is not used"
                         found.append(Diagnostic(_KIND, message, each.span))
             case ast.Output(variables, domain):
                 for each in variables:
-                    if each.name in assigned:
-                        found += _never_given(program, each, domain)
+                    values = [value for target, value in given if target.name == each.name]
+                    known = all(_is_constant(value, parameters) for value in (*domain, *values))
+                    # What is in no domain is a local variable, or a mistake that others find.
+                    if values and known and all(value in domain for value in values):
+                        for one in domain:
+                            if one not in values and _is_constant(one, parameters):
+                                shown = printer.print_expression(one)
+                                message = f"the output '{each.name}' is never {shown}"
+                                found.append(Diagnostic(_KIND, message, each.span))
     return tuple(found)
-
-
-def _names_read(program: ast.Program) -> set[str]:
-    """Return the names that stand anywhere but on the left of an assignment."""
-    found: set[str] = set()
-    for declaration in program.declarations:
-        found |= _names_in(declaration)
-    for statement in statements_of(program.body):
-        if isinstance(statement, ast.Assign):
-            indices = (each.index for each in statement.targets if isinstance(each, ast.Index))
-            found |= _names_in((statement.value, *indices))
-        else:
-            found |= _names_in(operands_of(statement))
-    return found
-
-
-def _names_in(tree: object) -> set[str]:
-    return {node.name for node in nodes_in(tree) if isinstance(node, ast.Name | ast.Index)}
-
-
-def _assignments(program: ast.Program) -> Iterator[tuple[ast.Target, ast.Expression]]:
-    for statement in statements_of(program.body):
-        if isinstance(statement, ast.Assign):
-            for target in statement.targets:
-                yield target, statement.value
-
-
-def _never_given(
-    program: ast.Program, variable: ast.Declared, domain: ast.Domain
-) -> Iterator[Diagnostic]:
-    parameters = {d.name for d in program.declarations if isinstance(d, ast.Parameter)}
-    values = [value for value in domain if _is_constant(value, parameters)]
-    given = [value for target, value in _assignments(program) if target.name == variable.name]
-    if len(values) < len(domain) or not all(_is_constant(v, parameters) for v in given):
-        return
-    if not all(value in values for value in given):
-        return  # a local variable, or a mistake that others find
-    for value in values:
-        if value not in given:
-            message = f"the output '{variable.name}' is never {printer.print_expression(value)}"
-            yield Diagnostic(_KIND, message, variable.span)
 
 
 def _is_constant(node: object, parameters: set[str]) -> TypeGuard[ast.Expression]:

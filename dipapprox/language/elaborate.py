@@ -292,7 +292,13 @@ class _Unrolling(Calls):
             isinstance(value, ast.Name | ast.Index | ast.Choose)
             and all(self.is_boolean(target) for target in statement.targets)
         ):
-            self._truth(statement)
+
+            def assign(truth: bool) -> None:
+                for target in statement.targets:
+                    constant = truth_value(truth, self.is_boolean(target), value)
+                    self.store(self._place(target), constant, target, value.span)
+
+            self.decide(value, assign)
             return
         place = self._place(first)
         if others and isinstance(place, core.Element):
@@ -323,16 +329,6 @@ class _Unrolling(Calls):
             self.compute(value, place, target)
         else:
             self.store(place, self.value(value), target, value.span)
-
-    def _truth(self, statement: ast.Assign) -> None:
-        value = statement.value
-
-        def assign(truth: bool) -> None:
-            for target in statement.targets:
-                constant = truth_value(truth, self.is_boolean(target), value)
-                self.store(self._place(target), constant, target, value.span)
-
-        self.decide(value, assign)
 
     def _place(self, target: ast.Target) -> Place:
         place = self.place(target)

@@ -9,8 +9,9 @@ used changes no probability; comparisons themselves are evaluated by short circu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 from dipapprox.language import ast, constants, core, symbols
@@ -47,35 +48,37 @@ class Expressions:
         self.constants = constants
         self.sizes = sizes
         self.take = take
+        self._known: dict[tuple[str, int], Any] = {}
         self._kept: list[ast.Expression] = []
-        self._fixed: dict[int, bool] = {}
-        self._boolean: dict[int, bool] = {}
-        self._values: dict[int, core.Expression] = {}
-        self._conditions: dict[tuple[int, bool], core.Condition] = {}
-        self._scales: dict[int, ScaleInUse] = {}
 
     # What mentions no loop variable is the same in every turn: it is elaborated once, and shared.
     # By identity: nodes of which something is known are kept alive.
 
-    def is_fixed(self, node: ast.Expression) -> bool:
+    def _keep(self, what: str, node: ast.Expression, found: Any) -> Any:
+        """Note what is found of a node; return that."""
+        self._known[what, id(node)] = found
+        self._kept.append(node)
+        return found
+
+    def _share(self, what: str, node: ast.Expression, found: Any) -> Any:
+        return self._keep(what, node, found) if self._is_fixed(node) else found
+
+    def _is_fixed(self, node: ast.Expression) -> bool:
         """Whether a value is the same in every turn of every loop and emits no statements."""
-        found = self._fixed.get(id(node))
-        if found is None:
-            match node:
-                case ast.Name(name):
-                    found = (
-                        name in self.symbols or name == symbols.EPSILON
-                    )  # loop variables are not
-                case ast.Number() | ast.Truth():
-                    found = True
-                case ast.Index() | ast.Negative() | ast.Sum() | ast.Product() | ast.Power():
-                    found = all(map(self.is_fixed, operands_of(node)))
-                case ast.Call(symbols.ROOT | symbols.LOGARITHM):
-                    found = all(map(self.is_fixed, operands_of(node)))
-                case _:
-                    found = False
-            self._fixed[id(node)] = found
-            self._kept.append(node)
+        found: bool | None = self._known.get(("fixed", id(node)))
+        if found is not None:
+            return found
+        match node:
+            case ast.Name(name):
+                found = name in self.symbols or name == symbols.EPSILON  # loop variables are not
+            case (
+                ast.Number() | ast.Truth() | ast.Index() | ast.Negative() | ast.Sum()
+                | ast.Product() | ast.Power() | ast.Call(symbols.ROOT | symbols.LOGARITHM)
+            ):  # fmt: skip
+                found = all(map(self._is_fixed, operands_of(node)))
+            case _:
+                found = False
+        self._keep("fixed", node, found)
         return found
 
     def turns(self, turns: ast.Turns | None) -> Iterator[None]:
@@ -91,21 +94,13 @@ class Expressions:
             self.constants.pop(turns.variable, None)
 
     def scale(self, node: ast.Expression) -> ScaleInUse:
-        found = self._scales.get(id(node))
-        if found is None:
-            found = constants.evaluate_scale(node, self.constants)
-            if self.is_fixed(node):
-                self._scales[id(node)] = found
-        return found
+        found: ScaleInUse | None = self._known.get(("scale", id(node)))
+        return found or self._share("scale", node, constants.evaluate_scale(node, self.constants))
 
     def value(self, node: ast.Expression) -> core.Expression:
         """Elaborate a number, a named or truth value, or a random value."""
-        found = self._values.get(id(node))
-        if found is None:
-            found = self._value(node)
-            if self.is_fixed(node):
-                self._values[id(node)] = found
-        return found
+        found: core.Expression | None = self._known.get(("value", id(node)))
+        return found or self._share("value", node, self._value(node))
 
     def _value(self, node: ast.Expression) -> core.Expression:
         match node:
@@ -190,11 +185,18 @@ class Expressions:
             case ast.Negative(operand):
                 return scaled(_MINUS_ONE, part(operand), node)
             case ast.Sum(operands, operators):
-                terms = []
+                constant, others = Fraction(0), list[Any]()
                 for operator, operand in zip(("+", *operators), operands, strict=True):
                     term = part(operand)
-                    terms.append(term if operator == "+" else scaled(_MINUS_ONE, term, operand))
-                return folded_sum(terms, node.span)
+                    term = term if operator == "+" else scaled(_MINUS_ONE, term, operand)
+                    if isinstance(term, core.Constant):
+                        constant += as_number(term)
+                        constants.check_size(constant, node.span)
+                    else:
+                        others.append(term)
+                if constant or not others:
+                    others.append(core.Constant(constant, span=node.span))
+                return balanced(others, core.Sum, node.span)
             case ast.Product(operands, operators):
                 return self._product(node, [*map(part, operands)])
             case ast.Power(base, exponent):
@@ -228,10 +230,10 @@ class Expressions:
 
     def is_boolean(self, node: ast.Expression) -> bool:
         """Whether an expression is a truth value; as a variable, it holds `true` or `false`."""
-        found = self._boolean.get(id(node))
+        found: bool | None = self._known.get(("boolean", id(node)))
         if found is None:
-            found = self._boolean[id(node)] = kind_of(node, self.symbols) == Kind.TRUTH
-            self._kept.append(node)
+            found = kind_of(node, self.symbols) == Kind.TRUTH
+            self._keep("boolean", node, found)
         return found
 
     def elements(self, node: ast.Expression) -> list[core.Expression]:
@@ -250,12 +252,12 @@ class Expressions:
 
     def condition(self, node: ast.Expression, positive: bool = True) -> core.Condition:
         """Elaborate a condition, or its negation, with `not` pushed into the comparisons."""
-        found = self._conditions.get((id(node), positive))
+        what = "condition" if positive else "negation"
+        found: core.Condition | None = self._known.get((what, id(node)))
         if found is None:
             found = self._condition(node, positive)
-            if isinstance(node, ast.Comparison) and all(map(self.is_fixed, node.operands)):
-                self._conditions[id(node), positive] = found
-                self._kept.append(node)
+            if isinstance(node, ast.Comparison) and all(map(self._is_fixed, node.operands)):
+                self._keep(what, node, found)
         return found
 
     def _condition(self, node: ast.Expression, positive: bool) -> core.Condition:
@@ -265,7 +267,7 @@ class Expressions:
             case ast.Not(operand):
                 return self.condition(operand, not positive)
             case ast.And(operands) | ast.Or(operands):
-                parts = []
+                parts: list[core.Condition] = []
                 for operand in operands:
                     parts.append(self.condition(operand, positive))
                 return combine(parts, isinstance(node, ast.And) == positive, node)
@@ -273,9 +275,14 @@ class Expressions:
                 values = []
                 for operand in operands:
                     values.append(self.value(operand))
-                links = []
-                for i, operator in enumerate(operators):
-                    links.append(compare(values[i], operator, values[i + 1], positive, node))
+                links: list[core.Condition] = []
+                for (left, right), operator in zip(pairwise(values), operators, strict=True):
+                    relation = core.Relation(operator)
+                    relation = relation if positive else relation.negated()
+                    if isinstance(left, core.Constant) and isinstance(right, core.Constant):
+                        links.append(TRUE if relation.holds(left.value, right.value) else FALSE)
+                    else:
+                        links.append(core.Comparison(left, relation, right, span=node.span))
                 return combine(links, positive, node)
             case _:
                 relation = core.Relation.EQUAL if positive else core.Relation.NOT_EQUAL
@@ -284,21 +291,6 @@ class Expressions:
 
 
 # --- constant parts computed ----------------------------------------------------------------------
-
-
-def compare(
-    left: core.Expression,
-    operator: str,
-    right: core.Expression,
-    positive: bool,
-    node: ast.Expression,
-) -> core.Condition:
-    relation = core.Relation(operator)
-    if not positive:
-        relation = relation.negated()
-    if isinstance(left, core.Constant) and isinstance(right, core.Constant):
-        return TRUE if relation.holds(left.value, right.value) else FALSE
-    return core.Comparison(left, relation, right, span=node.span)
 
 
 def combine(parts: list[core.Condition], conjunction: bool, node: ast.Expression) -> core.Condition:
@@ -349,21 +341,6 @@ def terms_of(
             yield from terms_of(other, factor * value)
         case _:
             yield factor, node
-
-
-def folded_sum(terms: Iterable[Any], span: Span | None) -> Any:
-    """Add up expressions, or weights; the constants among them are one."""
-    constant = Fraction(0)
-    others: list[Any] = []
-    for term in terms:
-        if isinstance(term, core.Constant):
-            constant += as_number(term)
-            constants.check_size(constant, span)
-        else:
-            others.append(term)
-    if constant or not others:
-        others.append(core.Constant(constant, span=span))
-    return balanced(others, core.Sum, span)
 
 
 def balanced(terms: list[Any], shape: type[Any], span: Span | None) -> Any:
