@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from functools import partial
 from itertools import product
 from math import prod
 from typing import assert_never
@@ -27,6 +26,7 @@ MOST_PAIRS = 500_000  # pairs that are tried
 
 Pair = tuple[Input, Input]
 _Read = Callable[[Input, Input], Value]
+_Number = Callable[[Input, Input], Fraction]
 _Test = Callable[[Input, Input], bool]
 FUNCTIONS_OF_PAIRS: Mapping[str, Callable[[list[Fraction]], Fraction]] = {
     ABSOLUTE: lambda numbers: abs(numbers[0]),
@@ -57,13 +57,9 @@ def listed_pairs(
     span = declaration.span
     for cell in cells:
         if isinstance(cell.domain, AllReals):
-            what, hint = (
-                f"'{EUCLIDEAN}' lists pairs",
-                (
-                    "if every entry is published with Gaussian noise of one scale, one 'input x in "
-                    "real' with 'linf r' says the same; else write 'l1' or 'linf'"
-                ),
-            )
+            what = f"'{EUCLIDEAN}' lists pairs"
+            hint = "if every entry is published with Gaussian noise of one scale, one 'input x in "
+            hint += "real' with 'linf r' says the same; else write 'l1' or 'linf'"
             if isinstance(declaration, ast.AdjacentWhere):
                 what, hint = "a condition on pairs", "write 'adjacent linf 1', or a rule alone"
             message = f"{what}, but '{cell.variable}' is any real number"
@@ -154,8 +150,8 @@ def _conditions(
     places: dict[str, _Read] = {}
     for number, cell in enumerate(cells):
         index = "" if cell.index is None else f"[{cell.index}]"
-        places[cell.name] = partial(_of_pair, 0, number)
-        places[f"{cell.variable}{PRIME}{index}"] = partial(_of_pair, 1, number)
+        places[cell.name] = lambda u, v, k=number: u[k]  # type: ignore[misc]  # of two inputs
+        places[f"{cell.variable}{PRIME}{index}"] = lambda u, v, k=number: v[k]  # type: ignore[misc]
         if cell.index is not None:
             for name in (cell.variable, cell.variable + PRIME):
                 sizes[name] = max(sizes.get(name, 0), cell.index)
@@ -179,21 +175,15 @@ def _conditions(
         yield _test(expressions.condition(declaration.condition), places)
 
 
-def _of_pair(second: int, number: int, *pair: Input) -> Value:
-    return pair[second][number]
-
-
 def _test(condition: core.Condition, places: Mapping[str, _Read]) -> _Test:
     match condition:
         case core.Comparison(left, relation, right):
             one, other = _read(left, places), _read(right, places)
             return lambda u, v: relation.holds(one(u, v), other(u, v))
-        case core.All(parts):
+        case core.All(parts) | core.Any(parts):
+            joined = all if isinstance(condition, core.All) else any
             tests = [_test(part, places) for part in parts]
-            return lambda u, v: all(test(u, v) for test in tests)
-        case core.Any(parts):
-            tests = [_test(part, places) for part in parts]
-            return lambda u, v: any(test(u, v) for test in tests)
+            return lambda u, v: joined(test(u, v) for test in tests)
         case _:
             assert_never(condition)
 
@@ -218,19 +208,16 @@ def _read(node: core.Expression, places: Mapping[str, _Read]) -> _Read:
                 return numbers[at](u, v)
 
             return element
-        case core.Sum(left, right):
+        case core.Sum(left, right) | core.Product(left, right):
             one, other = _number(left, places), _number(right, places)
-            return lambda u, v: one(u, v) + other(u, v)
-        case core.Product(left, right):
-            one, other = _number(left, places), _number(right, places)
+            if isinstance(node, core.Sum):
+                return lambda u, v: one(u, v) + other(u, v)
             return lambda u, v: one(u, v) * other(u, v)
         case _:
             assert_never(node)
 
 
-def _number(
-    node: core.Expression, places: Mapping[str, _Read]
-) -> Callable[[Input, Input], Fraction]:
+def _number(node: core.Expression, places: Mapping[str, _Read]) -> _Number:
     read = _read(node, places)
 
     def number(u: Input, v: Input) -> Fraction:

@@ -48,15 +48,8 @@ class Relation(Enum):
 
 _NEGATED = dict(zip(Relation, map(Relation, (">=", ">", "<=", "<", "!=", "=")), strict=True))
 _MIRRORED = str.maketrans("<>", "><")
-
-_HOLDS: dict[Relation, Callable[..., bool]] = {
-    Relation.LESS: operator.lt,
-    Relation.LESS_EQUAL: operator.le,
-    Relation.GREATER: operator.gt,
-    Relation.GREATER_EQUAL: operator.ge,
-    Relation.EQUAL: operator.eq,
-    Relation.NOT_EQUAL: operator.ne,
-}
+_OPERATORS = (operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne)
+_HOLDS: dict[Relation, Callable[..., bool]] = dict(zip(Relation, _OPERATORS, strict=True))
 
 # --- expressions: one tree for finite and real values; at most one real factor per product ------
 

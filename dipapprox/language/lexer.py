@@ -42,26 +42,13 @@ SOFT_WORDS = frozenset(
 """Keywords in their places only (see `tokens.with_keywords`); names everywhere else."""
 
 _FOREIGN = {
-    "==": ("EQ", "="),
-    "<>": ("NE", "!="),
-    "≠": ("NE", "!="),
-    "≤": ("LE", "<="),
-    "≥": ("GE", ">="),
-    "=<": ("LE", "<="),
-    "=>": ("GE", ">="),
-    "&&": ("AND", "and"),
-    "&": ("AND", "and"),
-    "||": ("OR", "or"),
-    "|": ("OR", "or"),
-    "!": ("NOT", "not"),
-    "¬": ("NOT", "not"),
-    ":=": ("ARROW", "<-"),
-    "←": ("ARROW", "<-"),
-    "×": ("TIMES", "*"),
-    "·": ("TIMES", "*"),
-    "−": ("MINUS", "-"),
-    "–": ("MINUS", "-"),  # a dash
-}
+    foreign: ours
+    for ours, several in {
+        "=": "==", "!=": "<> ≠", "<=": "≤ =<", ">=": "≥ =>", "and": "&& &", "or": "|| |",
+        "not": "! ¬", "<-": ":= ←", "*": "× ·", "-": "− –",  # the last is a dash
+    }.items()
+    for foreign in several.split()
+}  # fmt: skip
 
 LONGEST_NAME = 100
 
@@ -192,7 +179,8 @@ def raw_tokens(spelling: Spelling, source: SourceFile, problems: Diagnosis) -> I
                 report(start, start + 2, "unexpected '//'", "comments start with '#'")
                 continue
             case "FOREIGN":
-                kind, ours = _FOREIGN[word]
+                ours = _FOREIGN[word]
+                kind = spelling.marks.get(ours, ours.upper())
                 hint = f"write '{ours}'" + ", or 'abs(x)' for '|x|'" * (word == "|")
                 report(start, end, f"unknown operator '{word}'", hint)
             case "NUMBER":

@@ -11,16 +11,12 @@ from copy import copy
 from typing import Any
 
 from dipapprox.errors import shorten
-from dipapprox.language.lexer import KEYWORDS, REMAINDER
+from dipapprox.language.lexer import DPG, KEYWORDS, REMAINDER
 from dipapprox.language.tokens import TokenStream
 
-_SPELLINGS = {
-    "NUMBER": "a number", "NAME": "a name", "ARROW": "'<-'", "LE": "'<='", "GE": "'>='",
-    "NE": "'!='", "LT": "'<'", "GT": "'>'", "EQ": "'='", "PLUS": "'+'", "MINUS": "'-'",
-    "TIMES": "'*'", "DIVIDE": "'/'", "CARET": "'^'", "LPAREN": "'('", "RPAREN": "')'",
-    "LBRACK": "'['", "RBRACK": "']'", "LBRACE": "'{'", "RBRACE": "'}'", "COMMA": "','",
-    "COLON": "':'", "TILDE": "'~'", "RANGE": "'..'", "SEP": "a new line",
-    "SEMICOLON": "';'", "EACH": "'for'", "$end": "the end of the text",
+_SPELLINGS = {kind: f"'{mark}'" for mark, kind in DPG.marks.items()} | {
+    "NUMBER": "a number", "NAME": "a name", "SEP": "a new line", "SEMICOLON": "';'",
+    "EACH": "'for'", "$end": "the end of the text",
 }  # fmt: skip
 
 _ABSENT = {

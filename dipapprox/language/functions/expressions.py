@@ -85,8 +85,8 @@ def access(machine: Machine, target: Any, scope: NameScope) -> tuple[Callable[..
             of, at = machine.evaluate(value, scope), _index(machine, target, scope)
             return (
                 lambda: item(machine, of, at),
-                lambda value: _set_item(machine, of, at, value),
-                lambda: machine.native(of.__delitem__, _place(machine, of, at)),
+                lambda value: _change_item(machine, of, at, value),
+                lambda: _change_item(machine, of, at),
             )
         case _:
             raise machine.refusal("this is nothing to assign to")
@@ -158,19 +158,18 @@ def item(machine: Machine, value: Any, where: Any) -> Any:
     raise machine.refusal(f"{kind_of(value)} has no items here")
 
 
-def _place(machine: Machine, where: Any, at: Any) -> Any:
-    """Return where something stands in a list or dictionary that is going to be changed."""
+def _change_item(machine: Machine, where: Any, at: Any, *values: Any) -> None:
+    """Assign an item of a list or dictionary, or delete it."""
     machine.change(where)
     if type(where) is dict:
-        return key(machine, at)
-    if type(where) is not list:
+        place = key(machine, at)
+    elif type(where) is list:
+        place = at if type(at) is slice else whole(machine, at)
+    else:
         raise machine.refusal(f"{kind_of(where)} has no items to assign or delete")
-    return at if type(at) is slice else whole(machine, at)
-
-
-def _set_item(machine: Machine, where: Any, at: Any, value: Any) -> None:
-    place = _place(machine, where, at)
-    machine.native(where.__setitem__, place, listed(machine, value) if type(at) is slice else value)
+    if values and type(at) is slice:
+        values = (listed(machine, *values),)
+    machine.native(where.__setitem__ if values else where.__delitem__, place, *values)
 
 
 def _unbind(machine: Machine, name: str, scope: NameScope) -> None:

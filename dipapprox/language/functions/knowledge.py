@@ -15,10 +15,12 @@ from dipapprox.language.functions.symbols import Compute, Condition, Quantity, n
 MOST_VALUATIONS = 4096
 
 _SIGNS = {
-    Relation(relation): frozenset(signs)
-    for relation, signs in zip(
-        ("<", "<=", ">", ">=", "=", "!="), ("<", "<=", ">", ">=", "=", "<>"), strict=True
+    relation: frozenset(
+        sign
+        for sign, left in zip("<=>", (-1, 0, 1), strict=True)
+        if relation.holds(Fraction(left), Fraction(0))
     )
+    for relation in Relation
 }
 """What the sign of left - right may be."""
 

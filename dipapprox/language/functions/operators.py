@@ -298,12 +298,7 @@ def _combine_numpys(machine: Machine, op: type[ast.operator], left: Any, right: 
 
 # --- comparisons ----------------------------------------------------------------------------------
 
-_RELATIONS: dict[type[ast.cmpop], tuple[Relation, Callable[[Any, Any], Any]]] = {
-    ast.Lt: (Relation.LESS, operator.lt),
-    ast.LtE: (Relation.LESS_EQUAL, operator.le),
-    ast.Gt: (Relation.GREATER, operator.gt),
-    ast.GtE: (Relation.GREATER_EQUAL, operator.ge),
-}
+_RELATIONS = dict(zip((ast.Lt, ast.LtE, ast.Gt, ast.GtE), Relation, strict=False))
 _INFINITE = frozenset(pair for n in {*NUMBERS, float} for pair in ((n, float), (float, n)))
 _ORDERED = _ALL_NUMBERS | {(str, str)} | _SETS | _INFINITE
 
@@ -329,7 +324,7 @@ def _of_both(found: Any, left: Any, right: Any) -> Any:
 
 def ordered(machine: Machine, op: type[ast.cmpop], left: Any, right: Any) -> Any:
     """Compare by size: numbers, texts, and lists and tuples cell by cell."""
-    relation, operate = _RELATIONS[op]
+    relation = _RELATIONS[op]
     left, right = _fields(left, right, "order")
     if isinstance(left, Symbolic) or isinstance(right, Symbolic):
         _refuse_others(machine, left, right)
@@ -338,10 +333,10 @@ def ordered(machine: Machine, op: type[ast.cmpop], left: Any, right: Any) -> Any
         for one, other in zip(left, right, strict=False):
             if one is not other and not truth(machine, equal(machine, one, other)):
                 return ordered(machine, op, one, other)
-        return operate(len(left), len(right))
+        return relation.holds(Fraction(len(left)), Fraction(len(right)))
     if (type(left), type(right)) not in _ORDERED:
         raise machine.refusal(f"{kind_of(left)} and {kind_of(right)} are not ordered")
-    return operate(left, right)
+    return relation.holds(left, right)
 
 
 def _fields(left: Any, right: Any, option: str) -> tuple[Any, Any]:
