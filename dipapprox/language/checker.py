@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Mapping
 from typing import TypeGuard, assert_never
 
 from dipapprox.data_classes import replace
@@ -33,7 +35,7 @@ def check(
     """
     diagnosis = Diagnosis()
     known = symbols.collect_symbols(program, diagnosis)
-    expression_checker.infer_kinds(program, known, real_outputs=not in_service)
+    _infer_kinds(program, known, real_outputs=not in_service)
     scope = Scope(known, diagnosis, in_service)
     _declarations(scope, program)
     if not in_service and not in_rounds:
@@ -53,6 +55,33 @@ def check_declarations(program: ast.Program) -> None:
     scope = Scope(symbols.collect_symbols(program, diagnosis), diagnosis)
     _declarations(scope, program)
     diagnosis.finish()
+
+
+def _infer_kinds(
+    program: ast.Program, known: Mapping[str, Symbol], real_outputs: bool = False
+) -> None:
+    """Set the kinds of the local variables; those of inputs and outputs are their domains'.
+
+    Args:
+        real_outputs: Whether outputs that may be any real number are like local variables.
+    """
+    waiting = [each for each in statements_of(program.body) if isinstance(each, ast.Assign)]
+    readers: dict[str, list[ast.Assign]] = defaultdict(list)
+    for statement in waiting:
+        for node in nodes_in(statement.value):
+            if isinstance(node, ast.Name | ast.Index):
+                readers[node.name].append(statement)
+    while waiting:
+        grown = set[str]()
+        for statement in waiting:
+            kind = expression_checker.kind_of(statement.value, known)
+            for symbol in (known[target.name] for target in statement.targets):
+                local = symbol.role is Role.LOCAL or (real_outputs and symbol.is_real_output)
+                together = symbols.settled(symbol.kind | kind)
+                if local and together != symbol.kind:
+                    symbol.kind = together
+                    grown.add(symbol.name)
+        waiting = list({id(each): each for name in grown for each in readers[name]}.values())
 
 
 _FINITE = (Role.OUTPUT, Role.STATE)

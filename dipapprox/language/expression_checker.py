@@ -12,7 +12,6 @@ paper, Figure 1).
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
 from itertools import pairwise
@@ -21,7 +20,7 @@ from operator import or_
 from dipapprox.errors import did_you_mean
 from dipapprox.language import ast, symbols
 from dipapprox.language.symbols import Kind, Role, Scope, Symbol, with_number
-from dipapprox.language.traversal import nodes_in, operands_of, statements_of
+from dipapprox.language.traversal import operands_of
 
 REPEATED = "draw it before the loop, or use 'for', which is unrolled"
 
@@ -34,33 +33,6 @@ def kind_of(node: ast.Expression, known: Mapping[str, Symbol]) -> Kind:
 def _joined(kinds: Iterable[Kind]) -> Kind:
     """Arithmetic is random when an operand is, and a number otherwise."""
     return reduce(or_, (kind & Kind.RANDOM for kind in kinds), Kind.NUMBER)
-
-
-def infer_kinds(
-    program: ast.Program, known: Mapping[str, Symbol], real_outputs: bool = False
-) -> None:
-    """Set the kinds of the local variables; those of inputs and outputs are their domains'.
-
-    Args:
-        real_outputs: Whether outputs that may be any real number are like local variables.
-    """
-    waiting = [each for each in statements_of(program.body) if isinstance(each, ast.Assign)]
-    readers: dict[str, list[ast.Assign]] = defaultdict(list)
-    for statement in waiting:
-        for node in nodes_in(statement.value):
-            if isinstance(node, ast.Name | ast.Index):
-                readers[node.name].append(statement)
-    while waiting:
-        grown = set[str]()
-        for statement in waiting:
-            kind = kind_of(statement.value, known)
-            for symbol in (known[target.name] for target in statement.targets):
-                local = symbol.role is Role.LOCAL or (real_outputs and symbol.is_real_output)
-                together = (symbol.kind | kind).settled()
-                if local and together != symbol.kind:
-                    symbol.kind = together
-                    grown.add(symbol.name)
-        waiting = list({id(each): each for name in grown for each in readers[name]}.values())
 
 
 def check_shape(scope: Scope, place: ast.Target, symbol: Symbol) -> None:
@@ -121,7 +93,7 @@ def check_expression(scope: Scope, node: ast.Expression) -> Kind:
         case ast.Call():
             return _call(scope, node)
         case ast.Choose(options):
-            return reduce(or_, [_option(scope, option) for option in options]).settled()
+            return symbols.settled(reduce(or_, [_option(scope, each) for each in options]))
         case ast.Disc(value, points):
             check_operand(scope, value, "'disc'")
             for point in points:

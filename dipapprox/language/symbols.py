@@ -82,17 +82,18 @@ class Kind(IntFlag):
     INTEGER = 16  # an integer sample, or a sum of such
     RANDOM = REAL | INTEGER
 
-    def settled(self) -> Kind:
-        """Return the kind of a value: among others, truth values are the numbers 1 and 0."""
-        mixed = self & Kind.TRUTH and self != Kind.TRUTH
-        return self & ~Kind.TRUTH | Kind.NUMBER if mixed else self
-
     def describe(self) -> str:
         if self & Kind.RANDOM:
             return "real" if Kind.REAL in self else "random integer"
         if Kind.NAMED in self:
             return "named value" if self == Kind.NAMED else "value that may be a named one"
         return "condition" if self == Kind.TRUTH else "number"
+
+
+def settled(kind: Kind) -> Kind:
+    """Return the kind of a value: among others, truth values are the numbers 1 and 0."""
+    mixed = kind & Kind.TRUTH and kind != Kind.TRUTH
+    return kind & ~Kind.TRUTH | Kind.NUMBER if mixed else kind
 
 
 class Symbol(Record, frozen=False):
@@ -218,7 +219,7 @@ def _collect_domains(
             diagnosis.report("type error", message, declaration.span, hint)
         for variable in declaration.variables:
             symbol = symbols[variable.name]
-            symbol.kind = (symbol.kind | kind).settled()
+            symbol.kind = settled(symbol.kind | kind)
 
 
 # --- the delta of the claim ----------------------------------------------------------------------
