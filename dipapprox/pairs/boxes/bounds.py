@@ -94,7 +94,7 @@ OF_NO_USE = Bound(-1.0, (), -1.0, ())  # of a set of pairs that need not be look
 
 
 class SetChoice(Record, eq=False):
-    """Outputs that are taken in any case, or left in any case: see `regions`."""
+    """Outputs that are taken in any case, or left in any case: see `together`."""
 
     taken: Taken
     left: Taken
@@ -109,6 +109,13 @@ class SetChoice(Record, eq=False):
         above, below = least - factor.width >= 0, most <= 0
         worse = (self.left & above) | (self.taken & (most < 0))
         return self.taken | ~self.left & above, self.left | ~self.taken & below, not worse.any()
+
+
+class PairRegion(Record, eq=False):
+    """Sets of pairs, and the outputs that are taken or left there in any case."""
+
+    sets: tuple[PairSet, ...]
+    choice: SetChoice
 
 
 def bound(

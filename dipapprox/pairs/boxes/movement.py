@@ -91,7 +91,7 @@ class DerivativeSigns(Record, eq=False):
     falling: NDArray[np.bool_]
 
     def of(self, taken: NDArray[np.bool_]) -> list[int]:
-        """Return the signs of P_S for a set S of outputs, 0 where none is known (`regions`)."""
+        """Return the signs of P_S for a set S of outputs, 0 where none is known (`together`)."""
         rising, falling = self.rising, self.falling
         up = np.logical_or(rising[taken].all(axis=0), falling[~taken].all(axis=0))
         down = np.logical_or(falling[taken].all(axis=0), rising[~taken].all(axis=0))

@@ -25,7 +25,7 @@ from dipapprox.arithmetic.rounding import above, below
 from dipapprox.data_classes import Record, replace
 from dipapprox.errors import BrokenInvariant
 from dipapprox.limits import check_limits
-from dipapprox.pairs.boxes.bounds import Bound, FactorBounds, SetChoice, bound
+from dipapprox.pairs.boxes.bounds import Bound, FactorBounds, PairRegion, SetChoice, bound
 from dipapprox.pairs.boxes.cells import (
     Fixed,
     PairSet,
@@ -39,7 +39,6 @@ from dipapprox.pairs.boxes.cells import (
     middle,
 )
 from dipapprox.pairs.boxes.models import Box, OutputModels
-from dipapprox.pairs.boxes.regions import PairRegion
 from dipapprox.pairs.divergence import Factor
 from dipapprox.pairs.maximum import simplest_pair
 from dipapprox.pairs.selections import Pair

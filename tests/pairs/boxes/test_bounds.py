@@ -37,9 +37,15 @@ from dipapprox.pairs.boxes.cells import (
 )
 from dipapprox.pairs.boxes.models import Models, OutputModels
 from dipapprox.pairs.boxes.movement import with_ends
-from dipapprox.pairs.boxes.regions import LEMMAS, OUTPUTS, SYMMETRY, TRANSLATIONS, lowest
 from dipapprox.pairs.boxes.search import BoxSearchResult
-from dipapprox.pairs.boxes.together import RealPairs
+from dipapprox.pairs.boxes.together import (
+    LEMMAS,
+    OUTPUTS,
+    SYMMETRY,
+    TRANSLATIONS,
+    RealPairs,
+    lowest,
+)
 from dipapprox.pairs.boxes.vertices import dearest_pairs, vertex_pairs
 from dipapprox.pairs.divergence import Factor, divergence, eps_prv_factor
 from dipapprox.pairs.selections import Pair
