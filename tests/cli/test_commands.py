@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import dipapprox
-from dipapprox import Answer, Enclosure, LimitReached, NotEnclosed, Options, UserError
+from dipapprox import Enclosure, LimitReached, NotEnclosed, Options
 from dipapprox.bundled import BUNDLED
 from dipapprox.cli import app
 from dipapprox.cli.app import join_negative_values, main
@@ -25,109 +25,58 @@ from dipapprox.privacy.decisions import decider
 from dipapprox.privacy.decisions.decision import range_fields, ranges_text
 from dipapprox.questions.kinds import is_formula
 from dipapprox.semantics.state import FinalStates
-from tests.cases import cases, refuses
+from tests.cases import cases
 from tests.cli.running import enclosure, run, run_json
-from tests.texts import template_of, text_of
-
-
-@pytest.mark.usefixtures("files")
-class TestVerify:
-    @cases(
-        "words, reason",
-        (("--max-states", "1"), "path limit"),
-        (("--max-memory", "1"), "memory limit"),
-    )
-    def test_a_limit_is_unknown(self, words, reason) -> None:
-        asked = ("verify", "svt.dpg", "--eps", "1", "--delta", "0.5", *words)
-        status, fields = run_json(*asked)
-        assert (status, fields["verdict"]) == (3, "Unknown")
-        assert reason in fields["reason"]
-        assert fields["delta_enclosure"] == ["0", "1"]
-
-    def test_interrupt_reports_what_is_known(self, monkeypatch) -> None:
-        asked: list[Sequence[Input]] = []
-        compute = OutputProbabilities.distributions
-
-        def interrupted(
-            self: OutputProbabilities, inputs: Sequence[Input], bits: int
-        ) -> list[tuple[Enclosure, ...] | NotEnclosed]:
-            asked.append(inputs)
-            if len(asked) == 2:
-                raise KeyboardInterrupt
-            return compute(self, inputs, bits)
-
-        monkeypatch.setattr(OutputProbabilities, "distributions", interrupted)
-        status, fields = run_json("verify", "svt.dpg", "--eps", "1", "--delta", "0.5")
-        assert (status, fields["verdict"]) == (130, "Unknown")
-        assert fields["reason"] == "interrupted; 1 of 12 pairs checked"
-
-
-@pytest.mark.usefixtures("files")
-class TestProbability:
-    def test_real_inputs_have_values_too(self) -> None:
-        text = (
-            "input q in real 0..1\noutput o in {0, 1}\nadjacent linf 1\n"
-            "o <- 0\nx <- Lap(q, 1/eps)\nif x >= 1 then o <- 1 end\n"
-        )
-        Path("real.dpg").write_text(text)
-        fields = run_json("probability", "real.dpg", "--eps", "2", "--input", "1/3")[1]
-        assert fields["input"] == {"q": "1/3"}
-        status, out = run("explain", "real.dpg", "--closed-form", "--input", "1/3")
-        assert (status, "Pr[o = 1] = 1/2 e^(-2 ε/3)" in out) == (0, True)
-        status, out = run("explain", "real.dpg")
-        assert (status, "at       q = 0" in out) == (0, True)
-
-    def test_a_limit_is_not_a_result(self, capsys) -> None:
-        words = ("probability", "svt.dpg", "--eps", "1", "--input", "0,1", "--timeout", "1e-9")
-        assert run(*words) == (3, "")
-        message = "unknown: time limit: 1e-09 s, before all final states were found\n"
-        assert capsys.readouterr().err == message
-        status, fields = run_json(*words)
-        assert (status, fields["outputs"]) == (3, [])
-        assert fields["reason"].startswith("time limit")
-
-    def test_wide_enclosures_are_shown_but_not_a_success(self, capsys) -> None:
-        Path("wide.dpg").write_text(
-            "output out in {0, 1}\nx <- Gauss(0, 1e300)\ny <- Lap(0, 1e-300)\n"
-            "if x > y then out <- 1 else out <- 0 end\n",
-            encoding="utf-8",
-        )
-        status, fields = run_json("probability", "wide.dpg", "--eps", "1")
-        reason = "2 of 2 enclosures are wider than 2^-40"
-        assert (status, fields["reason"]) == (3, reason)
-        assert all(Fraction(1, 2) in enclosure(each["probability"]) for each in fields["outputs"])
-        assert capsys.readouterr().err == f"unknown: {reason}\n"
-        assert run("probability", "wide.dpg", "--eps", "1")[1]
-
-    def test_interrupted_with_what_is_known(self, monkeypatch) -> None:
-        def interrupted(*_: object) -> None:
-            raise KeyboardInterrupt
-
-        monkeypatch.setattr(OutputProbabilities, "distributions", interrupted)
-        status, fields = run_json("probability", "svt.dpg", "--eps", "1", "--input", "0,1")
-        assert (status, fields["reason"]) == (130, "interrupted")
-        assert [each["probability"] for each in fields["outputs"]] == [["0", "1"]] * 3
-
+from tests.texts import template_of
 
 pytestmark = pytest.mark.usefixtures("files")
 
 
-def test_unknown_with_what_remains() -> None:
-    status, fields = run_json("verify", "svt.dpg", "--eps", "1..2", "--delta", "0",
-                              "--timeout", "1e-9")  # fmt: skip
-    assert (status, fields["verdict"]) == (3, "Unknown")
-    assert fields["remaining"] == [["1", "2"]]
-    assert "time limit" in fields["reason"]
+def test_interrupt_reports_what_is_known(monkeypatch) -> None:
+    asked: list[Sequence[Input]] = []
+    compute = OutputProbabilities.distributions
+
+    def interrupted(
+        self: OutputProbabilities, inputs: Sequence[Input], bits: int
+    ) -> list[tuple[Enclosure, ...] | NotEnclosed]:
+        asked.append(inputs)
+        if len(asked) == 2:
+            raise KeyboardInterrupt
+        return compute(self, inputs, bits)
+
+    monkeypatch.setattr(OutputProbabilities, "distributions", interrupted)
+    status, fields = run_json("verify", "svt.dpg", "--eps", "1", "--delta", "0.5")
+    assert (status, fields["verdict"]) == (130, "Unknown")
+    assert fields["reason"] == "interrupted; 1 of 12 pairs checked"
 
 
-@pytest.mark.parametrize("text", ["1", "-1", "1e-6", "2E+3", "1/10", ".5", "x", "nan", "-0.1"])
-def test_numbers_are_no_formulas(text) -> None:
-    assert not is_formula(text)
+def test_wide_enclosures_are_shown_but_not_a_success(capsys) -> None:
+    Path("wide.dpg").write_text(
+        "output out in {0, 1}\nx <- Gauss(0, 1e300)\ny <- Lap(0, 1e-300)\n"
+        "if x > y then out <- 1 else out <- 0 end\n",
+        encoding="utf-8",
+    )
+    status, fields = run_json("probability", "wide.dpg", "--eps", "1")
+    reason = "2 of 2 enclosures are wider than 2^-40"
+    assert (status, fields["reason"]) == (3, reason)
+    assert all(Fraction(1, 2) in enclosure(each["probability"]) for each in fields["outputs"])
+    assert capsys.readouterr().err == f"unknown: {reason}\n"
+    assert run("probability", "wide.dpg", "--eps", "1")[1]
 
 
-@pytest.mark.parametrize("text", ["eps", "1+1", "2*3", "1e-6-1", "(1)", "log(2)", "-eps", "2^2"])
-def test_formulas_are_no_numbers(text) -> None:
-    assert is_formula(text)
+def test_interrupted_with_what_is_known(monkeypatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(OutputProbabilities, "distributions", interrupted)
+    status, fields = run_json("probability", "svt.dpg", "--eps", "1", "--input", "0,1")
+    assert (status, fields["reason"]) == (130, "interrupted")
+    assert [each["probability"] for each in fields["outputs"]] == [["0", "1"]] * 3
+
+
+def test_formulas_are_told_from_numbers() -> None:
+    assert not any(map(is_formula, ["1", "-1", "1e-6", "2E+3", "1/10", ".5", "x", "nan", "-0.1"]))
+    assert all(map(is_formula, ["eps", "1+1", "2*3", "1e-6-1", "(1)", "log(2)", "-eps", "2^2"]))
 
 
 # --- what is wrong --------------------------------------------------------------------------------
@@ -172,16 +121,6 @@ def test_a_closed_pipe_keeps_the_verdict(files) -> None:
     assert (ended.returncode, ended.stderr) == (0, b"")
 
 
-@pytest.mark.parametrize("words", [(), ("--json",)])
-def test_a_claim_about_no_pairs_is_said_to_be_vacuous(files, capsys, words) -> None:
-    text = "input q in {0, 3}\noutput out in {0, 3}\nadjacent linf 1\nout <- q\n"
-    (files / "apart.dpg").write_text(text)
-    status, out = run("verify", "apart.dpg", "--eps", "1", "--delta", "0", *words)
-    assert status == 0 and "DP" in out
-    warning = "warning: no two different inputs are adjacent: the claim holds vacuously\n"
-    assert capsys.readouterr().err == warning
-
-
 @cases("text", "\ufeff[[[0, 0], [0, 1]]]", '[[["0", 0], [0, "1/1"]]]', "[" * 100_000)
 def test_pair_files(files, capsys, text) -> None:
     (files / "pairs.json").write_text(text, encoding="utf-8")
@@ -200,19 +139,6 @@ def certify(path: Path, *words: str) -> int:
     return main(["verify", SVT_TEXT, "--eps", "1/2", *words, "--certificate", str(path)])
 
 
-def test_where_the_kernel_has_no_rule_the_verdict_stands(tmp_path, capsys) -> None:
-    path = tmp_path / "certificate.json"
-    words = ["--eps", "1/2..1", "--eps-prv", "eps^2", "--delta", "1/5", "--certificate", str(path)]
-    assert main(["verify", SVT_TEXT, *words]) == 0
-    shown = capsys.readouterr()
-    assert shown.err == (
-        "no certificate: the kernel has no proof: there is no closed form of Gauss noise\n"
-    )
-    assert "the claim holds" in shown.out and "replayed" not in shown.out
-    assert not path.exists()
-    assert main(["verify", SVT_TEXT, *words, "--proved"]) == 3
-
-
 def test_a_limit_ends_the_proof_and_not_the_answer(tmp_path, capsys, monkeypatch) -> None:
     def stopped(*_: object) -> None:
         raise LimitReached("time limit: 5 s")
@@ -226,35 +152,13 @@ def test_a_limit_ends_the_proof_and_not_the_answer(tmp_path, capsys, monkeypatch
     assert not path.exists()
 
 
-FILE = str(Path(__file__).parents[2] / "examples" / "mechanisms.py")
-
-
-def test_they_are_proved_for_all_real_inputs(tmp_path) -> None:
-    out = tmp_path / "above.json"
-    status, shown = run("prove", f"{FILE}:above", "--reals", "--certificate", str(out))
-    assert status == 0
-    assert "threshold <- laplace(T, 2 / eps)" in shown  # the lines are those of the function
-    assert run("check", str(out))[0] == 0
-
-
 # --- `prove` and `decide` end to end: exit statuses, the JSON contract, drawings ------------------
 
 SVT = str(BUNDLED / "automata" / "svt.dipa")
 LEAKY = str(BUNDLED / "automata" / "svt_without_limit.dipa")
-SILENT = str(BUNDLED / "automata" / "silent.dipa")
+LEAKY_PROGRAM = str(BUNDLED / "svt_laplace_leaky_6.dpg")
 MIN_MAX = str(BUNDLED / "automata" / "min_max.dipa")
 RANGE = str(BUNDLED / "automata" / "range.dipa")
-
-
-@cases("file", SVT, str(BUNDLED / "streams" / "sparse_stream.dpg"))
-def test_a_limit_is_unknown(file) -> None:
-    status, fields = run_json("prove", file, "--timeout", "1e-9")
-    assert (status, fields["verdict"]) == (3, "Unknown")
-
-
-def test_people_see_the_run_behind_a_budget() -> None:
-    text = run("prove", LEAKY, "--budget", "7")[1]
-    assert "leaking pair (LP)" in text and "8 rounds of the structure" in text
 
 
 def test_a_drawing_has_the_evidence_in_red(tmp_path) -> None:
@@ -263,26 +167,11 @@ def test_a_drawing_has_the_evidence_in_red(tmp_path) -> None:
     text = out.read_text(encoding="utf-8")
     assert text.startswith('digraph "svt_without_limit" {')
     assert text.count("color=red, fontcolor=red") == 3
+    assert run("prove", LEAKY_PROGRAM, "--for-all", "N", "--draw", str(out))[0] == 1
+    assert "color=red" in out.read_text(encoding="utf-8")
     assert run("prove", MIN_MAX, "--draw", str(out))[0] == 0  # a word that fits several runs
     assert "color=red" not in out.read_text(encoding="utf-8")
     assert set(tmp_path.iterdir()) - before == {out}
-
-
-def test_unseen_stops_are_told_in_every_form(capsys) -> None:
-    run_json("prove", RANGE)
-    assert "it may stop in q2 is taken as unseen" in capsys.readouterr().err
-    run_json("prove", RANGE, "--stops", "visible")
-    assert capsys.readouterr().err == ""
-
-
-def test_what_has_no_certificate_says_so(tmp_path, capsys) -> None:
-    file, before = tmp_path / "out.json", set(tmp_path.iterdir())
-    assert run("prove", SILENT, "--certificate", str(file))[0] == 3
-    assert "no certificate: the answer is Unknown" in capsys.readouterr().err
-    program = str(BUNDLED / "literature" / "randomised_response.dpg")
-    assert run("prove", program, "--reals", "--certificate", str(file))[0] == 3
-    assert "no certificate: the answer is Unknown" in capsys.readouterr().err
-    assert set(tmp_path.iterdir()) == before
 
 
 def test_certificates_from_python() -> None:
@@ -300,41 +189,7 @@ def test_certificates_from_python() -> None:
 
 PROGRAM = str(BUNDLED / "svt_laplace.dpg")
 
-LAPLACE = text_of("asked/laplace-1")
-
-
-def test_bounds_of_inputs_bound_what_is_lost(tmp_path) -> None:
-    file = tmp_path / "laplace.dpg"
-    file.write_text(LAPLACE, encoding="utf-8")
-    fields = run_json("prove", str(file))[1]
-    # An input that cannot change by more than 1/2 costs 1/2 at most.
-    assert fields["least_budget"] == {"lower": "1/2", "upper": "1/2", "exact": True}
-    witness = fields["witness"]
-    assert isinstance(witness, dict) and witness["kind"] == "places"
-    assert "As ε grows: inputs" in " ".join(run("prove", str(file))[1].split())
-    assert run("verify", str(file), "--eps", "1", "--delta", "0")[0] == 0
-
-
-def test_finite_domains_need_a_word() -> None:
-    refuses(UserError, "finitely many values", dipapprox.prove, PROGRAM)
-    assert dipapprox.prove(PROGRAM, reals=True, budget="1/2").answer is Answer.DP  # for N = 2
-
-
 SPARSE = str(BUNDLED / "streams" / "sparse_stream.dpg")
-LEAKY_PROGRAM = str(BUNDLED / "svt_laplace_leaky_6.dpg")
-
-
-def test_people_see_a_structure_in_the_words_of_the_program(tmp_path) -> None:
-    out = tmp_path / "drawn.dot"
-    text = " ".join(run("prove", LEAKY_PROGRAM, "--for-all", "N", "--draw", str(out))[1].split())
-    for part in ("no D makes it (D ε, 0)-DP for every N", "line 19 (r < rT)", "again and again",
-                 "r <- Lap(q[i], 2 * Delta / eps)", "lost at ε = 1"):  # fmt: skip
-        assert part in text
-    assert "color=red" in out.read_text(encoding="utf-8")
-
-
-def test_other_commands_take_some_rounds() -> None:
-    assert run("decide", SPARSE, "--rounds", "2", "--values", "0..1")[0] == 0
 
 
 # --- `dipapprox decide` and `explain --closed-form` from the command line -------------------------
@@ -342,23 +197,6 @@ def test_other_commands_take_some_rounds() -> None:
 DIPC = Path(__file__).parents[2] / "programs" / "dipc"
 SVT1 = str(DIPC / "svt1.dpg")
 SVT4 = str(DIPC / "svt4.dpg")
-
-
-def test_unknown_has_a_named_reason(files) -> None:
-    status, fields = run_json("decide", "svt.dpg", "-p", "N=1", "--budget", "100")
-    assert (status, fields["verdict"], fields["reason"]) == (3, "Unknown", "outside-fragment")
-    assert "Gaussian" in fields["detail"]
-    status, fields = run_json("decide", SVT1, "--timeout", "1e-9")
-    assert (status, fields["reason"]) == (3, "time-limit")
-    status, fields = run_json("decide", SVT1, "--max-states", "1")
-    assert (status, fields["reason"]) == (3, "path-budget")
-
-
-def test_a_gaussian_program_is_refuted_at_one_epsilon(files) -> None:
-    status, fields = run_json("decide", "svt.dpg", "--budget", "1/10", "--delta", "1/1000")
-    assert (status, fields["verdict"]) == (1, "Not_DP")
-    assert fields["violated_on"] is None
-    assert fields["witness"]["probabilities"][0]["form"] is None
 
 
 def test_an_interrupt_is_unknown(monkeypatch) -> None:
@@ -383,17 +221,6 @@ def test_a_contradiction_gives_no_verdict_and_names_both_methods(monkeypatch, ca
     assert "the probability of an output" in said
     assert "by closed forms and" in said and "by elimination" in said
     assert f"in decide {SVT4}" in said
-
-
-def test_choices_are_checked_on_the_whole_interval() -> None:
-    rand2 = str(DIPC / "rand2.dpg")
-    assert run_json("decide", rand2, "--interval", "0..1")[1]["verdict"] == "Not_DP"
-
-
-def test_closed_forms_that_do_not_exist(files) -> None:
-    status, fields = run_json("explain", "svt.dpg", "--closed-form")
-    assert (status, fields["closed_forms"]) == (3, [])
-    assert "outside-fragment" in fields["reason"]
 
 
 # --- ranges of ε as they are printed --------------------------------------------------------------
@@ -455,16 +282,6 @@ def test_csv(files) -> None:
     assert run(*PROFILE, "--delta", "1/100", "--csv")[1].startswith("delta,eps_prv_lower,eps_prv")
     assert run(*PROFILE, "--csv")[1] == "eps_prv,delta_lower,delta_upper\n1/2,0,0\n"
     assert run(*PROFILE, "--renyi", "2", "--csv")[1].count("\n") == 2
-
-
-def test_reports(files) -> None:
-    assert "least ε_prv for δ = 1/100" in run(*PROFILE, "--delta", "0.01")[1]
-    assert "0.0239073584" in run(*PROFILE, "--eps-prv", "0.1")[1]
-    assert "zCDP" in run(*PROFILE, "--renyi", "2")[1]
-    status, text = run(*PROFILE, "--curve", "0:0.3:12")
-    assert (status, "between them to within" in text) == (0, True)
-    status, text = run("profile", "coin.dpg", "--eps", "1", "--delta", "0")
-    assert "no ε_prv is enough" in text
 
 
 @pytest.mark.parametrize("name", ["curve.svg", "curve.png"])
