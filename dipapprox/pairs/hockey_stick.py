@@ -16,13 +16,11 @@ that factor is applied exactly, on rationals, in `enclosure`.
 
 Integers. Probabilities, scaled or not, are rounded outward to multiples of 2^-scale; differences,
 maxima and sums are exact. For precisions beyond doubles; arrays of Python integers.
-
-Pair list. Ordered pairs as arrays of input numbers, and Lemma 2's sum over all of them in doubles.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from math import inf
 from typing import Any
@@ -33,11 +31,8 @@ from numpy.typing import NDArray
 from dipapprox.arithmetic import rounding
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.data_classes import Record
-from dipapprox.errors import BrokenInvariant, LimitReached
-from dipapprox.language.core import Input
-from dipapprox.limits import check_limits
+from dipapprox.errors import BrokenInvariant
 from dipapprox.pairs.divergence import Factor
-from dipapprox.pairs.selections import Pair
 from dipapprox.pairs.walk import Block
 
 Numbers = NDArray[Any]  # doubles or Python integers
@@ -70,10 +65,10 @@ class HockeyStickBounds(Record):
     def least(self, first: Places, second: Places) -> Numbers:
         """Return lower bounds of the terms of pairs, to be added up and handed to `enclosure`:
         by places of u, and of u', on the first axis."""
-        return _positive_differences(self.lower, first, self.high_scaled, second)
+        return positive_differences(self.lower, first, self.high_scaled, second)
 
     def most(self, first: Places, second: Places) -> Numbers:
-        return _positive_differences(self.upper, first, self.low_scaled, second)
+        return positive_differences(self.upper, first, self.low_scaled, second)
 
     def below(self, block: Block) -> Numbers:
         """Return lower bounds of the sums of the pairs of a block, for a table of rows."""
@@ -150,7 +145,8 @@ def bounds_in_integers(
     return HockeyStickBounds(lower, upper, low, high, scale)
 
 
-def _positive_differences(own: Numbers, first: Places, scaled: Numbers, second: Places) -> Numbers:
+def positive_differences(own: Numbers, first: Places, scaled: Numbers, second: Places) -> Numbers:
+    """Return max(own[u] - scaled[u'], 0) for places of u, and of u', on the first axis."""
     # `take` gathers short rows several times as fast as an index does.
     terms: Numbers = own.take(first, axis=0)
     terms -= scaled.take(second, axis=0)
@@ -161,62 +157,3 @@ def positive_part(numbers: Numbers) -> Numbers:
     """Return max(·, 0) in place."""
     positive: Numbers = np.maximum(numbers, 0, out=numbers)
     return positive
-
-
-Array = NDArray[np.float64]
-MOST_PAIRS = 2**21
-"""Pairs are kept as two numbers each, and sums over all of them are formed in doubles: with this
-many a run stays far below 500 MB."""
-
-_BLOCK = 2**20  # most terms formed at once
-
-
-class PairList(Record, eq=False):
-    """Distinct inputs, and pairs of their numbers."""
-
-    inputs: tuple[Input, ...]
-    first: NDArray[np.int32]
-    second: NDArray[np.int32]
-
-    def __len__(self) -> int:
-        return len(self.first)
-
-    def pair(self, index: int) -> Pair:
-        return self.inputs[self.first[index]], self.inputs[self.second[index]]
-
-    def sums(self, raised: Array, scaled: Array) -> Array:
-        """Return Σ_o max(raised[u, o] - scaled[u', o], 0) for every pair, rounded; both >= 0."""
-        sums = np.empty(len(self.first))
-        step = max(_BLOCK // max(raised.shape[1], 1), 1)
-        for start in range(0, len(sums), step):
-            check_limits()
-            part = slice(start, start + step)
-            terms = positive_part(raised[self.first[part]] - scaled[self.second[part]])
-            sums[part] = terms.sum(axis=1)
-        return sums
-
-
-def pair_limit(count: str) -> str:
-    """Say that there are too many pairs for a list of them."""
-    return f"pair limit: {count} pairs; an interval needs at most {MOST_PAIRS}; use --pairs"
-
-
-def list_pairs(pairs: Iterable[Pair]) -> PairList:
-    """Number the inputs of pairs.
-
-    Raises:
-        LimitReached: If there are too many, or the limits run out.
-    """
-    numbers: dict[Input, int] = {}
-    first: list[int] = []
-    second: list[int] = []
-    for u, v in pairs:
-        if len(first) % 1024 == 0:
-            check_limits()
-        if len(first) >= MOST_PAIRS:
-            raise LimitReached(pair_limit(f"more than {MOST_PAIRS}"))
-        first.append(numbers.setdefault(u, len(numbers)))
-        second.append(numbers.setdefault(v, len(numbers)))
-    return PairList(
-        tuple(numbers), np.array(first, dtype=np.int32), np.array(second, dtype=np.int32)
-    )

@@ -125,7 +125,7 @@ def test_too_many_pairs_are_not_listed_but_the_ends_are_tried() -> None:
 
 
 def test_streams_that_cannot_be_counted_stop_at_the_same_limit(monkeypatch) -> None:
-    monkeypatch.setattr("dipapprox.pairs.hockey_stick.MOST_PAIRS", 5)
+    monkeypatch.setattr("dipapprox.privacy.intervals.verifier.MOST_PAIRS", 5)
     monkeypatch.setattr("dipapprox.privacy.run.count_selected", lambda *_: None)
     verdict = decide(
         load(PROGRAMS / "svt_gauss.dpg", {"N": Fraction(2)}), "1/10", "1", "2*eps", "1"

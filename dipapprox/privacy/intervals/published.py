@@ -52,7 +52,6 @@ from dipapprox.errors import LimitReached
 from dipapprox.limits import check_limits
 from dipapprox.numerics.formula_values import Undefined
 from dipapprox.pairs.divergence import Factor
-from dipapprox.pairs.hockey_stick import PairList
 from dipapprox.pairs.published.couplings import Couplings
 from dipapprox.pairs.published.divergences import PublishedDivergences, Terms
 from dipapprox.pairs.published.together import COUPLING, PublishedPairs
@@ -96,7 +95,7 @@ class PublishedOverInterval:
     def __init__(
         self,
         states: FinalStates,
-        pairs: PairList,
+        pairs: Sequence[Pair],
         claim: FormulaClaim,
         eps: Fraction,
         options: Options,
@@ -117,20 +116,17 @@ class PublishedOverInterval:
     def __len__(self) -> int:
         return len(self.pairs)
 
-    def _different(self, pairs: PairList, eps: Fraction) -> Sequence[Pair]:
+    def _different(self, pairs: Sequence[Pair], eps: Fraction) -> Sequence[Pair]:
         """Return a pair of each kind of those that publish different things."""
-        listed = (pairs.pair(number) for number in range(len(pairs)))
         if len({sample.scale.power for sample in self._states.samples}) <= 1:
             source = self._source(eps)
-            alike = PublishedPairs(source, listed, len(pairs), self._couplings)
-            found = [pair for terms, pair in alike.classes() if not _are_equal(terms)]
-        else:
-            found = list(listed)
-        if len(found) > _MOST_PAIRS:
+            alike = PublishedPairs(source, pairs, len(pairs), self._couplings)
+            pairs = [pair for terms, pair in alike.classes() if not _are_equal(terms)]
+        if len(pairs) > _MOST_PAIRS:
             raise LimitReached(
                 f"pair limit: more than {_MOST_PAIRS} pairs that do not look alike; use --pairs"
             )
-        return found
+        return pairs
 
     def _source(self, eps: Fraction) -> PublishedDivergences:
         return self._sources.find(

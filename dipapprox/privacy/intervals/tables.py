@@ -50,6 +50,7 @@ to it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -58,14 +59,21 @@ from numpy.typing import NDArray
 from dipapprox.arithmetic import rounding
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.data_classes import Record
-from dipapprox.errors import BrokenInvariant
 from dipapprox.events.catalogue import Catalogue
 from dipapprox.exact.distributions import compared_samples
+from dipapprox.language.core import Input
 from dipapprox.limits import check_limits
 from dipapprox.numerics.formula_values import Undefined
 from dipapprox.numerics.probability import Bounds, BulkSource
-from dipapprox.pairs.hockey_stick import PairList, bounds_in_doubles, rounding_factor
+from dipapprox.pairs.hockey_stick import (
+    bounds_in_doubles,
+    enclosure,
+    positive_differences,
+    rounding_factor,
+)
 from dipapprox.pairs.maximum import first_largest
+from dipapprox.pairs.selections import Pair
+from dipapprox.pairs.walk import Block
 from dipapprox.privacy.intervals.derivative_bounds import DerivativeBounds, Rates, SlopeBound
 from dipapprox.privacy.intervals.search import EpsilonCell, EpsilonPoint
 from dipapprox.privacy.intervals.verdict import (
@@ -80,18 +88,24 @@ from dipapprox.privacy.options import Options
 from dipapprox.privacy.subjects import open_probabilities
 from dipapprox.semantics.state import FinalStates
 
+Array = NDArray[np.float64]
 _RESOLVED = 2.0**-40
 _BLOCK = 4_096  # inputs asked for at once
+_MOST_TERMS = 2**20  # of sums, formed at once
 
 
 class SubdividedPairs:
     """Pairs of a program with finite outputs; see `Subdivided`."""
 
     def __init__(
-        self, states: FinalStates, pairs: PairList, claim: FormulaClaim, options: Options
+        self, states: FinalStates, pairs: Iterable[Pair], claim: FormulaClaim, options: Options
     ) -> None:
         self._states = states
-        self._pairs = different_pairs(states, pairs)
+        numbers: dict[Input, int] = {}
+        places = (numbers.setdefault(each, len(numbers)) for pair in pairs for each in pair)
+        listed = Block(*np.fromiter(places, np.int64).reshape(-1, 2).T)
+        self._inputs = list(numbers)
+        self._pairs = _different(states, listed, self._inputs)
         self._claim = claim
         self._options = options
         self._derivatives = DerivativeBounds(states)
@@ -106,21 +120,26 @@ class SubdividedPairs:
         eps_prv, delta = self._claim.at(eps, BITS)
         factor = growth_at(eps_prv)
         resolved = bool(np.all(table.upper - table.lower <= table.upper * _RESOLVED))
-        if not len(self._pairs):
-            nothing = Enclosure.exact(0)
-            return EpsilonPoint(eps, table, factor, delta, nothing, None, resolved, table.obstacle)
-        formed = bounds_in_doubles(table.lower, table.upper, factor)
-        lower = self._pairs.sums(table.lower, formed.high_scaled)
-        upper = self._pairs.sums(table.upper, formed.low_scaled)
-        worst = first_largest(lower)
-        error = rounding_factor(table.lower.shape[1])
-        least = Fraction(float(lower[worst])) * (2 - error)
-        most = Fraction(float(upper.max())) * error
-        if least > min(most, Fraction(1)):
-            raise BrokenInvariant("the largest delta has a lower bound above its upper bound")
-        largest = Enclosure(least, min(most, Fraction(1)))
-        pair = self._pairs.pair(worst)
+        largest, pair = Enclosure.exact(0), None
+        if len(self._pairs):
+            formed = bounds_in_doubles(table.lower, table.upper, factor)
+            lower = self._sums(table.lower, formed.high_scaled)
+            upper = self._sums(table.upper, formed.low_scaled)
+            worst = first_largest(lower)
+            largest = enclosure(lower[worst], upper.max(), table.lower.shape[1], None)
+            first, second = self._pairs.first[worst], self._pairs.second[worst]
+            pair = self._inputs[first], self._inputs[second]
         return EpsilonPoint(eps, table, factor, delta, largest, pair, resolved, table.obstacle)
+
+    def _sums(self, raised: Array, scaled: Array) -> Array:
+        """Return Σ_o max(raised[u, o] - scaled[u', o], 0) for every pair, rounded; both >= 0."""
+        found, step = [], max(_MOST_TERMS // max(raised.shape[1], 1), 1)
+        for start in range(0, len(self._pairs), step):
+            check_limits()
+            part = slice(start, start + step)
+            first, second = self._pairs.first[part], self._pairs.second[part]
+            found.append(positive_differences(raised, first, scaled, second).sum(axis=1))
+        return np.concatenate(found)
 
     def cell(self, lower: EpsilonPoint[Bounds], upper: EpsilonPoint[Bounds]) -> EpsilonCell[Bounds]:
         width = upper.eps - lower.eps
@@ -137,7 +156,7 @@ class SubdividedPairs:
         allowed = claimed.at_lower, claimed.at_upper
         for factor in growths_below(lower.factor, upper.factor, eps_prv, width):
             most = [
-                Fraction(float(self._pairs.sums(end.upper, end.scaled).max())) * error
+                Fraction(float(self._sums(end.upper, end.scaled).max())) * error
                 for end in ends(lower.known, upper.known, radius, factor)
             ]
             excess = max(found - limit for found, limit in zip(most, allowed, strict=True))
@@ -148,7 +167,7 @@ class SubdividedPairs:
         return best
 
     def _table(self, eps: Fraction, bits: int) -> Bounds:
-        inputs = self._pairs.inputs
+        inputs = self._inputs
         if not inputs:
             return Bounds(np.empty((0, 0)), np.empty((0, 0)))
         source = self._source(eps)
@@ -172,23 +191,21 @@ class SubdividedPairs:
         return self._latest[1]
 
 
-def different_pairs(states: FinalStates, pairs: PairList) -> PairList:
+def _different(states: FinalStates, pairs: Block, inputs: Sequence[Input]) -> Block:
     """Leave out pairs with equal distributions at every eps, as far as that is seen."""
     if len({sample.scale.power for sample in compared_samples(states)}) > 1:
         return pairs
     catalogue = Catalogue(states, Fraction(1))
     kinds: dict[object, int] = {}
     numbers: list[int] = []
-    for start in range(0, len(pairs.inputs), _BLOCK):
+    for start in range(0, len(inputs), _BLOCK):
         check_limits()
-        for found in catalogue.states(pairs.inputs[start : start + _BLOCK]):
+        for found in catalogue.states(inputs[start : start + _BLOCK]):
             numbers.append(kinds.setdefault(tuple(sorted(found)), len(kinds)))
     kind = np.array(numbers, np.int64)
-    kept = kind[pairs.first] != kind[pairs.second]
-    return pairs if kept.all() else PairList(pairs.inputs, pairs.first[kept], pairs.second[kept])
+    return pairs.take(np.flatnonzero(kind[pairs.first] != kind[pairs.second]))
 
 
-Array = NDArray[np.float64]
 _RAISED = 1 + 2.0**-40
 _TINY = 2.0**-1000  # covers underflow, whether it leaves subnormal numbers or 0
 

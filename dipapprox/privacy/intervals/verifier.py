@@ -9,7 +9,7 @@ eps: they know all eps at once, as `decide` does.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from fractions import Fraction
 from typing import Any
@@ -21,9 +21,8 @@ from dipapprox.data_classes import Record, replace
 from dipapprox.errors import EarlyEnd, LimitReached, UserError
 from dipapprox.exact.choices.validity import check_choices
 from dipapprox.exact.signs.interval import EpsilonInterval
-from dipapprox.limits import at_most, silent
+from dipapprox.limits import at_most, check_limits, silent
 from dipapprox.pairs.divergence import precisions
-from dipapprox.pairs.hockey_stick import MOST_PAIRS, PairList, list_pairs, pair_limit
 from dipapprox.pairs.selections import AllPairs, Pair, inputs_of
 from dipapprox.privacy.decisions import by_closed_forms
 from dipapprox.privacy.intervals import nested_inputs, published
@@ -43,6 +42,9 @@ _FEW_PAIRS = 256  # so few pairs are evaluated at both ends by the subdivision j
 _FEW_POINTS = 256  # after so many, closed forms are asked before more
 _MOST_PARTS = 200  # of an interval, where closed forms know stronger claims only
 _STEPS = 15_000  # most for one eps
+MOST_PAIRS = 2**21
+"""Pairs are kept as two numbers each, and sums over all of them are formed in doubles: with this
+many a run stays far below 500 MB."""
 
 
 @sound_arithmetic()
@@ -96,7 +98,7 @@ class _Run(Record, frozen=False):
     count: int | None
     tried: tuple[Fraction, ...]  # single ε that were tried, or are to be
     states: FinalStates | None = None
-    listed: PairList | None = None
+    listed: int | None = None  # how many of them were gone through
     # The subdivision of the interval, if there are bounds between two ε.
     search: IntervalSearch[Any] | None = None
     unbounded: LimitReached | None = None
@@ -150,7 +152,7 @@ class _Run(Record, frozen=False):
     def _begin(self) -> None:
         if self.count is not None and self.count > MOST_PAIRS:
             where = ", ".join(str(eps) for eps in self.tried)
-            raise LimitReached(f"{pair_limit(str(self.count))} (not refuted at eps = {where})")
+            raise LimitReached(f"{_pair_limit(str(self.count))} (not refuted at eps = {where})")
         try:
             claimed = self._bounds()
         except LimitReached as unbounded:
@@ -174,10 +176,20 @@ class _Run(Record, frozen=False):
             if obstacle is not None:
                 raise LimitReached(f"every ε of an interval, real inputs: {obstacle}")
             return nested_inputs.NestedClaims(self.setting, claim, (self.lower, self.upper))
-        pairs = self.listed = list_pairs(self.setting.pairs())
         if states.program.real_outputs:
+            pairs = list(self._pairs())
             return published.PublishedOverInterval(states, pairs, claim, self.lower, options)
-        return SubdividedPairs(states, pairs, claim, options)
+        return SubdividedPairs(states, self._pairs(), claim, options)
+
+    def _pairs(self) -> Iterator[Pair]:
+        self.listed = 0
+        for pair in self.setting.pairs():
+            if self.listed >= MOST_PAIRS:
+                raise LimitReached(_pair_limit(f"more than {MOST_PAIRS}"))
+            if self.listed % 1024 == 0:
+                check_limits()
+            self.listed += 1
+            yield pair
 
     @property
     def is_stuck(self) -> bool:
@@ -237,7 +249,7 @@ class _Run(Record, frozen=False):
         pairs: int | None = 0
         points, bits, engine, seen = 0, options.precision, options.engine.value, Fraction(0)
         if search is not None:
-            pairs = None if self.listed is None else len(self.listed)
+            pairs = self.listed
             points, bits, engine = search.points, search.bits or bits, search.claimed.name
             seen = search.seen
         if violation is None and search is not None:
@@ -278,6 +290,10 @@ class _Run(Record, frozen=False):
         return IntervalVerdict(
             run, *asked, answer, points, delta, violation, remaining, interrupted
         )
+
+
+def _pair_limit(count: str) -> str:
+    return f"pair limit: {count} pairs; an interval needs at most {MOST_PAIRS}; use --pairs"
 
 
 _METHODS: tuple[tuple[Callable[[_Run], bool], Callable[[_Run], None]], ...] = (
