@@ -35,12 +35,10 @@ from dipapprox.privacy.verdict import Answer
 from dipapprox.proof_steps.machines import Json, number_json, value_json
 from dipapprox.proof_steps.services import service_json
 from dipapprox.proof_steps.verdicts import WrittenProof, first_replayed
-from dipapprox.services.loss import Loss
-from dipapprox.services.model import NOTHING, AskedService, Inexpressible
+from dipapprox.services.loss import Loss, SeenCall
+from dipapprox.services.model import NOTHING, AskedService, Gain, Inexpressible, gain_at, gain_of
 from dipapprox.services.pairs import RunPairs, matched
-from dipapprox.services.ratios import Gain, gain_at, gain_of
 from dipapprox.services.system import System
-from dipapprox.services.traces import SeenCall
 
 _EPSILONS = tuple(Fraction(10) ** k for k in (0, -6, -3, -2, -1, 1, 2))
 """Where the most may be lost, if that is no multiple of eps."""

@@ -62,9 +62,11 @@ from dipapprox.limits import check_limits, check_states
 from dipapprox.linear.form import LinearForm
 from dipapprox.services.handlers import cases, range_of
 from dipapprox.services.model import (
+    NO_GAIN,
     Arrival,
     Call,
     CallOutcome,
+    Gain,
     Inexpressible,
     State,
     Step,
@@ -72,7 +74,6 @@ from dipapprox.services.model import (
     one_sided_reply,
     spelled_out,
 )
-from dipapprox.services.ratios import NO_GAIN, Gain
 from dipapprox.services.system import System, merged, unseen
 
 Node = tuple[int, int, tuple[Fraction, ...]]

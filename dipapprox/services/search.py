@@ -1,7 +1,7 @@
 """What a graph of pairs says of the loss, and courses of calls and replies along its paths.
 
     service -> transitions (`system`) -> pairs of runs (`pairs`) -> longest path (`loss`)
-        -> the calls and replies along it, run again on values (`traces`): a lower bound
+        -> the calls and replies along it, run again on values: a lower bound
 
 The longest path is an upper bound whatever the replies leave open. The least budget is known where
 both meet.
@@ -22,11 +22,22 @@ from dipapprox.errors import EarlyEnd
 from dipapprox.graphs import shortest_way
 from dipapprox.language.services import Change
 from dipapprox.limits import check_limits
-from dipapprox.services.loss import Cycle, Loss, noted, paths_of, repeated
+from dipapprox.services.loss import (
+    Cycle,
+    Loss,
+    Reply,
+    Runs,
+    SeenCall,
+    Trace,
+    from_start,
+    noted,
+    paths_of,
+    repeated,
+    with_best_replies,
+)
 from dipapprox.services.model import AskedService, Call, Inexpressible, Untracked
 from dipapprox.services.pairs import EQUAL, Covering, Edge, RunPairs, with_data
 from dipapprox.services.system import BY_VALUE, System
-from dipapprox.services.traces import Reply, Runs, SeenCall, Trace, from_start, with_best_replies
 
 _MOST_COURSES = 300  # courses whose probabilities are compared
 _MOST_TOPS = 20  # longest paths that are run on values, to find one that shows its whole length

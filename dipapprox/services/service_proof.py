@@ -24,7 +24,7 @@ from dipapprox.privacy.description import Table, count
 from dipapprox.privacy.run import Replayed
 from dipapprox.proofs.budget_answer import BudgetAnswer, plain_value
 from dipapprox.services.evidence import replayed
-from dipapprox.services.loss import Loss
+from dipapprox.services.loss import Loss, Reply, SeenCall
 from dipapprox.services.model import (
     NOTHING,
     AskedService,
@@ -37,7 +37,6 @@ from dipapprox.services.model import (
 )
 from dipapprox.services.prove_service import find_loss
 from dipapprox.services.system import System, merged
-from dipapprox.services.traces import Reply, SeenCall
 
 _MOST_ROWS = 30  # calls of a trace, in its table
 _INSERTED = "—"

@@ -33,13 +33,15 @@ from dipapprox.services.model import (
     AskedService,
     Call,
     CallOutcome,
+    Gain,
     Inexpressible,
     NotPlain,
     State,
     Step,
     Untracked,
+    gain_at,
+    gain_of,
 )
-from dipapprox.services.ratios import Gain, gain_at, gain_of
 from dipapprox.source import Diagnostic
 
 BY_VALUE: frozenset[str] = frozenset()

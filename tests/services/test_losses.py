@@ -22,14 +22,13 @@ from dipapprox.limits import limited
 from dipapprox.questions.decide import Decide
 from dipapprox.questions.prove import Prove
 from dipapprox.questions.question import read_keywords
-from dipapprox.services.model import AskedService, Call, CallOutcome, Inexpressible
+from dipapprox.services.loss import Runs, SeenCall, from_start, with_best_replies
+from dipapprox.services.model import AskedService, Call, CallOutcome, Gain, Inexpressible, gain_of
 from dipapprox.services.pairs import RunPairs
 from dipapprox.services.prove_service import find_loss, loss_by_counters
-from dipapprox.services.ratios import Gain, gain_of
 from dipapprox.services.search import loss_by_values
 from dipapprox.services.service_proof import prove_service
 from dipapprox.services.system import System
-from dipapprox.services.traces import Runs, SeenCall, from_start, with_best_replies
 from tests.cases import cases, refuses
 from tests.schemas import check_schema
 from tests.services.examples import COIN, DATA, HEAD, ONCE, proof_of, service_of, slots
