@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from fractions import Fraction
 
 from dipapprox.arithmetic.rounding import sound_arithmetic
 from dipapprox.data_classes import Record, field, replace
-from dipapprox.errors import NO_MEMORY, EarlyEnd, LimitReached
+from dipapprox.errors import NO_MEMORY, EarlyEnd, LimitReached, UserError
 from dipapprox.exact.distributions import ExactDistributions
 from dipapprox.exact.signs.nonnegative import NegativeRange
+from dipapprox.language.ast import Name, Number
 from dipapprox.language.cells import is_seen_whole
-from dipapprox.limits import check_limits, silent
+from dipapprox.language.formula import Operation, Operator
+from dipapprox.limits import at_most, check_limits, silent
 from dipapprox.pairs import walk as pair_walk
 from dipapprox.pairs.likely import FEW_PAIRS, likely_first
 from dipapprox.pairs.products import layout as product_layout
@@ -30,9 +34,11 @@ from dipapprox.privacy.decisions.search import DecisionSearch
 from dipapprox.privacy.decisions.signs import Signs, cause_of, check_delta, check_program, merged
 from dipapprox.privacy.description import values_text
 from dipapprox.privacy.exact_pairs import Count, Functions, Obstacle
+from dipapprox.privacy.intervals import verifier as interval_verifier
+from dipapprox.privacy.intervals.verdict import FormulaClaim, IntervalVerdict
 from dipapprox.privacy.options import Engine
 from dipapprox.privacy.run import BY_BUDGET, Setting
-from dipapprox.privacy.verdict import Answer
+from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
 
@@ -247,23 +253,63 @@ def _decide_parts(run: _Run, product: ProductProgram, signs: Signs) -> bool:
     return True
 
 
+_TRIALS = 6  # powers of two on both sides of 1 that are tried
+_PROOF_RANGE = Fraction(1, 4), Fraction(4)  # where a proof is tried when the interval is larger
+
+
 def _decide_outside(run: _Run, obstacle: Obstacle) -> None:
-    """Answer as far as the engines for single ε and compact ranges go."""
-    engine = run.setting.options.engine
-    partial = violation.decide_partially(run.setting, run.question)
+    """Answer as far as the engines of `verify` go: noise is Gaussian, say, or of another scale.
+
+    They certify a violation at one ε, or prove the claim for a compact range of ε.
+    """
+    setting, question = run.setting, run.question
+    engine, epsilons = setting.options.engine, question.interval
     # What rests on enclosures must not be taken for closed forms, whoever computed them.
     run.engine = "enclosures" if engine is Engine.EXACT else engine.value
-    run.count = Count(partial.pairs)
-    if partial.violation is not None:
-        run.answer, run.violation = Answer.NOT_DP, partial.violation
-    elif partial.proved == (run.question.interval.lower, run.question.interval.upper):
-        run.answer = Answer.DP
-    elif partial.interrupted:
+    run.count = Count()
+    facts, tried = [f"{obstacle.reason} (input {values_text(obstacle.input)})"], list[Fraction]()
+    powers = (Fraction(2) ** (sign * k) for k in range(_TRIALS + 1) for sign in (-1, 1))
+    ends = (end for end in (epsilons.lower, epsilons.upper) if end is not None)
+    with at_most(violation.STEPS):
+        for eps in filter(epsilons.__contains__, dict.fromkeys((*powers, *ends))):
+            verdict = violation.verify_at(replace(setting, progress=silent), question, eps)
+            if verdict is not None:
+                if _is_answer(run, verdict, eps, eps):
+                    return
+                tried.append(eps)
+    lower, upper = max(epsilons.lower, _PROOF_RANGE[0]), _PROOF_RANGE[1]
+    if epsilons.upper is not None:
+        lower, upper = epsilons.lower or lower, epsilons.upper
+    if lower < upper:
+        budget = Operation(Number(question.budget), Operator.MULTIPLY, Name("eps"))
+        texts = f"{question.budget} * eps", question.delta.text
+        claim = FormulaClaim(budget, question.delta.formula, *texts)
+        # Where δ is above 1 somewhere there is no claim for `verify`, but a harmless one here.
+        with suppress(UserError), at_most(violation.STEPS):
+            throughout = interval_verifier.verify_interval(setting, claim, lower, upper)
+            if _is_answer(run, throughout, lower, upper):
+                return
+            if throughout.answer is Answer.DP:
+                facts.append(f"proved for all ε in [{lower}, {upper}]")
+    if tried:
+        facts.append(f"no violation found at ε = {', '.join(map(str, tried))}")
+    run.stop(cause_of(obstacle.reason, Cause.OUTSIDE_FRAGMENT), "; ".join(facts))
+
+
+def _is_answer(
+    run: _Run, verdict: Verdict | IntervalVerdict, lower: Fraction, upper: Fraction
+) -> bool:
+    """Take what a verdict for all ε between two says; return whether that ends the run."""
+    found = verdict if isinstance(verdict, Verdict) else verdict.violation
+    if verdict.answer is Answer.NOT_DP and found is not None:
+        run.answer, run.count = Answer.NOT_DP, Count(found.pairs or 0)
+        run.violation = violation.certified(found, run.question)
+        return True
+    run.count = Count(max(run.count.pairs, verdict.pairs or 0))
+    if verdict.interrupted:
         run.stop(Cause.INTERRUPTED, "interrupted")
-    else:
-        facts = [f"{obstacle.reason} (input {values_text(obstacle.input)})"]
-        if partial.proved is not None:
-            facts.append(f"proved for all ε in [{partial.proved[0]}, {partial.proved[1]}]")
-        if partial.tried:
-            facts.append(f"no violation found at ε = {', '.join(map(str, partial.tried))}")
-        run.stop(cause_of(obstacle.reason, Cause.OUTSIDE_FRAGMENT), "; ".join(facts))
+        return True
+    epsilons = run.question.interval
+    if verdict.answer is Answer.DP and (lower, upper) == (epsilons.lower, epsilons.upper):
+        run.answer = Answer.DP
+    return run.answer is Answer.DP

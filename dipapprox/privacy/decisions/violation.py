@@ -4,39 +4,29 @@ The exact sign of the inequality certifies it; everything else only describes it
 computed, for want of time or bits, is left out, and the violation stays. An engine that computes
 with enclosures only, at that ε, without the forms, must agree as far as its precision goes; if it
 contradicts, there is a bug, and no verdict.
-
-Claims outside the decidable class: Gaussian noise, scales other than a / eps.
-
-Nothing decides them for all ε, but the engines of `verify` give parts of an answer: a violation
-certified at one ε, or a proof for a compact range of ε. A range that is the whole interval is a
-proof of the claim.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import reduce
 from operator import add
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, if_enclosed, sure
-from dipapprox.data_classes import Record, replace
-from dipapprox.errors import BrokenInvariant, Contradiction, LimitReached, UserError
-from dipapprox.exact.signs.interval import EpsilonInterval, simplest_between
+from dipapprox.data_classes import replace
+from dipapprox.errors import BrokenInvariant, Contradiction, LimitReached
+from dipapprox.exact.signs.interval import simplest_between
 from dipapprox.exact.signs.nonnegative import NegativeRange
 from dipapprox.exact.signs.values import enclose_at
 from dipapprox.exponentials import ExponentialRatio
-from dipapprox.language.ast import Name, Number
-from dipapprox.language.formula import Operation, Operator
-from dipapprox.limits import at_most, silent
+from dipapprox.limits import at_most
 from dipapprox.numerics import intervals
 from dipapprox.pairs.divergence import difference_over, eps_prv_factor
 from dipapprox.privacy import subjects
 from dipapprox.privacy.decisions.decision import DecisionQuestion, Violation, ViolationRow
 from dipapprox.privacy.decisions.search import DecisionSearch, Violated
 from dipapprox.privacy.exact_pairs import Divergence, probability
-from dipapprox.privacy.intervals import verifier as interval_verifier
-from dipapprox.privacy.intervals.verdict import FormulaClaim
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.run import Setting
 from dipapprox.privacy.verdict import Answer, Claim, Verdict
@@ -49,7 +39,7 @@ _STEEPEST = 128
 """Largest wanted exponent q ε of an e^(q ε) in a witness: enclosures end at an absolute precision,
 below which two numbers cannot be told apart, and nobody reads them."""
 
-_STEPS = 100_000  # for an engine that agrees, for trials, and again for a proof
+STEPS = 100_000  # for an engine that agrees, for trials, and again for a proof
 _FORMS = "closed forms"  # for the same: the violation is proved without it
 
 
@@ -180,7 +170,7 @@ def _enclosed(
 
 
 @if_enclosed
-@at_most(_STEPS)
+@at_most(STEPS)
 def _checked_by(
     divergence: Divergence,
     violation: Violation,
@@ -212,77 +202,10 @@ def _checked_by(
     return None
 
 
-_TRIALS = 6  # powers of two on both sides of 1 that are tried
-_PROOF_RANGE = Fraction(1, 4), Fraction(4)  # where a proof is tried when the interval is larger
 _DELTA_BITS = 128
 
 
-class Partial(Record):
-    """What is known of a claim outside the class."""
-
-    violation: Violation | None  # certified at one ε; None if none was found
-    proved: tuple[Fraction, Fraction] | None
-    tried: tuple[Fraction, ...]  # the ε at which no violation was found
-    # Ordered pairs that were looked at, at the ε of the violation or wherever they were most.
-    pairs: int
-    interrupted: bool = False
-
-
-def trial_epsilons(epsilons: EpsilonInterval) -> Iterator[Fraction]:
-    """Return the epsilons to try: powers of two from 1 outward, then the ends."""
-    powers = (Fraction(2) ** (sign * k) for k in range(_TRIALS + 1) for sign in (-1, 1))
-    ends = (end for end in (epsilons.lower, epsilons.upper) if end is not None)
-    return filter(epsilons.__contains__, dict.fromkeys((*powers, *ends)))
-
-
-def decide_partially(setting: Setting, question: DecisionQuestion) -> Partial:
-    """Look for a violation at single epsilons, then for a proof on a compact range."""
-    trials = replace(setting, progress=silent)
-    tried: list[Fraction] = []
-    pairs = 0
-    with at_most(_STEPS):
-        for eps in trial_epsilons(question.interval):
-            verdict = _verify_at(trials, question, eps)
-            if verdict is None:
-                continue
-            if verdict.answer is Answer.NOT_DP:
-                return Partial(
-                    _violation(verdict, question), None, tuple(tried), verdict.pairs or 0
-                )
-            pairs = max(pairs, verdict.pairs or 0)
-            if verdict.interrupted:
-                return Partial(None, None, tuple(tried), pairs, interrupted=True)
-            if verdict.answer is Answer.DP and question.interval.is_point:
-                return Partial(None, (eps, eps), (), pairs)
-            tried.append(eps)
-    return _prove(setting, question, Partial(None, None, tuple(tried), pairs))
-
-
-def _prove(setting: Setting, question: DecisionQuestion, known: Partial) -> Partial:
-    """Add to what single ε tell what a proof, or its failure, does."""
-    lower = max(question.interval.lower, _PROOF_RANGE[0])
-    upper = _PROOF_RANGE[1]
-    if question.interval.upper is not None:
-        lower, upper = question.interval.lower or lower, question.interval.upper
-    if lower >= upper:
-        return known
-    budget = Operation(Number(question.budget), Operator.MULTIPLY, Name("eps"))
-    text = f"{question.budget} * eps"
-    claim = FormulaClaim(budget, question.delta.formula, text, question.delta.text)
-    try:
-        with at_most(_STEPS):
-            verdict = interval_verifier.verify_interval(setting, claim, lower, upper)
-    except UserError:  # δ is above 1 somewhere: no claim for `verify`, a harmless one here
-        return known
-    if verdict.answer is Answer.NOT_DP and verdict.violation is not None:
-        violation = _violation(verdict.violation, question)
-        return replace(known, violation=violation, pairs=verdict.violation.pairs or 0)
-    proved = (lower, upper) if verdict.answer is Answer.DP else None
-    pairs = max(known.pairs, verdict.pairs or 0)
-    return replace(known, proved=proved, pairs=pairs, interrupted=verdict.interrupted)
-
-
-def _verify_at(setting: Setting, question: DecisionQuestion, eps: Fraction) -> Verdict | None:
+def verify_at(setting: Setting, question: DecisionQuestion, eps: Fraction) -> Verdict | None:
     """Verify the claim at one ε: with a larger δ to refute, with a smaller one to prove."""
     delta = _delta(question, eps)
     if delta is None:
@@ -296,10 +219,10 @@ def _verify_at(setting: Setting, question: DecisionQuestion, eps: Fraction) -> V
 
 def violation_at(setting: Setting, question: DecisionQuestion, eps: Fraction) -> Violation | None:
     """Certify a violation at one ε by enclosures; None if they do not show one."""
-    verdict = _verify_at(setting, question, eps)
+    verdict = verify_at(setting, question, eps)
     if verdict is None or verdict.answer is not Answer.NOT_DP:
         return None
-    return _violation(verdict, question)
+    return certified(verdict, question)
 
 
 @if_enclosed
@@ -310,7 +233,8 @@ def _delta(question: DecisionQuestion, eps: Fraction) -> Enclosure:
     return Enclosure(min(max(low.lower, Fraction(0)), one), min(max(high.upper, Fraction(0)), one))
 
 
-def _violation(verdict: Verdict, question: DecisionQuestion) -> Violation:
+def certified(verdict: Verdict, question: DecisionQuestion) -> Violation:
+    """Return the violation that a verdict, Not_DP, has certified."""
     witness, eps = verdict.witness, verdict.claim.eps
     assert witness is not None, "Not_DP has a witness"
     rows = tuple(
