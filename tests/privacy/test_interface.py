@@ -17,9 +17,7 @@ from dipapprox import Answer, LimitReached, Limits, Options, Program, UserError
 from dipapprox.errors import NoCertificate
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.pairs.divergence import Search
-from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.details import ListedDetails
-from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.verifier import check_pairs
 from tests.cases import cases, refuses
 from tests.texts import text_of
@@ -84,33 +82,10 @@ def test_an_interrupt_after_a_violation_does_not_take_the_answer_back(monkeypatc
 
 
 ONE, ZERO = Fraction(1), Fraction(0)
-BODY = "output out in {0, 1}\nout <- 0\n"
 COUNT = text_of("privacy/scope-3")
 
 
 # --- the text ------------------------------------------------------------------------------------
-
-
-@cases(
-    "declarations, text",
-        ("input q[3] in {0, 1}\nadjacent linf 1", "inputs q[1..3] in {0, 1}, adjacent linf 1"),
-        ("input q[1] in -5..5\nadjacent l1 1/2", "inputs q[1] in -5..5, adjacent l1 1/2"),
-        ("input a, b in {1, 0}\nadjacent l0 2", "inputs a, b in {1, 0}, adjacent l0 2"),
-        (
-            "input a in {x, y}\ninput q[2] in 0..3\ninput t in 0..3",
-            "inputs a in {x, y}, q[1..2], t in 0..3, adjacent all",
-        ),
-        ("input a in {2, 4, 6, 8}\nadjacent all", "inputs a in {2, 4, 6, 8}, adjacent all"),
-        ("input a in 0..2\nadjacent {(0) ~ (1); (1) ~ (0)}",
-         "inputs a in {0, 1, 2}, adjacent {(0) ~ (1)}"),
-        ("input q[9] in 0..1\nadjacent {" + "; ".join(
-            f"({','.join('0' * 9)}) ~ ({','.join('0' * k + '1' + '0' * (8 - k))})"
-            for k in range(9)) + "}",
-         "inputs q[1..9] in {0, 1}, adjacent as listed in the program: 9 pairs"),
-)  # fmt: skip
-def test_domains_and_adjacency_in_words(declarations, text) -> None:
-    program = dipapprox.parse(f"{declarations}\n{BODY}")
-    assert scope_of(program, AllPairs()).text == f"for {text}"
 
 
 # --- every answer --------------------------------------------------------------------------------
