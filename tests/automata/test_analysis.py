@@ -475,14 +475,6 @@ def log_ratio(found: Automaton, run: Run, changes: Changes, times: float, eps: f
     return log(chance(found, run, after, eps) / chance(found, run, before, eps))
 
 
-def test_the_log_ratio_tends_to_the_cost_along_the_ray() -> None:
-    found = automaton(CHAIN)
-    run, changes = (0, 1, 2), (1, -1, 1)
-    assert run_cost(found, run, changes).value == 3
-    seen = [log_ratio(found, run, changes, times, 1.0) for times in (1, 3, 9, 33)]
-    assert seen == pytest.approx([2.212, 2.698, 2.893, 2.970], abs=2e-3)
-
-
 def test_no_log_ratio_passes_the_cost() -> None:
     chance_of = np.random.default_rng(7)
     found = automaton(sparse_vector(2))

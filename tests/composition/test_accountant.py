@@ -201,22 +201,6 @@ def test_limits_are_not_all_that_keeps_intervals_wide() -> None:
     assert answer.reason.endswith("; no pair is known that attains the upper end")
 
 
-@cases(
-    "mechanism, times, low, high",
-    (SAMPLED, 1000, 1.8182377522766815, 1.8382403931618356),
-    (Gaussian(F(1), F(10)), 100, 4.36717706736243, 4.387181733168901),
-    (Laplace(F(1), F(10)), 100, 4.208761700886393, 4.2287660795250215),
-)
-def test_intervals_lie_between_bounds_of_another(mechanism, times, low, high) -> None:
-    """Of prv_accountant 0.2 (Gopi, Lee, Wutschitz, 2021), whose ends are sound up to rounding:
-
-    PRVAccountant(prvs=[mechanism], max_self_compositions=[times], eps_error=0.01,
-                  delta_error=1e-10).compute_epsilon(delta=1e-5, num_self_compositions=[times])
-    """
-    least, most = ends(cost((mechanism, times)))
-    assert low <= least <= most <= high and most - least <= 0.001
-
-
 # --- Groups of runs and adaptive runs against exact rationals, over all sequences of outcomes -----
 
 PAIRS = [

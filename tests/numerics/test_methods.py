@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from functools import partial
@@ -202,12 +202,19 @@ class Dying(Stubborn):
         os._exit(1)
 
 
+@pytest.fixture(autouse=True)
+def no_worker_is_left() -> Iterator[None]:
+    """Those of other tests in this process may be about to end."""
+    before = active_children()
+    yield
+    assert not {*active_children()} - {*before}
+
+
 def test_workers_answer_as_one_process_does() -> None:
     alone = NESTED().enclose(EVENTS, 40)
     shared = Parallel(NESTED, 2, patience=0.0)
     assert shared.enclose(EVENTS, 40) == alone
     assert shared.name == "nested"
-    assert active_children() == []
 
 
 def test_short_batches_start_no_process() -> None:
@@ -219,7 +226,6 @@ def test_short_batches_start_no_process() -> None:
 def test_the_time_limit_holds() -> None:
     with pytest.raises(LimitReached, match="time limit"), limited(Limits(seconds=1.0)):
         Parallel(Stubborn, 1, patience=0.0).enclose(EVENTS, 40)
-    assert active_children() == []
 
 
 class Telling(Stubborn):
@@ -238,7 +244,6 @@ def test_workers_ask_the_limits_of_the_run() -> None:
 def test_a_worker_that_dies_is_a_limit() -> None:
     with pytest.raises(LimitReached, match="worker process"):
         Parallel(Dying, 1, patience=0.0).enclose(EVENTS, 40)
-    assert active_children() == []
 
 
 class Announced(Stubborn):
