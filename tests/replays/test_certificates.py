@@ -12,7 +12,6 @@ import pytest
 
 import dipapprox
 from dipapprox import Claim, Limits, Options, Outcome, UserError
-from dipapprox.cli.app import main
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.judgements import Budgets
 from dipapprox.language.services import Service
@@ -532,26 +531,6 @@ def test_choices_are_matched_by_the_means_of_the_noise() -> None:
 def test_what_it_is_about_is_read_strictly(about) -> None:
     fields = replaced(service_certificate(USERS), ("about",), about)
     refuses(UserError, "malformed", outcome, fields)
-
-
-def test_at_the_command_line(tmp_path, capsys) -> None:
-    out = str(tmp_path / "proof.json")
-    budget = str(SERVICES / "budget.dpg")
-    assert main(["prove", budget, "--proved", "--certificate", out]) == 0
-    assert "replayed by the kernel" in capsys.readouterr().out
-    assert main(["check", out, "--explain"]) == 0
-    assert "by 'couplings'" in capsys.readouterr().out
-    assert main(["prove", budget, "--eps", "1", "--proved", "--certificate", out]) == 0
-    capsys.readouterr()
-    assert main(["check", out]) == 0
-    assert "eps = 1" in capsys.readouterr().out
-    assert main(["prove", budget, "--proved", "--certificate", out]) == 0
-    capsys.readouterr()
-    assert main(["show", budget, "--core"]) == 0
-    assert "call data(d in {0, 1}), unseen" in capsys.readouterr().out
-    assert main(["show", budget, "--core", "--json"]) == 0
-    shown = json.loads(capsys.readouterr().out)
-    assert shown == json.loads(Path(out).read_text(encoding="utf-8"))["machine"]
 
 
 def test_what_is_proved_names_its_budget() -> None:

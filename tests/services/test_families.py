@@ -1,29 +1,18 @@
 """Given families and subroutines: those of the papers, and what is wrong with others."""
 
-import json
 from collections.abc import Iterator
 from fractions import Fraction
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from dipapprox import Answer, UserError
 from dipapprox.language.core import Value
-from dipapprox.services.families import (
-    Budgets,
-    Families,
-    check_pairs,
-    prove_families,
-    read_families,
-)
+from dipapprox.services.families import Budgets, Families, check_pairs, prove_families
 from dipapprox.services.model import AskedService, Call, State
 from dipapprox.services.prove_service import find_loss
-from dipapprox.services.service_proof import prove_implementation
 from dipapprox.services.system import System
 from tests.cases import refuses
-from tests.cli.running import run, run_json
-from tests.services.examples import DATA, HEAD, ONCE, proof_of, service_of
+from tests.services.examples import proof_of, service_of
 from tests.texts import text_of
 
 SLOTS = text_of("services/families-1")
@@ -119,57 +108,6 @@ def passes(system: System, t: int, key: tuple[State, Value], family: Budgets) ->
     return covered and check_pairs(system, family) is None
 
 
-def test_a_file_of_families(tmp_path) -> None:
-    service = HEAD + DATA + ONCE
-    (tmp_path / "s.dpg").write_text(service)
-    bits = (0, 1)
-    open_ = [[[a, "false"], [b, "false"]] for a in bits for b in bits]
-    closed = [[[a, "true"], [b, "true"]] for a in bits for b in bits]
-    content: dict[str, Any] = {
-        "step": 1, "steps": 1, "families": [{"levels": [closed, [*open_, *closed]]}],
-    }  # fmt: skip
-    path = tmp_path / "F.json"
-    path.write_text(json.dumps(content))
-    words = ("prove", str(tmp_path / "s.dpg"), "--families", str(path))
-    status, fields = run_json(*words)
-    assert (status, fields["least_budget"]["upper"]) == (0, "1")
-    assert run(*words, "--budget", "1/2")[0] == 3
-    content["step"] = "1/2"
-    path.write_text(json.dumps(content))
-    status, text = run(*words)
-    assert status == 3
-    assert "cannot be matched within what the pair may lose" in text
-    assert "too few matches" in text
-    content["families"][0]["levels"][1] = closed
-    content["step"] = 1
-    path.write_text(json.dumps(content))
-    assert "the covering pair is missing" in run(*words)[1]
-
-
-def test_pairs_with_budgets_of_their_own(tmp_path) -> None:
-    """What is left of the questions is what a pair may lose."""
-    text = (
-        "state n in 0..1 <- 0\nstate left in 0..2 <- 2\noutput reply in {0, 1, stop}\n"
-        + DATA
-        + "on query ask do\nif left = 0 then reply <- stop else\nleft <- left - 1\n"
-        "reply <- clamp(DLap(n, 1 / eps), 0, 1)\nend\nend\n"
-    )
-    (tmp_path / "s.dpg").write_text(text)
-    pairs = [[[a, left], [1 - a, left], left] for a in (0, 1) for left in (0, 1, 2)]
-    content: dict[str, Any] = {"budget": 2, "equal": True, "families": [{"budgets": pairs}]}
-    path = tmp_path / "F.json"
-    path.write_text(json.dumps(content))
-    words = ("prove", str(tmp_path / "s.dpg"), "--families", str(path))
-    status, fields = run_json(*words)
-    assert (status, fields["least_budget"]["upper"]) == (0, "2")
-    status, fields = run_json(*words, "--eps", "1")
-    assert (status, fields["eps"]) == (0, "1")
-    pairs[0][2] = "-1"
-    path.write_text(json.dumps(content))
-    with pytest.raises(UserError, match=r"budgets\[0\]\[2\]: expected a number >= 0"):
-        read_families(path, service_of(text))
-
-
 # --- Idealised steps replaced by subroutines ------------------------------------------------------
 
 PRINTED = text_of("literature/truncated_geometric_printed")
@@ -190,28 +128,6 @@ def with_sampler(sampler: str = text_of("literature/truncated_geometric")) -> st
 def with_clamp() -> str:
     """The service that answers by a clamped sample."""
     return SERVICE.replace("SAMPLE", "reply <- clamp(DLap(n, 1 / eps), 0, 2*m)")
-
-
-def test_the_command_shows_that_one_implements_the_other(tmp_path) -> None:
-    (tmp_path / "sampler.dpg").write_text(with_sampler())
-    (tmp_path / "ideal.dpg").write_text(with_clamp())
-    files = [str(tmp_path / f"{name}.dpg") for name in ("sampler", "ideal")]
-    words = ("prove", files[0], "--implements", files[1])
-    status, fields = run_json(*words)
-    assert (status, fields["program"], fields["least_budget"]["upper"]) == (0, "sampler", "2")
-    status, text = run(*words, "--budget", "2")
-    assert status == 0
-    assert "every reply and next state has the same law" in text
-    other = str(tmp_path / "other.dpg")
-    Path(other).write_text(with_clamp().replace("DLap(n, 1 / eps)", "DLap(n, 2 / eps)"))
-    status, fields = run_json("prove", files[0], "--implements", other)
-    assert (status, fields["verdict"]) == (3, "Unknown")
-    assert "does not implement other: in state (0, 2), at 'count'" in fields["reason"]
-    Path(other).write_text(with_clamp().replace("left", "rest"))
-    with pytest.raises(UserError, match="differ in their state cells"):
-        prove_implementation(
-            service_of(with_sampler()), service_of(Path(other).read_text()), None, ()
-        )
 
 
 def test_the_printed_sampler_is_refused_for_every_eps() -> None:
