@@ -45,8 +45,8 @@ RATIOS = (1.5, 2.0, 3.0, 4.5, 7.0, 11.0, 18.0)
 class Float64Algebra:
     """A `FunctionAlgebra` on one grid. Threads may share it: what it remembers is never changed.
 
-    In `restrict`, `integrals` and `moved` functions may carry leading batch axes (numpy rules).
-    Sums are on a lattice.
+    In `restrict` and `moved` functions may carry leading batch axes (numpy rules). Sums are on a
+    lattice.
     """
 
     together = 64
@@ -100,14 +100,6 @@ class Float64Algebra:
 
     def difference(self, upper: Sampled, lower: Sampled) -> Sampled:
         return difference(upper, lower, self._nodes)
-
-    def integrals(self, function: Sampled) -> tuple[Array, Array]:
-        """Bound ∫ function over the line from below and above, by 0 and inf if need be."""
-        value, error = definite(function, self.rule, self.half)
-        proved = np.isfinite(value) & np.isfinite(error)
-        # The last subtraction and addition are rounded: `definite` has accounted for an ulp.
-        value, error = np.where(proved, value, 0.0), np.where(proved, error, np.inf)
-        return np.maximum(value - error, 0.0), value + error
 
     def moved(self, function: Sampled, offset: Fraction) -> Sampled:
         """On a lattice, for a function that is 0 beyond the end there."""
@@ -163,7 +155,9 @@ class Float64Algebra:
         for batch in self._batches(products):
             if scratch is None:  # the first batch is the largest
                 scratch = np.empty((len(batch), self._height, self.grid.panels))
-            lower, upper = self.integrals(multiply_each(batch, self._nodes, scratch))
+            lower, upper = definite(
+                multiply_each(batch, self._nodes, scratch), self.rule, self.half
+            )
             found += [
                 Enclosure(Fraction(low), Fraction(high))
                 if isfinite(low) and isfinite(high)

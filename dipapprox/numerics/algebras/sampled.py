@@ -41,23 +41,8 @@ Integrals of many monomials Π f_k^(e_k) in few functions on float64 panels, all
 
 A star's probability is such an integral, and a program's stars differ in their exponents only. An
 exponent e is q s + r with r < s: the powers f^r and f^(q s) that occur are tabulated once for all
-monomials. Of the largest table every monomial has one entry X; what is left of them, mostly few
-products Y, is multiplied out; and Σ_j H w_j Y_j X_j is a total.
-
-Their bounds. Let v = X Y, exactly, at the nodes of a panel. By the argument
-for products, (I) to (III) hold for it with m = m_X m_Y, A = A_X A_Y and k = k_X + k_Y + 2. So |v_j
-- g(x_j)| <= E = κ m_0 (κ A - 1) for the exact monomial g, and
-
-    |∫ g dx - Σ_j H w_j v_j|  <=  H (2 E + min_r κ m_r c_r)                           on one panel,
-
-as the weights add up to 2 and by `Rule.total_error`. The computed sum differs from Σ H w_j v_j by
-at most (n + P + 12) u Σ |H w_j v_j|: the stored w_j, H, two products of them with Y_j, a dot
-product of n terms in any order, or fused, and a sum of P such products, in any order; up to
-underflow, which is below 2^-950 (1 + m_0(X)) H for each panel, since fewer than 2^9 operations err
-by at most 2^-1022 each, should subnormal numbers be flushed, and H >= 2^-60. All f_k are >= 0,
-hence g >= 0, v_j >= -E and |v_j| <= v_j + 2 E, so that Σ |H w_j v_j| over all panels is at most Σ H
-w_j v_j + 4 Σ H E. The bounds are computed with fewer than 2^20 roundings of nonnegative doubles:
-they are multiplied by 1 + 2^-30.
+monomials. Of the largest table every monomial has one entry; what is left of them, mostly few
+products, is multiplied out. So every monomial is a product of two, and integrated as any other.
 """
 
 from __future__ import annotations
@@ -129,13 +114,17 @@ def multiply_each(
 
 @np.errstate(over="ignore", invalid="ignore")
 def definite(function: Sampled, rule: Rule, half: Array) -> tuple[Array, Array]:
-    """∫ over all panels: the values and the bounds on their errors, batch-shaped."""
+    """Bound ∫ over all panels from below and above, by 0 and inf if need be; batch-shaped."""
     errors = panel_errors(function, rule)
     sampling = _sampling_errors(function, rule.total_error[None], errors.kappa)[..., 0, :]
     panels = rule.from_left[:, -1] @ function.layers[..., : len(rule.nodes), :] * half
     error = half * (2 * errors.values + sampling + errors.rounding + _TINY)
     error += (function.layers.shape[-1] + 4) * UNIT_ROUNDOFF * np.abs(panels)
-    return panels.sum(axis=-1), error.sum(axis=-1) * SAFE
+    value, error = panels.sum(axis=-1), error.sum(axis=-1) * SAFE
+    proved = np.isfinite(value) & np.isfinite(error)
+    # The last subtraction and addition are rounded: an ulp is accounted for.
+    value, error = np.where(proved, value, 0.0), np.where(proved, error, np.inf)
+    return np.maximum(value - error, 0.0), value + error
 
 
 @np.errstate(over="ignore", invalid="ignore")
@@ -244,7 +233,7 @@ class _Table(Record, eq=False):
         return _Table(layers, self.roundings + other.roundings + 2)
 
     def at(self, places: Integers) -> _Table:
-        return _Table(self.layers[places], self.roundings[places])
+        return _Table(_rows(self.layers, places), self.roundings[places])
 
 
 @np.errstate(over="ignore", invalid="ignore")
@@ -277,45 +266,18 @@ def monomial_integrals(
     places = np.array([column for _, column in factors], np.int64).reshape(-1, len(power)).T
     # Equal products are neighbours, and so are the powers that they are multiplied by.
     order = np.lexsort((power, *places.T))
-    lower, upper = np.empty(len(order)), np.empty(len(order))
+    lower, upper = np.empty((2, len(order)))
     size = max(1, _MOST_DOUBLES // first.layers.size)
+    block = max(1, _BLOCK // first.layers.size)
     for start in range(0, len(order), size):
-        chosen = order[start : start + size]
-        products = _products(first, tables, places[chosen], nodes)
-        lower[chosen], upper[chosen] = _integrals(powers, power[chosen], *products, rule, half)
+        many = order[start : start + size]
+        products, product = _products(first, tables, places[many], nodes)
+        for place in range(0, len(many), block):
+            chosen, own = many[place : place + block], product[place : place + block]
+            whole = powers.at(power[chosen]).times(products.at(own), nodes)
+            function = Sampled(whole.layers, whole.roundings[:, None], FLOOR)
+            lower[chosen], upper[chosen] = definite(function, rule, half)
     return lower, upper
-
-
-def _integrals(
-    powers: _Table, power: Integers, products: _Table, product: Integers, rule: Rule, half: Array
-) -> tuple[Array, Array]:
-    """Bound ∫ powers[power[i]] products[product[i]] for every i."""
-    nodes, panels = len(rule.nodes), len(half)
-    weighted = products.layers[:, :nodes] * (rule.from_left[:, -1:] * half)
-    total = np.empty(len(power))
-    size = max(1, _BLOCK // weighted[0].size)
-    for block in (slice(start, start + size) for start in range(0, len(power), size)):
-        factors = _rows(powers.layers[:, :nodes], power[block])
-        total[block] = np.einsum("inp,inp->ip", factors, weighted[product[block]]).sum(axis=1)
-    roundings = powers.roundings[power] + products.roundings[product] + 2
-    if roundings.max() > 2**40:  # κ <= 1 + 1.01 k u needs it
-        raise BrokenInvariant("a function went through more than 2^40 roundings")
-    excess = 1.01 * UNIT_ROUNDOFF * roundings
-    kappa = (1 + excess)[:, None]
-    bounds = _rows(powers.layers[:, nodes:], power) * products.layers[product, nodes:]
-    _raise_to_floor(bounds, 0)
-    sup, amplification = kappa * bounds[:, 0], bounds[:, -1]
-    values = sup * ((amplification - 1) + excess[:, None] * amplification)
-    bounds[:, 1:-1] *= rule.total_error[:, None]
-    sampling = kappa * np.fmin.reduce(bounds[:, 1:-1], axis=1)
-    tiny = _TINY * (1 + _rows(powers.layers[:, nodes], power))
-    rounding = (nodes + panels + 12) * UNIT_ROUNDOFF
-    error = (values * (2 + 4 * rounding) + sampling + tiny) @ half + rounding * np.abs(total)
-    error *= SAFE
-    proved = np.isfinite(total) & np.isfinite(error)
-    total, error = np.where(proved, total, 0.0), np.where(proved, error, np.inf)
-    # The last subtraction and addition are rounded: an ulp is less than the slack in `rounding`.
-    return np.maximum(total - error, 0.0), total + error
 
 
 def _rows(table: Array, places: Integers) -> Array:

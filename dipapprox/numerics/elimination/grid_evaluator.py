@@ -12,6 +12,7 @@ enough goes the way of all other events (`engine`).
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -241,18 +242,19 @@ class Stars:
 
     def __init__(self) -> None:
         self._laws: frozenset[Distribution] = frozenset()
-        self._rounds: dict[Distribution, _Round] = {}
+        self._rounds: dict[Distribution, _Round] = defaultdict(_Round)
 
     def add(self, place: int, star: Star) -> bool:
         """Add a star, unless one of its laws has no density or there are too many laws then."""
-        laws = self._laws.union(laws_of(star))
-        if len(laws) > len(self._laws):
+        own = laws_of(star)
+        if not self._laws.issuperset(own):
+            laws = self._laws.union(own)
             if any(law.family.is_discrete for law in laws):
                 return False
             if not is_small(GridRequirements(laws, frozenset(), 1)):
                 return False
             self._laws = laws
-        around = self._rounds.setdefault(star.centre, _Round())
+        around = self._rounds[star.centre]
         samples, row, columns = 1, len(around.places), around.columns
         for leaves, above in ((star.below, False), (star.above, True)):
             for law, count in leaves:
