@@ -1,6 +1,7 @@
 """Questions are declared once, and answers are objects of Python: arguments, errors, claims."""
 
 import copy
+import json
 import math
 import pickle
 from decimal import Decimal
@@ -14,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dipapprox
-from dipapprox import Answer, Enclosure, Options, SourceError, UserError
+from dipapprox import Answer, Claim, Enclosure, Options, SourceError, UserError
 from dipapprox.arithmetic.extended import INFINITE, Extended
 from dipapprox.questions.claims import ClaimOutcome, claims_in, read_claims, try_claim
 from dipapprox.questions.decide import Decide
@@ -27,6 +28,8 @@ from tests.cases import cases, refuses
 from tests.cli.running import run_json
 from tests.golden_text import check_answers, complaint
 from tests.privacy.test_charts import ABOVE
+from tests.replays.certified import PROGRAMS as SHIPPED
+from tests.replays.certified import certificate, replaced, signed
 from tests.texts import template_of, text_of
 
 QUESTIONS: tuple[type[Question], ...] = (Verify, Probability, Profile, Calibrate, Decide, Prove)
@@ -85,6 +88,8 @@ def test_numbers_may_be_written_in_many_ways(half) -> None:
     ).to_dict() | {"seconds": 0}
 
 
+PRIVATE = certificate(SHIPPED / "svt_gauss.dpg", {}, Claim(Fraction(1, 2), "1/40", "1/10"))
+
 CALLED = {
     **{name: getattr(dipapprox, name) for name in dipapprox.__all__},
     "Fraction": Fraction,
@@ -97,6 +102,11 @@ CALLED = {
     "STREAM": text_of("language/streams-6"),
     "NOISE": {"mechanism": "gaussian", "sigma": 3},
     "SAMPLED": {"mechanism": "gaussian", "sigma": 1, "subsample": "0.01", "times": 200},
+    "json": json,
+    "signed": signed,
+    "replaced": replaced,
+    "PRIVATE": PRIVATE,
+    "TEXT": json.dumps(PRIVATE),
     "RESPONSE": {"mechanism": "randomised_response", "probability": "3/4"},
 }
 """What calls that are refused are made of."""

@@ -297,69 +297,6 @@ def test_any_changed_character_is_noticed(verdict) -> None:
     check_changes_are_noticed(sample(verdict), verdict, 150)
 
 
-def test_what_is_no_certificate_is_an_error() -> None:
-    private = sample("DP")
-    text = json.dumps(private)
-    for bad, message in [
-        ("", "not JSON"), (text[: len(text) // 2], "not JSON"), ("[]", "not a certificate"),
-        ("{}", "not a certificate"), ("[" * 100_000, "JSON"), ("NaN", "malformed"),
-        ('{"format":' * 10**5, "not JSON"), (f"[{'1' * 5000}]", "not JSON"),
-        ("\ud800", "not JSON"), ('{"format": ["dipapprox proof"]}', "not a certificate"),
-        (json.dumps({**private, "version": 3}), "version 3"),
-        (json.dumps({**private, "more": 1}), "and no others"),
-        (json.dumps(replaced(private, ("claim", "delta"), 0.01)), "not a number"),
-        (json.dumps(replaced(private, ("claim", "delta"), "3/2")), "delta"),
-        (json.dumps(replaced(private, ("claim", "eps"), 0)), "eps"),
-        (text[:-1] + ', "verdict": "DP"}', "'verdict' occurs twice"),
-        (text.replace('"steps": [{', '"steps": [{"rule": "x", '), "'rule' occurs twice"),
-        (r'{"\ud800": 1, "\ud800": 2}', "occurs twice"),
-    ]:  # fmt: skip
-        with pytest.raises(UserError, match=message) as caught:
-            dipapprox.check(bad if "digest" not in bad else resigned(bad))
-        assert caught.value.message.isascii()
-
-
-def resigned(text: str) -> str:
-    """With a digest that fits, where the text is JSON without repeated fields."""
-    try:
-        content = json.loads(text, object_pairs_hook=_once)
-    except ValueError:
-        return text
-    return json.dumps(signed(content))
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len(dict(pairs)) != len(pairs):
-        raise ValueError
-    return dict(pairs)
-
-
-def test_a_field_that_comes_twice_is_found_among_many_at_once() -> None:
-    text = "{" + ", ".join(f'"{k}": 0' for k in range(100_000)) + ', "99999": 1}'
-    refuses(UserError, "the field '99999' occurs twice", dipapprox.check, text)
-
-
-@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1.0", "1e2", "1e999"])
-def test_floating_point_numbers_are_refused(number) -> None:
-    text = json.dumps(sample("DP")).replace('"version": 1', f'"version": {number}')
-    refuses(UserError, f"{number} is not a number that it may have", dipapprox.check, text)
-
-
-def test_objects_of_python_that_are_no_json_are_refused() -> None:
-    fields = sample("DP")
-    loop: dict[str, object] = {**fields}
-    loop["claim"] = loop
-    for bad in ({**fields, "claim": {1, 2}}, loop, {**fields, "claim": float("nan")}):
-        refuses(UserError, None, dipapprox.check, bad)
-    for none in (3, None, b"{}"):
-        refuses(UserError, "a text or an object", dipapprox.check, none)  # type: ignore[arg-type]  # on purpose
-
-
-@pytest.mark.parametrize("place", [("computed", "python"), ("program", "name"), ("scope",)])
-def test_half_a_character_is_no_text(place) -> None:
-    refuses(UserError, None, dipapprox.check, json.dumps(replaced(sample("DP"), place, "\ud800")))
-
-
 def leaves(fields: Fields) -> list[tuple[Place, Any]]:
     """All numbers and strings, each with its place."""
     return [each for each in places_in(fields) if not isinstance(each[1], dict | list)]
