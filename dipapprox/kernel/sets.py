@@ -29,14 +29,13 @@ v + w' happens at eps' and v + r w and v + r w', r = eps / eps'. As r <= 1, and 
 and hold v, these are inputs; and adjacent if the others are, by every norm. So what no pair exceeds
 at eps', no pair does at eps, for the same eps_prv.
 
-Bends. Let all noise have densities f and scales c eps^k, let no weight read eps, and let there
-be no loops that end by chance. Fix inputs and a set S of outputs. Which samples lead there does not
-depend on eps, so with t = ln eps only their law moves: P_S' = E[s; S], P_S'' = E[s^2 + s'; S],
-where s is the derivative of the log-density of all samples that are drawn, the sum of -k (1 +
-z g(z)), z standard, g = f' / f; and s' that of k^2 z (g(z) + z g'(z)), at most 0: f rises up to 0,
-falls from there, and is log-concave (`laws`). Whatever was drawn before, terms of s have the mean
-0, so E s^2 is the mean of the sum of k^2 E (1 + z g(z))^2, at most I, the largest sum along a run.
-Both s and s^2 + s' have the mean 0. Hence |P_S''| <= E|s^2 + s'| / 2 <= I, and
+Bends. Let all noise have scales c eps^k, let no weight read eps, and let there be no loops that end
+by chance. Fix inputs and a set S of outputs. Which samples lead there does not depend on eps, so
+with t = ln eps only their law moves: P_S' = E[s; S], P_S'' = E[s^2 + s'; S], where s is the
+derivative of the log-density, or mass, of all samples that are drawn: a sum of what the scales of
+each say (`laws`), times k; and s', with k^2, at most 0. Whatever was drawn before, terms of s have
+the mean 0, so E s^2 is the mean of the sum of k^2 times their information, at most I, the largest
+sum along a run. Both s and s^2 + s' have the mean 0. Hence |P_S''| <= E|s^2 + s'| / 2 <= I, and
 
     |P_S'| <= E|s| / 2 <= sqrt(I) / 2 <= (1 + I) / 4.
 
@@ -394,10 +393,7 @@ def information(block: Block) -> Fraction:
         spend(4)
         match statement:
             case "draw", _, name, _, (_, power):
-                family = FAMILIES[name]
-                if not isinstance(family, RealFamily):
-                    raise Refused("integer noise, between two eps")
-                found += power**2 * family.information
+                found += power**2 * FAMILIES[name].information
             case "if", _, then, otherwise:
                 found += max(information(then), information(otherwise))
             case "repeat", turns, body:

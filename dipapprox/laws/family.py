@@ -54,6 +54,18 @@ class Family(ABC):
     # Whether samples are jointly Gaussian: variances add up, and what is uncorrelated is
     # independent.
     is_normal: bool
+    # At least (E s² + E|ds|) / 2, where s is the derivative of ln f by the logarithm of the scale,
+    # -(1 + z f'(z) / f(z)) for a density, and ds that of s: no probability bends more with that.
+    bend: Fraction
+
+    @property
+    @abstractmethod
+    def drift(self) -> Fraction:
+        """At least E|s| / 2, s as above: no probability moves faster with the log of the scale."""
+
+    @abstractmethod
+    def excess(self, cut: Fraction) -> Fraction:
+        """Return at least E[max(|s| - max(cut² - 1, 1), 0)], for s as above and cut >= 1."""
 
     def __repr__(self) -> str:
         return self.constant
@@ -104,9 +116,6 @@ class RealFamily(Family):
     # with the mean.
     steep: Fraction
     curved: Fraction | None  # at least half the variation of f'; None if f jumps
-    # At least (E s² + E|ds|) / 2, where s = -(1 + z f'(z) / f(z)) is the derivative of ln f by the
-    # logarithm of the scale and ds that of s: no probability bends more with that.
-    bend: Fraction
     # How far off the line f is analytic, if not a little farther: 0 with a kink, None for anywhere.
     strip: Fraction | None
     moments_below: Fraction | None  # E e^(tZ) is finite for 0 <= t below this; None: for all t >= 0
@@ -125,15 +134,6 @@ class RealFamily(Family):
     @abstractmethod
     def far(self, bits: int) -> Fraction:
         """Return t with Pr[Z > t] <= 2^-bits and Pr[Z < -t] <= 2^-bits."""
-
-    @property
-    @abstractmethod
-    def drift(self) -> Fraction:
-        """At least E|s| / 2, s as above: no probability moves faster with the log of the scale."""
-
-    @abstractmethod
-    def excess(self, cut: Fraction) -> Fraction:
-        """Return at least E[max(|s| - max(cut² - 1, 1), 0)], for s as above and cut >= 1."""
 
     @abstractmethod
     def speeds(self, speed: Fraction) -> Speeds:

@@ -15,7 +15,7 @@ from dipapprox.kernel.errors import NotProved, Refused, Refuted, budget
 from dipapprox.kernel.exact import exact_values
 from dipapprox.kernel.exponentials import Ratio, Sum, power
 from dipapprox.kernel.judgements import Private
-from dipapprox.kernel.laws import FAMILIES, RealFamily
+from dipapprox.kernel.laws import FAMILIES, IntegerFamily, RealFamily
 from dipapprox.kernel.machine import read_block, read_machine
 from dipapprox.kernel.nodes import Graph, Node
 from dipapprox.kernel.proofs import Proof as Steps
@@ -178,6 +178,23 @@ def test_the_information_of_a_scale_is_hardly_more_than_it_is() -> None:
             assert float(family.information) > np.trapezoid(held, z) - 1e-6, name
 
 
+def test_integers_have_scores_whose_derivatives_are_below_0() -> None:
+    """With weights e^(-t |k|^p), at many rates t; p t falls with the logarithm of the scale."""
+    k = np.arange(-4000, 4001)
+    for name in ("DLap", "DGauss"):
+        family, squares = FAMILIES[name], list[float]()
+        assert isinstance(family, IntegerFamily)
+        for t in np.geomspace(1e-2, 30, 200):
+            size = t * np.abs(k) ** family.p
+            weights = np.exp(-size) / np.exp(-size).sum()
+            score = family.p * (size - size @ weights)
+            bent = -family.p * score - score**2 @ weights
+            assert max(bent) < 1e-9, (name, t)
+            squares.append(score**2 @ weights)
+            assert np.abs(score**2 + bent) @ weights / 2 <= squares[-1] + 1e-9
+        assert max(squares) < float(family.information) < 1.3 * max(squares), name
+
+
 def test_information_is_that_of_the_longest_run() -> None:
     def draw(family: str, power: int) -> list[Any]:
         return ["draw", ["cell", "x"], family, 0, [3, power]]
@@ -186,8 +203,9 @@ def test_information_is_that_of_the_longest_run() -> None:
     coin = ["choose", ["cell", "x"], [[0, "1/2"], [1, "1/2"]], False]
     body = [branch, ["repeat", 5, [draw("Gauss", -1)]], coin, draw("Gauss", 0)]
     assert information(read_block(body)) == 8 + 10
+    assert information(read_block([draw("DLap", -1), draw("DGauss", 2)])) == Fraction(31, 2)
     dear = ["choose", ["cell", "x"], [[0, ["exp", ["eps"]]], [1, 1]], True]
-    for other in (draw("DLap", -1), dear, ["while", ["<", ["cell", "x"], 0], [coin]]):
+    for other in (dear, ["while", ["<", ["cell", "x"], 0], [coin]]):
         refuses(NotProved, None, information, read_block([["repeat", 2, [other]]]))
 
 

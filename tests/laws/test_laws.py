@@ -9,6 +9,7 @@ from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any, cast
 
+import numpy as np
 import pytest
 from flint import arb
 
@@ -18,6 +19,7 @@ from dipapprox.composition.shifted_noise import ShiftedNoise
 from dipapprox.events.event import Event
 from dipapprox.kernel.laws import FAMILIES as KERNELS
 from dipapprox.laws import distribution, families
+from dipapprox.laws.discrete import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE
 from dipapprox.laws.distribution import Distribution, Scale, exponential_sides
 from dipapprox.laws.families import FAMILIES, GUMBEL, LOGISTIC
 from dipapprox.laws.family import BOTH_SIDES, Family, IntegerFamily, RealFamily
@@ -170,6 +172,22 @@ def test_numbers_of_densities(family) -> None:
         level = max(float(cut) ** 2 - 1, 1.0)
         beyond = sum(max(rate - level * f, 0.0) for rate, f in rates) * width
         assert beyond <= float(family.excess(cut)) * 1.01
+
+
+@pytest.mark.parametrize("family, power", [(DISCRETE_LAPLACE, 1), (DISCRETE_GAUSSIAN, 2)])
+def test_integers_move_with_the_scale_as_is_said(family, power) -> None:
+    """Weights e^(-t |k|^p), at many t: s = p (t |k|^p - its mean) is what ln f rises by."""
+    k = np.arange(-4000, 4001)
+    for t in np.geomspace(1e-2, 30, 200):
+        size = t * np.abs(k) ** power
+        weights = np.exp(-size) / np.exp(-size).sum()
+        score = power * (size - size @ weights)
+        bent = -power * score - score**2 @ weights
+        assert np.abs(score) @ weights / 2 <= float(family.drift)
+        assert (score**2 + np.abs(bent)) @ weights / 2 <= float(family.bend)
+        for cut in (ONE, Fraction(3, 2), Fraction(2), Fraction(3)):
+            beyond = np.abs(score) - max(float(cut) ** 2 - 1, 1.0)
+            assert np.maximum(beyond, 0) @ weights <= float(family.excess(cut))
 
 
 def test_budgets_are_for_noise_whose_shifts_are_known_to_cost_that() -> None:

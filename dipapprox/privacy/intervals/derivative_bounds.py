@@ -6,10 +6,10 @@ Fix an input. With x_i = mean_i + scale_i(eps) z_i, z standard, an output's prob
 measure of an event. Two views of it make eps move only the law of the samples:
 
 Scaling. The event is fixed in x, the law is rescaled. With theta = log eps and scale a eps^k the
-log-density moves at the rate k s(z), s(z) = z² - 1 for a Gaussian, |z| - 1 for a Laplace sample, so
-dp/dtheta = E[S; B] with S = Σ k_i s_i. Twice: d²p/dtheta² = E[S² + Σ k_i² ds_i; B], and as the
-bracket has mean 0, this is at most half its L1 norm, Σ k_i² (E s_i² + E |ds_i|) / 2. What s and its
-derivative are, and how large, the families say (`laws`: `drift`, `excess`, `bend`).
+log-density, or mass, moves at the rate k s(z), s(z) = z² - 1 for a Gaussian, |z| - 1 for a Laplace
+sample, so dp/dtheta = E[S; B] with S = Σ k_i s_i. Twice: d²p/dtheta² = E[S² + Σ k_i² ds_i; B], and
+as the bracket has mean 0, this is at most half its L1 norm, Σ k_i² (E s_i² + E |ds_i|) / 2. What s
+and its derivative are, and how large, the families say (`laws`: `drift`, `excess`, `bend`).
 
 Shift. If all scales are a/eps, choose numbers c_i (linear in the inputs) with Σ coefficient c_i +
 constant = 0 for every guard. The guards are then homogeneous in x - c, so in y = eps (x - c) the
@@ -35,7 +35,7 @@ several samples add up. Rates are sums over all samples in guards and hold for e
 
 Choices. If no weight depends on eps, p is a mean, with constant weights, of probabilities given the
 outcomes of all choices. These meet the bounds, which are affine in p: so does their mean. Weights
-that depend on eps and integer samples have no bounds here at all.
+that depend on eps have no bounds here at all, and integers no shifts, as they cannot be scaled.
 
 Numbers. A set S of outputs, finite values and numbers y, is an event like any other, {guards,
 published in S}: scaling bounds Pr[S] as S stays. A shift that makes y - κ homogeneous for every
@@ -245,7 +245,7 @@ class DerivativeBounds:
     """The rates of a program, for one pair of inputs or for all.
 
     Raises:
-        LimitReached: If there are weights that depend on eps or integer samples.
+        LimitReached: If there are weights that depend on eps.
 
     Attributes:
         scaled: Bounds of dp/dtheta and d²p/dtheta².
@@ -257,17 +257,19 @@ class DerivativeBounds:
         used = {sample.family for _, sample in samples}
         circuit = chances_of_states(states).circuit
         moving = any(map(_moves, circuit.weights))
-        if moving or any(f.is_discrete for f in used):
+        if moving:
             if not all(f.is_exponential for f in used) or states.program.real_outputs:
                 another = ": one value at a time can be verified"
             else:
                 another = ": only closed forms tell"
             raise LimitReached(
-                "between values of eps, integer noise and choices with weights that depend on eps "
-                f"are not bounded{another}"
+                "between values of eps, choices with weights that depend on eps are not bounded"
+                f"{another}"
             )
         self.scaled = _scaling(samples)
-        found = velocities(states, [index for index, _ in samples], pair)
+        found = None
+        if not any(family.is_discrete for family in used):
+            found = velocities(states, [index for index, _ in samples], pair)
         self.shifted: Rates | None = None
         if found is not None:
             families = [sample.family for _, sample in samples]
@@ -312,10 +314,10 @@ def _used(states: FinalStates) -> list[tuple[int, Sample]]:
 
 
 def _scaling(samples: Iterable[tuple[int, Sample]]) -> Rates:
-    speeds: dict[RealFamily, Fraction] = {}
+    speeds: dict[Family, Fraction] = {}
     level = square = Fraction(0)
     for _, sample in samples:
-        speed, family = Fraction(abs(sample.scale.power)), _real(sample.family)
+        speed, family = Fraction(abs(sample.scale.power)), sample.family
         speeds[family] = speeds.get(family, Fraction(0)) + speed
         level += speed * family.drift
         square += speed**2 * family.bend
