@@ -10,8 +10,12 @@ Products of long sums ask the limits of the run (`limits.ask`).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
+from functools import reduce
+from math import prod
+from operator import or_
 
 from dipapprox.data_classes import Record
 from dipapprox.digits import exact_repr
@@ -208,19 +212,13 @@ class ExponentialRatio(Record):
         return None if self.denominator else self.numerator.as_constant()
 
     def __add__(self, other: ExponentialRatio) -> ExponentialRatio:
-        if self.denominator == other.denominator:
-            return ExponentialRatio.of(self.numerator + other.numerator, dict(self.denominator))
-        ours, theirs = dict(self.denominator), dict(other.denominator)
-        common = {f: max(ours.get(f, 0), theirs.get(f, 0)) for f in {**ours, **theirs}}
-        numerator = self._over(common) + other._over(common)
-        return ExponentialRatio.of(numerator, common)
+        common = common_denominator((self, other))
+        return ExponentialRatio.of(self.over(common) + other.over(common), common)
 
-    def _over(self, common: Mapping[ExponentialPolynomial, int]) -> ExponentialPolynomial:
+    def over(self, common: Mapping[ExponentialPolynomial, int]) -> ExponentialPolynomial:
         """The numerator over a multiple of the denominator."""
-        own, numerator = dict(self.denominator), self.numerator
-        for factor, exponent in common.items():
-            numerator = numerator * factor ** (exponent - own.get(factor, 0))
-        return numerator
+        missing = Counter(common) - Counter(dict(self.denominator))
+        return prod((f**exponent for f, exponent in missing.items()), start=self.numerator)
 
     def __neg__(self) -> ExponentialRatio:
         return ExponentialRatio(-self.numerator, self.denominator)
@@ -236,10 +234,8 @@ class ExponentialRatio(Record):
 
     def inverse(self) -> ExponentialRatio:
         """1 / self, for a function that is not 0 for any ε that it is used with."""
-        product = ONE
-        for factor, exponent in self.denominator:
-            product = product * factor**exponent
-        return ExponentialRatio.of(product, {self.numerator: 1})
+        below = ExponentialRatio(ONE).over(dict(self.denominator))
+        return ExponentialRatio.of(below, {self.numerator: 1})
 
     def dilated(self, factor: Fraction) -> ExponentialRatio:
         """ε -> self(factor * ε), factor > 0."""
@@ -253,3 +249,8 @@ class ExponentialRatio(Record):
             value = factor.at(eps)
             factors[value] = factors.get(value, 0) + exponent
         return ExponentialRatio.of(self.numerator.at(eps), factors)
+
+
+def common_denominator(ratios: Iterable[ExponentialRatio]) -> Counter[ExponentialPolynomial]:
+    """The least common multiple of denominators, as it is written."""
+    return reduce(or_, (Counter(dict(ratio.denominator)) for ratio in ratios), Counter())

@@ -25,7 +25,7 @@ from dipapprox.events.canonical import Numbers
 from dipapprox.events.catalogue import Catalogue
 from dipapprox.events.event import Chosen
 from dipapprox.exact.methods import EventForms, ratio_sum
-from dipapprox.exponentials import ONE, ExponentialRatio
+from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.core import Input
 from dipapprox.limits import check_limits
 from dipapprox.semantics.state import FinalStates, Path, Sample, samples_of
@@ -40,6 +40,7 @@ InputStates = tuple[tuple[int, Numbers], ...]
 """(index of the output, indices of independent events) of every possible state; cf.
 `Catalogue.row`."""
 
+_ONE = ExponentialRatio.constant(1)
 _MANY = 32  # symmetries are looked for when as many inputs have been solved
 _ENTRIES = 200_000  # about how many states of inputs are remembered
 
@@ -122,13 +123,13 @@ class ExactDistributions:
             summands[output].append(product)
         found = tuple(map(ratio_sum, summands))
         total = ratio_sum(found)
-        if total.numerator != prod((f**e for f, e in total.denominator), start=ONE):
+        if total.numerator != _ONE.over(dict(total.denominator)):
             raise BrokenInvariant("the exact probabilities of all outputs do not sum to 1")
         return found
 
     def _product(self, numbers: Numbers) -> ExponentialRatio:
         check_limits()
-        return prod(map(self._form, numbers), start=ExponentialRatio.constant(1))
+        return prod(map(self._form, numbers), start=_ONE)
 
     def _form(self, number: int) -> ExponentialRatio:
         event = self._catalogue.events[number]

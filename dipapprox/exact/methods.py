@@ -11,7 +11,9 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import reduce
 from math import prod
+from operator import add
 from typing import assert_never
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed, enclosing, sure
@@ -33,12 +35,10 @@ def ratio_sum(ratios: Sequence[ExponentialRatio]) -> ExponentialRatio:
     grouped: dict[tuple[tuple[ExponentialPolynomial, int], ...], list[ExponentialPolynomial]] = {}
     for ratio in ratios:
         grouped.setdefault(ratio.denominator, []).append(ratio.numerator)
-    total: ExponentialRatio | None = None
-    for denominator, numerators in grouped.items():
-        numerator = numerators[0] if len(numerators) == 1 else exponential_sum(numerators)
-        part = ExponentialRatio.of(numerator, dict(denominator))
-        total = part if total is None else total + part
-    return ExponentialRatio.constant(0) if total is None else total
+    parts = [
+        ExponentialRatio.of(exponential_sum(own), dict(below)) for below, own in grouped.items()
+    ]
+    return reduce(add, parts or [ExponentialRatio.constant(0)])
 
 
 _REMEMBERED_FORMS = 20_000  # most events whose closed forms are kept

@@ -20,7 +20,6 @@ an ε > 0 (Lindemann; see `normal_form`), and total is their sum: it has no zero
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from math import prod
 
 from flint import fmpz_mpoly
 
@@ -28,7 +27,7 @@ from dipapprox.cache import Cache
 from dipapprox.data_classes import Record
 from dipapprox.errors import BrokenInvariant
 from dipapprox.exact.signs.normal_form import common_steps, exponential_polynomial, polynomials
-from dipapprox.exponentials import ONE, ExponentialPolynomial, ExponentialRatio
+from dipapprox.exponentials import ExponentialRatio, common_denominator
 from dipapprox.language.traversal import reaching
 from dipapprox.laws.distribution import ChainLaw
 from dipapprox.limits import check_limits
@@ -163,19 +162,7 @@ def _row(
     kept: Mapping[int, ExponentialRatio], every: Iterable[ExponentialRatio], steps: int
 ) -> _Row:
     """Multiply the transitions of a state by a common denominator, a power of y and an integer."""
-    factors: dict[ExponentialPolynomial, int] = {}
-    for probability in every:
-        for factor, exponent in probability.denominator:
-            factors[factor] = max(exponent, factors.get(factor, 0))
-    denominator = _power_product(factors)
-    functions = {
-        target: p.numerator
-        * _power_product({f: e - dict(p.denominator).get(f, 0) for f, e in factors.items()})
-        for target, p in kept.items()
-    }
-    total, *weights = polynomials((denominator, *functions.values()), steps)
-    return _Row(total, dict(zip(functions, weights, strict=True)))
-
-
-def _power_product(factors: Mapping[ExponentialPolynomial, int]) -> ExponentialPolynomial:
-    return prod((factor**exponent for factor, exponent in factors.items()), start=ONE)
+    common = common_denominator(every)
+    one = ExponentialRatio.constant(1)
+    total, *weights = polynomials([p.over(common) for p in (one, *kept.values())], steps)
+    return _Row(total, dict(zip(kept, weights, strict=True)))

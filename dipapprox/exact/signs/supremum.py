@@ -18,7 +18,12 @@ from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.exact.signs.nonnegative import Nonnegative, is_nonnegative, polynomial_of_same_sign
 from dipapprox.exact.signs.values import Function, as_ratio, difference, enclose_at, enclose_on
 from dipapprox.exact.signs.zeros import Zero, refine, zeros
-from dipapprox.exponentials import Exponent, ExponentialPolynomial, ExponentialRatio
+from dipapprox.exponentials import (
+    Exponent,
+    ExponentialPolynomial,
+    ExponentialRatio,
+    common_denominator,
+)
 from dipapprox.limits import check_limits
 
 
@@ -94,15 +99,8 @@ def without_common(
     p: ExponentialRatio, q: ExponentialRatio
 ) -> tuple[ExponentialPolynomial, ExponentialPolynomial]:
     """Return polynomials whose quotient is p / q."""
-    above, below = p.numerator, q.numerator
-    ours, theirs = dict(p.denominator), dict(q.denominator)
-    for factor in {**ours, **theirs}:
-        power = theirs.get(factor, 0) - ours.get(factor, 0)
-        if power > 0:
-            above = above * factor**power
-        elif power < 0:
-            below = below * factor**-power
-    return above, below
+    common = common_denominator((p, q))
+    return p.over(common), q.over(common)
 
 
 def _limit(growth: Fraction | int, value: Fraction) -> Fraction | Infinity:

@@ -338,10 +338,8 @@ def _rounded(value: Fraction, bits: int, *, up: bool = True) -> Fraction:
 
 def _inverse(found: _Enclosed, place: Formula) -> _Enclosed:
     """1 / what is 0 nowhere that counts."""
-    one = ExponentialPolynomial.constant(1)
-    for factor, exponent in found.denominator.items():
-        one = one * factor**exponent
-    top: _Terms = {e: Enclosure.exact(c) for e, c in one.terms}
+    below = ExponentialRatio.constant(1).over(found.denominator)
+    top: _Terms = {e: Enclosure.exact(c) for e, c in below.terms}
     match tuple(found.terms.items()):
         case ():
             raise _error("division by zero", place)
