@@ -28,7 +28,7 @@ from bench.plain_events import Prepared
 from bench.timing import NoAnswer, Patience, Ratio, Run, Timing, ratio, side_by_side
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.events.event import Connected
-from dipapprox.integrals.integral import Strategy
+from dipapprox.integrals import Strategy
 from dipapprox.limits import rare_collections
 from dipapprox.privacy.options import Engine
 

@@ -29,8 +29,7 @@ from dipapprox.composition.shifted_noise import (
     shift_between,
 )
 from dipapprox.data_classes import Record
-from dipapprox.events.event import Part
-from dipapprox.events.intervals import Interval
+from dipapprox.events.event import Interval, Part
 from dipapprox.laws.families import GAUSSIAN, LAPLACE
 from dipapprox.linear.form import content
 from dipapprox.numerics.powers import logarithm

@@ -51,8 +51,7 @@ from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.composition.product_measures import TOO_SMALL, ProductMeasures, without_events
 from dipapprox.composition.shifted_noise import shifted_noise
 from dipapprox.data_classes import Record
-from dipapprox.events.event import Part
-from dipapprox.events.intervals import Interval
+from dipapprox.events.event import Interval, Part
 from dipapprox.events.reduce import range_of
 from dipapprox.limits import check_limits
 from dipapprox.numerics.real_outputs.factors import Line, Mixed, factored

@@ -50,8 +50,8 @@ from dipapprox.composition.shifted_noise import (
     shift_between,
 )
 from dipapprox.data_classes import replace
-from dipapprox.events.event import Connected, Marginal, Part
-from dipapprox.events.intervals import EVERYWHERE, within
+from dipapprox.events.canonical import within
+from dipapprox.events.event import EVERYWHERE, Connected, Marginal, Part
 from dipapprox.laws.families import GAUSSIAN, LAPLACE
 from dipapprox.numerics.kinds import Tier
 from dipapprox.numerics.methods import Method

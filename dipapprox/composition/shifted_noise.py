@@ -26,8 +26,7 @@ from dipapprox.arithmetic.enclosure import UNIT, Enclosure, Side, compare
 from dipapprox.arithmetic.precision import enclosure_of, precision, to_ball, to_enclosure
 from dipapprox.data_classes import Record
 from dipapprox.errors import BrokenInvariant
-from dipapprox.events.event import Part
-from dipapprox.events.intervals import Interval
+from dipapprox.events.event import Interval, Part
 from dipapprox.laws.families import GAUSSIAN, LAPLACE
 from dipapprox.laws.family import Family
 from dipapprox.numerics.powers import logarithm

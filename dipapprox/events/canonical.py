@@ -32,7 +32,16 @@ from math import floor
 from dipapprox import graphs
 from dipapprox.cache import Cache
 from dipapprox.data_classes import Record
-from dipapprox.events.event import Chosen, Connected, Event, Leaves, Mixture, Star
+from dipapprox.events.event import (
+    Chosen,
+    Connected,
+    Event,
+    Interval,
+    Leaves,
+    Marginal,
+    Mixture,
+    Star,
+)
 from dipapprox.events.reduce import is_possible, reduce
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import FAMILIES
@@ -203,8 +212,7 @@ def standardise(laws: frozenset[LawKey], sign: int) -> Standardisation:
     return Standardisation(sign, unit, origin, changed, keys)
 
 
-Key = tuple[object, ...]
-"""Nested tuples of integers and strings of one shape: ordered, but in no meaningful order."""
+Key = tuple[object, ...]  # Nested, of integers and strings in one shape: they can be ordered
 
 
 def canonical(event: Event) -> Connected:
@@ -255,12 +263,9 @@ def _labelled(event: Event, keys: Sequence[LawKey], standardised: Standardisatio
     return Event(tuple([standardised.laws[keys[s]] for s in order]), tuple(renumbered))
 
 
-def _number(value: Fraction) -> tuple[int, int]:
-    return value.numerator, value.denominator
-
-
 def _guard_key(guard: LinearForm) -> Key:
-    return tuple([(s, *_number(c)) for s, c in guard.terms]), _number(guard.constant)
+    terms = [(s, *c.as_integer_ratio()) for s, c in guard.terms]
+    return tuple(terms), guard.constant.as_integer_ratio()
 
 
 def _order(laws: Sequence[LawKey], guards: Sequence[LinearForm]) -> list[int]:
@@ -276,11 +281,11 @@ def _order(laws: Sequence[LawKey], guards: Sequence[LinearForm]) -> list[int]:
         if not all(is_unit(c) for _, c in terms):
             scale = max([abs(c) for _, c in terms])
             terms, constant = tuple([(s, c / scale) for s, c in terms]), constant / scale
-        colours.append((1, _number(constant)))
+        colours.append((1, constant.as_integer_ratio()))
         for sample, c in terms:
             assert isinstance(sample, int)
-            edges[sample].append((place, _number(c)))
-            edges[place].append((sample, _number(c)))
+            edges[sample].append((place, c.as_integer_ratio()))
+            edges[place].append((sample, c.as_integer_ratio()))
     return [k for k in graphs.canonical_order(colours, edges) if k < len(laws)]
 
 
@@ -302,6 +307,23 @@ def canonical_factors(event: Event) -> list[Connected] | None:
     """Return independent canonical events that are an event together; None if it is impossible."""
     factors = reduce(event)
     return None if factors is None else [canonical(factor) for factor in factors]
+
+
+def within(marginal: Marginal, interval: Interval) -> list[Connected] | None:
+    """Return independent events that together say that a number lies in an interval.
+
+    None if their probability is 0. It is two more guards on the same samples, so whatever encloses
+    events encloses masses, too.
+    """
+    lower, upper = interval
+    if lower is not None and upper is not None and lower >= upper:
+        return None
+    guards = list(marginal.event.guards)
+    if upper is not None:
+        guards.append(marginal.form + LinearForm.constant_form(-upper))
+    if lower is not None:
+        guards.append(LinearForm.constant_form(lower) - marginal.form)
+    return canonical_factors(Event(marginal.event.samples, tuple(guards)))
 
 
 _Factors = tuple[list[Connected] | None]

@@ -13,7 +13,6 @@ one for each sample of the event, in its order.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import Enum
 from fractions import Fraction
 from typing import assert_never
 
@@ -21,14 +20,6 @@ from dipapprox.data_classes import Record
 from dipapprox.digits import exact_text
 from dipapprox.laws.distribution import Distribution
 from dipapprox.linear.form import LinearForm
-
-
-class Strategy(Enum):
-    """How nested integrals are ordered and pulled apart; the value is the word in options."""
-
-    LEAST_NESTING = "least-nesting"
-    PAPER = "paper"
-    NONE = "none"
 
 
 class Level(Record):

@@ -34,14 +34,14 @@ from typing import TYPE_CHECKING
 
 from dipapprox.errors import BrokenInvariant
 from dipapprox.laws.family import BOTH_SIDES, Real, RealFamily, Speeds
-from dipapprox.laws.libraries import boxes, double_functions, flint, np, panels, precision, rounding
+from dipapprox.laws.libraries import boxes, double_functions, flint, np, precision, rounding
 
 if TYPE_CHECKING:
     from flint import arb
 
     from dipapprox.arithmetic.boxes import Box
     from dipapprox.arithmetic.legendre import Rule
-    from dipapprox.laws.panels import Array
+    from dipapprox.arithmetic.rounding import Array
 
 _BITS = 32
 
@@ -168,9 +168,8 @@ class ExponentialNoise(RealFamily):
             tail = float(self.steep) * double_functions.growth(-edges)
             near, far = tail[:, :-1], tail[:, 1:] * (1 - double_functions.EXCESS)
             real = np.maximum(1 - far, near - 1)
-            body = (
-                np.sqrt(real * real + near * panels.on_all(heights * heights, edges)) * rounding.UP
-            )
+            squares = double_functions.on_all(heights * heights, edges)
+            body = np.sqrt(real * real + near * squares) * rounding.UP
         return near, body, near
 
     def below(self, z: Array) -> Array:

@@ -25,14 +25,14 @@ from typing import TYPE_CHECKING, TypeVar
 
 from dipapprox.data_classes import Record
 from dipapprox.errors import BrokenInvariant
-from dipapprox.laws.libraries import np, panels, rounding
+from dipapprox.laws.libraries import double_functions, np, rounding
 
 if TYPE_CHECKING:
     from flint import arb
 
     from dipapprox.arithmetic.boxes import Box
     from dipapprox.arithmetic.legendre import Rule
-    from dipapprox.laws.panels import Array
+    from dipapprox.arithmetic.rounding import Array
 
 
 Real = TypeVar("Real", float, "arb")
@@ -203,7 +203,7 @@ class RealFamily(Family):
         `high` is its semi-axis across, and it reaches so far `beyond` the panel.
         """
 
-    # --- doubles: see `panels` and, in `numerics.algebras`, `sampled_laws` and `kernels` -------
+    # --- doubles: see `double_functions`, and `sampled` and `convolution` in `algebras` ----------
 
     @abstractmethod
     def at(self, t: Array) -> tuple[Array, Array]:
@@ -212,10 +212,11 @@ class RealFamily(Family):
     def errors(self, t: Array, found: tuple[Array, Array], reach: Array) -> Array:
         """Bound the absolute errors of `at` on P panels but for 2^-989, shape (2, P).
 
-        From relative ones: polynomials in T (see `panels`), in units of 2^-53.
+        From relative ones: polynomials in T (see `double_functions`), in units of 2^-53.
 
         Args:
-            t: Points of the panels, its ends among them, shape (n, P), rounded as `panels` says.
+            t: Points of the panels, its ends among them, shape (n, P), with roundings as
+                `double_functions` says.
             found: What `at` says there.
             reach: T, shape (P,).
         """
@@ -233,7 +234,7 @@ class RealFamily(Family):
         Args:
             edges: Real parts, shape (R, n + 1, P). With a kink, distances on one side of it.
             heights: Shape (R, n, P), or one that is broadcast to that; or only those of the left
-                half, if the right one is its mirror image (`panels.on_all`).
+                half, if the right one is its mirror image (`double_functions.on_all`).
 
         Returns:
             Bounds of f, the distribution function and the survival function, each (R, n, P). On a
@@ -243,7 +244,7 @@ class RealFamily(Family):
     def ellipses(self, center: Array, half: Array, rule: Rule) -> tuple[Array, Array, Array]:
         """Bound them on the R ellipses round each of P panels, each (R, P)."""
         turned = (center < 0) & self.has_kink
-        edges, heights = panels.arcs(np.where(turned, -center, center), half, rule)
+        edges, heights = double_functions.arcs(np.where(turned, -center, center), half, rule)
         density, below, above = (b.max(axis=1) for b in self.on_boxes(edges, heights))
         return density, np.where(turned, above, below), np.where(turned, below, above)
 

@@ -38,13 +38,13 @@ from math import ceil, isqrt, sqrt
 from typing import TYPE_CHECKING
 
 from dipapprox.laws.family import BOTH_SIDES, Real, RealFamily, Speeds
-from dipapprox.laws.libraries import boxes, double_functions, flint, np, panels, precision, rounding
+from dipapprox.laws.libraries import boxes, double_functions, flint, np, precision, rounding
 
 if TYPE_CHECKING:
     from flint import arb
 
     from dipapprox.arithmetic.boxes import Box
-    from dipapprox.laws.panels import Array
+    from dipapprox.arithmetic.rounding import Array
 
 _ROOT = 0.3989422804014327  # 1 / sqrt(2 pi), within 2^-53
 _ROOT_ABOVE = _ROOT * (1 + 2.0**-50)
@@ -179,8 +179,8 @@ class GaussianNoise(RealFamily):
             density = np.maximum(bell[:, :-1], bell[:, 1:])
             density[right[:, 1:] > right[:, :-1]] = _ROOT_ABOVE
             q = double_functions.growth(0.5 * heights * heights)
-            vertical = panels.on_all(heights * (1 + (q - 1) / 3), edges)
-            q = panels.on_all(q, edges)
+            vertical = double_functions.on_all(heights * (1 + (q - 1) / 3), edges)
+            q = double_functions.on_all(q, edges)
             horizontal = np.minimum(np.maximum(t[:, :-1], t[:, 1:]) * (q - 1), vertical) * density
             squares = (vertical * density) ** 2 + 2.0**-1000  # for what underflowed
 

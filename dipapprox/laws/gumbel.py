@@ -39,12 +39,12 @@ As |f| = v e^(-v cos y), its integral over x is 1 / cos y for |y| < π/2; cos y 
 Taylor polynomial of degree 10. With cos y >= 1 - y²/2 = 1 - w,
 |f| <= e^-1 / (1 - w) <= e^-1 e^(w / (1 - w)).
 
-Doubles. In units of 2^-53, with T for the largest |t|: the argument is within 8 T (`panels`), the
-exponential within 16, so v within 8 T + 16; e^-v then within v (8 T + 16) + 16, and 1 - e^-v, less
-sensitive than v, within 8 T + 16 + 17. f is e^(-t - v), where v counts v times and t 1 + v times,
-and the sum is rounded: 9 T + 16 + v (8 T + 17). All that is at most (9 T + 33) (1 + v), to first
-order, which is below 2^-18 for v <= 2^11; where v is greater, and where exponents are below -690,
-all is below 2^-990, as it is computed and in truth.
+Doubles. In units of 2^-53, with T for the largest |t|: the argument is within 8 T
+(`double_functions`), the exponential within 16, so v within 8 T + 16; e^-v then within v (8 T + 16)
++ 16, and 1 - e^-v, less sensitive than v, within 8 T + 16 + 17. f is e^(-t - v), where v counts v
+times and t 1 + v times, and the sum is rounded: 9 T + 16 + v (8 T + 17). All that is at most (9 T +
+33) (1 + v), to first order, which is below 2^-18 for v <= 2^11; where v is greater, and where
+exponents are below -690, all is below 2^-990, as it is computed and in truth.
 """
 
 from __future__ import annotations
@@ -54,14 +54,14 @@ from math import factorial, inf
 from typing import TYPE_CHECKING
 
 from dipapprox.laws.family import BOTH_SIDES, Real, RealFamily, Speeds
-from dipapprox.laws.libraries import boxes, double_functions, flint, np, panels, precision, rounding
+from dipapprox.laws.libraries import boxes, double_functions, flint, np, precision, rounding
 from dipapprox.laws.logistic import LOGISTIC
 
 if TYPE_CHECKING:
     from flint import arb
 
     from dipapprox.arithmetic.boxes import Box
-    from dipapprox.laws.panels import Array
+    from dipapprox.arithmetic.rounding import Array
 
 _BITS = 32
 _GREATEST = 2.0**11  # beyond this e^-v is nothing to doubles
@@ -205,12 +205,12 @@ class Gumbel(RealFamily):
     def on_boxes(self, edges: Array, heights: Array) -> tuple[Array, Array, Array]:
         """All grow as C falls: it is kept away from 0. What `growth` adds covers all other
         roundings."""
-        heights = panels.on_all(heights, edges)
+        heights = double_functions.on_all(heights, edges)
         if self._turn < 0:
             density, below, above = GUMBEL.on_boxes(-edges[:, ::-1], heights[:, ::-1])
             return density[:, ::-1], above[:, ::-1], below[:, ::-1]
         left, right = edges[:, :-1], edges[:, 1:]
-        cosine = panels.least_cosine(heights)
+        cosine = double_functions.least_cosine(heights)
         cosine = np.where(cosine > 2.0**-20, cosine, np.minimum(cosine, -(2.0**-20)))
         positive = cosine > 0
         with np.errstate(over="ignore"):

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     import numpy as np
 
     from dipapprox.arithmetic import boxes, double_functions, enclosure, precision, rounding
-    from dipapprox.laws import panels
 else:
     flint = Deferred("flint")
     np = Deferred("numpy")
@@ -20,15 +19,5 @@ else:
     enclosure = Deferred("dipapprox.arithmetic.enclosure")
     precision = Deferred("dipapprox.arithmetic.precision")
     rounding = Deferred("dipapprox.arithmetic.rounding")
-    panels = Deferred("dipapprox.laws.panels")
 
-__all__ = [
-    "boxes",
-    "double_functions",
-    "enclosure",
-    "flint",
-    "np",
-    "panels",
-    "precision",
-    "rounding",
-]
+__all__ = ["boxes", "double_functions", "enclosure", "flint", "np", "precision", "rounding"]

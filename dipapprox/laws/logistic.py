@@ -27,13 +27,13 @@ from math import factorial, inf
 from typing import TYPE_CHECKING
 
 from dipapprox.laws.family import BOTH_SIDES, Real, RealFamily, Speeds
-from dipapprox.laws.libraries import boxes, double_functions, flint, np, panels, precision, rounding
+from dipapprox.laws.libraries import boxes, double_functions, flint, np, precision, rounding
 
 if TYPE_CHECKING:
     from flint import arb
 
     from dipapprox.arithmetic.boxes import Box
-    from dipapprox.laws.panels import Array
+    from dipapprox.arithmetic.rounding import Array
 
 _BITS = 32
 
@@ -167,7 +167,7 @@ class Logistic(RealFamily):
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             most = double_functions.growth(-nearest)
             least = double_functions.growth(-furthest) * (1 - 2 * double_functions.EXCESS)
-            cosine = panels.on_all(panels.least_cosine(heights), edges)
+            cosine = double_functions.on_all(double_functions.least_cosine(heights), edges)
             u = np.clip(-cosine, least, most)
             q = np.maximum(1 + u * (2 * cosine + u) - _SLACK, 0.0)
             root = rounding.SAFE / np.sqrt(q)

@@ -66,8 +66,7 @@ from dipapprox.arithmetic.legendre import legendre_nodes
 from dipapprox.arithmetic.precision import exact_fraction, precision, to_ball, to_enclosure
 from dipapprox.cache import Cache
 from dipapprox.data_classes import Record, replace
-from dipapprox.events.event import Connected, Event, spelled_out
-from dipapprox.events.intervals import EVERYWHERE, Interval, common
+from dipapprox.events.event import EVERYWHERE, Connected, Event, Interval, common, spelled_out
 from dipapprox.events.measures import covariance
 from dipapprox.events.reduce import connected_parts
 from dipapprox.laws.distribution import Distribution, cutoff_interval

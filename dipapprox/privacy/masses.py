@@ -14,8 +14,15 @@ from itertools import pairwise
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.data_classes import Record
 from dipapprox.errors import UserError
-from dipapprox.events.event import Marginal, Part, PublishedOutcome
-from dipapprox.events.intervals import EVERYWHERE, Interval, common, mapped
+from dipapprox.events.event import (
+    EVERYWHERE,
+    Interval,
+    Marginal,
+    Part,
+    PublishedOutcome,
+    common,
+    mapped,
+)
 from dipapprox.language.core import Cell, Input, Program
 from dipapprox.linear.form import LinearForm
 from dipapprox.pairs.published.divergences import PublishedDivergences

@@ -22,7 +22,7 @@ from dipapprox.data_classes import Record
 from dipapprox.deferred import Deferred
 from dipapprox.digits import brief_text, decimal_text, exact_text
 from dipapprox.errors import BrokenInvariant
-from dipapprox.events.intervals import Interval, mapped
+from dipapprox.events.event import Interval, mapped
 from dipapprox.exponentials import Exponent, ExponentialPolynomial, ExponentialRatio
 from dipapprox.language.core import Cell, Input, Value
 from dipapprox.linear.form import LinearForm

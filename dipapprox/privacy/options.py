@@ -7,7 +7,7 @@ from typing import get_type_hints
 
 from dipapprox.data_classes import Record, field
 from dipapprox.errors import UserError, shorten
-from dipapprox.integrals.integral import Strategy
+from dipapprox.integrals import Strategy
 from dipapprox.limits import Limits
 from dipapprox.numerics.kinds import Tier
 

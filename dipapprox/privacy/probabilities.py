@@ -20,8 +20,8 @@ from dipapprox.arithmetic.rounding import sound_arithmetic
 from dipapprox.data_classes import Record, replace
 from dipapprox.digits import brief_text, exact_text
 from dipapprox.errors import EarlyEnd, UserError
+from dipapprox.events.event import Interval
 from dipapprox.events.instantiate import Instantiator
-from dipapprox.events.intervals import Interval
 from dipapprox.language.core import Cell, Input, Program
 from dipapprox.language.domains import AllReals, check_input
 from dipapprox.limits import Limits, current, limited, rare_collections

@@ -38,7 +38,7 @@ from dipapprox.data_classes import Record
 from dipapprox.deferred import Deferred
 from dipapprox.events import measures
 from dipapprox.events.event import Connected, Event, count_samples
-from dipapprox.integrals.integral import Strategy
+from dipapprox.integrals import Strategy
 from dipapprox.language.cells import is_seen_whole
 from dipapprox.language.domains import has_real_inputs
 from dipapprox.numerics import conditioning, parallel

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from dipapprox.data_classes import Record
 from dipapprox.errors import UserError, shorten
-from dipapprox.events.intervals import EVERYWHERE, Interval, common
+from dipapprox.events.event import EVERYWHERE, Interval, common
 from dipapprox.language.core import Input, Program
 from dipapprox.limits import Progress, silent
 from dipapprox.privacy.options import Options

@@ -24,7 +24,7 @@ from dipapprox.arithmetic.legendre import legendre_rule
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.events.event import Event, Star
 from dipapprox.exponentials import ExponentialRatio
-from dipapprox.integrals.integral import Strategy
+from dipapprox.integrals import Strategy
 from dipapprox.laws.distribution import Distribution, FiniteLaw, cutoff, mass_bound, tail_mass
 from dipapprox.laws.families import (
     DISCRETE_LAPLACE,
@@ -38,7 +38,7 @@ from dipapprox.laws.families import (
 )
 from dipapprox.laws.family import BOTH_SIDES, Family, RealFamily
 from dipapprox.linear.form import LinearForm
-from dipapprox.numerics.algebras.sampled_laws import Samples, sample_law
+from dipapprox.numerics.algebras.sampled import Samples, sample_law
 from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.kinds import Tier
 from dipapprox.numerics.methods import InOrder, Method, TriedMethod

@@ -11,7 +11,8 @@ from dipapprox import LimitReached, Limits
 from dipapprox.arithmetic.boxes import Box
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.events.event import Event
-from dipapprox.integrals.integral import Integral, Level, Multiply, Plan, Strategy, parts
+from dipapprox.integrals import Strategy
+from dipapprox.integrals.integral import Integral, Level, Multiply, Plan, parts
 from dipapprox.integrals.optimizer import plan
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import GAUSSIAN, LAPLACE

@@ -27,7 +27,7 @@ from flint import arb
 
 from dipapprox.arithmetic.precision import give_way, precision, to_ball
 from dipapprox.errors import LimitReached
-from dipapprox.events.intervals import Interval
+from dipapprox.events.event import Interval
 from dipapprox.exact.signs.values import ball_at, sign_at
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import check_limits

@@ -43,9 +43,17 @@ from flint import arb
 from dipapprox.arithmetic.enclosure import Enclosure, Missing, NotEnclosed, sure
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.data_classes import Record, replace
-from dipapprox.events.canonical import canonical
-from dipapprox.events.event import Connected, Event, Marginal, Part
-from dipapprox.events.intervals import EVERYWHERE, Interval, common, mapped, within
+from dipapprox.events.canonical import canonical, within
+from dipapprox.events.event import (
+    EVERYWHERE,
+    Connected,
+    Event,
+    Interval,
+    Marginal,
+    Part,
+    common,
+    mapped,
+)
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.laws.distribution import Distribution, law_order
 from dipapprox.laws.family import BOTH_SIDES

@@ -60,8 +60,7 @@ from dipapprox.arithmetic.rounding import FLOOR, SAFE, UNIT_ROUNDOFF, Array
 from dipapprox.data_classes import Record
 from dipapprox.laws.distribution import Distribution
 from dipapprox.numerics.algebras.grid import Grid, PanelSpan
-from dipapprox.numerics.algebras.sampled import Sampled, panel_errors
-from dipapprox.numerics.algebras.sampled_laws import FARTHEST, restricted_laws
+from dipapprox.numerics.algebras.sampled import FARTHEST, Sampled, panel_errors, restricted_laws
 
 _BITS = 192
 

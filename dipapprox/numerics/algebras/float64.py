@@ -1,7 +1,14 @@
 """The float64 function algebra: the first tier, vectorised, with proved errors.
 
-Functions are `sampled.Sampled`; the mathematics of every bound is in `sampled`, `legendre`,
-`sampled_laws` and `arithmetic.double_functions`.
+Functions are `sampled.Sampled`; the mathematics of every bound is in `sampled`, `legendre` and
+`arithmetic.double_functions`.
+
+Integrals of many monomials Π f_k^(e_k) in few functions on float64 panels, all at once.
+
+A star's probability is such an integral, and a program's stars differ in their exponents only. An
+exponent e is q s + r with r < s: the powers f^r and f^(q s) that occur are tabulated once for all
+monomials. Of the largest table every monomial has one entry; what is left of them, mostly few
+products, is multiplied out. So every monomial is a product of two, and integrated as any other.
 """
 
 from __future__ import annotations
@@ -17,19 +24,20 @@ from numpy.typing import NDArray
 
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.arithmetic.legendre import Rule, legendre_rule
-from dipapprox.arithmetic.rounding import Array
+from dipapprox.arithmetic.rounding import FLOOR, Array
+from dipapprox.data_classes import Record
 from dipapprox.deferred import Deferred
 from dipapprox.laws.distribution import Distribution
 from dipapprox.numerics.algebras.grid import Grid
 from dipapprox.numerics.algebras.sampled import (
+    FARTHEST,
     Sampled,
     definite,
     difference,
     indefinite,
-    monomial_integrals,
     multiply_each,
+    restricted_laws,
 )
-from dipapprox.numerics.algebras.sampled_laws import FARTHEST, restricted_laws
 
 if TYPE_CHECKING:
     from dipapprox.numerics.algebras import convolution as convolutions
@@ -202,3 +210,128 @@ class Float64Algebra:
                     laws.append(other)
             self._laws.update(zip(laws, restricted_laws(laws, self.grid, self.rule), strict=True))
         return self._laws[law]
+
+
+# --- stars ----------------------------------------------------------------------------------------
+
+Integers = NDArray[np.int64]
+_STEP = 256  # s; a power of two, so that powers of its multiples are products of few of these
+_MOST_DOUBLES = 2**18  # in the products of the monomials that are integrated at a time: 2 MB
+_BLOCK = 2**16  # doubles that are multiplied at a time: they stay in the processor's cache
+
+
+class _Table(Record, eq=False):
+    """Some functions >= 0: their layers, (count, n + R + 2, P), and their roundings, (count,)."""
+
+    layers: Array
+    roundings: Integers
+
+    def __len__(self) -> int:
+        return len(self.layers)
+
+    def times(self, other: _Table, nodes: int) -> _Table:
+        """Multiply entry by entry; one of them may have a single entry."""
+        layers = self.layers * other.layers
+        _raise_to_floor(layers, nodes)
+        return _Table(layers, self.roundings + other.roundings + 2)
+
+    def at(self, places: Integers) -> _Table:
+        return _Table(_rows(self.layers, places), self.roundings[places])
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def monomial_integrals(
+    first: Sampled, functions: Sequence[Sampled], exponents: Integers, rule: Rule, half: Array
+) -> tuple[Array, Array]:
+    """Bound ∫ first Π functions[k]^exponents[i, k] over all panels for every i.
+
+    Args:
+        first: A factor of all of them; like the others, at least one, without batch axes.
+        exponents: >= 0, shape (count, functions).
+        half: The panels' half-widths.
+
+    Returns:
+        Certified lower bounds, >= 0, and upper bounds, each of shape (count,); inf where nothing
+        could be proved.
+    """
+    nodes = len(rule.nodes)
+    factors = [
+        _powers(function, part, nodes)
+        for function, column in zip(functions, exponents.T, strict=True)
+        for part in (column % _STEP, column - column % _STEP)
+        if part.any()
+    ]
+    if not factors:
+        factors.append(_powers(functions[0], exponents[:, 0], nodes))
+    factors.sort(key=lambda factor: len(factor[0]))
+    powers, power = factors.pop()
+    tables = [table for table, _ in factors]
+    places = np.array([column for _, column in factors], np.int64).reshape(-1, len(power)).T
+    # Equal products are neighbours, and so are the powers that they are multiplied by.
+    order = np.lexsort((power, *places.T))
+    lower, upper = np.empty((2, len(order)))
+    size = max(1, _MOST_DOUBLES // first.layers.size)
+    block = max(1, _BLOCK // first.layers.size)
+    for start in range(0, len(order), size):
+        many = order[start : start + size]
+        products, product = _products(first, tables, places[many], nodes)
+        for place in range(0, len(many), block):
+            chosen, own = many[place : place + block], product[place : place + block]
+            whole = powers.at(power[chosen]).times(products.at(own), nodes)
+            function = Sampled(whole.layers, whole.roundings[:, None], FLOOR)
+            lower[chosen], upper[chosen] = definite(function, rule, half)
+    return lower, upper
+
+
+def _rows(table: Array, places: Integers) -> Array:
+    """table[places], without a copy for a run of neighbours."""
+    first, last = int(places[0]), int(places[-1])
+    if last - first == len(places) - 1 and bool((np.diff(places) == 1).all()):
+        return table[first : last + 1]
+    return table[places]
+
+
+def _powers(function: Sampled, exponents: Integers, nodes: int) -> tuple[_Table, Integers]:
+    """Return powers of a function, and which of them each exponent is.
+
+    f^e = f^(e - p) f^p with the largest power of two p < e, for all e with the same p at once.
+    """
+    wanted = set(exponents.tolist())
+    known = {0, 1} | wanted
+    while wanted:
+        halves = {1 << (e - 1).bit_length() - 1 for e in wanted if e > 1}
+        wanted = (halves | {e - (1 << (e - 1).bit_length() - 1) for e in wanted if e > 1}) - known
+        known |= wanted
+    ascending = np.array(sorted(known))
+    layers = np.ones((len(ascending), *function.layers.shape))
+    roundings = np.zeros(len(ascending), np.int64)
+    layers[1], roundings[1] = function.layers, function.roundings
+    half, low = 1, 2
+    while low < len(ascending):
+        high = int(np.searchsorted(ascending, 2 * half, "right"))
+        if high > low:
+            base = int(np.searchsorted(ascending, half))
+            rest = np.searchsorted(ascending, ascending[low:high] - half)
+            np.multiply(_rows(layers, rest), layers[base], out=layers[low:high])
+            _raise_to_floor(layers[low:high], nodes)
+            roundings[low:high] = roundings[rest] + roundings[base] + 2
+        half, low = 2 * half, high
+    return _Table(layers, roundings), np.searchsorted(ascending, exponents)
+
+
+def _products(
+    first: Sampled, tables: Sequence[_Table], places: Integers, nodes: int
+) -> tuple[_Table, Integers]:
+    """Return the different products first Π tables[k][places[i, k]], and which i has which."""
+    numbers: dict[tuple[int, ...], int] = {}
+    chosen = np.array([numbers.setdefault(tuple(row), len(numbers)) for row in places.tolist()])
+    found = _Table(first.layers[None], np.array([first.roundings], np.int64))
+    for table, column in zip(tables, np.array(list(numbers), np.int64).T, strict=True):
+        found = found.times(table.at(column), nodes)
+    return found, chosen
+
+
+def _raise_to_floor(layers: Array, nodes: int) -> None:
+    """Raise the majorants in some layers to the floor, as (III) requires."""
+    majorants = layers[..., nodes:-1, :]
+    np.maximum(majorants, FLOOR, out=majorants)

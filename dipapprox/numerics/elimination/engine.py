@@ -20,11 +20,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dipapprox import graphs
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed, better
+from dipapprox.deferred import Deferred
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.events.event import Connected, Event
 from dipapprox.laws.distribution import Distribution, cutoff_interval
@@ -56,9 +58,13 @@ from dipapprox.numerics.elimination.refinement import (
     leading_zeros,
     requirements,
 )
-from dipapprox.numerics.elimination.sum_event import sum_event
 from dipapprox.numerics.kinds import Tier, as_continuous
 from dipapprox.numerics.methods import Answers
+
+if TYPE_CHECKING:
+    from dipapprox.numerics.elimination import sum_event as sums
+else:
+    sums = Deferred("dipapprox.numerics.elimination.sum_event")
 
 _SHARED_PANELS = 256
 """Most panels of a grid that two events share which could have smaller ones; where only doubles are
@@ -94,7 +100,9 @@ class Eliminated:
             if found.encloses(place):
                 continue
             plain = as_continuous(events[place])
-            order = sum_event(plain, bits) if isinstance(plain, Event) else plain
+            order = order_event(plain) if isinstance(plain, Event) else plain
+            if isinstance(order, NotEnclosed) and isinstance(plain, Event):
+                order = sums.sums_compared(plain, bits)
             dropped = Fraction(0)
             if isinstance(order, OrderEvent) and order.has_offsets:
                 order, dropped = without_certain(order, bits + 1)

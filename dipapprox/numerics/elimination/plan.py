@@ -17,13 +17,15 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from fractions import Fraction
-from typing import Generic, TypeVar, assert_never
+from typing import TYPE_CHECKING, Generic, TypeVar, assert_never
 
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed, enclosing, sure
 from dipapprox.data_classes import Record
 from dipapprox.laws.distribution import Distribution
 from dipapprox.limits import check_limits
-from dipapprox.numerics.algebras.piecewise import FunctionAlgebra
+
+if TYPE_CHECKING:
+    from dipapprox.numerics.algebras.piecewise import FunctionAlgebra
 
 
 class RestrictedDensity(Record):

@@ -37,8 +37,7 @@ from math import lcm
 
 from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.data_classes import Record, replace
-from dipapprox.events.event import Event, Star
-from dipapprox.events.intervals import EVERYWHERE, Interval, common
+from dipapprox.events.event import EVERYWHERE, Event, Interval, Star, common
 from dipapprox.events.reduce import SAME, Change, coordinates, is_plain
 from dipapprox.laws.distribution import Distribution, law_order
 from dipapprox.limits import check_limits, current

@@ -28,8 +28,7 @@ from operator import add
 
 from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.data_classes import Record, field
-from dipapprox.events.event import Event
-from dipapprox.events.intervals import Interval, common
+from dipapprox.events.event import Event, Interval, common
 from dipapprox.events.reduce import coordinates
 from dipapprox.laws.distribution import Distribution
 from dipapprox.linear.form import LinearForm
@@ -55,7 +54,12 @@ def sum_event(event: Event, bits: int) -> OrderEvent | NotEnclosed:
     The error is then below 2**-bits.
     """
     order = order_event(event)
-    return _Reduction(event, bits).reduced() if isinstance(order, NotEnclosed) else order
+    return sums_compared(event, bits) if isinstance(order, NotEnclosed) else order
+
+
+def sums_compared(event: Event, bits: int) -> OrderEvent | NotEnclosed:
+    """Read as comparisons of sums what is none of samples."""
+    return _Reduction(event, bits).reduced()
 
 
 def output_event(event: Event, form: LinearForm, bits: int) -> tuple[OrderEvent, int] | NotEnclosed:

@@ -42,7 +42,7 @@ from dipapprox.arithmetic.enclosure import Enclosure, Missing, NotEnclosed, encl
 from dipapprox.arithmetic.precision import give_way, precision, to_ball, to_enclosure
 from dipapprox.arithmetic.rounding import SAFE
 from dipapprox.data_classes import Record, replace
-from dipapprox.events.intervals import Interval
+from dipapprox.events.event import Interval
 from dipapprox.limits import check_limits
 from dipapprox.numerics.algebras.balls import (
     BallAlgebra,

@@ -43,9 +43,8 @@ from dipapprox.arithmetic.enclosure import (
 )
 from dipapprox.cache import Cache
 from dipapprox.data_classes import Record, replace
-from dipapprox.events.canonical import canonical
-from dipapprox.events.event import Connected, Marginal, Part
-from dipapprox.events.intervals import Interval, within
+from dipapprox.events.canonical import canonical, within
+from dipapprox.events.event import Connected, Interval, Marginal, Part
 from dipapprox.limits import check_limits
 from dipapprox.numerics.elimination.plan import FunctionTable
 from dipapprox.numerics.elimination.refinement import RefinementLevel, ball_levels, double_levels

@@ -57,7 +57,7 @@ from dipapprox.arithmetic.legendre import Rule, legendre_nodes, nearest
 from dipapprox.arithmetic.precision import enclosure_of, precision, to_ball
 from dipapprox.arithmetic.rounding import FLOOR, SAFE, UNIT_ROUNDOFF, Array, above, below
 from dipapprox.data_classes import Record
-from dipapprox.events.intervals import Interval
+from dipapprox.events.event import Interval
 from dipapprox.limits import check_limits
 from dipapprox.numerics.algebras.float64 import Float64Algebra
 from dipapprox.numerics.algebras.sampled import Sampled, panel_errors

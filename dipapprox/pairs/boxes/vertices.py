@@ -63,7 +63,7 @@ from typing import TypeGuard
 
 from dipapprox.data_classes import replace
 from dipapprox.errors import LimitReached, UserError
-from dipapprox.events.intervals import EVERYWHERE, Interval, common, mapped
+from dipapprox.events.event import EVERYWHERE, Interval, common, mapped
 from dipapprox.language.core import Norm, Program, Value, Within
 from dipapprox.language.domains import AllReals
 from dipapprox.linear.form import FormSpan, LinearForm

@@ -26,8 +26,7 @@ from dipapprox.composition.moments import Moment, Moments
 from dipapprox.composition.product_measures import ProductMeasures
 from dipapprox.data_classes import Record, replace
 from dipapprox.errors import SourceError
-from dipapprox.events.event import Part, PublishedOutcome
-from dipapprox.events.intervals import Interval, mapped
+from dipapprox.events.event import Interval, Part, PublishedOutcome, mapped
 from dipapprox.events.measures import Measures, Measuring
 from dipapprox.language.cells import is_seen_whole
 from dipapprox.language.core import Input

@@ -15,8 +15,8 @@ from fractions import Fraction
 from typing import TypeVar
 
 from dipapprox.data_classes import Record, replace
-from dipapprox.events.event import Connected, Event, Marginal, Part
-from dipapprox.events.intervals import EVERYWHERE, within
+from dipapprox.events.canonical import within
+from dipapprox.events.event import EVERYWHERE, Connected, Event, Marginal, Part
 from dipapprox.laws.distribution import Distribution
 from dipapprox.linear.form import LinearForm, Symbol
 

@@ -28,7 +28,7 @@ from dipapprox.arithmetic.extended import EXACTLY
 from dipapprox.arithmetic.precision import exponential
 from dipapprox.digits import exact_text
 from dipapprox.errors import BrokenInvariant, LimitReached
-from dipapprox.events.intervals import EVERYWHERE
+from dipapprox.events.event import EVERYWHERE
 from dipapprox.events.reduce import primitive
 from dipapprox.linear.form import FormSpan, LinearForm
 from dipapprox.numerics.powers import logarithm
