@@ -70,8 +70,6 @@ _MOST_POINTS = 60  # of a curve that is also drawn between its points
 
 
 class Chart(ABC):
-    """A picture of an answer."""
-
     __slots__ = ()
 
     @property
@@ -90,8 +88,6 @@ class Chart(ABC):
 
 
 class Bars(Record, Chart):
-    """Probabilities side by side."""
-
     title: str
     series: tuple[str, ...]  # what the bars of a group stand for
     # Their labels, each with one probability for every series.
@@ -339,14 +335,12 @@ def _number(each: Enclosure) -> str:
 
 
 def rectangle(x: float, y: float, width: float, height: float, kind: str) -> str:
-    """Draw a rectangle."""
     return (
         f'<rect class="{kind}" x="{x:.1f}" y="{y:.1f}" width="{width:.2f}" height="{height:.1f}"/>'
     )
 
 
 def mark(x: float, y: float, kind: str, radius: float = 4.5) -> str:
-    """Draw a dot."""
     return f'<circle class="{kind}" cx="{x:.1f}" cy="{y:.1f}" r="{radius}"/>'
 
 

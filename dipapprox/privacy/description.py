@@ -51,8 +51,6 @@ class Tone(Enum):
 
 
 class Table(Record):
-    """A table beneath a panel."""
-
     title: str  # above it; "" for none
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -60,8 +58,6 @@ class Table(Record):
 
 
 class Description(Record):
-    """What people see of an answer."""
-
     headline: str  # the answer in a sentence; "" for none: then only what is below is shown
     label: str  # the answer in a word, or the command that gave it
     tone: Tone
@@ -77,7 +73,6 @@ def known_to_be(enclosure: Enclosure) -> str:
 
 
 def count(number: int, noun: str) -> str:
-    """Write a number of things."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
@@ -116,8 +111,6 @@ def values_text(values: Sequence[Value]) -> str:
 
 
 class End(Record):
-    """One end of what an answer says."""
-
     of: str  # of which number: "largest δ"
     least: bool
     value: str  # a decimal, rounded outward, a formula, or "inf"

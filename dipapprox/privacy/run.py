@@ -100,7 +100,6 @@ class DistinguishedPair(Record):
         return valuation_text(inputs, self.input), valuation_text(inputs, self.adjacent)
 
     def fields(self, inputs: tuple[Cell, ...], output_cells: tuple[Cell, ...]) -> dict[str, object]:
-        """Return it as plain data."""
         outputs = [row.output for row in self.rows]
         return pair_fields(inputs, (self.input, self.adjacent), output_cells, outputs)
 
@@ -174,13 +173,10 @@ def proved_fields(replayed: Replayed | None) -> dict[str, object]:
 
 
 def proved_fact(replayed: Replayed | None) -> tuple[str, str | None]:
-    """Return what people see of it."""
     return "proved", None if replayed is None else replayed.text()
 
 
 class Run(Record):
-    """The header of an answer."""
-
     program: Program = field(repr=False)
     scope: AnswerScope
     pairs: int | None  # ordered pairs looked at; None if they are too many to count

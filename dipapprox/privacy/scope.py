@@ -64,8 +64,6 @@ _LONGEST_PAIR = 60  # of domains and pairs that are written out
 
 
 class AnswerScope(Record):
-    """What an answer is about, in words."""
-
     inputs: str  # "q[1..3] in {0, 1}"; "" without inputs
     pairs: str  # "adjacent linf 1", "the 3 listed pairs in both orders", "the input q = (0, 1)"
     listed: bool  # whether pairs, or the input, were selected: then the answer is about them alone

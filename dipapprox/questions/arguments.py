@@ -34,7 +34,6 @@ _LONGEST = 10**7  # in seconds
 
 
 def number(given: object, name: str) -> Fraction:
-    """Read an exact number."""
     return exact_rational(given, name)
 
 
@@ -110,7 +109,6 @@ def is_formula(text: str) -> bool:
 
 
 def written(text: str, name: str, names: Sequence[str]) -> Written:
-    """Read a formula in some names."""
     return Written(formulas.parse_formula(text, name, names), " ".join(text.split()))
 
 
@@ -208,7 +206,6 @@ Row = Iterable[int | Fraction | str] | str  # an input: its values, or a text su
 
 
 def input_of(given: object, name: str, program: Program) -> Input:
-    """Read one input of a program."""
     if isinstance(given, str):
         return parse_input(given, program, name)
     values = items(given)
@@ -306,12 +303,10 @@ def read_values(
 
 
 def spelled_as_flag(name: str) -> str:
-    """Name an argument as the command line does."""
     return "--" + name.replace("_", "-")
 
 
 def spelled_as_keyword(name: str) -> str:
-    """Name an argument as Python does."""
     return name
 
 

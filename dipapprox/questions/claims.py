@@ -93,8 +93,6 @@ class StatedClaim(Record):
 
 
 class ClaimOutcome(Enum):
-    """What became of a claim."""
-
     HOLDS = "holds"
     FALSE = "false"
     UNKNOWN = "unknown"
@@ -102,8 +100,6 @@ class ClaimOutcome(Enum):
 
 
 class Tested(Record):
-    """A claim with its outcome."""
-
     claim: StatedClaim
     outcome: ClaimOutcome
     message: str  # what was found instead, in lines; "" if the claim holds

@@ -109,8 +109,6 @@ def _orders(given: object, name: str) -> tuple[tuple[Fraction, Fraction], ...]:
 
 
 class Entry(Record):
-    """A mechanism of the catalogue."""
-
     make: Callable[..., Mechanism]  # takes its parameters by name
     parameters: Mapping[str, arguments.Reader[Any]]  # their readers
     optional: Mapping[str, object]  # those that may be left out

@@ -185,7 +185,6 @@ WHOLE = ("engine", "tier", *STRUCTURE, "precision", "max_precision", "jobs", *LI
 
 
 def computing_arguments(names: tuple[str, ...]) -> tuple[Argument, ...]:
-    """Return the arguments of some names, in the order of the declaration."""
     return tuple(each for each in COMPUTING if each.name in names)
 
 

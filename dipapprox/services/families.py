@@ -108,7 +108,6 @@ class Rejection(Record):
 
 
 def check_families(system: System, families: Families) -> Rejection | None:
-    """Check that families cover everything; None if they do."""
     checked: dict[int, Rejection | None] = {}
     data = [call for call in system.calls if call.is_data]
     for state in system.reachable():

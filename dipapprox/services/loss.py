@@ -55,8 +55,6 @@ Belief = dict[State, ExponentialRatio]
 
 
 class SeenCall(Record):
-    """A call and what the examiner sees of it."""
-
     first: Call | None  # the call in the first run; None if there is none
     second: Call | None
     reply: Reply | None  # what both answer; None if it is not seen

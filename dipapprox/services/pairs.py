@@ -389,7 +389,6 @@ def matched(
 def paired(
     left: Step, right: Step, gain: Callable[[ExponentialRatio, ExponentialRatio], Gain]
 ) -> Iterator[tuple[CallOutcome, CallOutcome, Gain]]:
-    """Pair outcomes that show the same."""
     if len(left) == 1 == len(right):
         yield left[0], right[0], gain(left[0].probability, right[0].probability)
         return

@@ -195,7 +195,6 @@ class _Search(PairSearch):
         return found
 
     def stands(self, call: Call, edge: Edge) -> bool:
-        """Whether a call is that of an edge, or stands for it."""
         own, _ = edge.calls
         if call.is_data and self.system.any_data:
             return own is not None and own.is_data

@@ -242,7 +242,6 @@ class PairSearch:
         return SeenCall(first, second, edge.outcomes[0].values if is_seen else None)
 
     def events_from(self, cover: Covering, edges: Sequence[Edge]) -> list[SeenCall]:
-        """Return the calls up to a covering pair and along edges."""
         state, differing = cover
         events = list[SeenCall]()
         while (before := self.pairs.parents[state]) is not None:

@@ -80,7 +80,6 @@ def closed_interval(lower: Fraction, upper: Fraction | None) -> EpsilonInterval:
 
 
 def interval_words(epsilons: EpsilonInterval) -> str:
-    """Write an interval for people."""
     lower, upper = epsilons.lower, epsilons.upper
     if epsilons.is_point:
         return f"ε = {brief_text(lower)}"
@@ -125,7 +124,6 @@ class DecisionQuestion(Record):
 
     @property
     def factor(self) -> ExponentialPolynomial:
-        """The factor e^{tε}."""
         return ExponentialPolynomial.monomial(1, rate=self.budget)
 
 

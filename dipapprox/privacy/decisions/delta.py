@@ -52,8 +52,6 @@ LAST_BITS = 1024  # of the brackets around a δ
 
 
 class Delta(Record):
-    """A claimed δ."""
-
     text: str
     exact: ExponentialRatio | None  # the function of ε; None if it has irrational constants
     formula: Formula

@@ -77,8 +77,6 @@ class SignChanges(Record):
 
 
 class Signs(Record, frozen=False):
-    """Sign questions on one interval."""
-
     interval: EpsilonInterval
     _denominators: dict[ExponentialPolynomial, int] = field(default_factory=dict)
     _point: Fraction = field(init=False)

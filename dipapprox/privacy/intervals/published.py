@@ -80,8 +80,6 @@ _N = TypeVar("_N", Fraction, float)  # exactly, or about
 
 
 class KnownAtEps(Record, eq=False):
-    """What is known of all pairs at one eps."""
-
     eps_prv: Enclosure
     bits: int
     deltas: tuple[Enclosure, ...]  # enclose delta_{u,u'}, pair by pair
@@ -260,8 +258,6 @@ def _is_coupled(point: EpsilonPoint[KnownAtEps], number: int) -> bool:
 
 
 class SpreadEnd(Record):
-    """What is known at one end of the interval."""
-
     growth: Fraction  # g_e > 0
     divergence: Fraction  # at least D_e
     # Another factor, α > 0, and at least D(α); None if that is not known.

@@ -35,8 +35,6 @@ K = TypeVar("K")
 
 
 class EpsilonPoint(Record, Generic[K], eq=False):
-    """One eps."""
-
     eps: Fraction
     known: K
     factor: Factor

@@ -181,8 +181,6 @@ _FAINTEST = 0.06
 
 
 class Colours(Record):
-    """What the colours of a map stand for."""
-
     logarithmic: bool  # whether they stand for powers of ten
     first: float  # the number of the faintest colour; smaller ones have it, too
     last: float

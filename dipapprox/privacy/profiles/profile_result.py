@@ -181,8 +181,6 @@ _FIELDS = {"δ": "delta", "ε_prv": "eps_prv"}
 
 
 class _Least(_AtOneEps):
-    """One number, the least that will do."""
-
     __slots__ = ()
 
     witness: Witness | None
