@@ -104,14 +104,6 @@ class Violated(Record):
     eps: Fraction
 
 
-class _Mirror(Record):
-    """A difference up to positive factors, and its negative."""
-
-    form: NormalForm
-    negative: NormalForm
-    changes: SignChanges
-
-
 class DecisionSearch(Record, frozen=False):
     """One run; the fields after `functions` are valid whenever it ends."""
 
@@ -128,8 +120,10 @@ class DecisionSearch(Record, frozen=False):
     cause: Cause | None = None
     open: list[Open] = field(default_factory=list)
     _met: set[NormalForm | None] = field(default_factory=set)
-    _mirrors: dict[_Term, _Mirror | None] = field(default_factory=dict)
-    _changes: dict[NormalForm, SignChanges] = field(default_factory=dict)
+    # Differences up to factors: their numbers, and whether those are positive; None for 0.
+    _signed: dict[_Term, tuple[int, bool] | None] = field(default_factory=dict)
+    _forms: dict[NormalForm, int] = field(default_factory=dict)
+    _changes: list[SignChanges] = field(default_factory=list)
     _patterns: dict[Terms, tuple[frozenset[_Term], ...]] = field(default_factory=dict)
 
     def run(self, pairs: Iterable[Orbit]) -> None:
@@ -172,38 +166,29 @@ class DecisionSearch(Record, frozen=False):
         return found
 
     def _patterns_of(self, terms: Terms) -> tuple[frozenset[_Term], ...]:
-        if terms in self._patterns:
-            return self._patterns[terms]
-        numbers: dict[NormalForm, int] = {}
-        signs: dict[int, SignChanges] = {}
-        owners: list[tuple[_Term, int, bool]] = []
-        for term in terms:
-            mirror = self._mirror(term)
-            if mirror is None:  # the zero function is never positive
-                continue
-            opposite = mirror.negative in numbers
-            number = numbers.setdefault(mirror.negative if opposite else mirror.form, len(numbers))
-            signs.setdefault(number, mirror.changes)
-            owners.append((term, number, not opposite))
-        sets = (
-            frozenset(term for term, number, same in owners if (number in positive) is same)
-            for positive in sign_patterns(signs)
-        )
-        # Nothing is to be shown of the empty set.
-        self._patterns[terms] = tuple(each for each in sets if each)
+        if terms not in self._patterns:
+            found = [(term, *signed) for term in terms if (signed := self._signed_form(term))]
+            sets = (
+                frozenset(term for term, number, same in found if (number in positive) is same)
+                for positive in sign_patterns({k: self._changes[k] for _, k, _ in found})
+            )
+            # Nothing is to be shown of the empty set.
+            self._patterns[terms] = tuple(each for each in sets if each)
         return self._patterns[terms]
 
-    def _mirror(self, term: _Term) -> _Mirror | None:
-        if term not in self._mirrors:
-            found = None
-            numerator = self.signs.numerator(self.functions.difference(*term))
+    def _signed_form(self, term: _Term) -> tuple[int, bool] | None:
+        if term not in self._signed:
+            numerator, found = self.signs.numerator(self.functions.difference(*term)), None
             if numerator:
-                form = normal_form(numerator)
-                if form not in self._changes:
-                    self._changes[form] = self.signs.changes(numerator)
-                found = _Mirror(form, normal_form(-numerator), self._changes[form])
-            self._mirrors[term] = found
-        return self._mirrors[term]
+                form, negative = normal_form(numerator), normal_form(-numerator)
+                same = negative not in self._forms
+                known = form if same else negative
+                if known not in self._forms:
+                    self._changes.append(self.signs.changes(numerator))
+                    self._forms[known] = len(self._forms)
+                found = self._forms[known], same
+            self._signed[term] = found
+        return self._signed[term]
 
     def _decide(self, divergence: Divergence) -> None:
         for low, high in self.question.delta.brackets():
