@@ -136,11 +136,12 @@ def methods_in_order(options: Options) -> InOrder:
         case Engine.AUTO if options.strategy is Strategy.LEAST_NESTING:
             # Who asks for doubles only gets their widths.
             narrows = options.tier is not Tier.FLOAT64
-            most = _MOST_STEPS
 
             def slowly() -> Method:
                 return nested.Nested(options.strategy, _MOST_EVALUATIONS)
 
+            # The steps of slow methods for one event take minutes: from thirty microseconds to two
+            # milliseconds each.
             last = [
                 TriedMethod(
                     lambda: exact.LaplaceSums(),
@@ -149,17 +150,10 @@ def methods_in_order(options: Options) -> InOrder:
                 ),
                 elimination,
                 TriedMethod(GuardByGuard, has_half_spaces, narrows),
-                TriedMethod(_gaussian_rank, is_gaussian, narrows, most["rank"]),
-                TriedMethod(
-                    lambda: exact.BoundedIntegration(),
-                    is_laplace_type,
-                    narrows,
-                    most["integration"],
-                ),
-                TriedMethod(
-                    partial(_conditioning, options), has_density, narrows, most["separators"]
-                ),
-                TriedMethod(slowly, has_density, narrows, most["nested"]),
+                TriedMethod(_gaussian_rank, is_gaussian, narrows, 10_000_000),
+                TriedMethod(lambda: exact.BoundedIntegration(), is_laplace_type, narrows, 500_000),
+                TriedMethod(partial(_conditioning, options), has_density, narrows, 1_000_000),
+                TriedMethod(slowly, has_density, narrows, 5_000_000),
             ]
             return InOrder([*steps, *last], "elimination")
         case Engine.AUTO | Engine.NESTED:
@@ -171,14 +165,6 @@ def methods_in_order(options: Options) -> InOrder:
 
 _MOST_EVALUATIONS = 2**24
 """Of integrands, each ten microseconds: minutes. What needs more is refused at once."""
-
-_MOST_STEPS = {
-    "rank": 10_000_000,
-    "integration": 500_000,
-    "separators": 1_000_000,
-    "nested": 5_000_000,
-}
-"""Of slow methods for one event: minutes, of steps from thirty microseconds to two milliseconds."""
 
 _LONG = 6  # of more integer samples a sum is found sooner than a closed form
 _LONG_TIED = 3  # the same where guards are about sums of samples, and tables are all that it takes

@@ -14,14 +14,15 @@ larger orders, with the same witness; an upper bound all smaller ones.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import partial
 from math import inf
 
 import numpy as np
 
 from dipapprox.arithmetic import rounding
-from dipapprox.arithmetic.enclosure import NotEnclosed
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed, if_enclosed, sure
 from dipapprox.arithmetic.extended import BY_ENCLOSURES, INFINITE, Extended
 from dipapprox.arithmetic.rounding import Array
 from dipapprox.data_classes import Record, replace
@@ -111,54 +112,51 @@ def _pair_divergence(
         return None, None
     if order == 1:
         return relative_entropy(first, second, bits)
-    return _moment(first, second, order, bits)
+    lower, upper = _sum_over(first, second, partial(_moment, order, bits))
+    most = None if upper is None else divergence_of(upper, order, bits)[1]
+    return divergence_of(lower, order, bits)[0], most
 
 
-def _moment(
-    first: Probabilities, second: Probabilities, order: Fraction, bits: int
-) -> tuple[Fraction, Fraction | None]:
-    lower, upper = Fraction(0), Fraction(0)
-    bounded = True
-    for p, q in zip(first, second, strict=True):
-        if not p.upper:
-            continue
-        if p.lower:
-            low = power(p.lower, order, bits), power(q.upper, 1 - order, bits)
-            if not isinstance(low[0], NotEnclosed) and not isinstance(low[1], NotEnclosed):
-                lower += max(low[0].lower, Fraction(0)) * max(low[1].lower, Fraction(0))
-        if not q.lower:
-            bounded = False
-            continue
-        high = power(p.upper, order, bits), power(q.lower, 1 - order, bits)
-        if isinstance(high[0], NotEnclosed) or isinstance(high[1], NotEnclosed):
-            bounded = False
-        else:
-            upper += high[0].upper * high[1].upper
-    low_end, high_end = divergence_of(lower, order, bits)[0], None
-    if bounded:
-        high_end = divergence_of(upper, order, bits)[1]
-    return low_end, high_end
+_Ends = tuple[Fraction, Fraction | None]  # no upper one: not bounded
 
 
-def relative_entropy(
-    first: Probabilities, second: Probabilities, bits: int
-) -> tuple[Fraction, Fraction | None]:
+def _sum_over(
+    first: Probabilities, second: Probabilities, term: Callable[[Enclosure, Enclosure], _Ends]
+) -> _Ends:
+    """Bound a sum over the outputs that are possible under u."""
+    terms = [term(p, q) for p, q in zip(first, second, strict=True) if p.upper]
+    most = [high for _, high in terms if high is not None]
+    upper = None if len(most) < len(terms) else sum(most, Fraction(0))
+    return sum((low for low, _ in terms), Fraction(0)), upper
+
+
+def _moment(order: Fraction, bits: int, p: Enclosure, q: Enclosure) -> _Ends:
+    """Bound p^a q^(1-a)."""
+
+    @if_enclosed
+    def factors(p: Fraction, q: Fraction) -> tuple[Enclosure, Enclosure]:
+        return sure(power(p, order, bits)), sure(power(q, 1 - order, bits))
+
+    least = factors(p.lower, q.upper) if p.lower else None
+    most = factors(p.upper, q.lower) if q.lower else None
+    low = Fraction(0)
+    if least is not None:
+        low = max(least[0].lower, low) * max(least[1].lower, low)
+    return low, None if most is None else most[0].upper * most[1].upper
+
+
+def relative_entropy(first: Probabilities, second: Probabilities, bits: int) -> _Ends:
     """Bound the sum of p ln(p/q) >= 0, from above None where a q may be 0 and its p is not."""
-    lower, upper = Fraction(0), Fraction(0)
-    bounded = True
-    for p, q in zip(first, second, strict=True):
-        if not p.upper:
-            continue
+
+    def term(p: Enclosure, q: Enclosure) -> _Ends:
         if not p.lower or not q.lower:
-            # p ln(p/q) >= -q/e > -q, and nothing is known from above
-            lower -= q.upper
-            bounded = False
-            continue
+            return -q.upper, None  # p ln(p/q) >= -q/e > -q, and nothing is known from above
         low = logarithm(p.lower / q.upper, bits).lower
         high = logarithm(p.upper / q.lower, bits).upper
-        lower += low * (p.lower if low >= 0 else p.upper)
-        upper += high * (p.upper if high >= 0 else p.lower)
-    return max(lower, Fraction(0)), max(upper, Fraction(0)) if bounded else None
+        return low * (p.lower if low >= 0 else p.upper), high * (p.upper if high >= 0 else p.lower)
+
+    lower, upper = _sum_over(first, second, term)
+    return max(lower, Fraction(0)), None if upper is None else max(upper, Fraction(0))
 
 
 def divergence_of(moment: Fraction, order: Fraction, bits: int = 64) -> tuple[Fraction, Fraction]:
