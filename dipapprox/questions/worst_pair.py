@@ -24,7 +24,7 @@ from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed, short
 from dipapprox.data_classes import Record
 from dipapprox.digits import exact_text
 from dipapprox.errors import LimitReached, UserError
-from dipapprox.language.core import Adjacency, Input, Listed, Norm, Program, Within
+from dipapprox.language.core import Adjacency, Listed, Norm, Program, Within
 from dipapprox.language.domains import AllReals, has_real_inputs
 from dipapprox.limits import limited
 from dipapprox.pairs.divergence import Growth, divergence
@@ -141,12 +141,7 @@ def planes(
 
     Returns:
         The planes, and why there are no more: "" if there are all.
-
-    Raises:
-        UserError: If the program publishes numbers.
     """
-    if program.real_outputs:
-        raise UserError("no picture over pairs of inputs: the program publishes numbers")
     free = [
         _Free(place, cell.name, cell.domain.bounds)
         for place, cell in enumerate(program.inputs)
@@ -160,10 +155,10 @@ def planes(
         drawing = _Drawing(program, eps, growth, pair, options)
         for each in shown[:_MOST_ONE]:
             found.append(drawing.alone(each))
-        for one, other in chosen[:_MOST_TWO]:
-            found.append(drawing.where(one, other))
-        for one, other in chosen[:_MOST_TWO]:
-            found.append(drawing.which_change(one, other))
+        for moving in chosen[:_MOST_TWO]:
+            found.append(drawing.where(moving))
+        for moving in chosen[:_MOST_TWO]:
+            found.append(drawing.of_one_side(1, moving, "the input as in the pair"))
     except LimitReached as reached:
         return tuple(found), reached.reason
     missing = [each.name for each in shown[_MOST_ONE:]]
@@ -172,8 +167,13 @@ def planes(
     return tuple(found), ", ".join(missing)
 
 
-_Axis = tuple[tuple[int, int, Fraction], ...]
-"""What one number of a plane moves: of a side of the pair an input, so far from the number."""
+class _Axis(Record):
+    """One number of a plane."""
+
+    name: str
+    window: Range  # between which it is drawn
+    own: tuple[Fraction, ...]  # values that are drawn in any case, as those of the pair
+    moved: tuple[tuple[int, int, Fraction], ...]  # of a side an input, so far from the number
 
 
 class _Drawing:
@@ -198,78 +198,58 @@ class _Drawing:
 
     def alone(self, each: _Free) -> Plane:
         """Move one input in both inputs of the pair, each on its own."""
-        u, v = (Fraction(input[each.place]) for input in self._pair)
-        steps = _FINE if self._bits == _BITS else _COARSE
-        values = _values(self._window(each, (u, v)), (u, v), self._radius, steps)
-        names = f"{each.name} of the input", f"{each.name} of the adjacent input"
-        axes = [((side, each.place, _ZERO),) for side in (0, 1)]
-        return self._plane(names, "all else as in the pair", (values, values), (u, v), axes)
+        own = self._own(each)
+        window = self._window(each, own)
+        axes = (_Axis(_named(each, k), window, own, ((k, each.place, _ZERO),)) for k in (0, 1))
+        return self._plane("all else as in the pair", own, _FINE, *axes)
 
-    def where(self, one: _Free, other: _Free) -> Plane:
+    def where(self, moving: tuple[_Free, _Free]) -> Plane:
         """Move two inputs of u, and those of u' with them if there is room for that."""
-        changes, rooms, moving = [], [], (one, other)
+        axes, place = [], []
         for each in moving:
-            u, v = (Fraction(input[each.place]) for input in self._pair)
+            u, v = self._own(each)
             low, high = self._window(each, (u,))
-            changes.append(v - u)
-            rooms.append((max(low, low - v + u), min(high, high - v + u)))
-        if any(low >= high for low, high in rooms):
-            return self._of_two(0, moving, "the adjacent input as in the pair")
-        return self._of_two(0, moving, "the adjacent input differs as in the pair", rooms, changes)
+            room = max(low, low - v + u), min(high, high - v + u)
+            if room[0] >= room[1]:
+                return self.of_one_side(0, moving, "the adjacent input as in the pair")
+            both = (0, each.place, _ZERO), (1, each.place, v - u)
+            axes.append(_Axis(_named(each, 0), room, (u,), both))
+            place.append(u)
+        fixed = "the adjacent input differs as in the pair"
+        return self._plane(fixed, (place[0], place[1]), _MEDIUM, *axes)
 
-    def which_change(self, one: _Free, other: _Free) -> Plane:
-        return self._of_two(1, (one, other), "the input as in the pair")
+    def of_one_side(self, side: int, moving: tuple[_Free, _Free], fixed: str) -> Plane:
+        """Move two inputs of one side of the pair, where that can be adjacent to the other."""
+        axes, place = [], []
+        for each in moving:
+            own, window = self._own(each), each.domain
+            if self._radius is not None:
+                other = own[1 - side]
+                window = _clipped((other - self._radius, other + self._radius), window)
+            assert window is not None, "it has bounds, or adjacency has a radius"
+            moved = ((side, each.place, _ZERO),)
+            axes.append(_Axis(_named(each, side), window, (own[side],), moved))
+            place.append(own[side])
+        return self._plane(fixed, (place[0], place[1]), _MEDIUM, *axes)
 
-    def _of_two(
-        self,
-        side: int,
-        moving: tuple[_Free, _Free],
-        fixed: str,
-        rooms: Sequence[Range] = (),
-        changes: Sequence[Fraction] = (),
-    ) -> Plane:
-        """Move two inputs of one side of the pair; in rooms, the other side with them."""
-        x, y = (Fraction(self._pair[side][each.place]) for each in moving)
-        across, up = (f"{each.name} of the{' adjacent' * side} input" for each in moving)
-        axes: list[_Axis] = [((side, each.place, _ZERO),) for each in moving]
-        if rooms:
-            with_it = zip(moving, changes, strict=True)
-            others = [(1 - side, each.place, change) for each, change in with_it]
-            axes = [(*axis, other) for axis, other in zip(axes, others, strict=True)]
-        steps = _MEDIUM if self._bits == _BITS else _COARSE
-        windows = rooms or self._near(self._pair[1 - side], *moving)
-        columns, rows = (
-            _values(window, (value,), self._radius, steps)
-            for window, value in zip(windows, (x, y), strict=True)
-        )
-        return self._plane((across, up), fixed, (columns, rows), (x, y), axes)
+    def _own(self, each: _Free) -> Place:
+        first, second = (Fraction(input[each.place]) for input in self._pair)
+        return first, second
 
-    def _near(self, fixed: Input, *inputs: _Free) -> list[Range]:
-        """Return what can be adjacent to a fixed input of the numbers that move."""
-        radius = self._radius
-        if radius is None:
-            return [each.domain for each in inputs if each.domain is not None]
-        around = [(Fraction(fixed[each.place]), each.domain) for each in inputs]
-        return [_clipped((value - radius, value + radius), domain) for value, domain in around]
-
-    def _plane(
-        self,
-        names: tuple[str, str],
-        fixed: str,
-        sides: tuple[tuple[Fraction, ...], tuple[Fraction, ...]],
-        own: Place,
-        axes: Sequence[_Axis],
-    ) -> Plane:
+    def _plane(self, fixed: str, own: Place, steps: int, *axes: _Axis) -> Plane:
+        steps = steps if self._bits == _BITS else _COARSE
+        columns, rows = (_values(axis.window, axis.own, self._radius, steps) for axis in axes)
         pairs = []
-        for place in product(*sides):
+        for place in product(columns, rows):
             moved = [list(input) for input in self._pair]
             for value, axis in zip(place, axes, strict=True):
-                for side, which, further in axis:
+                for side, which, further in axis.moved:
                     moved[side][which] = value + further
             pairs.append((tuple(moved[0]), tuple(moved[1])))
-        found, size = self._deltas(pairs, self._bits), len(sides[1])
+        found, size = self._deltas(pairs, self._bits), len(rows)
         deltas = tuple(tuple(found[k : k + size]) for k in range(0, len(found), size))
-        return Plane(*names, fixed, *sides, own, deltas)
+        across, up = (axis.name for axis in axes)
+        return Plane(across, up, fixed, columns, rows, own, deltas)
 
     def _deltas(self, pairs: Sequence[Pair], bits: int) -> list[Enclosure | None]:
         """Enclose δ of pairs; None for those that are not adjacent, or where it is not known."""
@@ -294,6 +274,10 @@ class _Drawing:
         ):
             return each.domain
         return _clipped(near, each.domain)
+
+
+def _named(each: _Free, side: int) -> str:
+    return f"{each.name} of the{' adjacent' * side} input"
 
 
 def _values(
