@@ -102,22 +102,11 @@ def verify(setting: Setting, claim: Claim) -> Verdict:
         elif subject.together is not None:
             with subject.claiming(claim.delta):
                 maximum.search_together(search, subject.together, subject.pairs or 0)
-    return _verdict(setting, claim, total, end, executed, opened)
-
-
-def _verdict(
-    setting: Setting,
-    claim: Claim,
-    total: int | None,
-    end: EarlyEnd,
-    executed: Executed | None,
-    opened: tuple[Subject, Search] | None,
-) -> Verdict:
-    """Turn the state of a search, whatever ended it, into an answer."""
+    # The state of the search, whatever ended it, becomes an answer.
     answer, reason, by = Answer.UNKNOWN, end.reason, BY_ENCLOSURES
     delta: Enclosure | None = None
     witness: Witness | None = None
-    checked, bits, engine = 0, 0, setting.options.engine.value
+    checked, bits, engine = 0, 0, options.engine.value
     if opened is not None:
         subject, search = opened
         if subject.boxes is not None:
@@ -150,7 +139,7 @@ def _verdict(
     run = setting.header(
         pairs=None if everywhere else checked,
         sizes=(0, 0) if executed is None else executed.sizes,
-        precision=bits or setting.options.precision,
+        precision=bits or options.precision,
         engine=engine,
         reason=reason,
         by=by,
