@@ -18,9 +18,10 @@ What the numbers are of. Upper ends hold for all mechanisms that are as they are
 adaptively or not, in any order; but runs of mechanisms with several worst pairs come in the order
 in which they are listed. Lower ends are attained: by noise about two numbers at the full distance,
 by the worst mechanism that a statement allows, run independently, and after all these by several
-worst pairs, chosen adaptively. Of mechanisms that may have many pairs, none of which attains a
-profile (Rényi, zCDP, the exponential one), one run has the worst after all others; these have some
-pair, and where they are several the interval stays wide.
+worst pairs, chosen adaptively, as are those of the runs of one exponential mechanism. Of others
+that may have many pairs, none of which attains a profile (Rényi, zCDP, several exponential ones),
+one run has the worst after all others; these have some pair, and where they are several the
+interval stays wide.
 
 Gaussian mechanisms and nothing else are one shift of Gaussian noise together (`products`), attained
 and in closed form.

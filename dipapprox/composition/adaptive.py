@@ -20,6 +20,18 @@ A run F with one worst pair is (1) with one pair, and linear. So for a maximum A
 and wherever F comes among runs A, its composition with the whole of H_T is above; it is attained
 where F comes first.
 
+Bounded ranges. Losses of one run of the exponential mechanism lie in [t - ε, t], for some t in
+[0, ε]; as E f(q/p) is largest for two outcomes at the ends, these are worst, and it has them. Let
+E = e^ε, x = e^t. For x_1 <= x <= x_2 the pair is below that of which outcomes are moved to x_1 and
+x_2, x_1/E and x_2/E, with the same means. Then Q masses are sums of 1, x and 1/x with factors. All
+(x, 1/x) are in the triangle of (x_1, 1/x_1), (x_2, 1/x_2) and (2 x_1 x_2, 2) / (x_1 + x_2), where
+the tangents meet; so the sum in (1) is at most that at one of these three. At the third one the
+Q masses, times (x_1 + x_2) (E - 1), are
+
+    E - x_2 at x_1,   E - x_1 at x_2,   E (x_2 - 1) at x_1/E,   E (x_1 - 1) at x_2/E,          (3)
+
+which for x_1 = x_2 are those of two outcomes.
+
 From above. H_t <= u_j at α_j = e^(j h). As α_j q/p lies at the same place between two of the α_j
 for all j, a chord between them has the same weights for all j. Beyond the last one, u does not
 increase; before the first one, it is 1.
@@ -38,14 +50,18 @@ which that is less than a share of 2^-100, and 2^-900 is taken from a and added 
 Weights, masses of P and of Q are rounded to the side that is safe beforehand.
 
 Source of (1): dynamic programming; for the optimal composition of fixed pairs compare Murtagh,
-Vadhan, The complexity of computing the optimal composition of differential privacy, 2016.
+Vadhan, The complexity of computing the optimal composition of differential privacy, 2016; of two
+outcomes Dong, Durfee, Rogers, Optimal differential privacy composition for exponential mechanisms,
+2020.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
+from itertools import chain, pairwise
 from math import ceil, floor, log, sqrt
+from typing import Any
 
 import numpy as np
 from flint import arb
@@ -65,6 +81,9 @@ MOST_STEPS = 5_000  # runs: more are not gone through one by one
 _LEAST = 2.0**-900
 _MOST_PLACES = 400_000
 _PATIENCE = 4  # steps without being the best pair anywhere, after which one is left out from below
+_COARSE, _MOST_HALVES = 3, 6  # 2^3 parts of a bounded range are halved at most so often
+_MOST_WORK = 2_000_000  # runs times places, where pairs are in a row: finer grids are not asked
+_NEXT_TO = 1 + 2.0**-44  # what is greater by no more is not told from what is known, but added
 _NEGLIGIBLE = 1e-20  # masses beyond which a grid does not reach, about
 
 
@@ -94,7 +113,7 @@ class AdaptiveProfile(Record):
             place -= 1
         left, right = self._value(place), self._value(place + 1)
         share = (alpha - start) / (self._alpha(place + 1) - start)
-        return left + share * (right - left) if share <= 1 else left
+        return left + share.min(arb(1)) * (right - left)  # beyond, u is no greater
 
     def _alpha(self, place: int) -> arb:
         return to_ball(self.size * place).exp()
@@ -112,6 +131,40 @@ class Stage(Record):
     above: Sequence[Masses]
     below: Sequence[Masses]  # pairs that may be run
     times: int
+    # If those above are in a row, and there are others between them: pairs that bound these, parts
+    # of the row by parts, then by halves of parts, and so on; the last ones are between neighbours.
+    halves: Sequence[Sequence[Masses]] = ()
+
+
+def bounded_range(
+    eps: arb, size: Fraction, times: int, sampled: Callable[[Masses], Masses]
+) -> Stage:
+    """Return runs of which each has losses in some range of length ε that contains 0, by (3).
+
+    Args:
+        size: How far losses of two neighbouring pairs are apart, about; not below a part of ε.
+        sampled: What becomes of each pair.
+    """
+    depth = max(ceil(log(float(eps.upper()) / float(size), 2)) - _COARSE, 0)
+    depth = min(depth, _MOST_HALVES)
+    top, count = eps.exp(), 2 ** (_COARSE + depth)
+    places = [(eps * k / count).exp() for k in range(count + 1)]
+
+    def pair(one: arb, two: arb) -> Masses:
+        whole = (one + two) * (top - 1)
+        several = [
+            (one, top - two),
+            (two, top - one),
+            (one / top, top * (two - 1)),
+            (two / top, top * (one - 1)),
+        ]
+        found = [(abs(mass) / whole, ratio) for ratio, mass in several]
+        return sampled([(mass * ratio, mass) for mass, ratio in found])
+
+    ends = [pair(each, each) for each in places]
+    strides = (2 ** (depth - k) for k in range(depth + 1))
+    halves = [[pair(*each) for each in pairwise(places[::stride])] for stride in strides]
+    return Stage(ends, ends, times, halves)
 
 
 def adaptive_profile(stages: Sequence[Stage], size: Fraction) -> AdaptiveProfile:
@@ -123,9 +176,11 @@ def adaptive_profile(stages: Sequence[Stage], size: Fraction) -> AdaptiveProfile
     Raises:
         LimitReached: If the limits are, or the grid is too fine.
     """
+    times, most = sum(stage.times for stage in stages), _range(stages)
+    if any(stage.halves for stage in stages):
+        size = max(size, finest_size(times, most))
     h = float(size)
-    times = sum(stage.times for stage in stages)
-    reach = ceil(_range(stages) / h)
+    reach = ceil(most / h)
     check_atoms(2 * reach)
     if reach > _MOST_PLACES or times > MOST_STEPS:
         raise LimitReached("atom limit: the grid of adaptive runs is too fine")
@@ -136,22 +191,28 @@ def adaptive_profile(stages: Sequence[Stage], size: Fraction) -> AdaptiveProfile
     places = np.arange(-reach, reach + 1)
     upper = _start(size, reach)
     middle = np.exp((places + 0.5) * h)
-    first = np.where(places < 0, 1.0, 0.0)
-    second = first.copy()
+    lines = np.where(places < 0, 1.0, 0.0), np.where(places < 0, 1.0, 0.0)
     for stage in reversed(stages):
-        kernels = [_kernel(each, size, 2 * reach + 1) for each in stage.above]
+        kernels, *levels = (
+            [_kernel(each, size, 2 * reach + 1) for each in own]
+            for own in (stage.above, *stage.halves)
+        )
         strategies = [_strategy(each, size, 2 * reach + 1) for each in stage.below]
         used: set[int] = set()
         for step in range(stage.times):
             check_limits()
+            if levels:
+                upper, best = _worst_between(kernels, levels, upper)
+                lines = _followed(strategies, best, lines, middle)
+                continue
             upper = _worst(kernels, upper)
-            first, second, chosen = _best(strategies, first, second, middle)
+            lines, chosen = _best(strategies, lines, middle)
             used |= chosen
             if step % _PATIENCE == _PATIENCE - 1:
                 strategies = [each for k, each in enumerate(strategies) if k in used]
                 used = set()
     ends = Ends(_at_an_end(stages), _at_an_end(stages, lost=True))
-    return AdaptiveProfile(size, reach, upper, first, second, doubt, ends)
+    return AdaptiveProfile(size, reach, upper, *lines, doubt, ends)
 
 
 def _at_an_end(stages: Sequence[Stage], *, lost: bool = False) -> arb:
@@ -202,20 +263,72 @@ def _kernel(masses: Masses, size: Fraction, most_places: int) -> _Kernel:
     return given, rounding.above(certain)
 
 
-def _worst(kernels: Sequence[_Kernel], upper: Doubles) -> Doubles:
-    reach = max((abs(place) for weights, _ in kernels for place, _ in weights), default=0)
-    wide = _padded(upper, reach, 1.0, upper[-1])
-    found = np.full_like(upper, _LEAST)
-    own, work = np.empty_like(upper), np.empty_like(upper)
-    for weights, certain in kernels:
+class _Sums:
+    """(1) from above, at every place, of kernels that are asked one by one."""
+
+    def __init__(self, kernels: Sequence[_Kernel], upper: Doubles) -> None:
+        self._reach = max((abs(place) for weights, _ in kernels for place, _ in weights), default=0)
+        self._wide = _padded(upper, self._reach, 1.0, upper[-1])
+        self.most = np.full_like(upper, _LEAST)
+        self._own, self._work = np.empty_like(upper), np.empty_like(upper)
+
+    def of(self, kernel: _Kernel, where: slice) -> Doubles:
+        """Return that of one kernel, until another one is asked."""
+        own, work, (weights, certain) = self._own[where], self._work[where], kernel
         own.fill(certain)
         for place, weight in weights:
-            np.multiply(wide[reach + place :][: len(own)], weight, out=work)
+            start = self._reach + place + where.start
+            np.multiply(self._wide[start : start + len(own)], weight, out=work)
             np.add(own, work, out=own)
-        np.maximum(found, own, out=found)
-    # H does not increase; roundings may.
-    falling: Doubles = np.maximum.accumulate(found[::-1])[::-1]
-    return np.minimum(falling, 1.0)
+        return own
+
+    def falling(self) -> Doubles:
+        """Return the greatest of all: H does not increase; roundings may."""
+        found: Doubles = np.maximum.accumulate(self.most[::-1])[::-1]
+        return np.minimum(found, 1.0)
+
+
+def _worst(kernels: Sequence[_Kernel], upper: Doubles) -> Doubles:
+    sums = _Sums(kernels, upper)
+    for kernel in kernels:
+        np.maximum(sums.most, sums.of(kernel, slice(0, len(upper))), out=sums.most)
+    return sums.falling()
+
+
+def _worst_between(
+    kernels: Sequence[_Kernel], levels: Sequence[Sequence[_Kernel]], upper: Doubles
+) -> tuple[Doubles, NDArray[np.int_]]:
+    """Apply (1) to kernels in a row and to what is between them; and say which one is best, about.
+
+    Args:
+        levels: Of halves (`Stage`): looked at where what bounds a part is more than what is known.
+    """
+    sums, whole = _Sums([*kernels, *chain(*levels)], upper), slice(0, len(upper))
+    best = np.zeros(len(upper), int)
+
+    def note(number: int, where: slice) -> None:
+        value = sums.of(kernels[number], where)
+        np.copyto(best[where], number, where=value > sums.most[where])
+        np.maximum(sums.most[where], value, out=sums.most[where])
+
+    stride = (len(kernels) - 1) // len(levels[0])
+    for number in range(0, len(kernels), stride):
+        note(number, whole)
+    parts = [(part, whole) for part in range(len(levels[0]))]
+    for level in levels:
+        halves = []
+        for part, where in parts:
+            bound = sums.of(level[part], where)
+            (more,) = np.nonzero(bound > sums.most[where] * _NEXT_TO)
+            if len(more) and level is levels[-1]:
+                np.maximum(sums.most[where], bound, out=sums.most[where])
+            elif len(more):
+                inner = slice(where.start + int(more[0]), where.start + int(more[-1]) + 1)
+                note(part * stride + stride // 2, inner)
+                halves += [(2 * part, inner), (2 * part + 1, inner)]
+        parts, stride = halves, stride // 2
+    sums.most *= _NEXT_TO
+    return sums.falling(), best
 
 
 _Strategy = tuple[Sequence[tuple[int, float, float]], float]
@@ -238,29 +351,22 @@ def _strategy(masses: Masses, size: Fraction, most_places: int) -> _Strategy:
     return parts, rounding.below(certain)
 
 
+_Lines = tuple[Doubles, Doubles]  # a and b
+
+
 def _best(
-    strategies: Sequence[_Strategy], first: Doubles, second: Doubles, middle: Doubles
-) -> tuple[Doubles, Doubles, set[int]]:
+    strategies: Sequence[_Strategy], lines: _Lines, middle: Doubles
+) -> tuple[_Lines, set[int]]:
     """Apply (1) to a and b, with the pair that looks best at every place; say which ones did."""
-    found, other, most = (np.zeros_like(first) for _ in range(3))
-    one, two = np.empty_like(first), np.empty_like(first)
+    found, other, most = (np.zeros_like(middle) for _ in range(3))
     chosen = set()
     reach = 1 + max((abs(place) for parts, _ in strategies for place, _, _ in parts), default=0)
-    wide = [_padded(each, reach, each[0], each[-1]) for each in (first, second)]
+    wide = [_padded(each, reach, each[0], each[-1]) for each in lines]
     for k, (parts, certain) in enumerate(strategies):
-        a, b = np.full_like(first, certain), np.zeros_like(second)
+        a, b = np.full_like(middle, certain), np.zeros_like(middle)
         for place, p, q in parts:
-            here, near = (
-                [each[reach + place + more :][: len(a)] for each in wide] for more in (0, 1)
-            )
-            # Which of two lines is the greater one at α q/p.
-            np.subtract(near[0], here[0], out=one)
-            np.subtract(near[1], here[1], out=two)
-            np.multiply(two, middle, out=two)
-            np.multiply(two, q / p, out=two)
-            better = one > two
-            a += p * np.where(better, near[0], here[0])
-            b += q * np.where(better, near[1], here[1])
+            near = [[each[reach + place + k :][: len(a)] for each in wide] for k in (0, 1)]
+            _add_output(a, b, near, middle, p, q)
         value = a - middle * b
         better = value > most
         if better.any():
@@ -268,7 +374,35 @@ def _best(
             np.copyto(other, b, where=better)
             np.copyto(most, value, where=better)
             chosen.add(k)
-    return found, other, chosen
+    return (found, other), chosen
+
+
+def _followed(
+    strategies: Sequence[_Strategy], best: NDArray[np.int_], lines: _Lines, middle: Doubles
+) -> _Lines:
+    """Apply (1) to a and b, with a given pair at every place."""
+    outputs = max(len(parts) for parts, _ in strategies)
+    every = np.zeros((3, len(strategies), outputs))
+    for k, (parts, _) in enumerate(strategies):
+        every[:, k, : len(parts)] = np.array(parts).T.reshape(3, -1)
+    a, b = np.array([certain for _, certain in strategies])[best], np.zeros_like(middle)
+    here, last = np.arange(len(middle)), len(middle) - 1
+    for output in range(outputs):
+        place, p, q = every[:, best, output]
+        where = here + place.astype(int)
+        ends = (np.clip(where + k, 0, last) for k in (0, 1))
+        _add_output(a, b, [[each[end] for each in lines] for end in ends], middle, p, q)
+    return a, b
+
+
+def _add_output(
+    a: Doubles, b: Doubles, near: Sequence[Sequence[Doubles]], middle: Doubles, p: Any, q: Any
+) -> None:
+    """Add an output, of masses p and q, with the greater one of two lines at α q/p."""
+    here, after = near
+    better = p * (after[0] - here[0]) > q * (middle * (after[1] - here[1]))
+    a += p * np.where(better, after[0], here[0])
+    b += q * np.where(better, after[1], here[1])
 
 
 def _padded(values: Doubles, reach: int, before: float, after: float) -> Doubles:
@@ -303,6 +437,11 @@ def _finite(masses: Masses, sign: int) -> list[tuple[float, float]]:
 def _between(ball: arb) -> Enclosure:
     """What a number >= 0 lies between."""
     return enclosure_of(ball).positive()
+
+
+def finest_size(times: int, most: float) -> Fraction:
+    """Return the least h for runs of bounded ranges, of losses that are up to `most` together."""
+    return Fraction(ceil(2**20 * times * most / _MOST_WORK), 2**20)
 
 
 def grid_size(step: float, times: int) -> Fraction:

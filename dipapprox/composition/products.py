@@ -4,6 +4,7 @@
     few outcomes           groups of runs, or all runs (`catalogue`)
     Gaussian noise         one piece, of one shift
     divergences            one piece: they add up
+    one bounded range      one piece for all its runs, each of another pair (`adaptive`)
     many pairs to choose   of one run that which is worst after all that came
     bounded by two pairs   one piece from above, another one from below
     anything else          its profile, as often as it is run
@@ -52,12 +53,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import reduce
 from itertools import pairwise
-from math import floor, log, prod
+from math import floor, log, prod, sqrt
 
 from flint import arb
 
 from dipapprox.arithmetic.precision import precision, to_ball
-from dipapprox.composition.adaptive import MOST_STEPS, Stage, adaptive_profile, grid_size
+from dipapprox.composition.adaptive import (
+    MOST_STEPS,
+    Stage,
+    adaptive_profile,
+    bounded_range,
+    finest_size,
+    grid_size,
+)
 from dipapprox.composition.catalogue import (
     MOST_LOSSES,
     DiscreteProfile,
@@ -75,8 +83,8 @@ from dipapprox.composition.losses import BoundSide, GridLosses, ceiling, floored
 from dipapprox.composition.mechanisms import (
     Between,
     ConcentratedStatement,
+    ExponentialMechanism,
     Gaussian,
-    Masses,
     Mechanism,
     RenyiStatement,
     Subsampled,
@@ -133,16 +141,19 @@ def pieces_of(
         runs: In the order in which those with several worst pairs are run.
         added: Whether the profiles are those of the adding of a record.
     """
-    several_pairs: list[tuple[Between, Fraction, int]] = []
+    several_pairs: list[tuple[Between | ExponentialMechanism, Fraction, int]] = []
     found: list[Piece] = []
     few: list[_Few] = []
     statements: list[tuple[Statement, int]] = []
     square = Fraction(0)
     steps = 0
     last: Statement | None = None
+    ranged = _of_one_range(runs)
     free = together = not any(_with_several_pairs(run.mechanism) for run in runs)
     for run in runs:
         several = _with_several_pairs(run.mechanism)
+        if ranged is not None and run.mechanism == ranged[0]:
+            several = ranged[1:]
         if several is not None and steps + run.times <= MOST_STEPS:
             steps += run.times
             several_pairs.append((*several, run.times))
@@ -174,8 +185,8 @@ def pieces_of(
     found += _divergences(statements, last, square, asked, together=together)
     found += _grouped(few)
     if several_pairs:
-        stages = [_stage(*each, added=added) for each in several_pairs]
         size = grid_size(float(grid.step.loss(1)), steps)
+        stages = [_stage(*each, size, added=added) for each in several_pairs]
         found.append(Piece(adaptive_profile(stages, size), 1))
     return found
 
@@ -239,17 +250,30 @@ def _grouped(few: Sequence[_Few]) -> Iterator[Piece]:
             yield Piece(one.power(size).profile(), count, own)
 
 
+_FAR = 5.0  # losses of runs of bounded ranges are not greater, in deviations, about
+
+
 def resolution_of(run: RepeatedRun) -> float | None:
     """The step whose cost for all runs is about that of the losses at which pairs are known."""
     inner, rate = unsampled(run.mechanism)
+    times, root = run.times, sqrt(run.times)
+    if isinstance(inner, ExponentialMechanism) and 1 < times <= MOST_STEPS:
+        eps = float(inner.eps)
+        most = min(times * eps, _FAR * root * eps + times * eps**2 / 8)
+        return float(finest_size(times, most + 2)) * root / 4
     if not isinstance(inner, Between) or inner.resolution is None:
         return None
-    return float(inner.resolution * rate * run.times**0.5)
+    return float(inner.resolution * rate * root)
 
 
 def are_attained(runs: Sequence[RepeatedRun]) -> bool:
     """Whether pairs are known that attain what bounds all runs together."""
-    others = [run for run in runs if not is_attained(run.mechanism)]
+    ranged = _of_one_range(runs)
+    others = [
+        run
+        for run in runs
+        if not is_attained(run.mechanism) and (ranged is None or run.mechanism != ranged[0])
+    ]
     if any(run.times > 1 or not has_choice(run.mechanism) for run in others):
         return False
     return not others or (
@@ -257,21 +281,49 @@ def are_attained(runs: Sequence[RepeatedRun]) -> bool:
     )
 
 
-def _with_several_pairs(mechanism: Mechanism) -> tuple[Between, Fraction] | None:
+def _with_several_pairs(
+    mechanism: Mechanism,
+) -> tuple[Between | ExponentialMechanism, Fraction] | None:
     """Return a mechanism whose worst pairs are known and several, and the rate of its sample."""
     inner, rate = unsampled(mechanism)
     return (inner, rate) if isinstance(inner, Between) and inner.worst else None
 
 
-def _stage(inner: Between, rate: Fraction, times: int, *, added: bool) -> Stage:
+def _of_one_range(
+    runs: Sequence[RepeatedRun],
+) -> tuple[Mechanism, ExponentialMechanism, Fraction] | None:
+    """Return what alone has pairs to choose from, in several runs, and the rate of its sample."""
+    found = {run.mechanism for run in runs if has_choice(run.mechanism)}
+    times = sum(run.times for run in runs if run.mechanism in found)
+    several = any(_with_several_pairs(run.mechanism) for run in runs)
+    if len(found) != 1 or several or not 1 < times <= MOST_STEPS:
+        return None
+    (one,) = found
+    inner, rate = unsampled(one)
+    return (one, inner, rate) if isinstance(inner, ExponentialMechanism) else None
+
+
+def _stage(
+    inner: Between | ExponentialMechanism,
+    rate: Fraction,
+    times: int,
+    size: Fraction,
+    *,
+    added: bool,
+) -> Stage:
     share = to_ball(rate)
 
-    def masses(pair: Masses) -> list[tuple[arb, arb]]:
-        both = [(to_ball(p), to_ball(q)) for p, q in pair]
-        sampled = [(share * p + (1 - share) * q, q) for p, q in both]
+    def masses(pair: Iterable[tuple[arb, arb]]) -> list[tuple[arb, arb]]:
+        sampled = [(share * p + (1 - share) * q, q) for p, q in pair]
         return [(q, p) for p, q in sampled] if added else sampled
 
-    return Stage([*map(masses, inner.worst)], [*map(masses, inner.chosen)], times)
+    if isinstance(inner, ExponentialMechanism):
+        return bounded_range(to_ball(inner.eps), size, times, masses)
+    above, below = (
+        [masses((to_ball(p), to_ball(q)) for p, q in pair) for pair in pairs]
+        for pairs in (inner.worst, inner.chosen)
+    )
+    return Stage(above, below, times)
 
 
 def _parts(mechanism: Mechanism) -> list[tuple[Mechanism, tuple[BoundSide, ...]]]:

@@ -22,7 +22,7 @@ from dipapprox import Enclosure, LimitReached, Limits, NotEnclosed, Options
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.composition import adaptive
 from dipapprox.composition.accountant import Composition, CompositionAnswer
-from dipapprox.composition.adaptive import Stage, adaptive_profile, grid_size
+from dipapprox.composition.adaptive import Masses, Stage, adaptive_profile, bounded_range, grid_size
 from dipapprox.composition.catalogue import MOST_LOSSES, Outcomes, group_sizes, outcomes_of
 from dipapprox.composition.grid import GridStep
 from dipapprox.composition.losses import deltas
@@ -316,6 +316,32 @@ def test_each_run_has_its_own_pairs() -> None:
         for runs in ((one, one, two), (two, one, one), (one, two, one)):
             encloses([stage(pairs, 1) for pairs in runs], runs)
     assert truth((one, two, one), F(11, 10)) != truth((two, one, one), F(11, 10))
+
+
+@pytest.mark.parametrize("rate", [1, F(1, 4)])
+def test_bounded_ranges_hold_all_strategies(rate) -> None:
+    """Pairs of two outcomes, others than those that are looked at, after one another."""
+    eps, top = 0.7, exp(0.7)
+
+    def sampled(pair: Masses) -> list[tuple[arb, arb]]:
+        share = to_ball(rate)
+        return [(share * p + (1 - share) * q, q) for p, q in pair]
+
+    def pair(most: float) -> tuple[Pair, ...]:
+        first = (top - exp(most)) / (top - 1)
+        second = (top * exp(-most) - 1) / (top - 1)
+        both = ((first, second), (1 - first, 1 - second))
+        return tuple((F(p) * rate + F(q) * (1 - rate), F(q)) for p, q in both)
+
+    with precision(128):
+        row = bounded_range(to_ball(F(eps)), F(1, 50), 2, sampled)
+        found = adaptive_profile([row], F(1, 50))
+        ours = tuple(pair(eps * k / 31) for k in range(1, 31))
+        for alpha in (F(1, 3), F(1), F(5, 4), F(2), F(3)):
+            point, true = found.at(to_ball(alpha)), truth((ours, ours), alpha)
+            assert true <= F(float(point.bound.upper())) + F(1, 10**12)
+            assert float(point.bound.upper()) - float(true) < 3e-3
+            assert float((point.first - to_ball(alpha) * point.second).upper()) <= true + F(1, 1000)
 
 
 def test_limits_are_asked() -> None:
