@@ -1,9 +1,11 @@
 """What tests of machines share: machines and proofs in JSON, and what runs of them say."""
 
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
 from dipapprox.kernel.balls import precision
+from dipapprox.kernel.errors import NotProved
 from dipapprox.kernel.evaluate import evaluate, most_factors
 from dipapprox.kernel.exact import exact_values
 from dipapprox.kernel.exponentials import Ratio
@@ -73,3 +75,15 @@ def exactly(of: Any, eps: Fraction = ONE) -> dict[Output, Ratio]:
     values = exact_values(graph, wanted, Signs.at(eps))
     nothing = Ratio.constant(Fraction(0))
     return {o: sum((values[s] for s in own), nothing) for o, own in found.items()}
+
+
+def judged(names: dict[str, Any]) -> Callable[[str], str]:
+    """Return what an expression of these names is, or why the kernel proves nothing."""
+
+    def said(asked: str) -> str:
+        try:
+            return f"{eval(asked, names)}\n"
+        except NotProved as error:
+            return f"{type(error).__name__}: {error}\n"
+
+    return said
