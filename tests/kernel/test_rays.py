@@ -7,7 +7,7 @@ import pytest
 
 import dipapprox
 from dipapprox import Answer, Options
-from dipapprox.kernel.errors import BadProof, NotProved, Refused, Refuted
+from dipapprox.kernel.errors import NotProved, Refuted
 from dipapprox.kernel.judgements import Budgets
 from dipapprox.kernel.replay import conclude, replay
 from dipapprox.kernel.rounds import read_rounds
@@ -16,8 +16,10 @@ from dipapprox.proof_steps.machines import number_json
 from dipapprox.proof_steps.rays import ray_step
 from kernel.streams import RAY, lost
 from tests.automata.random_automata import random_automaton
-from tests.cases import cases, refuses
+from tests.cases import cases
+from tests.golden_text import check_answers
 from tests.kernel.edits import require_sound
+from tests.kernel.machines import judged
 from tests.kernel.test_potentials import SUBJECTS, alone, file_of
 from tests.texts import text_of
 
@@ -32,33 +34,6 @@ def between(family: str, whole: bool = False, **fields: Any) -> Budgets:
     return lost(machine, {**RAY, **ray, "multipliers": [[[[0, 1]]]], **fields}, "9/10")
 
 
-def test_much_is_lost_between_two_inputs_as_eps_grows() -> None:
-    assert between("Lap") == Budgets(None, Fraction(1), at_any=False)
-
-
-@cases(
-    "fields, why",
-    ({"multipliers": [[[[0, 2]]]]}, "worth less"),
-    ({"multipliers": [[[]]]}, "nothing is lost"),
-    ({"noise": [[0, 0]]}, "guard"),
-    ({"noise": [[0, 1]]}, "guard"),
-    ({"noise": [[-1, 0]]}, "nothing is lost"),
-    ({"noise": [["-1/2", 0]]}, "does not conclude"),
-    ({"eps": "every"}, "leaves the bounds"),
-    ({"inputs": [["q", [[0, 2]]]]}, "leaves the bounds"),
-    ({"inputs": [["q", [[1, -1]]]]}, "guard"),
-    ({"inputs": [["q", [[1, -1]]]], "noise": [[-1, -1]]}, "nothing is lost"),
-    ({"paths": [0], "noise": [[1, 0]]}, "nothing is lost"),
-)
-def test_forged_losses_between_two_inputs_are_refuted(fields, why) -> None:
-    refuses(Refuted, why, between, "Lap", **fields)
-
-
-def test_gaussian_noise_is_at_its_mean_as_eps_grows() -> None:
-    assert between("Gauss") == Budgets(None, None, at_any=False)
-    refuses(Refuted, "not known to be possible", between, "Gauss", noise=[[-1, 0]])
-
-
 def summed(*powers: int, family: str = "Lap", **fields: Any) -> Budgets:
     """Replay: a sum of samples of scales eps^k around an input without bounds is at most 0."""
     machine, x = alone(family, False), ["cell", "x"]
@@ -69,36 +44,7 @@ def summed(*powers: int, family: str = "Lap", **fields: Any) -> Budgets:
     return lost({**machine, "body": [*draws, decided]}, {**RAY, **ray, **fields}, "9/10")
 
 
-def test_noise_of_other_scales_keeps_no_budget_as_eps_vanishes_or_grows() -> None:
-    """At eps = 1/100 a step loses 1 where the scale is 1: no budget up to 99 serves there."""
-    for powers in ((0,), (1,), (-2,), (0, 3), (-2, -3)):
-        assert summed(*powers) == Budgets(None, None, at_any=False)
-        assert summed(*powers, multipliers=[[[[0, 5]]]]) == Budgets(None, None, at_any=False)
-        refuses(Refused, "no multiple of 1 / eps", summed, *powers, eps="large")
-        assert summed(*powers, -1) == Budgets(None, Fraction(1), at_any=False)
-        refuses(Refuted, "worth less", summed, *powers, -1, multipliers=[[[[0, 2]]]])
-    assert summed(0, family="Gauss") == Budgets(None, None, at_any=False)
-    for powers in ((0, -2), (-1, 0, -2)):
-        refuses(Refused, "no multiple of 1 / eps", summed, *powers)
-
-
-def test_noise_on_one_side_makes_outputs_impossible() -> None:
-    above = {"paths": [0], "inputs": [["q", [[1, -1]]]]}
-    minus = between("LapMinus", **above, noise=[["-1/2", 0]])
-    assert minus == Budgets(None, None, at_any=False)
-    for family in ("Lap", "LapPlus"):
-        refuses(Refuted, "nothing is lost", between, family, **above, noise=[["1/2", 0]])
-
-
-def test_integers_that_are_above_0_are_at_least_1() -> None:
-    above = {"paths": [0], "inputs": [["q", [[1, -1]]]], "noise": [[0, 0]]}
-    assert between("DLap", whole=True, **above) == Budgets(None, Fraction(1), at_any=False)
-    refuses(Refuted, None, between, "Lap", **above)
-    refuses(Refuted, None, between, "Lap", whole=True, **above)
-    refuses(Refuted, "not known to be possible", between, "DLap", whole=True, noise=[[0, -1]])
-    with pytest.raises(Refuted, match="not known to be possible"):
-        between("DLap", whole=True, noise=[["1/2", 0]], paths=[0])
-
+ABOVE = {"paths": [0], "inputs": [["q", [[1, -1]]]]}
 
 BOUNDED = text_of("kernel/rays-bounded")
 INTEGERS = text_of("kernel/rays-integers")
@@ -143,19 +89,6 @@ def contradicted(multipliers: Any, published: bool = False) -> Budgets:
     step = {**RAY, "paths": [0 if published else 2], "inputs": [["q", [[0, 1]]]]}
     step |= {"noise": [[0, 1 if published else -1]], "multipliers": multipliers}
     return lost(machine, step, "9/10")
-
-
-def test_guards_that_contradict_each_other_are_of_no_run() -> None:
-    both, alone_below = [[[0, 1], [1, 1]]], [[[0, 1]]]
-    assert contradicted([both, alone_below]) == Budgets(None, Fraction(1))
-    for forged in ([[[[0, 1]]], alone_below], [[[]], alone_below], [both, [[]]]):
-        refuses(Refuted, "nothing is lost", contradicted, forged)
-
-
-def test_a_number_near_the_border_of_a_guard_contradicts_nothing() -> None:
-    """It is > 0, and published near 0."""
-    with pytest.raises(Refuted, match="nothing is lost"):
-        contradicted([[[[0, 1], [2, 1]]], [[[0, 1]]]], published=True)
 
 
 # --- what comes again, and is not told ------------------------------------------------------------
@@ -218,99 +151,37 @@ def likelier(
     return lost(machine, {**step, **fields})
 
 
-def with_bound(machine: dict[str, Any], bound: Any) -> dict[str, Any]:
-    machine["body"][1][1][2] = bound
+def below_half() -> Any:
+    """The probabilities of what is at most 1/2 have a quotient that tends to 2, or none."""
+    machine = alone("LapPlus", False)
+    machine["body"][1][1][2] = "1/2"
     return machine
 
 
-def test_what_is_lost_at_one_eps_and_as_it_vanishes() -> None:
-    one = Budgets(None, Fraction(1), at_any=False)
-    assert likelier(alone("Lap", False)) == one
-    assert likelier(alone("DLap", True)) == one
-    assert likelier(alone("Lap", False), eps=3, budget="99/100").below == Fraction(99, 100)
-    # The probabilities of what is at most 1/2 have a quotient that tends to 2.
-    jump = with_bound(alone("LapPlus", False), "1/2")
-    assert likelier(jump, inputs=([0], ["1/4"]), budget=None) == Budgets(None, None, False)
-    # At 1 it becomes exponentially unlikely, at 0 it does not.
-    assert likelier(alone("Lap", False), eps=None) == one
-    # One-sided noise does not get there.
-    never = with_bound(alone("LapPlus", False), "1/2")
-    assert likelier(never, eps=1, budget=None) == Budgets(None, None, False, Fraction(1))
-
-
-@cases(
-    "fields, why",
-    ({"budget": "101/100"}, "so much likelier"),
-    ({"budget": None}, "so much likelier"),
-    ({"eps": 1, "budget": "101/100"}, "so much likelier"),
-    ({"eps": 1, "budget": None}, "so much likelier"),
-    ({"eps": None, "budget": "101/100"}, "so much likelier"),
-    ({"eps": None, "budget": None}, "so much likelier"),
-    ({"eps": -1}, "eps is below 0"),
-    ({"inputs": ([1], [0])}, "so much likelier"),
-    ({"inputs": ([0], [2])}, "no program has"),
-    ({"inputs": ([2], [1])}, "no program has"),
-    ({"inputs": ([0], [0])}, "not adjacent"),
-    ({"inputs": ([0], [])}, "inputs"),
-    ({"inputs": ([0], ["1/2"])}, "so much likelier"),
-    ({"seen": [1]}, "so much likelier"),
-    ({"seen": [2]}, "so much likelier"),
-    ({"seen": [None]}, "so much likelier"),
-    ({"seen": [{"most": "-1/2"}]}, "so much likelier"),
-    ({"seen": []}, "what is seen"),
-)
-def test_forged_chances_are_refuted(fields, why) -> None:
-    refuses(NotProved, why, likelier, alone("Lap", False), **fields)
-
-
-def test_inputs_of_a_trace_are_integers_and_adjacent_where_those_of_the_program_are() -> None:
-    refuses(Refuted, "no program has", likelier, alone("DLap", True), inputs=([0], ["1/2"]))
-    for norm, radius in (("linf", "1/2"), ("increasing", "1/2"), ("decreasing", 1)):
-        machine = alone("Lap", False)
-        machine["adjacency"] = {"norm": norm, "radius": radius}
-        refuses(Refuted, "not adjacent", likelier, machine)
-
-
-def test_a_trace_is_of_a_service_or_a_program_at_all_eps() -> None:
-    step = {"eps": 0, "events": [[[0], [1], [0]]], "budget": 1}
-    refuses(BadProof, "is about services", conclude, "trace", alone("Lap", False), step, [])
-
-
-def test_chances_of_numbers_are_those_on_one_side() -> None:
+def shown() -> Any:
+    """The sample itself is published: one number has the probability 0."""
     machine = alone("Lap", False)
-    machine["body"] = [machine["body"][0], ["set", ["cell", "out"], ["cell", "x"]]]
-    less = {"seen": [{"most": 0}], "eps": 1, "budget": 1}
-    assert likelier(machine, **less) == Budgets(None, Fraction(1), False, eps=Fraction(1))
-    for fields in ({"budget": "101/100"}, {"seen": [{"least": 0}]}, {"seen": [{"most": "1/2"}]}):
-        refuses(Refuted, None, likelier, machine, **{**less, **fields})
-    # One number has the probability 0.
-    refuses(Refuted, None, likelier, machine, **{**less, "seen": [0]})
+    machine["body"][1] = ["set", ["cell", "out"], ["cell", "x"]]
+    return machine
 
 
-def test_chances_are_those_of_programs_that_publish_in_the_end() -> None:
-    turning = {**alone("Lap", False), "round": []}
-    early = alone("Lap", False)
-    early["published"] = {**early["published"], "whenever": ["out"]}
-    unseen = alone("Lap", False)
-    unseen["published"] = {**unseen["published"], "ends": False}
-    for machine in (turning, early, unseen):
-        refuses(Refused, "more is seen", likelier, machine)
-
-
-def test_nobody_sees_that_a_program_without_rounds_exits() -> None:
-    """On one side of the threshold the program exits, but shows the same."""
+def seen_as(**published: Any) -> Any:
     machine = alone("Lap", False)
-    machine["body"] = [
-        ["set", ["cell", "out"], 0],
-        machine["body"][0],
-        ["if", [">", ["cell", "x"], 0], [["exit"]], []],
-    ]
-    refuses(Refuted, "so much likelier", likelier, machine)
-    machine["inputs"][0][1] = {"low": None, "high": None}
-    for rows in ([[[[0, 1]]]], [[[]], [[]]], [[[[0, 1]]], [[[0, 1]]]]):
-        for run in (0, 1):
-            forged = {**RAY, "paths": [run], "inputs": [["q", [[0, 1]]]], "multipliers": rows}
-            refuses(NotProved, None, lost, machine, {**forged, "noise": [[2 * run - 1, 0]]})
+    machine["published"] |= published
+    return machine
+
+
+def exits() -> Any:
+    """On one side of the threshold the program exits, but shows the same: nobody sees that."""
+    machine = alone("Lap", False)
+    branch = ["if", [">", ["cell", "x"], 0], [["exit"]], []]
+    machine["body"] = [["set", ["cell", "out"], 0], machine["body"][0], branch]
+    return machine
+
+
+def test_what_is_lost_and_forgeries_of_it() -> None:
+    """Noise of other scales keeps no budget: at eps = 1/100 a step loses 1 where the scale is 1."""
+    check_answers("kernel_rays", judged(globals() | {"conclude": conclude}))
 
 
 def test_what_is_lost_as_eps_vanishes_is_replayed() -> None:
