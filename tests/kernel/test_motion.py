@@ -18,9 +18,10 @@ from dipapprox.kernel.sets import Sets, Zone, all_sets, clipped, extent, represe
 from dipapprox.proof_steps.liveness import machine_json
 from dipapprox.proof_steps.machines import number_json
 from dipapprox.proof_steps.verdicts import single_inputs
-from kernel.machines import cell, finite
+from kernel.machines import cell, finite, judged
 from kernel.small import program_of
 from tests.cases import cases, refuses
+from tests.golden_text import check_answers
 from tests.texts import texts_in
 from tests.thorough import part
 
@@ -269,74 +270,12 @@ def test_bounds_of_curvature_are_right_and_hardly_too_large(family, scale, end, 
     assert 0.45 * float(largest) < found <= float(largest)
 
 
-@cases(
-    "body, largest",
-    # Noise takes along what stands beside it, wherever it is compared first.
-    ("x <- Lap(0, 1)  o <- 0  if x + q[1] >= 0 then o <- 1 end", 1),
-    ("x <- Lap(0, 1)  o <- 0  if x >= q[1] and x <= q[1] + 1 then o <- 1 end", 1),
-    ("x <- Lap(0, 1)  y <- 2 * x + q[1]  o <- 0  if y >= 0 then o <- 1 end", Fraction(1, 4)),
-    ("x <- Lap(0, 1)  y <- x + q[1]  o <- 0  if y >= 0 and x + q[1] <= 1 then o <- 1 end", 1),
-    ("t <- Lap(0, 1)  x <- Lap(0, 1)  o <- 0  if x + q[1] >= t then o <- 1 end", 1),
-    ("x <- Lap(3 * q[1], 1)  o <- 0  if x >= 0 and 2 * x <= 1 then o <- 1 end", 9),
-    ("x <- Lap(0, 1)  y <- x + q[1]  o <- 0  if x >= 0 then o <- 1 end", 0),
-    # Noise that is compared twice, or before, is not free.
-    ("x <- Lap(0, 1)  o <- 0  if x >= 0 then if x + q[1] >= 0 then o <- 1 end end", None),
-    # What is compared differently is beside it.
-    ("x <- Lap(0, 1)  o <- 0  if x >= q[1] and x <= 1 then o <- 1 end", None),
-    ("x <- Lap(0, 1)  o <- 0  if x >= 0 and x <= q[1] then o <- 1 end", None),
-    ("x <- Lap(0, 1)  o <- 0  if x >= q[1] and x <= q[2] then o <- 1 end", None),
-    ("x <- Lap(q[1], 1)  o <- 0  if x + q[1] >= 0 then o <- 1 end", None),
-)
-def test_inputs_that_are_added_to_noise(body, largest) -> None:
-    motion = motion_of(body)
-    if largest is not None:
-        assert motion.curvature(0, HALF) == largest
-        return
-    refuses(Refused, None, motion.curvature, 0, HALF)
-
-
 U, X, Y, OUT = (cell(name) for name in ("u", "x", "y", "o"))
 
 
 def motion_around(*body: Any) -> Motion:
     machine = finite(list(body), inputs=[["u", {"low": 0, "high": 1}]])
     return Motion(read_machine(machine))
-
-
-@cases(
-    "family, mean, left, right",
-    ("Gauss", U, X, U),
-    ("Gauss", U, ["+", X, U], 0),
-    ("Lap", ["*", 2, U], X, U),
-    ("LapPlus", U, X, 0),
-)
-def test_no_curvature_is_known(family, mean, left, right) -> None:
-    motion = motion_around(
-        ["draw", X, family, mean, [1, 0]],
-        ["if", [">=", left, right], [["set", ["cell", "o"], 1]], [["set", ["cell", "o"], 0]]],
-    )
-    refuses(Refused, None, motion.curvature, 0, HALF)
-
-
-@cases(
-    "body",
-    [["set", OUT, U]],
-    [["draw", X, "Gauss", 0, [1, 0]], ["set", OUT, X]],
-    [["choose", OUT, [[0, U], [1, 1]], True]],
-    [["choose", OUT, [[0, ["exp", U]], [1, 1]], True]],
-    [["choose", OUT, [[0, ["+", 1, ["*", 2, U]]], [1, 1]], True]],
-    [["set", ["element", "a", 3, U], 0], ["set", OUT, 0]],
-    [["draw", X, "Gauss", U, [1, 0]], ["draw", Y, "Gauss", X, [1, 0]], ["set", OUT, 0]],
-    [["set", X, 1], ["while", ["=", X, 1], [["set", X, 0]]]],
-    [["set", X, ["cell", "nothing"]]],
-    [["draw", X, "DGauss", U, [1, 0]], ["set", OUT, 0]],
-    [["draw", X, "DLap", "1/2", [1, 0]], ["set", OUT, 0]],
-    [["draw", X, "Lap", {"name": "one"}, [1, 0]], ["set", OUT, 0]],
-    [["if", [">=", U, 1], [["set", OUT, 0]], [["set", OUT, 1]]]],
-    [],
-)
-def test_what_reads_an_input_otherwise_is_not_followed(body) -> None:
-    refuses(NotProved, None, motion_around, *body)
 
 
 PUBLISHED = """
@@ -348,25 +287,10 @@ adjacent linf 1
 """
 
 
-@cases(
-    "body, is_shift",
-    ("y <- Gauss(q[1], 1)  z <- Gauss(q[1] + 2 * q[2], 1)", True),
-    ("x <- Gauss(q[1] + c, 1)  y <- x  z <- x + q[2]", True),
-    ("y <- Gauss(q[1], 1)  z <- c", True),
-    ("y <- Gauss(q[1], 1)  z <- Lap(q[2], 1)", False),
-    ("y <- Gauss(q[1], 1)  z <- Lap(0, 1)", False),
-    ("y <- Gauss(q[1], 1 + c)  z <- Gauss(q[2], 1)", False),
-    ("y <- Gauss(q[1], 1)  z <- c * y", False),
-    ("y <- Gauss(c * q[1], 1)  z <- 0", False),
-    ("y <- Gauss(q[1], 1)  z <- 0  if y >= 0 then z <- 1 end", False),
-    ("b <- choose {0 : 1/2, 1 : 1/2}  y <- Gauss(b * q[1], 1)  z <- 0", False),
-    ("b <- choose {0 : 1/2, 1 : 1/2}  y <- Gauss(q[1], 1)  z <- b", False),
-)
-def test_published_numbers_that_are_shifted(body, is_shift) -> None:
-    if "1 + c" in body:
-        body = "if c = 0 then y <- Gauss(q[1], 1) else y <- Gauss(q[1], 2) end  z <- 0"
+def shifts(body: str) -> tuple[bool, ...]:
+    """Whether inputs shift what is published, and in order."""
     motion = motion_of(body, PUBLISHED)
-    assert motion.is_shift == motion.is_ordered(0) == motion.is_ordered(1) == is_shift
+    return motion.is_shift, motion.is_ordered(0), motion.is_ordered(1)
 
 
 def publishing(*body: Any) -> Motion:
@@ -374,44 +298,19 @@ def publishing(*body: Any) -> Motion:
     return Motion(read_machine(finite(list(body), inputs=inputs, outputs=[], reals=["y"])))
 
 
-def test_numbers_that_are_not_published() -> None:
-    for body in ([], [["set", Y, {"name": "one"}]], [["set", Y, ["cell", "nothing"]]]):
-        refuses(NotProved, None, publishing, *body)
-
-
-def test_integer_noise_shifts_nothing() -> None:
-    """Half a step is told apart for certain, a whole one is not."""
-    for family, is_shift in (("Lap", True), ("DLap", False), ("DGauss", False)):
-        motion = publishing(["draw", X, family, 0, [1, 0]], ["set", Y, ["+", X, U]])
-        assert motion.is_shift == is_shift
-
-
-def changes(text: str) -> set[tuple[Fraction, ...]]:
-    machine = machine_of(text)
-    found = representatives(machine)
-    domains = [domain for _, domain in machine.inputs]
+def changes(domain: str, adjacency: str) -> list[tuple[str, ...]]:
+    """Changes that are enough where ranges do not count."""
+    machine = machine_of(SHIFTED.format(domain, adjacency))
+    found, domains = representatives(machine), [domain for _, domain in machine.inputs]
     for pair in found:
         assert all(u[k] in domain for u in pair for k, domain in enumerate(domains))
-    return {tuple(b - a for a, b in zip(*pair, strict=True)) for pair in found}  # type: ignore[operator]
+    own = {tuple(b - a for a, b in zip(*pair, strict=True)) for pair in found}  # type: ignore[operator]
+    return [tuple(map(str, each)) for each in sorted(own)]
 
 
 SHIFTED = (
     "input q[2] in real {}\noutput y in real\nadjacent {}\n  x <- Lap(0, 1)  y <- x + q[1] + q[2]"
 )
-
-
-@pytest.mark.parametrize("domain", ["", "-1..1", "0..1"])
-def test_changes_that_are_enough_where_ranges_do_not_count(domain) -> None:
-    corners = set(product((-1, 1), repeat=2))
-    assert changes(SHIFTED.format(domain, "linf 1")) == corners
-    assert changes(SHIFTED.format(domain, "increasing 1")) == set(product((0, 1), repeat=2))
-    assert changes(SHIFTED.format(domain, "decreasing 1")) == set(product((0, -1), repeat=2))
-    halves = {(HALF, 0), (-HALF, 0), (0, HALF), (0, -HALF)}
-    assert changes(SHIFTED.format(domain, "l1 1/2")) == halves
-    if domain:
-        width = 2 if domain == "-1..1" else 1
-        ends = {(width, 0), (-width, 0), (0, width), (0, -width)}
-        assert changes(SHIFTED.format(domain, "l0 1")) == ends
 
 
 @pytest.mark.parametrize("ends", [(None, -3), (5, None), (None, None), (0, 3)])
@@ -426,13 +325,6 @@ def test_sets_lie_in_ranges_and_have_all_changes(ends) -> None:
         assert all(u in domain and v in domain for u, v in zone)
     if None in ends:
         refuses(Refused, None, list, all_sets(machine, False))
-
-
-def test_changes_that_no_range_ends() -> None:
-    for adjacency in ("all", "l0 1"):
-        refuses(Refused, None, changes, SHIFTED.format("", adjacency))
-    # Ends of ranges count where they are nearer than a change.
-    assert single_inputs(json_of(SHIFTED.format("0..1", "l1 3/2"))) is None
 
 
 # --- zones and sets ------------------------------------------------------------------------------
@@ -531,40 +423,19 @@ def test_ends_of_shared_changes_keep_pairs_adjacent() -> None:
             assert half.ends(0)[0 if high == 0 else 1] == half
 
 
-def test_sets_without_a_share_are_empty() -> None:
+def left(place: int, side: Any, at: Fraction) -> tuple[bool, bool]:
+    """Whether any pairs are below and above, where most of a share is used up."""
     machine = machine_of(MIXED.format("l1 1"))
     (pairs,) = (each for each in all_sets(machine, False) if each.zones[2] == ((0, 0),))
     _, most = pairs.cut(0, "change", Fraction(3, 4))
-    assert most.cut(1, "change", Fraction(1, 2))[1] is None
-    assert most.cut(1, "change", Fraction(1, 4))[1] is not None
-    assert most.cut(1, "change", Fraction(-1, 2))[0] is None
-    changes = [extent(each.zones[0], "change") for each in all_sets(machine, False)]
-    assert changes == [(-1, 1), (0, 0), (0, 0), (-1, 1)]
+    below, above = most.cut(place, side, at)
+    return below is not None, above is not None
 
 
-@cases(
-    "norm, least, most",
-    ("linf", -2, 2),
-    ("l1", -2, 2),
-    ("increasing", 0, 2),
-    ("decreasing", -2, 0),
-    ("l0", -3, 3),
-    ("all", -3, 3),
-)
-def test_changes_of_one_number(norm, least, most) -> None:
-    adjacency = Adjacency(norm, 5)
-    assert adjacency.change(Fraction(3), 2) == (least, most)
-    nearest = (max(least, -1), min(most, 1))
-    assert adjacency.change(Fraction(1), 2) == nearest
-    if norm in ("l0", "all"):
-        refuses(Refused, None, adjacency.change, None, 2)
-    else:
-        assert adjacency.change(None, 2) == (least, most)
-    refuses(Refused, None, Adjacency("pairs").change, Fraction(1), 1)
+def test_what_is_followed_and_how_far_it_moves() -> None:
+    """Noise takes along what stands beside it, wherever it is compared first.
 
-
-def test_sets_that_are_none() -> None:
-    without_ends = machine_of(MIXED.format("linf 1").replace("real -1..2", "real"))
-    refuses(Refused, None, list, all_sets(without_ends, False))
-    listed = replace(machine_of(MIXED.format("all")), adjacency=Adjacency("pairs"))
-    refuses(Refused, None, list, all_sets(listed, True))
+    Noise that is compared twice, or before, is not free; what is compared differently is beside it.
+    """
+    asked = {"single_inputs": single_inputs, "Adjacency": Adjacency, "replace": replace}
+    check_answers("kernel_motion", judged(globals() | asked))
