@@ -9,7 +9,7 @@
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from dipapprox.errors import UserError
@@ -47,5 +47,17 @@ def complaint(read: Callable[[str], object]) -> Callable[[str], str]:
         except UserError as error:
             return f"{error.render()}\n"
         return found if isinstance(found, str) else "accepted\n"
+
+    return said
+
+
+def evaluated(names: Mapping[str, object], *refusals: type[Exception]) -> Callable[[str], str]:
+    """Return what an expression of some names is, or which of some errors it ends in, and why."""
+
+    def said(asked: str) -> str:
+        try:
+            return f"{eval(asked, dict(names))}\n"
+        except refusals as error:
+            return f"{type(error).__name__}: {error}\n"
 
     return said

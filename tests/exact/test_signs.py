@@ -31,13 +31,7 @@ from dipapprox.exact.signs.nonnegative import (
     positive_on,
 )
 from dipapprox.exact.signs.normal_form import NormalForm, normal_form, reduce_function
-from dipapprox.exact.signs.supremum import (
-    Infinity,
-    Supremum,
-    derivative,
-    enclose_supremum,
-    limit_at_infinity,
-)
+from dipapprox.exact.signs.supremum import Infinity, derivative, enclose_supremum, limit_at_infinity
 from dipapprox.exact.signs.values import Evaluator, compare_at, enclose_at, sign_at
 from dipapprox.exact.signs.zeros import (
     BoxesUsedUp,
@@ -77,6 +71,7 @@ from exact.sign_functions import (
 )
 from tests.cases import cases, refuses
 from tests.event_strategies import laplace
+from tests.golden_text import check_answers, evaluated
 from tests.numerics.one_by_one import Recording, alone, integral, whole
 from tests.texts import text_of
 from tests.thorough import part
@@ -101,12 +96,6 @@ def test_tiny_values_keep_their_digits() -> None:
     scaled = enclose_at(ONE - exp(-1), Fraction(1), 64)
     unit = enclose_at(exp(-1000), Fraction(1), 64)
     assert tiny.meets(Enclosure(scaled.lower * unit.lower, scaled.upper * unit.upper))
-
-
-def test_a_denominator_that_is_zero_is_refused() -> None:
-    pole = ExponentialRatio.of(ONE, {EPS - ONE: 1})
-    refuses(ZeroDivisionError, None, sign_at, pole, Fraction(1))
-    refuses(ZeroDivisionError, None, enclose_at, pole, Fraction(1), 10)
 
 
 def test_reasons_can_name_any_epsilon() -> None:
@@ -136,16 +125,15 @@ def check_signs(function: ExponentialPolynomial, chart: SignChart) -> None:
         assert {sign_at(function, point) for point in points} == {sign}
 
 
-def test_the_zero_function_and_constants() -> None:
-    assert zeros(constant(0), ALL_EPSILONS).signs == (0,)
-    assert zeros(constant(-3), ALL_EPSILONS).signs == (-1,)
-    assert zeros(EPS.scaled(F(-1, 7)), EpsilonInterval(F(1), None)).signs == (-1,)
-    assert zeros(exp(-3), EpsilonInterval(F(1), F(2))).signs == (1,)
+@cases("lower, upper", ("1e-300", "1e-9"), ("1", "1e6"), ("5/7", "6/7"))
+def test_intervals_are_split_at_short_binary_fractions(lower, upper) -> None:
+    middle = split_point(F(lower), F(upper))
+    assert F(lower) < middle < F(upper)
+    assert middle.denominator & (middle.denominator - 1) == 0
 
 
 def test_what_is_beyond_reach_is_said(monkeypatch) -> None:
     double = (exp(F(1, 2)) - constant(2)) ** 2
-    assert [zero.multiplicity for zero in zeros(double, ALL_EPSILONS).zeros] == [2]
     monkeypatch.setattr("dipapprox.exact.signs.zeros._WORK_BUDGET", 1)
     refuses(LimitReached, "degree-budget", zeros, double, ALL_EPSILONS)
 
@@ -266,35 +254,6 @@ def test_covers_of_any_function(function) -> None:
         check_cover(form, boxes, interval)
 
 
-def test_a_double_zero_uses_up_the_boxes() -> None:
-    with pytest.raises(BoxesUsedUp, match=r"box-budget: undecided for eps in \[0\.567"):
-        cover(normal_form(OMEGA**2), ALL_EPSILONS, 100)
-
-
-def test_intervals() -> None:
-    assert simplest_between(F(0), None) == 1
-    assert simplest_between(F(0), F(1)) == F(1, 2)
-    assert simplest_between(F("0.7777777"), F("0.7777778")) == F(7, 9)
-    assert simplest_between(F(3), F(4)) == F(7, 2)
-    for lower, upper in ((F(1, 10**300), F(1, 10**9)), (F(1), F(10**6)), (F(5, 7), F(6, 7))):
-        middle = split_point(lower, upper)
-        assert lower < middle < upper
-        assert middle.denominator & (middle.denominator - 1) == 0
-    for bad in (
-        (F(-1), None),
-        (F(1), F(1)),
-        (F(2), F(1), True, True),
-        (F(0), F(1), True),
-        (F(1), None, False, True),
-    ):
-        refuses(ValueError, None, EpsilonInterval, *bad)
-    half_open = EpsilonInterval(F(1), F(2), True, False)
-    assert F(1) in half_open
-    assert F(2) not in half_open
-    assert not half_open.encloses(F(1))
-    assert F(10**9) in ALL_EPSILONS
-
-
 TRUE = {
     "zero function": constant(0),
     "spec: touching zero": OMEGA**2,
@@ -334,22 +293,6 @@ def test_negative(name) -> None:
     assert sign_at(FALSE[name], answer.eps) == -1
 
 
-def test_intervals_restrict_the_question() -> None:
-    function = exp(1) - ONE - EPS - EPS * EPS  # < 0 until 1.79
-    assert isinstance(is_nonnegative(function, EpsilonInterval(F(2), None)), Nonnegative)
-    part = EpsilonInterval(F(17, 10), F(2), True, True)
-    answer = is_nonnegative(function, part)
-    assert answer.eps in part
-    # A zero at an end is no sign change inside.
-    line = EPS - ONE
-    assert isinstance(is_nonnegative(line, EpsilonInterval(F(1), F(5))), Nonnegative)
-    assert isinstance(is_nonnegative(-line, EpsilonInterval(F(0), F(1))), Nonnegative)
-    point = EpsilonInterval(F(1), F(1), True, True)
-    answer = is_nonnegative(line, point)
-    assert answer == Nonnegative()
-    assert is_nonnegative(line - constant(1), point) == Negative(F(1))
-
-
 def test_out_of_time_is_undecided_with_the_reason() -> None:
     square = OMEGA**2
     with limited(Limits(seconds=0)):
@@ -369,56 +312,7 @@ def test_more_effort_never_changes_an_answer(name, bits, boxes, monkeypatch) -> 
     assert isinstance(less, type(full) | Undecided)
 
 
-def test_denominators() -> None:
-    below = ONE - exp(F(-1, 2))
-    assert positive_on(below, ALL_EPSILONS)
-    answer = is_nonnegative(ExponentialRatio.of(OMEGA**2, {below: 3}), ALL_EPSILONS)
-    assert isinstance(answer, Nonnegative)
-    # 1 - eps changes its sign: the ratio (1 + eps) / (1 - eps) is < 0 beyond 1.
-    ratio = ExponentialRatio.of(ONE + EPS, {ONE - EPS: 1})
-    assert not positive_on(ONE - EPS, ALL_EPSILONS)
-    assert positive_on(ONE - EPS, EpsilonInterval(F(0), F(1)))
-    assert not positive_on(ONE - EPS, EpsilonInterval(F(0), F(1), False, True))
-    assert is_nonnegative(ratio, ALL_EPSILONS) == Negative(F(2))
-    unit = EpsilonInterval(F(0), F(1))
-    assert isinstance(is_nonnegative(ratio, unit), Nonnegative)
-    assert isinstance(is_nonnegative(-ratio, unit), Negative)
-    # Even powers have no say.
-    squared = ExponentialRatio.of(ONE, {ONE - EPS: 2})
-    assert isinstance(is_nonnegative(squared, ALL_EPSILONS), Nonnegative)
-
-
 TINY = F(1, 10**20)
-
-
-def test_intervals_cut_the_maximum_off() -> None:
-    part = EpsilonInterval(F(2), F(3))
-    found = enclose_supremum(EPS * exp(-1), part, TINY)
-    assert found.place == Enclosure.exact(2)
-    assert compare_at(EPS * exp(-1), constant(found.value.upper), F(2)) <= 0
-    point = EpsilonInterval(F(2), F(2), True, True)
-    assert enclose_supremum(EPS, point, TINY) == Supremum(Enclosure.exact(2), Enclosure.exact(2))
-    assert enclose_supremum(EPS, part, TINY) == Supremum(Enclosure.exact(3), Enclosure.exact(3))
-
-
-def test_unbounded_functions() -> None:
-    assert isinstance(enclose_supremum(EPS, ALL_EPSILONS, TINY), NotEnclosed)
-    pole = ExponentialRatio.of(ONE, {ONE - exp(-1): 1})
-    assert isinstance(enclose_supremum(pole, ALL_EPSILONS, TINY), NotEnclosed)
-
-
-def test_ratios() -> None:
-    # x / (e^x - 1) -> 1 at 0, tanh(x / 2) -> 1 at infinity, x / (1 + x²) has its maximum 1/2 at 1.
-    bose = ExponentialRatio.of(EPS, {exp(1) - ONE: 1})
-    assert enclose_supremum(bose, ALL_EPSILONS, TINY) == Supremum(
-        Enclosure.exact(1), Enclosure.exact(0)
-    )
-    tanh = ExponentialRatio.of(ONE - exp(-1), {ONE + exp(-1): 1})
-    assert enclose_supremum(tanh, ALL_EPSILONS, TINY) == Supremum(Enclosure.exact(1), None)
-    witch = ExponentialRatio.of(EPS, {ONE + EPS * EPS: 1})
-    assert enclose_supremum(witch, ALL_EPSILONS, TINY) == Supremum(
-        Enclosure.exact(F(1, 2)), Enclosure.exact(1)
-    )
 
 
 @given(coarse_functions)
@@ -476,22 +370,26 @@ def test_integrals_agree_with_balls(chosen, point) -> None:
     assert found.width < Q(1, 2**60)
 
 
-def test_what_does_not_converge_is_a_bug() -> None:
-    with pytest.raises(BrokenInvariant):
-        whole(ALGEBRA, Piecewise((), ({pieces.monomial(0, 0): fmpq(1)},)))
-    refuses(BrokenInvariant, None, whole, ALGEBRA, ALGEBRA.cdf(LAWS[0]))
-    refuses(BrokenInvariant, "bounded", pieces.as_function, {pieces.monomial(1, 0): fmpq(1)}, 1)
-    refuses(BrokenInvariant, "bounded", pieces.as_function, {pieces.monomial(0, 0, 1): fmpq(1)}, 1)
+UNITS, THIRD = ExactAlgebra(Units(2, 3)), Distribution(LAPLACE, Q(1, 3), Q(2))
+POLE, BELOW = ExponentialRatio.of(ONE, {EPS - ONE: 1}), ONE - exp(F(-1, 2))
+LINE, RATIO = EPS - ONE, ExponentialRatio.of(ONE + EPS, {ONE - EPS: 1})
+"""Beyond 1 the ratio is negative."""
+BOSE, TANH, WITCH = (
+    ExponentialRatio.of(above, {below: 1})
+    for above, below in (
+        *((EPS, exp(1) - ONE), (ONE - exp(-1), ONE + exp(-1)), (EPS, ONE + EPS * EPS)),
+    )
+)
+"""x / (e^x - 1) -> 1 at 0, tanh(x / 2) -> 1 at infinity, x / (1 + x²) has its maximum 1/2 at 1."""
+HALF_OPEN = EpsilonInterval(F(1), F(2), True, False)
+PART, POINT = (EpsilonInterval(F(low), F(high), True, True) for low, high in ((1.75, 2), (1, 1)))
 
 
-def test_what_the_units_do_not_fit_is_refused() -> None:
-    algebra = ExactAlgebra(Units(2, 3))
-    law = Distribution(LAPLACE, Q(1, 3), Q(2))
-    assert whole(algebra, algebra.restrict(algebra.density(law), None, Q(1, 3))) == HALF
-    for other in (Distribution(LAPLACE, Q(1, 2), Q(2)), Distribution(law.family, Q(0), Q(3))):
-        refuses(ValueError, "multiple", algebra.density, other)
-    refuses(ValueError, "multiple", algebra.restrict, algebra.density(law), Q(1, 2), None)
-    refuses(ValueError, "Gauss", algebra.density, Distribution(GAUSSIAN, Q(0), Q(2)))
+def test_signs_suprema_and_what_is_refused() -> None:
+    asked = {"whole": whole, "positive_on": positive_on, "pieces": pieces, "fmpq": fmpq}
+    asked |= {"Piecewise": Piecewise, "GAUSSIAN": GAUSSIAN}
+    refusals = ZeroDivisionError, ValueError, BrokenInvariant, BoxesUsedUp
+    check_answers("signs", evaluated(globals() | asked, *refusals))
 
 
 ONE_HALF = Enclosure.exact(Fraction(1, 2))

@@ -15,6 +15,7 @@ from dipapprox.kernel.machine import Value, read_machine
 from dipapprox.kernel.nodes import Graph
 from dipapprox.kernel.signs import Signs
 from kernel.ends import lower, upper
+from tests.golden_text import evaluated
 
 Json = Any
 Proof = tuple[Json, Json, list[Json]]
@@ -79,11 +80,4 @@ def exactly(of: Any, eps: Fraction = ONE) -> dict[Output, Ratio]:
 
 def judged(names: dict[str, Any]) -> Callable[[str], str]:
     """Return what an expression of these names is, or why the kernel proves nothing."""
-
-    def said(asked: str) -> str:
-        try:
-            return f"{eval(asked, names)}\n"
-        except NotProved as error:
-            return f"{type(error).__name__}: {error}\n"
-
-    return said
+    return evaluated(names, NotProved)
