@@ -304,6 +304,18 @@ def count_pairs(cells: tuple[Cell, ...], adjacency: Adjacency) -> int | None:
     return sum(ways.values()) - inputs
 
 
+def are_adjacent(cells: tuple[Cell, ...], adjacency: Within | Everyone, pair: Pair) -> bool:
+    """Whether two tuples of values are different inputs, and adjacent."""
+    left, (first, second) = radius_of(adjacency), pair
+    relations = _relations(cells, adjacency)
+    for cell, relation, a, b in zip(cells, relations, first, second, strict=True):
+        if a not in cell.domain or b not in cell.domain:
+            return False
+        if a != b:
+            left -= dict(relation.of(a)).get(b, left + 1)
+    return first != second and left >= 0
+
+
 def _neighbours(
     input: Input, relations: Sequence[CellAdjacency], radius: Fraction
 ) -> Iterator[Input]:

@@ -28,7 +28,7 @@ the program runs (`validity.check_choices`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from fractions import Fraction
 from functools import partial
@@ -36,6 +36,7 @@ from typing import TYPE_CHECKING, TypeAlias, assert_never
 
 from dipapprox.data_classes import Record
 from dipapprox.deferred import Deferred
+from dipapprox.errors import LimitReached
 from dipapprox.events import measures
 from dipapprox.events.event import Connected, Event, count_samples
 from dipapprox.integrals import Strategy
@@ -351,6 +352,18 @@ def _open_product(
     )
 
 
+def _between(states: FinalStates, divergences: published.PublishedDivergences) -> Iterator[Pair]:
+    """Yield pairs that stand for more than are gone through."""
+    try:
+        found = vertices.pairs_between(states)
+    except LimitReached as reached:
+        most = published_search.MOST_PAIRS
+        reason = f"pair limit: more than {most} pairs with real outputs"
+        raise LimitReached(reason) from reached
+    divergences.note(vertices.LEMMA)
+    yield from found
+
+
 def _open_published(
     setting: Setting, states: FinalStates, eps: Fraction, claim: Claim | None
 ) -> Subject:
@@ -366,6 +379,9 @@ def _open_published(
     else:
         pairs = select_pairs(states.program, selection)
         total = count_selected(states.program, selection)
+        many = total is None or total > published_search.MOST_PAIRS
+        if many and isinstance(selection, AllPairs):
+            pairs = _between(states, divergences)
     compared = exactly and (claim is None or not claim.delta)
     together = published_search.PublishedPairs(
         divergences,

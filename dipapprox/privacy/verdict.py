@@ -197,7 +197,8 @@ class Verdict(Record, RunResult):
             return f"all pairs, infinitely many; {what}"
         if self.pairs == 0 and self.answer is Answer.DP:
             return "no two different inputs are adjacent: nothing to tell apart"
-        return f"{count(self.pairs or 0, 'ordered pair')}, {what}"
+        pairs = "all pairs" if self.pairs is None else count(self.pairs, "ordered pair")
+        return f"{pairs}, {what}"
 
     def _witness(self, witness: Witness) -> tuple[Table | str, ...]:
         certain = self.answer is Answer.NOT_DP

@@ -136,7 +136,7 @@ def by_budget(
         if found is not None:
             if most is None:
                 most = _less_than(budget, stated, epsilons, setting.program)
-            return found if most is None else kept(found, most, BUDGET)
+            return found if most is None else kept(found, most, BUDGET, setting)
         run = None if most is None else _header(setting)
     if run is None:
         return None
@@ -149,7 +149,7 @@ def by_budget(
 _Found = TypeVar("_Found", bound="Verdict | IntervalVerdict")
 
 
-def kept(found: _Found, most: Fraction, by: str) -> _Found:
+def kept(found: _Found, most: Fraction, by: str, setting: Setting) -> _Found:
     """Return DP for a claim, Unknown, of which a method proves so much about the largest δ."""
     told, before = Extended(Fraction(0), most, by, by), found.delta_enclosure
     if before is not None:
@@ -157,6 +157,7 @@ def kept(found: _Found, most: Fraction, by: str) -> _Found:
     alone = told.by == (by, by)
     run = replace(
         found.run,
+        pairs=_pairs_of(setting),
         engine=_word(by) if alone else f"{found.engine} + {_word(by)}",
         precision=0 if alone else found.run.precision,
         reason=None,
@@ -177,12 +178,17 @@ def nothing_left(setting: Setting, eps: Fraction, eps_prv: Fraction) -> LeastDel
 def _header(setting: Setting) -> Run:
     states = execute_for_declared(setting.program, setting.options.merge)
     return setting.header(
-        pairs=None if setting.is_real else setting.count(),
+        pairs=_pairs_of(setting),
         sizes=(len(states.outputs), len(states.states)),
         precision=0,
         engine=BY_BUDGET,
         by=(BUDGET, BUDGET),
     )
+
+
+def _pairs_of(setting: Setting) -> int | None:
+    """How many pairs what holds for all is about; None if they are not counted."""
+    return None if setting.is_real else setting.count()
 
 
 def _word(by: str) -> str:

@@ -67,9 +67,11 @@ class RealBounds(Record):
         for budget, by in self._budgets(claim.eps):
             most = most_of(budget, claim.eps_prv, self.setting.program)
             if most <= claim.delta:
-                return kept(found, most, by)
+                return kept(found, most, by, self.setting)
         told = self._processed(claim.eps, AtEpsPrv(claim.eps_prv))
-        return found if told is None or told > claim.delta else kept(found, told, PROCESSING)
+        if told is None or told > claim.delta:
+            return found
+        return kept(found, told, PROCESSING, self.setting)
 
     def from_below(self, eps: Fraction, question: Question, reason: str) -> ProfileAnswer | None:
         """Answer a question about the profile at an ε by some pairs; None if there are none.

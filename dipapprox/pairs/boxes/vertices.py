@@ -64,12 +64,12 @@ from typing import TypeGuard
 from dipapprox.data_classes import replace
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.events.event import EVERYWHERE, Interval, common, mapped
-from dipapprox.language.core import Norm, Program, Value, Within
+from dipapprox.language.core import Cell, Listed, Norm, Program, Value, Within
 from dipapprox.language.domains import AllReals
 from dipapprox.linear.form import FormSpan, LinearForm
 from dipapprox.pairs.boxes.cells import PairSet, Point, Polygon, X, Y, pairs_of, tidy, vertices
 from dipapprox.pairs.boxes.movement import is_free
-from dipapprox.pairs.selections import Pair
+from dipapprox.pairs.selections import Pair, are_adjacent
 from dipapprox.semantics.state import FinalStates, guards_of
 
 MOST_VERTICES = 10_000
@@ -86,6 +86,29 @@ def vertex_pairs(states: FinalStates) -> list[Pair]:
     forms = _numbers(states)
     pairs = difference_pairs(states.program)
     return pairs if forms is None or not pairs else _furthest(states, forms, pairs)
+
+
+def pairs_between(states: FinalStates) -> list[Pair]:
+    """Return pairs of finite inputs, too many to go through, of which one has the largest delta.
+
+    None of all numbers between the inputs has a larger one than some `vertex_pairs`: if these are
+    adjacent inputs of the program, they are enough.
+
+    Raises:
+        LimitReached: If they are none, or for what `vertex_pairs` says.
+    """
+    program, inputs = states.program, list[Cell]()
+    for cell in program.inputs:
+        numbers = [value for value in cell.domain if isinstance(value, Fraction)]
+        if 1 < len(numbers) == len(cell.domain):
+            cell = replace(cell, domain=AllReals((min(numbers), max(numbers))))
+        inputs.append(cell)
+    if isinstance(program.adjacency, Listed):
+        raise LimitReached("pair limit: pairs that are listed have no vertices")
+    pairs = vertex_pairs(replace(states, program=replace(program, inputs=tuple(inputs))))
+    if not all(are_adjacent(program.inputs, program.adjacency, pair) for pair in pairs):
+        raise LimitReached("pair limit: vertices of the inputs' differences are no inputs")
+    return pairs
 
 
 def difference_pairs(program: Program) -> list[Pair]:

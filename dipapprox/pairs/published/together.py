@@ -23,7 +23,7 @@ from dipapprox.pairs.published.normal_form import MeasureSides
 from dipapprox.pairs.published.processed import COARSE_BITS, Processed
 from dipapprox.pairs.selections import Pair
 
-MOST_PAIRS = 200_000  # more pairs than this are not gone through
+MOST_PAIRS = 200_000  # more pairs than this are not gone through, one after the other
 PROCESSING = "processing"  # the word for what programs prove that publish less, or more
 COUPLING = "coupling"  # the word for what couplings prove, in reports
 EXACT = "exact"  # the word for what comparisons of densities in closed form prove
@@ -332,13 +332,10 @@ class PublishedPairs(Together):
     def classes(self) -> Sequence[tuple[Terms | NotEnclosed, Pair]]:
         """Return one pair for each class of pairs that look alike.
 
-        Pairs without densities are bounded each for itself: by what some of the numbers tell. More
-        than `MOST_PAIRS` are a `LimitReached`.
+        Pairs without densities are bounded each for itself: by what some of the numbers tell.
         """
         if self._classes is not None:
             return self._classes
-        if self._total is None or self._total > MOST_PAIRS:
-            raise LimitReached(f"pair limit: more than {MOST_PAIRS} pairs with real outputs")
         found: dict[object, tuple[Terms | NotEnclosed, Pair]] = {}
         seen: dict[int, Terms] = {}  # by identity: terms hash slowly, and mostly are known ones
         for pair in self._pairs:
