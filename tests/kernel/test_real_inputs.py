@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from dipapprox import Claim, Options, profile, verify
-from dipapprox.kernel.errors import BadProof, NotProved, Refused, Refuted, budget
+from dipapprox.kernel.errors import NotProved, Refused, Refuted, budget
 from dipapprox.kernel.judgements import Private
 from dipapprox.kernel.machine import (
     Adjacency,
@@ -39,9 +39,10 @@ from dipapprox.proof_steps.verdicts import Goal, WrittenProof, replayed, written
 from dipapprox.replays.words import interval_text, words_of
 from kernel.edits import places_in, variants, with_at
 from kernel.forgeries import names_of
-from kernel.machines import RUN
+from kernel.machines import RUN, judged
 from kernel.small import program_of
-from tests.cases import cases, refuses
+from tests.cases import refuses
+from tests.golden_text import check_answers
 from tests.texts import text_of
 from tests.thorough import part
 
@@ -336,42 +337,6 @@ def test_pairs_are_those_of_the_definition(norm, radius) -> None:
             assert price == {"l1": sum(changed), "l0": sum(map(bool, changed))}.get(norm, 0)
 
 
-def test_pairs_that_are_listed() -> None:
-    one, other, same = ((0,), (1,)), ((1,), (0,)), ((1,), (1,))
-    for listed, symmetric in (({one}, False), ({one, other}, True), ({one, other, same}, True)):
-        adjacency = Adjacency("pairs", pairs=frozenset(listed))
-        assert adjacency.symmetric == symmetric
-        expected = set(listed) - {same}
-        assert set(adjacent_pairs(adjacency, ((0, 1, 2),))) == expected
-        inputs = [(k,) for k in range(3)]
-        assert {pair for pair in product(inputs, inputs) if adjacency.holds(*pair)} == expected
-
-
-def test_named_values_are_different_or_the_same() -> None:
-    names = (("a", "b"), ("a", 1))
-    assert len(list(adjacent_pairs(Adjacency("all"), names))) == 12
-    assert len(list(adjacent_pairs(Adjacency("l0", 1), names))) == 8
-    for norm in ("l1", "linf", "increasing", "decreasing"):
-        for pair in (("a", 1), (1, "a"), ("a", "a")):
-            refuses(BadProof, "no distance", Adjacency(norm, 1).price, *pair)
-
-
-def test_ranges_hold_their_ends_and_are_not_gone_through() -> None:
-    low, high = Fraction(0), Fraction(1)
-    for domain, inside in (
-        (Range(low, high), [0, 1, Fraction(1, 2)]),
-        (Range(low, None), [0, 1, 2]),
-        (Range(None, high), [-1, 0, 1]),
-        (Range(None, None), [-1, 0, 1, 2]),
-    ):
-        points: list[Any] = [-1, 0, Fraction(1, 2), 1, 2]
-        assert set(inside) <= {point for point in points if point in domain}
-        ends = (domain.low is not None and -1 in domain), (domain.high is not None and 2 in domain)
-        assert ends == (False, False)
-        assert "name" not in domain
-        refuses(Refused, "real numbers", all_inputs, ((0, 1), domain))
-
-
 def test_pairs_are_counted() -> None:
     machine = {"inputs": [["q", [0, 1, 2]]], "outputs": [["o", [0]]], "reals": []}
     about = Proof(read_machine({**machine, "adjacency": {"norm": "all"}, "body": []}), None)
@@ -380,16 +345,6 @@ def test_pairs_are_counted() -> None:
         assert len(list(pairs_of(listed))) == 6
     with pytest.raises(Refused, match="more work"), budget(23):
         list(pairs_of(listed))
-
-
-def test_intervals_are_told_by_their_ends() -> None:
-    one, two = Fraction(1), Fraction(2)
-    assert interval_text(Epsilons(one, one)) == "eps = 1"
-    assert interval_text(Epsilons(one, two)) == "1 <= eps <= 2"
-    assert interval_text(Epsilons(one, None)) == "1 <= eps"
-    assert interval_text(Epsilons(Fraction(0), two)) == "0 < eps <= 2"
-    assert Epsilons(one, two).point is None
-    assert Epsilons(one, one).point == 1
 
 
 # --- Real inputs on intervals of eps: what the greatest eps of a part says of all of it -----------
@@ -424,13 +379,11 @@ def proof_of(text: str, delta: str) -> Written:
     return proof.machine, proof.claim, list(proof.steps)
 
 
-@pytest.fixture(scope="module")
-def proof() -> Written:
-    return proof_of(threshold(), "1/10")
+THRESHOLD_PROOF = proof_of(threshold(), "1/10")
 
 
-def test_what_holds_at_the_greatest_eps_holds_on_the_interval(proof) -> None:
-    machine, claim, steps = proof
+def test_what_holds_at_the_greatest_eps_holds_on_the_interval() -> None:
+    machine, claim, steps = THRESHOLD_PROOF
     found = replay(machine, claim, steps)
     assert isinstance(found, Private)
     assert found.eps == Epsilons(LOW, HIGH)
@@ -439,84 +392,47 @@ def test_what_holds_at_the_greatest_eps_holds_on_the_interval(proof) -> None:
     assert steps[-1]["point"] == [1]
 
 
-def test_a_smaller_delta_is_not_confirmed(proof) -> None:
-    machine, claim, steps = proof
-    for delta in ("1/50", 0):
-        lower = [{**step, "delta": delta} if "delta" in step else step for step in steps]
-        refuses(NotProved, None, replay, machine, {**claim, "delta": delta}, lower)
-        with pytest.raises(NotProved):
-            replay(machine, {**claim, "delta": delta}, [*steps[:-1], lower[-1]])
+# --- What is adjacent, and what does not follow: expressions, and what is said of each ------------
+
+ONE, TWO = Fraction(1), Fraction(2)
+NAMES = (("a", "b"), ("a", 1))
+ONE_WAY, BACK, SAME = ((0,), (1,)), ((1,), (0,)), ((1,), (1,))
 
 
-@cases(
-    "change",
-    {"point": [0]},
-    {"point": [3]},
-    {"point": []},
-    {"point": [1, 1]},
-    {"point": ["a"]},
-    {"eps_prv": 0},
-    {"eps_prv": ["eps"]},
-    {"delta": "1/20"},
-    {"eps": {"from": "1/4", "to": 1}},
-    {"eps": {"from": "1/8", "to": "1/2"}},
-    {"eps": "1/2"},
-    {"from": []},
-)
-def test_steps_that_do_not_hold(proof, change) -> None:
-    machine, claim, (*steps, last) = proof
-    refuses(NotProved, None, replay, machine, claim, [*steps, {**last, **change}])
-    stated = {name: change[name] for name in change if name in claim}
-    if stated and change not in ({"eps_prv": ["eps"]},):
-        refuses(NotProved, None, replay, machine, {**claim, **stated}, [*steps, {**last, **change}])
+def inside(low: Fraction | None, high: Fraction | None) -> list[Any]:
+    points: list[Any] = [-1, 0, HALF, 1, 2, "name"]
+    return [str(point) for point in points if point in Range(low, high)]
 
 
-def test_one_eps_needs_a_premise(proof) -> None:
-    """An interval of one eps has no parts, and no premise says anything of it."""
-    machine, claim, steps = proof
-    one = {"eps": "1/2", "eps_prv": 0, "delta": 0}
-    refuses(NotProved, None, replay, machine, {**claim, **one}, [{**steps[-1], **one, "from": []}])
+def neighbours(*listed: Any) -> Any:
+    """Whether a list goes both ways; its pairs, and those of three values that it has."""
+    adjacency, inputs = Adjacency("pairs", pairs=frozenset(listed)), [(k,) for k in range(3)]
+    held = [pair for pair in product(inputs, inputs) if adjacency.holds(*pair)]
+    return adjacency.symmetric, sorted(adjacent_pairs(adjacency, ((0, 1, 2),))), held
 
 
-@cases(
-    "before, after",
-    ("o <- 0", "o <- choose {0 : 1 / (1 + eps), 1 : eps / (1 + eps)}"),
-    ("o <- 0", "k <- DLap(0, 1 / eps)\no <- 0\nif k > 0 then\n    o <- 1\nend"),
-    ("if x >= t + 1", "if x >= t + 1 or x >= 0"),
-    ("output o in {0, 1}", "output o in {0, 1}\noutput y in real\ny <- 0"),
-)
-def test_what_does_not_shrink(before, after) -> None:
-    text = threshold().replace(before, after)
-    if "real\ny" in after:
-        text = text.replace("\ny <- 0", "").replace("o <- 0", "o <- 0\ny <- 0")
-    machine = read_machine(machine_json(program_of(text)))
-    assert not shrinks(Motion(machine), {0: Fraction(1)})
+def threshold_replayed(claimed: Any = (), last: Any = (), **steps: Any) -> Any:
+    """What is said of the proof where its claim and its last step, or others, have other fields."""
+    machine, claim, own = THRESHOLD_PROOF
+    own = steps.get("steps", own)
+    return replay(machine, {**claim, **dict(claimed)}, [*own[:-1], {**own[-1], **dict(last)}])
 
 
-def test_the_point_is_an_input() -> None:
-    """Elsewhere inputs that shrink leave their ranges."""
-    private = Private(HIGH, Fraction(1), Fraction(1, 2), None, 1)
+def threshold_machine(*changes: str, **words: str) -> Machine:
+    """A machine, of a text in which some words are others."""
+    text = threshold(**words)
+    for before, after in zip(changes[::2], changes[1::2], strict=True):
+        text = text.replace(before, after)
+    return read_machine(machine_json(program_of(text)))
+
+
+def smaller(machine: Machine, **changed: Any) -> str:
+    """The interval on which a machine is private, because it is so at the greatest eps."""
     step = {"eps": {"from": "1/4", "to": "1/2"}, "eps_prv": 1, "delta": "1/2", "point": [1]}
-    for domain, is_input in (("-1..2", True), ("1..2", True), ("2..3", False), ("", True)):
-        machine = read_machine(machine_json(program_of(threshold(domain=domain))))
-        about = Steps(machine, None)
-        if is_input:
-            assert smaller_eps(about, step, private).eps == Epsilons(LOW, HIGH)
-            continue
-        refuses(NotProved, None, smaller_eps, about, step, private)
+    private = replace(Private(HIGH, ONE, HALF, None, 1), **changed)
+    return interval_text(smaller_eps(Steps(machine, None), step, private).eps)
 
 
-def test_listed_pairs_do_not_shrink() -> None:
-    private = Private(HIGH, Fraction(1), Fraction(1, 2), None, 1)
-    step = {"eps": {"from": "1/4", "to": "1/2"}, "eps_prv": 1, "delta": "1/2", "point": [1]}
-    machine = read_machine(machine_json(program_of(threshold())))
-    listed = frozenset({((0,), (1,))})
-    other = replace(machine, adjacency=Adjacency("pairs", pairs=listed))
-    for about, premise in (
-        (Steps(other, None), private),
-        (Steps(machine, None), replace(private, pairs=listed)),
-        (Steps(machine, None), replace(private, eps=Epsilons(LOW, HIGH))),
-        (Steps(machine, None), replace(private, eps_prv=("eps",))),
-        (Steps(machine, None), replace(private, delta=("eps",))),
-    ):
-        refuses(NotProved, None, smaller_eps, about, step, premise)
+def test_real_inputs_and_what_is_refused_of_them() -> None:
+    asked = {"all_inputs": all_inputs, "shrinks": shrinks, "Motion": Motion}
+    check_answers("kernel_real_inputs", judged(globals() | asked))
