@@ -13,7 +13,7 @@ import dipapprox
 from dipapprox import Program
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel import parts
-from dipapprox.kernel.errors import BadProof, NotProved, Refused, Refuted
+from dipapprox.kernel.errors import NotProved, Refused
 from dipapprox.kernel.judgements import Change
 from dipapprox.kernel.machine import read_machine
 from dipapprox.kernel.parts import Parts
@@ -25,7 +25,8 @@ from dipapprox.proof_steps.machines import number_json
 from dipapprox.replays.words import words_of
 from kernel.forgeries import judged, spread
 from kernel.machines import finite
-from tests.cases import cases, refuses
+from tests.cases import refuses
+from tests.golden_text import check_answers, evaluated
 from tests.texts import text_of
 
 Json = Any
@@ -165,35 +166,6 @@ PLAIN = machine(KINDS, {"norm": "linf", "radius": 1})
 BODY = PLAIN["body"]
 SAID = claim("DP", HALF, 0.9)
 STEPS = [dict(each) for each in parts_proof(PLAIN, SAID, None)]
-LEAKS = {
-    "a cell is passed on": [*BODY[:3], *BODY[4:6], ["set", ["cell", "out[2]"], ["cell", "x"]]],
-    "an input is assigned": [["set", ["cell", "q[2]"], ["cell", "q[1]"]], *BODY],
-    "an output of another part is read": [
-        *BODY[:-2],
-        ["set", ["cell", "out[2]"], ["cell", "out[1]"]],
-    ],
-    "a run may end": [*BODY[:4], ["if", ["=", ["cell", "q[1]"], 0], [["exit"]], []], *BODY[4:]],
-    "an input is forgotten": [*BODY[:4], ["forget", ["q[2]"]], *BODY[4:]],
-    "an output of another part is forgotten": [*BODY, ["forget", ["out[1]"]]],
-}
-
-
-@pytest.mark.parametrize("why", LEAKS)
-def test_parts_that_are_not_independent_are_refused(why) -> None:
-    """The steps are those of the machine without the leak, for all ways to part the other one."""
-    assert replay(PLAIN, SAID, STEPS)
-    leaky = {**PLAIN, "body": LEAKS[why]}
-    for cut in range(1, len(LEAKS[why])):
-        ranges = [[0, cut], [cut, len(LEAKS[why])]]
-        changed = []
-        for each in STEPS:
-            own = dict(each)
-            if "of" in own:
-                own["of"] = {**own["of"], "part": ranges[int(own["of"]["part"][0] > 0)]}
-            if "parts" in own:
-                own["parts"] = ranges
-            changed.append(own)
-        refuses(NotProved, None, replay, leaky, SAID, changed)
 
 
 def with_step(place: int, *without: str, **changed: Json) -> list[Json]:
@@ -204,28 +176,6 @@ def with_step(place: int, *without: str, **changed: Json) -> list[Json]:
 PLACES = {each["rule"]: k for k, each in reversed([*enumerate(STEPS)])}
 KNOWN, PAIRS = next(k for k, each in enumerate(STEPS) if "inputs" in each), PLACES["every pair"]
 ABOUT, HALVES = STEPS[PAIRS]["of"], [[0, len(BODY) // 2], [len(BODY) // 2, len(BODY)]]
-
-
-@cases(
-    "kind, words, steps",
-    # What parts do has to be known for all inputs.
-    (Refuted, "all its inputs|not bound|no distribution", with_step(KNOWN, inputs=[[0]])),
-    # Losses on a sample are smaller: nobody samples what a part reads.
-    *(
-        (Refuted, None, with_step(k, sample=["1/2", added]))
-        for k, each in enumerate(STEPS)
-        for added in (False, True)
-        if each["rule"] == "losses"
-    ),
-    # Steps about parts rest on what is known of the same ones.
-    (NotProved, None, with_step(PAIRS, "of")),
-    *(
-        (NotProved, None, with_step(PAIRS, of=of))
-        for of in ({**ABOUT, "part": HALVES[ABOUT["part"] == HALVES[0]]}, {"run": 0}, None)
-    ),
-)
-def test_steps_about_other_parts_are_refused(kind, words, steps) -> None:
-    refuses(kind, words, replay, PLAIN, SAID, steps)
 
 
 def test_ways_in_which_parts_differ_are_bounded(monkeypatch) -> None:
@@ -289,33 +239,6 @@ def test_pairs_that_nobody_lists_are_served_by_a_budget() -> None:
     assert found.replayed is not None
 
 
-def test_parts_are_known_at_the_eps_that_is_meant() -> None:
-    said = {**claim("DP", HALF, 0.9), "eps": 2}
-    steps = [dict(each) for each in parts_proof(PLAIN, claim("DP", HALF, 0.9), None)]
-    refuses(NotProved, None, replay, PLAIN, said, [*steps[:-1], {**steps[-1], "eps": 2}])
-    runs = [{**each, "eps": 2} if "inputs" in each else each for each in steps]
-    refuses(NotProved, None, replay, PLAIN, claim("DP", HALF, 0.9), runs)
-
-
-def test_every_statement_is_in_a_part() -> None:
-    """What stands behind the last part may tell all there is."""
-    told = ["set", ["cell", "out[1]"], ["cell", "q[1]"]]
-    with pytest.raises(BadProof, match="do not cover the body"):
-        replay({**PLAIN, "body": [*BODY, told]}, SAID, STEPS)
-
-
-def test_every_part_that_changes_is_known() -> None:
-    """Losses of one of two parts cover no pair that changes both."""
-    last = {**STEPS[-1], "from": []}
-    known = [k for k, each in enumerate(STEPS) if "inputs" in each]
-    alone = [k for k, each in enumerate(STEPS) if each["rule"] == "losses"]
-    kept = [{**each, "from": [k if k >= 0 else -k - 1 for k in each["from"]]} for each in STEPS]
-    assert replay(PLAIN, SAID, kept)
-    for losses in ([], alone[:1], alone[-1:]):
-        with pytest.raises(Refuted, match="nothing is known"):
-            replay(PLAIN, SAID, [*kept[:-1], {**last, "from": [*known, *losses]}])
-
-
 def test_ways_in_which_parts_change_are_counted() -> None:
     """Neither of two parts, one, the other one, or both."""
     said = claim("DP", HALF, 0.9)
@@ -373,19 +296,6 @@ def test_ways_are_those_of_all_pairs(pattern, norm, adjacent, seed) -> None:
     assert {frozenset(each.items()) for each in found} == expected
 
 
-@pytest.mark.parametrize("ends", [[-1, 3], [0, 0], [2, 1], [0, 7], [6, 7], [0], [0, 3, 6], None])
-def test_parts_are_statements_of_the_body(ends) -> None:
-    of = read_machine(PLAIN)
-    assert len(of.body) == 6
-    refuses(BadProof, None, list, parts.parts_of(of, ends))
-
-
-@pytest.mark.parametrize("gap", [[[0, 3], [4, 6]], [[0, 3], [2, 6]], [[1, 3], [3, 6]], [[0, 3]]])
-def test_parts_follow_each_other_from_the_first_statement_to_the_last(gap) -> None:
-    of = read_machine(PLAIN)
-    refuses(BadProof, r"follow each other|cover the body", Parts, Proof(of, None), gap, HALF, {})
-
-
 def test_parts_that_are_alike_but_for_names_are_one_machine() -> None:
     """Not if they compute which cell they read: such names stay."""
     kind = random_rows(random.Random(1), 2)
@@ -406,37 +316,53 @@ def test_parts_that_are_alike_but_for_names_are_one_machine() -> None:
         assert [list(low), list(high)] == [[unit * (o == (input[0],)) for o in found.outputs]] * 2
 
 
-def test_every_output_is_that_of_one_part() -> None:
-    """What two of them set is what the second says; what nobody sets is nothing."""
-    told = [*BODY[:3], *chosen(KINDS[1], "q[2]", "out[1]")]
-    last = {**PLAIN, "outputs": PLAIN["outputs"][:1], "body": told}
-    more = {**PLAIN, "outputs": [*PLAIN["outputs"], ["more", [0]]]}
-    real = {**PLAIN, "reals": ["y"]}
-    for given, holds in ((PLAIN, True), (last, False), (more, False), (real, False)):
-        of = read_machine(given)
-        ranges = [[0, 3], [3, 6]]
-        machines = [next(parts.parts_of(of, each)).machine for each in ranges]
-        known = {each: [(0,), (1,)] for each in machines}
-        if holds:
-            Parts(Proof(of, None), ranges, HALF, known)
-        else:
-            with pytest.raises(Refused, match="no part mentions, or several do"):
-                Parts(Proof(of, None), ranges, HALF, known)
-        for part in machines:
-            with pytest.raises(Refuted, match="for all its inputs"):
-                Parts(Proof(of, None), ranges, HALF, {**known, part: [(0,)]})
+# --- What is no part, and what says nothing of parts: expressions, and what is said of each -------
 
 
-def test_cells_are_named_by_when_they_are_mentioned() -> None:
+def leaking(cut: int, body: Json) -> Any:
+    """The steps are those of the machine without the leak, about the parts of the other one."""
+    ranges, changed = [[0, cut], [cut, len(body)]], []
+    for each in STEPS:
+        own = {**each, "parts": ranges} if "parts" in each else {**each}
+        if "of" in own:
+            own["of"] = {**own["of"], "part": ranges[int(own["of"]["part"][0] > 0)]}
+        changed.append(own)
+    return replay({**PLAIN, "body": body}, SAID, changed)
+
+
+def on_a_sample(place: int, added: bool) -> Any:
+    """Losses on a sample are smaller: nobody samples what a part reads."""
+    return replay(PLAIN, SAID, with_step(place, sample=["1/2", added]))
+
+
+KNOWN_PARTS = [k for k, each in enumerate(STEPS) if "inputs" in each]
+LOSSES = [k for k, each in enumerate(STEPS) if each["rule"] == "losses"]
+
+
+def covering(known: list[int] | None) -> Any:
+    """Losses of one of two parts cover no pair that changes both; those of the last step do."""
+    kept = [{**each, "from": [k if k >= 0 else -k - 1 for k in each["from"]]} for each in STEPS]
+    return replay(PLAIN, SAID, [*kept[:-1], kept[-1] | ({} if known is None else {"from": known})])
+
+
+def parted(known: list[tuple[int]], **fields: Json) -> str:
+    """How many parts a machine with other fields has, of which so many inputs are known."""
+    of, ranges = read_machine({**PLAIN, **fields}), [[0, 3], [3, 6]]
+    machines = {next(parts.parts_of(of, each)).machine: [(0,), (1,)] for each in ranges}
+    last = [*machines][-1]
+    Parts(Proof(of, None), ranges, HALF, {**machines, last: known})
+    return f"{len(machines)} parts"
+
+
+def named_part() -> Any:
     """What is forgotten stays so, if the part has it at all; at the ends nothing is."""
     x, out = ["cell", "x"], ["cell", "out"]
     body = [["forget", ["z"]], ["set", x, ["cell", "q"]], ["forget", ["x", "z"]], ["set", out, 1]]
     inputs, outputs = [["p", [0, 1]], ["q", [0, 1]]], [["out", [0, 1]]]
     of = read_machine(finite([*body, ["forget", ["q"]]], inputs=inputs, outputs=outputs))
     (part,) = parts.parts_of(of, [0, 5])
-    first, forgotten, last = part.machine.body
-    assert first == ("set", ("cell", "#0"), ("cell", "#1"))
-    assert forgotten == ("forget", ("#0",))
-    assert last == ("set", ("cell", "#2"), 1)
-    assert part.machine.inputs == (("#1", (0, 1)),)
-    assert (part.inputs, part.outputs) == ((1,), ("out",))
+    return part
+
+
+def test_parts_and_what_is_refused_of_them() -> None:
+    check_answers("kernel_parts", evaluated(globals(), NotProved))
