@@ -15,19 +15,19 @@ from dipapprox.errors import NoCertificate
 from dipapprox.kernel import losses as kernel_losses
 from dipapprox.kernel.balls import precision
 from dipapprox.kernel.compositions import inside, losses_of, read_pipeline
-from dipapprox.kernel.errors import BadProof, NotProved, Refused, Refuted, asking
+from dipapprox.kernel.errors import BadProof, NotProved, Refuted, asking
 from dipapprox.kernel.judgements import Distributions, Judgement, Private, Violated
 from dipapprox.kernel.losses import Losses
 from dipapprox.kernel.machine import read_machine
-from dipapprox.kernel.mechanisms import Mechanism
 from dipapprox.kernel.proofs import Proof, distributions
 from dipapprox.kernel.replay import replay
 from dipapprox.proof_steps.compositions import ComposedGoal, PipelineProofs
 from dipapprox.proof_steps.machines import number_json
 from kernel.edits import places_in, variants, with_at
-from kernel.machines import finite
+from kernel.machines import finite, judged
 from kernel.pipelines import BITS, adaptive_steps, ball, least_delta, losses, machine, steps_of
 from tests.cases import refuses
+from tests.golden_text import check_answers
 from tests.thorough import part
 
 
@@ -266,92 +266,6 @@ def test_greatest_losses_add_up(run, loss) -> None:
         assert _written(runs, ComposedGoal(False, less, nothing, nothing, None))
 
 
-GRID: dict[str, object] = {"step": "1/4", "offset": 0, "places": 20, "knots": [[0, 4, 1]]}
-GRID |= {"sample": None, "orders": [], "above": True, "input": [0], "adjacent": [1]}
-
-
-def test_pairs_of_machines_are_known_in_both_orders() -> None:
-    """By how much the first is likelier says nothing of the second."""
-    there, back = ((0,), (1,)), ((1,), (0,))
-    every = MACHINE["machine"]
-    upward = {**every, "adjacency": {"norm": "increasing", "radius": 1}}
-    for given, pairs, known in (
-        (every, (there, back), True),
-        (every, None, True),
-        (every, (there,), False),
-        (every, (there, there), False),
-        (upward, None, False),
-        (upward, (there, back), True),
-    ):
-        about = Proof(read_machine(given), pairs)
-        said = Private(Fraction(1), Fraction(0), Fraction(1, 2), pairs)
-        if known:
-            assert losses_of(about, GRID, said).losses.above
-        else:
-            refuses(BadProof, "without its reverse", losses_of, about, GRID, said)
-
-
-def test_a_part_of_no_turns_is_none() -> None:
-    never = read_machine({**MACHINE["machine"], "body": [["repeat", 0, []]]})
-    refuses(BadProof, "no turns", inside, Proof(never, None), {"part": [0, 1], "pairs": None})
-
-
-def test_formulas_are_no_points_of_curves() -> None:
-    about = Proof(read_machine(MACHINE["machine"]), None)
-    for said in ((("eps",), Fraction(1, 2)), (Fraction(0), ("eps",))):
-        refuses(BadProof, "in numbers", losses_of, about, GRID, Private(Fraction(1), *said, None))
-
-
-def test_bounds_of_probabilities_are_kept_apart_below() -> None:
-    """Outputs that are known from 1/2 to 1, and from 0 to 1/2, need not differ."""
-    about = Proof(read_machine(MACHINE["machine"]), None)
-    often, seldom = ((8, 0), (16, 8)), ((0, 8), (8, 16))
-    found = Distributions(Fraction(1), 4, ((0,), (1,)), {(0,): often, (1,): seldom})
-    below = losses_of(about, {**GRID, "above": False}, found)
-    assert below.losses.delta(Fraction(0)) <= 0
-
-
-def test_pairs_from_below_have_distributions() -> None:
-    about, below = Proof(read_machine(MACHINE["machine"]), None), {**GRID, "above": False}
-    run = {"eps": 1, "bits": 20}
-    assert not losses_of(about, below, distributions(about, {**run, "inputs": None})).losses.above
-    for input in ([0], [1]):
-        with pytest.raises(Refuted, match="has no distribution"):
-            losses_of(about, below, distributions(about, {**run, "inputs": [input]}))
-
-
-def test_a_direction_or_a_run_that_is_missing_is_noticed() -> None:
-    given = PIPELINES["sampled responses"]
-    removed, _ = steps_of(given, True, Fraction(1, 8), 24)
-    last = {"rule": "private composition", "from": [2], **WHOLE, "eps_prv": 3, "delta": "1/2"}
-    claim = {"verdict": "DP", "eps_prv": 3, "delta": "1/2"}
-    refuses(Refuted, "all that may change", replay, given, claim, [*removed, last])
-    refuses(Refuted, "all that may change", replay, given, claim, [*removed, {**last, "from": [1]}])
-    refuses(BadProof, None, replay, {**given, "adjacency": "substitution"}, claim, [*removed, last])
-    for added in (0, 1, "yes"):
-        other = [{**each, "sample": ["1/4", added]} for each in removed if "sample" in each]
-        refuses(BadProof, "a record is added is not true", replay, given, claim, [*other[:1], last])
-    runs = given["runs"]
-    assert isinstance(runs, list)
-    whole = {**given, "runs": [{**runs[0], "subsample": None}]}
-    refuses(Refuted, "all that may change", replay, whole, claim, [*removed, last])
-    alone = [{**each, "sample": None} if "sample" in each else each for each in removed]
-    assert replay(whole, claim, [*alone, last])
-    below, _ = steps_of(whole, False, Fraction(1, 8), 24)
-    more = {"rule": "composed", "from": [2, 0], "cut": [0, 0]}
-    broken = {"eps_prv": 1, "delta": "1/100"}
-    more_fields = {**WHOLE, "input": None, "adjacent": None}
-    end = {"rule": "violated composition", "from": [len(below)], **more_fields, **broken}
-    with pytest.raises(Refuted, match="not so much"):
-        replay(whole, {"verdict": "Not_DP", **broken}, [*below, more, end])
-    end = {**end, "from": [len(below) - 1], "delta": "1/1000"}
-    stated = {"verdict": "Not_DP", "eps_prv": 1, "delta": "1/1000"}
-    assert replay(whole, stated, [*below, end])
-    other = [{**each, "sample": ["1/4", True]} if "sample" in each else each for each in below]
-    refuses(Refuted, "not so much", replay, whole, stated, [*other, end])
-    refuses(Refuted, "not so much", replay, whole, stated, [other[0], {**end, "from": [0]}])
-
-
 def _proofs() -> list[tuple[str, tuple[object, object, list[object]]]]:
     """True proofs, on coarse grids."""
     found = []
@@ -418,81 +332,96 @@ def _is_true(given: object, said: dict[str, object]) -> bool:
     return bool(true <= delta) if said["verdict"] == "DP" else bool(true > delta)
 
 
-def test_losses_that_are_too_many_are_refused() -> None:
+# --- What is no proof: expressions, and what is said of each --------------------------------------
+
+GRID: dict[str, object] = {"step": "1/4", "offset": 0, "places": 20, "knots": [[0, 4, 1]]}
+GRID |= {"sample": None, "orders": [], "above": True, "input": [0], "adjacent": [1]}
+BELOW, EVERY = {**GRID, "above": False}, MACHINE["machine"]
+UPWARD = {**EVERY, "adjacency": {"norm": "increasing", "radius": 1}}
+THERE, BACK = ((0,), (1,)), ((1,), (0,))
+OVERLAPPING = Distributions(
+    Fraction(1), 4, ((0,), (1,)), {(0,): ((8, 0), (16, 8)), (1,): ((0, 8), (8, 16))}
+)
+"""Outputs that are known from 1/2 to 1, and from 0 to 1/2, need not differ."""
+
+
+def of_machine(given: object, pairs: object = None) -> Proof:
+    return Proof(read_machine(given), pairs)  # type: ignore[arg-type]  # on purpose
+
+
+def above(given: object, pairs: object) -> bool:
+    """By how much the first of two inputs is likelier says nothing of the second."""
+    said = Private(Fraction(1), Fraction(0), HALF, pairs)  # type: ignore[arg-type]  # on purpose
+    return losses_of(of_machine(given, pairs), GRID, said).losses.above
+
+
+def known_below(inputs: object) -> bool:
+    found = distributions(of_machine(EVERY), {"eps": 1, "bits": 20, "inputs": inputs})
+    return losses_of(of_machine(EVERY), BELOW, found).losses.above
+
+
+SAMPLED = PIPELINES["sampled responses"]
+UNSAMPLED = {**SAMPLED, "runs": [{"what": RESPONSE, "subsample": None, "times": 3}]}
+REMOVED = steps_of(SAMPLED, True, Fraction(1, 8), 24)[0]
+LOWER = steps_of(UNSAMPLED, False, Fraction(1, 8), 24)[0]
+WHOLE_STEP = {"rule": "private composition", "from": [2], **WHOLE, "eps_prv": 3, "delta": "1/2"}
+
+
+def resampled(steps: list[dict[str, object]], sample: object) -> list[dict[str, object]]:
+    return [{**each, "sample": sample} if "sample" in each else each for each in steps]
+
+
+def violated(of: list[int], delta: str = "1/1000") -> dict[str, object]:
+    own = {"rule": "violated composition", "from": of, **WHOLE, "input": None, "adjacent": None}
+    return {**own, "eps_prv": 1, "delta": delta}
+
+
+def responses(given: object, steps: object, kept: bool = True, delta: str = "1/1000") -> object:
+    said = {"eps_prv": 3, "delta": "1/2"} if kept else {"eps_prv": 1, "delta": delta}
+    return replay(given, {"verdict": "DP" if kept else "Not_DP", **said}, steps)
+
+
+def gridded(work: int, *knots: list[int]) -> Losses:
     """Knots, losses between them, and products cost work."""
-    step = {"step": 1, "offset": 0, "places": 20}
-
-    def grid(*knots: list[int]) -> Losses:
-        asked = kernel_losses.Grid({**step, "knots": [*knots]})
-        return asked.above(lambda loss: ball(Fraction(1, 2)))
-
-    def within(work: int, *knots: list[int]) -> Losses:
-        with asking(lambda: None, work):
-            return grid(*knots)
-
-    assert len(within(10_000, [0, 7, 7]).masses) == 8
-    assert len(within(10_000, [0, 1000, 1000]).masses) == 1001
-    for knots in ([0, 3000, 3000], [0, 100, 1], [0, 10**30, 1]):
-        refuses(Refused, None, within, 10_000, knots)
-    refuses(BadProof, None, grid, [0, 3, 1], [3, 4, 1])
-    refuses(BadProof, None, grid, [1, 0, 1])
-    refuses(BadProof, None, grid, [0, 1, 0])
-    one = grid([0, 300, 300])
-    with asking(lambda: None, 11_000):
-        assert one.composed(one, (0, 0)).masses
-    with asking(lambda: None, 10_000), pytest.raises(Refused):
-        one.composed(one, (0, 0))
+    with asking(lambda: None, work):
+        asked = kernel_losses.Grid({"step": 1, "offset": 0, "places": 20, "knots": [*knots]})
+        return asked.above(lambda loss: ball(HALF))
 
 
-@pytest.mark.parametrize("rate", [0, "-1/2", "3/2", 2])
-def test_rates_of_samples_are_probabilities(rate) -> None:
-    given = pipeline((RESPONSE, rate, 1))  # type: ignore[arg-type]  # on purpose
-    refuses(BadProof, "rate", read_pipeline, given)
-    given = pipeline((RESPONSE, "1/2", 1))
-    (steps, _) = steps_of(given, True, Fraction(1, 4), 8)
-    refuses(BadProof, "rate", losses, given, [{**steps[0], "sample": [rate, False]}])
+def twice(one: Losses, work: int) -> int:
+    with asking(lambda: None, work):
+        return len(one.composed(one, (0, 0)).masses)
 
 
-@pytest.mark.parametrize("beside", [False, True])
-def test_statements_stand_in_a_pipeline_as_often_as_they_are_written(beside) -> None:
-    """Without a program all are one mechanism, of one run; else each, as many runs as there are."""
-    statements = {"mechanism": "zcdp", "rho": "1/4"}, {"mechanism": "rdp", "orders": [[2, 1]]}
-    own = [(MACHINE, None, 5)] if beside else []
-    about = read_pipeline(pipeline(*own, *zip(statements, (None, None), (2, 3), strict=True)))
-    told = ("zcdp", (Fraction(1, 4),)), ("rdp", ((Fraction(2), Fraction(1)),))
-    found = [(run.what, times) for run, times in about.runs[len(own) :]]
-    if beside:
-        alone = [Mechanism("divergences", ((*one, 1),)) for one in told]
-        assert found == [*zip(alone, (2, 3), strict=True)] and about.runs[0][1] == 5
-    else:
-        assert found == [(Mechanism("divergences", ((*told[0], 2), (*told[1], 3))), 1)]
+HALVED = pipeline((RESPONSE, "1/2", 1))
+HALVED_STEPS = steps_of(HALVED, True, Fraction(1, 4), 8)[0]
+ZCDP, RDP = {"mechanism": "zcdp", "rho": "1/4"}, {"mechanism": "rdp", "orders": [[2, 1]]}
+BOTH = pipeline((RESPONSE, None, 1), (APPROXIMATE, None, 1))
+BOTH_STEPS = steps_of(BOTH, True, Fraction(1, 4), 24)[0]
 
 
-@pytest.mark.parametrize("place", [0, 1])
-def test_every_run_is_covered_though_it_is_run_once(place) -> None:
-    given = pipeline((RESPONSE, None, 1), (APPROXIMATE, None, 1))
-    steps, _ = steps_of(given, True, Fraction(1, 4), 24)
-    claim = {"verdict": "DP", "eps_prv": 5, "delta": "9/10"}
-    last = {"rule": "private composition", **WHOLE, "eps_prv": 5, "delta": "9/10"}
-    assert replay(given, claim, [*steps, {**last, "from": [len(steps) - 1]}])
-    with pytest.raises(Refuted, match="all that may change"):
-        replay(given, claim, [*steps, {**last, "from": [place]}])
+def both_runs(of: list[int]) -> object:
+    """Every run is covered, though it is run once."""
+    stated = {"eps_prv": 5, "delta": "9/10"}
+    last = {"rule": "private composition", **WHOLE, **stated, "from": of}
+    return replay(BOTH, {"verdict": "DP", **stated}, [*BOTH_STEPS, last])
 
 
-@pytest.mark.parametrize("statement", [("rdp", "orders", [[2, 1]]), ("zcdp", "rho", 1)])
-def test_two_outcomes_that_keep_a_statement_bound_no_others(statement) -> None:
+def two_outcomes(statement: list[object], verdict: str, p: str) -> object:
     """They are had, so losses are below them; other pairs that keep it have much larger deltas."""
     name, field, value = statement
     what = {"mechanism": name, field: value}
     about = {"adjacency": "substitution", "runs": [{"what": what, "subsample": None, "times": 1}]}
-    claim = {"verdict": "DP", "eps_prv": "1/10", "delta": "1/100"}
-    step = {"rule": "losses", "of": {"run": 0}, "from": [], "step": "1/100", "offset": 0}
-    step |= {"places": 60, "knots": [[-50, 50, 1]], "sample": None, "above": True}
-    step |= {"orders": ["5001/10000", "1/2", 1, 1], "input": None, "adjacent": None}
-    last = {"rule": "private composition", "from": [-1], "parts": None, "eps": None}
-    last |= {"eps_prv": "1/10", "delta": "1/100"}
-    refuses(BadProof, "three numbers", replay, about, claim, [step, last])
-    # Others show that it is not so private.
-    step |= {"orders": ["3/5", "1/2", 1, 1], "above": False}
-    last |= {"rule": "violated composition", "input": None, "adjacent": None}
-    assert isinstance(replay(about, {**claim, "verdict": "Not_DP"}, [step, last]), Violated)
+    kept, stated = verdict == "DP", {"eps_prv": "1/10", "delta": "1/100"}
+    step = {**GRID, "rule": "losses", "of": {"run": 0}, "from": [], "step": "1/100", "places": 60}
+    step |= {"knots": [[-50, 50, 1]], "input": None, "adjacent": None, "above": kept}
+    step |= {"orders": ["5001/10000" if kept else "3/5", "1/2", 1, 1]}
+    last = {**violated([-1]), **stated, "parts": None, "eps": None}
+    if kept:
+        last = {"rule": "private composition", "from": [-1], **WHOLE, **stated}
+    return replay(about, {"verdict": verdict, **stated}, [step, last])
+
+
+def test_pipelines_and_what_is_refused_of_them() -> None:
+    asked = {"inside": inside, "read_pipeline": read_pipeline}
+    check_answers("kernel_compositions", judged(globals() | asked))
