@@ -17,8 +17,7 @@ holds g, then, computed with balls,
    P(t) - P(-1) as the difference of two balls, r_k (1 + |t|^(k + 1)) / (k + 1) for each k. So P
    minus the ball P(-1) holds it; likewise P(1) minus P that from t to 1, and P(1) - P(-1) contains
    the whole integral.
-4. |e^v - sum of v^k / k! over k < n| <= |v|^n / n! e^|v| for real v (Lagrange).
-5. Let a_k(z) h^k be the coefficients of t -> f(z + h t) at t = 0. Then f(c + h t) is the sum of
+4. Let a_k(z) h^k be the coefficients of t -> f(z + h t) at t = 0. Then f(c + h t) is the sum of
    a_k(c) h^k t^k over k < n, and a_n(z) h^n t^n for a z between c and c + h t (Lagrange).
 """
 
@@ -26,15 +25,16 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable
+from contextlib import suppress
 from fractions import Fraction
+from functools import partial
 from itertools import pairwise
 from math import factorial, lcm
-from operator import mul
 
-from flint import arb, arb_poly, ctx
+from flint import arb, arb_poly, arb_series, ctx
 
 from dipapprox.kernel.balls import between, error, to_ball
-from dipapprox.kernel.errors import NotProved, Refuted, spend
+from dipapprox.kernel.errors import NotProved, Refused, Refuted, spend
 from dipapprox.kernel.grid import ZERO, Accuracy, Leaves, Sampled, Space, Tail, Way, ends_of_panels
 from dipapprox.kernel.laws import FAMILIES, Law, RealFamily
 
@@ -58,74 +58,35 @@ def whole(held: arb_poly) -> arb:
     return found(_RIGHT) - found(_LEFT)
 
 
-def exponential(rate: arb, terms: int, step: int = 1) -> arb_poly:
-    """Return what holds t -> e^(rate * t^step), with the terms of t^0, t^step, ... (4)."""
-    coefficients, power = [arb(0)] * terms, arb(1)
-    for count, place in enumerate(range(0, terms, step), 1):
-        coefficients[place] = power
-        power *= rate / count
-    coefficients[0] += power * abs(rate).exp() * PLACES
-    return arb_poly(coefficients)
-
-
 def jet(
-    coefficients: Callable[[arb, int], list[arb]], centre: arb, half: arb, terms: int
+    function: Callable[[arb_series], arb_series], centre: arb, half: arb, terms: int
 ) -> arb_poly:
-    """Return what holds t -> f(c + h t) (5), by the first coefficients of t -> f(z + h t)."""
-    spend(terms**2)
-    found = coefficients(centre, terms)
-    found[0] += coefficients(centre + half * PLACES, terms + 1)[terms] * PLACES
-    return arb_poly(found)
+    """Return what holds t -> f(c + h t) (4), for a function of power series."""
+    spend(4 * terms)
+    # Series are no longer than that, whoever asks.
+    ctx.cap = max(ctx.cap, terms + 1)
+    near = function(arb_series([centre, half], terms))
+    far = function(arb_series([centre + half * PLACES, half], terms + 1))
+    if near.prec < terms or far.prec <= terms:
+        raise Refused("a power series that is too short")
+    return arb_poly([near[0] + far[terms] * PLACES, *(near[k] for k in range(1, terms))])
 
 
 def density(name: str, centre: arb, half: arb, side: int, terms: int) -> arb_poly:
-    """Return what holds t -> f(c + h t), f of a family (`laws`).
+    """Return what holds t -> f(c + h t), f of a family, on a side of 0 if it has a kink there.
 
-    Gauss: (c + h t)^2 / 2 = c^2 / 2 + c h t + h^2 t^2 / 2. Laplace noise has two branches, each the
-    restriction of an entire function: `side` -1 says z <= 0, 1 says z >= 0.
+    Where series tell less, f is between 0 and its value at the place that is nearest to 0.
     """
-    match name:
-        case "Gauss":
-            linear = exponential(-centre * half, terms)
-            both = times(linear, exponential(-half * half / 2, terms, 2), terms)
-            return both * ((-centre * centre / 2).exp() / (2 * arb.pi()).sqrt())
-        case "Lap" | "LapPlus" | "LapMinus":
-            sides = FAMILIES[name].sides
-            if side not in sides:
-                return arb_poly()
-            return exponential(-side * half, terms) * ((-side * centre).exp() / len(sides))
-        case "Logistic":
-            # f is even, and s is small on the left.
-            flip = -1 if centre > 0 else 1
-            return jet(lambda z, n: _logistic(flip * z, flip * half, n), centre, half, terms)
-        case "Gumbel" | "GumbelMinus":
-            sign = 1 if name == "Gumbel" else -1
-            edge = sign * centre + half
-            if half > 0 > edge and (most := _gumbel(edge, ZERO, 1)[0]) < arb(2) ** -ctx.prec:
-                return arb_poly([between(ZERO, most)])  # it rises up to the mode
-            return jet(lambda z, n: _gumbel(sign * z, sign * half, n), centre, half, terms)
-    raise Refuted(f"no density of {name} is known")
-
-
-def _logistic(z: arb, half: arb, count: int) -> list[arb]:
-    """Coefficients of t -> f(z + h t): s' = f = s - s^2."""
-    own = 1 / (1 + (-z).exp())
-    s, f = [own if own.is_finite() else between(ZERO, z.exp())], list[arb]()
-    for k in range(count):
-        f.append(s[k] - sum(map(mul, s, s[::-1]), arb(0)))
-        s.append(half * f[k] / (k + 1))
-    return f
-
-
-def _gumbel(z: arb, half: arb, count: int) -> list[arb]:
-    """Coefficients of t -> f(z + h t): F' = f = v F, and v' = -v."""
-    v, f = [(-z).exp()], list[arb]()
-    below = [(-v[0]).exp()]
-    for k in range(count):
-        f.append(sum(map(mul, v, below[::-1]), arb(0)))
-        below.append(half * f[k] / (k + 1))
-        v.append(-half * v[k] / (k + 1))
-    return f
+    family = FAMILIES[name]
+    if not isinstance(family, RealFamily):
+        raise Refuted(f"no density of {name} is known")
+    nearest = side * (side * centre - half).max(ZERO)
+    most = between(ZERO, family.density(nearest, side))
+    with suppress(ValueError):  # series are divided by a ball around 0
+        found = jet(partial(family.density, side=side), centre, half, terms)
+        if found[0].rad() <= most.rad():
+            return found
+    return arb_poly([most])
 
 
 class Panels(Space):
@@ -153,7 +114,6 @@ class Panels(Space):
                 raise NotProved("a density is expanded across its kink")
             # In units of the standard law; differences are exact, so nothing cancels.
             z, width = to_ball((centre - law.mean) / scale), to_ball(half / scale)
-            spend(self._terms * (4 + self._terms // 32))
             cells.append(density(law.family, z, width, side, self._terms) * height)
         first, last = (to_ball((end - law.mean) / scale) for end in (self.ends[0], self.ends[-1]))
         before, after = (
@@ -227,8 +187,9 @@ class Panels(Space):
             last = bisect_left(self.ends, centre + half + reach)
             for other, source, mass in sources[first:last]:
                 if (gap := place - other) not in held:
-                    z = to_ball(Fraction(gap, whole_unit) / scale)
-                    balls = (density(law.family, z, to_ball(width / scale), 0, n) * unit).coeffs()
+                    z, side = to_ball(Fraction(gap, whole_unit) / scale), (gap > 0) - (gap < 0)
+                    own = density(law.family, z, to_ball(width / scale), side, n) * unit
+                    balls = own.coeffs()
                     fixed = [c.mid() * k for c, k in zip(balls, factorials, strict=False)]
                     held[gap] = arb_poly(fixed), sum((c.rad() for c in balls), ZERO)
                 sums += held[gap][0] * source
@@ -251,7 +212,9 @@ class Panels(Space):
             for place in range(len(cells))[::side]:
                 spend(4 * n**2)
                 rate = unit * self.halves[place]
-                rises, falls = (exponential(sign * side * rate, n) for sign in (1, -1))
+                rises, falls = (
+                    jet(arb_series.exp, ZERO, sign * side * rate, n) for sign in (1, -1)
+                )
                 own, down = times(f.cells[place], rises, n), (-rate).exp()
                 reached = self.partial(place, own, side > 0) + before * down
                 cells[place] += times(reached, falls, n) * (unit / len(sides))
