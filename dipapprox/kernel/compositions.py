@@ -263,10 +263,10 @@ def above_parts(about: Proof, step: Step, *premises: LossesOf | Of) -> LossesOf:
     pairs = None if about.pairs is None else frozenset(about.pairs)
     _reversible(about.machine, pairs)
     known = [each.losses for each in _above(whole, premises)[1]]
-    bounds = [own.bounds() for own in known if isinstance(own, Losses)]
+    bounds = [own.deltas() for own in known if isinstance(own, Losses)]
     if len(bounds) < len(known):
         raise BadProof("runs of which several are chosen from are no parts")
-    spend(3 * len(bounds) * len(grid.knots))
+    spend(20 * len(bounds) * len(grid.knots))
     with precision(grid.bits):
         losses = grid.above(lambda loss: to_ball(max((own(loss) for own in bounds), default=0)))
     return LossesOf({Change(about.machine, whole.eps, pairs, None): 1}, losses)

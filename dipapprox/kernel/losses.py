@@ -104,39 +104,33 @@ class Losses:
         start, offset = self.start + other.start + low, self.offset + other.offset
         return Losses(self.step, offset, start, tuple(kept), infinite, self.places, more)
 
-    def delta(self, eps_prv: Fraction) -> Fraction:
-        """Bound F(e^eps_prv), and so H, on their side."""
-        spend(4 * len(self.masses))
-        # The first loss that is not below eps_prv; from below any would do.
-        first = max(-((self.offset - eps_prv) // self.step) - self.start, 0)
+    def deltas(self) -> Callable[[Fraction], Fraction]:
+        """Return what bounds F(e^loss), and so H, on their side.
+
+        With l the first place that is not below the loss (from below any would do), it is the sum
+        of m - n e^(-j step) e^(loss - l) over the places that are j >= 0 steps after it.
+        """
+        size, sums = len(self.masses), [(self.infinite, arb(0))]
+        spend((8 + self.places // 16) * size)
         with precision(self.places + 64):
-            found, ratio = arb(0), to_ball(-self.step).exp()
-            for other in reversed((self.others or self.masses)[first:]):
-                found = found * ratio + other
-            growth = to_ball(eps_prv - self.offset - self.step * (self.start + first)).exp()
-            found = sum(self.masses[first:]) - found * growth + self.infinite
-            whole = (upper_at if self.above else lower_at)(found, 0)
+            ratio = to_ball(-self.step).exp()
+            for m, n in zip(self.masses[::-1], (self.others or self.masses)[::-1], strict=True):
+                sums.append((sums[-1][0] + m, sums[-1][1] * ratio + n))
+
+        def delta(loss: Fraction) -> Fraction:
+            first = min(max(-((self.offset - loss) // self.step) - self.start, 0), size)
+            mass, other = sums[size - first]
+            with precision(self.places + 64):
+                growth = to_ball(loss - self.offset - self.step * (self.start + first)).exp()
+                whole = (upper_at if self.above else lower_at)(mass - other * growth, 0)
             # H is at most 1.
             return min(Fraction(whole, 1 << self.places), Fraction(1))
 
-    def bounds(self) -> Callable[[Fraction], Fraction]:
-        """Return what F is at most, from above: what it is at the last place before, as it falls.
+        return delta
 
-        From m at k on, F(e^k step) is the sum of m - m e^((k - j) step), each j >= k.
-        """
-        spend((8 + self.places // 16) * len(self.masses))
-        values, found, mass = [self.infinite], arb(0), self.infinite
-        with precision(self.places + 64):
-            ratio = to_ball(-self.step).exp()
-            for own in reversed(self.masses):
-                found, mass = found * ratio + own, mass + own
-                values.append(upper_at(mass - found, 0))
-
-        def bound(loss: Fraction) -> Fraction:
-            after = max(self.start + len(self.masses) - (loss - self.offset) // self.step, 0)
-            return Fraction(values[after], 1 << self.places) if after < len(values) else Fraction(1)
-
-        return bound
+    def delta(self, eps_prv: Fraction) -> Fraction:
+        """Bound H(e^eps_prv) on their side."""
+        return self.deltas()(eps_prv)
 
 
 def convolved(ours: Sequence[int], theirs: Sequence[int]) -> list[int]:

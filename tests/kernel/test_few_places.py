@@ -97,20 +97,16 @@ def test_delta_of_losses_is_rounded_by_a_unit(above) -> None:
     source, sign = random.Random(4), 1 if above else -1
     for _ in range(100):
         given = replace(losses(source, above, 6), offset=Fraction(source.randint(-3, 3), 7))
-        eps_prv = Fraction(source.randint(0, 12), 7)
-        true = float(given.infinite)
-        for k, (m, n) in enumerate(zip(given.masses, given.others or given.masses, strict=True)):
-            loss = (given.start + k) * STEP + given.offset
-            true += (m - n * exp(eps_prv - loss)) if loss >= eps_prv else 0
-        assert -TINY <= sign * (float(given.delta(eps_prv)) * 64 - min(true, 64)) <= 1 + TINY
-        if above:
-            assert given.bounds()((given.start - 1) * STEP + given.offset) == 1
-        for k in range(len(given.masses) + 2) if above else ():
-            # At its own places what is known of all losses at once is as close.
-            at = (given.start + k) * STEP
-            values = enumerate(given.masses, -k)
-            true = given.infinite + sum(m * max(0, 1 - exp(-j * STEP)) for j, m in values)
-            assert -TINY <= float(given.bounds()(at + given.offset)) * 64 - true <= 1 + TINY
+        deltas, size = given.deltas(), len(given.masses)
+        places = [(given.start + k) * STEP + given.offset for k in range(-1, size + 2)]
+        for loss in [Fraction(source.randint(0, 12), 7), *places]:
+            true = float(given.infinite)
+            for k, (m, n) in enumerate(
+                zip(given.masses, given.others or given.masses, strict=True)
+            ):
+                own = places[k + 1]
+                true += (m - n * exp(loss - own)) if own >= loss else 0
+            assert -TINY <= sign * (float(deltas(loss)) * 64 - min(true, 64)) <= 1 + TINY
 
 
 def test_losses_through_knots_are_above_by_few_units() -> None:
