@@ -28,7 +28,7 @@ from itertools import accumulate
 from math import isqrt
 from typing import TypeVar
 
-from flint import arb, arb_series, ctx
+from flint import arb, ctx
 
 from dipapprox.kernel.balls import between, spend_balls, to_ball
 from dipapprox.kernel.errors import Refused, Refuted, spend
@@ -36,7 +36,6 @@ from dipapprox.kernel.errors import Refused, Refuted, spend
 MOST_TERMS = 200_000  # of a sum over integers
 _TOGETHER = 64  # sums from so many integers on are enclosed at once
 BOTH = (1, -1)
-Z = TypeVar("Z", arb, arb_series)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +76,9 @@ class RealFamily(Family):
     # What the integral of |f'| and the variation of f' are at most; None if f jumps.
     norms: tuple[Fraction, Fraction] | None
 
-    # Each has its own; `Law.on` takes no abstract class.
-    def density(self, z: Z, side: int) -> Z:
-        """Enclose f at a ball, or as a power series; on a side of 0, where it has a kink there."""
-        raise NotImplementedError
-
     def above(self, z: arb) -> arb:
         """Enclose Pr[Z >= z], with a small relative error where it is small."""
-        raise NotImplementedError
+        raise NotImplementedError  # each has its own; `Law.on` takes no abstract class
 
     def below(self, z: arb) -> arb:
         """Enclose Pr[Z <= z] = Pr[-Z >= -z] likewise."""
@@ -94,10 +88,6 @@ class RealFamily(Family):
 class Normal(RealFamily):
     """Gauss."""
 
-    def density(self, z: Z, side: int) -> Z:
-        """f is entire."""
-        return (-z * z / 2).exp() / (2 * arb.pi()).sqrt()
-
     def above(self, z: arb) -> arb:
         """erfc(z / sqrt 2) / 2."""
         return (z / arb(2).sqrt()).erfc() / 2
@@ -105,10 +95,6 @@ class Normal(RealFamily):
 
 class Laplace(RealFamily):
     """Lap, and both halves of it."""
-
-    def density(self, z: Z, side: int) -> Z:
-        """f has two branches: for z <= 0 (`side` -1) and for z >= 0, each that of an entire one."""
-        return (-side * z).exp() * int(side in self.sides) / len(self.sides)
 
     def above(self, z: arb) -> arb:
         """For s sides with mass exp(-z) / s, or 1 - exp(z) / s. It falls."""
@@ -125,12 +111,6 @@ class Logistic(RealFamily):
     So |f'| <= f, and E exp(s Z) = pi s / sin(pi s); v / (1 + v)^2 >= v / 4 for v <= 1.
     """
 
-    def density(self, z: Z, side: int) -> Z:
-        """f is even, and v s^2."""
-        v = (-z if side > 0 else z).exp()
-        s = 1 / (1 + v)
-        return v * (s * s)
-
     def above(self, z: arb) -> arb:
         """1 / (1 + e^z)."""
         return 1 / (1 + z.exp())
@@ -142,11 +122,6 @@ class Gumbel(RealFamily):
     f(z - d) = e^d v exp(-e^d v) <= e^d f(z) for d > 0; E exp(s Z) is the gamma function at 1 - s;
     v exp(-v) >= v / e for v <= 1.
     """
-
-    def density(self, z: Z, side: int) -> Z:
-        """v exp(-v)."""
-        v = (-z if 1 in self.shifts else z).exp()
-        return v * (-v).exp()
 
     def reach(self, bits: int) -> tuple[Fraction | int, Fraction | int]:
         """Pr[Z >= t] <= e^-t, and Pr[Z <= -t] = exp(-e^t)."""

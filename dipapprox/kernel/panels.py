@@ -30,6 +30,7 @@ from fractions import Fraction
 from functools import partial
 from itertools import pairwise
 from math import factorial, lcm
+from typing import TypeVar
 
 from flint import arb, arb_poly, arb_series, ctx
 
@@ -39,6 +40,7 @@ from dipapprox.kernel.grid import ZERO, Accuracy, Leaves, Sampled, Space, Tail, 
 from dipapprox.kernel.laws import FAMILIES, Law, RealFamily
 
 Factor = tuple["Panels", Sampled, Sampled]  # a grid, and two functions on it
+Z = TypeVar("Z", arb, arb_series)
 PLACES, _LEFT, _RIGHT = arb(0, 1), arb(-1), arb(1)
 
 
@@ -61,29 +63,52 @@ def whole(held: arb_poly) -> arb:
 def jet(
     function: Callable[[arb_series], arb_series], centre: arb, half: arb, terms: int
 ) -> arb_poly:
-    """Return what holds t -> f(c + h t) (4), for a function of power series."""
-    spend(4 * terms)
+    """Return what holds t -> f(c + h t), for a function of power series: of more terms (4, 2).
+
+    z is in one of two halves of the panel; enclosures are the narrower.
+    """
+    count, quarter = terms + terms // 2, half / 2
+    spend(8 * count)
     # Series are no longer than that, whoever asks.
-    ctx.cap = max(ctx.cap, terms + 1)
-    near = function(arb_series([centre, half], terms))
-    far = function(arb_series([centre + half * PLACES, half], terms + 1))
-    if near.prec < terms or far.prec <= terms:
+    ctx.cap = max(ctx.cap, count + 1)
+    near = function(arb_series([centre, half], count))
+    left, right = (
+        function(arb_series([centre + sign * quarter + quarter * PLACES, half], count + 1))
+        for sign in (-1, 1)
+    )
+    if near.prec < count or min(left.prec, right.prec) <= count:
         raise Refused("a power series that is too short")
-    return arb_poly([near[0] + far[terms] * PLACES, *(near[k] for k in range(1, terms))])
+    rest = between(left[count], right[count]) * PLACES
+    return shortened(arb_poly([near[0] + rest, *(near[k] for k in range(1, count))]), terms)
+
+
+def value(name: str, z: Z, side: int) -> Z:
+    """Enclose f at a ball, or as a power series; on a side of 0, where it has a kink there."""
+    match name:
+        case "Gauss":
+            return (-z * z / 2).exp() / (2 * arb.pi()).sqrt()
+        case "Lap" | "LapPlus" | "LapMinus":
+            sides = FAMILIES[name].sides
+            return (-side * z).exp() * int(side in sides) / len(sides)
+        case "Logistic":
+            # f is even, and v small on the right.
+            v = (-z if side > 0 else z).exp()
+            s = 1 / (1 + v)
+            return v * (s * s)
+        case "Gumbel" | "GumbelMinus":
+            v = (-z if name == "Gumbel" else z).exp()
+            return v * (-v).exp()
+    raise Refuted(f"no density of {name} is known")
 
 
 def density(name: str, centre: arb, half: arb, side: int, terms: int) -> arb_poly:
-    """Return what holds t -> f(c + h t), f of a family, on a side of 0 if it has a kink there.
+    """Return what holds t -> f(c + h t), f of a family.
 
     Where series tell less, f is between 0 and its value at the place that is nearest to 0.
     """
-    family = FAMILIES[name]
-    if not isinstance(family, RealFamily):
-        raise Refuted(f"no density of {name} is known")
-    nearest = side * (side * centre - half).max(ZERO)
-    most = between(ZERO, family.density(nearest, side))
+    most = between(ZERO, value(name, side * (side * centre - half).max(ZERO), side))
     with suppress(ValueError):  # series are divided by a ball around 0
-        found = jet(partial(family.density, side=side), centre, half, terms)
+        found = jet(partial(value, name, side=side), centre, half, terms)
         if found[0].rad() <= most.rad():
             return found
     return arb_poly([most])
@@ -116,9 +141,7 @@ class Panels(Space):
             z, width = to_ball((centre - law.mean) / scale), to_ball(half / scale)
             cells.append(density(law.family, z, width, side, self._terms) * height)
         first, last = (to_ball((end - law.mean) / scale) for end in (self.ends[0], self.ends[-1]))
-        before, after = (
-            density(law.family, z, ZERO, side, 1)(ZERO) for z, side in ((first, -1), (last, 1))
-        )
+        before, after = (value(law.family, z, side) for z, side in ((first, -1), (last, 1)))
         return Sampled(
             cells,
             Tail(height * before, size * family.below(first)),
@@ -232,4 +255,4 @@ class Panels(Space):
 
     def _height(self, law: Law, z: arb, side: int) -> arb:
         """Enclose the density of a law, whose mean is 0, at z times its scale, on a side of 0."""
-        return density(law.family, z, ZERO, side, 1)(ZERO) / to_ball(law.scale(self._eps))
+        return value(law.family, z, side) / to_ball(law.scale(self._eps))

@@ -23,7 +23,7 @@ from dipapprox.kernel.machine import (
     read_weight,
 )
 from dipapprox.kernel.reading import as_integer, as_list, as_number
-from dipapprox.kernel.signs import Epsilons, Signs, read_epsilons
+from dipapprox.kernel.signs import Signs, read_epsilons
 
 Step = Mapping[str, Any]
 
@@ -127,21 +127,6 @@ def largest_of(found: Distributions, eps_prv: Fraction) -> Callable[[Input, Inpu
     return largest
 
 
-def kept(
-    proof: Proof,
-    eps: Fraction | Epsilons,
-    stated: tuple[Tree, Tree],
-    hold: Callable[[Input, Input], bool],
-) -> Private:
-    """Conclude privacy if a bound of delta holds for all pairs of inputs that are meant."""
-    count = 0
-    for first, second in pairs_of(proof):
-        count += 1
-        if not hold(first, second):
-            raise Refuted(f"delta is not known to bound {first}, {second}")
-    return Private(eps, *stated, proof.pairs, count, proof.in_sets)
-
-
 def distributions(proof: Proof, step: Step) -> Distributions | ExactDistributions:
     """The machine is run for some inputs, and what comes out is enclosed, or known in closed form.
 
@@ -181,12 +166,19 @@ def every_pair(proof: Proof, step: Step, found: Distributions | ExactDistributio
     Step: "eps_prv", "delta"; throughout an interval they are formulas in eps, the first a multiple
     of eps, or a constant. One premise: distributions for all inputs of the pairs.
     """
+    said: tuple[Tree, Tree] = stated(step)
     if isinstance(found, ExactDistributions):
-        said = stated(step)
-        return kept(proof, found.epsilons.value, said, named("closed.Sums")(found, said).hold)
-    eps_prv, delta = claimed(step)
-    largest, most = largest_of(found, eps_prv), delta * (1 << found.places)
-    return kept(proof, found.eps, (eps_prv, delta), lambda u, v: largest(u, v) <= most)
+        hold, eps = named("closed.Sums")(found, said).hold, found.epsilons.value
+    else:
+        eps_prv, delta = claimed(step)
+        largest, most = largest_of(found, eps_prv), delta * (1 << found.places)
+        hold, eps = lambda u, v: largest(u, v) <= most, found.eps
+    count = 0
+    for pair in pairs_of(proof):
+        count += 1
+        if not hold(*pair):
+            raise Refuted(f"delta is not known to bound {pair[0]}, {pair[1]}")
+    return Private(eps, *said, proof.pairs, count, proof.in_sets)
 
 
 def violation(proof: Proof, step: Step, found: Distributions | ExactDistributions) -> Violated:
