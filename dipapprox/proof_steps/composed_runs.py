@@ -30,7 +30,7 @@ from dipapprox.kernel.excesses import Excesses, Sum
 from dipapprox.kernel.forward import Run
 from dipapprox.kernel.judgements import Distributions, Judgement, Of
 from dipapprox.kernel.machine import Input, Inputs, Machine
-from dipapprox.kernel.mechanisms import Pair, of_deltas
+from dipapprox.kernel.mechanisms import FIELDS, Pair, of_deltas
 from dipapprox.kernel.nodes import Graph
 from dipapprox.kernel.proofs import Proof, pairs_of
 from dipapprox.kernel.published import published
@@ -239,32 +239,31 @@ def run_json(run: PipelineRun) -> Json:
     return {"what": what, "subsample": rate, "times": run.times}
 
 
-def _mechanism_json(mechanism: Mechanism) -> Json:
-    def said(name: str, **numbers: Fraction | int) -> Json:
-        return {"mechanism": name, **numbers_json(**numbers)}
+_NAMES: dict[type, str] = {
+    catalogue.Gaussian: "Gauss",
+    catalogue.Laplace: "Lap",
+    catalogue.DiscreteLaplace: "DLap",
+    catalogue.DiscreteGaussian: "DGauss",
+    catalogue.RandomisedResponse: "randomised_response",
+    catalogue.ExponentialMechanism: "exponential_mechanism",
+    catalogue.ApproximateStatement: "approx_dp",
+    catalogue.RenyiStatement: "rdp",
+    catalogue.ConcentratedStatement: "zcdp",
+}
 
-    match mechanism:
-        case catalogue.Gaussian(distance):
-            return said("Gauss", sensitivity=distance, variance=mechanism.square)
-        case catalogue.Laplace(distance, scale):
-            return said("Lap", sensitivity=distance, scale=scale)
-        case catalogue.DiscreteLaplace(distance, scale):
-            return said("DLap", sensitivity=distance, scale=scale)
-        case catalogue.DiscreteGaussian(distance):
-            return said("DGauss", sensitivity=distance, variance=mechanism.square)
-        case catalogue.RandomisedResponse(probability, values):
-            return said("randomised_response", probability=probability, values=values)
-        case catalogue.ExponentialMechanism(eps):
-            return said("exponential_mechanism", eps=eps)
-        case catalogue.ApproximateStatement(eps, delta):
-            return said("approx_dp", eps=eps, delta=delta)
-        case catalogue.RenyiStatement(orders):
-            listed: list[Json] = [[number_json(a), number_json(b)] for a, b in orders]
-            return {"mechanism": "rdp", "orders": listed}
-        case catalogue.ConcentratedStatement(rho):
-            return said("zcdp", rho=rho)
-        case _:
-            raise NoCertificate("the kernel does not know what is run")
+
+def _mechanism_json(mechanism: Mechanism) -> Json:
+    if type(mechanism) not in _NAMES:
+        raise NoCertificate("the kernel does not know what is run")
+    name = _NAMES[type(mechanism)]
+    found: dict[str, Json] = {"mechanism": name}
+    for field in FIELDS[name]:
+        value = getattr(mechanism, "square" if field == "variance" else field)
+        is_listed = field == "orders"
+        found[field] = (
+            [[*map(number_json, row)] for row in value] if is_listed else number_json(value)
+        )
+    return found
 
 
 _PLACES = 64  # losses at which deltas are bounded, from 0 on

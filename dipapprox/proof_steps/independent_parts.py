@@ -52,13 +52,6 @@ _SLACK = Fraction(1, 1 << 60)
 _MOST_PAIRS = 100_000  # of a part, which are listed
 
 
-def parts_proof(
-    machine: Json, said: Mapping[str, Json], witness: tuple[Values, Values] | None
-) -> tuple[Json, ...]:
-    """Return steps to a claim that a witness breaks, or, without one, that is kept."""
-    return _Prover(machine, said).steps(witness)
-
-
 def _ranges(machine: Machine) -> list[Json]:
     """Ranges of statements between which no cell is passed on."""
     live, ends = live_before(machine), []
@@ -313,66 +306,58 @@ class IndependentParts:
         return steps.whole_of(sorted(ends.items()), (cut, 0))
 
 
-class _Prover:
-    def __init__(self, machine: Json, said: Mapping[str, Json]) -> None:
-        claim, proof = read_claim(said, read_machine(machine))
-        match claim.eps, claim.eps_prv, claim.delta:
-            case Fraction() as eps, Fraction() as eps_prv, Fraction() as delta:
-                self._eps_prv, self._delta = eps_prv, delta
-            case _:
-                raise NoCertificate("parts are composed at one eps")
-        self._stated = numbers_json(eps_prv=eps_prv, delta=delta)
-        self._domains = proof.machine.domains
-        self._parts = IndependentParts(proof, eps)
-        self._all = ReplayedSteps(proof)
-
-    def steps(self, witness: tuple[Values, Values] | None) -> tuple[Json, ...]:
-        if witness is not None:
-            return self._broken(witness)
-        # Only greatest losses may be attained.
-        for exact in (False, True) if not self._delta else (False,):
-            try:
-                return self._kept(exact)
-            except NotProved as obstacle:
-                failed = obstacle
-        raise failed
-
-    def _kept(self, exact: bool) -> tuple[Json, ...]:
-        pure = not self._delta
-        self._parts.decide(self._all, pure, exact)
-        for step, places in self._grids(self._parts.top(pure), self._parts.most):
-            ends = self._parts.above(self._all, step, places, pure)
-            if all(self._all.delta(end, self._eps_prv) <= self._delta for end in ends):
-                self._parts.add(self._all, "private composition", ends, self._stated)
-                return self._all.whole()
-        raise Refused(_NO_GRID)
-
-    def _grids(self, top: Fraction, number: int) -> Iterator[tuple[Fraction, int]]:
-        """Where losses lie, finer and finer; for δ = 0 only the greatest one counts."""
-        for finer in _FINER if self._delta else ():
-            more = 2 * log2(number) + log2(finer) - log2(self._delta)
-            yield Fraction(1, ceil(finer / top)), 64 + ceil(more)
-        if not self._delta:
-            yield Fraction(1), 64
-
-    def _broken(self, witness: tuple[Values, Values]) -> tuple[Json, ...]:
-        """Losses below the parts that differ; for δ = 0 the greatest ones, lowered a little."""
-        first, second = (read_input(input_json(each), self._domains) for each in witness)
-        pair = first, second
-        differing = self._parts.differing(pair)
-        tops, number = self._parts.tops(self._all, differing), sum(differing.values())
-        fields = {**self._stated, **pair_json(pair)}
+def parts_proof(
+    machine: Json, said: Mapping[str, Json], witness: tuple[Values, Values] | None
+) -> tuple[Json, ...]:
+    """Return steps to a claim that a witness breaks, or, without one, that is kept."""
+    claim, proof = read_claim(said, read_machine(machine))
+    match claim.eps, claim.eps_prv, claim.delta:
+        case Fraction() as eps, Fraction() as eps_prv, Fraction() as delta:
+            pass
+        case _:
+            raise NoCertificate("parts are composed at one eps")
+    parts, steps, pure = IndependentParts(proof, eps), ReplayedSteps(proof), not delta
+    stated = numbers_json(eps_prv=eps_prv, delta=delta)
+    if witness is not None:
+        # Losses below the parts that differ; for δ = 0 the greatest ones, lowered a little.
+        domains = proof.machine.domains
+        first, second = (read_input(input_json(each), domains) for each in witness)
+        differing = parts.differing((first, second))
+        tops, number = parts.tops(steps, differing), sum(differing.values())
         total = sum(own[0] * n for own, n in zip(tops, differing.values(), strict=True))
-        spare, top = total - self._eps_prv, None if self._delta else self._eps_prv
-        for step, places in self._grids(max(own[0] for own in tops), number):
-            if not self._delta:
-                step, places = 2 * spare / (3 * number), min(64 + 40 * number, 1900)
+        for step, places in _grids(max(own[0] for own in tops), number, delta):
+            top = None
+            if pure:
+                step, places = 2 * (total - eps_prv) / (3 * number), min(64 + 40 * number, 1900)
                 top = total - step * number
-            end = self._parts.below(self._all, differing, step, places, top)
-            if self._all.delta(end, self._eps_prv) > self._delta:
-                self._parts.add(self._all, "violated composition", [end], fields)
-                return self._all.whole()
+            end = parts.below(steps, differing, step, places, top)
+            if steps.delta(end, eps_prv) > delta:
+                parts.add(steps, "violated composition", [end], stated | pair_json((first, second)))
+                return steps.whole()
         raise Refused(_NO_GRID)
+    failed: NotProved = Refused(_NO_GRID)
+    # Only greatest losses may be attained.
+    for exact in (False, True) if pure else (False,):
+        try:
+            parts.decide(steps, pure, exact)
+            for step, places in _grids(parts.top(pure), parts.most, delta):
+                ends = parts.above(steps, step, places, pure)
+                if all(steps.delta(end, eps_prv) <= delta for end in ends):
+                    parts.add(steps, "private composition", ends, stated)
+                    return steps.whole()
+            failed = Refused(_NO_GRID)
+        except NotProved as obstacle:
+            failed = obstacle
+    raise failed
+
+
+def _grids(top: Fraction, number: int, delta: Fraction) -> Iterator[tuple[Fraction, int]]:
+    """Where losses lie, finer and finer; for δ = 0 only the greatest one counts."""
+    for finer in _FINER if delta else ():
+        more = 2 * log2(number) + log2(finer) - log2(delta)
+        yield Fraction(1, ceil(finer / top)), 64 + ceil(more)
+    if not delta:
+        yield Fraction(1), 64
 
 
 def _around(step: Fraction, places: int, tops: Sequence[Fraction]) -> _Fields:
