@@ -27,7 +27,7 @@ from bisect import bisect_left
 from collections.abc import Callable
 from contextlib import suppress
 from fractions import Fraction
-from functools import partial
+from functools import partial, reduce
 from itertools import pairwise
 from math import factorial, lcm
 from typing import TypeVar
@@ -65,21 +65,22 @@ def jet(
 ) -> arb_poly:
     """Return what holds t -> f(c + h t), for a function of power series: of more terms (4, 2).
 
-    z is in one of two halves of the panel; enclosures are the narrower.
+    z is in one of some parts of the panel: of one, if that tells enough.
     """
-    count, quarter = terms + terms // 2, half / 2
+    count = terms + terms // 2
     spend(8 * count)
     # Series are no longer than that, whoever asks.
     ctx.cap = max(ctx.cap, count + 1)
     near = function(arb_series([centre, half], count))
-    left, right = (
-        function(arb_series([centre + sign * quarter + quarter * PLACES, half], count + 1))
-        for sign in (-1, 1)
-    )
-    if near.prec < count or min(left.prec, right.prec) <= count:
-        raise Refused("a power series that is too short")
-    rest = between(left[count], right[count]) * PLACES
-    return shortened(arb_poly([near[0] + rest, *(near[k] for k in range(1, count))]), terms)
+    for parts in (1, 4):
+        shares = [arb(2 * k + 1 - parts, 1) / parts for k in range(parts)]
+        far = [function(arb_series([centre + half * each, half], count + 1)) for each in shares]
+        if near.prec < count or any(each.prec <= count for each in far):
+            raise Refused("a power series that is too short")
+        rest = reduce(between, [each[count] for each in far])
+        if abs(rest) < abs(near[0]) * arb(2) ** -ctx.prec:
+            break
+    return shortened(arb_poly(near.coeffs()) + rest * PLACES, terms)
 
 
 def value(name: str, z: Z, side: int) -> Z:
@@ -89,7 +90,7 @@ def value(name: str, z: Z, side: int) -> Z:
             return (-z * z / 2).exp() / (2 * arb.pi()).sqrt()
         case "Lap" | "LapPlus" | "LapMinus":
             sides = FAMILIES[name].sides
-            return (-side * z).exp() * int(side in sides) / len(sides)
+            return (-side * z).exp() / len(sides) if side in sides else 0 * z
         case "Logistic":
             # f is even, and v small on the right.
             v = (-z if side > 0 else z).exp()
@@ -106,12 +107,14 @@ def density(name: str, centre: arb, half: arb, side: int, terms: int) -> arb_pol
 
     Where series tell less, f is between 0 and its value at the place that is nearest to 0.
     """
-    most = between(ZERO, value(name, side * (side * centre - half).max(ZERO), side))
+    found = arb_poly([arb.nan()])
     with suppress(ValueError):  # series are divided by a ball around 0
         found = jet(partial(value, name, side=side), centre, half, terms)
-        if found[0].rad() <= most.rad():
-            return found
-    return arb_poly([most])
+    if not found[0] > 0:
+        most = between(ZERO, value(name, side * (side * centre - half).max(ZERO), side))
+        if not found[0].rad() <= most.rad():
+            return arb_poly([most])
+    return found
 
 
 class Panels(Space):
