@@ -62,7 +62,7 @@ def accuracy(bits: int, factors: int = 1) -> Accuracy:
         terms=8 + bits // 3,
         smooth=Fraction(24, bits + 8),
         kinked=min(Fraction(24, bits + 8), Fraction(8, factors)),
-        growth=Fraction(1, 8),
+        growth=Fraction(1, 6),
     )
 
 
