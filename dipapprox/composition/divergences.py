@@ -12,6 +12,7 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
 from math import ceil, exp, expm1, floor, inf, log, log1p, prod
+from typing import TypeVar
 
 from dipapprox.composition.mechanisms import ConcentratedStatement, RenyiStatement
 from dipapprox.data_classes import Record
@@ -30,6 +31,7 @@ _CLOSE, _BEYOND = 1e-10, 50.0
 """What is no more counts as allowed; and how far away orders are thought to change."""
 
 Point = tuple[Fraction, Fraction]
+Number = TypeVar("Number", int, Fraction)
 
 _ORIGIN: Point = (Fraction(1), Fraction(0))
 
@@ -82,13 +84,16 @@ def shift_of(statement: Statement) -> Fraction:
             return min(2 * divergence / order for order, divergence in orders)
 
 
-def lower_hull(points: Iterable[Point]) -> list[Point]:
+def lower_hull(points: Iterable[tuple[Number, Number]]) -> list[tuple[Number, Number]]:
     """Return the greatest convex chain below points, ascending in their places."""
-    chain: list[Point] = []
-    for point in sorted(dict(sorted(points, reverse=True)).items()):  # of equal places the least
-        while len(chain) > 1 and slope(chain[-2], point) <= slope(*chain[-2:]):
+    chain: list[tuple[Number, Number]] = []
+    for x, y in sorted(dict(sorted(points, reverse=True)).items()):  # of equal places the least
+        while len(chain) > 1:
+            (a, b), (c, d) = chain[-2:]
+            if (d - b) * (x - a) < (y - b) * (c - a):
+                break
             chain.pop()
-        chain.append(point)
+        chain.append((x, y))
     return chain
 
 

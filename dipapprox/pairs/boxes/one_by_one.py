@@ -25,6 +25,7 @@ from math import lcm, prod
 import numpy as np
 
 from dipapprox.arithmetic.rounding import Array
+from dipapprox.composition.divergences import lower_hull
 from dipapprox.data_classes import Record, replace
 from dipapprox.pairs.boxes.cells import (
     Fixed,
@@ -37,6 +38,7 @@ from dipapprox.pairs.boxes.cells import (
     filled,
     real_places,
     sides,
+    tidy,
     vertices,
 )
 from dipapprox.pairs.boxes.thresholds import Thresholds, thresholds_of
@@ -89,18 +91,8 @@ def image_of(pairs: PairSet, first: Sequence[Fraction], second: Sequence[Fractio
 
 
 def _hull(points: Sequence[Point]) -> Polygon:
-    ordered = sorted(points)
-    if len(ordered) < 3:
-        return tuple(ordered)
-    halves: list[list[Point]] = []
-    for order in (ordered, ordered[::-1]):
-        half: list[Point] = []
-        for point in order:
-            while len(half) > 1 and _turn(half[-2], half[-1], point) <= 0:
-                half.pop()
-            half.append(point)
-        halves.append(half[:-1])
-    return (*halves[0], *halves[1])
+    above = lower_hull((x, -y) for x, y in points)
+    return tidy((*lower_hull(points), *((x, -y) for x, y in reversed(above))))
 
 
 def _turn(a: Point, b: Point, c: Point) -> Fraction:
@@ -146,7 +138,7 @@ class OneByOne(Record, eq=False):
     # Where one number stands for real inputs, those of all sets of pairs.
     images: tuple[Image, ...] = ()
     # For each sample the same pairs, where its cell alone is shown; none if that tells no more than
-    # `thresholds` do.
+    # `thresholds` do, or no budget binds: then it takes longer than it saves.
     samples: tuple[OneByOne, ...] = ()
 
     def points(self, corner: Sequence[Point]) -> Sequence[Point]:
@@ -196,7 +188,7 @@ def one_by_one(states: FinalStates, eps: Fraction, roots: Sequence[PairSet]) -> 
         if known is not None:
             return known
     samples: list[OneByOne | None] = []
-    if len(found) == 1 and len(places) > 1:
+    if len(found) == 1 and len(places) > 1 and any(root.is_bound for root in roots):
         ((side, own),) = found.items()
         samples = [_of_numbers(roots, {side: each}, unit) for each in own.of_samples()]
     told = () if None in samples else tuple(filter(None, samples))

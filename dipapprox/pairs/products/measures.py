@@ -45,6 +45,7 @@ from itertools import accumulate, pairwise, product
 from math import comb
 
 from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox.composition.divergences import lower_hull
 from dipapprox.data_classes import Record, replace
 from dipapprox.errors import LimitReached
 from dipapprox.pairs.divergence import Probabilities
@@ -193,39 +194,14 @@ class ProductAtoms:
         return Excess(Fraction(first, unit), Fraction(second, unit), outputs)
 
 
-_Line = tuple[int, int]  # P and Q of x -> P - x Q
-
-
 def envelope(choices: Iterable[PairAtoms]) -> PairAtoms:
     """Return atoms above all pairs of some choices, all of one scale; they count no outputs."""
-    lines = {(0, 0)}
+    lines = {(0, 0)}  # Q and -P
     scale = 0
     for choice in choices:
         scale, ordered = choice.scale, _ordered(choice.atoms)
-        first = accumulate(p for p, _, _ in ordered)
+        first = accumulate(-p for p, _, _ in ordered)
         second = accumulate(q for _, q, _ in ordered)
-        lines.update(zip(first, second, strict=True))
-    hull = _hull(lines)
-    differences = [(p - r, q - s, 0) for (p, q), (r, s) in pairwise([*hull, (0, 0)])]
-    return PairAtoms(tuple(each for each in reversed(differences) if each[0]), True, scale)
-
-
-def _hull(lines: Iterable[_Line]) -> list[_Line]:
-    """Return the lines of the upper hull on x >= 0, steepest first: Q and P descend."""
-    hull: list[_Line] = []
-    for line in sorted(lines, key=lambda each: (-each[1], each[0])):
-        p, q = line
-        if hull and hull[-1][1] == q:
-            hull.pop()  # of parallel lines the last one is the highest
-        while hull and hull[-1][0] <= p:
-            hull.pop()  # lower at 0, and falling faster
-        while len(hull) >= 2 and not _is_needed(hull[-2], hull[-1], line):
-            hull.pop()
-        hull.append(line)
-    return hull
-
-
-def _is_needed(steep: _Line, middle: _Line, flat: _Line) -> bool:
-    """Whether the middle line is above both others somewhere: it takes over before it is left."""
-    (p1, q1), (p2, q2), (p3, q3) = steep, middle, flat
-    return (p1 - p2) * (q2 - q3) < (p2 - p3) * (q1 - q2)
+        lines.update(zip(second, first, strict=True))
+    hull = pairwise([(0, 0), *lower_hull(lines)])
+    return PairAtoms(tuple((b - d, c - a, 0) for (a, b), (c, d) in hull if d < b), True, scale)
