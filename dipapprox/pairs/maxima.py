@@ -37,7 +37,13 @@ from dipapprox.limits import Progress, check_limits, silent
 from dipapprox.numerics.probability import BulkSource, OutputProbabilities, ProbabilitySource
 from dipapprox.pairs.counters import CounterPlan
 from dipapprox.pairs.divergence import Factor, Search, divergence, refined
-from dipapprox.pairs.hockey_stick import DOUBLE_BITS, HockeyStickBounds, enclosure, rounding_factor
+from dipapprox.pairs.hockey_stick import (
+    DOUBLE_BITS,
+    HockeyStickBounds,
+    Numbers,
+    enclosure,
+    rounding_factor,
+)
 from dipapprox.pairs.largest import largest_delta
 from dipapprox.pairs.likely import likely_pairs
 from dipapprox.pairs.maximum import (
@@ -184,7 +190,7 @@ class Maxima:
                 bounds = tabled.bounds(factor)
                 for block in tabled.blocks():
                     check_limits()
-                    record.take(tabled, block, bounds)
+                    record.take(tabled, block, bounds, bounds.above(block))
                 self._progress(done + 1, len(factors))
         return [each.maximum(arrays.outputs, arrays.bits) for each in best]
 
@@ -278,8 +284,10 @@ class _Best(Record, frozen=False):
     upper: float = -1.0
     pair: Pair | None = None
 
-    def take(self, tabled: TabledPairs, block: Block, bounds: HockeyStickBounds) -> None:
-        upper = bounds.above(block)
+    def take(
+        self, tabled: TabledPairs, block: Block, bounds: HockeyStickBounds, upper: Numbers
+    ) -> None:
+        """Take the pairs of a block, whose sums have these upper bounds; -1 for others."""
         self.upper = max(self.upper, float(upper.max()))
         places = np.flatnonzero(upper > self.lower)
         if not len(places):
@@ -310,15 +318,14 @@ def look_first(search: Search, selected: SelectedPairs, pairs: Iterator[Pair]) -
         pairs: The likely ones; batches of them grow.
     """
     looked, size, outputs = 0, 8, selected.outputs
+    # Sums above this are certainly above delta, whatever was rounded.
+    harmful = rounding.above(search.delta / (2 - rounding_factor(outputs)))
     while batch := list(islice(pairs, size)):
         check_limits()
         tabled = selected.portion(batch)
-        bounds = tabled.bounds(search.factor(FACTOR_BITS))
         (block,) = tabled.blocks()
-        ends = zip(bounds.below(block), bounds.above(block), strict=True)
-        for place, (low, high) in enumerate(ends):
-            if enclosure(low, high, outputs, None).lower <= search.delta:
-                continue
+        sums = tabled.bounds(search.factor(FACTOR_BITS)).below(block)
+        for place in np.flatnonzero(sums > harmful).tolist():
             # The ladder's first step, which must agree, gives the witness.
             own = search.attempt(batch[place], selected.bits)
             if compare(own.delta, search.delta) is Side.ABOVE:
@@ -339,7 +346,7 @@ def search_blocks(search: Search, arrays: SelectedPairs, progress: Progress) -> 
     factor = search.factor(FACTOR_BITS)
     # Sums up to this are certainly at most delta, whatever was rounded.
     harmless = rounding.below(search.delta / rounding_factor(arrays.outputs))
-    largest = least = -1.0  # of the pairs decided here: the largest upper bound, its lower bound
+    best = _Best()  # of the pairs decided here
     for tabled in arrays:
         bounds = tabled.bounds(factor)
         for block in tabled.blocks():
@@ -356,14 +363,10 @@ def search_blocks(search: Search, arrays: SelectedPairs, progress: Progress) -> 
                         search.cover(len(block), _NOTHING)
                         return
                 upper[doubtful] = -1.0  # the ladder has recorded them
-            place = int(np.argmax(upper))
-            if upper[place] > largest:
-                largest = float(upper[place])
-                (least,) = bounds.below(block.take(np.array([place])))
+            best.take(tabled, block, bounds, upper)
             search.cover(len(block), _NOTHING)
             progress(search.checked, arrays.total)
-    if largest >= 0:
-        search.cover(0, enclosure(least, largest, arrays.outputs, None))
+    search.cover(0, best.maximum(arrays.outputs, arrays.bits).delta)
 
 
 _MOST_IN_TABLE, _MOST_IN_PORTIONS = VERY_MANY, 200_000
