@@ -25,6 +25,7 @@ from dipapprox.language.load import DIP, Source, read_source
 from dipapprox.language.printer import print_program
 from dipapprox.language.services import elaborate_service, is_service
 from dipapprox.proof_steps import liveness, rounds, services
+from dipapprox.proof_steps.machines import read_by
 from dipapprox.replays.words import tree_text, value_text
 
 if TYPE_CHECKING:
@@ -60,7 +61,9 @@ def _machine(source: Source) -> dict[str, Json]:
     program = elaborate(source.program, source.parameters, source.name, irrational=True)
     if program.rounds is None:
         return liveness.machine_json(program)
-    return rounds.rounds_json(program)
+    machine = rounds.rounds_json(program)
+    read_by(read_rounds, machine)
+    return machine
 
 
 def _show_machine(source: Source, json: bool, out: Output) -> int:

@@ -47,7 +47,7 @@ from dipapprox.kernel.exponentials import Ratio, Sum
 from dipapprox.kernel.forms import Form, has_integers, only
 from dipapprox.kernel.judgements import Budgets
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
-from dipapprox.kernel.machine import Value, read_value
+from dipapprox.kernel.machine import Number, Value, read_value
 from dipapprox.kernel.paths import IMPOSSIBLE, Beside, Held, Path, Read, Sample, number_form
 from dipapprox.kernel.proofs import positive
 from dipapprox.kernel.reading import as_integer, as_list, as_name, as_number, as_word
@@ -56,7 +56,7 @@ from dipapprox.kernel.signs import Signs
 
 ZERO = Fraction(0)
 Store = tuple[Value, ...]
-Shifts = tuple[Fraction, ...]  # of what is held
+Shifts = tuple[Number, ...]  # of what is held
 
 Ends = tuple[tuple[Fraction, ...], tuple[Fraction, ...]]
 """Values of arguments that are symbols, in both runs."""
@@ -123,7 +123,7 @@ class Couplings:
         self.stores = {self._store(store): groups for store, groups in listed}
         if len(self.stores) < len(listed) or tuple(cells.values()) not in self.stores:
             raise BadProof("a store twice, or the initial one is not listed")
-        self._same = (ZERO,) * len(self._held)
+        self._same: Shifts = (ZERO,) * len(self._held)
         self.pairs: dict[tuple[Store, Store], dict[Shifts, Fraction]] = {}
         for each in as_list(step["pairs"], "pairs"):
             one, other, points, _ = as_list(each, "a pair", 4)
@@ -137,7 +137,7 @@ class Couplings:
 
     def _points(self, is_one: bool, json: object) -> dict[Shifts, Fraction]:
         # Runs in the same store, too, are among what is averaged.
-        found = {self._same: ZERO} if is_one else {}
+        found: dict[Shifts, Fraction] = {self._same: ZERO} if is_one else {}
         for each in as_list(json, "points"):
             shifts, value = as_list(each, "a point", 2)
             listed = as_list(shifts, "shifts", len(self._held))

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from fractions import Fraction
 from operator import eq, ge, gt, le, lt, ne
+from typing import NamedTuple
 
 from dipapprox.kernel.errors import Refused, spend
-from dipapprox.kernel.machine import Value
+from dipapprox.kernel.machine import Number, Value
 
 MOST_DIGITS = 1 << 12  # most bits of a number that is computed with
 Atom = int  # by number: of a measure a sample, of a path what is not known
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
+class Form(NamedTuple):
     """constant + sum of coefficient * sample, coefficients != 0, by ascending sample."""
 
-    constant: Fraction
-    terms: tuple[tuple[Atom, Fraction], ...] = ()
+    constant: Number
+    terms: tuple[tuple[Atom, Number], ...] = ()
 
     def plus(self, other: Form) -> Form:
         """self + other."""
@@ -27,20 +25,23 @@ class Form:
             return Form(self.constant + other.constant, self.terms)
         found = dict(self.terms)
         for atom, coefficient in other.terms:
-            found[atom] = found.get(atom, Fraction(0)) + coefficient
+            found[atom] = found.get(atom, 0) + coefficient
         terms = tuple(sorted((atom, c) for atom, c in found.items() if c))
         return Form(self.constant + other.constant, terms)
 
-    def scaled(self, factor: Fraction) -> Form:
+    def scaled(self, factor: Number) -> Form:
         """factor * self."""
         if not factor:
-            return Form(Fraction(0))
+            return NOTHING
         return Form(factor * self.constant, tuple([(a, factor * c) for a, c in self.terms]))
 
 
 def only(atom: Atom) -> Form:
     """Return the form that is one sample."""
-    return Form(Fraction(0), ((atom, Fraction(1)),))
+    return Form(0, ((atom, 1),))
+
+
+NOTHING = Form(0)
 
 
 def has_integers(form: Form) -> bool:
@@ -52,7 +53,7 @@ def has_integers(form: Form) -> bool:
 
 Stored = Value | Form  # a number, a named value, or a linear form that has samples
 
-UNTOLD: Stored = Form(Fraction(0), ((-1, Fraction(0)),))
+UNTOLD: Stored = Form(0, ((-1, 0),))
 """Of a cell of which it is not known yet what it holds: no statement makes, and reads, such."""
 
 Store = Mapping[str, Stored]
@@ -64,7 +65,7 @@ def over(form: Form, forms: Sequence[Form] | Mapping[int, Form]) -> Form:
     spend(4)
     if len(form.terms) == 1 and form.terms[0][1] == 1 and not form.constant:
         return forms[form.terms[0][0]]
-    constant, found = form.constant, dict[int, Fraction]()
+    constant, found = form.constant, dict[int, Number]()
     for atom, coefficient in form.terms:
         own = forms[atom]
         if own.terms or own.constant:

@@ -35,6 +35,7 @@ from typing import Any
 from dipapprox.kernel.errors import BadProof, Refused, spend
 from dipapprox.kernel.laws import FAMILIES
 from dipapprox.kernel.reading import (
+    as_exact,
     as_flag,
     as_integer,
     as_list,
@@ -271,17 +272,13 @@ def read_value(json: object, what: str = "a value") -> Value:
     """Read a number or a named value."""
     if isinstance(json, dict):
         return as_name(as_record(json, what, ("name",))["name"], what)
-    return _plain(as_number(json, what))
+    return as_exact(json, what)
 
 
 def mentions(tree: object, *words: str) -> bool:
     """Whether one of some words stands somewhere in a tree, or in several."""
     parts = tree if isinstance(tree, tuple | list) else ()
     return any(part in words or mentions(part, *words) for part in parts)
-
-
-def _plain(number: Fraction) -> Number:
-    return number.numerator if number.denominator == 1 else number
 
 
 def read_cell(json: object) -> tuple[str, Domain]:
@@ -323,10 +320,10 @@ def read_adjacency(json: object, domains: tuple[Domain, ...]) -> Adjacency:
         return Adjacency("all")
     record = as_record(json, "adjacency", ("norm", "radius"))
     norm = as_word(record["norm"], "a norm", NORMS)
-    radius = as_number(record["radius"], "a radius")
+    radius = as_exact(record["radius"], "a radius")
     if radius < 0:
         raise BadProof("a radius below 0")
-    return Adjacency(norm, _plain(radius))
+    return Adjacency(norm, radius)
 
 
 def _tree(json: object, kind: str, depth: int) -> Tree:

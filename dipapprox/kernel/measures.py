@@ -200,7 +200,7 @@ def _running(
         if abs(slope) != 1 or offset.denominator != 1:
             return None
         offset -= before
-    return graph.moved(graph.running(function, from_left), slope, offset)
+    return graph.moved(graph.running(function, from_left), Fraction(slope), Fraction(offset))
 
 
 def _multiplied(

@@ -35,13 +35,12 @@ from itertools import product
 from math import prod
 
 from dipapprox.kernel.errors import NotProved, Refused, spend
-from dipapprox.kernel.forms import Form, Stored, copied, only
+from dipapprox.kernel.forms import NOTHING, Form, Stored, copied, only
 from dipapprox.kernel.laws import FAMILIES, RealFamily, cost_of
 from dipapprox.kernel.machine import Machine, Number, Output, Range, Tree
 from dipapprox.kernel.walk import Guard, Noise, Walk, Where, filled, form_of
 
 MOST_STARTS = 20_000  # values of finite inputs
-NOTHING = Form(Fraction(0))
 
 
 @dataclass(slots=True)
@@ -78,7 +77,7 @@ class Motion(Walk[Moved]):
         self.noise: dict[tuple[Where, Noise, Form], int] = {}
         # All that is compared with 0, once.
         self.forms: dict[Form, None] = {}
-        self._published: set[tuple[tuple[tuple[int, Fraction], ...], ...]] = set()
+        self._published: set[tuple[tuple[tuple[int, Number], ...], ...]] = set()
         self._chooses = False
         self._ordered: dict[int, bool] = {}
         self._d = len(machine.inputs)
@@ -116,7 +115,7 @@ class Motion(Walk[Moved]):
             raise Refused("an input is compared, not only the noise around it")
         first, second = Fraction(0), Fraction(0)
         for (_, (name, coefficient, power), _), atom in self.noise.items():
-            slope = dict(self._slopes[atom].terms).get(place, Fraction(0))
+            slope = Fraction(dict(self._slopes[atom].terms).get(place, 0))
             steep = abs(slope) / (coefficient * eps**power)
             spend(4 + cost_of(steep))
             family = FAMILIES[name]
@@ -182,7 +181,7 @@ class Motion(Walk[Moved]):
         is_real = isinstance(FAMILIES[noise[0]], RealFamily)
         if not is_real and (form.terms or form.constant.denominator != 1):
             raise NotProved("integer noise around a number that is none")
-        slopes = Form(Fraction(0), tuple([term for term in form.terms if term[0] < self._d]))
+        slopes = Form(0, tuple([term for term in form.terms if term[0] < self._d]))
         atom = self.noise.setdefault((where, noise, slopes), self._d + 1 + len(self.noise))
         if is_real:
             self._real.add(atom)
@@ -262,14 +261,14 @@ class Motion(Walk[Moved]):
         found: set[int] = set()
         for form in self.forms:
             noise = [(atom, c) for atom, c in form.terms if atom > self._d]
-            rest = Form(Fraction(0), tuple([term for term in form.terms if term[0] < self._d]))
+            rest = Form(0, tuple([term for term in form.terms if term[0] < self._d]))
             for atom, c in noise:
                 spend(1 + len(self._slopes[atom].terms) * len(rest.terms))
                 rest = rest.plus(self._slopes[atom].scaled(-c))
             takes = [(atom, c) for atom, c in noise if atom in free]
             if rest.terms and takes:
                 atom, c = min(takes, key=lambda taken: often[taken[0]])
-                self._slopes[atom], rest = rest.scaled(1 / c), NOTHING
+                self._slopes[atom], rest = rest.scaled(1 / Fraction(c)), NOTHING
             free -= {atom for atom, _ in noise}
             found |= {atom for atom, _ in rest.terms}
         return found

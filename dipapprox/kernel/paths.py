@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from dipapprox.kernel.errors import Refuted, spend
 from dipapprox.kernel.exponentials import Ratio
-from dipapprox.kernel.forms import Form, Stored, copied, has_integers, only, over, size_of
+from dipapprox.kernel.forms import NOTHING, Form, Stored, copied, has_integers, only, over, size_of
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
 from dipapprox.kernel.machine import Block, Number
 from dipapprox.kernel.walk import Guard, Noise, Walk, Where, form_of
@@ -93,11 +93,11 @@ def number_form(value: Stored | None) -> Form:
     return form_of(value)
 
 
-Changes = Mapping[int, tuple[Fraction, Fraction]]
+Changes = Mapping[int, tuple[Number, Number]]
 """By atom, between what it lies: how much more is read in the second run than in the first one."""
 
 
-def between(form: Form, changes: Changes) -> tuple[Fraction, Fraction]:
+def between(form: Form, changes: Changes) -> tuple[Number, Number]:
     """Return the least and the largest value of a form over changes."""
     low = high = form.constant
     for atom, coefficient in form.terms:
@@ -121,9 +121,9 @@ class Beside:
     def apart(self, ours: Stored | None, theirs: Stored | None) -> Form:
         """Return how much more a number is in the second run."""
         first, second = map(over, map(number_form, (ours, theirs)), self.atoms)
-        return second if first == Form(Fraction(0)) else second.plus(first.scaled(Fraction(-1)))
+        return second if first == NOTHING else second.plus(first.scaled(-1))
 
-    def ends(self, ours: Stored | None, theirs: Stored | None) -> tuple[Fraction, Fraction]:
+    def ends(self, ours: Stored | None, theirs: Stored | None) -> tuple[Number, Number]:
         """Return how much that is at least, and at most."""
         return between(self.apart(ours, theirs), self.changes)
 
@@ -141,7 +141,7 @@ class Beside:
                 raise Refuted("a guard does not hold after the shifts")
         for own, said in zip(one.said, other.said, strict=True):
             if isinstance(own, Form) or isinstance(said, Form):
-                if self.apart(own, said) != Form(Fraction(0)):
+                if self.apart(own, said) != NOTHING:
                     raise Refuted("another number is published after the shifts")
             elif own != said:
                 raise Refuted("paths that publish different values are matched")
@@ -159,7 +159,7 @@ class Beside:
         for (one, before), (other, after) in zip(ours, theirs, strict=True):
             # How much more a sample is, less how much more its mean is.
             law, sunk = FAMILIES[one.family], before.plus(self.apart(one.mean, other.mean))
-            moved = after.plus(sunk.scaled(Fraction(-1)))
+            moved = after.plus(sunk.scaled(-1))
             forms = moved, one.mean, other.mean
             if isinstance(law, IntegerFamily) and not all(map(has_integers, forms)):
                 raise Refuted("an integer is shifted, or drawn around a fraction")

@@ -72,13 +72,12 @@ from itertools import product
 from typing import Any
 
 from dipapprox.kernel.errors import BadProof, Refused, Refuted, spend
-from dipapprox.kernel.forms import Form, Stored, has_integers, only, over
+from dipapprox.kernel.forms import NOTHING, Form, Stored, has_integers, only, over
 from dipapprox.kernel.judgements import Budgets
-from dipapprox.kernel.machine import read_value
+from dipapprox.kernel.machine import Number, read_value
 from dipapprox.kernel.paths import Beside, Held, Path, Read, Sample, between, number_form
-from dipapprox.kernel.reading import as_integer, as_list, as_name, as_number, as_record, as_rows
+from dipapprox.kernel.reading import as_exact, as_integer, as_list, as_name, as_record, as_rows
 from dipapprox.kernel.regions import (
-    ZERO,
     Order,
     follows,
     joined,
@@ -97,7 +96,7 @@ Cells = tuple[tuple[tuple[str, Stored], ...], tuple[str, ...]]
 
 Last = tuple[Stored, ...] | None  # what a run publishes as it ends; None if it goes on
 
-Ends = Mapping[Cells, Mapping[Last, tuple[Fraction, ...]]]
+Ends = Mapping[Cells, Mapping[Last, tuple[Number, ...]]]
 """For some last words of runs that are quiet from there on, the shifts of what is held."""
 
 MOST_PAIRS = 1_000
@@ -108,7 +107,7 @@ class Quiet:
     """A quiet pair: the cells of the first run, and of the second one; shifts of what both hold."""
 
     cells: tuple[Cells, Cells]
-    shifts: tuple[Fraction, ...]
+    shifts: tuple[Number, ...]
     last: Last
 
     def may_end(self, path: Path) -> bool:
@@ -124,13 +123,13 @@ def read_quiet(machine: Rounds, places: Sequence[Cells], json: object) -> Ends:
     listed = as_list(json, "quiet pairs")
     if listed and (not machine.ends or machine.padding is not None):
         raise Refuted("it is not seen that runs end")
-    found: dict[Cells, dict[Last, tuple[Fraction, ...]]] = {}
+    found: dict[Cells, dict[Last, tuple[Number, ...]]] = {}
     for each in listed:
         number, shifts, words = as_list(each, "a quiet pair", 3)
         if not 0 < as_integer(number, "a place") < len(places):
             raise BadProof("there is no such place")
         cells = places[number]
-        moved = [as_number(s, "a shift") for s in as_list(shifts, "shifts", len(cells[1]))]
+        moved = [as_exact(s, "a shift") for s in as_list(shifts, "shifts", len(cells[1]))]
         last = None if words is None else tuple(map(read_value, as_list(words, "last words")))
         if last in found.setdefault(cells, {}):
             raise BadProof("runs that end alike have several shifts in one place")
@@ -168,12 +167,12 @@ def _next(
     machine: Rounds, places: Sequence[Cells], own: Quiet, path: Path, other: Path
 ) -> list[Quiet]:
     """Return the pair that two paths lead to; none if they are not taken together."""
-    apart, size, one = _apart(machine, own.shifts, path, other), len(path.atoms), Fraction(1)
+    apart, size = _apart(machine, own.shifts, path, other), len(path.atoms)
     # What the second run has are numbers of its own, so much more than those of the first one.
     known = [*known_forms(path), *renamed_forms(other, size)]
     for atom, (low, high) in apart.items():
-        known.append((Form(-low, ((atom, -one), (atom + size, one))), False))
-        known.append((Form(high, ((atom, one), (atom + size, -one))), False))
+        known.append((Form(-low, ((atom, -1), (atom + size, 1))), False))
+        known.append((Form(high, ((atom, 1), (atom + size, -1))), False))
     if order_of(known) is None:
         return []
     if path.ended or other.ended or other.said:
@@ -194,10 +193,10 @@ def _next(
 
 
 def _apart(
-    machine: Rounds, shifts: Sequence[Fraction], path: Path, other: Path
-) -> dict[int, tuple[Fraction, Fraction]]:
+    machine: Rounds, shifts: Sequence[Number], path: Path, other: Path
+) -> dict[int, tuple[Number, Number]]:
     """Return between what it lies how much more the atoms are that two paths have in common."""
-    found: dict[int, tuple[Fraction, Fraction]] = {}
+    found: dict[int, tuple[Number, Number]] = {}
     for number in range(same_atoms(path.atoms, other.atoms)):
         match path.atoms[number]:
             case Held():
@@ -206,7 +205,7 @@ def _apart(
                 found[number] = machine.change(name)
             case Sample(mean=mean):
                 # The noise is the same: what moves is the mean.
-                found[number] = between(Form(Fraction(0), mean.terms), found)
+                found[number] = between(Form(0, mean.terms), found)
     return found
 
 
@@ -230,7 +229,7 @@ class Place:
 
     cells: Cells
     facts: tuple[Guard, ...]
-    allowances: tuple[tuple[Fraction, tuple[Fraction, ...]], ...]
+    allowances: tuple[tuple[Number, tuple[Number, ...]], ...]
 
 
 def read_places(json: object) -> list[Place]:
@@ -247,8 +246,8 @@ def read_places(json: object) -> list[Place]:
         allowances = []
         for pair in as_list(record["allowances"], "allowances"):
             value, shifts = as_list(pair, "an allowance", 2)
-            own = [as_number(s, "a shift") for s in as_list(shifts, "shifts", len(held))]
-            allowances.append((as_number(value, "an allowance"), tuple(own)))
+            own = [as_exact(s, "a shift") for s in as_list(shifts, "shifts", len(held))]
+            allowances.append((as_exact(value, "an allowance"), tuple(own)))
         if any(value < 0 for value, _ in allowances):
             raise Refuted("an allowance below 0")
         spend(10 + len(values) + sum(len(shifts) + 1 for _, shifts in allowances))
@@ -292,7 +291,7 @@ def potential(machine: Rounds, step: Mapping[str, Any]) -> Budgets:
             found.case(cases[first], {})
             if len(found.heads) > 1:
                 raise Refuted("a path leads to nodes that are not alike")
-    return Budgets(places[0].allowances[0][0])
+    return Budgets(Fraction(places[0].allowances[0][0]))
 
 
 def in_common(machine: Rounds, path: Path) -> object:
@@ -330,7 +329,7 @@ class _Step:
         found = [order_of([*self._source.facts, *known_forms(path)]) for path in self._paths]
         return [order for order in found if order is not None]
 
-    def case(self, json: object, fixed: Mapping[int, Fraction]) -> None:
+    def case(self, json: object, fixed: Mapping[int, Number]) -> None:
         """Go through cases; some inputs, atoms of the path, change by known amounts."""
         path, is_start = self._path, self._source is self._places[0]
         own = {} if is_start else self._quiet.get(self._source.cells, {})
@@ -345,7 +344,7 @@ class _Step:
             if fixed or not inputs or not self._machine.is_alone:
                 raise Refuted("several inputs may change")
             for k, each in zip(inputs, as_list(json, "cases", len(inputs)), strict=True):
-                self.case(each, {other: ZERO for other in inputs if other != k})
+                self.case(each, {other: 0 for other in inputs if other != k})
             return
         if isinstance(json, dict) and "input" in json:
             record = as_record(json, "a case", ("input", "cases"))
@@ -361,7 +360,7 @@ class _Step:
         moves, target = as_list(record["moves"], "moves"), record["to"]
         if (target is None) != (self._path.ended or self._machine.round is None):
             raise Refuted("a run goes on after its end, or ends before")
-        wanted: list[tuple[Fraction, tuple[Fraction, ...]]] = [(ZERO, ())]
+        wanted: list[tuple[Number, tuple[Number, ...]]] = [(0, ())]
         held: Sequence[str] = ()
         if target is not None:
             if not 0 < as_integer(target, "a node") < len(self._places):
@@ -372,7 +371,7 @@ class _Step:
             for last, shifts in self._quiet.get(place.cells, {}).items():
                 # Runs that were quiet before have their shift from there.
                 if path.said or last not in own:
-                    wanted.append((ZERO, shifts))
+                    wanted.append((0, shifts))
             self.heads.add((place.cells, place.facts))
             if any(name not in store or store[name] != v for name, v in values):
                 raise Refuted("the cells of the next node hold something else")
@@ -389,10 +388,10 @@ class _Step:
     def _move(
         self,
         json: object,
-        fixed: Mapping[int, Fraction],
-        allowance: Fraction,
+        fixed: Mapping[int, Number],
+        allowance: Number,
         held: Sequence[str],
-        kept: Sequence[Fraction],
+        kept: Sequence[Number],
     ) -> None:
         """Check that an allowance at the end comes from one of the node."""
         path = self._path
@@ -417,7 +416,7 @@ class _Step:
         if next(given, None) is not None:
             raise BadProof("more shifts than samples")
         spend(sum(4 + len(form.terms) for form, _ in path.guards) + 4 * len(shifts))
-        both = Beside((path, path), ([Form(ZERO)] * len(shifts), shifts), self._changes)
+        both = Beside((path, path), ([NOTHING] * len(shifts), shifts), self._changes)
         both.require_alike()
         missing = allowance + both.cost() - left
         if missing > 0:

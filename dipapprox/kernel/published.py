@@ -24,7 +24,7 @@ from dipapprox.kernel.machine import Input, Number, Value
 from dipapprox.kernel.measures import Component, Measure, forget, integrals
 from dipapprox.kernel.nodes import Graph, Node
 
-Told = Value | tuple[Form, Fraction] | None
+Told = Value | tuple[Form, Number] | None
 """A number; of what multiples of outputs add up to one; None where an output has a density."""
 
 Label = tuple[Told, ...]
@@ -95,7 +95,8 @@ def _publish(
                 return label, []
             measure, atom = together
             terms = {atom: Fraction(1, scale)}
-        parts.append((*terms.popitem(), form.constant))
+        atom, slope = terms.popitem()
+        parts.append((atom, Fraction(slope), Fraction(form.constant)))
     measure = forget(graph, measure, [atom for atom, _, _ in parts])
     alone = dict(c.functions[0] for c in measure.components if len(c.functions) == 1)
     functions = []
@@ -145,7 +146,7 @@ def _numbers(reals: Sequence[Number | Form]) -> tuple[list[Told], list[tuple[For
 def _without(one: tuple[Form, Form], other: tuple[Form, Form]) -> tuple[Form, Form]:
     """Take a multiple of another number off one, so that it has not its last sample."""
     pivot, slope = other[0].terms[-1]
-    factor = -dict(one[0].terms).get(pivot, Fraction(0)) / slope
+    factor = -dict(one[0].terms).get(pivot, 0) / Fraction(slope)
     spend(2 + sum(size_of(form) for form in (*one, *other)))
     first, second = (form.plus(more.scaled(factor)) for form, more in zip(one, other, strict=True))
     return first, second

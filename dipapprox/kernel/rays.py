@@ -53,12 +53,13 @@ from math import lcm
 from typing import Any
 
 from dipapprox.kernel.errors import BadProof, Refused, Refuted, spend
-from dipapprox.kernel.forms import Form, Stored, has_integers, only, over
+from dipapprox.kernel.forms import NOTHING, Form, Stored, has_integers, only, over
 from dipapprox.kernel.judgements import Budgets
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
+from dipapprox.kernel.machine import Number
 from dipapprox.kernel.paths import Held, Path, Read, Sample
-from dipapprox.kernel.reading import as_integer, as_list, as_name, as_number, as_rows, as_word
-from dipapprox.kernel.regions import ZERO, combined, known_forms
+from dipapprox.kernel.reading import as_exact, as_integer, as_list, as_name, as_rows, as_word
+from dipapprox.kernel.regions import combined, known_forms
 from dipapprox.kernel.rounds import Follower, Rounds
 from dipapprox.kernel.walk import Guard, form_of
 
@@ -67,7 +68,7 @@ MOST_RUNS = 20_000  # that publish the same
 END = "the end"  # stands for what is seen when a program ends, in a tuple: no cell holds one
 Word = tuple[Stored | tuple[str], ...]  # what is published; random numbers are forms
 
-Pair = tuple[Fraction, Fraction]  # a number, and what is added for every step on the ray, or for s
+Pair = tuple[Number, Number]  # a number, and what is added for every step on the ray, or for s
 Parts = Mapping[int, int]  # turns that may be taken again: the one behind the last, to the first
 
 
@@ -179,7 +180,7 @@ def _require_step(known: Sequence[Path], run: Sequence[Path], parts: Parts) -> N
 def may_equal(one: Stored | tuple[str], other: Stored | tuple[str]) -> bool:
     """Whether two things that are published may be the same."""
     if isinstance(one, Form) or isinstance(other, Form):
-        return not isinstance(one, str | tuple) and not isinstance(other, str | tuple)
+        return all(isinstance(each, Form | int | Fraction) for each in (one, other))
     return one == other
 
 
@@ -212,7 +213,7 @@ def flat(run: Sequence[Path], inputs: Inputs, integers: bool, start: int = 0) ->
                     forms.append(cells[name])
                 case Read(name):
                     own = inputs.get(name, ())[counts[name] :]
-                    forms.append(own[0] if own else Form(ZERO))
+                    forms.append(own[0] if own else NOTHING)
                     counts[name] += 1
                 case Sample(mean=mean):
                     forms.append(over(mean, forms).plus(only(len(found.samples))))
@@ -259,7 +260,7 @@ def read_inputs(machine: Rounds, json: object, large: bool) -> Inputs:
                 raise Refuted("an input that is no integer")
     for name, domain in machine.inputs.items():
         # In a stream 0 comes after those that are listed.
-        missing = name not in found if machine.round is None else ZERO not in domain
+        missing = name not in found if machine.round is None else 0 not in domain
         if missing:
             raise Refuted("an input that is not known, or 0, which it cannot be")
     pairs = [pair for each in found.values() for pair in each]
@@ -281,7 +282,7 @@ def line(pair: Pair, atom: int) -> Form:
 
 def as_pairs(json: object, what: str) -> list[Pair]:
     """Take a list of pairs of numbers."""
-    return as_rows(json, what, as_number, as_number)
+    return as_rows(json, what, as_exact, as_exact)
 
 
 def read_parts(json: object, run: Sequence[Path]) -> Parts:
@@ -326,21 +327,22 @@ def ray(machine: Rounds, step: Mapping[str, Any]) -> Budgets:
         raise Refuted("a part does not lead to where it began")
     forms = [form for own in first.said for form in own]
     said = [None if form is None else over(form, near).constant for form in forms]
-    price = sum([abs(z) / s.size for s, (z, _) in zip(first.samples, noise, strict=True)], ZERO)
+    price = sum([max(z, -z) / s.size for s, (z, _) in zip(first.samples, noise, strict=True)], 0)
     rows = as_list(step["multipliers"], "multipliers", len(alike))
     ways = Alike(alike, inputs, integers, said, parts)
     losses = []
     for each, json in zip(alike, rows, strict=True):
         spend(10)
         found = ways.lost(each, as_list(json, "multipliers", len(each)))
-        lost, rest = (found.lost - found.rest, ZERO) if large else (found.lost, found.rest)
+        lost, rest = (found.lost - found.rest, 0) if large else (found.lost, found.rest)
         noisy = any(not FAMILIES[s.family].is_light for s, _ in found.noise if s.power == -1)
         any_number = not (found.noise or lost) and rest <= 0 and (rest < 0 or found.strict)
         if not any_number and (noisy or lost <= 0):
             losses.append(lost - price if large else lost)
     if not alike or (losses and min(losses) <= 0):
         raise Refuted("nothing is lost on the ray")
-    return Budgets(None, None if parts or not losses else min(losses), not (large or others))
+    below = None if parts or not losses else Fraction(min(losses))
+    return Budgets(None, below, not (large or others))
 
 
 def require_possible(run: Flat, noise: Sequence[Pair], large: bool, integers: bool) -> list[Form]:
@@ -353,12 +355,12 @@ def require_possible(run: Flat, noise: Sequence[Pair], large: bool, integers: bo
         whole = not isinstance(law, IntegerFamily) or (value.denominator == 1 and not side)
         if not whole or not (law.shifts or law.is_light) or (large and law.is_light and value):
             raise Refuted(f"such noise of {sample.family} is not known to be possible")
-        if len(law.shifts) == 1 and (law.shifts[0] * value, law.shifts[0] * side) <= (ZERO, ZERO):
+        if len(law.shifts) == 1 and (law.shifts[0] * value, law.shifts[0] * side) <= (0, 0):
             raise Refuted("noise on the wrong side")
-    near = [*(line(pair, 0) for pair in noise), Form(ZERO)]
+    near = [*(line(pair, 0) for pair in noise), NOTHING]
     for form, strict in (guard for own in run.guards for guard in own):
         found = over(form, near)
-        spare = found.constant or dict(found.terms).get(0, ZERO)
+        spare = found.constant or dict(found.terms).get(0, 0)
         if spare < 0 or (not spare and (strict or not integers)):
             raise Refuted("a guard does not hold")
     return near
@@ -368,10 +370,10 @@ def require_possible(run: Flat, noise: Sequence[Pair], large: bool, integers: bo
 class Summed:
     """A sum of multiples of guards, of some turns and of those after them."""
 
-    cells: Mapping[str, Fraction]  # the coefficients, not 0, of what cells held before the turns
-    lost: Fraction = ZERO  # what inputs add for every step on the ray, with a minus
-    rest: Fraction = ZERO  # what is added else
-    noise: tuple[tuple[Sample, Fraction], ...] = ()  # coefficients, not 0, of that of samples
+    cells: Mapping[str, Number]  # the coefficients, not 0, of what cells held before the turns
+    lost: Number = 0  # what inputs add for every step on the ray, with a minus
+    rest: Number = 0  # what is added else
+    noise: tuple[tuple[Sample, Number], ...] = ()  # coefficients, not 0, of that of samples
     strict: bool = False  # whether the sum is > 0, up to a set of probability 0
 
 
@@ -382,7 +384,7 @@ class Alike:
     alike: Sequence[Sequence[Path]]
     inputs: Inputs
     integers: bool
-    said: Sequence[Fraction | None]
+    said: Sequence[Number | None]
     parts: Parts
 
     def lost(self, run: Sequence[Path], rows: Sequence[object]) -> Summed:
@@ -393,7 +395,7 @@ class Alike:
         while number:
             start = self.parts.get(number, number - 1)
             own_rows = rows[start:number]
-            cells: Mapping[str, Fraction]
+            cells: Mapping[str, Number]
             if number in self.parts:
                 own = self._summed(run[:number], own_rows, {}, start)
                 begun = run[start - 1].fixed
@@ -402,7 +404,7 @@ class Alike:
                 for other, known in product(alike, (own.cells, found.cells)):
                     if self._summed(other, nothing, known, start) != Summed(known):
                         raise Refuted("a part changes what lies behind it")
-                both = {n: own.cells.get(n, ZERO) + c for n, c in found.cells.items()}
+                both = {n: own.cells.get(n, 0) + c for n, c in found.cells.items()}
                 cells = {n: c for n, c in {**own.cells, **both}.items() if c}
             else:
                 own = self._summed(run[:number], own_rows, found.cells, start)
@@ -414,18 +416,18 @@ class Alike:
         return found
 
     def _summed(
-        self, run: Sequence[Path], rows: Sequence[object], cells: Mapping[str, Fraction], start: int
+        self, run: Sequence[Path], rows: Sequence[object], cells: Mapping[str, Number], start: int
     ) -> Summed:
         """Add multiples of guards from a turn on, and what later ones say of the cells behind."""
         turns = flat(run, self.inputs, self.integers, start)
         place = sum(len(turn.said) for turn in run[:start])
-        total, strict, close = Form(ZERO), False, False
+        total, strict, close = NOTHING, False, False
         for guards, said, json in zip(turns.guards, turns.said, rows, strict=True):
             known = list(guards)
             for form, number in zip(said, self.said[place:], strict=False):
                 if form is not None and number is not None:
                     apart = form.plus(Form(-number))
-                    known += [(apart, False), (apart.scaled(Fraction(-1)), False)]
+                    known += [(apart, False), (apart.scaled(-1), False)]
             own, above = combined(json, known)
             total, strict = total.plus(own), strict or above
             # Numbers that are published are close to others, which is no > 0.
@@ -433,7 +435,8 @@ class Alike:
             place += len(said)
         for name, factor in cells.items():
             total = total.plus(turns.cells[-1][name].scaled(factor))
-        before, noise, lost = {}, [], ZERO
+        before, noise = dict[str, Number](), list[tuple[Sample, Number]]()
+        lost: Number = 0
         for atom, factor in total.terms:
             if atom == STEPS:
                 lost = -factor

@@ -44,16 +44,21 @@ def as_integer(json: object, what: str) -> int:
     return json
 
 
-def as_number(json: object, what: str) -> Fraction:
-    """Take an integer, or a quotient "p/q" in lowest terms with q > 1."""
+def as_exact(json: object, what: str) -> int | Fraction:
+    """Take an integer, as it is, or a quotient "p/q" in lowest terms with q > 1."""
     if type(json) is int:
-        return Fraction(as_integer(json, what))
+        return as_integer(json, what)
     if not isinstance(json, str) or len(json) > LONGEST_NUMBER or not _RATIONAL.fullmatch(json):
         raise BadProof(f"{what} is no number")
     above, below = (int(part) for part in json.split("/"))
     if below < 2 or (found := Fraction(above, below)).denominator != below:
         raise BadProof(f"{what} is no quotient in lowest terms")
     return found
+
+
+def as_number(json: object, what: str) -> Fraction:
+    """Take the same, as a fraction."""
+    return Fraction(as_exact(json, what))
 
 
 def as_flag(json: object, what: str) -> bool:

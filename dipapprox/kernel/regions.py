@@ -23,16 +23,17 @@ from itertools import pairwise
 from math import lcm
 
 from dipapprox.kernel.errors import BadProof, spend
-from dipapprox.kernel.forms import Form, size_of
+from dipapprox.kernel.forms import NOTHING, Form, size_of
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
+from dipapprox.kernel.machine import Number
 from dipapprox.kernel.paths import Atom, Path, Sample
-from dipapprox.kernel.reading import as_flag, as_integer, as_list, as_number, as_rows
+from dipapprox.kernel.reading import as_exact, as_flag, as_integer, as_list, as_rows
 from dipapprox.kernel.walk import Guard
 
 ZERO = Fraction(0)
-NOTHING = -1  # stands for 0 among the numbers of atoms
+NUMBER = -1  # stands for 0 among the numbers of atoms
 
-Order = dict[tuple[int, int], tuple[Fraction, bool]]
+Order = dict[tuple[int, int], tuple[Number, bool]]
 """By two atoms, what their difference is at least, or (True) above."""
 
 
@@ -41,12 +42,13 @@ def order_of(known: Iterable[Guard]) -> Order | None:
 
     Sums are of integers: multiples of a unit, `many` times, and of how many a sum is above.
     """
-    listed, unit = list[tuple[int, int, Fraction, bool]](), 1
+    listed, unit = list[tuple[int, int, Number, bool]](), 1
     for form, strict in known:
         if (ends := _ends_of(form)) is not None:
-            listed.append((*ends[0], -form.constant / ends[1], strict))
-            unit = lcm(unit, listed[-1][2].denominator)
-            spend(4 + size_of(listed[-1][2]) + size_of(unit))
+            (high, low), least = ends
+            listed.append((high, low, least, strict))
+            unit = lcm(unit, least.denominator)
+            spend(4 + size_of(least) + size_of(unit))
     rows: dict[int, dict[int, int]] = {atom: {} for own in listed for atom in own[:2]}
     # A sum has fewer: it leads from an atom to another, and to the first again.
     many = 2 * len(rows) + 1
@@ -66,7 +68,7 @@ def order_of(known: Iterable[Guard]) -> Order | None:
                 elif both > 0:
                     return None
     return {
-        (high, low): (Fraction(both // many, unit), both % many > 0)
+        (high, low): (both // many if unit == 1 else Fraction(both // many, unit), both % many > 0)
         for high, row in rows.items()
         for low, both in row.items()
     }
@@ -77,19 +79,20 @@ def follows(form: Form, strict: bool, order: Order) -> bool:
     if not form.terms:
         return (form.constant, False) >= (ZERO, strict)
     ends = _ends_of(form)
-    if ends is None or ends[0] not in order:
-        return False
-    return order[ends[0]] >= (-form.constant / ends[1], strict)
+    return ends is not None and ends[0] in order and order[ends[0]] >= (ends[1], strict)
 
 
-def _ends_of(form: Form) -> tuple[tuple[int, int], Fraction] | None:
-    """Return x, y and c > 0 for a form c (x - y) + a number."""
+def _ends_of(form: Form) -> tuple[tuple[int, int], Number] | None:
+    """Return x, y and -b / c for a form c (x - y) + b with c > 0."""
     match form.terms:
-        case ((atom, factor),):
-            return ((atom, NOTHING), factor) if factor > 0 else ((NOTHING, atom), -factor)
+        case ((one, factor),):
+            other = NUMBER
         case ((one, factor), (other, opposite)) if factor == -opposite:
-            return ((one, other), factor) if factor > 0 else ((other, one), opposite)
-    return None
+            pass
+        case _:
+            return None
+    least = -form.constant if abs(factor) == 1 else -form.constant / abs(Fraction(factor))
+    return ((one, other) if factor > 0 else (other, one)), least
 
 
 def read_guards(json: object, atoms: int) -> list[Guard]:
@@ -100,14 +103,14 @@ def read_guards(json: object, atoms: int) -> list[Guard]:
 def read_form(json: object, atoms: int) -> Form:
     """Read a number, or [number, [[atom, coefficient], …]] over the first atoms."""
     if not isinstance(json, list):
-        return Form(as_number(json, "a shift"))
+        return Form(as_exact(json, "a shift"))
     constant, listed = as_list(json, "a form", 2)
-    terms = as_rows(listed, "terms", as_integer, as_number)
+    terms = as_rows(listed, "terms", as_integer, as_exact)
     if not all(0 <= atom < atoms for atom, _ in terms):
         raise BadProof("a form over atoms that are not there")
     if any(a >= b for (a, _), (b, _) in pairwise(terms)):
         raise BadProof("terms do not ascend")
-    return Form(as_number(constant, "a constant"), tuple([term for term in terms if term[1]]))
+    return Form(as_exact(constant, "a constant"), tuple([term for term in terms if term[1]]))
 
 
 def joined(paths: Sequence[Path], facts: Sequence[Guard]) -> list[tuple[list[int], Path]]:
@@ -135,8 +138,8 @@ def _region(
     region: list[Guard] = []
     for pair in sorted(set.intersection(*map(set, orders)) if orders else ()):
         least, strict = min(order[pair] for order in orders)
-        terms = sorted(zip(pair, (Fraction(1), Fraction(-1)), strict=True))
-        region.append((Form(-least, tuple([t for t in terms if t[0] != NOTHING])), strict))
+        terms = sorted(zip(pair, (1, -1), strict=True))
+        region.append((Form(-least, tuple([t for t in terms if t[0] != NUMBER])), strict))
     atoms, others = paths[numbers[0]].atoms, [k for k in range(len(paths)) if k not in numbers]
     shared = {k: same_atoms(paths[k].atoms, atoms) for k in others}
     known = ([*facts, *region, *renamed_forms(paths[k], len(atoms), shared[k])] for k in others)
@@ -146,8 +149,8 @@ def _region(
 
 def combined(json: object, known: Sequence[Guard]) -> tuple[Form, bool]:
     """Return the sum of multiples >= 0 of forms, and whether one of them is > 0."""
-    total, strict = Form(ZERO), False
-    for number, multiple in as_rows(json, "multipliers", as_integer, as_number):
+    total, strict = NOTHING, False
+    for number, multiple in as_rows(json, "multipliers", as_integer, as_exact):
         if not 0 <= number < len(known):
             raise BadProof("there is no such form")
         if multiple <= 0:

@@ -58,20 +58,20 @@ class Rounds:
     ends: bool
     padding: tuple[Value, ...] | None
 
-    def change(self, name: str) -> tuple[Fraction, Fraction]:
+    def change(self, name: str) -> tuple[Number, Number]:
         """Return the least and the largest change of an input between adjacent runs."""
         low, high = self.inputs[name].low, self.inputs[name].high
         width = None if low is None or high is None else high - low
         least, most = self.adjacency.change(width, self.adjacency.radius)
         if self.whole:
-            least, most = ceil(least), floor(most)
-        return Fraction(least), Fraction(most)
+            return ceil(least), floor(most)
+        return least, most
 
     def changes(self, path: Path) -> Changes:
         """Return between what the changes of the inputs lie that a path reads, by atom."""
         return {k: self.change(a.name) for k, a in enumerate(path.atoms) if isinstance(a, Read)}
 
-    def extremes(self, change: tuple[Fraction, Fraction]) -> list[Fraction]:
+    def extremes(self, change: tuple[Number, Number]) -> list[Number]:
         """Return the changes of an input that all others are averages of; of integers, all."""
         low, high = change
         spend(10 * int(high - low) if self.whole else 10)

@@ -64,9 +64,9 @@ def value_of(tree: Tree, store: Store, turn: int) -> Stored:
             return _plain(one.plus(form_of(other)))
         if isinstance(other, Form):
             raise NotProved("a product of two random numbers")
-        return _plain(one.scaled(Fraction(other)))
+        return _plain(one.scaled(other))
     if isinstance(other, Form):
-        return _plain(other.plus(form_of(one)) if word == "+" else other.scaled(Fraction(one)))
+        return _plain(other.plus(form_of(one)) if word == "+" else other.scaled(one))
     return one + other if word == "+" else one * other
 
 
@@ -80,7 +80,7 @@ def number_of(tree: Tree, store: Store, turn: int) -> Number:
 
 def form_of(value: Number | Form) -> Form:
     """Return a number as a form."""
-    return value if isinstance(value, Form) else Form(Fraction(value))
+    return value if isinstance(value, Form) else Form(value)
 
 
 def _plain(form: Form) -> Stored:
@@ -304,7 +304,7 @@ class Walk(ABC, Generic[S]):
             holds = (one == other) == (relation == "=")
         else:
             spend(3 * (size_of(one) + size_of(other)))
-            form = form_of(one).plus(form_of(other).scaled(Fraction(-1)))
+            form = form_of(one).plus(form_of(other).scaled(-1))
             if form.terms:
                 return self._split(state, form, relation)
             holds = bool(HOLDS[relation](form.constant, 0))
@@ -313,7 +313,7 @@ class Walk(ABC, Generic[S]):
 
 def guards_of(relation: str, form: Form) -> list[tuple[Guard, ...]]:
     """Return the ways in which form relation 0 may hold; they are disjoint."""
-    back = form.scaled(Fraction(-1))
+    back = form.scaled(-1)
     match relation:
         case "=":
             return [((form, False), (back, False))]

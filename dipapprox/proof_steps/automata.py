@@ -9,10 +9,9 @@ from dipapprox.automata.model import Automaton, OutputSample, Transition, member
 from dipapprox.automata.unfolding import steps_before_stops
 from dipapprox.errors import NoCertificate
 from dipapprox.graphs import strong_components
-from dipapprox.kernel.rounds import read_rounds
 from dipapprox.language import core
 from dipapprox.language.dipa import AutomatonNoise
-from dipapprox.proof_steps.machines import Json, number_json, read_by
+from dipapprox.proof_steps.machines import Json, number_json
 from dipapprox.proof_steps.rounds import rounds_json
 
 STATE = "state"
@@ -77,7 +76,7 @@ def automaton_json(automaton: Automaton, ends: bool, first: int) -> dict[str, Js
     if set(changes) != {1, -1}:
         raise NoCertificate("changes of inputs in one direction")
     shown: dict[str, Json] = {"whenever": [_SHOWN], "first": [], "each": []}
-    machine: dict[str, Json] = {
+    return {
         "inputs": [[INPUT, {"low": None, "high": None}]],
         "whole": False,
         "adjacency": {"norm": "linf", "radius": 1},
@@ -85,8 +84,6 @@ def automaton_json(automaton: Automaton, ends: bool, first: int) -> dict[str, Js
         "round": states,
         "published": {**shown, "ends": ends, "padding": None},
     }
-    read_by(read_rounds, machine)
-    return machine
 
 
 MOST_FIRST = 5  # steps that are taken before rounds begin

@@ -32,7 +32,7 @@ from dipapprox.privacy.run import Replayed
 from dipapprox.privacy.verdict import Answer
 from dipapprox.proof_steps import rays
 from dipapprox.proof_steps.automata import STATE, machines_of
-from dipapprox.proof_steps.machines import Json, number_json, value_json
+from dipapprox.proof_steps.machines import Json, number_json, read_by, value_json
 from dipapprox.proof_steps.potentials import Dearer, PotentialSearch
 from dipapprox.proof_steps.rays import Growth, Part, ray_step
 from dipapprox.proof_steps.serving import MOST_ENTRIES, potential_step
@@ -118,7 +118,7 @@ def _claim(bounds: BudgetBounds) -> dict[str, Json]:
 
 
 def _written(machine: Json, bounds: BudgetBounds) -> tuple[Json, list[Json]]:
-    read, fails = read_rounds(machine), bounds.fails
+    read, fails = read_by(read_rounds, machine), bounds.fails
     if bounds.serves is None:
         ways: list[_Search] = []
         if read.round is not None and (fails is None or bounds.runs):
@@ -329,7 +329,7 @@ def _runs(
             grown: dict[str, list[Fraction]] = {}
             for way, changes in none.walk:
                 for name, change in zip(way.path.reads, changes, strict=True):
-                    grown.setdefault(name, []).append(change)
+                    grown.setdefault(name, []).append(Fraction(change))
             ways = product(*(way.numbers for way, _ in none.walk))
             for numbers in islice(ways, MOST_RUNS):
                 yield list(numbers), grown

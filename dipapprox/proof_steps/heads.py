@@ -22,9 +22,10 @@ from dipapprox.graphs import strong_components
 from dipapprox.kernel.errors import NotProved
 from dipapprox.kernel.forms import Form, Stored
 from dipapprox.kernel.laws import FAMILIES
+from dipapprox.kernel.machine import Number
 from dipapprox.kernel.paths import Held, Path, Read, Sample, number_form
 from dipapprox.kernel.potential import Cells, Last, Quiet, require_quiet
-from dipapprox.kernel.regions import NOTHING, joined, known_forms, order_of
+from dipapprox.kernel.regions import NUMBER, joined, known_forms, order_of
 from dipapprox.kernel.rounds import Follower, Rounds
 from dipapprox.kernel.walk import Guard
 from dipapprox.limits import check_limits, check_states
@@ -32,7 +33,7 @@ from dipapprox.proof_steps.liveness import live_at_head
 from dipapprox.proof_steps.machines import Json, form_json, number_json, stored_json
 
 Shift = tuple[int, ...]  # of the held cells, in units
-Changes = tuple[Fraction, ...]  # of the inputs that a path reads
+Changes = tuple[Number, ...]  # of the inputs that a path reads
 _Number = Any  # an integer, or a fraction that is none
 _Terms = tuple[tuple[int, _Number], ...]  # of a form; its constant is the same in both runs
 
@@ -135,7 +136,7 @@ def _terms(form: Form) -> _Terms:
     return tuple([(atom, _fast(coefficient)) for atom, coefficient in form.terms])
 
 
-def _fast(value: Fraction) -> _Number:
+def _fast(value: Number) -> _Number:
     return value.numerator if value.denominator == 1 else value
 
 
@@ -182,7 +183,7 @@ class Way(Record, frozen=False):
     target: Head | None  # where it leads; None for an end
     is_possible: bool  # whether it is not known to be impossible
     # Its inputs, by number, with the changes that are looked at.
-    ends: tuple[tuple[int, tuple[Fraction, ...]], ...]
+    ends: tuple[tuple[int, tuple[Number, ...]], ...]
     moves: Moves | None = None  # those on it; None before they are asked for
 
     @property
@@ -253,10 +254,11 @@ class Heads:
             waiting += [way.target for way in ways if way.target is not None]
             for path in paths:
                 means = [atom.mean for atom in path.atoms if isinstance(atom, Sample)]
-                most = {k: max(map(abs, own)) for k, own in self._machine.changes(path).items()}
+                changes = self._machine.changes(path)
+                most = {k: Fraction(max(high, -low)) for k, (low, high) in changes.items()}
                 for form in (*means, *(form for form, _ in path.guards)):
-                    changes = [abs(c) * most[k] for k, c in form.terms if k in most]
-                    self.unit = max(self.unit, sum(changes, Fraction(0)))
+                    shifts = [abs(c * most[k]) for k, c in form.terms if k in most]
+                    self.unit = max(self.unit, sum(shifts, Fraction(0)))
         self.unit = self.unit or Fraction(1)
 
     def _way(self, head: Head, own: list[int], path: Path) -> Way:
@@ -268,7 +270,7 @@ class Heads:
         target = self.target(path)
         if target is not None and self._with_facts and known:
             facts = []
-            places = [(NOTHING, NOTHING, Fraction(0))]
+            places: list[tuple[int, int, Number]] = [(NUMBER, NUMBER, 0)]
             for number, name in enumerate(target.held):
                 form = number_form(path.store[name])
                 if len(form.terms) == 1 and form.terms[0][1] == 1:
@@ -276,8 +278,8 @@ class Heads:
             for (high, x, a), (low, y, b) in permutations(places, 2):
                 if (x, y) in known:
                     least, strict = known[x, y]
-                    terms = sorted([(high, Fraction(1)), (low, Fraction(-1))])
-                    known_terms = tuple(t for t in terms if t[0] != NOTHING)
+                    terms = sorted([(high, 1), (low, -1)])
+                    known_terms = tuple(t for t in terms if t[0] != NUMBER)
                     facts.append((Form(b - a - least, known_terms), strict))
             target = Head(target.values, target.held, tuple(facts))
         return Way(own, path, target, True, ends)

@@ -20,6 +20,7 @@ from dipapprox.data_classes import Record
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.forms import Form, only, over
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
+from dipapprox.kernel.machine import Number
 from dipapprox.kernel.paths import Path, Sample
 from dipapprox.kernel.rays import STEPS, Inputs, Pair, Runs, flat, is_whole, on_ray
 from dipapprox.kernel.rounds import Rounds
@@ -55,7 +56,7 @@ class Whole(Record):
         """Those that are >= 0 on the run."""
         return [form for own in self.guards for form, _ in own]
 
-    def noise_of(self, form: Form) -> list[tuple[int, Fraction]]:
+    def noise_of(self, form: Form) -> list[tuple[int, Number]]:
         """Return the coefficients of the noise of samples."""
         return [(atom, c) for atom, c in form.terms if 0 <= atom < len(self.samples)]
 
@@ -73,7 +74,7 @@ def ray_of(
     reads: Sequence[str], starts: Sequence[Fraction], grows: Growth
 ) -> dict[str, list[Pair]]:
     """Return where inputs begin, and what they grow by."""
-    found = {}
+    found: dict[str, list[Pair]] = {}
     for name in dict.fromkeys([*reads, *grows]):
         own = [start for read, start in zip(reads, starts, strict=True) if read == name]
         found[name] = list(zip_longest(own, grows.get(name, ()), fillvalue=_ZERO))
@@ -199,7 +200,7 @@ def never(whole: Whole, integers: bool) -> Json:
         whole: A run, without what it publishes, and as if numbers were not whole.
         integers: Whether ties of samples are possible.
     """
-    rows: list[list[tuple[int, Fraction]]] = []
+    rows: list[list[tuple[int, Number]]] = []
     count, forms = len(whole.samples), whole.forms
     for form in forms:
         known = [*whole.noise_of(form), (count, _grown(form)), (count + 1, form.constant)]
@@ -215,7 +216,7 @@ def never(whole: Whole, integers: bool) -> Json:
     return _listed(whole, found.flow)
 
 
-def _grown(form: Form) -> Fraction:
+def _grown(form: Form) -> Number:
     """Return what a form gains by every step on a ray."""
     return dict(form.terms).get(STEPS, _ZERO)
 

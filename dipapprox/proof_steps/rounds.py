@@ -3,18 +3,10 @@
 from __future__ import annotations
 
 from dipapprox.errors import NoCertificate
-from dipapprox.kernel.rounds import read_rounds
 from dipapprox.language import core
 from dipapprox.language.cells import statements_in
 from dipapprox.language.domains import AllReals
-from dipapprox.proof_steps.machines import (
-    Json,
-    adjacency_json,
-    block_json,
-    number_json,
-    read_by,
-    value_json,
-)
+from dipapprox.proof_steps.machines import Json, adjacency_json, block_json, number_json, value_json
 
 
 def rounds_json(program: core.Program) -> dict[str, Json]:
@@ -43,7 +35,7 @@ def rounds_json(program: core.Program) -> dict[str, Json]:
         if rounds.padding is not None and len(rounds.padding) == len(each):
             # Otherwise no round ends the program.
             padding = [value_json(value) for value in rounds.padding]
-    machine: dict[str, Json] = {
+    return {
         "inputs": inputs,
         "whole": any(draw.family.is_discrete for draw in draws),
         "adjacency": adjacency_json(program.adjacency),
@@ -51,5 +43,3 @@ def rounds_json(program: core.Program) -> dict[str, Json]:
         "round": None if rounds is None else block_json(rounds.body),
         "published": {**shown, "ends": True, "padding": padding},
     }
-    read_by(read_rounds, machine)
-    return machine

@@ -20,7 +20,7 @@ from dipapprox.kernel.errors import NotProved
 from dipapprox.kernel.errors import budget as work
 from dipapprox.kernel.forms import Form, only, over
 from dipapprox.kernel.laws import FAMILIES
-from dipapprox.kernel.machine import read_machine
+from dipapprox.kernel.machine import Number, read_machine
 from dipapprox.kernel.paths import Path, Sample, between
 from dipapprox.kernel.potential import in_common
 from dipapprox.kernel.regions import joined, known_forms, order_of
@@ -93,7 +93,7 @@ class Shifts:
     def case(self) -> Json:
         """Return the case of the path."""
         if self._machine.is_alone and self._inputs:
-            alone = dict.fromkeys(self._inputs, Fraction(0))
+            alone = dict.fromkeys(self._inputs, 0)
             return [self._parted(k, {o: alone[o] for o in alone if o != k}) for k in alone]
         return self._between({})
 
@@ -107,13 +107,13 @@ class Shifts:
                 return False
         return True
 
-    def _parted(self, number: int, others: Mapping[int, Fraction]) -> Json:
+    def _parted(self, number: int, others: Mapping[int, Number]) -> Json:
         """Return cases of an input, where some others change by known amounts."""
         values = self._machine.extremes(self._ranges[number])
         cases = [self._between({**others, number: value}) for value in values]
         return {"input": number, "cases": cases}
 
-    def _between(self, fixed: Mapping[int, Fraction]) -> Json:
+    def _between(self, fixed: Mapping[int, Number]) -> Json:
         """Return a case for changes of which some are fixed."""
         if len(self._chosen) >= MOST_CASES:
             raise NoCertificate("changes of the inputs have too many cases")
@@ -131,7 +131,7 @@ class Shifts:
                 return self._parted(number, fixed)
         raise NoCertificate("no shifts were found for the budget")
 
-    def _found(self, fixed: Mapping[int, Fraction], shifts: list[Form], spent: Fraction) -> bool:
+    def _found(self, fixed: Mapping[int, Number], shifts: list[Form], spent: Fraction) -> bool:
         """Whether the samples that have no shifts yet can be shifted; then they have some."""
         number = len(shifts)
         if number == len(self._path.atoms):
@@ -150,7 +150,7 @@ class Shifts:
         return False
 
     def _options(
-        self, number: int, fixed: Mapping[int, Fraction], shifts: Sequence[Form]
+        self, number: int, fixed: Mapping[int, Number], shifts: Sequence[Form]
     ) -> list[tuple[Fraction, Form]]:
         atom = self._path.atoms[number]
         if not isinstance(atom, Sample):
@@ -177,16 +177,16 @@ class Shifts:
 
     def _all_levels(self) -> list[Fraction]:
         """The numbers that samples are shifted by."""
-        most = {k: max(map(abs, ends)) for k, ends in self._ranges.items()}
+        most = {k: Fraction(max(high, -low)) for k, (low, high) in self._ranges.items()}
         found = {Fraction(0), *(most[k] for k in self._compared)}
         for number, atom in enumerate(self._path.atoms):
             if isinstance(atom, Sample):
-                parts = [abs(c) * most[k] for k, c in atom.mean.terms if k in self._ranges]
+                parts = [abs(c * most[k]) for k, c in atom.mean.terms if k in self._ranges]
                 most[number] = sum(parts, Fraction(0))
                 found |= {most[number], *parts}
         for form, _ in self._path.guards:
-            weights = {abs(c) for _, c in form.terms}
-            lost = sum((abs(c) * most.get(k, 0) for k, c in form.terms), Fraction(0))
+            weights = {abs(Fraction(c)) for _, c in form.terms}
+            lost = sum((abs(most.get(k, Fraction(0)) * c) for k, c in form.terms), Fraction(0))
             found |= {lost / weight for weight in weights if len(weights) > 1}
         return sorted(found | {-level for level in found})
 

@@ -37,6 +37,7 @@ from dipapprox.numerics.intervals import logarithm
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.subjects import open_method
 from dipapprox.proof_steps.budgets import BudgetBounds, replayed
+from dipapprox.proof_steps.machines import read_by
 from dipapprox.proof_steps.potentials import PotentialSearch
 from dipapprox.proof_steps.rounds import rounds_json
 from dipapprox.proof_steps.serving import MOST_ENTRIES
@@ -340,7 +341,7 @@ def _quiet(program: Program, upper: Fraction | None) -> Fraction | None:
     None if none is found that is less than one that serves.
     """
     with EarlyEnd(), at_most(MOST_STEPS), suppress(NoCertificate, NotProved):
-        machine, best = read_rounds(rounds_json(program)), upper
+        machine, best = read_by(read_rounds, rounds_json(program)), upper
         for facts in (True, False):
             cap = _MOST_KNOWN if upper is None else upper
             search = PotentialSearch(machine, cap, facts, True, MOST_ENTRIES)
