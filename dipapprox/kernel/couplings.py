@@ -39,6 +39,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import cache
 from itertools import product
 from typing import Any
 
@@ -61,7 +62,7 @@ Shifts = tuple[Number, ...]  # of what is held
 Ends = tuple[tuple[Fraction, ...], tuple[Fraction, ...]]
 """Values of arguments that are symbols, in both runs."""
 
-Way = tuple[int, Arguments | None, list[tuple[Fraction, ...]]]
+Way = tuple[int, Arguments | None, tuple[tuple[Fraction, ...], ...]]
 """A call, its arguments, and the ends of those that are symbols; None is no call."""
 
 Place = tuple[Fraction, Shifts, Ends]  # what may be lost, and where
@@ -97,7 +98,7 @@ class Couplings:
 
     def __init__(self, service: Service, signs: Signs, step: Mapping[str, Any]) -> None:
         self._service, self._signs = service, signs
-        self._known: dict[object, list[tuple[Path, Store]]] = {}
+        self.paths = cache(self._paths)
         self.budget = as_number(step["budget"], "a budget")
         cells = dict(service.cells)
         self._held = tuple([as_name(name, "a cell") for name in as_list(step["held"], "cells")])
@@ -115,7 +116,7 @@ class Couplings:
             if way == "symbols":
                 self.asked.append((number, (None,) * len(domains), _ends(domains)))
             else:
-                self.asked += [(number, given, [()]) for given in product(*domains)]
+                self.asked += [(number, given, ((),)) for given in product(*domains)]
             spend(2 * len(self.asked))
             if way == "exact":
                 self._exact.add(number)
@@ -150,17 +151,14 @@ class Couplings:
             raise BadProof("a pair without points")
         return found
 
-    def paths(self, store: Store, way: Way) -> list[tuple[Path, Store]]:
+    def _paths(self, store: Store, way: Way) -> list[tuple[Path, Store]]:
         """Return the paths of a call, or of none, each with the store that it leads to."""
         number, given, _ = way
-        key = store, number, given
-        if key not in self._known:
-            follow = self._calls.exactly if number in self._exact else self._calls.paths
-            paths = [self._calls.nothing_done(store)]
-            if given is not None:
-                paths = follow(self._service.calls[number], store, given)
-            self._known[key] = [(path, self._after(path)) for path in paths]
-        return self._known[key]
+        follow = self._calls.exactly if number in self._exact else self._calls.paths
+        paths = [self._calls.nothing_done(store)]
+        if given is not None:
+            paths = follow(self._service.calls[number], store, given)
+        return [(path, self._after(path)) for path in paths]
 
     def _after(self, path: Path) -> Store:
         spend(100)
@@ -181,7 +179,7 @@ class Couplings:
         """Yield the calls in which runs differ, from a store."""
         data = [way for way in self.asked if way[0] == 0]
         spend(30 * len(data) ** 2)
-        stay: Way = 0, None, [()]
+        stay: Way = 0, None, ((),)
         ways = [*product(data, data)]
         if self._service.inserts:
             ways = [way for each in data for way in ((each, stay), (stay, each))]
@@ -266,7 +264,7 @@ def _atoms(path: Path, held: Shifts, arguments: Sequence[Fraction]) -> list[Form
     return found
 
 
-def _ends(domains: Sequence[Sequence[Value]]) -> list[tuple[Fraction, ...]]:
+def _ends(domains: Sequence[Sequence[Value]]) -> tuple[tuple[Fraction, ...], ...]:
     """The ends of what arguments may be that are symbols."""
     ranges = []
     for domain in domains:
@@ -274,4 +272,4 @@ def _ends(domains: Sequence[Sequence[Value]]) -> list[tuple[Fraction, ...]]:
         if len(integers) < len(domain):
             raise Refuted("an argument that is a symbol is no integer")
         ranges.append(sorted({min(integers), max(integers)}))
-    return list(product(*ranges))
+    return tuple(product(*ranges))

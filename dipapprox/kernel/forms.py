@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from operator import eq, ge, gt, le, lt, ne
 from typing import NamedTuple
 
@@ -23,11 +24,7 @@ class Form(NamedTuple):
         """self + other."""
         if not other.terms:
             return Form(self.constant + other.constant, self.terms)
-        found = dict(self.terms)
-        for atom, coefficient in other.terms:
-            found[atom] = found.get(atom, 0) + coefficient
-        terms = tuple(sorted((atom, c) for atom, c in found.items() if c))
-        return Form(self.constant + other.constant, terms)
+        return total([(self, 1), (other, 1)])
 
     def scaled(self, factor: Number) -> Form:
         """factor * self."""
@@ -36,6 +33,17 @@ class Form(NamedTuple):
         return Form(factor * self.constant, tuple([(a, factor * c) for a, c in self.terms]))
 
 
+def total(parts: Iterable[tuple[Form, Number]], constant: Number = 0) -> Form:
+    """A number + sum of factor * form."""
+    found = dict[int, Number]()
+    for form, factor in parts:
+        constant += factor * form.constant
+        for atom, coefficient in form.terms:
+            found[atom] = found.get(atom, 0) + factor * coefficient
+    return Form(constant, tuple(sorted([(atom, c) for atom, c in found.items() if c])))
+
+
+@lru_cache(1_000)
 def only(atom: Atom) -> Form:
     """Return the form that is one sample."""
     return Form(0, ((atom, 1),))
@@ -65,15 +73,9 @@ def over(form: Form, forms: Sequence[Form] | Mapping[int, Form]) -> Form:
     spend(4)
     if len(form.terms) == 1 and form.terms[0][1] == 1 and not form.constant:
         return forms[form.terms[0][0]]
-    constant, found = form.constant, dict[int, Number]()
-    for atom, coefficient in form.terms:
-        own = forms[atom]
-        if own.terms or own.constant:
-            spend(size_of(own) + size_of(constant) + size_of(coefficient))
-            constant += coefficient * own.constant
-            for other, factor in own.terms:
-                found[other] = found.get(other, 0) + coefficient * factor
-    return Form(constant, tuple(sorted([(atom, c) for atom, c in found.items() if c])))
+    parts = [(own, factor) for atom, factor in form.terms if (own := forms[atom]) != NOTHING]
+    spend(sum([size_of(own) + size_of(factor) for own, factor in parts]))
+    return total(parts, form.constant)
 
 
 def copied(store: Store) -> dict[str, Stored]:

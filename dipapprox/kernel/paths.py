@@ -49,7 +49,7 @@ class Sample:
 Atom = Held | Read | Sample
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Path:
     """A path under way, or at its end.
 
@@ -113,15 +113,18 @@ class Beside:
     """Paths of two runs, beside each other."""
 
     paths: tuple[Path, Path]  # of the first run, and of the second
-    # What their atoms are, as forms over what is not known; where the path is one and the same, how
-    # much more than in the first run is enough.
-    atoms: tuple[Sequence[Form], Sequence[Form]]
+    # What their atoms are, as forms over what is not known; None where the path is one and the
+    # same, and the others say how much more they are than in the first run.
+    atoms: tuple[Sequence[Form] | None, Sequence[Form]]
     changes: Changes  # what tells the runs apart
 
     def apart(self, ours: Stored | None, theirs: Stored | None) -> Form:
         """Return how much more a number is in the second run."""
-        first, second = map(over, map(number_form, (ours, theirs)), self.atoms)
-        return second if first == NOTHING else second.plus(first.scaled(-1))
+        (first, second), form = self.atoms, number_form(theirs)
+        if first is None:
+            moved = over(form, second)
+            return moved.plus(Form(-form.constant)) if form.constant else moved
+        return over(form, second).plus(over(number_form(ours), first).scaled(-1))
 
     def ends(self, ours: Stored | None, theirs: Stored | None) -> tuple[Number, Number]:
         """Return how much that is at least, and at most."""
@@ -149,17 +152,17 @@ class Beside:
     def cost(self) -> Fraction:
         """Return what it costs at most to shift the samples, in multiples of eps."""
         ours, theirs = (
-            [(a, form) for a, form in zip(path.atoms, own, strict=True) if isinstance(a, Sample)]
-            for path, own in zip(self.paths, self.atoms, strict=True)
+            [(only(k), atom) for k, atom in enumerate(path.atoms) if isinstance(atom, Sample)]
+            for path in self.paths
         )
-        laws = ([(a.family, a.size, a.power) for a, _ in own] for own in (ours, theirs))
+        laws = ([(a.family, a.size, a.power) for _, a in own] for own in (ours, theirs))
         if next(laws) != next(laws):
             raise Refuted("paths that draw different samples are matched")
         total = Fraction(0)
-        for (one, before), (other, after) in zip(ours, theirs, strict=True):
+        for (before, one), (after, other) in zip(ours, theirs, strict=True):
             # How much more a sample is, less how much more its mean is.
-            law, sunk = FAMILIES[one.family], before.plus(self.apart(one.mean, other.mean))
-            moved = after.plus(sunk.scaled(-1))
+            law, sunk = FAMILIES[one.family], self.apart(one.mean, other.mean)
+            moved = self.apart(before, after).plus(sunk.scaled(-1))
             forms = moved, one.mean, other.mean
             if isinstance(law, IntegerFamily) and not all(map(has_integers, forms)):
                 raise Refuted("an integer is shifted, or drawn around a fraction")

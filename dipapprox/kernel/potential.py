@@ -64,7 +64,7 @@ is made sure once that shifts meet the guards of all of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, cached_property
@@ -72,7 +72,7 @@ from itertools import product
 from typing import Any
 
 from dipapprox.kernel.errors import BadProof, Refused, Refuted, spend
-from dipapprox.kernel.forms import NOTHING, Form, Stored, has_integers, only, over
+from dipapprox.kernel.forms import Form, Stored, has_integers, only, over
 from dipapprox.kernel.judgements import Budgets
 from dipapprox.kernel.machine import Number, read_value
 from dipapprox.kernel.paths import Beside, Held, Path, Read, Sample, between, number_form
@@ -88,11 +88,8 @@ from dipapprox.kernel.regions import (
     renamed_forms,
     same_atoms,
 )
-from dipapprox.kernel.rounds import Follower, Rounds
+from dipapprox.kernel.rounds import Cells, Follower, Rounds
 from dipapprox.kernel.walk import Guard
-
-Cells = tuple[tuple[tuple[str, Stored], ...], tuple[str, ...]]
-"""Values of cells, and others that are held."""
 
 Last = tuple[Stored, ...] | None  # what a run publishes as it ends; None if it goes on
 
@@ -115,12 +112,12 @@ class Quiet:
         return self.last is not None and path.ended and path.said == self.last
 
 
-def read_quiet(machine: Rounds, places: Sequence[Cells], json: object) -> Ends:
+def read_quiet(follower: Follower, places: Sequence[Cells], json: object) -> Ends:
     """Read [place, shifts, last words], pairs of a run with itself in places that are not 0.
 
     The theorem is made sure of.
     """
-    listed = as_list(json, "quiet pairs")
+    listed, machine = as_list(json, "quiet pairs"), follower.machine
     if listed and (not machine.ends or machine.padding is not None):
         raise Refuted("it is not seen that runs end")
     found: dict[Cells, dict[Last, tuple[Number, ...]]] = {}
@@ -134,20 +131,13 @@ def read_quiet(machine: Rounds, places: Sequence[Cells], json: object) -> Ends:
         if last in found.setdefault(cells, {}):
             raise BadProof("runs that end alike have several shifts in one place")
         found[cells][last] = tuple(moved)
-    follower = Follower(machine)
-    turns = cache(lambda cells: follower.round(dict(cells[0]), cells[1]))
     pairs = [Quiet((c, c), s, last) for c, own in found.items() for last, s in own.items()]
-    require_quiet(machine, places[1:], pairs, turns)
+    require_quiet(follower, places[1:], pairs)
     return found
 
 
-def require_quiet(
-    machine: Rounds,
-    places: Sequence[Cells],
-    pairs: Iterable[Quiet],
-    turns: Callable[[Cells], Sequence[Path]],
-) -> None:
-    """Make sure that pairs are quiet, as are all that they lead to; `turns` are their paths."""
+def require_quiet(follower: Follower, places: Sequence[Cells], pairs: Iterable[Quiet]) -> None:
+    """Make sure that pairs are quiet, as are all that they lead to."""
     waiting, done = [*pairs], set[Quiet]()
     while waiting:
         own = waiting.pop()
@@ -156,23 +146,32 @@ def require_quiet(
         done.add(own)
         if len(done) > MOST_PAIRS:
             raise Refused(f"more than {MOST_PAIRS} quiet pairs")
-        ours, theirs = map(turns, own.cells)
+        ours, theirs = map(follower.round, own.cells)
         for path, other in product(ours, theirs):
             spend(20)
             if (own.may_end(path) or not (path.ended or path.said)) and not own.may_end(other):
-                waiting += _next(machine, places, own, path, other)
+                waiting += _next(follower.machine, places, own, path, other)
 
 
 def _next(
     machine: Rounds, places: Sequence[Cells], own: Quiet, path: Path, other: Path
 ) -> list[Quiet]:
     """Return the pair that two paths lead to; none if they are not taken together."""
-    apart, size = _apart(machine, own.shifts, path, other), len(path.atoms)
-    # What the second run has are numbers of its own, so much more than those of the first one.
-    known = [*known_forms(path), *renamed_forms(other, size)]
-    for atom, (low, high) in apart.items():
+    size, apart, known = len(path.atoms), dict[int, tuple[Number, Number]](), known_forms(path)
+    # What the second run has are numbers of its own; atoms that both have lie between two ends.
+    for atom in range(same_atoms(path.atoms, other.atoms)):
+        match path.atoms[atom]:
+            case Held():
+                low = high = own.shifts[atom]
+            case Read(name):
+                low, high = machine.change(name)
+            case Sample(mean=mean):
+                # The noise is the same: what moves is the mean.
+                low, high = between(Form(0, mean.terms), apart)
+        apart[atom] = low, high
         known.append((Form(-low, ((atom, -1), (atom + size, 1))), False))
         known.append((Form(high, ((atom, 1), (atom + size, -1))), False))
+    known += renamed_forms(other, size)
     if order_of(known) is None:
         return []
     if path.ended or other.ended or other.said:
@@ -192,23 +191,6 @@ def _next(
     return [Quiet(cells, tuple(shifts), own.last)]
 
 
-def _apart(
-    machine: Rounds, shifts: Sequence[Number], path: Path, other: Path
-) -> dict[int, tuple[Number, Number]]:
-    """Return between what it lies how much more the atoms are that two paths have in common."""
-    found: dict[int, tuple[Number, Number]] = {}
-    for number in range(same_atoms(path.atoms, other.atoms)):
-        match path.atoms[number]:
-            case Held():
-                found[number] = shifts[number], shifts[number]
-            case Read(name):
-                found[number] = machine.change(name)
-            case Sample(mean=mean):
-                # The noise is the same: what moves is the mean.
-                found[number] = between(Form(0, mean.terms), found)
-    return found
-
-
 def _place_of(places: Sequence[Cells], path: Path) -> Cells:
     """Return the first place where a run may be behind a path."""
     store = path.store
@@ -220,6 +202,9 @@ def _place_of(places: Sequence[Cells], path: Path) -> Cells:
     raise Refuted("a run may be where no place is")
 
 
+Allowance = tuple[Number, tuple[Number, ...]]  # what the rest may cost; shifts of what is held
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """A node: what is known of cells, and allowances with their shifts.
@@ -229,7 +214,7 @@ class Place:
 
     cells: Cells
     facts: tuple[Guard, ...]
-    allowances: tuple[tuple[Number, tuple[Number, ...]], ...]
+    allowances: tuple[Allowance, ...]
 
 
 def read_places(json: object) -> list[Place]:
@@ -266,15 +251,14 @@ def potential(machine: Rounds, step: Mapping[str, Any]) -> Budgets:
     have the shift of a quiet pair.
     """
     places = read_places(step["nodes"])
-    quiet = read_quiet(machine, [place.cells for place in places], step["quiet"])
     follower = Follower(machine)
+    quiet = read_quiet(follower, [place.cells for place in places], step["quiet"])
     for number, (place, json) in enumerate(zip(places, step["nodes"], strict=True)):
         if number and machine.round is None:
             raise BadProof("a machine without rounds has one node")
         if not place.allowances and None not in quiet.get(place.cells, {}):
             raise Refuted("a node without an allowance")
-        values, held = place.cells
-        paths = follower.round(dict(values), held) if number else follower.start()
+        paths = follower.round(place.cells) if number else follower.start()
         ends = joined(paths, place.facts)
         cases = as_list(json["cases"], "cases")
         if len(cases) != len(ends):
@@ -321,6 +305,9 @@ class _Step:
         guards = dict.fromkeys([guard for each in paths for guard in each.guards])
         self._path = replace(path, guards=tuple(guards))
         self._changes = machine.changes(path)
+        is_start = source is places[0]
+        self._own = {} if is_start else quiet.get(source.cells, {})
+        self._at = cache(self._after)
         self.heads = set[tuple[Cells, tuple[Guard, ...]]]()
 
     @cached_property
@@ -331,11 +318,9 @@ class _Step:
 
     def case(self, json: object, fixed: Mapping[int, Number]) -> None:
         """Go through cases; some inputs, atoms of the path, change by known amounts."""
-        path, is_start = self._path, self._source is self._places[0]
-        own = {} if is_start else self._quiet.get(self._source.cells, {})
         if json is None:
-            quiet = all(each.said in own for each in self._paths)
-            unseen = path.ended and (quiet or not self._machine.ends)
+            quiet = all(each.said in self._own for each in self._paths)
+            unseen = self._path.ended and (quiet or not self._machine.ends)
             if not unseen and self._orders:
                 raise Refuted("a path is possible, and seen")
             return
@@ -360,37 +345,38 @@ class _Step:
         moves, target = as_list(record["moves"], "moves"), record["to"]
         if (target is None) != (self._path.ended or self._machine.round is None):
             raise Refuted("a run goes on after its end, or ends before")
-        wanted: list[tuple[Number, tuple[Number, ...]]] = [(0, ())]
-        held: Sequence[str] = ()
-        if target is not None:
-            if not 0 < as_integer(target, "a node") < len(self._places):
-                raise BadProof("there is no such node")
-            place = self._places[target]
-            (values, held), store = place.cells, path.store
-            wanted = [*place.allowances]
-            for last, shifts in self._quiet.get(place.cells, {}).items():
-                # Runs that were quiet before have their shift from there.
-                if path.said or last not in own:
-                    wanted.append((0, shifts))
-            self.heads.add((place.cells, place.facts))
-            if any(name not in store or store[name] != v for name, v in values):
-                raise Refuted("the cells of the next node hold something else")
-            cells = [number_form(store.get(name)) for name in held]
-            facts = [(over(form, cells), strict) for form, strict in place.facts]
-            for order, (form, strict) in product(self._orders if facts else (), facts):
-                if not follows(form, strict, order):
-                    raise Refuted("a fact does not follow")
+        held, wanted = self._at(None if target is None else as_integer(target, "a node"))
         if len(moves) != len(wanted):
             raise Refuted("a move for every allowance of the next node is wanted")
-        for move, (allowance, shifts) in zip(moves, wanted, strict=True):
-            self._move(move, fixed, allowance, held, shifts)
+        for move, allowance in zip(moves, wanted, strict=True):
+            self._move(move, fixed, held, *allowance)
+
+    def _after(self, target: int | None) -> tuple[dict[str, Form], list[Allowance]]:
+        """Return what is held at the next node, if the path leads there, and what is wanted."""
+        if target is None:
+            return {}, [(0, ())]
+        if not 0 < target < len(self._places):
+            raise BadProof("there is no such node")
+        place, store = self._places[target], self._path.store
+        if any(name not in store or store[name] != v for name, v in place.cells[0]):
+            raise Refuted("the cells of the next node hold something else")
+        held = {name: number_form(store.get(name)) for name in place.cells[1]}
+        facts = [(over(form, [*held.values()]), strict) for form, strict in place.facts]
+        for order, (form, strict) in product(self._orders if facts else (), facts):
+            if not follows(form, strict, order):
+                raise Refuted("a fact does not follow")
+        self.heads.add((place.cells, place.facts))
+        quiet = self._quiet.get(place.cells, {}).items()
+        # Runs that were quiet before have their shift from there.
+        ends = [shifts for last, shifts in quiet if self._path.said or last not in self._own]
+        return held, [*place.allowances, *((0, shifts) for shifts in ends)]
 
     def _move(
         self,
         json: object,
         fixed: Mapping[int, Number],
+        held: Mapping[str, Form],
         allowance: Number,
-        held: Sequence[str],
         kept: Sequence[Number],
     ) -> None:
         """Check that an allowance at the end comes from one of the node."""
@@ -416,13 +402,13 @@ class _Step:
         if next(given, None) is not None:
             raise BadProof("more shifts than samples")
         spend(sum(4 + len(form.terms) for form, _ in path.guards) + 4 * len(shifts))
-        both = Beside((path, path), ([NOTHING] * len(shifts), shifts), self._changes)
+        both = Beside((path, path), (None, shifts), self._changes)
         both.require_alike()
         missing = allowance + both.cost() - left
         if missing > 0:
             raise Refuted(f"{missing} is missing of an allowance")
-        for name, there in zip(held, kept, strict=True):
-            if both.apart(path.store.get(name), path.store.get(name)) != Form(there):
+        for (name, form), there in zip(held.items(), kept, strict=True):
+            if both.apart(form, form) != Form(there):
                 raise Refuted(f"'{name}' is shifted otherwise")
-            if self._machine.whole and not has_integers(number_form(path.store.get(name))):
+            if self._machine.whole and not has_integers(form):
                 raise Refuted(f"'{name}' holds a fraction")

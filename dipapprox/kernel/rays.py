@@ -48,12 +48,14 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from itertools import product
 from math import lcm
+from operator import itemgetter
 from typing import Any
 
 from dipapprox.kernel.errors import BadProof, Refused, Refuted, spend
-from dipapprox.kernel.forms import NOTHING, Form, Stored, has_integers, only, over
+from dipapprox.kernel.forms import NOTHING, Form, Stored, has_integers, only, over, total
 from dipapprox.kernel.judgements import Budgets
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
 from dipapprox.kernel.machine import Number
@@ -73,27 +75,23 @@ Parts = Mapping[int, int]  # turns that may be taken again: the one behind the l
 
 
 class Runs(Follower):
-    """The runs of a machine, turn by turn: the paths of its body, and of every round."""
+    """The runs of a machine: `turns` returns what may follow a path; None is the beginning."""
 
     def __init__(self, machine: Rounds) -> None:
         super().__init__(machine)
-        self._known: dict[object, list[Path]] = {}
+        self.turns = cache(self._turns)
 
-    def turns(self, before: Path | None) -> list[Path]:
-        """Return what may follow a path; None is the beginning."""
+    def _turns(self, before: Path | None) -> list[Path]:
         if before is None:
             return self.start()
-        if self._machine.round is None:
+        if self.machine.round is None:
             raise Refuted("there are no rounds")
         if before.ended:
-            return [Path({}, (), (), self._machine.padding or (), True)]
+            return [Path({}, (), (), self.machine.padding or (), True)]
         spend(4 * len(before.store))
-        values = {n: value for n, value in before.store.items() if not isinstance(value, Form)}
-        held = tuple(sorted(before.store.keys() - values.keys()))
-        key = frozenset(values.items()), held
-        if key not in self._known:
-            self._known[key] = self.round(values, held)
-        return self._known[key]
+        store = sorted(before.store.items(), key=itemgetter(0))
+        values = tuple([own for own in store if not isinstance(own[1], Form)])
+        return self.round((values, tuple([n for n, v in store if isinstance(v, Form)])))
 
     def along(self, json: object) -> list[Path]:
         """Read the run that takes some paths."""
@@ -111,7 +109,7 @@ class Runs(Follower):
     def word(self, run: Sequence[Path]) -> Word:
         """Return what a run publishes."""
         said = tuple(value for turn in run for value in turn.said)
-        machine = self._machine
+        machine = self.machine
         is_told = run[-1].ended and machine.round is not None and machine.padding is None
         return (*said, (END,)) if is_told else said
 
@@ -120,7 +118,7 @@ class Runs(Follower):
 
         Up to the last part that comes again, all of them have to keep step with the run.
         """
-        machine, word = self._machine, self.word(run)
+        machine, word = self.machine, self.word(run)
         tells_end = (END,) in word
         if run[-1].ended and not machine.ends:
             raise Refuted("runs that end are not seen")
@@ -143,8 +141,11 @@ class Runs(Follower):
                 said = self.word([turn])
                 if (END,) in said and not tells_end:
                     continue  # however often parts come again, the run is not seen to end
-                if len(longer) <= last:
-                    self._require_pace(turn, run, len(longer) - 1)
+                own = run[len(known)]
+                # What the run publishes next does not matter: it is another thing in parts.
+                alike = len(known) < last and all(map(may_equal, said, own.said))
+                if alike and len(turn.said) != len(own.said):
+                    raise Refuted(f"what turn {len(known)} publishes does not tell enough of it")
                 size = place + len(said)
                 if size <= len(word) and all(map(may_equal, said, word[place:size])):
                     if len(longer) <= last:
@@ -153,16 +154,6 @@ class Runs(Follower):
             count += len(found)
             if count > MOST_RUNS:
                 raise Refused(f"more than {MOST_RUNS} runs that publish alike")
-
-    def _require_pace(self, turn: Path, run: Sequence[Path], number: int) -> None:
-        """Make sure that a turn publishes other things than this one of a run, or as many.
-
-        What the run publishes next does not matter: if parts come again, that is another thing.
-        """
-        own = run[number]
-        alike = all(map(may_equal, self.word([turn]), own.said))
-        if alike and len(turn.said) != len(own.said):
-            raise Refuted(f"what turn {number} publishes does not tell enough of it")
 
 
 def _require_step(known: Sequence[Path], run: Sequence[Path], parts: Parts) -> None:
@@ -194,19 +185,18 @@ class Flat:
 
     samples: list[Sample]  # atom k is the noise of the k-th
     held: Mapping[int, str]  # by atom, < -1
-    guards: list[list[Guard]]  # of each turn
-    said: list[list[Form | None]]  # likewise what is published; None stands for a name
+    atoms: list[list[Form]]  # of each turn
     cells: list[dict[str, Form]]  # likewise what cells hold behind it, if that is random
 
 
-def flat(run: Sequence[Path], inputs: Inputs, integers: bool, start: int = 0) -> Flat:
-    """Return the turns of a run from one on; `integers` says that all numbers are whole."""
+def flat(run: Sequence[Path], inputs: Inputs, start: int = 0) -> Flat:
+    """Return the turns of a run from one on."""
     counts = Counter(name for turn in run[:start] for name in turn.reads)
     held = {-2 - k: name for k, name in enumerate(run[start].held)}
-    found = Flat([], held, [], [], [])
+    found = Flat([], held, [], [])
     cells = {name: only(atom) for atom, name in held.items()}
     for turn in run[start:]:
-        forms: list[Form] = []
+        forms = list[Form]()
         for atom in turn.atoms:
             match atom:
                 case Held(name):
@@ -218,17 +208,20 @@ def flat(run: Sequence[Path], inputs: Inputs, integers: bool, start: int = 0) ->
                 case Sample(mean=mean):
                     forms.append(over(mean, forms).plus(only(len(found.samples))))
                     found.samples.append(atom)
-        guards = []
-        for form, strict in known_forms(turn):
-            numbers = [form.constant, *(c for _, c in form.terms)]
-            unit = Fraction(1, lcm(*(number.denominator for number in numbers)))
-            known, more = over(form, forms), strict and integers
-            guards.append((known.plus(Form(-unit)) if more else known, strict and not more))
-        found.guards.append(guards)
-        said = [None if isinstance(each, str) else form_of(each) for each in turn.said]
-        found.said.append([None if form is None else over(form, forms) for form in said])
+        found.atoms.append(forms)
         cells = {n: over(v, forms) for n, v in turn.store.items() if isinstance(v, Form)}
         found.cells.append(cells)
+    return found
+
+
+def guards_of(turn: Path, integers: bool) -> list[Guard]:
+    """Return the guards of a turn over its atoms; `integers` says that all numbers are whole."""
+    found = known_forms(turn)
+    for place, (form, strict) in enumerate(found):
+        if strict and integers:
+            numbers = [form.constant, *(c for _, c in form.terms)]
+            unit = Fraction(1, lcm(*(number.denominator for number in numbers)))
+            found[place] = form.plus(Form(-unit)), False
     return found
 
 
@@ -272,12 +265,7 @@ def read_inputs(machine: Rounds, json: object, large: bool) -> Inputs:
 
 def on_ray(pairs: Mapping[str, Sequence[Pair]]) -> Inputs:
     """Return the inputs of a ray."""
-    return {name: [line(pair, STEPS) for pair in own] for name, own in pairs.items()}
-
-
-def line(pair: Pair, atom: int) -> Form:
-    """Return a number and a multiple of an atom."""
-    return Form(pair[0]).plus(only(atom).scaled(pair[1]))
+    return {name: [total([(only(STEPS), b)], a) for a, b in own] for name, own in pairs.items()}
 
 
 def as_pairs(json: object, what: str) -> list[Pair]:
@@ -319,14 +307,20 @@ def ray(machine: Rounds, step: Mapping[str, Any]) -> Budgets:
     others = {a.power for t in turns.values() for a in t.atoms if isinstance(a, Sample)} - {-1}
     if others and (large or parts or min(others) < -1 < max(others)):
         raise Refused("a scale that is no multiple of 1 / eps")
-    first = flat(run, inputs, integers)
+    first = flat(run, inputs)
     noise = as_pairs(as_list(step["noise"], "noise", len(first.samples)), "noise")
-    near = require_possible(first, noise, large, integers)
-    held = [{name: over(form, near) for name, form in own.items()} for own in first.cells]
-    if any(held[start - 1] != held[end - 1] for end, start in parts.items()):
-        raise Refuted("a part does not lead to where it began")
-    forms = [form for own in first.said for form in own]
-    said = [None if form is None else over(form, near).constant for form in forms]
+    near = require_possible(first.samples, noise, large)
+    for places in parts.items():
+        cells = (first.cells[place - 1] for place in places)
+        before, after = ({name: over(form, near) for name, form in own.items()} for own in cells)
+        if before != after:
+            raise Refuted("a part does not lead to where it began")
+    said: list[Number | None] = []
+    for turn, atoms in zip(run, first.atoms, strict=True):
+        for form, strict in guards_of(turn, integers):
+            require_guard(over(over(form, atoms), near), strict, integers)
+        values = [None if isinstance(each, str) else form_of(each) for each in turn.said]
+        said += [None if v is None else over(over(v, atoms), near).constant for v in values]
     price = sum([max(z, -z) / s.size for s, (z, _) in zip(first.samples, noise, strict=True)], 0)
     rows = as_list(step["multipliers"], "multipliers", len(alike))
     ways = Alike(alike, inputs, integers, said, parts)
@@ -345,25 +339,26 @@ def ray(machine: Rounds, step: Mapping[str, Any]) -> Budgets:
     return Budgets(None, below, not (large or others))
 
 
-def require_possible(run: Flat, noise: Sequence[Pair], large: bool, integers: bool) -> list[Form]:
-    """Make sure that a run is possible at the first inputs, close to this noise.
+def require_possible(samples: Sequence[Sample], noise: Sequence[Pair], large: bool) -> list[Form]:
+    """Make sure that samples are possible close to this noise.
 
     Return the noise as forms over s, and as the last one the number of steps on the ray: 0.
     """
-    for sample, (value, side) in zip(run.samples, noise, strict=True):
+    for sample, (value, side) in zip(samples, noise, strict=True):
         law = FAMILIES[sample.family]
         whole = not isinstance(law, IntegerFamily) or (value.denominator == 1 and not side)
         if not whole or not (law.shifts or law.is_light) or (large and law.is_light and value):
             raise Refuted(f"such noise of {sample.family} is not known to be possible")
         if len(law.shifts) == 1 and (law.shifts[0] * value, law.shifts[0] * side) <= (0, 0):
             raise Refuted("noise on the wrong side")
-    near = [*(line(pair, 0) for pair in noise), NOTHING]
-    for form, strict in (guard for own in run.guards for guard in own):
-        found = over(form, near)
-        spare = found.constant or dict(found.terms).get(0, 0)
-        if spare < 0 or (not spare and (strict or not integers)):
-            raise Refuted("a guard does not hold")
-    return near
+    return [*(total([(only(0), side)], value) for value, side in noise), NOTHING]
+
+
+def require_guard(form: Form, strict: bool, integers: bool) -> None:
+    """Make sure that a guard, over s, holds for small s > 0, or of integers for s = 0."""
+    spare = form.constant or dict(form.terms).get(0, 0)
+    if spare < 0 or (not spare and (strict or not integers)):
+        raise Refuted("a guard does not hold")
 
 
 @dataclass(frozen=True, slots=True)
@@ -419,25 +414,26 @@ class Alike:
         self, run: Sequence[Path], rows: Sequence[object], cells: Mapping[str, Number], start: int
     ) -> Summed:
         """Add multiples of guards from a turn on, and what later ones say of the cells behind."""
-        turns = flat(run, self.inputs, self.integers, start)
+        turns = flat(run, self.inputs, start)
         place = sum(len(turn.said) for turn in run[:start])
-        total, strict, close = NOTHING, False, False
-        for guards, said, json in zip(turns.guards, turns.said, rows, strict=True):
-            known = list(guards)
-            for form, number in zip(said, self.said[place:], strict=False):
-                if form is not None and number is not None:
-                    apart = form.plus(Form(-number))
+        sums, strict, close = list[tuple[Form, Number]](), False, False
+        for turn, atoms, json in zip(run[start:], turns.atoms, rows, strict=True):
+            known = guards_of(turn, self.integers) if json else []
+            guards = len(known)
+            for value, number in zip(turn.said, self.said[place:], strict=False):
+                if number is not None and not isinstance(value, str):
+                    apart = form_of(value).plus(Form(-number))
                     known += [(apart, False), (apart.scaled(-1), False)]
             own, above = combined(json, known)
-            total, strict = total.plus(own), strict or above
+            strict |= above
+            sums.append((over(own, atoms), 1))
             # Numbers that are published are close to others, which is no > 0.
-            close |= any(number >= len(guards) for number, _ in as_list(json, "multipliers"))
-            place += len(said)
-        for name, factor in cells.items():
-            total = total.plus(turns.cells[-1][name].scaled(factor))
+            close |= any(number >= guards for number, _ in as_list(json, "multipliers"))
+            place += len(turn.said)
+        summed = total([*sums, *((turns.cells[-1][name], c) for name, c in cells.items())])
         before, noise = dict[str, Number](), list[tuple[Sample, Number]]()
         lost: Number = 0
-        for atom, factor in total.terms:
+        for atom, factor in summed.terms:
             if atom == STEPS:
                 lost = -factor
             elif atom < 0:
@@ -450,4 +446,4 @@ class Alike:
                     raise Refuted("noise is worth less than the multipliers say")
                 if any(side * factor > 0 for side in law.sides):
                     noise.append((sample, factor))
-        return Summed(before, lost, total.constant, tuple(noise), strict and not close)
+        return Summed(before, lost, summed.constant, tuple(noise), strict and not close)

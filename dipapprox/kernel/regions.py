@@ -23,14 +23,13 @@ from itertools import pairwise
 from math import lcm
 
 from dipapprox.kernel.errors import BadProof, spend
-from dipapprox.kernel.forms import NOTHING, Form, size_of
+from dipapprox.kernel.forms import Form, size_of, total
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
 from dipapprox.kernel.machine import Number
 from dipapprox.kernel.paths import Atom, Path, Sample
 from dipapprox.kernel.reading import as_exact, as_flag, as_integer, as_list, as_rows
 from dipapprox.kernel.walk import Guard
 
-ZERO = Fraction(0)
 NUMBER = -1  # stands for 0 among the numbers of atoms
 
 Order = dict[tuple[int, int], tuple[Number, bool]]
@@ -77,7 +76,7 @@ def order_of(known: Iterable[Guard]) -> Order | None:
 def follows(form: Form, strict: bool, order: Order) -> bool:
     """Whether a form is >= 0, or > 0, where differences are as known."""
     if not form.terms:
-        return (form.constant, False) >= (ZERO, strict)
+        return (form.constant, False) >= (0, strict)
     ends = _ends_of(form)
     return ends is not None and ends[0] in order and order[ends[0]] >= (ends[1], strict)
 
@@ -140,25 +139,32 @@ def _region(
         least, strict = min(order[pair] for order in orders)
         terms = sorted(zip(pair, (1, -1), strict=True))
         region.append((Form(-least, tuple([t for t in terms if t[0] != NUMBER])), strict))
-    atoms, others = paths[numbers[0]].atoms, [k for k in range(len(paths)) if k not in numbers]
-    shared = {k: same_atoms(paths[k].atoms, atoms) for k in others}
-    known = ([*facts, *region, *renamed_forms(paths[k], len(atoms), shared[k])] for k in others)
-    alone = orders and all(order_of(forms) is None for forms in known)
-    return region if alone else None
+    atoms, known = paths[numbers[0]].atoms, [*facts, *region]
+    order = order_of(known)
+    for number, path in enumerate(paths):
+        if order is None or number in numbers:
+            continue
+        own = renamed_forms(path, len(atoms), same_atoms(path.atoms, atoms))
+        # Most paths have a guard that contradicts what is known, alone.
+        alone = any(follows(form.scaled(-1), not strict, order) for form, strict in own)
+        if not alone and order_of([*known, *own]) is not None:
+            return None
+    return region if orders else None
 
 
 def combined(json: object, known: Sequence[Guard]) -> tuple[Form, bool]:
     """Return the sum of multiples >= 0 of forms, and whether one of them is > 0."""
-    total, strict = NOTHING, False
+    parts, strict = list[tuple[Form, Number]](), False
     for number, multiple in as_rows(json, "multipliers", as_integer, as_exact):
         if not 0 <= number < len(known):
             raise BadProof("there is no such form")
         if multiple <= 0:
             raise BadProof("a multiplier is not above 0")
         form, above = known[number]
-        spend(4 + size_of(form) + size_of(total) + size_of(total.constant))
-        total, strict = total.plus(form.scaled(multiple)), strict or above
-    return total, strict
+        spend(4 + size_of(form) + size_of(multiple))
+        parts.append((form, multiple))
+        strict = strict or above
+    return total(parts), strict
 
 
 def known_forms(path: Path) -> list[Guard]:

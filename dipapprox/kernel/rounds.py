@@ -18,9 +18,10 @@ are.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from math import ceil, floor
 
 from dipapprox.kernel.errors import BadProof, NotProved, Refused, spend
@@ -125,25 +126,29 @@ def read_rounds(json: object) -> Rounds:
     return Rounds(inputs, whole, adjacency, body, turn, whenever, first, each, ends, padding)
 
 
+Cells = tuple[tuple[tuple[str, Stored], ...], tuple[str, ...]]
+"""Values of cells, and others that are held: they hold something random."""
+
+
 class Follower(Ways):
-    """Follows the blocks of a machine."""
+    """Follows the blocks of a machine; `round` returns the paths of a round from a store, once."""
 
     def __init__(self, machine: Rounds) -> None:
         super().__init__()
-        self._machine, self._whenever = machine, frozenset(machine.whenever)
+        self.machine, self._whenever = machine, frozenset(machine.whenever)
+        self.round = cache(self._round)
 
     def start(self) -> list[Path]:
         """Return the paths of the body."""
         path = Path({}, ())
-        if self._machine.round is None:
-            for name in self._machine.inputs:
+        if self.machine.round is None:
+            for name in self.machine.inputs:
                 path.store[name] = path.fresh(Read(name))
-        return self._whole(self._machine.body, path, self._machine.first)
+        return self._whole(self.machine.body, path, self.machine.first)
 
-    def round(self, values: Mapping[str, Stored], held: Sequence[str]) -> list[Path]:
-        """Return the paths of a round from a store."""
-        start = self.unchanged(values, held)
-        return self._whole(self._machine.round or (), start, self._machine.each)
+    def _round(self, cells: Cells) -> list[Path]:
+        start = self.unchanged(dict(cells[0]), cells[1])
+        return self._whole(self.machine.round or (), start, self.machine.each)
 
     def _whole(self, block: Block, path: Path, published: Sequence[str]) -> list[Path]:
         found = self.through(block, path)
@@ -156,8 +161,8 @@ class Follower(Ways):
 
     def _statement(self, statement: Tree, states: list[Path], where: Where) -> list[Path]:
         match statement:
-            case "set", target, ("cell", name) if name in self._machine.inputs and (
-                self._machine.round is not None
+            case "set", target, ("cell", name) if name in self.machine.inputs and (
+                self.machine.round is not None
             ):
                 for path in states:
                     self._assign(path, self._name(target, path), path.fresh(Read(name)))
@@ -171,6 +176,6 @@ class Follower(Ways):
             state.said += (value,)
 
     def _sample(self, state: Path, noise: Noise, mean: Number | Form, where: Where) -> Form:
-        if isinstance(FAMILIES[noise[0]], IntegerFamily) and not self._machine.whole:
+        if isinstance(FAMILIES[noise[0]], IntegerFamily) and not self.machine.whole:
             raise Refused("integer noise beside inputs that are no integers")
         return super()._sample(state, noise, mean, where)

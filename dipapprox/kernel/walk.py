@@ -59,15 +59,14 @@ def value_of(tree: Tree, store: Store, turn: int) -> Stored:
     spend(3 * (size_of(one) + size_of(other)))
     if isinstance(one, str) or isinstance(other, str):
         raise NotProved("named values are no numbers")
-    if isinstance(one, Form):
-        if word == "+":
-            return _plain(one.plus(form_of(other)))
-        if isinstance(other, Form):
-            raise NotProved("a product of two random numbers")
-        return _plain(one.scaled(other))
-    if isinstance(other, Form):
-        return _plain(other.plus(form_of(one)) if word == "+" else other.scaled(one))
-    return one + other if word == "+" else one * other
+    first, second = form_of(one), form_of(other)
+    if word == "+":
+        found = first.plus(second)
+    elif first.terms and second.terms:
+        raise NotProved("a product of two random numbers")
+    else:
+        found = second.scaled(first.constant) if second.terms else first.scaled(second.constant)
+    return found if found.terms else found.constant
 
 
 def number_of(tree: Tree, store: Store, turn: int) -> Number:
@@ -81,10 +80,6 @@ def number_of(tree: Tree, store: Store, turn: int) -> Number:
 def form_of(value: Number | Form) -> Form:
     """Return a number as a form."""
     return value if isinstance(value, Form) else Form(value)
-
-
-def _plain(form: Form) -> Stored:
-    return form if form.terms else form.constant
 
 
 # --- weights --------------------------------------------------------------------------------------

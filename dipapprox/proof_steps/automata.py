@@ -15,7 +15,7 @@ from dipapprox.proof_steps.machines import Json, number_json
 from dipapprox.proof_steps.rounds import rounds_json
 
 STATE = "state"
-"""The cell that holds an automaton's state; values that it stores are in cells of other names."""
+"""The cell that holds the number of an automaton's state; what it stores is in other cells."""
 
 INPUT = "next input"  # what automata read
 _SAMPLE, _FRESH, _SHOWN = "insample", "insampleprime", "shown"
@@ -57,10 +57,8 @@ def automaton_json(automaton: Automaton, ends: bool, first: int) -> dict[str, Js
         ends: Whether it is seen that no guard holds.
         first: How many steps are taken before rounds begin, a step each.
     """
-    states: list[Json] = []
-    for state, leaving in zip(
-        reversed(automaton.states), reversed(automaton.leaving()), strict=True
-    ):
+    turns: list[list[Json]] = []
+    for state, leaving in zip(automaton.states, automaton.leaving(), strict=True):
         steps = [automaton.transitions[index] for index in leaving]
         turn: list[Json] = []
         if steps and state.compared is not None:
@@ -70,8 +68,9 @@ def automaton_json(automaton: Automaton, ends: bool, first: int) -> dict[str, Js
             if state.fresh is not None:
                 turn.append(_drawn(_FRESH, state.fresh, state.reads))
             turn += _tree(automaton, steps, 0)
-        states = [["if", ["=", ["cell", STATE], {"name": state.name}], turn, states]]
-    start: Json = ["set", ["cell", STATE], {"name": automaton.states[0].name}]
+        turns.append(turn)
+    start: Json = ["set", ["cell", STATE], 0]
+    states = _turn_of(turns, 0)
     changes = automaton.changes
     if set(changes) != {1, -1}:
         raise NoCertificate("changes of inputs in one direction")
@@ -84,6 +83,15 @@ def automaton_json(automaton: Automaton, ends: bool, first: int) -> dict[str, Js
         "round": states,
         "published": {**shown, "ends": ends, "padding": None},
     }
+
+
+def _turn_of(turns: Sequence[list[Json]], first: int) -> list[Json]:
+    """Return conditions that lead to the turn of a state, by halves: some begin with this one."""
+    if len(turns) == 1:
+        return turns[0]
+    middle = len(turns) // 2
+    halves = _turn_of(turns[:middle], first), _turn_of(turns[middle:], first + middle)
+    return [["if", ["<", ["cell", STATE], first + middle], *halves]]
 
 
 MOST_FIRST = 5  # steps that are taken before rounds begin
@@ -139,8 +147,7 @@ def _taken(automaton: Automaton, step: Transition) -> list[Json]:
             done.append(["set", ["cell", _SHOWN], {"name": symbol}])
     for variable in members(step.assigned):
         done.append(["set", ["cell", _stored(automaton, variable)], ["cell", _SAMPLE]])
-    target: Json = {"name": automaton.states[step.target].name}
-    return [*done, ["set", ["cell", STATE], target]]
+    return [*done, ["set", ["cell", STATE], step.target]]
 
 
 def _stored(automaton: Automaton, variable: int) -> str:

@@ -65,9 +65,9 @@ class DearestInputs(Record):
 class KnownRun(Record):
     """A run of an automaton, perhaps round cycles, and how its inputs may change."""
 
-    # Which step of the run with cycles once it is, what is shown, None for a number, and the state
-    # that it leads to.
-    steps: tuple[tuple[int, str | None, str], ...]
+    # Which step of the run with cycles once it is, what is shown, None for a number, and the number
+    # of the state that it leads to.
+    steps: tuple[tuple[int, str | None, int], ...]
     changes: tuple[int, ...]  # of the steps that read
 
 

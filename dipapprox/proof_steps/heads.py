@@ -24,9 +24,9 @@ from dipapprox.kernel.forms import Form, Stored
 from dipapprox.kernel.laws import FAMILIES
 from dipapprox.kernel.machine import Number
 from dipapprox.kernel.paths import Held, Path, Read, Sample, number_form
-from dipapprox.kernel.potential import Cells, Last, Quiet, require_quiet
+from dipapprox.kernel.potential import Last, Quiet, require_quiet
 from dipapprox.kernel.regions import NUMBER, joined, known_forms, order_of
-from dipapprox.kernel.rounds import Follower, Rounds
+from dipapprox.kernel.rounds import Cells, Follower, Rounds
 from dipapprox.kernel.walk import Guard
 from dipapprox.limits import check_limits, check_states
 from dipapprox.proof_steps.liveness import live_at_head
@@ -198,7 +198,7 @@ class Heads:
     def __init__(self, machine: Rounds, with_facts: bool) -> None:
         self._machine = machine
         self._with_facts = with_facts
-        self._follower = Follower(machine)
+        self.follower = Follower(machine)
         self._live = live_at_head(machine.round or (), machine.each)
         self.ways: dict[Head, list[Way]] = {}  # the paths from each head
         self.unit = Fraction(0)  # the most that a mean changes; 1 if none does
@@ -246,10 +246,8 @@ class Heads:
             check_states(len(self.ways) + 1)
             if self._with_facts and len(self.ways) == MOST_WITH_FACTS:
                 raise NoCertificate("what is known of values that are held has too many cases")
-            if head.is_first:
-                paths = self._follower.start()
-            else:
-                paths = self._follower.round(dict(head.values), head.held)
+            follower = self.follower
+            paths = follower.start() if head.is_first else follower.round(_cells(head))
             ways = self.ways[head] = [self._way(head, *own) for own in joined(paths, head.facts)]
             waiting += [way.target for way in ways if way.target is not None]
             for path in paths:
@@ -303,8 +301,6 @@ class QuietRuns:
     def __init__(self, machine: Rounds, heads: Heads, is_asked: bool) -> None:
         self._machine = machine
         self._heads = heads
-        self._follower = Follower(machine)
-        self._paths: dict[Cells, list[Path]] = {}
         self._found: dict[Cells, dict[Last, Shift]] = {}
         if is_asked and machine.round is not None and machine.ends and machine.padding is None:
             self._search()
@@ -348,14 +344,15 @@ class QuietRuns:
     def _require(self, places: Collection[Cells], cells: Cells, shift: Shift, last: Last) -> None:
         shifts = tuple([self._heads.unit * level for level in shift])
         pair = Quiet((cells, cells), shifts, last)
-        require_quiet(self._machine, [*places], [pair], self._round)
+        check_limits()
+        require_quiet(self._heads.follower, [*places], [pair])
 
     def _last_words(self, cells: Cells) -> dict[Last, None]:
         """Return the last words of runs that are quiet from a head on."""
         found: dict[Last, None] = {}
         waiting, known = [cells], {cells}
         for each in waiting:
-            for path in self._round(each):
+            for path in self._heads.follower.round(each):
                 if path.ended:
                     if not any(isinstance(value, Form) for value in path.said):
                         found[path.said] = None
@@ -366,13 +363,6 @@ class QuietRuns:
                         known.add(after)
                         waiting.append(after)
         return found
-
-    def _round(self, cells: Cells) -> list[Path]:
-        if cells not in self._paths:
-            check_limits()
-            values, held = cells
-            self._paths[cells] = self._follower.round(dict(values), held)
-        return self._paths[cells]
 
 
 def _cells(head: Head) -> Cells:

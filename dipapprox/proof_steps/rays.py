@@ -22,9 +22,9 @@ from dipapprox.kernel.forms import Form, only, over
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
 from dipapprox.kernel.machine import Number
 from dipapprox.kernel.paths import Path, Sample
-from dipapprox.kernel.rays import STEPS, Inputs, Pair, Runs, flat, is_whole, on_ray
+from dipapprox.kernel.rays import STEPS, Inputs, Pair, Runs, flat, guards_of, is_whole, on_ray
 from dipapprox.kernel.rounds import Rounds
-from dipapprox.kernel.walk import Guard
+from dipapprox.kernel.walk import Guard, form_of
 from dipapprox.limits import check_limits
 from dipapprox.linear.programme import SIDES, LinearProgramme, Optimum, UnknownSide
 from dipapprox.proof_steps.machines import Json, number_json
@@ -123,14 +123,17 @@ def whole_run(
     for start, stop in pairwise(sorted({0, len(run), *starts, *stops})):
         if start in starts:
             cells = unknown(cells, start, starts[start])
-        own = flat(run[:stop], inputs, integers, start)
+        own = flat(run[:stop], inputs, start)
         is_free = bool(parts) and start not in starts
         atoms = {number: drawn(sample, is_free) for number, sample in enumerate(own.samples)}
         atoms |= {**known, **{atom: cells[name] for atom, name in own.held.items()}}
-        for turn, said, left in zip(own.guards, own.said, own.cells, strict=True):
-            conditions = [(over(form, atoms), strict) for form, strict in turn]
-            for each in said:
-                form = None if each is None else over(each, atoms)
+        for turn, images, left in zip(run[start:stop], own.atoms, own.cells, strict=True):
+            places = [over(form, atoms) for form in images]
+            conditions = [
+                (over(form, places), strict) for form, strict in guards_of(turn, integers)
+            ]
+            for each in turn.said:
+                form = None if isinstance(each, str) else over(form_of(each), places)
                 if form is not None and len(all_said) in shown:
                     apart = form.plus(Form(-shown[len(all_said)]))
                     conditions += [(apart, False), (apart.scaled(Fraction(-1)), False)]

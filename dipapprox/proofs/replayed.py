@@ -152,7 +152,8 @@ def _steps_of(automaton: Automaton, run: Run, changes: Changes) -> budgets.Known
     places = {index: place for place, index in enumerate(dict.fromkeys(run))}
     steps = [(places[index], automaton.transitions[index]) for index in run]
     names = [None if is_real(t.output) else str(t.output) for _, t in steps]
-    targets = [automaton.states[t.target].name for _, t in steps]
     reads = [c for c, (_, t) in zip(changes, steps, strict=True) if automaton.reads(t)]
     order = [place for place, _ in steps]
-    return budgets.KnownRun(tuple(zip(order, names, targets, strict=True)), tuple(reads))
+    return budgets.KnownRun(
+        tuple(zip(order, names, (t.target for _, t in steps), strict=True)), tuple(reads)
+    )

@@ -19,7 +19,7 @@ from dipapprox.kernel.machine import Adjacency, Machine, Range, read_machine
 from dipapprox.kernel.paths import Held, Path, Sample
 from dipapprox.kernel.proofs import Proof, distributions, largest_of
 from dipapprox.kernel.regions import (
-    NOTHING,
+    NUMBER,
     combined,
     follows,
     joined,
@@ -79,7 +79,7 @@ def test_what_follows_holds_wherever_the_others_do(known) -> None:
     order = order_of(known)
     assert order is not None or not places(known)
     for (x, y), (least, strict) in (order or {}).items():
-        terms = [(k, Fraction(c)) for k, c in sorted([(x, 1), (y, -1)]) if k != NOTHING]
+        terms = [(k, Fraction(c)) for k, c in sorted([(x, 1), (y, -1)]) if k != NUMBER]
         form = Form(-least, tuple(terms))
         assert all(holds((form, strict), place) for place in places(known))
         assert follows(form.scaled(Fraction(3)), strict, order)
@@ -104,9 +104,9 @@ def test_differences_add_up_and_the_strongest_stays() -> None:
     less = X.plus(Y.scaled(Fraction(-1)))
     for a, b in ((0, 0), (-3, -4), (1, 2)):
         known = [(less.plus(Form(Fraction(-a))), False), (Y.plus(Form(Fraction(-b))), False)]
-        assert (order_of(known) or {})[0, NOTHING] == (a + b, False)
+        assert (order_of(known) or {})[0, NUMBER] == (a + b, False)
         large = X.plus(Form(Fraction(-9)))
-        assert (order_of([*known, (large, True)]) or {})[0, NOTHING] == (9, True)
+        assert (order_of([*known, (large, True)]) or {})[0, NUMBER] == (9, True)
 
 
 def test_a_number_follows_from_itself() -> None:
@@ -206,7 +206,8 @@ def numbers(paths: list[Path], facts: Sequence[Guard] = ()) -> list[list[int]]:
 def test_joined_paths_are_their_region() -> None:
     (own, region), (_, alone) = joined(three(), [])
     assert (own, alone.said) == ([0, 1], ("no",))
-    assert region == Path({"a": Fraction(1)}, ATOMS, ((X, True),), ("yes",))
+    assert (region.store, region.atoms, region.said) == ({"a": Fraction(1)}, ATOMS, ("yes",))
+    assert region.guards == ((X, True),)
     # It is as wide as all of them together.
     wide = three(guards=((X.plus(ONE), True), (MINUS_X, True)))
     wide[2].guards = ((MINUS_X.plus(ONE.scaled(Fraction(-1))), False),)

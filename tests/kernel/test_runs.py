@@ -6,25 +6,27 @@ from typing import Any
 import pytest
 
 from dipapprox.kernel.errors import BadProof, NotProved, Refused, Refuted
-from dipapprox.kernel.forms import Form, only
+from dipapprox.kernel.forms import Form, only, over
 from dipapprox.kernel.judgements import Budgets
 from dipapprox.kernel.paths import Path, Sample
 from dipapprox.kernel.rays import (
     Flat,
     Runs,
     flat,
+    guards_of,
     may_equal,
     on_ray,
     read_inputs,
     read_parts,
+    require_guard,
     require_possible,
 )
-from dipapprox.kernel.regions import ZERO
 from dipapprox.kernel.rounds import Follower, Rounds, read_rounds
+from dipapprox.kernel.walk import form_of
 from kernel.streams import RAY, Json, draw, lost, once, read, say, stream
 from tests.cases import cases, refuses
 
-ONE = Fraction(1)
+ZERO, ONE = Fraction(0), Fraction(1)
 LINF = {"norm": "linf", "radius": 1}
 
 
@@ -98,8 +100,8 @@ def test_parts_follow_each_other(json, found) -> None:
         assert read_parts([[1, 4]], turns(False, False, False, False)) == {4: 1}
 
 
-def one(family: str, *guards: Any) -> Flat:
-    return Flat([Sample(family, Form(ZERO), ONE)], {}, [list(guards)], [[]], [{}])
+def one(family: str) -> list[Sample]:
+    return [Sample(family, Form(ZERO), ONE)]
 
 
 @cases(
@@ -115,17 +117,17 @@ def one(family: str, *guards: Any) -> Flat:
 def test_noise_is_on_its_side(family, value, side, possible) -> None:
     noise = [(Fraction(value), Fraction(side))]
     if possible:
-        require_possible(one(family), noise, False, family == "DLap")
+        require_possible(one(family), noise, False)
     else:
-        refuses(Refuted, None, require_possible, one(family), noise, False, family == "DLap")
+        refuses(Refuted, None, require_possible, one(family), noise, False)
 
 
 def test_light_noise_stays_where_it_is_as_eps_grows() -> None:
-    require_possible(one("Gauss"), [(ONE, ZERO)], False, False)
-    require_possible(one("Gauss"), [(ZERO, ZERO)], True, False)
-    require_possible(one("Lap"), [(ONE, ZERO)], True, False)
+    require_possible(one("Gauss"), [(ONE, ZERO)], False)
+    require_possible(one("Gauss"), [(ZERO, ZERO)], True)
+    require_possible(one("Lap"), [(ONE, ZERO)], True)
     with pytest.raises(Refuted, match="not known to be possible"):
-        require_possible(one("Gauss"), [(ONE, ZERO)], True, False)
+        require_possible(one("Gauss"), [(ONE, ZERO)], True)
 
 
 @pytest.mark.parametrize("strict", [True, False])
@@ -133,12 +135,12 @@ def test_light_noise_stays_where_it_is_as_eps_grows() -> None:
 @pytest.mark.parametrize(("value", "side"), [(1, 0), (0, 1), (0, 0), (0, -1), (-1, 0), (-1, 5)])
 def test_guards_hold_close_to_the_noise(strict, integers, value, side) -> None:
     """On the line they may hold with equality for integers only, and if they are not strict."""
-    run = one("Lap", (Form(ZERO, ((0, ONE),)), strict))
-    noise = [(Fraction(value), Fraction(side))]
+    near = require_possible(one("Lap"), [(Fraction(value), Fraction(side))], False)
+    guard = over(only(0), near), strict, integers
     if (value, side) > (0, 0) or ((value, side) == (0, 0) and integers and not strict):
-        require_possible(run, noise, False, integers)
+        require_guard(*guard)
     else:
-        refuses(Refuted, "a guard does not hold", require_possible, run, noise, False, integers)
+        refuses(Refuted, "a guard does not hold", require_guard, *guard)
 
 
 def test_only_numbers_are_close_to_numbers() -> None:
@@ -269,6 +271,11 @@ def test_runs_that_publish_in_other_turns_are_alike() -> None:
     assert len(list(found.alike(found.along([0, 1]), {}))) == 2
 
 
+def said_by(run: Any, turns: Flat) -> list[list[Form]]:
+    pairs = zip(run, turns.atoms, strict=True)
+    return [[over(form_of(value), atoms) for value in turn.said] for turn, atoms in pairs]
+
+
 def test_turns_are_flattened_over_noise_and_steps() -> None:
     """Two turns that keep a sum: numbers are read in their order, and what is held goes along."""
     summed = ["set", ["cell", "s"], ["+", ["cell", "s"], ["cell", "x"]]]
@@ -278,15 +285,16 @@ def test_turns_are_flattened_over_noise_and_steps() -> None:
     found = runs_of(machine)
     run = found.along([0, 0, 0])
     inputs = on_ray({"next q": [(Fraction(3), ONE), (Fraction(5), Fraction(-2))]})
-    whole = flat(run, inputs, False)
+    whole = flat(run, inputs)
     # s0 + (q1 + x1), then + (q2 + x2); -1 is the number of steps.
-    assert whole.said[1] == [Form(Fraction(3), ((-1, ONE), (0, ONE), (1, ONE)))]
-    assert whole.said[2] == [Form(Fraction(8), ((-1, -ONE), (0, ONE), (1, ONE), (2, ONE)))]
+    sums = said_by(run, whole)
+    assert sums[1] == [Form(Fraction(3), ((-1, ONE), (0, ONE), (1, ONE)))]
+    assert sums[2] == [Form(Fraction(8), ((-1, -ONE), (0, ONE), (1, ONE), (2, ONE)))]
     longer = found.along([0, 0, 0, 0])
-    assert flat(longer, inputs, False).said[3][0] == whole.said[2][0].plus(only(3))
-    last = flat(run, inputs, False, 2)
+    assert said_by(longer, flat(longer, inputs))[3][0] == sums[2][0].plus(only(3))
+    last = flat(run, inputs, 2)
     ((atom, _),) = ((atom, name) for atom, name in last.held.items() if name == "s")
-    ((said,),) = last.said
+    ((said,),) = said_by(run[2:], last)
     assert atom < -1
     assert said == Form(Fraction(5), ((atom, ONE), (-1, Fraction(-2)), (0, ONE)))
     assert last.cells[0]["s"] == said
@@ -296,8 +304,8 @@ def test_strict_guards_of_integers_are_a_unit_off() -> None:
     above = [">", ["+", ["cell", "x"], "1/2"], 0]
     turn = [read("q"), draw("x", ["cell", "q"], 1, "DLap"), ["if", above, [say(1)], [say(0)]]]
     run = runs_of(stream([], turn, whole=True)).along([0, 0])
-    ((real, strict),) = flat(run, {}, False).guards[1]
-    ((whole, also),) = flat(run, {}, True).guards[1]
+    ((real, strict),) = guards_of(run[1], False)
+    ((whole, also),) = guards_of(run[1], True)
     assert (strict, also) == (True, False)
     assert real.plus(whole.scaled(Fraction(-1))) == Form(Fraction(1, 2))
 
