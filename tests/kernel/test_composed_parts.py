@@ -175,6 +175,18 @@ def test_every_way_in_which_parts_change_is_covered() -> None:
         replay(honest.pipeline, honest.claim, [*known[:place], fewer, *known[place + 1 :]])
 
 
+def test_losses_above_parts_are_those_of_one_run() -> None:
+    """What is above one run of two is not above both."""
+    honest = proof([random_rows("l0 2"), random_rows("other")], "l0 2", True, HALF, Fraction(9, 10))
+    concluded: dict[int, Any] = {}
+    known = [{**each, "from": [max(k, -k - 1) for k in each["from"]]} for each in honest.steps]
+    assert replay(honest.pipeline, honest.claim, known, concluded.__setitem__)
+    place = next(k for k, each in enumerate(known) if each["rule"] == "losses above parts")
+    assert [*concluded[place].times.values()] == [1]
+    once = [*known[: place + 1], {**known[-1], "from": [place]}]
+    refuses(Refuted, "no losses are above", replay, honest.pipeline, honest.claim, once)
+
+
 def test_what_is_chosen_as_it_goes_is_no_part() -> None:
     """It has bounds where it is looked at, not at every loss."""
     kinds = [random_rows("l0 2"), random_rows("other")]

@@ -134,6 +134,27 @@ def test_the_worst_pair_is_bounded_closely(norm, adjacent) -> None:
             parts_proof(given, claim("Not_DP", HALF, true * 1.001), named)
 
 
+def test_pairs_that_are_listed_are_those_that_are_meant() -> None:
+    """Adjacent or not: of those that are, one input changes, of one that is listed, both do."""
+    kinds = [random_rows(random.Random(5), 2)] * 2
+    given, both = machine(kinds, {"norm": "l1", "radius": 1}), [[[0, 0], [1, 1]], [[1, 1], [0, 0]]]
+    one, two = (
+        max(delta(kinds, u, v, 0.5) for u, v in ((u, v), (v, u)))
+        for u, v in (((0, 0), (1, 0)), ((0, 0), (1, 1)))
+    )
+    assert one < two
+    said = claim("DP", HALF, one + 0.1 * (two - one))
+    steps = parts_proof(given, said, None)
+    assert replay(given, said, steps)
+    refuses(NotProved, "no losses are above", replay, given, {**said, "pairs": both}, steps)
+    listed = machine(kinds, {"pairs": both, "one way": False})
+    said = claim("DP", HALF, two + 0.1 * (1 - two))
+    steps = parts_proof(listed, said, None)
+    assert replay(listed, said, steps)
+    assert replay(given, {**said, "pairs": both}, steps)
+    refuses((NoCertificate, NotProved), None, parts_proof, listed, claim("DP", HALF, one), None)
+
+
 def test_parts_may_have_a_common_input() -> None:
     kinds = [random_rows(random.Random(9), 2)] * 4
     given = machine(kinds, {"norm": "all"}, shared=True)
