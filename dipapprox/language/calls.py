@@ -350,7 +350,6 @@ class Calls(Expressions):
         self.emit(piecewise.bisected(place, held, pieces, call.span))
 
     def _held(self, value: core.Expression, stem: str, span: Span | None) -> core.Variable:
-        """Emit an assignment of a value to a fresh variable."""
         held = self.fresh(stem, span)
         self.store(held, value, None, span)
         return held

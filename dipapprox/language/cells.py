@@ -36,7 +36,6 @@ def statements_in(block: Iterable[core.Statement | core.Repeat]) -> Iterator[cor
 
 
 def read(part: core.Expression | core.Condition | core.Weight) -> Iterator[str]:
-    """Yield the cells that an expression, a condition or a weight reads."""
     for node in nodes_in(part):
         if isinstance(node, core.Variable | core.Element):
             yield from cells_of(node)

@@ -86,7 +86,6 @@ def check_operand(scope: Scope, node: ast.Expression, purpose: str) -> Kind:
 
 
 def check_expression(scope: Scope, node: ast.Expression) -> Kind:
-    """Check an expression of any kind and return its kind."""
     match node:
         case ast.Name(name) | ast.Index(name):
             return _name(scope, node, name)

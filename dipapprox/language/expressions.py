@@ -322,7 +322,6 @@ def scaled(factor: Fraction, expression: core.Expression, node: ast.Expression) 
 
 
 def as_number(constant: core.Constant) -> Fraction:
-    """Return the value of a constant that is a number."""
     assert isinstance(constant.value, Fraction)  # the checker keeps named values out
     return constant.value
 

@@ -64,7 +64,6 @@ class Executed(Record):
 
     @property
     def text(self) -> str:
-        """The program as `.dpg` text."""
         return f"# {self.name}, a Python function as a program\n\n{print_program(self.program)}"
 
 
@@ -149,7 +148,6 @@ class Mechanism(Generic[Arguments, Returned]):
         return elaborate(executed.program, claimed, executed.name, irrational=True)
 
     def text(self, **parameters: int | Fraction | Decimal | str) -> str:
-        """Return the same as the text of a `.dpg` file."""
         return self.execute(parameters).text
 
     def execute(self, parameters: Mapping[str, int | Fraction | Decimal | str]) -> Executed:

@@ -50,7 +50,6 @@ class StateCell(Record):
 
     @property
     def name(self) -> str:
-        """The name of the cell, "n[1]"."""
         return self.cell.name
 
     @property

@@ -9,6 +9,7 @@ from math import prod
 from typing import Any
 
 from dipapprox.language import ast
+from dipapprox.language.constants import Wrong, evaluate
 from dipapprox.language.core import Relation, Value
 from dipapprox.language.functions.symbols import Compute, Condition, Quantity, negated
 
@@ -131,16 +132,10 @@ def _sides(
 
 def _number(node: ast.Expression) -> Fraction | None:
     """The number that an expression is; None for others."""
-    match node:
-        case ast.Number(value):
-            return value
-        case ast.Negative(operand):
-            inner = _number(operand)
-            return None if inner is None else -inner
-        case ast.Product((ast.Number(above), ast.Number(below)), ("/",)) if below:
-            return above / below
-        case _:
-            return None
+    try:
+        return evaluate(node, {})
+    except Wrong:
+        return None
 
 
 def _signs_against(number: Fraction, place: Fraction, known: frozenset[str]) -> frozenset[str]:

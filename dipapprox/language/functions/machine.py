@@ -201,7 +201,6 @@ def refill(content: Any, values: Any) -> Any:
 
 
 def kind_of(value: Any) -> str:
-    """Say what a value is."""
     match value:
         case type():
             return f"the class {value.__name__}"
@@ -386,7 +385,6 @@ class Machine:
 
 @singledispatch
 def perform(function: Any, machine: Machine, placed: tuple[Any, ...], named: dict[str, Any]) -> Any:
-    """Call a value with arguments by place, and by name."""
     called = getattr_static(type(function), "__call__", None)
     if isinstance(called, Function):
         return machine.call(called, function, *placed, **named)

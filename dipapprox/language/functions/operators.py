@@ -354,7 +354,6 @@ def _options(value: Any) -> Any:
 
 
 def _refuse_others(machine: Machine, *sides: Any) -> None:
-    """Refuse what a symbol is not compared with."""
     allowed = SCALARS if any(map(_is_numpys, sides)) else SCALARS | CONTAINERS
     for side in sides:
         if not isinstance(side, Symbolic) and type(side) not in allowed:

@@ -69,7 +69,6 @@ class Course(Record, frozen=False):
     size: int
 
     def begin_with(self, step: ast.Statement | BranchSide) -> None:
-        """Put a step before all others."""
         self.steps.append(step)
         self.size += 1 + (step.course.size if isinstance(step, BranchSide) else 0)
 
@@ -254,7 +253,6 @@ def with_defaults(course: Course, cells: Cells) -> ast.Block:
 
 
 def _courses(course: Course) -> Iterator[Course]:
-    """Yield a course and those of its sides."""
     yield course
     for step in course.steps:
         if isinstance(step, BranchSide):

@@ -258,7 +258,6 @@ class PathRun(Machine):
         return ours
 
     def _either(self, condition: Condition, yes: Any, no: Any) -> Any:
-        """Return one of two numbers."""
         same = yes is no or (type(yes) is type(no) and type(yes) in SCALARS and yes == no)
         if same:
             return yes
@@ -273,7 +272,6 @@ class PathRun(Machine):
         self.knowledge.learn(condition, holds)
 
     def _check_forks(self) -> None:
-        """Count a fork, and refuse paths that go on and on."""
         self._decided += 1
         self._forks[place := self.here] += 1
         if self._forks[place] > MOST_TURNS and self.unbounded:
@@ -413,7 +411,6 @@ class PathRun(Machine):
 
 
 def cell_name(place: ast.Target) -> str:
-    """Return the name of an input cell or variable."""
     match place:
         case ast.Index(name, ast.Number(index)):
             return f"{name}[{index}]"

@@ -211,7 +211,6 @@ def _spaced(text: str) -> str:
 
 
 def place_of(cell: Cell) -> ast.Target:
-    """Return a cell as it is written."""
     if cell.index is None:
         return ast.Name(cell.variable)
     return ast.Index(cell.variable, ast.Number(Fraction(cell.index)))

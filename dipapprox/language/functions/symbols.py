@@ -119,7 +119,6 @@ class Symbolic(Uncopied, Generic[Result]):
         return None if self.compute is None or self.cells else self.compute({})
 
     def refusal(self, message: str, hint: str = OFFERED) -> SourceError:
-        """Return the error for an operation of which nothing is known."""
         return running().refusal(f"{self.WHAT} {message}", hint)
 
     if TYPE_CHECKING:  # what readers may write, and nobody runs
@@ -189,7 +188,6 @@ def exact(value: object, what: str) -> Fraction:
 
 
 def refusal(kind: str, message: str, hint: str = "", span: Span | None = None) -> SourceError:
-    """Return the error for what is written at a place."""
     return SourceError([Diagnostic(kind, message, span, hint)])
 
 
@@ -203,7 +201,6 @@ def constant(value: Fraction | str | bool, kind: type[Any] = Quantity) -> Any:
 
 
 def negated(node: ast.Expression) -> ast.Expression:
-    """Return the opposite of a condition."""
     match node:
         case ast.Comparison(operands, (one,)):
             opposite = Relation(one).negated().value
@@ -301,7 +298,6 @@ def _computed(operator: str, left: Any, right: Any) -> Any:
 
 
 def signed(sign: str, symbol: Symbolic[Any]) -> Symbolic[Any]:
-    """Return + symbol or - symbol."""
     of = as_number(symbol)
     _refuse_text(of, sign)
     if sign == "+":
@@ -313,7 +309,6 @@ def signed(sign: str, symbol: Symbolic[Any]) -> Symbolic[Any]:
 
 
 def power(base: Weight, exponent: Any) -> Weight:
-    """Return an expression in eps to a known power."""
     number = exact(exponent, "an exponent")
     return Weight(ast.Power(base.node, literal(number), span=running().here), base.cells)
 
@@ -350,7 +345,6 @@ def weight(value: Any, what: str) -> Weight:
 
 
 def _refuse_text(symbol: Symbolic[Any], operator: str) -> None:
-    """Refuse named values as operands."""
     if isinstance(symbol, Quantity) and running().is_text(symbol):
         message = f"'{operator}' with a named value: it can only be compared with == and !="
         raise running().refusal(message)
