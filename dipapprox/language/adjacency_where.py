@@ -70,7 +70,7 @@ def listed_pairs(
     text = f"{EUCLIDEAN} {rule.radius}" if isinstance(rule, core.Euclidean) else ""
     if isinstance(declaration, ast.AdjacentWhere):
         tests = tuple(_conditions(declaration, parameters, cells, symbols))
-        text = printer.print_condition(declaration)
+        text = printer.print_expression(declaration)
     kept: list[Pair] = []
     tried = 0
     for first in product(*(cell.domain for cell in cells)):

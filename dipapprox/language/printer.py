@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
-from typing import assert_never
+from typing import Any, assert_never
 
 from dipapprox.language import ast
 
@@ -34,79 +34,39 @@ def print_program(program: ast.Program) -> str:
 def _declaration(node: ast.Declaration) -> str:
     match node:
         case ast.Parameter(name, default):
-            return f"param {name}" + ("" if default is None else f" = {print_expression(default)}")
+            return f"param {name}{_after(' = ', default)}"
         case ast.Publishes():
             return f"publishes {_domain(node.domain)}"
         case ast.Variables(variables, domain):
             start = f" <- {print_expression(node.initial)}" if isinstance(node, ast.State) else ""
             word = type(node).__name__.lower()
-            return f"{word} {_variables(variables)} in {_domain(domain)}{start}"
-        case ast.AdjacentRule():
-            return f"adjacent {_rule(node)}"
-        case ast.AdjacentWhere():
-            return f"adjacent {print_condition(node)}"
+            return f"{word} {_listed(variables)} in {_domain(domain)}{start}"
+        case ast.AdjacentRule() | ast.AdjacentWhere():
+            return f"adjacent {print_expression(node)}"
         case ast.AdjacentPairs(pairs):
-            rows = "; ".join(f"{_row(pair.left)} ~ {_row(pair.right)}" for pair in pairs)
-            return f"adjacent {{ {rows} }}"
+            return f"adjacent {{ {'; '.join(map(print_expression, pairs))} }}"
         case _:
             assert_never(node)
 
 
-def _rule(node: ast.AdjacentRule) -> str:
-    return node.rule + ("" if node.radius is None else f" {print_expression(node.radius)}")
-
-
-def print_condition(node: ast.AdjacentWhere) -> str:
-    """Write the rule and the condition of an adjacency: "l0 1 where q' >= q"."""
-    condition = print_expression(node.condition)
-    if isinstance(node.condition, ast.Choose):
-        condition = f"({condition})"  # which begins no condition
-    return f"{_rule(node.rule)} where {condition}{_turns(node.turns)}"
-
-
-def _turns(turns: ast.Turns | None) -> str:
-    if turns is None:
-        return ""
-    return f" for {turns.variable} in {_range(turns)}"
-
-
-def _variables(variables: tuple[ast.Declared, ...]) -> str:
-    return ", ".join(
-        v.name if v.size is None else f"{v.name}[{print_expression(v.size)}]" for v in variables
-    )
+def _listed(nodes: Iterable[ast.Node]) -> str:
+    return ", ".join(map(print_expression, nodes))
 
 
 def _domain(domain: ast.Domain) -> str:
-    if isinstance(domain[0], ast.Integers):
-        return "int"
-    if isinstance(domain[0], ast.Reals):
-        bounds = domain[0].bounds
-        return "real" if bounds is None else f"real {_element(bounds)}"
     if domain == (ast.Truth(False), ast.Truth(True)):
         return "bool"
-    return "{" + ", ".join(map(_element, domain)) + "}"
-
-
-def _element(element: ast.Element) -> str:
-    assert not isinstance(element, ast.Reals | ast.Integers)
-    return _range(element) if isinstance(element, ast.Range) else print_expression(element)
-
-
-def _range(node: ast.Range | ast.Turns | ast.For) -> str:
-    return f"{print_expression(node.first)}..{print_expression(node.last)}"
+    listed = _listed(domain)
+    return listed if isinstance(domain[0], ast.Integers | ast.Reals) else f"{{{listed}}}"
 
 
 def _header(handler: ast.Handler) -> str:
-    arguments = [f"{_variables(a.variables)} in {_domain(a.domain)}" for a in handler.arguments]
+    arguments = [f"{_listed(a.variables)} in {_domain(a.domain)}" for a in handler.arguments]
     if handler.name is None:
         return f"on data {arguments[0]} do"
     listed = f"({', '.join(arguments)})" if arguments else ""
     seen = f" seen by {', '.join(handler.users)}" if handler.users else ""
     return f"on query {handler.name}{listed}{seen} do"
-
-
-def _row(row: tuple[ast.Expression, ...]) -> str:
-    return "(" + ", ".join(print_expression(value) for value in row) + ")"
 
 
 # --- statements ---------------------------------------------------------------------------------
@@ -116,7 +76,7 @@ def _lines(block: ast.Block) -> Iterator[str]:
     for node in block:
         match node:
             case ast.Assign(targets, value):
-                yield f"{', '.join(map(print_expression, targets))} <- {print_expression(value)}"
+                yield f"{_listed(targets)} <- {print_expression(value)}"
             case ast.If(branches, otherwise):
                 for place, branch in enumerate(branches):
                     yield f"{'elif' if place else 'if'} {print_expression(branch.condition)} then"
@@ -125,8 +85,8 @@ def _lines(block: ast.Block) -> Iterator[str]:
                     yield "else"
                     yield from _inside(otherwise)
                 yield "end"
-            case ast.For(variable, _, _, body):
-                yield from _loop(f"for {variable} in {_range(node)}", body)
+            case ast.For(variable, first, last, body):
+                yield from _loop(print_expression(ast.Turns(variable, first, last)), body)
             case ast.While(condition, body):
                 yield from _loop(f"while {print_expression(condition)}", body)
             case ast.Forever(body):
@@ -154,26 +114,46 @@ def _inside(block: ast.Block) -> Iterator[str]:
 # --- expressions --------------------------------------------------------------------------------
 
 
-def print_expression(node: ast.Expression) -> str:
-    """Write an expression with as few brackets as the grammar allows."""
+def print_expression(node: ast.Node) -> str:
+    """Write an expression, or another part of a line, with as few brackets as the grammar allows:
+    of an adjacency the rule and the condition, "l0 1 where q' >= q"."""
     return _write(node)[0]
 
 
-def _write(node: ast.Expression) -> tuple[str, int]:
-    """Return the text of an expression and how strongly it binds."""
+def _write(node: Any) -> tuple[str, int]:
+    """Return the text of a part of a line, and how strongly it binds."""
     match node:
         case ast.Number(value):
             return print_decimal(value), _ATOM
         case ast.Truth(value):
             return "true" if value else "false", _ATOM
-        case ast.Name(name):
+        case ast.Name(name) | ast.Declared(name, None):
             return name, _ATOM
-        case ast.Index(name, index):
+        case ast.Index(name, index) | ast.Declared(name, ast.Node() as index):
             return f"{name}[{print_expression(index)}]", _ATOM
         case ast.Call(name, arguments):
-            return f"{name}({', '.join(print_expression(a) for a in arguments)})", _ATOM
+            return f"{name}({_listed(arguments)})", _ATOM
         case ast.Choose(options):
-            return f"choose {{{', '.join(map(_option, options))}}}", _ATOM
+            return f"choose {{{_listed(options)}}}", _ATOM
+        case ast.Option(value, weight, turns):
+            text = print_expression(value) + _after(" : ", weight)
+            return text + _after(" ", turns), _ATOM
+        case ast.Turns(variable, first, last):
+            return f"for {variable} in {print_expression(ast.Range(first, last))}", _ATOM
+        case ast.Range(first, last):
+            return f"{print_expression(first)}..{print_expression(last)}", _ATOM
+        case ast.Integers():
+            return "int", _ATOM
+        case ast.Reals(bounds):
+            return "real" + _after(" ", bounds), _ATOM
+        case ast.Pair(left, right):
+            return f"({_listed(left)}) ~ ({_listed(right)})", _ATOM
+        case ast.AdjacentRule(rule, radius):
+            return rule + _after(" ", radius), _ATOM
+        case ast.AdjacentWhere(rule, condition, turns):
+            text = print_expression(condition)
+            text = f"({text})" if isinstance(condition, ast.Choose) else text  # begins no condition
+            return f"{print_expression(rule)} where {text}{_after(' ', turns)}", _ATOM
         case ast.Disc(value, points):
             ascending = _chain(points, ("<",) * (len(points) - 1), _COMPARISON)
             return f"disc({print_expression(value)}; {ascending})", _ATOM
@@ -195,14 +175,11 @@ def _write(node: ast.Expression) -> tuple[str, int]:
             word = type(node).__name__.lower()
             return _chain(operands, (word,) * (len(operands) - 1), level), level
         case _:
-            assert_never(node)
+            raise AssertionError(node)
 
 
-def _option(option: ast.Option) -> str:
-    text = _element(option.value)
-    if option.weight is not None:
-        text += f" : {print_expression(option.weight)}"
-    return text + _turns(option.turns)
+def _after(mark: str, node: ast.Node | None) -> str:
+    return "" if node is None else mark + print_expression(node)
 
 
 def _chain(operands: tuple[ast.Expression, ...], operators: tuple[str, ...], level: int) -> str:
