@@ -65,8 +65,11 @@ def attribute(machine: Machine, value: Any, name: str) -> Any:
             found = getattr(value, name, library.MISSING)
             if isinstance(value, super) and isinstance(found, MethodWrapperType):
                 return MethodType(library.word("object.__init__"), value.__self__)  # type: ignore[attr-defined]  # methods have it
-            if _is_followed(found) and not (name.startswith("_") and isinstance(value, EnumType)):
-                return member(found)
+            of_python = name.startswith("_") and isinstance(value, EnumType)
+            inner = getattr(found, "__func__", found)
+            own = isinstance(inner, Function | ImportedName | type) or is_object(found)
+            if found is not library.MISSING and (own or not callable(found)) and not of_python:
+                return member(found)  # of the file: nothing that Python does by itself
         case int() | Fraction() if name in ("numerator", "denominator"):
             return getattr(value, name)
     value = plain(value)
@@ -80,15 +83,6 @@ def _refuse_private(machine: Machine, name: str) -> None:
         hint = "call functions and operators by their own signs"
         message = f"'.{name}' tells what is known, or has another name in a class"
         raise machine.refusal(message, hint)
-
-
-def _is_followed(found: Any) -> bool:
-    """Whether what an object has is of the file: nothing that Python does by itself."""
-    if found is library.MISSING:
-        return False
-    inner = getattr(found, "__func__", found)
-    known = isinstance(inner, Function | ImportedName | type) or is_object(found)
-    return known or not callable(found)
 
 
 def set_attribute(machine: Machine, value: Any, name: str, what: Any) -> None:

@@ -66,7 +66,15 @@ def _assign(machine: Machine, node: Any, scope: NameScope) -> None:
             assign(machine, node.target, machine.evaluate(value, scope), scope)
         case ast.AugAssign():  # what stands before the sign is evaluated once
             read, write, *_ = access(machine, node.target, scope)
-            write(_in_place(machine, node, read(), scope))
+            before, value = read(), machine.evaluate(node.value, scope)
+            if type(before) is list and isinstance(node.op, ast.Add) and type(value) is not Array:
+                machine.call(library.method(machine, before, "extend"), value)
+                after = before
+            else:
+                after = combine(machine, type(node.op), before, value)
+                if type(before) in (list, set, dict) and type(after) is type(before):
+                    after = refill(machine.change(before), after)
+            write(after)
         case ast.Delete(targets=targets):
             for target in targets:
                 if isinstance(target, ast.Tuple | ast.List):
@@ -76,17 +84,6 @@ def _assign(machine: Machine, node: Any, scope: NameScope) -> None:
                 if not delete:
                     raise machine.refusal("this is nothing to delete")
                 delete[0]()
-
-
-def _in_place(machine: Machine, node: ast.AugAssign, before: Any, scope: NameScope) -> Any:
-    value = machine.evaluate(node.value, scope)
-    if type(before) is list and isinstance(node.op, ast.Add) and not isinstance(value, Array):
-        machine.call(library.method(machine, before, "extend"), value)
-        return before
-    after = combine(machine, type(node.op), before, value)
-    if type(before) in (list, set, dict) and type(after) is type(before):
-        return refill(machine.change(before), after)
-    return after
 
 
 # --- control --------------------------------------------------------------------------------------
@@ -175,7 +172,17 @@ def _fits(
         case ast.MatchOr(patterns=patterns):
             return any(_fits(machine, each, subject, scope, found) for each in patterns)
         case ast.MatchSequence(patterns=patterns):
-            return _fits_sequence(machine, patterns, plain(subject), scope, found)
+            value = plain(subject)
+            if type(value) not in (list, tuple):
+                others = isinstance(value, Symbolic) or is_object(value)
+                if others or type(value) in (*SCALARS, dict, set):
+                    return False
+                raise machine.refusal(f"whether {kind_of(value)} is a sequence is not followed")
+            cells = around_star(patterns, ast.MatchStar, list(value))
+            return len(cells) == len(patterns) and all(
+                _fits(machine, each, cell, scope, found)
+                for each, cell in zip(patterns, cells, strict=True)
+            )
         case ast.MatchMapping(keys=keys, patterns=patterns, rest=None):
             return type(subject) is dict and all(
                 (name := machine.evaluate(each, scope)) in subject
@@ -186,19 +193,6 @@ def _fits(
             return _fits_class(machine, pattern, subject, scope, found)
         case _:
             raise machine.refusal("such a case is not followed")
-
-
-def _fits_sequence(
-    machine: Machine, patterns: list[Any], value: Any, scope: NameScope, found: dict[str, Any]
-) -> bool:
-    if type(value) not in (list, tuple):
-        if isinstance(value, Symbolic) or is_object(value) or type(value) in (*SCALARS, dict, set):
-            return False
-        raise machine.refusal(f"whether {kind_of(value)} is a sequence is not followed")
-    cells = around_star(patterns, ast.MatchStar, list(value))
-    return len(cells) == len(patterns) and all(
-        _fits(machine, each, cell, scope, found) for each, cell in zip(patterns, cells, strict=True)
-    )
 
 
 def _fits_class(
