@@ -93,7 +93,8 @@ def access(machine: Machine, target: Any, scope: NameScope) -> tuple[Callable[..
 
 
 def assign(machine: Machine, target: ast.expr, value: Any, scope: NameScope) -> None:
-    before, machine.node = machine.node, target
+    before = machine.node
+    machine.node = target if hasattr(target, "text") else before
     if isinstance(target, ast.Tuple | ast.List):
         for part, each in _unpacked(machine, target.elts, value):
             assign(machine, part, each, scope)

@@ -314,6 +314,8 @@ def _extreme(word: str, values: Iterable[Mean]) -> Quantity:
 
 
 def _numbers(values: Iterable[Mean]) -> list[Quantity]:
+    if not isinstance(values, Iterable):
+        raise running().refusal(f"a list of values is needed, got {type(values).__name__}")
     numbers = [_number(each, "a value") for each in values]
     if not numbers:
         raise running().refusal("there is nothing to choose from", kind="value error")

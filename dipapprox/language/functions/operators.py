@@ -166,6 +166,7 @@ _BINARY: dict[type[ast.operator], tuple[str, Callable[[Any, Any], Any], frozense
     ast.BitXor: ("^", operator.xor, _WHOLE | _SETS),
     ast.LShift: ("<<", operator.lshift, _WHOLE),
     ast.RShift: (">>", operator.rshift, _WHOLE),
+    ast.MatMult: ("@", operator.matmul, frozenset()),
 }
 
 _UNARY: dict[type[ast.unaryop], tuple[Callable[[Any], Any], frozenset[type]]] = {
@@ -237,7 +238,7 @@ def _small(machine: Machine, op: type[ast.operator], left: Any, right: Any) -> t
 def _combine_symbols(machine: Machine, op: type[ast.operator], left: Any, right: Any) -> Any:
     """Apply an operator where a symbol stands; divisors, and both sides of // % ** << >> & | ^,
     are each of the values that they may have."""
-    sign = _BINARY[op][0] if op in _BINARY else "@"
+    sign = _BINARY[op][0]
     for side, other in ((left, right), (right, left)):
         if isinstance(side, Symbolic) or type(side) in NUMBERS:
             continue
@@ -281,7 +282,7 @@ def _is_numpys(value: Any) -> bool:
 
 def _combine_numpys(machine: Machine, op: type[ast.operator], left: Any, right: Any) -> Any:
     """Apply an operator where numpy does what Python does."""
-    sign, sides = _BINARY[op][0] if op in _BINARY else "@", (left, right)
+    sign, sides = _BINARY[op][0], (left, right)
     truths = all(type(side) in (Condition, bool) for side in sides)
     numbers = all(isinstance(side, Symbolic) or type(side) in NUMBERS for side in sides)
     first, second = (symbols.of_numpy(s, False) if _is_numpys(s) else s for s in sides)
