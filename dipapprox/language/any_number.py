@@ -48,13 +48,10 @@ def with_any_number(
     declared_parameters(program, (parameter,))
     if parameter in overrides:
         raise UserError(f"'{parameter}' is any number, and cannot have a value as well")
-    diagnosis = Diagnosis()
     try:
         return _Rounds(program, parameter, overrides).made()
     except Wrong as wrong:
-        wrong.report(diagnosis)
-        diagnosis.finish()
-        raise
+        raise Diagnosis().abort(wrong.kind, wrong.message, wrong.span, wrong.hint) from None
 
 
 class _Entries(Record, frozen=False):
@@ -103,7 +100,14 @@ class _Rounds:
         first = evaluate_integer(loop.first, self._constants, "the start of a loop")
         body = self._with_cells(body, loop.variable)
         before = self._with_cells(before, None)
-        self._no_round(body, loop.variable)
+        known = mention(body, loop.variable)
+        if known is not None:
+            uses = [self._allowed(array) for array in self._entries if array in self._long]
+            raise self._wrong(
+                f"a round knows its number '{loop.variable}'", known.span,
+                f"with any {self._parameter} a round may use '{loop.variable}' in "
+                f"{' and '.join(uses) or 'its entries'} only",
+            )  # fmt: skip
         self._no_parameter((before, body), "this")
         self._apart(first, loop)
         return self._with_rounds(before, body, loop)
@@ -264,7 +268,10 @@ class _Rounds:
                 if known != start and (known - start) % slope == 0:
                     hint = f"with any {self._parameter} a round may use {name} only"
                     raise self._wrong(f"'{_text(node)}' is used as well as {name}", node.span, hint)
-            return entries.starts.setdefault(start, f"{array}[{_index_text(slope, start)}]")
+            shown = "i" if slope == 1 else f"{slope}*i"
+            if start:
+                shown += f" {'+' if start > 0 else '-'} {abs(start)}"
+            return entries.starts.setdefault(start, f"{array}[{shown}]")
         message = f"'{_text(node)}' is used as well as {self._allowed(array)}"
         raise self._wrong(message, node.span, self._only(array))
 
@@ -278,18 +285,6 @@ class _Rounds:
                             message = f"'{name}' is used outside of its round"
                             hint = f"with any {self._parameter} rounds share no entries"
                             raise self._wrong(message, loop.span, hint)
-
-    # --- what is left -------------------------------------------------------------------------
-
-    def _no_round(self, body: ast.Block, variable: str) -> None:
-        found = mention(body, variable)
-        if found is not None:
-            uses = [self._allowed(array) for array in self._entries if array in self._long]
-            raise self._wrong(
-                f"a round knows its number '{variable}'", found.span,
-                f"with any {self._parameter} a round may use '{variable}' in "
-                f"{' and '.join(uses) or 'its entries'} only",
-            )  # fmt: skip
 
     def _no_parameter(self, tree: object, what: str) -> None:
         found = mention(tree, self._parameter)
@@ -375,13 +370,6 @@ class _Rounds:
                 yield variable, entries.fixed[place], False
             for place in sorted(entries.starts):
                 yield variable, entries.starts[place], True
-
-
-def _index_text(slope: int, start: int) -> str:
-    text = "i" if slope == 1 else f"{slope}*i"
-    if start:
-        text += f" {'+' if start > 0 else '-'} {abs(start)}"
-    return text
 
 
 def _text(node: ast.Index) -> str:

@@ -130,13 +130,10 @@ class _Writer:
             error, samples = rounding.error * self._turns, rounding.samples * self._turns
             rounding = replace(rounding, error=error, samples=samples)
 
-        def domain(cell: core.Cell) -> Domain:
-            return cell.domain if values is None else values
-
         return replace(
             program,
             inputs=tuple(
-                replace(cell, name=f"{cell.name}[{k}]", index=k, domain=domain(cell))
+                replace(cell, name=f"{cell.name}[{k}]", index=k, domain=values or cell.domain)
                 for cell in program.inputs
                 for k in range(1, self._reads[cell.name].size + 1)
             ),
