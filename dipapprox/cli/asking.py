@@ -27,7 +27,6 @@ from dipapprox.language.load import (
     file_or_bundled,
     program_from,
     read_source,
-    with_claimed_delta,
 )
 from dipapprox.pairs.selections import count_selected
 from dipapprox.privacy.description import text_of
@@ -71,14 +70,13 @@ def load(
         pairs: The value of --pairs: a file may extend the domain of a `.dip` program.
     """
     source = given.source
-    if isinstance(delta, Fraction):
-        source = with_claimed_delta(source, delta)
-    program = program_from(source, given.widening, given.rounds, reals=reals)
+    claimed = delta if isinstance(delta, Fraction) else None
+    program = program_from(source, given.widening, given.rounds, reals=reals, delta=claimed)
     warn_unused(source)
     if source.language != DIP:
         return program
     wider = widening_by_pairs(pairs, program)
-    return program if wider is AS_DECLARED else program_from(source, wider)
+    return program if wider is AS_DECLARED else program_from(source, wider, delta=claimed)
 
 
 def warn_unused(source: Source) -> None:

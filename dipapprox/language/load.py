@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 
 from dipapprox.bundled import BUNDLED, bundled_programs, shown_name
-from dipapprox.data_classes import Record, replace
+from dipapprox.data_classes import Record
 from dipapprox.digits import read_decimal
 from dipapprox.errors import UserError, did_you_mean, shorten
 from dipapprox.language import ast, core, dip, mechanism
@@ -53,20 +53,19 @@ class OpenProgram(Record, eq=False):
 
     def program(self) -> core.Program:
         """Raise `SourceError`, with the place that needs a `delta`: a question has none."""
-        return elaborated(self.source, self.widening, self.rounds)
+        return self.program_for(None)
 
-    def program_for(self, delta: Fraction) -> core.Program:
-        """Return the program where `delta` is that of a claim.
+    def program_for(self, delta: Fraction | None) -> core.Program:
+        """Return the program where `delta` is that of a claim, if it has no other value.
 
         Raises:
             UserError: If the widening does not suit its inputs.
         """
-        return elaborated(with_claimed_delta(self.source, delta), self.widening, self.rounds)
-
-
-def elaborated(source: Source, widening: Widening, rounds: FiniteRounds | None) -> core.Program:
-    read, parameters = source.program, source.parameters
-    return elaborate(read, parameters, source.name, widening, irrational=True, finite=rounds)
+        read, given = self.source.program, self.source.parameters
+        if delta is not None and DELTA not in given and needs_delta(read):
+            given = {**given, DELTA: delta}
+        name, rounds = self.source.name, self.rounds
+        return elaborate(read, given, name, self.widening, irrational=True, finite=rounds)
 
 
 def load(
@@ -84,16 +83,14 @@ def load(
         parameters: Values that replace the defaults of the program's parameters.
         rounds: How many rounds a program with streams has, and the values of its inputs.
         reals: Whether inputs may be any real numbers.
-        delta: Of the claim; see `with_claimed_delta`.
+        delta: Of the claim; see `OpenProgram`.
 
     Raises:
         UserError: If the file cannot be read, a parameter does not exist, `widening` does not suit
             the inputs, or the program has no finite domains.
     """
     source = read_source(path, parameters)
-    if delta is not None:
-        source = with_claimed_delta(source, delta)
-    return program_from(source, widening, rounds, reals=reals)
+    return program_from(source, widening, rounds, reals=reals, delta=delta)
 
 
 def program_from(
@@ -102,9 +99,10 @@ def program_from(
     rounds: FiniteRounds | None = None,
     *,
     reals: bool = False,
+    delta: Fraction | None = None,
 ) -> core.Program:
     """Check and elaborate a program that was read; see `load`."""
-    return finite(elaborated(source, widening, rounds), reals=reals)
+    return finite(OpenProgram(source, widening, rounds).program_for(delta), reals=reals)
 
 
 def finite(program: core.Program, *, reals: bool = False) -> core.Program:
@@ -150,13 +148,6 @@ def read_source(path: Path, parameters: Mapping[str, Fraction]) -> Source:
     if path == STANDARD_INPUT:
         return Source("program", DPG, text, parse(text, name), parameters)
     return Source(path.stem, language, text, parse_program(text, language, name), parameters)
-
-
-def with_claimed_delta(source: Source, delta: Fraction) -> Source:
-    """Let `delta` in a program be that of a claim, where it has no other value."""
-    if DELTA in source.parameters or not needs_delta(source.program):
-        return source
-    return replace(source, parameters={**source.parameters, DELTA: delta})
 
 
 def file_or_bundled(path: Path) -> Path:
