@@ -239,14 +239,6 @@ def _reads(scope: Scope, program: ast.Program) -> None:
             scope.report(f"'{name}' is no stream", statement.span, hint)
 
 
-def _publish(scope: Scope, value: ast.Expression) -> None:
-    expression_checker.check_expression(scope, value)
-    symbol = scope.symbols.get(value.name) if isinstance(value, ast.Name | ast.Index) else None
-    if symbol is not None and symbol.role is Role.INPUT:
-        hint = f"write 'publish Lap({symbol.name}, 1 / eps)'"
-        scope.report(f"the input '{symbol.name}' is published without noise", value.span, hint)
-
-
 # --- statements ---------------------------------------------------------------------------
 
 
@@ -262,12 +254,23 @@ def _block(scope: Scope, block: ast.Block) -> None:
                 _block(scope, otherwise)
             case ast.For():
                 _loop(scope, statement)
-            case ast.While():
-                _while(scope, statement)
+            case ast.While(condition, body):
+                # It may not draw samples nor assign to them (DiPC paper, section 2.3).
+                for call in computed_in(condition):
+                    message = "the condition of a 'while' is evaluated again on every turn"
+                    hint = "assign this to a variable, before the loop and at the end of its body"
+                    scope.report(message, call.span, hint)
+                inside = replace(scope, is_repeated=True)
+                expression_checker.check_condition(inside, condition)
+                _block(inside, body)
             case ast.Forever(body):
                 _block(scope, body)
             case ast.Publish(value):
-                _publish(scope, value)
+                expression_checker.check_expression(scope, value)
+                name = value.name if isinstance(value, ast.Name | ast.Index) else ""
+                if name in scope.symbols and scope.symbols[name].role is Role.INPUT:
+                    message = f"the input '{name}' is published without noise"
+                    scope.report(message, value.span, f"write 'publish Lap({name}, 1 / eps)'")
             case ast.Read() | ast.Skip() | ast.Exit():
                 pass
             case _:
@@ -285,16 +288,6 @@ def _loop(scope: Scope, loop: ast.For) -> None:
         scope.report(f"loop variable '{loop.variable}' is {role}", loop.span, hint, "name error")
         return  # its body is checked as if it named the other thing: false alarms
     _block(symbols.with_number(scope, loop.variable, loop.span), loop.body)
-
-
-def _while(scope: Scope, loop: ast.While) -> None:
-    """Check a loop; it may not draw samples nor assign to them (DiPC paper, section 2.3)."""
-    for call in computed_in(loop.condition):
-        hint = "assign this to a variable, before the loop and at the end of its body"
-        scope.report("the condition of a 'while' is evaluated again on every turn", call.span, hint)
-    inside = replace(scope, is_repeated=True)
-    expression_checker.check_condition(inside, loop.condition)
-    _block(inside, loop.body)
 
 
 def _assign(scope: Scope, statement: ast.Assign) -> None:

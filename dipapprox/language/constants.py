@@ -53,7 +53,7 @@ References:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -258,24 +258,22 @@ def _sum(node: ast.Expression, operators: Sequence[str], given: Sequence[Monomia
     by_degree: dict[int, list[Number]] = {}
     for operator, (term, degree) in zip(("+", *operators), given, strict=True):
         by_degree.setdefault(degree, []).append(term if operator == "+" else -term)
-    totals = {degree: _total(terms, node.span) for degree, terms in by_degree.items()}
+    totals: dict[int, Number] = {}
+    for degree, terms in by_degree.items():
+        total = Fraction(0)
+        others: list[Number] = []
+        for term in terms:
+            if isinstance(term, Fraction):
+                total += term
+                check_size(total, node.span)
+            else:
+                others.append(term)
+        totals[degree] = elementary.total((total, *others)) if others else total
     left = [(total, degree) for degree, total in totals.items() if total]
     if len(left) > 1:
         hint = "a scale is a/eps, a constant or a*eps; draw two samples and add them"
         raise Wrong("value error", "terms with different powers of eps in a scale", node.span, hint)
     return left[0] if left else (Fraction(0), 0)
-
-
-def _total(terms: Iterable[Number], span: Span | None) -> Number:
-    total = Fraction(0)
-    others: list[Number] = []
-    for term in terms:
-        if isinstance(term, Fraction):
-            total += term
-            check_size(total, span)
-        else:
-            others.append(term)
-    return elementary.total((total, *others)) if others else total
 
 
 def _check_number(value: Number, span: Span | None) -> None:

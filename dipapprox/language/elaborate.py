@@ -187,7 +187,11 @@ class _Unrolling(Calls):
             case ast.For():
                 self._loop(statement)
             case ast.While():
-                self._while(statement)
+                condition = self.condition(statement.condition)
+                with self.inner() as made:
+                    self._statements(statement.body)
+                if condition != FALSE:
+                    self.emit(core.While(condition, tuple(made), span=statement.span))
             case ast.Forever(body):
                 with self.inner() as made:
                     self._statements(body)
@@ -196,8 +200,12 @@ class _Unrolling(Calls):
                 following = core.Variable(core.NEXT + name, span=statement.span)
                 place = core.Variable(name, span=statement.span)
                 self.emit(core.Assign(place, following, span=statement.span))
-            case ast.Publish():
-                self._publish(statement)
+            case ast.Publish(value):
+                published = core.Variable(core.PUBLISHED, span=statement.span)
+                if self.is_boolean(value) and not isinstance(value, ast.Name | ast.Index):
+                    self.hold(value, published, True)
+                else:
+                    self._store(published, None, value)
             case ast.Skip():
                 pass
             case ast.Exit():
@@ -245,21 +253,6 @@ class _Unrolling(Calls):
             repeat = core.Repeat(tuple(body), turns, first, arrays, drawn, span=loop.span)
             self.body += (*self.top, repeat)
             self.top.clear()
-
-    def _publish(self, statement: ast.Publish) -> None:
-        value = statement.value
-        published = core.Variable(core.PUBLISHED, span=statement.span)
-        if self.is_boolean(value) and not isinstance(value, ast.Name | ast.Index):
-            self.hold(value, published, True)
-        else:
-            self._store(published, None, value)
-
-    def _while(self, loop: ast.While) -> None:
-        condition = self.condition(loop.condition)
-        with self.inner() as body:
-            self._statements(loop.body)
-        if condition != FALSE:
-            self.emit(core.While(condition, tuple(body), span=loop.span))
 
     def _if(self, branches: tuple[ast.Branch, ...], otherwise: ast.Block) -> None:
         """Elaborate the first branch; `elif` is an `if` in the else block."""

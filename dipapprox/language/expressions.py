@@ -131,7 +131,8 @@ class Expressions:
         if isinstance(node, ast.Name):
             return core.Variable(node.name, span=node.span)
         size = self.sizes.get(node.name)
-        value = self._constant(node.index)
+        name = node.index.name if isinstance(node.index, ast.Name) else ""
+        value = self.constants.get(name)  # of a parameter or loop variable
         if value is None:
             index = self.value(node.index)
             if not isinstance(index, core.Constant):
@@ -151,10 +152,6 @@ class Expressions:
         if number > MOST_CELLS:
             raise Wrong("limit", f"arrays have at most {MOST_CELLS} elements", node.index.span)
         return core.Variable(f"{node.name}[{number}]", span=node.span)
-
-    def _constant(self, node: ast.Expression) -> Fraction | None:
-        """Return the value of a parameter or loop variable; None for anything else."""
-        return self.constants.get(node.name) if isinstance(node, ast.Name) else None
 
     def weight(self, node: ast.Expression) -> core.Weight:
         """Elaborate the weight of an option: an exponential ratio (DiPC paper, section 3.2);

@@ -242,7 +242,9 @@ class _Parser:
             if token.kind == "^" and 1 < _written_out(left) > _MOST_FACTORS / _exponent(right):
                 message = f"powers of powers with more than {_MOST_FACTORS} factors"
                 raise self._error(message, token.span)
-            left = Operation(left, Operator(token.kind), right, span=_join(left, right))
+            assert left.span is not None and right.span is not None
+            span = self._span(left.span.start, right.span.end)
+            left = Operation(left, Operator(token.kind), right, span=span)
         self._depth -= 1
         return left
 
@@ -309,9 +311,3 @@ class _Parser:
         self, message: str, span: Span, kind: str = "syntax error", hint: str | None = None
     ) -> SourceError:
         return SourceError([Diagnostic(kind, message, span, self._hint if hint is None else hint)])
-
-
-def _join(left: Formula, right: Formula) -> Span:
-    assert left.span is not None
-    assert right.span is not None
-    return Span(left.span.source, left.span.start, right.span.end)

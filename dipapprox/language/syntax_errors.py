@@ -67,6 +67,7 @@ def _hint(before: Any, token: Any, expected: Collection[str]) -> str:
     previous = None if before is None else before.type
     word = str(before.value) if previous == "NAME" else ""
     here = str(token.value) if kind == "NAME" else ""
+    text = "" if token is None else token.lexer.source.text
     for name in (word, here):
         if name in _ABSENT:
             return _ABSENT[name]
@@ -118,16 +119,11 @@ def _hint(before: Any, token: Any, expected: Collection[str]) -> str:
             "OUTPUT",
         ):
             return _IS_KEYWORD.format(word=kind.lower())
-        case "NAME" | "RBRACK", "IN" if not _begins_line(before, token):
+        case "NAME" | "RBRACK", "IN" if "\n" not in text[before.endlexpos : token.lexpos]:
             return "write 'x = 0 or x = 1'"
         case _, "IN":
             return _IS_KEYWORD.format(word="in")
     return ""
-
-
-def _begins_line(before: Any, token: Any) -> bool:
-    text: str = token.lexer.source.text
-    return "\n" in text[before.endlexpos : token.lexpos]
 
 
 _HEADS = frozenset(["IF", "ELIF", "FOR", "WHILE", "FOREVER", "ON"])

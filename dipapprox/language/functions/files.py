@@ -71,22 +71,24 @@ class Files:
         head = path / "__init__.py"
         path = (head if head.is_file() else path.with_suffix(".py")).resolve()
         top = name.partition(".")[0]
-        if path in self._modules:
-            known = self._modules[path]
-            if not known.fixed:
-                raise machine.refusal(f"'{name}' imports itself")
-            return _kept(machine, known)
-        if top == "dipapprox" or not path.is_file():
-            if machine.tries and top not in {"dipapprox", *sys.stdlib_module_names}:
-                raise machine.refusal(f"whether '{top}' is installed is not known")
-            return None
-        if folder is None and top in sys.stdlib_module_names:
-            raise machine.refusal(f"'{name}' is here, and in Python itself: which is not known")
-        try:
-            text = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise machine.refusal(f"'{path}' cannot be read: {error}") from None
-        return _kept(machine, self.read(path, text))
+        known = self._modules.get(path)
+        if known is None:
+            if top == "dipapprox" or not path.is_file():
+                if machine.tries and top not in {"dipapprox", *sys.stdlib_module_names}:
+                    raise machine.refusal(f"whether '{top}' is installed is not known")
+                return None
+            if folder is None and top in sys.stdlib_module_names:
+                raise machine.refusal(f"'{name}' is here, and in Python itself: which is not known")
+            try:
+                text = path.read_text(encoding="utf-8")
+            except (OSError, UnicodeDecodeError) as error:
+                raise machine.refusal(f"'{path}' cannot be read: {error}") from None
+            known = self.read(path, text)
+        if not known.fixed:
+            raise machine.refusal(f"'{name}' imports itself")
+        if machine.draws:  # a function that imports it changes nothing of it
+            machine.outside |= reached([known])
+        return known
 
     def read(self, path: Path, text: str) -> NameScope:
         tree = places.tree_of(SourceFile(str(path), text))
@@ -108,13 +110,6 @@ class Files:
                 leave(statement, deep, scope, self._modules.values())
         scope.fixed = True
         return scope
-
-
-def _kept(machine: Machine, module: NameScope) -> NameScope:
-    """Return a file of which a function, that imports it, changes nothing."""
-    if machine.draws:
-        machine.outside |= reached([module])
-    return module
 
 
 def failed(error: Raised, hint: str = "") -> SourceError:
@@ -200,7 +195,9 @@ def leave(
     if _reaches(nodes, values):
         raise error
     told = [(nodes, scope)]
-    if any(map(_calls, nodes)) and any(map(_is_own, values)):
+    parts = ("decorator_list", "bases")
+    calls = any(isinstance(n, ast.Call) or any(getattr(n, p, ()) for p in parts) for n in nodes)
+    if calls and any(map(_is_own, values)):
         told = [(list(ast.walk(each.tree)), each) for each in files if each.tree]
         values = [value for each in files for value in each.values.values()]
     changed, reaching = reached(values, whole=False), False
@@ -249,12 +246,6 @@ def _is_own(value: Any) -> bool:
     if isinstance(value, Function):
         return not value.standard
     return isinstance(value, type | Unread | MethodType | NameScope) or is_object(value)
-
-
-def _calls(node: Any) -> bool:
-    """Whether a node may run functions: calls, and decorators and bases of what it defines."""
-    named = getattr(node, "decorator_list", ()) or getattr(node, "bases", ())
-    return bool(named) or isinstance(node, ast.Call)
 
 
 def _stored(node: Any) -> str:

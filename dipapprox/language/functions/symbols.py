@@ -292,7 +292,10 @@ def _computed(operator: str, left: Any, right: Any) -> Any:
         return first
     if kind is Quantity and known[0] == neutral and operator in "+*":
         return second
-    node = _chained(first.node, operator, second.node, running().here)
+    flat: type[ast.Sum | ast.Product] = ast.Sum if operator in "+-" else ast.Product
+    # What goes on to the right stays flat, as programs write it.
+    chain = first.node if isinstance(first.node, flat) else flat((first.node,), ())
+    node = flat((*chain.operands, second.node), (*chain.operators, operator), span=running().here)
     compute = None if kind is Weight else _operation(_OPERATIONS[operator], first, second)
     return kind(node, first.cells | second.cells, compute)
 
@@ -311,16 +314,6 @@ def signed(sign: str, symbol: Symbolic[Any]) -> Symbolic[Any]:
 def power(base: Weight, exponent: Any) -> Weight:
     number = exact(exponent, "an exponent")
     return Weight(ast.Power(base.node, literal(number), span=running().here), base.cells)
-
-
-def _chained(
-    left: ast.Expression, operator: str, right: ast.Expression, span: Span | None
-) -> ast.Expression:
-    """Return a sum or product; one that goes on to the right stays flat, as programs write it."""
-    kind: type[ast.Sum | ast.Product] = ast.Sum if operator in "+-" else ast.Product
-    if isinstance(left, kind):
-        return kind((*left.operands, right), (*left.operators, operator), span=span)
-    return kind((left, right), (operator,), span=span)
 
 
 def _operand(value: Any) -> Quantity:
