@@ -53,19 +53,24 @@ class OpenProgram(Record, eq=False):
 
     def program(self) -> core.Program:
         """Raise `SourceError`, with the place that needs a `delta`: a question has none."""
-        return self.program_for(None)
+        return _elaborated(self.source, self.widening, self.rounds, None)
 
-    def program_for(self, delta: Fraction | None) -> core.Program:
+    def program_for(self, delta: Fraction) -> core.Program:
         """Return the program where `delta` is that of a claim, if it has no other value.
 
         Raises:
             UserError: If the widening does not suit its inputs.
         """
-        read, given = self.source.program, self.source.parameters
-        if delta is not None and DELTA not in given and needs_delta(read):
-            given = {**given, DELTA: delta}
-        name, rounds = self.source.name, self.rounds
-        return elaborate(read, given, name, self.widening, irrational=True, finite=rounds)
+        return _elaborated(self.source, self.widening, self.rounds, delta)
+
+
+def _elaborated(
+    source: Source, widening: Widening, rounds: FiniteRounds | None, delta: Fraction | None
+) -> core.Program:
+    read, given = source.program, source.parameters
+    if delta is not None and DELTA not in given and needs_delta(read):
+        given = {**given, DELTA: delta}
+    return elaborate(read, given, source.name, widening, irrational=True, finite=rounds)
 
 
 def load(
@@ -102,7 +107,7 @@ def program_from(
     delta: Fraction | None = None,
 ) -> core.Program:
     """Check and elaborate a program that was read; see `load`."""
-    return finite(OpenProgram(source, widening, rounds).program_for(delta), reals=reals)
+    return finite(_elaborated(source, widening, rounds, delta), reals=reals)
 
 
 def finite(program: core.Program, *, reals: bool = False) -> core.Program:

@@ -148,6 +148,7 @@ class Mechanism(Generic[Arguments, Returned]):
         return elaborate(executed.program, claimed, executed.name, irrational=True)
 
     def text(self, **parameters: int | Fraction | Decimal | str) -> str:
+        """Return the same as the text of a `.dpg` file."""
         return self.execute(parameters).text
 
     def execute(self, parameters: Mapping[str, int | Fraction | Decimal | str]) -> Executed:
