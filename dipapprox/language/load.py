@@ -49,6 +49,7 @@ class OpenProgram(Record, eq=False):
 
     @property
     def name(self) -> str:
+        """What answers call it."""
         return self.source.name
 
     def program(self) -> core.Program:
