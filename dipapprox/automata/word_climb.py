@@ -213,32 +213,23 @@ def better_words(graph: Unfolding, known: WordBound | None, endless: bool) -> It
 def endless_word(graph: Unfolding, known: WordBound | None) -> WordBound | None:
     """Return a word with a part that loses again and again, the known one if it does; None if none
     is found."""
-    search = WordSearch(graph, MOST_CYCLE_WORK)
-    climb = Climb(graph)
-    if known is not None:
-        word = known.word
-        pairs = [(i, j) for j in range(1, len(word) + 1) for i in range(j)]
-        found = _some_part(search, word, pairs)
-        if found is not None:
-            return found
-    for _ in range(MOST_WORDS):
-        if search.left <= 0:
-            break
-        word, nodes = climb.walk(_LONG_WALK)
-        pairs = [(i, j) for j in range(1, len(nodes)) for i in range(j) if nodes[i] == nodes[j]]
-        found = _some_part(search, word, climb.some(pairs, _MOST_PARTS))
-        if found is not None:
-            return found
-    return None
+    search, climb = WordSearch(graph, MOST_CYCLE_WORK), Climb(graph)
 
+    def tried() -> Iterator[tuple[Word, list[tuple[int, int]]]]:
+        """Words, and which of their parts are looked at."""
+        if known is not None:
+            yield known.word, [(i, j) for j in range(1, len(known.word) + 1) for i in range(j)]
+        for _ in range(MOST_WORDS):
+            word, nodes = climb.walk(_LONG_WALK)
+            pairs = [(i, j) for j in range(1, len(nodes)) for i in range(j) if nodes[i] == nodes[j]]
+            yield word, climb.some(pairs, _MOST_PARTS)
 
-def _some_part(search: WordSearch, word: Word, pairs: list[tuple[int, int]]) -> WordBound | None:
-    for start, end in pairs:
-        if search.left <= 0:
-            return None
-        for each in (word[:end], turned(word[:end])):
-            if loses_again(search, each, start):
-                bound = search.bound(each)
+    for word, pairs in tried():
+        for start, end in pairs:
+            if search.left <= 0:
+                return None
+            for each in (word[:end], turned(word[:end])):
+                bound = search.bound(each) if loses_again(search, each, start) else None
                 if bound is not None:
                     return replace(bound, again=(start, end))
     return None

@@ -20,7 +20,6 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from fractions import Fraction
 from functools import reduce
-from itertools import combinations
 from math import prod
 from operator import or_
 
@@ -343,22 +342,10 @@ def cone_of(guards: Iterable[Guard], points: Points) -> tuple[GuardCone, bool]:
 
 
 _MOST_DOWN_SETS = 2000
-_FEW_MASKS = 4
 
 
 def extension_share(order: Order) -> Fraction | None:
-    """Return e(order) / n!, or None where it is not computed.
-
-    Where few points have smaller ones, in pairwise nested or disjoint sets, no point has two upper
-    covers: if z is below p and q, one of these is below the other. So the hook-length formula
-    holds, and the covers need not be found.
-    """
-    below = order.below
-    if len(below) <= _FEW_MASKS and all(
-        mask >> other & 1 or others >> point & 1 or not mask & others
-        for (point, mask), (other, others) in combinations(below.items(), 2)
-    ):
-        return Fraction(1, prod([mask.bit_count() + 1 for mask in below.values()]))
+    """Return e(order) / n!, or None where it is not computed."""
     covers = order.covers()
     total = Fraction(1)
     for component in _components(covers):

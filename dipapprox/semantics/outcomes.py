@@ -121,11 +121,7 @@ class OutcomeSets:
         Raises:
             BrokenInvariant: If two of them are seen to have something in common: a bug.
         """
-        given = tuple(sets)
-        beside = self._beside(given)
-        if beside is not None:
-            return beside
-        wanted = self._members(given)
+        wanted = self._members(sets)
         waiting = [wanted]
         parted: dict[tuple[int, ...], tuple[int, dict[int, tuple[int, ...]]]] = {}
         while waiting:
@@ -151,25 +147,6 @@ class OutcomeSets:
         found = self._known(wanted)
         assert found is not None
         return found
-
-    def _beside(self, members: tuple[int, ...]) -> int | None:
-        """Return the union of sets that begin with different outcomes of one choice; else None.
-
-        So do those of states that meet right after it.
-        """
-        head = self.nodes[members[0]][0] if members else UNION
-        if len(members) > self._counts.get(head, 0):
-            return None
-        children: dict[int, int] = {}
-        for member in members:
-            own, outcomes, below = self.nodes[member]
-            if own != head:
-                return None
-            for outcome, child in zip(outcomes, below, strict=True):
-                if outcome in children:
-                    return None
-                children[outcome] = child
-        return self._node(head, children)
 
     def _known(self, members: tuple[int, ...]) -> int | None:
         if len(members) < 2:

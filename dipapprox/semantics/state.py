@@ -29,7 +29,6 @@ from dipapprox.source import Span
 
 V = TypeVar("V", bound=object)
 _Layers = tuple[dict[str, V], ...]
-_FEW = 4  # so many cells are compared one by one
 
 
 class Store(Generic[V]):
@@ -90,10 +89,7 @@ class Store(Generic[V]):
             return True
         if not but and self._count != other._count:
             return False
-        if max(self._count, other._count) <= _FEW:
-            names = {name for store in (self, other) for name, _ in store.items()}
-        else:
-            names = assigned_apart((self, other))
+        names = assigned_apart((self, other))
         return all(name in but or self.get(name) == other.get(name) for name in names)
 
     def changes(self, before: Store[V]) -> Iterator[tuple[str, V]]:
