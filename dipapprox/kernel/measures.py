@@ -117,15 +117,12 @@ def forget(graph: Graph, measure: Measure, used: Iterable[Atom]) -> Measure:
     kept = frozenset(used)
     scalar, components = measure.scalar, []
     for component in measure.components:
-        if all(atom in kept for atom, _ in component.functions):
-            components.append(component)
-            continue
-        left, _ = _absorbed(graph, component, kept)
-        if not any(atom in kept for atom, _ in left.functions):
-            parts = integrals(graph, left, {})
-            scalar = graph.times(scalar, reduce(graph.plus, (own for own, _ in parts), graph.zero))
+        own = [atom in kept for atom, _ in component.functions]
+        if any(own):
+            components.append(component if all(own) else _absorbed(graph, component, kept)[0])
         else:
-            components.append(left)
+            values = (value for value, _ in integrals(graph, component, {}))
+            scalar = graph.times(scalar, reduce(graph.plus, values, graph.zero))
     return Measure(scalar, tuple(components))
 
 
