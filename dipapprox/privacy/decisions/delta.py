@@ -64,12 +64,6 @@ class Delta(Record):
         """Whether pure privacy is claimed: single outputs suffice then."""
         return self.exact is not None and not self.exact.numerator
 
-    @property
-    def is_bracketed_function(self) -> bool:
-        """Whether it varies with ε and is known between two functions only."""
-        varies = self.point is None and mentions_epsilon(self.formula)
-        return varies and self.exact is None
-
     def at_point(self, eps: Fraction) -> Delta:
         try:
             exact: ExponentialRatio | None = as_ratio(self.formula, eps)
@@ -81,7 +75,7 @@ class Delta(Record):
         """Return functions below and above δ: itself twice if it is exact."""
         if self.exact is not None:
             return self.exact, self.exact
-        if self.is_bracketed_function:
+        if self.point is None and mentions_epsilon(self.formula):
             return enclosing_ratios(self.formula, bits)
         value = self.enclosure(bits)
         return ExponentialRatio.constant(value.lower), ExponentialRatio.constant(value.upper)

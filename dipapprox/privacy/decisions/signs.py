@@ -35,19 +35,14 @@ from dipapprox.semantics.state import FinalStates
 
 Answer = Nonnegative | Negative | Undecided
 
-_BUDGETS = {
-    "degree-budget": Cause.DEGREE_BUDGET,
+_BEGINNINGS = {
     "box-budget": Cause.PRECISION_BUDGET,
-    "precision-budget": Cause.PRECISION_BUDGET,
-    "outside-fragment": Cause.OUTSIDE_FRAGMENT,
-    "tight-delta": Cause.TIGHT_DELTA,
-    "termination": Cause.TERMINATION,
     "time limit": Cause.TIME_LIMIT,
     "memory limit": Cause.MEMORY_LIMIT,
     "digit limit": Cause.DEGREE_BUDGET,
     "path limit": Cause.PATH_BUDGET,
     "piece limit": Cause.INTEGRATION_BUDGET,
-    "integration-budget": Cause.INTEGRATION_BUDGET,
+    **{cause.value: cause for cause in Cause},
 }
 """What reasons begin with."""
 
@@ -57,7 +52,7 @@ _OWN = ("degree-budget", "box-budget", "precision-budget", "digit limit")
 
 def cause_of(reason: str, otherwise: Cause) -> Cause:
     """Return the cause that the reason of a limit or an obstacle stands for."""
-    found = (cause for start, cause in _BUDGETS.items() if reason.startswith(start))
+    found = (cause for start, cause in _BEGINNINGS.items() if reason.startswith(start))
     return next(found, otherwise)
 
 
@@ -112,16 +107,13 @@ class Signs(Record, frozen=False):
             raise LimitReached(found.reason)
         return found
 
-    def sign_at(self, function: ExponentialPolynomial, eps: Fraction) -> int:
-        return sign_at(function, eps)
-
     def negative(
         self, function: ExponentialPolynomial, width: Fraction
     ) -> tuple[NegativeRange, ...]:
         """Return where a function is negative, ends known to `width` or exactly."""
         if not self.interval.is_point:
             return negative_set(function, self.interval, width)
-        if self.sign_at(function, self._point) >= 0:
+        if sign_at(function, self._point) >= 0:
             return ()
         point = Enclosure.exact(self._point)
         return (NegativeRange(point, point, lower_included=True, upper_included=True),)

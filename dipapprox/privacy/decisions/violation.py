@@ -18,7 +18,7 @@ from dipapprox.data_classes import replace
 from dipapprox.errors import BrokenInvariant, Contradiction, LimitReached
 from dipapprox.exact.signs.interval import simplest_between
 from dipapprox.exact.signs.nonnegative import NegativeRange
-from dipapprox.exact.signs.values import enclose_at
+from dipapprox.exact.signs.values import enclose_at, sign_at
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.limits import at_most
 from dipapprox.numerics import intervals
@@ -84,7 +84,7 @@ def _simple_epsilon(found: Violated, search: DecisionSearch, rate: Fraction) -> 
     """Return a simple number well inside a violated range; the known one if limits forbid."""
     try:
         eps = choose_epsilon(search.signs.negative(found.slack, search.question.width), rate)
-        sign = search.signs.sign_at(found.slack, eps)
+        sign = sign_at(found.slack, eps)
     except LimitReached:
         return found.eps
     if sign >= 0:
