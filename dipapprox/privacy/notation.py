@@ -18,8 +18,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from dipapprox.arithmetic.enclosure import UNIT, Enclosure, outward
 from dipapprox.data_classes import Record
-from dipapprox.deferred import Deferred
 from dipapprox.digits import brief_text, decimal_text, exact_text
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.event import Interval, mapped
@@ -28,10 +28,7 @@ from dipapprox.language.core import Cell, Input, Value
 from dipapprox.linear.form import LinearForm
 
 if TYPE_CHECKING:
-    from dipapprox.arithmetic import enclosure as enclosures
     from dipapprox.events.event import PublishedOutcome
-else:
-    enclosures = Deferred("dipapprox.arithmetic.enclosure")
 
 
 _SHORT = 8  # fractions with more digits are shown to people as decimals, where these are exact
@@ -150,9 +147,9 @@ def pair_fields(
     return {"input": first, "adjacent": second, "outputs": shown}
 
 
-def ends(enclosure: enclosures.Enclosure | None) -> list[str]:
+def ends(enclosure: Enclosure | None) -> list[str]:
     """Return [lower, upper] as decimals; of a probability that is not known, ["0", "1"]."""
-    return list(enclosures.outward(enclosures.UNIT if enclosure is None else enclosure))
+    return list(outward(UNIT if enclosure is None else enclosure))
 
 
 def valuation_text(cells: Sequence[Cell], values: Sequence[Published]) -> str:

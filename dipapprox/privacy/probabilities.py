@@ -13,7 +13,6 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from math import ceil
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.arithmetic.rounding import sound_arithmetic
@@ -29,7 +28,7 @@ from dipapprox.numerics.powers import logarithm
 from dipapprox.numerics.probability import OutputProbabilities, tightened
 from dipapprox.pairs.divergence import Probabilities
 from dipapprox.pairs.products.source import MOST_LISTED, ProductProgram, execute_parts
-from dipapprox.privacy import charts
+from dipapprox.privacy import charts as pictures
 from dipapprox.privacy.description import Description, Table, Tone
 from dipapprox.privacy.masses import Histogram, Masses, OutputProbability, enclose_masses
 from dipapprox.privacy.notation import (
@@ -48,10 +47,6 @@ from dipapprox.privacy.scope import scope_of_input
 from dipapprox.privacy.subjects import open_probabilities, open_product_source
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
-
-if TYPE_CHECKING:
-    from dipapprox.privacy.charts import Chart, Curve
-
 
 _ANYWHERE: Mapping[str, Interval] = MappingProxyType({})
 
@@ -104,7 +99,7 @@ class OutputDistribution(Record, RunResult):
             **self.footer(),
         }
 
-    def charts(self) -> tuple[Chart, ...]:
+    def charts(self) -> tuple[pictures.Chart, ...]:
         if not self.outputs:
             return ()
         groups = tuple(
@@ -114,9 +109,9 @@ class OutputDistribution(Record, RunResult):
         input = valuation_text(self.inputs, self.input)
         title = f"{self.program} at ε = {brief_text(self.eps)}: probabilities of outputs"
         series = f"input {input}" if input else "without inputs"
-        return (charts.Bars(title, (series,), groups, self.about()), *self.densities())
+        return (pictures.Bars(title, (series,), groups, self.about()), *self.densities())
 
-    def densities(self) -> tuple[Curve, ...]:
+    def densities(self) -> tuple[pictures.Curve, ...]:
         """Return the mean densities of real outputs, drawn, outcome by outcome."""
         if not self.histograms:
             return ()
@@ -127,7 +122,7 @@ class OutputDistribution(Record, RunResult):
             for each in self.histograms
         )  # fmt: skip
         input = valuation_text(self.inputs, self.input)
-        curve = charts.Curve(
+        curve = pictures.Curve(
             title=f"{self.program} at ε = {self.eps}{' for ' if input else ''}{input}",
             across="published number (unit of the output)",
             up="density (probability per unit)",

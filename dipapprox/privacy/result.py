@@ -8,15 +8,12 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, NoReturn
+from typing import ClassVar, NoReturn
 
 from dipapprox.errors import NoTruth
+from dipapprox.privacy import charts as pictures
 from dipapprox.privacy import page
-from dipapprox.privacy.description import Description, End, html, text
-
-if TYPE_CHECKING:
-    from dipapprox.privacy.charts import Chart
-    from dipapprox.privacy.description import Certificate
+from dipapprox.privacy.description import Certificate, Description, End, html, text
 
 
 class Result(ABC):
@@ -43,7 +40,7 @@ class Result(ABC):
         """Return who gave each end of it: none, if it has no ends."""
         return ()
 
-    def charts(self) -> tuple[Chart, ...]:
+    def charts(self) -> tuple[pictures.Chart, ...]:
         """Return pictures of it: none, if there is nothing to draw."""
         return ()
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure
 from dipapprox.arithmetic.extended import BY_ENCLOSURES, Extended, GivenBy
@@ -43,9 +43,6 @@ from dipapprox.privacy.notation import Published, ends, pair_fields, valuation_t
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.result import Result
 from dipapprox.privacy.scope import AnswerScope, scope_of
-
-if TYPE_CHECKING:
-    from dipapprox.privacy.charts import Chart
 
 _MOST_ROWS = 20  # of a witness, in its table
 _MOST_OUTPUTS = 8  # of a witness, in a line
@@ -347,7 +344,9 @@ class RunResult(Result):
         )
         return Description(headline, label, tone, facts, below)
 
-    def _witness_charts(self, title: str, witness: DistinguishedPair | None) -> tuple[Chart, ...]:
+    def _witness_charts(
+        self, title: str, witness: DistinguishedPair | None
+    ) -> tuple[charts.Chart, ...]:
         """Draw outputs, if there are any: how likely each is for two inputs."""
         if witness is None or not witness.rows:
             return ()

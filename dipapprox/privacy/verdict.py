@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure
 from dipapprox.data_classes import Record
@@ -11,12 +11,10 @@ from dipapprox.digits import brief_text, exact_text
 from dipapprox.errors import BrokenInvariant, UserError
 from dipapprox.language.domains import exact_number
 from dipapprox.pairs.divergence import Growth
+from dipapprox.privacy import charts as pictures
 from dipapprox.privacy.description import Description, End, Table, Tone, Word, count
 from dipapprox.privacy.notation import ends
 from dipapprox.privacy.run import Replayed, Run, RunResult, Witness, pair_table
-
-if TYPE_CHECKING:
-    from dipapprox.privacy.charts import Chart
 
 
 class Claim(Record):
@@ -179,7 +177,7 @@ class Verdict(Record, RunResult):
         of = delta_name(self.answer)
         return self._ends(of, self.delta_enclosure, self.witness, UNIT.upper)
 
-    def charts(self) -> tuple[Chart, ...]:
+    def charts(self) -> tuple[pictures.Chart, ...]:
         return self._witness_charts(self._witness_title, self.witness)
 
     @property
