@@ -31,7 +31,6 @@ from dipapprox.exact.signs.nonnegative import NegativeRange
 from dipapprox.exact.signs.values import enclose_at
 from dipapprox.exact.signs.zeros import zeros
 from dipapprox.exponentials import ONE, ExponentialPolynomial, ExponentialRatio
-from dipapprox.language.core import Input
 from dipapprox.language.domains import parse_input
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.formula import parse_formula
@@ -49,21 +48,9 @@ from dipapprox.privacy.notation import as_latex, as_text
 from dipapprox.privacy.run import Setting
 from dipapprox.privacy.verifier import verify
 from dipapprox.semantics.execution import execute
-from tests.cases import cases, refuses
+from tests.golden_text import check_answers, evaluated
 from tests.texts import template_of, text_of
 from tests.thorough import examples
-
-
-@cases("epsilons, delta", ("0..2", "2 - eps"), ("0..2", "1/(3 - eps)"), ("0..1", "exp(-2)*eps"))
-def test_a_delta_that_is_nonnegative_on_the_interval_is_defined(epsilons, delta) -> None:
-    check_delta(read_delta(delta), Signs(read_epsilons(epsilons)))
-
-
-def test_a_delta_that_may_be_0_everywhere_is_left_open() -> None:
-    nothing = read_delta("eps*(sqrt(2) + sqrt(3) - sqrt(5 + 2*sqrt(6)))")
-    asked = nothing, Signs(read_epsilons("0..1"))
-    refuses(LimitReached, "tight-delta", check_delta, *asked)
-
 
 FORMULAS = [
     "exp(-2)*eps",
@@ -92,43 +79,7 @@ def test_functions_with_irrational_constants_are_bracketed(text) -> None:
             assert found.meets(value)
 
 
-def test_powers_that_are_no_longer_than_some_are_read() -> None:
-    long = read_delta("((1/3)^100)^ 100")
-    assert long.exact is not None and long.text == "((1/3)^100)^ 100"
-    assert read_delta("(exp(-eps/100)^100)^100").exact is not None
-    assert read_delta("(1 - exp(-eps))^30 / 2^30").exact is not None
-
-
 E = ExponentialPolynomial.monomial
-
-
-@cases(
-    "function, text, latex",
-    (ExponentialPolynomial(()), "0", "0"),
-    (ONE, "1", "1"),
-    (
-        E(Fraction(1, 2)) + E(Fraction(-7, 16), rate=Fraction(-1, 4)),
-        "1/2 - 7/16 e^(-ε/4)",
-        r"\frac{1}{2} - \frac{7}{16} e^{-\varepsilon/4}",
-    ),
-    (
-        E(-1, 2, Fraction(-3, 2)) + E(3, 1),
-        "3 ε - ε^2 e^(-3 ε/2)",
-        r"3 \varepsilon - \varepsilon^{2} e^{-3 \varepsilon/2}",
-    ),
-    (E(-1, rate=1), "-e^ε", r"-e^{\varepsilon}"),
-)
-def test_polynomials(function, text, latex) -> None:
-    assert as_text(ExponentialRatio(function)) == text
-    assert as_latex(ExponentialRatio(function)) == latex
-
-
-def test_ratios() -> None:
-    factor = ONE + E(1, rate=1)
-    assert as_text(ExponentialRatio.of(ONE, {factor: 1})) == "1 / (e^ε + 1)"
-    assert as_text(ExponentialRatio.of(factor, {ONE + E(1, 1): 2})) == "(e^ε + 1) / (ε + 1)^2"
-    latex = as_latex(ExponentialRatio.of(factor, {ONE + E(1, 1): 2}))
-    assert latex == r"\frac{e^{\varepsilon} + 1}{(\varepsilon + 1)^{2}}"
 
 
 TERMS = st.dictionaries(
@@ -154,35 +105,6 @@ def test_the_text_is_the_function(top, below) -> None:
 # --- Decisions against values known from elsewhere, and claims that are hard to decide --------
 
 MECHANISMS = Path(__file__).parents[2] / "programs" / "dipc"
-
-
-def closed_forms(name: str, input: str, **parameters: int) -> dict[str, str]:
-    """The probabilities of one input as text, by output."""
-    return {output: as_text(form) for output, form in forms_of(name, input, **parameters).items()}
-
-
-def forms_of(name: str, input: str, **parameters: int) -> dict[str, ExponentialRatio]:
-    """The probabilities of one input, by output."""
-    program = load(MECHANISMS / f"{name}.dpg", {k: Fraction(v) for k, v in parameters.items()})
-    states = execute(program, True)
-    given: Input = parse_input(input, program)
-    forms = ExactDistributions(states, None).distribution(given)
-    assert isinstance(forms, tuple)
-    outputs = (" ".join(map(str, output)) for output in states.outputs)
-    return dict(zip(outputs, forms, strict=True))
-
-
-@cases(
-    "name, input, output, formula",
-    ("svt1", "0,1", "bot top", "1/2 - 7/16 e^(-ε/4) + 1/6 e^(-ε/2) - 1/48 e^(-3 ε/4)"),
-    ("svt1", "1,1", "bot top", "2/3 e^(-ε/4) - 1/16 ε e^(-ε/2) - 11/24 e^(-ε/2)"),
-    ("svt4", "-1,0", "bot top", "1/2 - 9/16 e^(-ε/4) + 13/56 e^(-3 ε/4) - 9/112 e^(-ε)"),
-    ("svt4", "0,-1", "bot top", "19/112 e^(-3 ε/4) - 9/112 e^(-ε)"),
-    ("nmax3", "-1,-1,-1", "-1", "1/8"),
-    ("nmax3", "0,0,0", "-1", "1/8 e^(-3 ε/2)"),
-)
-def test_closed_forms(name, input, output, formula) -> None:
-    assert closed_forms(name, input, N=input.count(",") + 1)[output] == formula
 
 
 def test_sparse_has_the_least_delta_31_240() -> None:
@@ -251,30 +173,6 @@ def test_where_noise_is_tiny_so_is_the_epsilon_of_the_witness(sensitivity) -> No
     assert found.left.lower > found.right.upper > 0
     assert found.eps / Fraction(sensitivity) < 200
     assert found.checked_by is not None
-
-
-def _range(lower: int, upper: int | None, blur: Fraction = Fraction(0)) -> NegativeRange:
-    end = None if upper is None else Enclosure(upper - blur, upper + blur)
-    return NegativeRange(Enclosure(lower - blur, lower + blur), end)
-
-
-def test_the_union_of_ranges() -> None:
-    assert merged([]) == ()
-    assert merged([_range(3, 4), _range(0, 2), _range(1, 3)]) == (_range(0, 3), _range(3, 4))
-    assert merged([_range(1, 5), _range(2, None), _range(0, 1)]) == (_range(0, 1), _range(1, None))
-    from_end = replace(_range(1, 3), lower_included=True)
-    to_end = replace(_range(2, 4), upper_included=True)
-    assert merged([_range(1, 2), from_end, _range(3, 4), to_end]) == (
-        NegativeRange(Enclosure.exact(1), Enclosure.exact(4), True, True),
-    )
-    blur = Fraction(1, 10)
-    # These may touch or not.
-    assert merged([_range(1, 2, blur), _range(2, 3, blur)]) == (
-        _range(1, 2, blur),
-        _range(2, 3, blur),
-    )
-    (joined,) = merged([_range(1, 3, blur), _range(2, 4, blur), _range(1, 2)])
-    assert joined == NegativeRange(Enclosure(1 - blur, Fraction(1)), Enclosure(4 - blur, 4 + blur))
 
 
 # --- Decisions for all ε: against single ε, sign patterns, and programs without sense somewhere ---
@@ -424,32 +322,43 @@ while t = 1 do t <- choose {0 : 2 - eps, 1 : eps - 1} end
 AVERAGED = template_of("decisions-averaged")
 
 
-@pytest.mark.parametrize("body", ["out <- choose {0 : eps}", EQUAL_VALUES, ONE_END, AVERAGED])
-def test_weights_that_are_none_are_found_wherever_they_are(body) -> None:
-    """At eps = 3 some weight is negative or 3, though no probability of an output shows it."""
-    program = dipapprox.parse(HEAD + body)
-    refuses(UserError, "no probability distribution", dipapprox.decide, program)
-    with pytest.raises(UserError, match="no probability distribution"):
-        dipapprox.verify(program, eps=Fraction(3), delta=Fraction(0))
-    with pytest.raises(UserError, match="no probability distribution"):
-        dipapprox.verify(program, eps=(1, 3), delta=0)
+# --- What is read, written and refused: expressions, and what is said of each ---------------------
+
+SURE_END = template_of("decisions-one_end")
+"""At eps = 1 this loop goes on for ever; everywhere else it ends."""
+BLUR = Fraction(1, 10)
 
 
-@pytest.mark.parametrize("body", [EQUAL_VALUES, ONE_END, AVERAGED])
-def test_where_weights_make_sense_programs_do(body) -> None:
-    program = dipapprox.parse(HEAD + body)
-    verdict = dipapprox.verify(program, eps=Fraction(3, 2), delta=Fraction(0))
-    assert verdict.answer is Answer.DP
-    assert dipapprox.decide(program, interval=(1, Fraction(3, 2))).answer is Answer.DP
+def closed_form(name: str, input: str, output: str, **parameters: int) -> str:
+    """The probability of an output at one input."""
+    program = load(MECHANISMS / f"{name}.dpg", {k: Fraction(v) for k, v in parameters.items()})
+    states = execute(program, True)
+    forms = ExactDistributions(states, None).distribution(parse_input(input, program))
+    assert isinstance(forms, tuple)
+    outputs = (" ".join(map(str, output)) for output in states.outputs)
+    return as_text(dict(zip(outputs, forms, strict=True))[output])
 
 
-def test_a_loop_with_one_end_must_reach_it() -> None:
-    """At eps = 1 this loop goes on for ever; everywhere else it ends."""
-    loop = template_of("decisions-one_end")
-    program = dipapprox.parse(HEAD + loop)
-    for epsilons in ((0, None), (1, 1), (1, 2)):
-        with pytest.raises(UserError, match="does not end with probability 1"):
-            dipapprox.decide(program, interval=epsilons)
-    with pytest.raises(UserError, match="does not end with probability 1"):
-        dipapprox.verify(program, eps=Fraction(1), delta=Fraction(0))
-    assert dipapprox.decide(program, interval=(2, None)).answer is Answer.DP
+def spans(lower: int, upper: int | None, blur: Fraction = Fraction(0)) -> NegativeRange:
+    """A range with ends that are known so well."""
+    end = None if upper is None else Enclosure(upper - blur, upper + blur)
+    return NegativeRange(Enclosure(lower - blur, lower + blur), end)
+
+
+def union(*ranges: NegativeRange) -> list[str]:
+    """Ranges with ends that are blurred may touch or not."""
+    return [
+        f"{'(['[each.lower_included]}{each.lower}, {each.upper}{')]'[each.upper_included]}"
+        for each in merged(ranges)
+    ]
+
+
+def test_what_is_decided_and_written() -> None:
+    asked = {
+        "Signs": Signs,
+        "as_latex": as_latex,
+        "check_delta": check_delta,
+        "read_epsilons": read_epsilons,
+        "replace": replace,
+    }
+    check_answers("decisions", evaluated(globals() | asked, UserError, LimitReached))
