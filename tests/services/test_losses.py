@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dipapprox
-from dipapprox import Answer, Limits, Options, ServiceProof, SourceError, UserError
+from dipapprox import Answer, Limits, Options, ServiceProof, UserError
 from dipapprox.bundled import BUNDLED
 from dipapprox.exponentials import ONE, ExponentialPolynomial, ExponentialRatio
 from dipapprox.language.elaborate import elaborate
@@ -29,81 +29,19 @@ from dipapprox.services.prove_service import find_loss, loss_by_counters
 from dipapprox.services.search import loss_by_values
 from dipapprox.services.service_proof import prove_service
 from dipapprox.services.system import System
-from tests.cases import cases, refuses
+from tests.cases import refuses
+from tests.golden_text import check_answers, evaluated
 from tests.schemas import check_schema
 from tests.services.examples import COIN, DATA, HEAD, ONCE, proof_of, service_of, slots
 from tests.services.strategies import counting_services, services
 from tests.texts import template_of, text_of
 from tests.thorough import examples
 
-
-@pytest.mark.parametrize("kind", ["int", "-v..v"])
-@cases(
-    "t, v, queries, least",
-    (1, 1, "sum", 2),
-    (1, 1, "count", 1),
-    (1, 1, "sum, count", 2),
-    (1, 2, "sum, count", 2),
-    (2, 1, "sum", 4),
-    (2, 1, "count", 2),
-    (2, 2, "sum", 4),
-    (3, 1, "sum, count", 6),
-)
-def test_the_table_of_the_specification(t, v, queries, least, kind) -> None:
-    proof = proof_of(slots(kind, queries), t=t, v=v)
-    assert proof.is_exact
-    assert proof.upper == least
-    assert proof.loss.by_differences == (kind == "int")
-
-
-@pytest.mark.parametrize(("t", "v", "least"), [(1, 1, 2), (2, 1, None), (2, 2, None)])
-def test_a_shared_pool(t, v, least) -> None:
-    for kind in ("int", "-v..v"):
-        proof = proof_of(slots(kind, "sum", pool=True), t=t, v=v)
-        assert proof.upper == least
-        assert proof.loss.unbounded == (least is None)
-
-
 NOISE = "reply <- clamp(DLap(n, 1 / eps), 0, 1)"
 
 
 def changed(old: str, new: str) -> str:
     return (HEAD + DATA + ONCE).replace(old, new)
-
-
-@cases(
-    "answer, verdict, why",
-        ("if n = 1 then reply <- clamp(DLap(0, 1/eps), 0, 1) else reply <- 0 end",
-         Answer.NOT_DP, None),
-        ("if n = 1 then reply <- clamp(DLap(0, 1/eps), 0, 1)\n"
-         "else reply <- clamp(DLap(0, 2/eps), 0, 1) end", Answer.DP, None),
-        ("if n = 1 then reply <- clamp(DLap(0, 1/eps), 0, 1)\n"
-         "else reply <- clamp(DLap(0, 1/eps), 1, 1) end", Answer.NOT_DP, None),
-        ("reply <- choose {n: 3/4, 1 - n: 1/4}", Answer.NOT_DP, lambda it: it.loss.vanishing),
-        # It says what to ask.
-        ("z <- Gauss(n, 1 / eps)\nif z > 0 then reply <- 1 else reply <- 0 end",
-         Answer.UNKNOWN, lambda it: "'profile'" in it.reason),
-)  # fmt: skip
-def test_noise_of_different_kinds(answer, verdict, why) -> None:
-    proof = proof_of(changed(NOISE, answer))
-    assert proof.answer is verdict and (why is None or why(proof))
-
-
-def test_forgetting_to_count_leaves_no_budget() -> None:
-    proof = proof_of(changed("done <- true", "skip"))
-    assert proof.answer is Answer.NOT_DP
-    assert proof.loss.repetition.gain == 1
-
-
-@cases(
-    "old, new, words",
-    (NOISE, "reply <- 0\nwhile n = 1 do skip end", r":\d+:\d+: loop error: the loop never ends"),
-    (NOISE, "if n = 1 then reply <- 0 end", "query 'ask' may end without a reply"),
-    (NOISE, "reply <- n + 1", "'reply' gets 2, which is not in its domain"),
-    ("n <- d", "n <- n + d", "'n' gets 2, which is not in its domain"),
-)
-def test_endless_loops_and_missing_replies_are_errors_with_a_place(old, new, words) -> None:
-    refuses(SourceError, words, proof_of, changed(old, new))
 
 
 USERS = (
@@ -114,20 +52,6 @@ USERS = (
     f"reply <- clamp(DLap(n, {scale} / eps), 0, 1) end\nend\n"
     for name, user, cell, scale in (("ask", "alice", "a", 1), ("look", "bob", "b", 2))
 )
-
-
-def test_users_alone_and_together() -> None:
-    assert proof_of(USERS).upper == Fraction(3, 2)
-    assert proof_of(USERS, "alice", "bob").upper == Fraction(3, 2)
-    assert proof_of(USERS, "alice").upper == 1
-    assert proof_of(USERS, "bob").upper == Fraction(1, 2)
-    refuses(UserError, "no user 'carol'", proof_of, USERS, "carol")
-
-
-def test_a_cell_that_leaves_its_domain_beside_an_additive_one() -> None:
-    text = HEAD.replace("0..1 <- 0", "0..1 <- 0\nstate total in int <- 0", 1) + ONCE
-    with pytest.raises(SourceError, match="'n' gets 2, which is not in its domain"):
-        proof_of(text + "on data d in {0, 1} do total <- total + d; n <- n + 1 end\n")
 
 
 def test_claims_and_limits() -> None:
@@ -145,23 +69,6 @@ def test_claims_and_limits() -> None:
 # --- hidden choices -------------------------------------------------------------------------------
 
 STORED = text_of("services/losses-stored")
-
-
-def test_what_is_stored_with_noise_may_be_read_for_ever() -> None:
-    """Randomised response at arrival: the choice differs by e^eps, whatever is asked later."""
-    for keep in (
-        "z <- DLap(d, 1 / eps)\nif z >= 1 then n <- 1 else n <- 0 end",
-        "n <- choose {d : exp(eps)/(1 + exp(eps)), 1 - d : 1/(1 + exp(eps))}",
-    ):
-        proof = proof_of(STORED.replace("KEEP", keep))
-        assert proof.is_exact
-        assert proof.upper == 1
-
-
-def test_fixed_odds_of_storing_leave_no_budget() -> None:
-    proof = proof_of(STORED.replace("KEEP", "n <- choose {d : 3/4, 1 - d : 1/4}"))
-    assert proof.answer is Answer.NOT_DP
-    assert proof.loss.vanishing
 
 
 @given(services())
@@ -362,26 +269,6 @@ def ratio(numerator: ExponentialPolynomial, *below: ExponentialPolynomial) -> Ex
     return ExponentialRatio(numerator, tuple((factor, 1) for factor in below))
 
 
-def test_powers_are_exact() -> None:
-    gain = gain_of(ratio(E, ONE + E), ratio(ONE, ONE + E))
-    assert (gain.exact, gain.upper, gain.lower) == (1, 1, 1)
-    gain = gain_of(ratio(ONE, ONE + E), ratio(E, ONE + E))
-    assert (gain.exact, gain.upper, gain.lower) == (-1, -1, -1)
-
-
-@pytest.mark.parametrize("sign", [1, -1])
-def test_the_signs_of_denominators_do_not_matter(sign) -> None:
-    """(1 + e^ε) / 2 over 1: less than e^ε, and that is the least such power."""
-    below = (E - ONE).scaled(sign)
-    p = ratio(((ONE + E) * HALF * (E - ONE)).scaled(sign), below)
-    q = ratio((E - ONE).scaled(sign), below)
-    gain = gain_of(p, q)
-    assert (gain.exact, gain.upper, gain.lower) == (None, 1, 1)
-    back = gain_of(q, p)
-    assert back.upper <= 0
-    assert back.lower == Fraction(-1, 2)
-
-
 # --- Counters by differences against counters by value, and services too large for values ---------
 
 
@@ -424,24 +311,6 @@ def test_slots_of_many_points() -> None:
 LARGE = text_of("services/abstraction-large")
 
 
-@cases(
-    "end, answer, upper",
-    ("left <- left - 1", Answer.DP, Fraction(9)),
-    ("left <- left - 1; n[cur] <- 0", Answer.DP, Fraction(2)),
-    ("skip", Answer.NOT_DP, None),
-)
-def test_counters_that_change_on_the_way_round_get_values(end, answer, upper) -> None:
-    """What is left of a budget decides where a repetition ends, and is followed by value."""
-    proof = proof_of(LARGE.replace("END", end))
-    assert proof.answer is answer
-    assert proof.loss.by_differences
-    assert proof.upper == upper
-    assert proof.is_exact == (upper is not None)
-    repetition = proof.loss.repetition
-    if repetition is not None:
-        assert repetition.gain == len(repetition.events)
-
-
 FULL = text_of("services/abstraction-full")
 
 
@@ -459,3 +328,30 @@ def test_data_of_any_value_has_one_in_a_course(change, upper) -> None:
         assert gain is not None and gain.exact == upper
     small = service_of(FULL.replace("SIZE", "3").replace("CHANGE", change))
     assert find_loss(AskedService(small)).upper == upper
+
+
+# --- What services lose, and what is refused: expressions, and what is said of each ---------------
+
+
+def proved(text: str, *users: str, **parameters: int) -> str:
+    """The answer and the least budget, what the loss is like, and why there is none."""
+    proof = proof_of(text, *users, **parameters)
+    said = [f"{proof.answer.value} {proof.upper}"]
+    if proof.upper is not None and not proof.is_exact:
+        said.append("not exact")
+    kinds = ("by_differences", "unbounded", "vanishing")
+    said += [kind.replace("_", " ") for kind in kinds if getattr(proof.loss, kind, False)]
+    again = proof.loss and proof.loss.repetition
+    if again:
+        said.append(f"gain {again.gain} of {len(again.events)} calls")
+    return ", ".join([*said, proof.reason] if proof.reason else said)
+
+
+def powers(p: ExponentialRatio, q: ExponentialRatio) -> str:
+    gain = gain_of(p, q)
+    return f"{gain.exact}: {gain.lower} to {gain.upper}"
+
+
+def test_services_and_what_is_refused_of_them() -> None:
+    asked = {"ONE": ONE, "slots": slots}
+    check_answers("services_lose", evaluated(globals() | asked, UserError))
