@@ -36,9 +36,10 @@ from dipapprox.proof_steps.liveness import machine_json
 from dipapprox.proof_steps.machines import number_json
 from dipapprox.replays.words import words_of
 from kernel.ends import lower
-from kernel.machines import finite
+from kernel.machines import finite, judged
 from kernel.small import program_of
-from tests.cases import cases, refuses
+from tests.cases import refuses
+from tests.golden_text import check_answers
 
 GRID = list(itertools.product([Fraction(k, 3) for k in range(-15, 16)], repeat=2))
 NUMBERS = st.integers(-2, 2).map(Fraction)
@@ -100,49 +101,6 @@ def test_differences_without_a_common_point_contradict_each_other(known) -> None
     assert (order_of(known) is None) == (not places(known))
 
 
-def test_differences_add_up_and_the_strongest_stays() -> None:
-    less = X.plus(Y.scaled(Fraction(-1)))
-    for a, b in ((0, 0), (-3, -4), (1, 2)):
-        known = [(less.plus(Form(Fraction(-a))), False), (Y.plus(Form(Fraction(-b))), False)]
-        assert (order_of(known) or {})[0, NUMBER] == (a + b, False)
-        large = X.plus(Form(Fraction(-9)))
-        assert (order_of([*known, (large, True)]) or {})[0, NUMBER] == (9, True)
-
-
-def test_a_number_follows_from_itself() -> None:
-    for constant, strict, is_so in ((1, True, True), (0, False, True), (0, True, False)):
-        assert follows(Form(Fraction(constant)), strict, {}) == is_so
-    assert not follows(Form(Fraction(-1)), False, {})
-
-
-def test_multipliers_are_of_forms_that_are_there_and_above_zero() -> None:
-    total = combined([[0, 2], [1, "1/2"]], [(X, False), (Y.plus(ONE), True)])
-    assert total == (Form(Fraction(1, 2), ((0, Fraction(2)), (1, Fraction(1, 2)))), True)
-    assert combined([[0, 1]], [(X, False), (Y, True)]) == (X, False)
-    for factor in (0, -1, "-1/2"):
-        refuses(BadProof, "not above 0", combined, [[0, factor]], [(X, True)])
-    for number in (-1, 1):
-        refuses(BadProof, "no such form", combined, [[number, 1]], [(X, True)])
-
-
-def test_a_form_is_read_as_it_is_written() -> None:
-    assert read_form(3, 0) == Form(Fraction(3))
-    assert read_form([1, [[0, 1], [1, -1]]], 2) == X.plus(Y.scaled(Fraction(-1))).plus(ONE)
-    assert read_form([1, [[0, 0]]], 1) == ONE
-    assert read_guards([[[0, [[0, 1]]], True]], 1) == [(X, True)]
-
-
-@cases(
-    "json, reason",
-    ([0, [[2, 1]]], "not there"),
-    ([0, [[-1, 1]]], "not there"),
-    ([0, [[1, 1], [0, 1]]], "ascend"),
-    ([0, [[0, 1], [0, 1]]], "ascend"),
-)
-def test_a_form_over_other_atoms_is_none(json, reason) -> None:
-    refuses(BadProof, reason, read_form, json, 2)
-
-
 @given(FORMS, FORMS, FORMS)
 def test_forms_in_the_place_of_atoms_have_their_values(form, one, other) -> None:
     put = over(form, [one, other])
@@ -152,32 +110,6 @@ def test_forms_in_the_place_of_atoms_have_their_values(form, one, other) -> None
 
 def of(family: str) -> Sample:
     return Sample(family, Form(Fraction(0)), Fraction(1))
-
-
-def test_only_continuous_samples_have_no_ties() -> None:
-    atoms = (Held("n"), of("DLap"), of("Lap"))
-    guards = tuple([(Form(Fraction(0), ((k, Fraction(1)),)), False) for k in range(3)])
-    assert [above for _, above in known_forms(Path({}, atoms, guards))] == [False, False, True]
-    # It is the last sample that tells.
-    sums = [(Form(Fraction(0), ((k, Fraction(1)), (k + 1, Fraction(1)))), False) for k in (0, 1)]
-    assert [above for _, above in known_forms(Path({}, atoms, tuple(sums)))] == [False, True]
-    after = Path({}, (of("Lap"), of("DLap")), (sums[0],))
-    assert known_forms(after) == sums[:1]
-    strict = tuple([(form, True) for form, _ in guards])
-    assert [above for _, above in known_forms(Path({}, atoms, strict))] == [True, True, True]
-
-
-def test_atoms_after_the_first_that_differs_are_others() -> None:
-    atoms = (Held("n"), of("Lap"))
-    assert same_atoms(atoms, atoms) == 2
-    assert same_atoms(atoms, (Held("n"), of("LapPlus"))) == 1
-    assert same_atoms(atoms, (Held("n"),)) == 1
-    both = Form(Fraction(0), ((0, Fraction(1)), (1, Fraction(1))))
-    path = Path({}, (Held("n"), of("LapPlus")), ((both, True),))
-    assert renamed_forms(path, 2, same_atoms(path.atoms, atoms)) == [
-        (Form(Fraction(0), ((0, Fraction(1)), (3, Fraction(1)))), True)
-    ]
-    assert renamed_forms(Path({}, atoms, ((both, True),)), 2, 2) == [(both, True)]
 
 
 # --- joined paths ---------------------------------------------------------------------------------
@@ -222,36 +154,6 @@ def test_joined_paths_are_their_region() -> None:
     never = three(guards=((X, True), (MINUS_X, True)))
     assert joined(never[:2], [])[0][1].guards == ((X, True), (Y, True))
     assert numbers([never[1]] * 2) == [[0], [1]]
-
-
-@cases(
-    "change",
-    {"said": ("no",)},
-    {"ended": True},
-    {"atoms": (of("Lap"), of("Gauss"))},
-    {"store": {"a": Fraction(2)}},
-    {"store": {}},
-)
-def test_paths_that_do_different_things_are_not_joined(change) -> None:
-    assert [0] in numbers(three(**change))
-
-
-def test_no_other_path_meets_a_region() -> None:
-    for guards in (((X.plus(ONE), True), (MINUS_X.plus(ONE), True)), ()):
-        paths = three()
-        paths[2].guards = guards
-        assert numbers(paths) == [[0], [1], [2]]
-        # Facts say that it is not there, or nothing of it.
-        assert numbers(paths, [(MINUS_X, False)]) == [[0, 1], [2]]
-        assert numbers(paths, [(MINUS_Y, False)]) == [[0], [1], [2]]
-    # A sample of its own says nothing of the others.
-    paths = three()
-    paths[2].atoms = (of("Gauss"), of("Lap"))
-    assert numbers(paths) == [[0], [1], [2]]
-    # Where nothing is known of any of them, they are not apart.
-    everything = [Path({}, ATOMS, ((form, True),)) for form in (X, MINUS_X)]
-    assert joined(everything, [])[0][1].guards == ()
-    assert numbers([*everything, Path({}, ATOMS, (), ("no",))]) == [[0], [1], [2]]
 
 
 # --- Deltas of sets of real inputs ----------------------------------------------------------------
@@ -397,3 +299,49 @@ def test_a_line_of_pairs_is_no_single_pair() -> None:
     found = representatives(shifted)
     assert {v - u for (u,), (v,) in found} == {-1, 1}  # type: ignore[operator]
     refuses(Refuted, "more pairs than one", representatives, machine(LEVEL, 2, NEAR, False))
+
+
+# --- Forms and paths, and what is refused of them: expressions, and what is said of each ----------
+
+HELD = (Held("n"), of("Lap"))
+EVERYTHING = [Path({}, ATOMS, ((form, True),)) for form in (X, MINUS_X)]
+"""Where nothing is known of any of them, they are not apart."""
+
+
+def number(constant: int) -> Form:
+    return Form(Fraction(constant))
+
+
+def sums(*atoms: int) -> Form:
+    return Form(Fraction(0), tuple((atom, Fraction(1)) for atom in atoms))
+
+
+def bound(*known: Guard) -> tuple[str, bool]:
+    """What is known of x."""
+    least, strict = (order_of(known) or {})[0, NUMBER]
+    return least, strict
+
+
+def known(atoms: Sequence[Held | Sample], *forms: Form, strict: bool = False) -> list[bool]:
+    """Only continuous samples have no ties; it is the last sample that tells."""
+    guards = tuple((form, strict) for form in forms)
+    return [above for _, above in known_forms(Path({}, tuple(atoms), guards))]
+
+
+def third(**changes: Any) -> list[Path]:
+    """Another path that meets the region of the first two, or may: facts say whether."""
+    paths = three()
+    for name, each in changes.items():
+        setattr(paths[2], name, each)
+    return paths
+
+
+def test_forms_and_paths() -> None:
+    asked = {
+        "combined": combined,
+        "read_form": read_form,
+        "read_guards": read_guards,
+        "renamed_forms": renamed_forms,
+        "same_atoms": same_atoms,
+    }
+    check_answers("kernel_regions", judged(globals() | asked))
