@@ -33,7 +33,7 @@ from dipapprox.events.event import Interval, Part
 from dipapprox.laws.families import GAUSSIAN, LAPLACE
 from dipapprox.linear.form import content
 from dipapprox.numerics.powers import logarithm
-from dipapprox.numerics.real_outputs.factors import Factored, Mixed, factored
+from dipapprox.numerics.real_outputs.coordinates import Factored, Mixed, factored
 
 _ZERO = Fraction(0)
 _NEARLY = 1 - Fraction(1, 2**20)  # of the largest loss

@@ -54,7 +54,7 @@ from dipapprox.data_classes import Record
 from dipapprox.events.event import Interval, Part
 from dipapprox.events.reduce import range_of
 from dipapprox.limits import check_limits
-from dipapprox.numerics.real_outputs.factors import Line, Mixed, factored
+from dipapprox.numerics.real_outputs.coordinates import Line, Mixed, factored
 from dipapprox.numerics.real_outputs.panel_polynomials import Cells
 
 _WORKING = 128

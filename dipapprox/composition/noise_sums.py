@@ -33,7 +33,7 @@ from dipapprox.arithmetic.enclosure import Enclosure, if_enclosed, sure
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.data_classes import Record
 from dipapprox.laws.families import LAPLACE
-from dipapprox.numerics.real_outputs.factors import Line
+from dipapprox.numerics.real_outputs.coordinates import Line
 from dipapprox.numerics.real_outputs.hockey_stick import Split
 from dipapprox.numerics.simplest import shortest
 

@@ -71,7 +71,7 @@ from dipapprox.composition.products import Factor, RepeatedRun, factors_of
 from dipapprox.data_classes import Record
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.limits import check_atoms
-from dipapprox.numerics.real_outputs.factors import Line
+from dipapprox.numerics.real_outputs.coordinates import Line
 from dipapprox.numerics.real_outputs.hockey_stick import Discretised, HockeyStick
 from dipapprox.numerics.real_outputs.panel_polynomials import Cells
 

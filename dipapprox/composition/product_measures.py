@@ -3,7 +3,7 @@
 In: two sums of parts, each with the same number of published numbers, and a factor. Out: a
 `Split`, as for one number. By what the measures are:
 
-    one number differs              its divergence, times the mass of all others (`factors`)
+    one number differs              its divergence, times the mass of all others (`coordinates`)
     one number, noise is shifted    the closed form (`shifted_noise`)
     Gaussian noise only             N(m, 1) against N(0, 1), m the norm of the shifts in deviations
     no products, but sums of them   bounds
@@ -56,7 +56,7 @@ from dipapprox.laws.families import GAUSSIAN, LAPLACE
 from dipapprox.numerics.kinds import Tier
 from dipapprox.numerics.methods import Method
 from dipapprox.numerics.powers import logarithm
-from dipapprox.numerics.real_outputs.factors import Factored, Line, Mixed, factored
+from dipapprox.numerics.real_outputs.coordinates import Factored, Line, Mixed, factored
 from dipapprox.numerics.real_outputs.hockey_stick import HockeyStick, Split
 
 _ACCURATE = 60  # bits of accuracy beyond which no composition goes

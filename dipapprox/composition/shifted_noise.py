@@ -30,7 +30,7 @@ from dipapprox.events.event import Interval, Part
 from dipapprox.laws.families import GAUSSIAN, LAPLACE
 from dipapprox.laws.family import Family
 from dipapprox.numerics.powers import logarithm
-from dipapprox.numerics.real_outputs.factors import Line, Mixed, factored
+from dipapprox.numerics.real_outputs.coordinates import Line, Mixed, factored
 from dipapprox.numerics.simplest import shortest
 
 

@@ -41,8 +41,14 @@ from dipapprox.limits import at_most, check_limits
 from dipapprox.numerics.algebras.piecewise import union
 from dipapprox.numerics.elimination.plan import Evaluation, FunctionTable
 from dipapprox.numerics.kinds import is_laplace_type
-from dipapprox.numerics.real_outputs.coordinates import DensityPlan, density_plans, simplified
-from dipapprox.numerics.real_outputs.factors import Line, Mixed, factored
+from dipapprox.numerics.real_outputs.coordinates import (
+    DensityPlan,
+    Line,
+    Mixed,
+    density_plans,
+    factored,
+    simplified,
+)
 
 _ONE = Fraction(1)
 _UNIT = ExponentialRatio.constant(1)

@@ -58,8 +58,7 @@ from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.laws.distribution import Distribution, law_order
 from dipapprox.laws.family import BOTH_SIDES
 from dipapprox.limits import check_limits
-from dipapprox.numerics.real_outputs.coordinates import simplified
-from dipapprox.numerics.real_outputs.factors import Line
+from dipapprox.numerics.real_outputs.coordinates import Line, simplified
 
 Masses = Callable[[Sequence[Part], int], Enclosure | NotEnclosed]
 """Encloses the mass of parts, to so many bits."""
