@@ -86,11 +86,7 @@ class Functions(Record, frozen=False):
     _differences: dict[tuple[int, int], ExponentialRatio] = field(default_factory=dict)
 
     def for_input(self, input: Input) -> tuple[int, ...]:
-        """Number the probabilities of one input.
-
-        Raises:
-            Obstacle: If they have no exact form.
-        """
+        """Number the probabilities of one input; an `Obstacle` if they have no exact form."""
         known = self._inputs.get(input)
         if known is None:
             found = self.source.distribution(input)

@@ -29,11 +29,8 @@ _LARGEST_POWER = 1_000
 
 
 def read_growth(text: str) -> Growth:
-    """Read an eps_prv without names; it may be negative.
-
-    Raises:
-        UserError: If it is no formula, or e^eps_prv is not obviously of the kind.
-    """
+    """Read an eps_prv without names, which may be negative; a `UserError` if it is no formula, or
+    e^eps_prv is not obviously of the kind."""
     growth = growth_of(parse_formula(text, "eps_prv", ()), {})
     if growth is None:
         raise UserError(

@@ -128,11 +128,7 @@ def write_report(
 
 
 def write_new(path: Path, text: str) -> None:
-    """Write a text file.
-
-    Raises:
-        UserError: If it is there already, or cannot be written.
-    """
+    """Write a text file; a `UserError` if it is there already, or cannot be written."""
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)

@@ -255,11 +255,8 @@ def _outputs(
 def _attempts(
     source: OutputProbabilities, input: Input, relative_width: Fraction | None, options: Options
 ) -> Iterator[tuple[int, Probabilities | NotEnclosed]]:
-    """Enclose all probabilities, then narrow what is relatively too wide, the largest ones first.
-
-    Yields:
-        The most bits asked for so far, and all that is known; an obstacle is the last.
-    """
+    """Enclose all probabilities, then narrow what is relatively too wide, the largest ones first:
+    the most bits asked for so far, and all that is known; an obstacle is the last."""
     # What little precision tells soon is there when the limits end the rest.
     found: Probabilities = ()
     for bits in sorted({min(FIRST_PRECISION, options.precision), options.precision}):

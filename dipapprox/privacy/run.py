@@ -204,11 +204,7 @@ class Setting(Record):
         return has_real_inputs(self.program)
 
     def count(self) -> int | None:
-        """Return how many pairs there are; None if they are infinitely many, or not counted.
-
-        Raises:
-            UserError: If the adjacency does not suit the inputs.
-        """
+        """Return how many pairs there are; None if they are infinitely many, or not counted."""
         return count_selected(self.program, self.selection)
 
     def pairs(self) -> Iterator[Pair]:
@@ -327,11 +323,8 @@ class RunResult(Result):
         below: tuple[Table | str | Description, ...] = (),
         computed: str = "",
     ) -> Description:
-        """Describe an answer: what was asked, about what, what was found, and how.
-
-        Args:
-            found: Facts after scope and parameters; those without a value are left out.
-        """
+        """Describe an answer: what was asked, about what, what was found, and how; facts without a
+        value are left out."""
         bits = (f"{self.precision} bits",) if self.precision else ()
         how = [computed, self.engine, *bits, seconds_text(self.seconds)]
         facts = known(

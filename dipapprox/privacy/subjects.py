@@ -197,22 +197,15 @@ def _conditioning(options: Options) -> Method:
 def open_probabilities(
     states: FinalStates, eps: Fraction, options: Options, method: Method | None = None
 ) -> OutputProbabilities:
-    """Choose the engine for a program at one eps, whose choices are checked (`check_laws`).
-
-    Args:
-        method: That of `open_method`, where several programs, or epsilons, share one.
-    """
+    """Choose the engine for a program at one eps, whose choices are checked (`check_laws`); several
+    programs, or epsilons, may share a `method`, that of `open_method`."""
     check_laws(states, eps, options)
     return OutputProbabilities(states, eps, method or open_method(options))
 
 
 def check_laws(states: FinalStates, eps: Fraction, options: Options) -> None:
-    """Check that the choices of a program are probability distributions at one eps.
-
-    Raises:
-        UserError: If one is none.
-        LimitReached: If that cannot be told.
-    """
+    """Check that the choices of a program are probability distributions at one eps: a `UserError`
+    if one is none, `LimitReached` if that cannot be told."""
     if states.laws:
         point = epsilons.EpsilonInterval(eps, eps, True, True)
         validity.check_choices(states.laws, point)
@@ -279,11 +272,8 @@ class Subject(Record, frozen=False):
 
 
 def executed_for(setting: Setting, *, parts: bool = True) -> Executed:
-    """Execute a program for its `Subject`, in independent parts if these will do.
-
-    Raises:
-        UserError: If a real input's value is needed.
-    """
+    """Execute a program for its `Subject`, in independent parts if these will do; a `UserError` if
+    a real input's value is needed."""
     program, selection, merge = setting.program, setting.selection, setting.options.merge
     if setting.is_real:
         if isinstance(selection, AllPairs):
@@ -305,11 +295,7 @@ def executed_for(setting: Setting, *, parts: bool = True) -> Executed:
 def open_subject(
     setting: Setting, executed: Executed, eps: Fraction, claim: Claim | None = None
 ) -> Subject:
-    """Open the selected pairs of a program.
-
-    Args:
-        claim: What is to be decided; None where bounds are wanted.
-    """
+    """Open the selected pairs of a program, for a claim that is to be decided, or for bounds."""
     if not isinstance(executed, FinalStates):
         return _open_product(setting, executed, eps, claim)
     if executed.program.real_outputs:

@@ -34,11 +34,8 @@ _SUBJECTS = {AutomatonProof: "automaton", StreamProof: "subject", ServiceProof: 
 
 
 def certify_proof(proof: BudgetAnswer, text: str) -> Certificate:
-    """Record what was proved: its proof, which the kernel replays first if it has not.
-
-    Args:
-        text: Of the automaton, program or service.
-    """
+    """Record what was proved of an automaton, program or service with this text: its proof, which
+    the kernel replays first if it has not."""
     answer = with_proof(proof)
     written = answer.written
     if written is None:

@@ -107,11 +107,7 @@ class Tested(Record):
 
 
 def read_claims(text: str, name: str, *, docstring: bool = False) -> tuple[StatedClaim, ...]:
-    """Read the claims of a program.
-
-    Args:
-        name: What messages call it.
-    """
+    """Read the claims of a program; `name` is what messages call it."""
     source, diagnosis = SourceFile(name, text), Diagnosis()
     found = []
     for word, span in claim_lines(source, diagnosis, docstring=docstring):
@@ -269,12 +265,8 @@ def _settings(text: str) -> Iterator[tuple[str, str]]:
 
 
 def try_claim(claim: StatedClaim, path: Path, options: Options) -> Tested:
-    """Ask the question of a claim, and compare.
-
-    Args:
-        path: Of the program; for a Python function `module.py:name`.
-        options: How to compute; their limits are this claim's.
-    """
+    """Ask the question of a claim about the program at a path, for a Python function
+    `module.py:name`, and compare; the limits of the options are this claim's."""
     start = perf_counter()
     try:
         ask = _asking(claim, path, options)

@@ -139,11 +139,7 @@ _OF_ANY_RUN = ("times", "subsample")
 
 
 def read_pipeline(path: Path, stated: Adjacency | None = None) -> Pipeline:
-    """Read a file.
-
-    Args:
-        stated: What is said of adjacency elsewhere; it goes before what the file says.
-    """
+    """Read a file; adjacency that is stated elsewhere goes before what the file says."""
     content = read_toml(path)
     check_known(content, ("adjacency", "run"), str(path))
     if stated is None and "adjacency" in content:

@@ -78,11 +78,7 @@ class Question(ABC):
 
     @classmethod
     def check(cls, given: Collection[str], spelled: Spelled) -> None:
-        """Check that the arguments that were given go together.
-
-        Raises:
-            UserError: If they do not.
-        """
+        """Check that the arguments that were given go together: a `UserError` if not."""
         return  # most do
 
     @abstractmethod

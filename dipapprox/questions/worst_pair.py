@@ -57,11 +57,7 @@ def check_drawable(program: Program) -> None:
 
 
 def around_worst_pair(program: Program, found: RunResult, pairs: Pairs, options: Options) -> Planes:
-    """Compute δ over planes through the pair of an answer.
-
-    Args:
-        options: How to compute; a limit that is reached leaves planes out.
-    """
+    """Compute δ over planes through the pair of an answer; a limit leaves planes out."""
     check_drawable(program)
     name = "worst pair" if found.reason is None else "worst pair found"
     proved = ""  # what is certain of all pairs
@@ -137,11 +133,8 @@ class _Free(Record):
 def planes(
     program: Program, eps: Fraction, growth: Growth, pair: Pair, options: Options
 ) -> tuple[tuple[Plane, ...], str]:
-    """Compute δ over planes through a pair of a program with real inputs and finite outputs.
-
-    Returns:
-        The planes, and why there are no more: "" if there are all.
-    """
+    """Compute δ over planes through a pair of a program with real inputs and finite outputs; return
+    why there are no more, too: "" if there are all."""
     free = [
         _Free(place, cell.name, cell.domain.bounds)
         for place, cell in enumerate(program.inputs)

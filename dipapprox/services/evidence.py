@@ -47,12 +47,8 @@ _MOST_SHOWN = 64  # ways to show the numbers of one reply
 
 
 def replayed(asked: AskedService, loss: Loss, budget: Fraction | None) -> Replayed:
-    """Replay a proof of what was found.
-
-    Raises:
-        NoCertificate: If none can be written.
-        NotProved: If the kernel does not follow.
-    """
+    """Replay a proof of what was found: `NoCertificate` if none can be written, `NotProved` if the
+    kernel does not follow."""
     machine = service_json(asked.service, sorted(asked.users))
 
     def written() -> WrittenProof:

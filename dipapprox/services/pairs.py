@@ -229,11 +229,8 @@ class RunPairs:
         first: Fraction | None,
         second: Fraction | None,
     ) -> Fraction:
-        """Return how much more one form is than another, from the differences of their cells.
-
-        Raises:
-            Untracked: If that depends on what the cells hold.
-        """
+        """Return how much more one form is than another, from the differences of their cells;
+        `Untracked` if that depends on what the cells hold."""
         total = ours.constant - theirs.constant
         if ours.terms == theirs.terms and first == second:
             for name, factor in ours.terms:
@@ -331,11 +328,8 @@ class RunPairs:
         return total
 
     def grouped(self, left: Step, right: Step) -> Iterator[tuple[Step, Step]]:
-        """Group outcomes by their replies; each of the first run has a match.
-
-        Raises:
-            Untracked: If samples whose means are not known would have to be spelled out.
-        """
+        """Group outcomes by their replies; each of the first run has a match. `Untracked` if
+        samples whose means are not known would have to be spelled out."""
         ours, theirs = by_label(left), by_label(right)
         if ours.keys() != theirs.keys() and any(each.samples for each in (*left, *right)):
             left, right = (

@@ -81,12 +81,7 @@ def at_least(claim: FormulaClaim, lower: Fraction, upper: Fraction) -> FormulaCl
     That is the claim itself, if it is of their class; else t ε <= eps_prv, and a δ below. Between
     two ε a function f with f'' <= C is nowhere further below its chord than C w² / 8, for the width
     w, and a chord over ε is monotone: so f / ε is at least what it is at one end, less C w² / 8 ε.
-
-    Args:
-        claim: With eps_prv and delta >= 0 there.
-
-    Returns:
-        None if the formulas have no bounds on the interval.
+    Both eps_prv and delta are >= 0 there; None if the formulas have no bounds on the interval.
     """
     epsilons = EpsilonInterval(lower, upper, True, True)
     if lower == upper or _question(claim, epsilons) is not None:

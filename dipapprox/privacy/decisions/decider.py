@@ -211,10 +211,8 @@ def _decide_parts(run: _Run, product: ProductProgram, signs: Signs) -> bool:
     The pairs of a product are few kinds (`products.layout`), and the outputs of each kind that have
     equal probabilities are one output (`products`). What is decided about these is decided about
     the program: for δ = 0 an inequality of n equal outputs is n times that of one, and for δ > 0
-    some worst set of outputs holds all of n equal ones or none.
-
-    Returns:
-        False if the parts have no closed forms, or too many pairs or outputs.
+    some worst set of outputs holds all of n equal ones or none. False if the parts have no closed
+    forms, or too many pairs or outputs.
     """
     setting, question = run.setting, run.question
     try:

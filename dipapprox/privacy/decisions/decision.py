@@ -65,11 +65,8 @@ def read_epsilons(given: object, name: str = "interval") -> EpsilonInterval:
 
 
 def closed_interval(lower: Fraction, upper: Fraction | None) -> EpsilonInterval:
-    """Return the epsilons > 0 between two ends, both included unless 0 or infinite.
-
-    Raises:
-        UserError: If there are none.
-    """
+    """Return the epsilons > 0 between two ends, both included unless 0 or infinite; a `UserError`
+    if there are none."""
     if lower < 0:
         raise UserError(f"eps must be > 0, but the interval begins at {brief_text(lower)}", _USAGE)
     if upper is not None and (upper < lower or upper == 0):

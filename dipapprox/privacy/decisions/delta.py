@@ -121,11 +121,7 @@ def read_delta(text: str, name: str = "delta") -> Delta:
 
 def as_ratio(formula: Formula, point: Fraction | None = None) -> ExponentialRatio:
     """Turn a formula in `eps` into an exponential ratio, with which it agrees at least at a
-    `point`.
-
-    Raises:
-        SourceError: If it is none, or divides by 0.
-    """
+    `point`; a `SourceError` if it is none, or divides by 0."""
     low, high = enclosing_ratios(formula, _FIRST_BITS, point)
     if low != high:
         raise _error("an irrational constant: the function is known by brackets only", formula)

@@ -155,12 +155,8 @@ def _later(first: Enclosure | None, second: Enclosure | None) -> Enclosure | Non
 
 
 def check_delta(delta: Delta, signs: Signs) -> None:
-    """Make sure that a δ that varies with ε is defined and >= 0 on the interval.
-
-    Raises:
-        UserError: If it is not.
-        LimitReached: If that cannot be told.
-    """
+    """Make sure that a δ that varies with ε is defined and >= 0 on the interval: a `UserError` if
+    it is not, `LimitReached` if that cannot be told."""
     if not mentions_epsilon(delta.formula):
         return
     for low, high in delta.brackets():
@@ -182,12 +178,8 @@ def check_delta(delta: Delta, signs: Signs) -> None:
 
 
 def check_program(states: FinalStates, interval: EpsilonInterval) -> None:
-    """Make sure that all choices of a program are probability distributions on the interval.
-
-    Raises:
-        UserError: If one is not.
-        LimitReached: If that cannot be told.
-    """
+    """Make sure that all choices of a program are probability distributions on the interval: a
+    `UserError` if one is none, `LimitReached` if that cannot be told."""
     try:
         check_choices(states.laws, interval)
     except UserError as error:

@@ -59,11 +59,8 @@ def certain_violation(search: DecisionSearch, states: FinalStates) -> Violation:
 def described(
     violation: Violation, search: DecisionSearch, states: FinalStates, options: Options
 ) -> Violation:
-    """Describe a violation at a simple rational ε, as far as limits allow.
-
-    Raises:
-        BrokenInvariant: If something contradicts the exact forms.
-    """
+    """Describe a violation at a simple rational ε, as far as limits allow; a `BrokenInvariant` if
+    something contradicts the exact forms."""
     assert search.violation is not None
     divergence, question = search.violation.divergence, search.question
     forms = [(row.form, row.adjacent_form) for row in violation.rows]
@@ -93,11 +90,8 @@ def _simple_epsilon(found: Violated, search: DecisionSearch, rate: Fraction) -> 
 
 
 def choose_epsilon(ranges: Sequence[NegativeRange], rate: Fraction = Fraction(0)) -> Fraction:
-    """Choose a simple rational well inside the widest range.
-
-    Args:
-        rate: The largest |q| of an e^(q ε) there; q ε is kept moderate if the range allows it.
-    """
+    """Choose a simple rational well inside the widest range, so that q ε is moderate, if it allows
+    that, for the largest |q| of an e^(q ε) there, the rate."""
     if not ranges:
         raise BrokenInvariant("a violated inequality is violated nowhere")
     widest = max(ranges, key=_width)

@@ -81,11 +81,8 @@ class Subdivided(Protocol[K]):
         """How many pairs may have different distributions."""
 
     def point(self, eps: Fraction, bits: int) -> EpsilonPoint[K]:
-        """Compare the claim with what is true at one eps.
-
-        Args:
-            bits: Probabilities are enclosed to a width of 2**-bits, if possible.
-        """
+        """Compare the claim with what is true at one eps, by probabilities that are enclosed to a
+        width of 2**-bits, if possible."""
 
     def cell(self, lower: EpsilonPoint[K], upper: EpsilonPoint[K]) -> EpsilonCell[K]:
         """Bound how far the claim fails between two points."""
@@ -124,11 +121,8 @@ class IntervalSearch(Record, Generic[K], frozen=False):
     exhausted: bool = False
 
     def run(self, progress: Progress, most: int = MOST_POINTS) -> None:
-        """Decide the interval as far as possible, or go on with what is left of it.
-
-        Args:
-            most: Epsilons evaluated, of this run and those before it.
-        """
+        """Decide the interval as far as possible, or go on with what is left of it, by so many
+        epsilons at most, of this run and those before it."""
         self.exhausted = False
         if not self.sorted:
             ends = []

@@ -51,11 +51,8 @@ class FormulaClaim(Record):
     delta_text: str
 
     def at(self, eps: Fraction, bits: int) -> tuple[Enclosure, Enclosure]:
-        """Enclose eps_prv and delta at one eps; exact where the formulas are rational.
-
-        Raises:
-            SourceError: If a formula has no value there.
-        """
+        """Enclose eps_prv and delta at one eps, exactly where the formulas are rational; a
+        `SourceError` if one has no value there."""
         try:
             eps_prv, delta = self._jets(eps, eps, bits)
         except Undefined as undefined:
@@ -63,11 +60,8 @@ class FormulaClaim(Record):
         return eps_prv.value, delta.value
 
     def over(self, lower: Fraction, upper: Fraction) -> tuple[Jet, Jet]:
-        """Enclose eps_prv and delta, with derivatives, over an interval of epsilons.
-
-        Raises:
-            Undefined: If the interval is too wide, or a formula has no value in it.
-        """
+        """Enclose eps_prv and delta, with derivatives, over an interval of epsilons; `Undefined` if
+        it is too wide, or a formula has no value in it."""
         return self._jets(lower, upper, BITS)
 
     def largest_delta(self, lower: Fraction, upper: Fraction) -> Fraction:

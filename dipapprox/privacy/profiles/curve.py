@@ -155,11 +155,8 @@ def trace(maxima: Maxima, details: PairDetails, budgets: Sequence[Fraction]) -> 
 
 
 def evenly(low: Fraction, high: Fraction, count: int) -> tuple[Fraction, ...]:
-    """Return `count` budgets from `low` to `high` at equal distances.
-
-    Raises:
-        UserError: If the range is empty or reversed, or the count is out of range.
-    """
+    """Return `count` budgets from `low` to `high` at equal distances; a `UserError` if the range is
+    empty or reversed, or the count is out of range."""
     if low < 0:
         raise UserError(f"the curve's eps_prv must be >= 0, got {low}")
     if high <= low:

@@ -70,14 +70,9 @@ _WIDE = Fraction(1, 10**6)  # when a point of a curve is wider than this, the re
 
 
 class Profiler:
-    """Answers questions about one program at one eps; see `profile`.
-
-    Args:
-        budget: A D that makes the program (D ε, 0)-private; None if none is known.
-
-    Raises:
-        LimitReached: If the adjacency allows too many steps of one cell of a product.
-    """
+    """Answers questions about one program at one eps, of which a `budget` D may be known that makes
+    it (D ε, 0)-private; `LimitReached` if the adjacency allows too many steps of one cell of a
+    product."""
 
     def __init__(
         self, setting: Setting, eps: Fraction, executed: Executed, budget: Fraction | None = None
@@ -325,11 +320,8 @@ _LARGEST = (Fraction(2**20), Fraction(2**100))  # E: the larger it is, the large
 def profile_rounded(
     setting: Setting, eps: Fraction, question: Question
 ) -> LeastDelta | LeastEpsPrv:
-    """Answer a question about a program that has a `rounding`; see `profile`.
-
-    Raises:
-        SourceError: If it is about a curve, Rényi divergences or pure privacy.
-    """
+    """Answer a question about a program that has a `rounding`; a `SourceError` if it is about a
+    curve, Rényi divergences or pure privacy."""
     program = setting.program
     error, rational = error_of(program), replace(setting, program=program.with_rational_scales())
     match question:
