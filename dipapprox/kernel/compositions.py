@@ -263,7 +263,7 @@ def above_parts(about: Proof, step: Step, *premises: LossesOf | Of) -> LossesOf:
     pairs = None if about.pairs is None else frozenset(about.pairs)
     _reversible(about.machine, pairs)
     known = [each.losses for each in _above(whole, premises)[1]]
-    bounds = [own.deltas() for own in known if isinstance(own, Losses)]
+    bounds = [own.deltas(grid.losses[0]) for own in known if isinstance(own, Losses)]
     if len(bounds) < len(known):
         raise BadProof("runs of which several are chosen from are no parts")
     spend(20 * len(bounds) * len(grid.knots))

@@ -104,22 +104,30 @@ class Losses:
         start, offset = self.start + other.start + low, self.offset + other.offset
         return Losses(self.step, offset, start, tuple(kept), infinite, self.places, more)
 
-    def deltas(self) -> Callable[[Fraction], Fraction]:
-        """Return what bounds F(e^loss), and so H, on their side.
+    def deltas(self, least: Fraction) -> Callable[[Fraction], Fraction]:
+        """Return what bounds F(e^loss), and so H, on their side, for losses from one on.
 
         With l the first place that is not below the loss (from below any would do), it is the sum
         of m - n e^(-j step) e^(loss - l) over the places that are j >= 0 steps after it.
         """
-        size, sums = len(self.masses), [(self.infinite, arb(0))]
-        spend((8 + self.places // 16) * size)
+        end = len(self.masses)
+
+        def first_of(loss: Fraction) -> int:
+            return min(max(-((self.offset - loss) // self.step) - self.start, 0), end)
+
+        masses, others = (
+            own[first_of(least) :] for own in (self.masses, self.others or self.masses)
+        )
+        sums = [(self.infinite, arb(0))]
+        spend((8 + self.places // 16) * len(masses))
         with precision(self.places + 64):
             ratio = to_ball(-self.step).exp()
-            for m, n in zip(self.masses[::-1], (self.others or self.masses)[::-1], strict=True):
+            for m, n in zip(masses[::-1], others[::-1], strict=True):
                 sums.append((sums[-1][0] + m, sums[-1][1] * ratio + n))
 
         def delta(loss: Fraction) -> Fraction:
-            first = min(max(-((self.offset - loss) // self.step) - self.start, 0), size)
-            mass, other = sums[size - first]
+            first = first_of(loss)
+            mass, other = sums[end - first]
             with precision(self.places + 64):
                 growth = to_ball(loss - self.offset - self.step * (self.start + first)).exp()
                 whole = (upper_at if self.above else lower_at)(mass - other * growth, 0)
@@ -130,7 +138,7 @@ class Losses:
 
     def delta(self, eps_prv: Fraction) -> Fraction:
         """Bound H(e^eps_prv) on their side."""
-        return self.deltas()(eps_prv)
+        return self.deltas(eps_prv)(eps_prv)
 
 
 def convolved(ours: Sequence[int], theirs: Sequence[int]) -> list[int]:
