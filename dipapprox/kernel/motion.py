@@ -90,15 +90,20 @@ class Motion(Walk[Moved]):
         self._beside = self._taken_along()
 
     @property
+    def is_translated(self) -> bool:
+        """Whether all that u does is to move what is published: delta depends on u' - u alone."""
+        return len(self._published) == 1 and not (self.forms or self._chooses)
+
+    @property
     def is_shift(self) -> bool:
-        """Whether delta depends on u' - u alone, and its sublevel sets are convex: 3."""
+        """Whether it does, and its sublevel sets are convex: 3."""
         atoms = {atom for row in self._published for terms in row for atom, _ in terms}
         families = {noise[0] for (_, noise, _), atom in self.noise.items() if atom in atoms}
         known = families <= {"Gauss"} or (
             len(self.machine.reals) == 1
             and all(isinstance(FAMILIES[name], RealFamily) for name in families)
         )
-        return known and len(self._published) == 1 and not (self.forms or self._chooses)
+        return known and self.is_translated
 
     def is_ordered(self, place: int) -> bool:
         """Whether every P_S moves in one direction with an input: 1."""

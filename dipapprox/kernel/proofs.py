@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from importlib import import_module
+from math import prod
 from typing import Any
 
 from dipapprox.kernel.balls import lower_at, precision, to_ball, upper_at
@@ -15,7 +16,6 @@ from dipapprox.kernel.machine import (
     Input,
     Inputs,
     Machine,
-    Range,
     Tree,
     adjacent_pairs,
     all_inputs,
@@ -26,6 +26,7 @@ from dipapprox.kernel.reading import as_integer, as_list, as_number
 from dipapprox.kernel.signs import Signs, read_epsilons
 
 Step = Mapping[str, Any]
+MANY = 200_000  # cells of all inputs: pairs of more are not gone through, if numbers are published
 
 
 def named(name: str) -> Any:
@@ -46,10 +47,14 @@ class Proof:
 
     @property
     def in_sets(self) -> bool:
-        """Whether all pairs of real inputs are meant: some have the largest delta (`sets`)."""
-        machine = self.machine
-        real = any(isinstance(domain, Range) for domain in machine.domains)
-        return real and self.pairs is None and machine.adjacency.norm != "pairs"
+        """Whether some pairs have the largest delta of all that are meant (`sets`).
+
+        Of real inputs; and of very many, where numbers are published.
+        """
+        machine, finite = self.machine, self.machine.finite
+        many = bool(machine.reals) and len(finite) * prod(map(len, finite)) > MANY
+        some = many or len(finite) < len(machine.inputs)
+        return some and self.pairs is None and machine.adjacency.norm != "pairs"
 
 
 def pairs_of(proof: Proof, cost: int = 4) -> Iterator[Inputs]:
