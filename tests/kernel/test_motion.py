@@ -9,11 +9,21 @@ from math import inf
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from dipapprox.kernel.errors import NotProved, Refused
-from dipapprox.kernel.machine import Adjacency, Machine, Output, read_machine
+from dipapprox.kernel.errors import NotProved, Refused, Refuted
+from dipapprox.kernel.machine import (
+    NORMS,
+    Adjacency,
+    Machine,
+    Output,
+    adjacent_pairs,
+    pairs_by_difference,
+    read_machine,
+)
 from dipapprox.kernel.motion import Motion
-from dipapprox.kernel.proofs import Proof, distributions
+from dipapprox.kernel.proofs import Proof, distributions, pairs_of
 from dipapprox.kernel.sets import Sets, Zone, all_sets, clipped, extent, representatives
 from dipapprox.proof_steps.liveness import machine_json
 from dipapprox.proof_steps.machines import number_json
@@ -421,6 +431,43 @@ def test_ends_of_shared_changes_keep_pairs_adjacent() -> None:
             low, high = extent(half.zones[0], "change")
             assert low == 0 or high == 0
             assert half.ends(0)[0 if high == 0 else 1] == half
+
+
+@given(
+    st.lists(
+        st.sets(st.integers(-2, 3), min_size=1, max_size=4).map(sorted), min_size=1, max_size=3
+    ),
+    st.sampled_from([*NORMS, "all"]),
+    st.integers(0, 3),
+)
+def test_pairs_of_many_inputs_are_one_of_each_difference(values, norm, radius) -> None:
+    adjacency, domains = Adjacency(norm, radius), list(map(tuple, values))
+
+    def change(pair: Any) -> tuple[int, ...]:
+        return tuple([b - a for a, b in zip(*pair, strict=True)])
+
+    found = [*pairs_by_difference(adjacency, domains)]
+    every = {change(pair) for pair in adjacent_pairs(adjacency, domains)}
+    assert sorted(map(change, found)) == sorted(every)
+    assert all(adjacency.holds(*pair) for pair in found)
+    assert all(a in own for pair in found for u in pair for a, own in zip(u, domains, strict=True))
+
+
+MANY = "input q[20] in 0..2  output y[20] in real  adjacent l1 1  for i in 1..20 do y[i] <- {} end"
+
+
+def test_of_very_many_inputs_that_move_numbers_one_pair_of_each_difference_is_enough() -> None:
+    for noise in ("Lap(q[i], 1)", "q[i] + Gauss(0, 1)"):
+        proof = Proof(machine_of(MANY.format(noise)), None)
+        assert proof.in_sets
+        assert len([*pairs_of(proof)]) == 40
+    told = MANY.format("Lap(q[i], 1)") + "  z <- Lap(q[1], 1)  if z > 0 then y[1] <- z end"
+    guarded = Proof(machine_of(told), None)
+    refuses(Refuted, "depend on u' - u alone", lambda: [*pairs_of(guarded)])
+    few = MANY.replace("20", "2").format("Lap(q[i], 1)")
+    assert not Proof(machine_of(few), None).in_sets
+    named = MANY.format("Lap(0, 1)").replace("0..2", "{a, b, c}").replace("l1 1", "all")
+    refuses(Refused, "between named values", lambda: [*pairs_of(Proof(machine_of(named), None))])
 
 
 def left(place: int, side: Any, at: Fraction) -> tuple[bool, bool]:
