@@ -177,10 +177,6 @@ def _if(p: Any) -> list[ast.If]:
     return [ast.If((branch,), otherwise, span=p.lexer.span(p, 1))]
 
 
-def _condition(p: Any) -> ast.Comparison:
-    return ast.Comparison((p[1], p[3]), (p[2],), span=p.lexer.span(p))
-
-
 def _natural(p: Any) -> int:
     found = int(p[1])
     if p[1] != found or found > MOST_CELLS:
@@ -188,11 +184,6 @@ def _natural(p: Any) -> int:
         what = "be a whole number" if p[1] != found else f"be at most {MOST_CELLS}"
         p.lexer.report(f"'{shorten(span.text)}' must {what}", span, "", "value error")
     return found
-
-
-def _hint(token: Any) -> str:
-    single = "conditions in '.dip' files are single comparisons; '.dpg' files have more"
-    return single if token.type in ("AND", "OR", "NOT", "TRUE", "FALSE") else ""
 
 
 GRAMMAR = Grammar(
@@ -215,7 +206,9 @@ GRAMMAR = Grammar(
             " | IF condition THEN LBRACE items RBRACE ELSE LBRACE items RBRACE": _if,
             "item : error SEMICOLON": nothing,
             "condition : operand LT operand | operand LE operand"
-            " | operand GT operand | operand GE operand": _condition,
+            " | operand GT operand | operand GE operand": lambda p: ast.Comparison(
+                (p[1], p[3]), (p[2],), span=p.lexer.span(p)
+            ),
             "operand : constant | name | input": part(1),
             "constant : number": lambda p: literal(p[1], p.lexer.span(p)),
             "name : NAME": node(ast.Name, 1),
@@ -227,5 +220,10 @@ GRAMMAR = Grammar(
             **lists(numbers="number COMMA"),
         }
     ),
-    error=unexpected(_hint),
+    error=unexpected(
+        lambda token: (
+            "conditions in '.dip' files are single comparisons; '.dpg' files have more"
+            * (token.type in _UNUSED)
+        )
+    ),
 )

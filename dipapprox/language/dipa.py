@@ -175,10 +175,6 @@ def _quotient(p: Any) -> Fraction:
     return p[1] / p[3] if p[3] else Fraction(0)
 
 
-def _branch(p: Any) -> StatedTransition:
-    return _step(p, tuple(p[2]), p[5], p.lexer.span(p))
-
-
 def _step(
     p: Any, guard: tuple[ThresholdTest, ...], action: tuple[Any, ...], span: Span
 ) -> StatedTransition:
@@ -268,7 +264,9 @@ GRAMMAR = Grammar(
             "steps : IF branch others": lambda p: [p[2], *p[3]],
             "others : others ELSEIF branch": more,
             "others : empty": part(1),
-            "branch : LPAREN guard RPAREN THEN action": _branch,
+            "branch : LPAREN guard RPAREN THEN action": lambda p: _step(
+                p, tuple(p[2]), p[5], p.lexer.span(p)
+            ),
             "atom : INSAMPLE relation variable": _test(3, (">", ">=")),
             "atom : variable relation INSAMPLE": _test(1, ("<", "<=")),
             "relation : LT | LE | GT | GE": part(1),

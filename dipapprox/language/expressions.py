@@ -227,11 +227,13 @@ class Expressions:
 
     def is_boolean(self, node: ast.Expression) -> bool:
         """Whether an expression is a truth value; as a variable, it holds `true` or `false`."""
-        found: bool | None = self._known.get(("boolean", id(node)))
-        if found is None:
-            found = kind_of(node, self.symbols) == Kind.TRUTH
-            self._keep("boolean", node, found)
-        return found
+        match node:
+            case ast.Name(name) | ast.Index(name):
+                return name in self.symbols and self.symbols[name].kind == Kind.TRUTH
+            case ast.Choose():
+                return kind_of(node, self.symbols) == Kind.TRUTH
+            case _:
+                return isinstance(node, ast.Truth | ast.Not | ast.And | ast.Or | ast.Comparison)
 
     def elements(self, node: ast.Expression) -> list[core.Expression]:
         """Elaborate an argument that may be an array: all its elements, or one value."""

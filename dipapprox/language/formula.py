@@ -8,16 +8,9 @@ Precedence from loosest to tightest: + -, * /, sign, ^; all but ^ group to the l
 exact: 0.1 is 1/10. A formula is parsed by precedence climbing; every node knows its span, so that
 errors of syntax and of evaluation point at their place.
 
-The leaves are those of programs (`ast`); what stands above them differs:
-
-- The tree is closed: every node is a formula. An expression of a program may have truth values,
-  draws, choices and comparisons anywhere below, and a checker behind it that tells them apart;
-  a formula has none, and whoever evaluates one matches on all there is.
-- Operations are binary. Programs keep sums and products flat, as they were written, to print them
-  again; formulas are never printed, and are evaluated in four ways, each the shorter for it.
-- Exponents are formulas, sqrt and log are functions, "1." and ".5" are numbers. In programs, which
-  must come down to linear forms and exponential ratios, none of this is allowed.
-- Messages speak of a flag's text and its names, and stop at the first fault.
+The leaves are those of programs (`ast`). What stands above them differs: every node is a formula,
+which no checker has to tell from draws, choices and comparisons; operations are binary, as formulas
+are never printed, and are evaluated in four ways; messages stop at the first fault.
 """
 
 from __future__ import annotations

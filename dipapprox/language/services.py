@@ -309,7 +309,11 @@ def check_additive_cells(program: ast.Program, handler: ast.Handler) -> None:
             indices = [each.index for each in statement.targets if isinstance(each, ast.Index)]
             deciding = (*indices, *_computed(statement.value))
         for node in deciding:
-            _refuse(node, held, sampled, diagnosis)
+            if _mentions(node, held, through_draws=True):
+                _report("an additive cell decides what is done", node.span, diagnosis)
+            elif _mentions(node, sampled, through_draws=True):
+                message = "a sample around an additive cell decides what is done"
+                _report(f"{message}: it can only be published", node.span, diagnosis)
         if isinstance(statement, ast.Assign):
             for target in statement.targets:
                 if target.name in finite and _mentions(statement.value, sampled):
@@ -358,14 +362,6 @@ def _computed(node: ast.Expression) -> Iterator[ast.Expression]:
         case _:
             for operand in traversal.operands_of(node):
                 yield from _computed(operand)
-
-
-def _refuse(node: ast.Expression, held: set[str], sampled: set[str], diagnosis: Diagnosis) -> None:
-    if _mentions(node, held, through_draws=True):
-        _report("an additive cell decides what is done", node.span, diagnosis)
-    elif _mentions(node, sampled, through_draws=True):
-        message = "a sample around an additive cell decides what is done: it can only be published"
-        _report(message, node.span, diagnosis)
 
 
 def _report(message: str, span: Span | None, diagnosis: Diagnosis) -> None:

@@ -156,8 +156,7 @@ def word(name: str) -> Any:
 
 def builtin(name: str) -> Any:
     """Return what a name means in Python itself; None if nothing that is known."""
-    known = _library().get(name)
-    return known if known and "." not in name else _ELSE.get(name) or _ELSE.get(f"builtins.{name}")
+    return _library().get(name) or _ELSE.get(name) or _ELSE.get(f"builtins.{name}")
 
 
 def names_in(module: str) -> Sequence[str]:

@@ -381,6 +381,8 @@ class Machine:
             return function(*given, **named)
         except (IndexError, KeyError, ValueError, ArithmeticError) as error:
             raise self.raised(error) from None
+        except TypeError as error:
+            raise self.refusal(f"TypeError: {error}", kind="error") from None
 
 
 @singledispatch

@@ -62,10 +62,7 @@ def perform(machine: Machine, function: Function, given: BoundArguments) -> Any:
         return getattr(noise, path[0])(*placed, **named)
     held: Any = TYPES.get(home) or getattr(builtins, home, None) or import_module(home)
     own = reduce(getattr, path, held)
-    try:
-        found = machine.native(own, *placed, **named)
-    except TypeError as error:
-        raise machine.refusal(f"TypeError: {error}", kind="error") from None
+    found = machine.native(own, *placed, **named)
     for each in placed:
         if isinstance(each, Heap):
             each.origin[:] = [ranked.value for ranked in each]
@@ -90,10 +87,7 @@ def _int(machine: Machine, value: Any, *base: Any) -> Any:
     joined = None if base else machine.joined(value, {True: lambda: 1, False: lambda: 0})
     if joined is not None:
         return joined[0]
-    try:
-        return machine.native(int, TAKEN["numeral"](machine, value), *base)
-    except TypeError as error:
-        raise machine.refusal(f"TypeError: {error}", kind="error") from None
+    return machine.native(int, TAKEN["numeral"](machine, value), *base)
 
 
 @ours

@@ -199,9 +199,11 @@ def _make(kind: type, machine: Machine, placed: tuple[Any, ...], named: dict[str
     try:
         if not issubclass(kind, Enum):
             return kind(*placed, **named)
-        return member(machine.native(kind, *(key(machine, each) for each in placed), **named))
+        return member(kind(*(key(machine, each) for each in placed), **named))
     except TypeError as error:
         raise machine.refusal(str(error)) from None
+    except ValueError as error:
+        raise machine.raised(error) from None
 
 
 # --- calls ----------------------------------------------------------------------------------------

@@ -127,7 +127,13 @@ class SignatureHead:
             value = declarations.parameters[name]
             given[name] = int(value) if value.denominator == 1 else value
         for variable in declarations.inputs:
-            cells = [_input(run, cell) for cell in cells_of((variable,))]
+            targets, domain = map(place_of, cells_of((variable,))), variable.domain
+            if isinstance(domain, AllReals):
+                cells: list[Any] = [Quantity(place) for place in targets]
+            elif set(domain) <= {"true", "false"}:
+                cells = [run.truth(place) for place in targets]
+            else:
+                cells = [run.variable(place, domain) for place in targets]
             given[variable.name] = cells[0] if variable.size is None else cells
         found = BoundArguments(self._signature, OrderedDict(given))
         found.apply_defaults()
@@ -214,15 +220,6 @@ def place_of(cell: Cell) -> ast.Target:
     if cell.index is None:
         return ast.Name(cell.variable)
     return ast.Index(cell.variable, ast.Number(Fraction(cell.index)))
-
-
-def _input(run: PathRun, cell: Cell) -> Quantity | Condition:
-    place = place_of(cell)
-    if isinstance(cell.domain, AllReals):
-        return Quantity(place)
-    if set(cell.domain) <= {"true", "false"}:
-        return run.truth(place)
-    return run.variable(place, cell.domain)
 
 
 # --- declarations without parameters --------------------------------------------------------------
