@@ -114,12 +114,7 @@ def write_report(
     path: Path,
     certificate: Certificate | None,
 ) -> None:
-    """Write an answer, with the fields `said` of its JSON object, as a page; see `Result.report`.
-
-    Raises:
-        UserError: If the name does not end in .html, the file is there already or cannot be
-            written, or the certificate is none, or not of this answer.
-    """
+    """Write an answer, whose JSON object has the fields `said`, as a page; see `Result.report`."""
     if path.suffix.lower() != SUFFIX:
         raise UserError(f"cannot write '{path.name}'", f"the name must end in {SUFFIX}")
     listings, signed = _of_certificate(said, certificate)

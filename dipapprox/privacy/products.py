@@ -236,10 +236,8 @@ class ProductDetails(Record, eq=False):
         """See `PairDetails`; None if nothing is known to tell the pair apart.
 
         Where there are few outputs, all that exceed are listed. Otherwise likely ones that together
-        violate the claim, if a few thousand do; else an example.
-
-        Args:
-            attempt: Its delta encloses that of the set of all outputs of a ratio above e^eps_prv.
+        violate the claim, if a few thousand do; else an example. The delta of the attempt encloses
+        that of the set of all outputs of a ratio above e^eps_prv.
         """
         pair, factor, bits = attempt.pair, attempt.factor, attempt.bits
         listed = self._listed(attempt, delta)

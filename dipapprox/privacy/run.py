@@ -363,12 +363,8 @@ class RunResult(Result):
         witness: Witness | None,
         trivial: Fraction | None = None,
     ) -> tuple[End, ...]:
-        """Return who gave the ends of a number, the lower one shown by a witness.
-
-        Args:
-            told: What is known of it; of an `Enclosure` the header says who gave the ends.
-            trivial: An upper end that says nothing.
-        """
+        """Return who gave the ends of a number, of an `Enclosure` as the header says, the lower one
+        shown by a witness; `trivial` is an upper end that says nothing."""
         pair, outputs = None, ""
         if witness is not None:
             pair = witness.pair_text(self.inputs)

@@ -199,10 +199,8 @@ _LARGEST_FILE = 2**28
 def select(text: str, program: Program, name: str = "--pairs") -> PairSelection:
     """Read the pairs that are asked about; `name` is what messages call them.
 
-    Named pairs are meant in both orders; a file's pairs are taken as they stand.
-
-    Raises:
-        UserError: If a pair is malformed or not in the domains of the inputs.
+    Named pairs are meant in both orders; a file's pairs are taken as they stand. A `UserError` if a
+    pair is malformed or not in the domains of the inputs.
     """
     match text.strip():
         case "all":
@@ -222,10 +220,8 @@ def widening_by_pairs(text: str, program: Program) -> Widening:
     """Return domains that contain the values of the pairs in a file.
 
     For `.dip` programs, which say how many inputs they have and not their values: those of the
-    pairs come to {0, 1}. A `.dpg` program declares its domains, and they stay.
-
-    Raises:
-        UserError: If it is a file that cannot be read, or has too many values.
+    pairs come to {0, 1}. A `.dpg` program declares its domains, and they stay. A `UserError` if the
+    file cannot be read, or has too many values.
     """
     if text.strip() in ("all", "single", "") or "~" in text:
         return AS_DECLARED

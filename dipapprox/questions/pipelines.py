@@ -391,11 +391,8 @@ class Compose(Record, Question):
     def pipeline(
         self, programs: Collection[Program], texts: Collection[ProgramText] = ()
     ) -> Pipeline:
-        """Return programs as a pipeline.
-
-        Args:
-            texts: As they were written, which certificates need; none if that is not known.
-        """
+        """Return programs as a pipeline, with their texts as they were written, which certificates
+        need, if these are known."""
         if self.eps is None:
             raise UserError("eps is missing", "it is the ε that the programs run at")
         count = len(programs)

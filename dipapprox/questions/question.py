@@ -127,11 +127,8 @@ def read(question: type[AnyQuestion], given: Mapping[str, object], spelled: Spel
 
 
 def read_keywords(question: type[AnyQuestion], given: Mapping[str, object]) -> AnyQuestion:
-    """Read a question from what Python gave; None stands for nothing where that is the default.
-
-    Args:
-        given: By name: the `locals()` of a function whose parameters are named as the arguments.
-    """
+    """Read a question from what Python gave, the `locals()` of a function whose parameters are
+    named as the arguments; None stands for nothing where that is the default."""
     for each in arguments_of(question):
         if each.default is not None and given.get(each.name, each.default) is None:
             each.read(None, each.name)

@@ -95,15 +95,9 @@ class KeptCells(Knowledge, eq=False):
 def cases(
     left: Step, right: Step, values: Mapping[str, Range], apart: Callable[[str], Fraction]
 ) -> Iterator[tuple[Step, Step]]:
-    """Yield the outcomes that two runs may have together, whatever their cells hold.
-
-    Args:
-        values: All that cells may hold.
-        apart: How much more the first run's cell holds than the second's, a whole number.
-
-    Raises:
-        Untracked: If there are too many cases.
-    """
+    """Yield the outcomes that two runs may have together, whatever their cells hold out of all
+    values; the first run's cell holds a whole number more, so far `apart`. `Untracked` if there are
+    too many cases."""
     names = sorted({name for outcome in (*left, *right) for name, _ in outcome.where})
     if not names:
         yield left, right

@@ -353,12 +353,9 @@ Cycle = tuple[tuple[int, int], ...]  # nodes and numbers of their arcs, round a 
 
 
 def longest_paths(arcs: Sequence[Sequence[Arc]]) -> tuple[tuple[int, ...], Cycle]:
-    """Find the longest path from every node; `arcs` are given for each.
-
-    Returns:
-        For each node the greatest weight of a path that begins there, at least 0; and a cycle of
-        positive weight, empty if there is none. If there is one, the values mean nothing.
-    """
+    """Find the longest path from every node, whose arcs are given: the greatest weight of a path
+    that begins there, at least 0; and a cycle of positive weight, empty if there is none. If there
+    is one, the values mean nothing."""
     component = strong_components([[t for t, _ in row if t >= 0] for row in arcs])
     values = [0] * len(arcs)
     # Arcs lead to components of the same or a smaller number.

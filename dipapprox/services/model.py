@@ -315,14 +315,8 @@ def gain_of(p: ExponentialRatio, q: ExponentialRatio) -> Gain:
 
 
 def gain_at(p: ExponentialRatio, q: ExponentialRatio, eps: Fraction) -> Gain:
-    """Return what ln(p / q) / eps is at one eps > 0.
-
-    Returns:
-        Bounds at most 10^-11 apart, where the number is below 10^12.
-
-    Raises:
-        Inexpressible: If one of the probabilities is 0 there.
-    """
+    """Bound ln(p / q) / eps at one eps > 0, to at most 10^-11 where it is below 10^12;
+    `Inexpressible` if one of the probabilities is 0 there."""
     if p is q or p == q:
         return NO_GAIN
     return _known_at.find((p, q, eps), lambda: _gain_at(p, q, eps))

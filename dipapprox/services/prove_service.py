@@ -71,14 +71,9 @@ _MOST_COURSES = 5  # courses that are run on values
 
 
 def loss_by_counters(asked: AskedService, most: float = inf) -> Loss | None:
-    """Find the loss with counters by differences.
-
-    Args:
-        most: States, and pairs, that are looked at for each choice of counters.
-
-    Returns:
-        Bounds, the upper one known, or that there is none; None if differences show neither.
-    """
+    """Find the loss with counters by differences, looking at so many states and pairs for each
+    choice of counters: bounds, the upper one known, or that there is none; None if differences
+    show neither."""
     service = asked.service
     additive = frozenset(cell.name for cell in service.states if cell.is_additive)
     counters = {s.name for s in service.states if range_of(s.cell) is not None}

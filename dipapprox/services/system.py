@@ -144,12 +144,8 @@ class System:
         return known
 
     def step(self, state: State, call: Call) -> Step:
-        """Return the outcomes of a call.
-
-        Raises:
-            Untracked: If it needs the values of cells that have none, or of data.
-            Inexpressible: If there are no closed forms.
-        """
+        """Return the outcomes of a call: `Untracked` if it needs the values of cells that have
+        none, or of data, `Inexpressible` if there are no closed forms."""
         return self.moves(self.number(state), self._places[call])[0]
 
     def gain(self, p: ExponentialRatio, q: ExponentialRatio) -> Gain:

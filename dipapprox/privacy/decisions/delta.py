@@ -131,14 +131,9 @@ def as_ratio(formula: Formula, point: Fraction | None = None) -> ExponentialRati
 def enclosing_ratios(
     formula: Formula, bits: int, point: Fraction | None = None
 ) -> tuple[ExponentialRatio, ExponentialRatio]:
-    """Return functions at most, and at least, a formula for every ε > 0: one twice if it is exact.
-
-    Args:
-        point: If given, the only ε that counts.
-
-    Raises:
-        SourceError: If it is no such sum, divides by 0, or a constant in it has no value.
-    """
+    """Return functions at most, and at least, a formula for every ε > 0, or one `point` that alone
+    counts: one twice if it is exact; a `SourceError` if it is no such sum, divides by 0, or a
+    constant in it has no value."""
     found = _enclosed(formula, bits, point)
     terms = found.terms.items()
     if not any(c.width for _, c in terms):

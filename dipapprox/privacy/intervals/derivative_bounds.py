@@ -242,10 +242,8 @@ class Rates(Record):
 
 
 class DerivativeBounds:
-    """The rates of a program, for one pair of inputs or for all.
-
-    Raises:
-        LimitReached: If there are weights that depend on eps.
+    """The rates of a program, for one pair of inputs or for all; `LimitReached` if there are
+    weights that depend on eps.
 
     Attributes:
         scaled: Bounds of dp/dtheta and d²p/dtheta².

@@ -37,11 +37,8 @@ _TOO_SMALL = (
 
 
 def verify_formula(setting: Setting, claim: FormulaClaim, eps: Fraction) -> Verdict:
-    """Decide a claim at one eps; the answers mean what they mean in `verify`.
-
-    Raises:
-        UserError: If there is no claim at `eps`, or `verify` finds fault with its arguments.
-    """
+    """Decide a claim at one eps, as `verify` does; a `UserError` if there is none at `eps`, or
+    `verify` finds fault with its arguments."""
     claim.check(eps, eps)
     eps_prv, delta = claim.at(eps, setting.options.max_precision + _GUARD_BITS)
     strong, weak = _bounds(claim, eps, eps_prv, delta, None)

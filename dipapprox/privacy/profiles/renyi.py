@@ -232,9 +232,8 @@ def clipped(results: Sequence[OrderResult]) -> list[OrderResult]:
 def concentrated(results: Sequence[OrderResult], symmetric: bool) -> Extended:
     """Bound sup over a > 1 of D_a / a; see `RenyiProfile`.
 
-    Args:
-        symmetric: Whether the reverse of every pair is looked at, too. Then D_inf bounds both
-            directions, and D_a <= a D_inf² / 2 (Bun and Steinke 2016, proposition 3.3).
+    If the reverse of every pair is looked at, too, D_inf bounds both directions, and D_a is at most
+    a D_inf² / 2 (Bun and Steinke 2016, proposition 3.3).
     """
     lower, upper = Fraction(0), Fraction(0)
     before = Fraction(1)
