@@ -100,7 +100,7 @@ _THOUSAND = 1_000
 
 
 class IntervalSearch(Record, Generic[K], frozen=False):
-    """One run; the fields after `limits` are valid whenever it ends."""
+    """One run; the fields after `ladder` are valid whenever it ends."""
 
     lower: Fraction
     upper: Fraction
