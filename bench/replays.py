@@ -20,7 +20,6 @@ from dipapprox.language.core import Program
 from dipapprox.language.load import program_from, read_source
 from dipapprox.limits import Limits, check_limits, limited
 from dipapprox.pairs.selections import AllPairs, OrderedPairs, PairSelection
-from dipapprox.privacy.description import text_of
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.run import Setting
 from dipapprox.privacy.verdict import Answer, Claim, Verdict
@@ -186,7 +185,7 @@ def _prepare(case: ProofCase, programs: Path) -> _Prepared:
     replayed = proved(setting, verdict)
     if replayed.replayed is None:
         raise NoAnswer(replayed.reason or "no proof")
-    written = certify_answer(setting, text_of(source), replayed).to_json()
+    written = certify_answer(setting, source, replayed).to_json()
     return _Prepared(program, claim, selection, replayed, written)
 
 
@@ -213,7 +212,7 @@ def measure_proof(case: ProofCase, programs: Path, patience: Patience) -> ProofM
         with limited(Limits(seconds=cap)), asking(check_limits):
             proof = written_proof(setting, goal_of(verdict), verdict.replayed.bits)
         again = replace(verdict, replayed=replace(verdict.replayed, proof=proof))
-        certify_answer(setting, text_of(source), again).to_json()
+        certify_answer(setting, source, again).to_json()
 
     def replay_it(cap: float) -> None:
         proof = json.loads(prepared.text)

@@ -249,13 +249,13 @@ def certified_answer(
     """Return an answer with its proof, and the digest of its certificate, if one is wanted."""
     if asked.certificate is None:
         return found, None
-    text = replace(text_of(source), name=program.name)
+    own = replace(source, name=program.name)
     setting = Setting(program, pairs.select(program), asked.options)
     return certified(
         found,
         asked.certificate,
         lambda: files.with_proof(setting, found),
-        lambda answer: files.certify_answer(setting, text, answer),
+        lambda answer: files.certify_answer(setting, own, answer),
     )
 
 

@@ -23,7 +23,7 @@ from dipapprox.kernel.errors import NotProved
 from dipapprox.language.core import Program
 from dipapprox.language.domains import Widening, domain_text
 from dipapprox.language.elaborate import elaborate
-from dipapprox.language.load import parse_program
+from dipapprox.language.load import Source, parse_program
 from dipapprox.privacy.compositions.pipeline import ProgramAt
 from dipapprox.privacy.description import Certificate, ProgramText
 from dipapprox.privacy.options import Options
@@ -60,7 +60,7 @@ def with_proof(setting: Setting, found: Found) -> Found:
 
 
 def certify_answer(
-    setting: Setting, source: ProgramText, found: Verdict | IntervalVerdict | Decision
+    setting: Setting, source: ProgramText | Source, found: Verdict | IntervalVerdict | Decision
 ) -> Certificate:
     """Record an answer: its proof, which the kernel replays first if it has not."""
     described = program_fields(setting.program, source)
@@ -117,9 +117,12 @@ def recorded(fields: dict[str, object], engine: str = "exact") -> Certificate:
     return Certificate({**fields, "digest": digest(fields)})
 
 
-def program_fields(program: Program, source: ProgramText) -> dict[str, object]:
-    """Return the fields of a program: its text, parameters, and domains."""
-    read = parse_program(source.text, source.language, source.name)
+def program_fields(program: Program, source: ProgramText | Source) -> dict[str, object]:
+    """Return the fields of a program: its text, which may have been read, parameters, domains."""
+    if isinstance(source, Source):
+        read = source.program
+    else:
+        read = parse_program(source.text, source.language, source.name)
     widened = {c.variable: c.domain for c in program.inputs if c.variable in program.declared}
     parameters = dict(program.parameters)
     found = elaborate(read, parameters, program.name, Widening(named=widened), irrational=True)
