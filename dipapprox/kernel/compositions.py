@@ -259,23 +259,22 @@ def above_parts(about: Proof, step: Step, *premises: LossesOf | Of) -> LossesOf:
     Theorem: H of every pair that is meant is at most that of losses above its way, so at most the
     largest one that some losses have (`Grid.above`). Premises as of `private`.
     """
-    whole, grid = _whole(about, step, premises), Grid(step)
+    (whole, _, known), grid = _above(about, step, premises), Grid(step)
     pairs = None if about.pairs is None else frozenset(about.pairs)
     _reversible(about.machine, pairs)
-    known = [each.losses for each in _above(whole, premises)[1]]
-    bounds = [own.deltas(grid.losses[0]) for own in known if isinstance(own, Losses)]
+    bounds = [own.deltas(grid.losses) for own in known if isinstance(own, Losses)]
     if len(bounds) < len(known):
         raise BadProof("runs of which several are chosen from are no parts")
-    spend(20 * len(bounds) * len(grid.knots))
+    nothing = [Fraction(0)] * len(grid.losses)
+    most = dict(zip(grid.losses, map(max, zip(nothing, *bounds, strict=True)), strict=True))
     with precision(grid.bits):
-        losses = grid.above(lambda loss: to_ball(max((own(loss) for own in bounds), default=0)))
+        losses = grid.above(lambda loss: to_ball(most[loss]))
     return LossesOf({Change(about.machine, whole.eps, pairs, None): 1}, losses)
 
 
 def below_parts(about: Proof, step: Step, *premises: LossesOf | Of) -> LossesOf:
     """Losses that are below one: those below what changes for a pair; premises as of `violated`."""
-    whole = _whole(about, step, premises)
-    pair, losses = _below(whole, step, premises)
+    whole, pair, losses = _below(about, step, premises)
     pairs = None if about.pairs is None or pair is None else frozenset([pair])
     return LossesOf({Change(about.machine, whole.eps, pairs, None): 1}, losses)
 
@@ -287,17 +286,17 @@ def private(about: Proof | Pipeline, step: Step, *premises: LossesOf | Of) -> Pr
     all its inputs. Of a pipeline "parts" and "eps" are null.
     """
     eps_prv, delta = claimed(step)
-    whole = _whole(about, step, premises)
-    count, known = _above(whole, premises)
-    if any(own.losses.delta(eps_prv) > delta for own in known):
+    whole, count, known = _above(about, step, premises)
+    if any(own.delta(eps_prv) > delta for own in known):
         raise Refuted("the bound of delta is larger")
     return Private(whole.eps, eps_prv, delta, whole.pairs, count, in_sets=True)
 
 
 def _above(
-    whole: Pipeline | Parts, premises: Iterable[LossesOf | Of]
-) -> tuple[int, list[LossesOf]]:
-    """Check that some losses cover every way; return how many ways there are, and all losses."""
+    about: Proof | Pipeline, step: Step, premises: Iterable[LossesOf | Of]
+) -> tuple[Pipeline | Parts, int, list[Losses | Adaptive]]:
+    """Check that some losses cover every way; return what changes in how many, and all losses."""
+    whole = _whole(about, step, premises)
     losses = [each for each in premises if isinstance(each, LossesOf)]
     if not all(each.losses.above for each in losses):
         raise BadProof("a premise is no losses from above")
@@ -308,7 +307,7 @@ def _above(
         covered = (all(own.times.get(c, 0) >= n for c, n in way.items()) for own in losses)
         if way and not any(covered):
             raise Refuted("no losses are above all that may change")
-    return count, losses
+    return whole, count, [each.losses for each in losses]
 
 
 def violated(about: Proof | Pipeline, step: Step, *premises: LossesOf | Of) -> Violated:
@@ -319,17 +318,17 @@ def violated(about: Proof | Pipeline, step: Step, *premises: LossesOf | Of) -> V
     Premises: losses below changes of some way; for every part what it does for all its inputs.
     """
     eps_prv, delta = claimed(step)
-    whole = _whole(about, step, premises)
-    pair, losses = _below(whole, step, premises)
+    whole, pair, losses = _below(about, step, premises)
     if losses.delta(eps_prv) <= delta:
         raise Refuted("the bound of delta is not larger")
     return Violated(whole.eps, eps_prv, delta, pair)
 
 
 def _below(
-    whole: Pipeline | Parts, step: Step, premises: Iterable[LossesOf | Of]
-) -> tuple[Inputs | None, Losses | Adaptive]:
-    """Check that so much changes for a pair as losses are below; return both."""
+    about: Proof | Pipeline, step: Step, premises: Iterable[LossesOf | Of]
+) -> tuple[Pipeline | Parts, Inputs | None, Losses | Adaptive]:
+    """Check that so much changes for a pair as losses are below; return all three."""
+    whole = _whole(about, step, premises)
     found = [each for each in premises if isinstance(each, LossesOf)]
     if len(found) != 1 or found[0].losses.above:
         raise BadProof("no losses from below, or several")
@@ -337,7 +336,7 @@ def _below(
     pair, ways = whole.ways_of(step, times)
     if not any(all(n <= way.get(c, 0) for c, n in times.items()) for way in ways):
         raise Refuted("not so much changes so")
-    return pair, found[0].losses
+    return whole, pair, found[0].losses
 
 
 def _whole(

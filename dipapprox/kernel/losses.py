@@ -104,41 +104,31 @@ class Losses:
         start, offset = self.start + other.start + low, self.offset + other.offset
         return Losses(self.step, offset, start, tuple(kept), infinite, self.places, more)
 
-    def deltas(self, least: Fraction) -> Callable[[Fraction], Fraction]:
-        """Return what bounds F(e^loss), and so H, on their side, for losses from one on.
+    def deltas(self, losses: Sequence[Fraction]) -> list[Fraction]:
+        """Bound F(e^loss), and so H, on their side, at losses that ascend.
 
         With l the first place that is not below the loss (from below any would do), it is the sum
         of m - n e^(-j step) e^(loss - l) over the places that are j >= 0 steps after it.
         """
-        end = len(self.masses)
-
-        def first_of(loss: Fraction) -> int:
-            return min(max(-((self.offset - loss) // self.step) - self.start, 0), end)
-
-        masses, others = (
-            own[first_of(least) :] for own in (self.masses, self.others or self.masses)
-        )
-        sums = [(self.infinite, arb(0))]
-        spend((8 + self.places // 16) * len(masses))
+        found, mass, other, first = list[Fraction](), self.infinite, arb(0), len(self.masses)
         with precision(self.places + 64):
             ratio = to_ball(-self.step).exp()
-            for m, n in zip(masses[::-1], others[::-1], strict=True):
-                sums.append((sums[-1][0] + m, sums[-1][1] * ratio + n))
-
-        def delta(loss: Fraction) -> Fraction:
-            first = first_of(loss)
-            mass, other = sums[end - first]
-            with precision(self.places + 64):
+            for loss in reversed(losses):
+                wanted = max(-((self.offset - loss) // self.step) - self.start, 0)
+                spend(20 + (8 + self.places // 16) * max(first - wanted, 0))
+                while first > wanted:
+                    first -= 1
+                    mass += self.masses[first]
+                    other = other * ratio + (self.others or self.masses)[first]
                 growth = to_ball(loss - self.offset - self.step * (self.start + first)).exp()
                 whole = (upper_at if self.above else lower_at)(mass - other * growth, 0)
-            # H is at most 1.
-            return min(Fraction(whole, 1 << self.places), Fraction(1))
-
-        return delta
+                # H is at most 1.
+                found.append(min(Fraction(whole, 1 << self.places), Fraction(1)))
+        return found[::-1]
 
     def delta(self, eps_prv: Fraction) -> Fraction:
         """Bound H(e^eps_prv) on their side."""
-        return self.deltas(eps_prv)(eps_prv)
+        return self.deltas([eps_prv])[0]
 
 
 def convolved(ours: Sequence[int], theirs: Sequence[int]) -> list[int]:
