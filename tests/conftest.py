@@ -14,7 +14,8 @@ from types import SimpleNamespace
 
 import pytest
 from hypothesis import HealthCheck, settings
-from thorough import EXAMPLES, THOROUGH
+
+from tests.cases import EXAMPLES, THOROUGH
 
 # Compiling the package anew takes longer than most of the commands that tests start: compiled
 # modules are kept, also where the environment asks for none. Plugins are imported after this.

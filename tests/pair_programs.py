@@ -8,7 +8,7 @@ from pathlib import Path
 from dipapprox.language.core import Program
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.parser import parse
-from tests.texts import text_of
+from tests.cases import text_of
 
 PROGRAMS = Path(__file__).parent.parent / "programs"
 

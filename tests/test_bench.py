@@ -48,8 +48,7 @@ from bench.suite import FOUR_UNMERGED, FULL, QUICK, Results
 from bench.sweeping import Swept
 from bench.timing import Outcome, Patience, Ratio, Timing, ratio, side_by_side
 from dipapprox.errors import LimitReached
-from tests.cases import cases
-from tests.golden_text import check_answers
+from tests.cases import cases, check_answers
 
 PROGRAMS = Path(__file__).parent.parent / "programs"
 ONCE = Patience(runs=1, seconds=1.0, cap=60.0)

@@ -30,8 +30,8 @@ from dipapprox.cli.app import main
 from dipapprox.cli.command import COMMANDS
 from dipapprox.experiments.sweep.spec import TASKS, keys_of
 from dipapprox.language.load import parse_program
+from tests.cases import text_of
 from tests.experiments.test_tables import words
-from tests.texts import text_of
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])

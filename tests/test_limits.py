@@ -40,10 +40,9 @@ from dipapprox.pairs.selections import AllPairs, OrderedPairs
 from dipapprox.privacy.run import Setting
 from dipapprox.privacy.verifier import verify
 from dipapprox.semantics.execution import execute
-from tests.cases import cases, refuses
+from tests.cases import cases, refuses, text_of, texts_in
 from tests.cli.running import run, run_json
 from tests.replays.certified import certificate
-from tests.texts import text_of, texts_in
 from tests.work import calls
 
 

@@ -22,8 +22,7 @@ from dipapprox.language.domains import parse_rational
 from dipapprox.language.formula import parse_formula
 from dipapprox.language.load import read_toml
 from dipapprox.source import HIDDEN, named, unlike_ascii, visible
-from tests.cases import cases, refuses
-from tests.texts import text_of
+from tests.cases import cases, refuses, text_of
 
 FOUR = "৪"
 """Bengali: int("৪") is 4, and it looks like 8."""

@@ -8,7 +8,7 @@ import pytest
 from dipapprox import Options
 from dipapprox.questions.claims import ClaimOutcome, StatedClaim, claims_in, try_claim
 from dipapprox.questions.decide import Decide
-from tests.thorough import THOROUGH
+from tests.cases import THOROUGH
 
 PROGRAMS = Path(__file__).parent.parent / "programs"
 CLAIMS = claims_in(PROGRAMS)

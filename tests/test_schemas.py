@@ -12,10 +12,10 @@ from jsonschema import Draft202012Validator
 
 from dipapprox.cli.command import commands_with
 from dipapprox.schemas.generate import SCHEMAS, schema_texts
+from tests.cases import THOROUGH
 from tests.cli.running import run, run_json
 from tests.replays.certified import PROGRAMS
 from tests.schemas import check_schema
-from tests.thorough import THOROUGH
 
 SVT = str(PROGRAMS / "svt_gauss.dpg")
 

@@ -24,8 +24,7 @@ from dipapprox.arithmetic.precision import precision, to_ball
 from dipapprox.errors import BrokenInvariant
 from dipapprox.language.dip import parse_dip
 from dipapprox.limits import rare_collections
-from tests.cases import refuses
-from tests.texts import text_of
+from tests.cases import refuses, text_of
 
 THREADS = 4
 

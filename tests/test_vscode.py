@@ -21,7 +21,7 @@ from dipapprox.highlighting import DpgLexer, textmate_grammar
 from dipapprox.language.lexer import KEYWORDS
 from dipapprox.language.load import load
 from dipapprox.version import VERSION
-from tests.texts import template_of
+from tests.cases import template_of
 
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "editors" / "vscode"

@@ -7,7 +7,7 @@ from dipapprox.automata.benchmarks import sparse_vector_text as sparse_vector
 from dipapprox.automata.model import Automaton, automaton_of
 from dipapprox.experiments.tables.table import plan
 from dipapprox.language.dipa import parse_dipa
-from tests.texts import template_of
+from tests.cases import template_of
 
 __all__ = ["all_pairs", "automaton", "k_min_max", "m_range", "sparse_vector"]
 

@@ -68,9 +68,7 @@ from tests.automata.random_automata import (
     random_automaton,
     structures_in,
 )
-from tests.cases import cases
-from tests.texts import template_of
-from tests.thorough import part
+from tests.cases import cases, part, template_of
 
 
 def check(found: Analysis) -> Analysis:

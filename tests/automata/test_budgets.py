@@ -24,8 +24,7 @@ from dipapprox.language.dipa import AutomatonNoise, parse_dipa
 from tests.automata import examples
 from tests.automata.examples import automaton
 from tests.automata.random_automata import dearest, feasible_runs, random_automaton
-from tests.cases import cases
-from tests.thorough import part
+from tests.cases import cases, part
 
 
 def quotient_of(found: Automaton) -> Quotient:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.texts import text_of
+from tests.cases import text_of
 
 SVT = text_of("asked/svt-1")
 SIGNED = text_of("asked/signed-1")

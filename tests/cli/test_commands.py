@@ -25,9 +25,8 @@ from dipapprox.privacy.decisions import decider
 from dipapprox.privacy.decisions.decision import range_fields, ranges_text
 from dipapprox.questions.arguments import is_formula
 from dipapprox.semantics.state import FinalStates
-from tests.cases import cases
+from tests.cases import cases, template_of
 from tests.cli.running import enclosure, run, run_json
-from tests.texts import template_of
 
 pytestmark = pytest.mark.usefixtures("files")
 

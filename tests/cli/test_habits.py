@@ -29,11 +29,9 @@ from dipapprox.language.domains import wider_domains
 from dipapprox.language.load import DIP
 from dipapprox.language.load import load as load_program
 from dipapprox.privacy.scope import widening_by_pairs
-from tests.cases import cases
+from tests.cases import cases, check_answers, template_of, text_of
 from tests.cli.running import run, run_json
-from tests.golden_text import check_answers
 from tests.services.examples import DATA, HEAD, ONCE
-from tests.texts import template_of, text_of
 
 CLAIM = ("--eps", "1/2", "--delta", "0.01")
 

@@ -41,11 +41,9 @@ from dipapprox.proof_steps.rounds import rounds_json
 from dipapprox.questions import arguments
 from dipapprox.questions.verify import Verify
 from dipapprox.semantics.execution import execute
-from tests.cases import cases
+from tests.cases import cases, part, text_of
 from tests.cli.conftest import SIGNED, SVT
 from tests.cli.running import run, run_json
-from tests.texts import text_of
-from tests.thorough import part
 
 VOID = {"meta", "br", "hr", "link", "img"}
 

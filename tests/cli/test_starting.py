@@ -14,10 +14,8 @@ from dipapprox.cli.app import build_parser, join_negative_values, main
 from dipapprox.cli.command import COMMANDS, WORDS, commands_of
 from dipapprox.cli.completion import SHELLS, describe, script
 from dipapprox.cli.new import TEMPLATES
-from tests.cases import cases
+from tests.cases import THOROUGH, cases, template_of, text_of
 from tests.cli.running import run
-from tests.texts import template_of, text_of
-from tests.thorough import THOROUGH
 
 
 def test_examples_lists_every_program() -> None:

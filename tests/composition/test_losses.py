@@ -25,7 +25,7 @@ from dipapprox.composition.products import RepeatedRun, from_above, from_below, 
 from dipapprox.composition.profile import deltas_of, epsilon_of
 from dipapprox.composition.transforms import transformed
 from dipapprox.limits import limited
-from tests.thorough import examples, part
+from tests.cases import examples, part
 
 THREE = GridStep(F(1), F(3))
 """e^loss is a power of 3: all H are rational."""

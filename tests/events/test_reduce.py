@@ -57,8 +57,7 @@ from dipapprox.pairs.counters import plan_counters
 from dipapprox.pairs.walk import plan_walk
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
-from tests.texts import text_of
-from tests.thorough import part
+from tests.cases import part, text_of
 
 
 @given(st.data(), events())

@@ -21,7 +21,7 @@ from dipapprox.laws.distribution import ChainLaw, ChoiceLaw, FiniteLaw, count_ou
 from dipapprox.limits import limited
 from dipapprox.semantics.outcomes import ALWAYS, OutcomeSets
 from dipapprox.semantics.state import Choice
-from tests import thorough
+from tests import cases as asked
 from tests.cases import refuses
 from tests.chosen import chosen, circuit_of
 from tests.exact.events import equal, value_at
@@ -137,7 +137,7 @@ def contains(sets: OutcomeSets, number: int, outcomes: tuple[int, ...]) -> bool:
     return below is not None and contains(sets, below, outcomes)
 
 
-@pytest.mark.parametrize("seed", thorough.part(range(12), 3))
+@pytest.mark.parametrize("seed", asked.part(range(12), 3))
 def test_values_are_sums_over_all_combinations(seed) -> None:
     choices, sets, parts = example(seed)
     circuit, roots = circuit_of(choices, sets.nodes, parts)

@@ -46,7 +46,7 @@ from dipapprox.numerics.real_outputs.hockey_stick import HockeyStick, IntervalMa
 from dipapprox.privacy.subjects import open_method
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
-from tests.cases import cases, refuses
+from tests.cases import cases, refuses, text_of
 from tests.event_strategies import gauss, laplace, less
 from tests.exact.events import (
     ENGINE,
@@ -62,7 +62,6 @@ from tests.exact.events import (
     total_of,
     value_at,
 )
-from tests.texts import text_of
 
 Q = Fraction
 

@@ -69,12 +69,9 @@ from exact.sign_functions import (
     product,
     small_fractions,
 )
-from tests.cases import cases, refuses
+from tests.cases import cases, check_answers, evaluated, part, refuses, text_of
 from tests.event_strategies import laplace
-from tests.golden_text import check_answers, evaluated
 from tests.numerics.one_by_one import Recording, alone, integral, whole
-from tests.texts import text_of
-from tests.thorough import part
 
 
 @given(functions, functions, st.fractions(Fraction(1, 50), Fraction(20), max_denominator=50))

@@ -14,9 +14,8 @@ from dipapprox.experiments.sweep.plots import plot_groups
 from dipapprox.experiments.sweep.summary import Group, groups_of, readable
 from dipapprox.experiments.tables.rows import make_tables
 from dipapprox.experiments.tables.table import Notes, PaperTable, plan, printed_rows
-from tests.cases import refuses
+from tests.cases import THOROUGH, refuses
 from tests.cli.running import run
-from tests.thorough import THOROUGH
 
 TABLES = ("7", "dipc-3", "dipaut-1", "dipaut-4", "coupling-1")
 """Of verdicts, decisions, least budgets by structure and by coupling; `make tables` makes all."""

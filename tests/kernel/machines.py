@@ -15,7 +15,7 @@ from dipapprox.kernel.machine import Value, read_machine
 from dipapprox.kernel.nodes import Graph
 from dipapprox.kernel.signs import Signs
 from kernel.ends import lower, upper
-from tests.golden_text import evaluated
+from tests.cases import evaluated
 
 Json = Any
 Proof = tuple[Json, Json, list[Json]]

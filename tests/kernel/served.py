@@ -6,8 +6,8 @@ from typing import Any
 
 from dipapprox.proof_steps.verdicts import WrittenProof
 from dipapprox.services.service_proof import ServiceProof, prove_service
+from tests.cases import text_of
 from tests.services.examples import COIN, DATA, HEAD, ONCE, service_of, slots
-from tests.texts import text_of
 
 ANSWER = """
 on query ask do

@@ -8,7 +8,7 @@ from typing import Any
 from dipapprox import Program, parse
 from dipapprox.proof_steps.liveness import machine_json
 from kernel.machines import RUN
-from tests.texts import text_of
+from tests.cases import text_of
 
 Json = Any
 

@@ -29,11 +29,9 @@ from dipapprox.proof_steps.liveness import machine_json
 from dipapprox.proof_steps.throughout import GoalThroughout, ways_throughout
 from kernel.ends import lower
 from kernel.small import program_of
-from tests.cases import refuses
-from tests.golden_text import check_answers
+from tests.cases import check_answers, refuses, text_of
 from tests.kernel.graphs import ONE, law
 from tests.kernel.machines import judged
-from tests.texts import text_of
 
 LOW, HIGH = Fraction(1, 2), Fraction(1)
 

@@ -16,8 +16,7 @@ from dipapprox.kernel.replay import replay
 from dipapprox.proof_steps.liveness import machine_json
 from dipapprox.proof_steps.machines import number_json
 from kernel.small import CLAMPED, program_of
-from tests.cases import cases, refuses
-from tests.texts import text_of
+from tests.cases import cases, refuses, text_of
 
 ONE = "input q in 0..1\noutput y in real\nadjacent linf 1\ny <- Lap(q, 1 / eps)"
 TWO = text_of("kernel/composed_numbers-two")

@@ -20,9 +20,7 @@ from dipapprox.proof_steps.compositions import ComposedGoal, PipelineProofs
 from kernel.edits import places_in, variants, with_at
 from kernel.machines import RUN, finite
 from kernel.pipelines import Outcomes, ball, largest
-from tests.cases import refuses
-from tests.texts import text_of
-from tests.thorough import part
+from tests.cases import part, refuses, text_of
 
 Rows = list[list[Fraction]]
 Adjacent = Callable[[tuple[int, ...], tuple[int, ...]], bool]

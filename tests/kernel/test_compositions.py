@@ -26,9 +26,7 @@ from dipapprox.proof_steps.machines import number_json
 from kernel.edits import places_in, variants, with_at
 from kernel.machines import finite, judged
 from kernel.pipelines import BITS, adaptive_steps, ball, least_delta, losses, machine, steps_of
-from tests.cases import refuses
-from tests.golden_text import check_answers
-from tests.thorough import part
+from tests.cases import check_answers, part, refuses
 
 
 @pytest.fixture(autouse=True)

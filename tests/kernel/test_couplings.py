@@ -11,8 +11,7 @@ from dipapprox.kernel.judgements import Budgets
 from dipapprox.kernel.replay import replay
 from dipapprox.kernel.services import read_service
 from dipapprox.kernel.traces import loses
-from tests.cases import refuses
-from tests.golden_text import check_answers
+from tests.cases import check_answers, refuses
 from tests.kernel.edits import with_at
 from tests.kernel.machines import judged
 from tests.kernel.served import EXAMPLES, REAL, proof_for, written

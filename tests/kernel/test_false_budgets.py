@@ -6,7 +6,7 @@ from typing import Any
 from dipapprox.kernel.judgements import Budgets
 from dipapprox.kernel.replay import replay
 from kernel.streams import draw, once, read, say, stream
-from tests.golden_text import check_answers
+from tests.cases import check_answers
 from tests.kernel.machines import judged
 from tests.kernel.test_potentials import alone
 

@@ -21,8 +21,7 @@ from dipapprox.kernel.errors import BadProof, Refused
 from dipapprox.kernel.losses import Adaptive, Grid, Losses
 from dipapprox.kernel.mechanisms import finite, of_deltas, sampled
 from dipapprox.proof_steps.knots import bends_of, knots, sampled_bends
-from tests.cases import cases, refuses
-from tests.thorough import part
+from tests.cases import cases, part, refuses
 
 STEP = Fraction(1, 3)
 TINY = 1e-9

@@ -7,7 +7,7 @@ import pytest
 from dipapprox.kernel.replay import replay
 from kernel.forgeries import judged, outcome, proofs, repeated, several, spread
 from kernel.small import SMALL
-from tests.thorough import THOROUGH
+from tests.cases import THOROUGH
 
 HONEST = proofs()
 

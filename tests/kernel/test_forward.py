@@ -30,9 +30,8 @@ from dipapprox.privacy.probabilities import output_distribution
 from dipapprox.proof_steps.liveness import machine_json
 from dipapprox.proof_steps.machines import input_json, number_json
 from kernel.machines import RUN, Json, cell, enclosed, finite, machine
-from tests.cases import cases, refuses
+from tests.cases import cases, part, refuses
 from tests.kernel.machines import ONE, exactly
-from tests.thorough import part
 
 PROGRAMS = Path(__file__).parent.parent.parent / "programs"
 EPS = Fraction(1, 2)

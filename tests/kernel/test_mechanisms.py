@@ -23,8 +23,7 @@ from dipapprox.kernel.mechanisms import (
     sampled,
 )
 from kernel.pipelines import ball
-from tests.cases import cases, refuses
-from tests.golden_text import check_answers
+from tests.cases import cases, check_answers, refuses
 from tests.kernel.machines import judged
 
 LOSSES = [Fraction(k, 8) for k in range(-20, 21)]

@@ -30,10 +30,7 @@ from dipapprox.proof_steps.machines import number_json
 from dipapprox.proof_steps.verdicts import single_inputs
 from kernel.machines import cell, finite, judged
 from kernel.small import program_of
-from tests.cases import cases, refuses
-from tests.golden_text import check_answers
-from tests.texts import texts_in
-from tests.thorough import part
+from tests.cases import cases, check_answers, part, refuses, texts_in
 
 HALF = Fraction(1, 2)
 SIDES = ("first", "second", "change")

@@ -25,9 +25,7 @@ from dipapprox.proof_steps.machines import number_json
 from dipapprox.replays.words import words_of
 from kernel.forgeries import judged, spread
 from kernel.machines import finite
-from tests.cases import refuses
-from tests.golden_text import check_answers, evaluated
-from tests.texts import text_of
+from tests.cases import check_answers, evaluated, refuses, text_of
 
 Json = Any
 Rows = list[list[Fraction]]

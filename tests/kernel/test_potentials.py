@@ -29,14 +29,12 @@ from dipapprox.proof_steps.machines import number_json
 from dipapprox.questions.prove import Proof
 from dipapprox.replays.words import words_of
 from tests.automata.random_automata import random_automaton
-from tests.cases import refuses
+from tests.cases import examples, part, refuses, text_of
 from tests.kernel.edits import places_in, require_sound, variants, with_at
 from tests.kernel.served import EXAMPLES, proof_for, written
 from tests.kernel.streams import stream
 from tests.proofs.test_rounds import Writer
 from tests.services.strategies import services
-from tests.texts import text_of
-from tests.thorough import examples, part
 
 PROGRAMS = Path(__file__).parent.parent.parent / "programs"
 OPTIONS = Options(proved=True)

@@ -20,9 +20,7 @@ from dipapprox.proof_steps.machines import number_json
 from dipapprox.replays.words import words_of
 from kernel.machines import RUN
 from kernel.small import CLAMPED, program_of, written
-from tests.cases import cases, refuses
-from tests.texts import text_of
-from tests.thorough import part
+from tests.cases import cases, part, refuses, text_of
 
 Json = Any
 

@@ -15,15 +15,12 @@ from dipapprox.kernel.errors import Refused
 from dipapprox.kernel.potential import Ends, read_quiet
 from dipapprox.kernel.replay import replay
 from dipapprox.kernel.rounds import Follower, Rounds, read_rounds
-from tests.cases import refuses
-from tests.golden_text import check_answers
+from tests.cases import check_answers, part, refuses, text_of
 from tests.kernel import streams
 from tests.kernel.edits import require_sound
 from tests.kernel.machines import judged
 from tests.kernel.test_potentials import file_of
 from tests.proofs.test_rounds import Writer, of_rounds
-from tests.texts import text_of
-from tests.thorough import part
 
 STREAM = text_of("kernel/quiet-stream")
 

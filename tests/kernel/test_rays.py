@@ -16,12 +16,10 @@ from dipapprox.proof_steps.machines import number_json
 from dipapprox.proof_steps.rays import ray_step
 from kernel.streams import RAY, lost
 from tests.automata.random_automata import random_automaton
-from tests.cases import cases
-from tests.golden_text import check_answers
+from tests.cases import cases, check_answers, text_of
 from tests.kernel.edits import require_sound
 from tests.kernel.machines import judged
 from tests.kernel.test_potentials import SUBJECTS, alone, file_of
-from tests.texts import text_of
 
 OPTIONS = Options(proved=True)
 

@@ -25,8 +25,7 @@ from dipapprox.proof_steps.machines import number_json
 from kernel.machines import ONE, RUN, Json, cell, finite, judged, private
 from kernel.pipelines import ball, losses, steps_of
 from kernel.streams import say, stream
-from tests.cases import refuses
-from tests.golden_text import check_answers
+from tests.cases import check_answers, refuses
 
 X, OUT = cell("x"), cell("o")
 DONE = ["set", OUT, 0]

@@ -41,10 +41,7 @@ from kernel.edits import places_in, variants, with_at
 from kernel.forgeries import names_of
 from kernel.machines import RUN, judged
 from kernel.small import program_of
-from tests.cases import refuses
-from tests.golden_text import check_answers
-from tests.texts import text_of
-from tests.thorough import part
+from tests.cases import check_answers, part, refuses, text_of
 
 HALF = Fraction(1, 2)
 

@@ -38,8 +38,7 @@ from dipapprox.replays.words import words_of
 from kernel.ends import lower
 from kernel.machines import finite, judged
 from kernel.small import program_of
-from tests.cases import refuses
-from tests.golden_text import check_answers
+from tests.cases import check_answers, refuses
 
 GRID = list(itertools.product([Fraction(k, 3) for k in range(-15, 16)], repeat=2))
 NUMBERS = st.integers(-2, 2).map(Fraction)

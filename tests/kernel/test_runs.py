@@ -22,8 +22,7 @@ from dipapprox.kernel.rays import (
 from dipapprox.kernel.rounds import Follower, Rounds, read_rounds
 from dipapprox.kernel.walk import form_of
 from kernel.streams import RAY, Json, draw, lost, once, read, say, stream
-from tests.cases import refuses
-from tests.golden_text import check_answers
+from tests.cases import check_answers, refuses
 from tests.kernel.machines import judged
 
 ZERO, ONE, END = Fraction(0), Fraction(1), ("the end",)

@@ -28,8 +28,7 @@ from dipapprox.kernel.proofs import Proof, every_pair, violation
 from dipapprox.kernel.signs import ALL, Epsilons, Signs
 from dipapprox.proof_steps.machines import number_json
 from dipapprox.replays.words import words_of
-from tests.cases import cases, refuses
-from tests.golden_text import check_answers
+from tests.cases import cases, check_answers, refuses
 from tests.kernel.ends import lower
 from tests.kernel.graphs import ONE, law
 from tests.kernel.machines import cell, enclosed, exactly, finite, judged, machine

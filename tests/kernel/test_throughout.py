@@ -26,11 +26,9 @@ from kernel.forgeries import judged, several, single_changes, spread
 from kernel.machines import RUN, finite, private
 from kernel.small import program_of
 from kernel.throughout import ASKED, TURNING, Asked, proofs
-from tests.cases import refuses
+from tests.cases import THOROUGH, part, refuses, text_of
 from tests.cli.running import run, run_json
 from tests.schemas import validator
-from tests.texts import text_of
-from tests.thorough import THOROUGH, part
 
 LONGEST = 5_000
 """Characters of a proof that is changed in every place."""

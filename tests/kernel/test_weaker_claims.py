@@ -31,14 +31,11 @@ from dipapprox.proof_steps.machines import number_json
 from dipapprox.proof_steps.serving import served_step
 from dipapprox.proof_steps.verdicts import Goal, replayed
 from dipapprox.replays.words import words_of
-from tests.cases import cases, refuses
+from tests.cases import cases, check_answers, part, refuses, text_of
 from tests.cli.running import run, run_json
-from tests.golden_text import check_answers
 from tests.kernel.machines import RUN, judged
 from tests.kernel.small import CLOSED, LISTED, SMALL, program_of
 from tests.schemas import check_schema
-from tests.texts import text_of
-from tests.thorough import part
 
 Json = Any
 

@@ -14,7 +14,7 @@ from dipapprox.privacy.run import Replayed, Setting
 from dipapprox.proof_steps.throughout import goals_of, replayed_throughout
 from kernel.forgeries import Proof
 from kernel.small import program_of, small_text
-from tests.texts import text_of
+from tests.cases import text_of
 
 STEPS_OF_NOISE = text_of("kernel/throughout-steps_of_noise")
 TURNING = text_of("kernel/throughout-turning")

@@ -36,9 +36,8 @@ import dipapprox
 from dipapprox import Answer, Options, RealProof, UserError
 from dipapprox.questions.claims import ClaimOutcome, read_claims, try_claim
 from tests import moved_noise
+from tests.cases import THOROUGH, text_of
 from tests.proofs.confirmation import confirm
-from tests.texts import text_of
-from tests.thorough import THOROUGH
 
 LAWS = {"norm": norm, "logistic": logistic, "lap": laplace}
 SCIPY = {**LAWS, "quad": quad, "brentq": brentq}

@@ -5,7 +5,7 @@ from fractions import Fraction
 from dipapprox.language import core
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.parser import parse
-from tests.texts import text_of
+from tests.cases import text_of
 
 SAMPLES = [
     *(text_of(name) for name in ("svt_gauss", "noisy_max_laplace")),

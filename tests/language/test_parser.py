@@ -36,13 +36,10 @@ from dipapprox.language.unrolling import read_calls
 from dipapprox.language.write_tables import GRAMMARS
 from dipapprox.questions.claims import read_claims
 from dipapprox.semantics.execution import execute
-from tests.cases import refuses
-from tests.golden_text import check_answers, complaint
+from tests.cases import check_answers, complaint, part, refuses, template_of
 from tests.language.samples import HEADER, SAMPLES, core_of
 from tests.language.strategies import damaged, programs
 from tests.language.test_values_and_files import TEXT
-from tests.texts import template_of
-from tests.thorough import part
 
 
 class _Log:

@@ -30,11 +30,9 @@ from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import read_source
 from dipapprox.language.parser import parse
 from dipapprox.pairs.selections import AllPairs, count_selected, is_symmetric, select_pairs
-from tests.cases import cases, refuses
+from tests.cases import cases, examples, refuses, template_of, text_of
 from tests.language.samples import core_of
 from tests.semantics.interpreter import Noise, run
-from tests.texts import template_of, text_of
-from tests.thorough import examples
 
 _MODES = {"round": ROUND_HALF_UP, "floor": ROUND_FLOOR, "ceil": ROUND_CEILING}
 

@@ -18,10 +18,9 @@ from dipapprox.language.services import elaborate_service
 from dipapprox.language.unrolling import read_calls, unroll
 from dipapprox.numerics.formula_values import Undefined, eps_jet, evaluate
 from dipapprox.semantics.execution import execute
-from tests.cases import cases, refuses
+from tests.cases import cases, refuses, text_of
 from tests.cli.running import run
 from tests.formula_strategies import formulas, write
-from tests.texts import text_of
 
 
 @cases(

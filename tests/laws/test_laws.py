@@ -32,10 +32,9 @@ from dipapprox.pairs.boxes import movement
 from dipapprox.privacy.intervals import derivative_bounds
 from dipapprox.proofs import cones
 from dipapprox.semantics.real_inputs import NotReal
-from tests.cases import refuses
+from tests.cases import refuses, text_of
 from tests.families import REAL_FAMILIES
 from tests.test_architecture import FILES, PACKAGE
-from tests.texts import text_of
 
 ONE = Fraction(1)
 each = pytest.mark.parametrize("family", FAMILIES.values(), ids=repr)

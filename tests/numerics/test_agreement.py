@@ -28,11 +28,11 @@ from dipapprox.numerics.integers.sums import IntegerSums
 from dipapprox.numerics.kinds import Tier, has_density, is_discrete, is_gaussian, is_laplace_type
 from dipapprox.numerics.methods import Method
 from dipapprox.numerics.nested.engine import Nested
+from tests.cases import examples
 from tests.event_strategies import CONTINUOUS, SMALL, difference_events, events, form, of_family
 from tests.exact.events import integer_events
 from tests.families import REAL_FAMILIES
 from tests.numerics.one_by_one import alone
-from tests.thorough import examples
 
 Fits = Callable[[Connected], bool]
 

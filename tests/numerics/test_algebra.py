@@ -46,7 +46,7 @@ from dipapprox.numerics.elimination.grid_evaluator import new_evaluator, read_st
 from dipapprox.numerics.elimination.plan import FunctionTable
 from dipapprox.numerics.elimination.refinement import GridRequirements, RefinementLevel
 from dipapprox.numerics.kinds import Tier
-from tests import thorough
+from tests import cases as asked
 from tests.cases import refuses
 from tests.event_strategies import less, of_family
 from tests.families import REAL_FAMILIES
@@ -152,7 +152,7 @@ def density(law: Distribution, point: Fraction, side: int) -> arb:
     return law.real.pdf(to_ball((point - law.mean) / law.scale), side) / to_ball(law.scale)
 
 
-@pytest.mark.parametrize("seed", thorough.part(range(6), 2))
+@pytest.mark.parametrize("seed", asked.part(range(6), 2))
 def test_bands_of_two_samples_are_differences_of_distribution_functions(seed) -> None:
     """Σ over the sample of what lies in [x, x + w], and what does not, is everything."""
     chance = random.Random(100 + seed)

@@ -32,10 +32,9 @@ from dipapprox.numerics.kinds import Tier
 from dipapprox.numerics.powers import logarithm, powers
 from dipapprox.pairs.divergence import Factor
 from dipapprox.pairs.hockey_stick import bounds_in_doubles, positive_part
-from tests.cases import cases, refuses
+from tests.cases import cases, refuses, text_of
 from tests.formula_strategies import exact, formulas, rational_formulas
 from tests.numerics.one_by_one import alone
-from tests.texts import text_of
 
 UNIT = st.just(0.0) | st.floats(rounding.FLOOR, 1) | st.integers(0, 900).map(lambda k: 2.0**-k)
 ARRAYS = st.lists(UNIT, min_size=1, max_size=12).map(lambda values: np.array(values))

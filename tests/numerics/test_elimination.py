@@ -34,10 +34,10 @@ from dipapprox.numerics.gaussian_rank.orthants import GaussianRank
 from dipapprox.numerics.kinds import Tier, has_density, is_gaussian
 from dipapprox.numerics.methods import InOrder, TriedMethod
 from dipapprox.numerics.nested.engine import Nested
+from tests.cases import part
 from tests.event_strategies import form, gauss, laplace, less, of_family
 from tests.families import REAL_FAMILIES
 from tests.numerics.one_by_one import alone, enclosed
-from tests.thorough import part
 
 Q = Fraction
 ENGINE = Eliminated()  # shared on purpose: what it remembers must not matter

@@ -33,11 +33,11 @@ from dipapprox.numerics.integers.sums import IntegerSums, sums_in
 from dipapprox.numerics.kinds import Tier
 from dipapprox.privacy.subjects import open_method
 from dipapprox.semantics.execution import execute
+from tests.cases import text_of
 from tests.event_strategies import gauss, laplace, less, of_family
 from tests.exact.events import at_most, dlap, integer_events
 from tests.numerics.one_by_one import alone, enclosed
 from tests.numerics.test_agreement import by_scipy
-from tests.texts import text_of
 
 
 def parts_of(event: Event) -> list[Connected]:

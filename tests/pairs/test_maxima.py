@@ -27,8 +27,7 @@ from dipapprox.pairs.walk import InputNumbers, PairOrbits, orbits, pair_blocks, 
 from dipapprox.privacy.profiles import renyi
 from dipapprox.questions.worst_pair import are_adjacent
 from dipapprox.semantics.execution import execute
-from tests.texts import text_of
-from tests.thorough import part
+from tests.cases import part, text_of
 
 HALF = Fraction(1, 2)
 PROGRAM = dipapprox.parse(text_of("noisy_max_gauss"), {"N": 4}, "noisy_max_gauss")

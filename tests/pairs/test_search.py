@@ -19,7 +19,7 @@ from scrambled import Scrambled
 import dipapprox
 from dipapprox import Answer, Claim, Enclosure, LimitReached, Limits, NotEnclosed, Options
 from dipapprox.arithmetic import rounding
-from dipapprox.errors import BrokenInvariant, EarlyEnd
+from dipapprox.errors import BrokenInvariant
 from dipapprox.events.symmetry import CellSymmetry
 from dipapprox.integrals import Strategy
 from dipapprox.language.core import Input
@@ -64,12 +64,10 @@ from dipapprox.pairs.walk import plan_walk
 from dipapprox.privacy.details import least_factor, witness_over
 from dipapprox.privacy.run import Setting
 from dipapprox.privacy.verdict import Verdict
-from dipapprox.privacy.verifier import _verdict, check_pairs, verify
+from dipapprox.privacy.verifier import check_pairs, verify
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
-from tests.cases import refuses
-from tests.texts import text_of
-from tests.thorough import part
+from tests.cases import part, refuses, text_of
 
 ZERO, ONE, TWO = ((Fraction(n),) for n in range(3))
 LADDER = precisions(8, 128)
@@ -106,15 +104,19 @@ def law(*weights: int) -> tuple[Fraction, ...]:
     return tuple(Fraction(w, sum(weights)) for w in weights)
 
 
-def conclude(search: Search, total: int | None, outputs: Any) -> Verdict:
+def conclude(search: Search, outputs: Any) -> Verdict:
     """What a search that nothing ended becomes, whatever it was about."""
-    describe, engine = partial(witness_over, outputs), lambda: "made up"
-    subject: Any = SimpleNamespace(
-        boxes=None, details=SimpleNamespace(describe=describe), engine=engine
+    subject = SimpleNamespace(
+        **dict.fromkeys(("boxes", "listed", "together", "source", "exact")),
+        details=SimpleNamespace(describe=partial(witness_over, outputs)),
+        engine=lambda: "made up",
     )
     setting = Setting(dipapprox.parse(TEXT), AllPairs(), Options())
-    claim = Claim(Fraction(1), search.delta)
-    return _verdict(setting, claim, total, EarlyEnd(), None, (subject, search))
+    known = {"executed_for": None, "open_subject": subject, "Search": search}
+    with pytest.MonkeyPatch.context() as patch:
+        for name, each in known.items():
+            patch.setattr(f"dipapprox.privacy.verifier.{name}", lambda *_, own=each, **__: own)
+        return verify(setting, Claim(Fraction(1), search.delta))
 
 
 def run(
@@ -123,7 +125,7 @@ def run(
     search = Search(source, delta, Growth(budget), LADDER)
     search.run(one_by_one(pairs), len(pairs))
     outputs = tuple((Fraction(i),) for i in range(len(source.laws[ZERO])))
-    return search, conclude(search, len(pairs), outputs)
+    return search, conclude(search, outputs)
 
 
 def true_delta(source: Fake, pair: Pair, budget: Fraction) -> Enclosure:
@@ -351,7 +353,7 @@ def test_strategies_decide_on_either_side(name, strategy) -> None:
     outputs = of.states.outputs
     search = of.search(min(largest.upper + near, Fraction(1)), budget)
     strategy(of, search)
-    conclusion = conclude(search, None, outputs)
+    conclusion = conclude(search, outputs)
     assert conclusion.answer is Answer.DP
     assert search.checked == len(of.pairs())
     assert conclusion.delta_enclosure.meets(largest)
@@ -359,7 +361,7 @@ def test_strategies_decide_on_either_side(name, strategy) -> None:
     if largest.lower > near:
         search = of.search(largest.lower - near, budget)
         strategy(of, search)
-        conclusion = conclude(search, None, outputs)
+        conclusion = conclude(search, outputs)
         assert conclusion.answer is Answer.NOT_DP
         assert conclusion.witness.delta_enclosure.lower > search.delta
         assert (conclusion.witness.input, conclusion.witness.adjacent) in of.pairs()
@@ -405,7 +407,7 @@ def test_what_cannot_be_enclosed_is_never_a_proof(name) -> None:
     search = Search(source, Fraction(99, 100), Growth(Fraction(1)), precisions(40, 160))
     total = count_pairs(program.inputs, program.adjacency)
     check_pairs(search, of.states, Setting(program, AllPairs(), Options()), total, source)
-    conclusion = conclude(search, total, of.states.outputs)
+    conclusion = conclude(search, of.states.outputs)
     assert conclusion.answer is Answer.UNKNOWN
     assert "did not converge" in conclusion.reason
 

@@ -36,10 +36,8 @@ from dipapprox.privacy.published.details import PublishedDetails
 from dipapprox.privacy.run import RunResult
 from dipapprox.questions.arguments import pairs
 from dipapprox.questions.worst_pair import around_worst_pair
-from tests.cases import cases, refuses
+from tests.cases import cases, examples, refuses, template_of, text_of
 from tests.cli.running import run, run_json
-from tests.texts import template_of, text_of
-from tests.thorough import examples
 
 PROBABILITIES = st.fractions(0, 1, max_denominator=10**9)
 

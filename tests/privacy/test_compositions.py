@@ -31,10 +31,9 @@ from dipapprox.privacy.compositions.real_programs import Known, RefinedPairs, in
 from dipapprox.privacy.run import Setting
 from dipapprox.questions.pipelines import CATALOGUE
 from dipapprox.replays.result import digest
-from tests.cases import cases, refuses
+from tests.cases import cases, refuses, text_of
 from tests.cli.conftest import COIN, SVT
 from tests.moved_noise import gaussian, laplace
-from tests.texts import text_of
 
 F = Fraction
 SAMPLED = {"mechanism": "gaussian", "sigma": 1, "subsample": "0.01", "times": 200}

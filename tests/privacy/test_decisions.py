@@ -48,9 +48,7 @@ from dipapprox.privacy.notation import as_latex, as_text
 from dipapprox.privacy.run import Setting
 from dipapprox.privacy.verifier import verify
 from dipapprox.semantics.execution import execute
-from tests.golden_text import check_answers, evaluated
-from tests.texts import template_of, text_of
-from tests.thorough import examples
+from tests.cases import check_answers, evaluated, examples, template_of, text_of
 
 FORMULAS = [
     "exp(-2)*eps",

@@ -29,10 +29,9 @@ from dipapprox.privacy.subjects import open_exact_pairs, open_probabilities
 from dipapprox.privacy.verdict import Claim
 from dipapprox.privacy.verifier import verify as verify_setting
 from dipapprox.semantics.execution import execute
-from tests.cases import cases, refuses
+from tests.cases import cases, refuses, text_of
 from tests.cli.running import run, run_json
 from tests.schemas import check_schema
-from tests.texts import text_of
 
 
 def two_laws(first: str, second: str, outputs: str = "{0, 1}") -> Program:

@@ -19,8 +19,7 @@ from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.pairs.divergence import Search
 from dipapprox.privacy.details import ListedDetails
 from dipapprox.privacy.verifier import check_pairs
-from tests.cases import cases, refuses
-from tests.texts import text_of
+from tests.cases import cases, refuses, text_of
 
 HALF = Fraction(1, 2)
 TEXT = text_of("privacy/interface-1")

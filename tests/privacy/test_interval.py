@@ -30,10 +30,8 @@ from dipapprox.privacy.run import Setting
 from dipapprox.privacy.subjects import open_probabilities
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
-from tests.cases import cases
+from tests.cases import cases, examples, template_of, text_of, texts_in
 from tests.claims import formula_claim
-from tests.texts import template_of, text_of, texts_in
-from tests.thorough import examples
 
 PROGRAMS = Path(__file__).parents[2] / "programs"
 

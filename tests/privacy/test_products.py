@@ -16,8 +16,7 @@ from dipapprox.language.core import Program
 from dipapprox.pairs.products import source as products
 from dipapprox.pairs.products.measures import PairAtoms, ProductAtoms, atoms_of, envelope
 from dipapprox.privacy.options import Engine
-from tests.cases import refuses
-from tests.texts import text_of
+from tests.cases import refuses, text_of
 
 HALF = Fraction(1, 2)
 

@@ -23,10 +23,8 @@ from dipapprox.privacy.notation import NumberSet, valuation_text
 from dipapprox.privacy.probabilities import output_distribution
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.real_inputs import execute_for_declared
-from tests.cases import cases
+from tests.cases import cases, part, template_of, text_of
 from tests.schemas import check_schema
-from tests.texts import template_of, text_of
-from tests.thorough import part
 
 PHI = NormalDist().cdf
 

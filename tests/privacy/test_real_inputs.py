@@ -15,9 +15,7 @@ from scipy.special import ndtr
 
 from dipapprox import Answer, Options, SourceError, calibrate, parse, profile, verify
 from dipapprox.proofs.budget_verdict import most_of
-from tests.cases import cases
-from tests.texts import template_of
-from tests.thorough import examples, part
+from tests.cases import cases, examples, part, template_of
 
 _SVT = template_of("real_inputs-svt")
 

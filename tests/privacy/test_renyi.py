@@ -63,10 +63,8 @@ from dipapprox.privacy.subjects import open_published
 from dipapprox.privacy.verifier import verify
 from dipapprox.replays.result import digest
 from dipapprox.semantics.execution import execute
-from tests.cases import cases, refuses
+from tests.cases import cases, examples, refuses, template_of, text_of, texts_in
 from tests.moved_noise import gaussian, laplace
-from tests.texts import template_of, text_of, texts_in
-from tests.thorough import examples
 
 
 def divergences(text: str, *orders: str, bits: int = 8192) -> RenyiProfile:

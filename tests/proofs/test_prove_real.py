@@ -42,10 +42,8 @@ from dipapprox.proofs.cones import Cone, GuardRow, Pricing, ShiftSource
 from dipapprox.proofs.prove_real import IMPOSSIBLE, prove_real
 from dipapprox.proofs.worst_change import CostOfChanges
 from dipapprox.questions.verify import Verify
-from tests.cases import cases, refuses
+from tests.cases import cases, examples, refuses, text_of
 from tests.kernel.test_potentials import file_of
-from tests.texts import text_of
-from tests.thorough import examples
 
 from .confirmation import confirm
 

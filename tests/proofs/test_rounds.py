@@ -41,11 +41,8 @@ from dipapprox.proofs.replayed import with_proof
 from tests.automata import examples
 from tests.automata.examples import automaton
 from tests.automata.random_automata import random_automaton
-from tests.cases import cases, refuses
-from tests.golden_text import check_answers, complaint
+from tests.cases import cases, check_answers, complaint, part, refuses, template_of, text_of
 from tests.schemas import check_schema, validator
-from tests.texts import template_of, text_of
-from tests.thorough import part
 
 
 def for_all(path: str, **parameters: int) -> StreamProof:

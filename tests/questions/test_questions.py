@@ -24,13 +24,11 @@ from dipapprox.questions.profile import Calibrate, Profile
 from dipapprox.questions.prove import Prove
 from dipapprox.questions.question import Question, arguments_of
 from dipapprox.questions.verify import Verify
-from tests.cases import cases, refuses
+from tests.cases import cases, check_answers, complaint, refuses, template_of, text_of
 from tests.cli.running import run_json
-from tests.golden_text import check_answers, complaint
 from tests.privacy.test_charts import ABOVE
 from tests.replays.certified import PROGRAMS as SHIPPED
 from tests.replays.certified import certificate, replaced, signed
-from tests.texts import template_of, text_of
 
 QUESTIONS: tuple[type[Question], ...] = (Verify, Probability, Profile, Calibrate, Decide, Prove)
 

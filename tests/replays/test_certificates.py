@@ -21,7 +21,7 @@ from dipapprox.proofs.subject import load_subject
 from dipapprox.questions.certifying import certify_proof
 from dipapprox.replays.result import digest
 from dipapprox.replays.words import words_of
-from tests.cases import cases, refuses
+from tests.cases import cases, part, refuses, text_of
 from tests.kernel.edits import Path as Place
 from tests.kernel.edits import places_in
 from tests.replays.certified import (
@@ -36,8 +36,6 @@ from tests.replays.certified import (
 )
 from tests.schemas import check_schema, validator
 from tests.services.examples import proof_of
-from tests.texts import text_of
-from tests.thorough import part
 
 Q = Fraction
 HALF = Q(1, 2)

@@ -15,7 +15,7 @@ from dipapprox.language import core
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.parser import parse
 from dipapprox.laws.families import FAMILIES
-from tests.texts import template_of
+from tests.cases import template_of
 
 _HEAD = template_of("strategies-head")
 _NEVER = "if one > 5 then\na, b, c, d <- Gauss(0, 1/eps)\nend\n"

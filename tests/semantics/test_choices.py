@@ -25,9 +25,8 @@ from dipapprox.semantics.evaluation import Knowledge
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.order import Order, Points, extension_share
 from dipapprox.semantics.state import FinalStates, guards_of
-from tests.cases import cases
+from tests.cases import cases, template_of
 from tests.semantics.interpreter import set_probability
-from tests.texts import template_of
 
 ONE = ExponentialPolynomial.constant(1)
 

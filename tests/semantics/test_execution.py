@@ -33,11 +33,9 @@ from dipapprox.semantics.splitting import Refused, Split
 from dipapprox.semantics.state import FinalStates, guards_of
 from dipapprox.semantics.structure import Structure, measure_structure
 from dipapprox.source import Diagnostic
-from tests.cases import cases, refuses
+from tests.cases import cases, examples, part, refuses, template_of, texts_in
 from tests.semantics.interpreter import Noise, Unassigned, distribution, distribution_of_states, run
 from tests.semantics.strategies import programs
-from tests.texts import template_of, texts_in
-from tests.thorough import examples, part
 
 
 def check_partition(

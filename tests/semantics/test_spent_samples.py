@@ -23,10 +23,8 @@ from dipapprox.privacy.subjects import open_probabilities
 from dipapprox.semantics import spent_samples
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
-from tests.cases import cases
+from tests.cases import cases, examples, template_of
 from tests.semantics.interpreter import Noise, distribution, distribution_of_states
-from tests.texts import template_of
-from tests.thorough import examples
 
 Distribution = dict[tuple[core.Value, ...], Enclosure]
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 from dipapprox.language.parser import parse
 from dipapprox.language.services import Service, elaborate_service
 from dipapprox.services.service_proof import ServiceProof, prove_service
-from tests.texts import text_of
+from tests.cases import text_of
 
 
 def service_of(text: str, parameters: Mapping[str, int] | None = None) -> Service:

@@ -11,9 +11,8 @@ from dipapprox.services.families import Budgets, Families, check_pairs, prove_fa
 from dipapprox.services.model import AskedService, Call, State
 from dipapprox.services.prove_service import find_loss
 from dipapprox.services.system import System
-from tests.cases import refuses
+from tests.cases import refuses, text_of
 from tests.services.examples import proof_of, service_of
-from tests.texts import text_of
 
 SLOTS = text_of("services/families-1")
 """The server of the paper for D = {-1, 1}: a slot is how many of each it holds."""

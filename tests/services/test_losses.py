@@ -29,13 +29,10 @@ from dipapprox.services.prove_service import find_loss, loss_by_counters
 from dipapprox.services.search import loss_by_values
 from dipapprox.services.service_proof import prove_service
 from dipapprox.services.system import System
-from tests.cases import refuses
-from tests.golden_text import check_answers, evaluated
+from tests.cases import check_answers, evaluated, examples, refuses, template_of, text_of
 from tests.schemas import check_schema
 from tests.services.examples import COIN, DATA, HEAD, ONCE, proof_of, service_of, slots
 from tests.services.strategies import counting_services, services
-from tests.texts import template_of, text_of
-from tests.thorough import examples
 
 NOISE = "reply <- clamp(DLap(n, 1 / eps), 0, 1)"
 

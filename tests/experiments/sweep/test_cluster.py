@@ -16,8 +16,7 @@ from dipapprox.errors import UserError
 from dipapprox.experiments.sweep import pool as cluster
 from dipapprox.experiments.sweep.pool import Pool, run_on_cluster
 from dipapprox.experiments.sweep.spec import cases_of, read_spec
-from tests.cases import refuses
-from tests.texts import template_of
+from tests.cases import refuses, template_of
 
 pytest.importorskip("distributed")
 

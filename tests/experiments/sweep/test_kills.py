@@ -19,8 +19,7 @@ import pytest
 from dipapprox.experiments.sweep import pool
 from dipapprox.experiments.sweep.pool import Pool, Worker, WorkerLost
 from dipapprox.experiments.sweep.spec import Answered, Case, CaseLimits, CaseOutcome, NamedProgram
-from tests.cases import cases
-from tests.texts import text_of
+from tests.cases import cases, text_of
 
 LONG = Case(
     "verify",

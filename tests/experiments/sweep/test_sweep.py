@@ -32,9 +32,8 @@ from dipapprox.experiments.sweep.spec import (
 )
 from dipapprox.experiments.sweep.sweep import check_programs, program_of, run_case
 from dipapprox.semantics.execution import shared_executions
-from tests.cases import refuses
+from tests.cases import refuses, template_of, text_of
 from tests.cli.running import run
-from tests.texts import template_of, text_of
 
 PROGRAM = text_of("svt_gauss")
 

@@ -14,9 +14,7 @@ from dipapprox.language.functions import operators
 from dipapprox.language.load import load
 from dipapprox.language.mechanism import read_mechanism
 from dipapprox.language.parser import parse
-from tests.cases import cases, refuses
-from tests.golden_text import check_answers, complaint
-from tests.texts import template_of
+from tests.cases import cases, check_answers, complaint, refuses, template_of
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "mechanisms.py"
 

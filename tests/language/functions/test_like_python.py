@@ -14,10 +14,8 @@ import dipapprox
 from dipapprox.errors import SourceError
 from dipapprox.language.functions import paths
 from dipapprox.language.mechanism import read_mechanism
-from tests.golden_text import check_answers, complaint
+from tests.cases import check_answers, complaint, examples, template_of
 from tests.language.functions.beside import differences
-from tests.texts import template_of
-from tests.thorough import examples
 
 HEAD = template_of("heads/statements")
 

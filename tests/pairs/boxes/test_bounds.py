@@ -52,9 +52,7 @@ from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.subjects import open_probabilities
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.real_inputs import execute_for_declared
-from tests.cases import cases
-from tests.texts import template_of, text_of
-from tests.thorough import examples, part
+from tests.cases import cases, examples, part, template_of, text_of
 
 F0, _HALF, F1 = Fraction(0), Fraction(1, 2), Fraction(1)
 

@@ -22,9 +22,7 @@ from dipapprox.pairs.boxes.one_by_one import image_of, one_by_one
 from dipapprox.pairs.boxes.thresholds import thresholds_of
 from dipapprox.pairs.divergence import eps_prv_factor
 from dipapprox.semantics.execution import execute
-from tests.cases import cases
-from tests.texts import text_of
-from tests.thorough import part
+from tests.cases import cases, part, text_of
 
 Array = NDArray[np.float64]
 
