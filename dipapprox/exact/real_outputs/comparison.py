@@ -34,7 +34,13 @@ from dipapprox.exact.laplace.algebra import ExactAlgebra, Function, TooManyTerms
 from dipapprox.exact.laplace.pieces import Piece, Units
 from dipapprox.exact.methods import EventForms, ratio_sum
 from dipapprox.exact.real_outputs.line_signs import Coefficients, added, is_positive_somewhere
-from dipapprox.exact.real_outputs.quotients import EnclosedQuotient, EndQuotient, Masses, moved_sum
+from dipapprox.exact.real_outputs.quotients import (
+    EnclosedQuotient,
+    EndQuotient,
+    Masses,
+    moved_sum,
+    outgrows,
+)
 from dipapprox.exact.signs.values import sign_at
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import at_most, check_limits
@@ -156,6 +162,8 @@ class ExactComparison:
                 return moved.supremum
             if moved is not None and len(moved.laws) > 1:
                 return EndQuotient(moved, self._masses)
+            if outgrows(first, second, self._masses):
+                return None
             found = EnclosedQuotient(first, second, self._masses)
             return None if found.is_infinite else found
         candidates = densities.quotients()

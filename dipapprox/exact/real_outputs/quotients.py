@@ -18,6 +18,12 @@ Laplace noise of a larger scale. If that holds of one f_i and all g_j, f / g has
 below the supremum is at least every value at an end: f and g are continuous between marks. Pieces
 that bound it worst are halved.
 
+**Far out.** Let y be a sample on each part, with guards about others: its density is that of the
+law times a probability of the guards. That is at most 1; where all guards hold the sooner, the
+further out y is, it does not fall, and if the part has a positive mass it is not 0 all the way. So
+if the law of one such part of f is, far out, more than any multiple of those of all parts of g,
+f / g has no bound.
+
 **Sums, moved.** Let y be the sum of independent samples, of the same law at u and u' but for a move
 d > 0, upwards at u. Theorem: densities of samples are log-concave, so the density f of y at u' is
 (Prékopa); so f(y - d) / f(y) never falls as y grows, nor does -(ln f)', which tends to some r <= ∞.
@@ -295,6 +301,37 @@ def _sum(terms: Iterable[tuple[Fraction, arb]]) -> arb:
 def _above(ball: arb) -> Fraction | float:
     found = to_enclosure(ball)
     return inf if isinstance(found, NotEnclosed) else found.upper
+
+
+def outgrows(first: Line, second: Line, masses: Masses) -> bool:
+    """Whether f / g is seen to have no bound far out, as the module says."""
+    for end, side in enumerate((-1, 1)):
+        others = [law for part in second for law in _laws_of(part)]
+        for part in first:
+            for law in filter(None, _laws_of(part, side)):
+                alike = all(own is not None and own.family is law.family for own in others)
+                if alike and all(_moved(law, b, EVERYWHERE, end) == _INFINITE for b in others):
+                    mass = masses((part,), _FEW_BITS)
+                    if isinstance(mass, Enclosure) and mass.lower:
+                        return True
+    return False
+
+
+def _laws_of(part: Part, side: int = 0) -> list[Distribution | None]:
+    """Return the law of a part's number, none if its mass is 0; None for what is no one sample, or,
+    with a side, if not all guards hold the sooner the further out it is there."""
+    if not part.marginals:
+        return [None]
+    separate = simplified(part.marginals[0])
+    if separate is None:
+        return []
+    form, event = separate[1].form, separate[1].event
+    (leading, c), *more = form.terms
+    law = event.samples[int(leading)].affine(c, form.constant)
+    rises = (side * guard.coefficient(leading) / c > 0 for guard in event.guards)
+    if more or law.family.is_discrete or law.family.sides != BOTH_SIDES or any(rises):
+        return [None]
+    return [law]
 
 
 _BITS = 40  # at first: doubles tell so many
