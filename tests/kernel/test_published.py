@@ -18,9 +18,9 @@ from dipapprox.kernel.replay import replay
 from dipapprox.proof_steps.liveness import machine_json
 from dipapprox.proof_steps.machines import number_json
 from dipapprox.replays.words import words_of
-from kernel.machines import RUN
+from kernel.machines import RUN, judged
 from kernel.small import CLAMPED, program_of, written
-from tests.cases import cases, part, refuses, text_of
+from tests.cases import cases, check_answers, part, refuses, text_of
 
 Json = Any
 
@@ -109,16 +109,6 @@ def test_few_bits_prove_nothing_false(text, eps_prv, delta) -> None:
 TWO = text_of("kernel/published-two")
 
 
-def test_two_numbers_that_move_are_not_bounded_by_one() -> None:
-    """They tell as much as one that moves by sqrt 2."""
-    one, shift = gauss(0.5), sqrt(2)
-    true = phi(shift / 2 - 0.5 / shift) - exp(0.5) * phi(-shift / 2 - 0.5 / shift)
-    assert true > one + 0.1
-    for claimed in (one + 0.1, true - 1e-6):
-        refuses(Refuted, None, replay, *proof_of(TWO, "1/2", written(Fraction(claimed))))
-    assert replay(*proof_of(TWO, "1/2", written(Fraction(true + 1e-6))))
-
-
 def of_two(first: Any, second: Any, eps_prv: float) -> float:
     """Two numbers, each of noise of scale 1 that moves by 1, by a grid of 10^7 pairs of places."""
     z = np.linspace(-30, 31, 3001)
@@ -203,20 +193,6 @@ def test_sums_of_more_samples_than_two_pairs() -> None:
     refuses(Refuted, None, replay, machine, claim | less, [step | less])
 
 
-@pytest.mark.parametrize("order", ["abc", "acb"])
-def test_a_sum_stands_beside_what_is_drawn_after_it(order) -> None:
-    """One number of variance 2 that moves by 1, and another that does not move."""
-    drawn = {"a": "a <- Gauss(q, 1 / eps)\n", "b": "b <- Gauss(0, 1 / eps)\n"}
-    drawn["c"] = "c <- Lap(0, 1 / eps)\n"
-    text = "input q in 0..1\noutput y[2] in real\nadjacent linf 1\n"
-    text += "".join(map(drawn.get, order)) + "y[1] <- a + b\ny[2] <- c\n"
-    shift = sqrt(1 / 2)
-    true = phi(shift / 2 - 0.5 / shift) - exp(0.5) * phi(-shift / 2 - 0.5 / shift)
-    below, above = (written(Fraction(true + hair)) for hair in (-1e-6, 1e-6))
-    refuses(Refuted, None, replay, *proof_of(text, "1/2", below))
-    assert replay(*proof_of(text, "1/2", above))
-
-
 HIDDEN = "k <- choose {0 : 1/4, 1 : 3/4}\nif k = 0 then\n    y <- Gauss(q, 1 / eps)\nelse\n"
 
 
@@ -275,40 +251,20 @@ def test_numbers_that_follow_from_others(slope: Json, offset: str, delta: float)
 UNLIKE = text_of("kernel/published-unlike")
 
 
-def test_a_sum_of_densities_has_more_mass_than_1() -> None:
-    """What one input never shows is bounded by its mass with the other, of all numbers."""
-    never = 1 - exp(-1)
-    with pytest.raises(Refuted):
-        replay(*proof_of(UNLIKE, 1, written(Fraction(never) - Fraction(1, 10**6))))
-    machine, claim, (step,) = proof_of(UNLIKE, 1, written(Fraction(never) + Fraction(1, 1000)))
-    assert replay(machine, claim, [step | {"bits": 16}])
-
-
 COMPARED = text_of("kernel/published-compared")
 
 
-def test_what_is_not_published_tells_nothing() -> None:
-    """Both ways to a number are one density, though where they part moves with the input."""
-    below, above = (written(Fraction(gauss(0.5) + shift)) for shift in (-1e-6, 1e-6))
-    refuses(Refuted, None, replay, *proof_of(COMPARED, "1/2", below))
-    assert replay(*proof_of(COMPARED, "1/2", above))
-
-
-def test_noise_that_is_shared_otherwise_tells_inputs_apart() -> None:
-    """Both numbers have the same noise of their own, for either input."""
-    text = "input q in 0..1\noutput y[2] in real\nadjacent linf 1\na <- Gauss(0, 1 / eps)\n"
-    text += "b <- Gauss(0, 1 / eps)\ny[1] <- a\nif q = 0 then\n    y[2] <- a + b\nelse\n"
-    refuses(Refuted, None, replay, *proof_of(text + "    y[2] <- 2 * a + b\nend\n", "1/2", "1/100"))
-    assert isinstance(replay(*proof_of(text + "    y[2] <- a + b\nend\n", "1/2", 0)), Private)
+RESPONSE = "output y in real\ninput q in 0..1\nadjacent linf 1\nif q = 0 then\n"
+RESPONSE += "    y <- choose {0 : 1/4, 1 : 3/4}\nelse\n    y <- choose {0 : 3/4, 1 : 1/4}\nend\n"
 
 
 def test_growth_is_rounded_down() -> None:
     """Probabilities that are known exactly, in few places."""
-    text = "output y in real\ninput q in 0..1\nadjacent linf 1\nif q = 0 then\n"
-    text += "    y <- choose {0 : 1/4, 1 : 3/4}\nelse\n    y <- choose {0 : 3/4, 1 : 1/4}\nend\n"
     for k in range(1, 40):
         delta = Fraction(floor((3 - exp(k / 97)) * 2**15), 2**17)
-        machine, claim, (step,) = proof_of(text, number_json(Fraction(k, 97)), number_json(delta))
+        machine, claim, (step,) = proof_of(
+            RESPONSE, number_json(Fraction(k, 97)), number_json(delta)
+        )
         refuses(Refuted, None, replay, machine, claim, [{**step, "bits": 1}])
 
 
@@ -340,27 +296,6 @@ def test_densities_whose_quotient_neither_rises_nor_falls() -> None:
         assert found.replayed is not None
 
 
-@cases(
-    "text, price",
-    (LAPLACE, Fraction(1)),
-    (text_of("kernel/published-twice"), Fraction(4, 3)),
-    (MOVED, Fraction(3, 2)),
-    (AGAINST, Fraction(1, 2)),
-    (SHARED, Fraction(1)),
-    (CLAMPED, Fraction(1)),
-    (LARGEST, Fraction(1)),
-    ids=["laplace", "twice", "moved", "moved back", "shared", "clamped", "largest"],
-)
-def test_pure_budgets_are_attained(text, price) -> None:
-    machine, *rest = proof_of(text, number_json(price), 0)
-    found = replay(machine, *rest)
-    assert isinstance(found, Private)
-    read = read_machine(machine)
-    count = len(list(adjacent_pairs(read.adjacency, read.domains)))
-    assert f"each of the {count} adjacent" in words_of(found)
-    refuses(Refuted, None, replay, *proof_of(text, number_json(price - Fraction(1, 10**9)), 0))
-
-
 def violation_of(text: str, delta: Json, inputs: Json = ((0,), (1,))) -> tuple[Json, Json, Json]:
     """The claim that a pair breaks it at eps_prv = 1/2."""
     machine, claim, (step,) = proof_of(text, "1/2", delta)
@@ -368,60 +303,59 @@ def violation_of(text: str, delta: Json, inputs: Json = ((0,), (1,))) -> tuple[J
     return machine, claim | {"verdict": "Not_DP"}, [step | pair | {"rule": "published violation"}]
 
 
-def test_violations_are_bounds_from_below() -> None:
-    below, above = (written(Fraction(gauss(0.5) + shift)) for shift in (-1e-6, 1e-6))
-    assert isinstance(replay(*violation_of(GAUSS, below)), Violated)
-    for text, delta, pair in [
-        (GAUSS, above, ((0,), (1,))),
-        (GAUSS, below, ((0,), (0,))),
-        (GAUSS, "1/100", ((0,), (2,))),
-        (text_of("kernel/published-hidden"), "1/100", ((0,), (1,))),  # a sum of products
-    ]:
-        refuses(Refuted, None, replay, *violation_of(text, delta, pair))
+# --- What is shown and what is not: expressions, and what is said of each -------------------------
+
+HALF, HAIR, NEXT = Fraction(1, 2), Fraction(1, 10**6), Fraction(1, 10**9)
+OTHERWISE = "input q in 0..1\noutput y[2] in real\nadjacent linf 1\na <- Gauss(0, 1 / eps)\n"
+OTHERWISE += "b <- Gauss(0, 1 / eps)\ny[1] <- a\nif q = 0 then\n    y[2] <- a + b\nelse\n"
+"""Both numbers have the same noise of their own, for either input."""
 
 
-def test_what_is_attained_is_not_exceeded() -> None:
-    """Exactly 1/2, in binary places."""
-    text = "output y in real\ninput q in 0..1\nadjacent linf 1\nif q = 0 then\n"
-    text += "    y <- choose {0 : 1/4, 1 : 3/4}\nelse\n    y <- choose {0 : 3/4, 1 : 1/4}\nend\n"
-    for delta, is_less in (("1/2", False), (written(Fraction(1, 2) - Fraction(1, 10**6)), True)):
-        machine, claim, (step,) = violation_of(text, delta)
-        asked = machine, claim | {"eps_prv": 0}, [step | {"eps_prv": 0}]
-        if is_less:
-            assert isinstance(replay(*asked), Violated)
-        else:
-            refuses(Refuted, "is not larger", replay, *asked)
-
-
-def test_integers_are_no_densities() -> None:
-    """One input publishes 0, the other one integers: they may be the same."""
-    machine, *proof = violation_of(GAUSS, "1/10")
-    draw = ["draw", ["cell", "y"], "DLap", 0, [1, -1]]
-    fixed = [["set", ["cell", "y"], 0]]
-    machine["body"] = [["if", ["=", ["cell", "q"], 0], [draw], fixed]]
-    refuses(Refused, "integers", replay, machine, *proof)
-
-
-def test_real_outputs_have_no_distributions() -> None:
+def real_distributions(bits: int | None) -> Any:
     machine, claim, _ = proof_of(GAUSS, "1/2", "1/2")
     last = {"rule": "every pair", "from": [-1], "eps_prv": "1/2", "delta": "1/2"}
-    for bits in (40, None):
-        refuses(Refused, "real numbers", replay, machine, claim, [RUN | {"bits": bits}, last])
+    return replay(machine, claim, [RUN | {"bits": bits}, last])
 
 
-@cases(
-    "text, why",
-    ("input q in {0, 1}\noutput o in {0, 1}\nadjacent linf 1\no <- q\n", "no outputs are real"),
-    (
-        "input q in {0, 1}\noutput y[2] in real\nadjacent linf 1\ny[1] <- Lap(q, 1 / eps)\n"
-        "y[2] <- Lap(q, 1 / eps)\nif y[1] > y[2] then y[1], y[2] <- 0 end\n",
-        "compared",
-    ),
-    (
-        "input q in {0, 1}\noutput y[2] in real\nadjacent linf 1\na <- Lap(q, 1)\n"
-        "b <- Lap(0, 1)\ny[1] <- a + b\ny[2] <- b + Gauss(0, 1)\n",
-        "samples in common",
-    ),
-)
-def test_what_is_not_followed_is_refused(text, why) -> None:
-    refuses(Refused, why, replay, *proof_of(text, 100, 1))
+def whole_noise(machine: Json, claim: Json, steps: Json) -> Any:
+    """One input publishes 0, the other one integers: they may be the same."""
+    draw, fixed = ["draw", ["cell", "y"], "DLap", 0, [1, -1]], ["set", ["cell", "y"], 0]
+    body = [["if", ["=", ["cell", "q"], 0], [draw], [fixed]]]
+    return replay({**machine, "body": body}, claim, steps)
+
+
+def attained(delta: Json) -> Any:
+    """At eps_prv = 0 it is exactly 1/2, in binary places."""
+    machine, claim, (step,) = violation_of(RESPONSE, delta)
+    return replay(machine, claim | {"eps_prv": 0}, [step | {"eps_prv": 0}])
+
+
+def attained_budget(text: str, price: str) -> str:
+    """Whether a budget is shown of all pairs that there are."""
+    machine, *rest = proof_of(text, price if "/" in price else int(price), 0)
+    read = read_machine(machine)
+    count = len(list(adjacent_pairs(read.adjacency, read.domains)))
+    said = words_of(replay(machine, *rest))
+    return "OK: each of all" if f"each of the {count} adjacent" in said else said
+
+
+def few_bits(machine: Json, claim: Json, steps: Json) -> Any:
+    """A sum of densities has more mass than 1: what one input never shows is bounded by its own."""
+    return replay(machine, claim, [steps[0] | {"bits": 16}])
+
+
+def two_moved(shift: float) -> float:
+    """Two numbers that move tell as much as one that moves by sqrt 2."""
+    return phi(shift / 2 - 0.5 / shift) - exp(0.5) * phi(-shift / 2 - 0.5 / shift)
+
+
+def beside(order: str) -> str:
+    """One number of variance 2 that moves by 1, and another that does not move."""
+    drawn = {"a": "a <- Gauss(q, 1 / eps)\n", "b": "b <- Gauss(0, 1 / eps)\n"}
+    drawn["c"] = "c <- Lap(0, 1 / eps)\n"
+    text = "input q in 0..1\noutput y[2] in real\nadjacent linf 1\n"
+    return text + "".join(map(drawn.get, order)) + "y[1] <- a + b\ny[2] <- c\n"
+
+
+def test_what_is_published_is_shown_a_hair_away() -> None:
+    check_answers("kernel_published", judged(globals()))
