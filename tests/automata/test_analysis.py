@@ -3,6 +3,7 @@
 import json
 import random
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise, product
@@ -16,7 +17,6 @@ import dipapprox
 from dipapprox import Answer, LimitReached, Limits
 from dipapprox.automata.analysis import Analysis, analyse
 from dipapprox.automata.model import Automaton, automaton_of
-from dipapprox.automata.optimum import ClosedFamily
 from dipapprox.automata.runs import (
     Changes,
     Run,
@@ -39,7 +39,7 @@ from dipapprox.automata.structures import (
     rounds_beyond,
 )
 from dipapprox.automata.unfolding import Unfolding, augment, quotient, with_visible_stops
-from dipapprox.automata.weights import PathWeight, lifted_structure, tainted_walk
+from dipapprox.automata.weights import lifted_structure, tainted_walk
 from dipapprox.automata.word_climb import Climb, beyond, loses_again
 from dipapprox.automata.words import (
     HalfLine,
@@ -68,7 +68,7 @@ from tests.automata.random_automata import (
     random_automaton,
     structures_in,
 )
-from tests.cases import cases, part, template_of
+from tests.cases import cases, check_answers, evaluated, part, template_of
 
 
 def check(found: Analysis) -> Analysis:
@@ -93,49 +93,7 @@ def check(found: Analysis) -> Analysis:
     return found
 
 
-@cases(
-    "text, least",
-    (examples.SVT, "5/4"),
-    (examples.NUM_SPARSE, "7/4"),
-    (examples.NUM_RANGE_2, "5/4"),
-    (examples.TWO_RANGE_2, "2"),
-    (examples.m_range(1), "1"),
-    (examples.m_range(3), "1"),
-    (examples.m_range(20), "1"),
-    (examples.m_range(80), "1"),
-    (examples.sparse_vector(30), "1"),
-    (examples.k_min_max(2), "1"),
-    (examples.GAP_PV, "101/5"),
-)
-def test_private_automata_have_their_least_budget(text, least) -> None:
-    found = check(analyse(automaton(text)))
-    assert found.well_formed
-    assert found.is_exact
-    assert found.lower_bound == Fraction(least)
-
-
 # --- families of runs ---------------------------------------------------------------------------
-
-
-@cases(
-    "text, costs, gain",
-    (examples.DISCLOSING, ["1/4", "1/2", "3/4"], "1/4"),
-    (examples.NUM_RANGE_1, ["1/4", "1/2", "3/4"], "1/4"),
-    (examples.TWO_RANGE_1, ["1/2", "1", "3/2"], "1/4"),
-    (examples.LEAKING_CYCLE, ["0", "1/3", "1/3"], "1/6"),
-)
-def test_costs_grow_with_the_rounds(text, costs, gain) -> None:
-    found = analyse(automaton(text))
-    structure = found.structure
-    assert structure is not None
-    seen = [cost_of_rounds(found.automaton, structure, rounds).value for rounds in (1, 2, 3)]
-    assert seen == [Fraction(cost) for cost in costs]
-    assert gain_of_round(found.automaton, structure) == Fraction(gain)
-    budget = Fraction(10)
-    rounds = rounds_beyond(found.automaton, structure, budget)
-    assert rounds_beyond(found.automaton, structure, Fraction(10**6)) is None
-    assert cost_of_rounds(found.automaton, structure, rounds).value > budget
-    assert cost_of_rounds(found.automaton, structure, rounds - 1).value <= budget
 
 
 # --- runs that look alike -----------------------------------------------------------------------
@@ -171,15 +129,6 @@ def test_a_run_is_determined_iff_no_other_short_run_looks_like_it() -> None:
 LATER = template_of("analysis-later")
 
 
-def test_repeated_parts_may_be_mistaken_for_others() -> None:
-    """Whoever goes round once more in front looks like whoever does so behind."""
-    text = template_of("analysis-repeated")
-    found = check(analyse(automaton(text)))
-    assert found.structure.code == "LP"
-    assert not found.unbounded
-    assert found.reason == "several runs look alike"
-
-
 # --- words --------------------------------------------------------------------------------------
 
 
@@ -200,52 +149,7 @@ def unfolded(text: str) -> Unfolding:
     return augment(automaton(text))
 
 
-def test_rates_of_real_outputs() -> None:
-    found = unfolded("(q1, 1/3, 5, 2, 1): output insampleprime; goto q2")
-
-    def rate(graph: Unfolding, letter: int | None, seen: Seen) -> Fraction | None:
-        value = None if letter is None else Fraction(letter)
-        return WordSearch(graph).rate((WordStep(value, value, seen),))
-
-    seen = HalfLine(Fraction(4), True)
-    assert rate(found, 1, seen) == 2 * (4 - 2)
-    assert rate(found, 7, seen) == 0
-    assert rate(found, None, seen) is None
-    assert rate(found, 1, SeenSymbol("oa")) is None
-    compared = unfolded("(q1, 1/3, 5): output insample; goto q2")
-    assert rate(compared, 1, seen) == 0
-    assert rate(compared, -4, seen) == 1
-
-
 # --- limits -------------------------------------------------------------------------------------
-
-
-def test_a_structure_may_be_found_in_a_part() -> None:
-    with limited(Limits(states=1000)):
-        found = check(analyse(automaton(examples.all_pairs(5))))
-    assert found.unbounded
-    assert found.structure.code == "LP"
-    assert found.quotient is None
-
-
-def test_limits_end_with_the_bounds_known_so_far() -> None:
-    """All pairs of thresholds, compared once: many nodes, none of them on a cycle."""
-    *lines, last = examples.all_pairs(4).splitlines()
-    text = "\n".join([*lines, last.replace("goto qp0", "goto qz")])
-    with limited(Limits(states=300)):
-        found = check(analyse(automaton(text)))
-    assert found.well_formed is None
-    assert found.upper is None
-    assert found.lower_bound > 2
-    assert found.reason == "path limit: more than 300 symbolic states"
-    whole = check(analyse(automaton(text)))
-    assert whole.is_exact
-    assert found.lower_bound <= whole.lower_bound
-    alike = automaton(text.replace("output oa", "output ob"))
-    with limited(Limits(states=300)):
-        blind = check(analyse(alike))
-    assert (blind.lower_bound, blind.upper, blind.determined) == (0, None, None)
-    assert blind.reason == "path limit: more than 300 symbolic states"
 
 
 def test_a_search_that_is_cut_short_leaves_both_bounds(monkeypatch) -> None:
@@ -255,19 +159,6 @@ def test_a_search_that_is_cut_short_leaves_both_bounds(monkeypatch) -> None:
     assert found.upper.value == 1
     assert 0 < found.lower_bound < 1
     assert found.reason == "cost vectors of more than 10 entries"
-
-
-def test_wide_automata_have_a_strategy_and_a_constructed_run() -> None:
-    found = check(analyse(automaton(examples.m_range(9))))
-    assert isinstance(found.upper, ClosedFamily)
-    assert isinstance(found.lower, RunCost)
-    assert found.is_exact
-    assert found.published == 1
-    tiny = automaton(examples.m_range(9).replace("1/4, 0", f"{2**90}/{4 * 2**90 + 1}, 0"))
-    found = check(analyse(tiny))
-    assert isinstance(found.upper, PathWeight)
-    assert isinstance(found.lower, RunCost)
-    assert found.is_exact
 
 
 @cases(
@@ -299,17 +190,6 @@ def test_wherever_time_runs_out_what_is_said_is_true(text, monkeypatch) -> None:
 
 
 TWO_WAYS = template_of("analysis-two_ways")
-
-
-def test_seen_stops_may_cost_more() -> None:
-    """The coupling paper's Proposition 4.28: 2 without, 4 with stops that are seen."""
-    hidden = automaton(TWO_WAYS)
-    seen = with_visible_stops(hidden)
-    assert len(seen.transitions) == len(hidden.transitions) + 2
-    assert analyse(hidden).lower_bound == 2
-    found = analyse(seen)
-    assert found.is_exact
-    assert found.lower_bound == 4
 
 
 # --- inputs that change in one direction only, or are not read ------------------------------------
@@ -396,34 +276,6 @@ def test_taints_miss_no_path(seed) -> None:
     else:
         lifted = lifted_structure(merged, walk)
         assert lifted is None or holds(found, lifted)
-
-
-def test_the_definitions_refuse_what_is_changed() -> None:
-    pair = structure_of(automaton(examples.TWO_RANGE_1))
-    found = automaton(examples.TWO_RANGE_1)
-    assert not holds(found, replace(pair, below=pair.above, above=pair.below))
-    assert not holds(found, replace(pair, path=pair.path[:-1]))
-    assert not holds(found, replace(pair, path=(pair.path[0], pair.path[-1])))
-    assert not holds(found, replace(pair, run=pair.run[:-2]))
-    assert not holds(found, replace(pair, above=pair.below))
-    longer = range(pair.above.start - 1, pair.above.stop)
-    assert not holds(found, replace(pair, above=longer))
-
-    found = automaton(examples.NUM_RANGE_1)
-    path = structure_of(found)
-    assert not holds(found, replace(path, below=path.above, above=path.below))
-    assert not holds(found, replace(path, path=path.path[:1]))
-
-    found = automaton(examples.DISCLOSING)
-    shown = structure_of(found)
-    assert shown.code == "DC"
-    assert not holds(found, replace(shown, path=(0,)))
-
-    found = automaton(examples.LEAKING_CYCLE)
-    leak = structure_of(found)
-    assert not holds(found, replace(leak, variable=0))
-    assert not holds(found, replace(leak, above=range(leak.above.start + 1, leak.above.stop)))
-    assert not holds(found, replace(leak, above=range(0)))
 
 
 @pytest.mark.parametrize("seed", part(range(25), 3))
@@ -596,3 +448,52 @@ def test_a_proof_for_who_sees_stops_is_refuted_as_one_for_who_does_not() -> None
         content["digest"] = digest({k: v for k, v in content.items() if k != "digest"})
         forged.add(dipapprox.check(json.dumps(content)).outcome.value)
     assert forged == {"refuted"}
+
+
+# --- What is found: expressions, and what is said of each -----------------------------------------
+
+*LINES, LAST_LINE = examples.all_pairs(4).splitlines()
+ONCE = "\n".join([*LINES, LAST_LINE.replace("goto qp0", "goto qz")])
+"""All pairs of thresholds, compared once: many nodes, none of them on a cycle."""
+SEEN = HalfLine(Fraction(4), True)
+
+
+def found(text: str, states: int | None = None, stops: bool = False) -> str:
+    """What an analysis finds, of which all that has a proof of its own is looked at."""
+    of = with_visible_stops(automaton(text)) if stops else automaton(text)
+    with limited(Limits(states=states) if states else Limits()):
+        it = check(analyse(of))
+    bounds = it.lower, it.upper
+    known = ("well_formed", "is_exact", "unbounded", "determined", "quotient")
+    said = [name.replace("_", " ") for name in known if getattr(it, name)]
+    said += [f"{it.lower_bound} to {it.upper and it.upper.value}"]
+    said += [" to ".join(type(each).__name__ for each in bounds), f"published {it.published}"]
+    return ", ".join([*said, *filter(None, (it.structure and it.structure.code, it.reason))])
+
+
+def costs(text: str) -> str:
+    """What one, two and three rounds of a structure cost, and what each gains for ever."""
+    it, budget = analyse(automaton(text)), Fraction(10)
+    structure = it.structure
+    assert structure is not None
+    seen = [cost_of_rounds(it.automaton, structure, rounds).value for rounds in (1, 2, 3)]
+    rounds = rounds_beyond(it.automaton, structure, budget)
+    assert rounds_beyond(it.automaton, structure, Fraction(10**6)) is None
+    assert cost_of_rounds(it.automaton, structure, rounds).value > budget
+    assert cost_of_rounds(it.automaton, structure, rounds - 1).value <= budget
+    return f"{', '.join(map(str, seen))}; {gain_of_round(it.automaton, structure)}"
+
+
+def still_holds(text: str, change: Callable[[BadStructure], BadStructure]) -> bool:
+    of = automaton(text)
+    return holds(of, change(structure_of(of)))
+
+
+def rate(graph: Unfolding, letter: int | None, seen: Seen) -> str:
+    """How fast a word of one letter loses, as eps grows."""
+    value = None if letter is None else Fraction(letter)
+    return str(WordSearch(graph).rate((WordStep(value, value, seen),)))
+
+
+def test_what_is_found_about_automata() -> None:
+    check_answers("automata_found", evaluated(globals()))
