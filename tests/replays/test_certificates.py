@@ -19,9 +19,8 @@ from dipapprox.proof_steps.machines import number_json
 from dipapprox.proof_steps.verdicts import WrittenProof
 from dipapprox.proofs.subject import load_subject
 from dipapprox.questions.certifying import certify_proof
-from dipapprox.replays.result import digest
 from dipapprox.replays.words import words_of
-from tests.cases import cases, part, refuses, text_of
+from tests.cases import cases, check_answers, evaluated, part, refuses, text_of
 from tests.kernel.edits import Path as Place
 from tests.kernel.edits import places_in
 from tests.replays.certified import (
@@ -145,20 +144,6 @@ def test_no_program_is_private_that_means_nothing_at_some_input(body) -> None:
 # --- what certificates need, and what has none --------------------------------------------------
 
 
-def test_an_unknown_verdict_has_no_certificate() -> None:
-    program = dipapprox.parse(SVT.read_text())
-    options = Options(limits=Limits(states=1))
-    verdict = dipapprox.verify(program, eps=HALF, delta=HALF, options=options)
-    refuses(UserError, "Unknown", dipapprox.certify, program, SVT.read_text(), verdict)
-
-
-def test_a_certificate_needs_the_text_of_its_program() -> None:
-    program = dipapprox.parse(SVT.read_text())
-    verdict = dipapprox.verify(program, eps=HALF, delta=HALF)
-    with pytest.raises(UserError, match="not that of the program"):
-        dipapprox.certify(program, SVT.read_text().replace("4 *", "5 *"), verdict)
-
-
 def test_what_the_kernel_cannot_show_has_none() -> None:
     """Pr[o = 0] is 1/2 for q = 0, and for q = 50 about e^-1254: no proof at a smaller eps_prv."""
     text = "input q in {0, 50}\noutput o in {0, 1}\nadjacent all\n"
@@ -171,110 +156,6 @@ def test_what_the_kernel_cannot_show_has_none() -> None:
     verdict = dipapprox.verify(program, eps=1, eps_prv=1300, delta="0.4", options=proved)
     assert verdict.answer is dipapprox.Answer.UNKNOWN
     assert verdict.run.reason is not None and "below 2^-500 tell" in verdict.run.reason
-
-
-def test_limits_end_a_check() -> None:
-    fields = certificate(SVT, {}, Claim(HALF, Q(1, 40), Q(1, 10)))
-    result = dipapprox.check(fields, Limits(seconds=1e-9))
-    assert result.outcome is Outcome.NOT_CONFIRMED
-    assert "time limit" in str(result.reason)
-
-
-def other_pairs() -> Fields:
-    return certificate(SVT, {}, Claim(HALF, Q(1, 100), Q(31, 25)))
-
-
-@cases(
-    "place, value",
-    (("scope",), "for inputs q[1..2] in -5..5, adjacent linf 1"),
-    (("widened",), {"q": "-2..2"}),
-    (("widened",), {"r": "-5..5"}),
-    (("params", "N"), "3"),
-    (("params", "T"), "1"),
-    (("claim", "eps"), "1/3"),
-    (("claim", "eps"), "501/1000"),
-    (("claim", "eps_prv"), "9/100"),
-    (("program", "sha256"), "0" * 64),
-    (("machine", "adjacency"), {"norm": "all"}),
-)
-def test_what_it_is_about_is_compared(place, value) -> None:
-    assert dipapprox.check(signed(replaced(other_pairs(), place, value))).outcome is Outcome.REFUTED
-
-
-@cases(
-    "old, new",
-        ("r >= rT", "r < rT"), ("4 * Delta", "3 * Delta"), ("Gauss(T", "Lap(T"),
-        ("out[i] <- 1", "out[i] <- 0"), ("linf 1", "l1 1"), ("exit", "skip"), ("for i", "fro i"),
-)  # fmt: skip
-def test_another_program_is_refuted(old, new) -> None:
-    fields = other_pairs()
-    text = fields["program"]["text"].replace(old, new)
-    changed = signed(replaced(fields, ("program", "text"), text))
-    assert dipapprox.check(changed).outcome is Outcome.REFUTED  # the hash
-    assert dipapprox.check(retold(fields, text)).outcome is Outcome.REFUTED
-
-
-# --- files that were edited by hand, with a digest that fits --------------------------------------
-
-TEXT = text_of("replays/certificates-text")
-
-
-def proof(pairs: str = "all") -> dict[str, Any]:
-    program, options = dipapprox.parse(TEXT), Options(proved=True)
-    verdict = dipapprox.verify(program, eps=1, delta="1/10", pairs=pairs, options=options)
-    found = dipapprox.certify(program, TEXT, verdict, pairs=pairs, options=options)
-    return dict(json.loads(found.to_json()))
-
-
-def judged(content: dict[str, Any]) -> dipapprox.Replay:
-    return dipapprox.check(content | {"digest": digest(content)})
-
-
-@pytest.mark.parametrize("pairs", ["all", "single", "1~2;0~1"])
-def test_the_scope_is_that_of_the_claim(pairs) -> None:
-    content = proof(pairs)
-    assert judged(content).outcome is Outcome.CONFIRMED
-    found = judged(content | {"scope": "for all real inputs, adjacent all"})
-    assert found.outcome is Outcome.REFUTED
-    assert found.differences == (f"scope: the proof is {content['scope']}",)
-
-
-def test_a_claim_about_no_pairs_is_none() -> None:
-    content = proof("single")
-    with pytest.raises(UserError, match="no pair is listed"):
-        judged(content | {"claim": content["claim"] | {"pairs": []}})
-
-
-@pytest.mark.parametrize("rule", [[], {}, None, 1, "trust me"])
-def test_rules_are_names(rule) -> None:
-    content = proof()
-    steps = [*content["steps"][:-1], content["steps"][-1] | {"rule": rule}]
-    refuses(UserError, "a rule", judged, content | {"steps": steps})
-
-
-# --- compositions, without `proved`: what has none says so ----------------------------------------
-
-RUNS = [{"mechanism": "gaussian", "sigma": 1, "subsample": "1/10", "times": 2}]
-
-
-def test_claims_and_intervals_have_proofs() -> None:
-    pipeline = dipapprox.compose(RUNS)
-    for answer in (pipeline.verify("1/2", "1/1000"), pipeline.delta("1/2")):
-        assert answer.replayed is None
-        certificate = pipeline.certify(answer)
-        assert dipapprox.check(certificate.to_json()).outcome is Outcome.CONFIRMED
-
-
-def test_an_end_of_which_no_line_tells_leaves_the_other_one_proved() -> None:
-    """Of one run of an exponential mechanism lines may be those of all or of nothing."""
-    pipeline = dipapprox.compose([{"mechanism": "exponential_mechanism", "eps": "3/10"}])
-    certificate = pipeline.certify(pipeline.epsilon("1/100"))
-    assert dipapprox.check(certificate.to_json()).outcome is Outcome.CONFIRMED
-
-
-def test_curves_have_none() -> None:
-    pipeline = dipapprox.compose(RUNS)
-    refuses(NoCertificate, "no rule for curves", pipeline.certify, pipeline.curve(0, 1, 3))
 
 
 # --- Files of proofs, of services too: what is none is bad input, changes are noticed -------------
@@ -477,3 +358,43 @@ def test_what_is_proved_names_its_budget() -> None:
     assert words_of(Budgets(*[proof.lower] * 2, at_any=False)) in " ".join(
         str(dipapprox.check(json.dumps(fields))).replace("│", "").split()
     )
+
+
+# --- What is judged, and what is none: expressions, and what is said of each ----------------------
+
+TEXT = text_of("replays/certificates-text")
+OTHER = certificate(SVT, {}, Claim(HALF, Q(1, 100), Q(31, 25)))
+RUNS = [{"mechanism": "gaussian", "sigma": 1, "subsample": "1/10", "times": 2}]
+
+
+@cache
+def proof(pairs: str = "all") -> dict[str, Any]:
+    program, options = dipapprox.parse(TEXT), Options(proved=True)
+    verdict = dipapprox.verify(program, eps=1, delta="1/10", pairs=pairs, options=options)
+    found = dipapprox.certify(program, TEXT, verdict, pairs=pairs, options=options)
+    return dict(json.loads(found.to_json()))
+
+
+def judged(content: dict[str, Any]) -> str:
+    """What becomes of a file with a digest that fits."""
+    found = dipapprox.check(signed(content))
+    return "; ".join([found.outcome.value, *found.differences])
+
+
+def certify(text: str, **limits: Any) -> Any:
+    """Certify a verdict about a shipped program, with a text."""
+    program = dipapprox.parse(SVT.read_text())
+    verdict = dipapprox.verify(program, eps=HALF, delta=HALF, options=Options(**limits))
+    return dipapprox.certify(program, text, verdict)
+
+
+def pipeline_outcome(runs: Any, asked: str, *numbers: str) -> str:
+    """What becomes of a certificate of an answer without `proved`."""
+    pipeline = dipapprox.compose(runs)
+    answer = getattr(pipeline, asked)(*numbers)
+    assert answer.replayed is None
+    return dipapprox.check(pipeline.certify(answer).to_json()).outcome.value
+
+
+def test_what_certificates_are_about_is_compared() -> None:
+    check_answers("certificates_judged", evaluated(globals(), UserError, NoCertificate))
