@@ -291,9 +291,9 @@ def _assign(p: Any) -> ast.Assign:
     return ast.Assign(tuple(p[1]), p[3], span=p.lexer.span(p))
 
 
-def _if(p: Any) -> ast.If:
-    first = ast.Branch(p[2], _statements(p, p[4]), span=p.lexer.span(p, 2))
-    return ast.If((first, *p[5]), _statements(p, p[6]), span=p.lexer.span(p, 1))
+def _branch(p: Any, place: int) -> ast.Branch:
+    """Return a branch whose condition stands at a place."""
+    return ast.Branch(p[place], _statements(p, p[place + 2]), span=p.lexer.span(p, place))
 
 
 def _loop(kind: type[Any], *places: int) -> Action:
@@ -354,11 +354,10 @@ _STATEMENTS: dict[str, Action] = {
     "block : items": part(1),
     "item : declaration | statement | handler": part(1),
     "statement : targets ARROW expression | targets EQ expression": _assign,
-    "statement : IF expression then block elifs otherwise END": _if,
-    "elifs : elifs ELIF expression then block": lambda p: [
-        *p[1],
-        ast.Branch(p[3], _statements(p, p[5]), span=p.lexer.span(p, 3)),
-    ],
+    "statement : IF expression then block elifs otherwise END": lambda p: ast.If(
+        (_branch(p, 2), *p[5]), _statements(p, p[6]), span=p.lexer.span(p, 1)
+    ),
+    "elifs : elifs ELIF expression then block": lambda p: [*p[1], _branch(p, 3)],
     "otherwise : ELSE block": part(2),
     **dict.fromkeys(
         [f"{each} : empty" for each in ("block", "elifs", "otherwise", "asked", "seen")], nothing

@@ -247,7 +247,10 @@ class _Structure:
         if kind in ("ADJACENT", "SEP"):
             self._in_adjacent = kind == "ADJACENT"
         if kind == "NAME" and token.value.endswith(PRIME) and not self._in_adjacent:
-            self._prime(token)
+            span = Span(self.source, token.endlexpos - 1, token.endlexpos)
+            hint = "named values are written without quotes"
+            self.problems.report("syntax error", f"unexpected character '{PRIME}'", span, hint)
+            token.value = token.value.removesuffix(PRIME)
         is_turns = kind == "FOR" and (self._in_adjacent or self._in_choice())
         if is_turns:
             self._turns = token
@@ -285,14 +288,6 @@ class _Structure:
         if kind in _OPENING or kind in ("ELIF", "ELSE", "END"):
             self._block(token)
         self.out.append(token)
-
-    def _prime(self, token: Any) -> None:
-        """Report a prime; read the name without it."""
-        end = token.endlexpos
-        message = f"unexpected character '{PRIME}'"
-        hint = "named values are written without quotes"
-        self.problems.report("syntax error", message, Span(self.source, end - 1, end), hint)
-        token.value = token.value.removesuffix(PRIME)
 
     def _in_choice(self) -> bool:
         if not self.brackets:
