@@ -40,7 +40,7 @@ from dipapprox.pairs.selections import AllPairs, OrderedPairs
 from dipapprox.privacy.run import Setting
 from dipapprox.privacy.verifier import verify
 from dipapprox.semantics.execution import execute
-from tests.cases import cases, refuses, text_of, texts_in
+from tests.cases import cases, check_answers, evaluated, refuses, text_of, texts_in
 from tests.cli.running import run, run_json
 from tests.replays.certified import certificate
 from tests.work import calls
@@ -126,18 +126,6 @@ def test_limits_are_those_of_the_thread() -> None:
     assert found == [True]
 
 
-def test_exact_numbers_are_bounded_before_they_are_made() -> None:
-    third = Fraction(1, 3)
-    assert power(third, 1000) == third**1000
-    refuses(LimitReached, "digit limit", power, third, 10**9)
-    assert power(Fraction(1), 10**9) == 1
-    function = ExponentialPolynomial.of({(10_000, Fraction(0)): Fraction(1)})
-    refuses(LimitReached, "digit limit", function.at, Fraction(1, 10**15_000))
-    long = ExponentialPolynomial.constant(Fraction(1, 3**100_000))
-    with pytest.raises(LimitReached, match="digit limit"):
-        long * long
-
-
 def test_products_of_long_sums_ask(work_clock) -> None:
     terms = {(n, Fraction(0)): Fraction(1) for n in range(2000)}
     function = ExponentialPolynomial.of(terms)
@@ -151,37 +139,6 @@ def interrupt_in_an_extension() -> SystemError:
     error = SystemError("returned a result with an exception set")
     error.__cause__ = KeyboardInterrupt()
     return error
-
-
-@cases(
-    "error, reason",
-    (LimitReached("time limit: 5 s"), "time limit: 5 s"),
-    (MemoryError(), NO_MEMORY),
-    (KeyboardInterrupt(), INTERRUPTED),
-    (interrupt_in_an_extension(), INTERRUPTED),
-)
-def test_an_early_end_has_a_reason(error, reason) -> None:
-    done = []
-    with EarlyEnd() as end:
-        done.append("before")
-        raise error
-    assert end.reason == reason
-    assert end.interrupted == (reason == INTERRUPTED)
-    assert done == ["before"]
-
-
-@pytest.mark.parametrize("error", [UserError("no file"), SystemError("a bug"), ValueError()])
-def test_errors_are_no_early_end(error) -> None:
-    end = EarlyEnd()
-    with pytest.raises(type(error)), end:
-        raise error
-    assert end.reason is None
-
-
-def test_an_ordinary_end_has_none() -> None:
-    with EarlyEnd() as end:
-        pass
-    assert end.reason is None and not end.interrupted
 
 
 # --- Bounded memories -----------------------------------------------------------------------------
@@ -270,27 +227,6 @@ def test_digits_are_those_of_python(bits, near, decimal) -> None:
     )
 
 
-def test_texts_of_huge_numbers() -> None:
-    limit = sys.get_int_max_str_digits()
-    huge = Q(10**9000 + 1, 3**9000)
-    numerator, denominator = exact_text(huge).split("/")
-    assert (read_digits(numerator), read_digits(denominator)) == (huge.numerator, huge.denominator)
-    assert rational(huge).endswith("…e4705")
-    low, high = outward(Enclosure(huge, huge + 1))
-    assert low < high
-    assert repr(Enclosure(huge, huge)).count("Fraction(") == 2
-    form = ExponentialPolynomial.constant(Q(1, 2))
-    assert eval(repr(form)) == form
-    assert len(repr(ExponentialPolynomial.constant(huge))) > 9000
-    assert parse_rational("1e" + "0" * 5000 + "3", "x") == 1000
-    assert parse_rational("-1e-" + "0" * 5000 + "3", "x") == Q(-1, 1000)
-    for text in ("1" * 5000, "0." + "1" * 5000, "1/" + "3" * 5000):
-        refuses(UserError, "x is too long or too extreme", parse_rational, text, "x")
-    with pytest.raises(UserError, match="eps is too long"):
-        dipapprox.profile(dipapprox.parse(SUMS), eps=Q(10**5000), eps_prv=Q(1))
-    assert sys.get_int_max_str_digits() == limit
-
-
 SUMS = f"""
 input q in {{0, 1}}
 output out in {{0, 1, 2}}
@@ -335,17 +271,6 @@ def test_certificates_about_tiny_probabilities_are_read(tmp_path) -> None:
 
 TAIL = text_of("tests/limits-tail")
 """Pr[out = 1] is about e^-8000, or above 1/2."""
-
-
-def test_long_numbers_are_written_briefly_for_people() -> None:
-    assert brief_text(Fraction(-3, 2)) == "-3/2"
-    assert brief_text(10**59) == str(10**59)
-    assert brief_text(Fraction(-3, 2 * 10**400)) == "-1.5e-400"
-    assert brief_text(3 * 10**400) == "3e400"
-    assert brief_text(Fraction(1, 3**200)) == f"1/{3**200}"
-    assert brief_text(7**999) == str(7**999)
-    assert brief_text(10**5000 + 1) == f"1{'0' * 39}… (5001 characters)"
-    assert (brief_text("name"), brief_text(None)) == ("name", "nothing")
 
 
 # --- The work of a whole verification grows as its program does, counted in calls of functions ----
@@ -407,3 +332,37 @@ def test_a_walk_takes_the_same_work_for_every_place_and_round() -> None:
 
     work(3)
     assert work(60) < 150
+
+
+# --- Long numbers, and ends: expressions, and what is said of each --------------------------------
+
+HUGE = Q(10**9000 + 1, 3**9000)
+
+
+def ended(*errors: BaseException) -> tuple[str | None, bool]:
+    """Why a block ended early, and whether somebody interrupted it; errors are no early end."""
+    end = EarlyEnd()
+    with end:
+        for error in errors:
+            raise error
+    return end.reason, end.interrupted
+
+
+def test_long_numbers_and_ends_are_said() -> None:
+    """Without Python's limit of digits, and without changing it."""
+    limit, refused = (
+        sys.get_int_max_str_digits(),
+        (LimitReached, UserError, SystemError, ValueError),
+    )
+    asked = {
+        "Enclosure": Enclosure,
+        "INTERRUPTED": INTERRUPTED,
+        "NO_MEMORY": NO_MEMORY,
+        "brief_text": brief_text,
+        "outward": outward,
+        "parse_rational": parse_rational,
+        "power": power,
+        "rational": rational,
+    }
+    check_answers("limits", evaluated(globals() | asked, *refused))
+    assert sys.get_int_max_str_digits() == limit
