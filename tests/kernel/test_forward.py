@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dipapprox import Options, Program, UserError, parse
-from dipapprox.kernel.errors import NotProved, Refused, Refuted
+from dipapprox.kernel.errors import Refused, Refuted
 from dipapprox.kernel.exact import exact_values
 from dipapprox.kernel.exponentials import Ratio, total
 from dipapprox.kernel.forms import UNTOLD
@@ -29,8 +29,8 @@ from dipapprox.language.load import load
 from dipapprox.privacy.probabilities import output_distribution
 from dipapprox.proof_steps.liveness import machine_json
 from dipapprox.proof_steps.machines import input_json, number_json
-from kernel.machines import RUN, Json, cell, enclosed, finite, machine
-from tests.cases import cases, part, refuses
+from kernel.machines import RUN, Json, cell, enclosed, finite, judged, machine
+from tests.cases import check_answers, part, refuses
 from tests.kernel.machines import ONE, exactly
 
 PROGRAMS = Path(__file__).parent.parent.parent / "programs"
@@ -106,23 +106,6 @@ def test_a_run_has_the_distribution_that_the_verifier_finds(path) -> None:
 def value(given: int | Fraction | str) -> Fraction | str:
     """As the verifier has values."""
     return given if isinstance(given, str) else Fraction(given)
-
-
-def test_what_has_no_meaning_is_not_proved() -> None:
-    o, x, y = map(cell, "oxy")
-    one, noise = ["set", o, 1], ["draw", x, "Lap", 0, [1, -1]]
-    bodies: list[list[Json]] = [
-        *([], [["set", o, 2]], [["set", o, x]], [["choose", o, [[0, "1/2"], [1, "1/3"]], False]]),
-        *([["choose", o, [[0, -1], [1, 2]], False]], [["choose", o, [[0, 0], [1, 0]], True]]),
-        *([["draw", o, "Lap", 0, [1, -1]]], [["draw", x, "DLap", "1/2", [1, -1]], one]),
-        *([["set", ["element", "o", 3, 4], 1]], [one, noise, ["draw", y, "Lap", x, [1, -1]]]),
-    ]
-    for body in bodies:
-        proof = Proof(read_machine(finite(body)), None)
-        refuses(NotProved, None, apply, proof, {}, RUN)
-    for body in ([one, noise], [one, noise, ["set", y, {"name": "word"}]]):
-        run = Run(read_machine(finite(body, reals=["y"])), Signs.at(Fraction(1)), Graph())
-        refuses(NotProved, None, run.ends, [()])
 
 
 def test_real_and_integer_noise_in_one_cell_stay_apart() -> None:
@@ -241,19 +224,6 @@ def test_programs(name, size) -> None:
     assert outcomes(of, [inputs[:2], inputs[2:]]) == alone
 
 
-def test_means_that_wait_are_numbers_and_of_integers_whole() -> None:
-    body: list[Any] = [["draw", X, "DLap", U, [1, -1]], ["set", OUT, 0]]
-    for last in ("1/2", {"name": "word"}):
-        of = finite(body, inputs=[["u", [*range(2 * FEW), last]]])
-        run = Run(read_machine(of), Signs.at(Fraction(1)), Graph())
-        with pytest.raises(NotProved, match=r"no integer|no number"):
-            run.outcomes(list(all_inputs(run.machine.domains)))
-
-
-def test_what_is_not_told_is_not_read() -> None:
-    refuses(NotProved, "holds nothing", value_of, ("+", ("cell", "u"), 1), {"u": UNTOLD}, 0)
-
-
 # --- Loops that end by chance, against equations solved over the rationals, and known laws --------
 
 Row = tuple[int, ...]
@@ -318,26 +288,6 @@ def test_walks_end_as_their_equations_say(rows, data) -> None:
         low, high = enclosed(of)[output]
         assert low - 1e-15 <= value <= high + 1e-15
         assert high - low < 1e-9
-
-
-@cases(
-    "rows",
-    [(1, 0, 0)],
-    [(0, 1, 0, 1), (0, 1, 0, 0)],
-    [(0, 1, 1, 0), (0, 1, 0, 0)],
-    [(0, 1, 0, 0, 1), (0, 0, 1, 0, 0), (0, 1, 0, 0, 0)],
-)
-def test_a_loop_that_may_go_on_forever_is_refused(rows) -> None:
-    for run in (exactly, enclosed):
-        refuses(NotProved, "not known to end", run, walk(rows, 0))
-
-
-def test_a_loop_that_never_ends_for_certain_is_refused() -> None:
-    body = [["set", cell("n"), 0], ["while", [">=", cell("n"), 0], []]]
-    refuses(NotProved, "not known to end", enclosed, machine(body, {"n": [0]}))
-    more = ["set", cell("k"), ["+", cell("k"), 1]]
-    body = [["set", cell("n"), 0], ["set", cell("k"), 0], ["while", [">=", cell("k"), 0], [more]]]
-    refuses(Refused, "states at its head", enclosed, machine(body, {"n": [0]}))
 
 
 def test_exits_and_loops_in_loops_are_ends_of_the_turn_they_are_in() -> None:
@@ -410,3 +360,18 @@ def test_numbers_that_are_published_behind_a_loop(leaves) -> None:
             assert replay(given, claim, [{**rule, **stated}])
             continue
         refuses(Refuted, None, replay, given, claim, [{**rule, **stated}])
+
+
+# --- What has no meaning: expressions, and what is said of each -----------------------------------
+
+
+def waiting(last: Json) -> Any:
+    """Means that wait are numbers, and those of integers are whole."""
+    body: list[Any] = [["draw", X, "DLap", U, [1, -1]], ["set", OUT, 0]]
+    of = read_machine(finite(body, inputs=[["u", [*range(2 * FEW), last]]]))
+    return Run(of, Signs.at(Fraction(1)), Graph()).outcomes(list(all_inputs(of.domains)))
+
+
+def test_what_has_no_meaning_is_refused() -> None:
+    asked = {"UNTOLD": UNTOLD, "value_of": value_of}
+    check_answers("kernel_meaningless", judged(globals() | asked))
