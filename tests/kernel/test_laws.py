@@ -1,6 +1,7 @@
 """Laws against scipy and closed forms in other libraries; balls to exact numbers and back."""
 
 from fractions import Fraction
+from itertools import product
 from threading import Thread
 
 import mpmath
@@ -277,3 +278,23 @@ def test_densities_on_panels_are_narrow(name) -> None:
         point = float((centre + half * t).mid())
     assert float(found.mid()) == pytest.approx(ORACLES[name][0](point))
     assert float(found.rad()) < 1e-9
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_wide_panels_with_few_terms_hold_densities(name) -> None:
+    """At both ends, at the middle and between, whatever series do not tell."""
+    for side, places in product((-1, 1), (Fraction(1, 2), Fraction(1), Fraction(4), Fraction(9))):
+        for half, terms in product((places, places / 2, places / 8), (1, 2, 5)):
+            with precision(80):
+                found = on_panel(name, to_ball(side * places), to_ball(half), side, terms)
+            for k in range(-4, 5):
+                with precision(200):
+                    at, t = side * places + half * Fraction(k, 4), to_ball(Fraction(k, 4))
+                    true = density(name, to_ball(at), side)
+                    assert lower(found(t)) <= upper(true)
+                    assert lower(true) <= upper(found(t))
+
+
+def test_what_series_of_wide_panels_leave_out_is_looked_at_in_parts() -> None:
+    with precision(54):
+        assert on_panel("Logistic", arb(0), arb(0.5), 1, 13)[0].rad() < 1e-4
