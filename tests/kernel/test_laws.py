@@ -6,7 +6,7 @@ from threading import Thread
 
 import mpmath
 import pytest
-from flint import arb, ctx
+from flint import arb, arb_series, ctx
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
@@ -16,6 +16,7 @@ from dipapprox.kernel.balls import lower_at, precision, to_ball, upper_at
 from dipapprox.kernel.errors import NotProved, Refused, Refuted
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily, Law, RealFamily
 from dipapprox.kernel.panels import density as on_panel
+from dipapprox.kernel.panels import jet
 from kernel.ends import lower, upper
 from tests.cases import cases, refuses
 
@@ -298,3 +299,15 @@ def test_wide_panels_with_few_terms_hold_densities(name) -> None:
 def test_what_series_of_wide_panels_leave_out_is_looked_at_in_parts() -> None:
     with precision(54):
         assert on_panel("Logistic", arb(0), arb(0.5), 1, 13)[0].rad() < 1e-4
+
+
+@pytest.mark.parametrize("short", [(6,), (7,), (6, 7)])
+def test_series_are_as_long_as_they_are_asked_for(short) -> None:
+    """Of 4 terms 6 are looked at, and one more; what is left out is not known to be 0."""
+    ctx.cap = 5
+    assert jet(arb_series.exp, arb(0), arb(1), 4)(arb(1)).contains(arb(1).exp())
+
+    def cut(series: arb_series) -> arb_series:
+        return arb_series(series.coeffs(), series.prec - (series.prec in short))
+
+    refuses(Refused, "too short", jet, cut, arb(0), arb(1), 4)
