@@ -34,7 +34,8 @@ from dipapprox.privacy.options import Options
 from dipapprox.privacy.run import RunResult, Setting
 from dipapprox.privacy.scope import widening_by_pairs
 from dipapprox.privacy.verdict import Answer
-from dipapprox.questions.arguments import Pairs, spelled_as_flag
+from dipapprox.questions.arguments import spelled_as_flag
+from dipapprox.questions.kinds import Pairs
 from dipapprox.questions.question import (
     AnyQuestion,
     Question,
