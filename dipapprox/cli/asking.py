@@ -28,7 +28,7 @@ from dipapprox.language.load import (
     program_from,
     read_source,
 )
-from dipapprox.pairs.selections import count_selected
+from dipapprox.pairs.adjacency import count_selected
 from dipapprox.privacy.description import text_of
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.run import RunResult, Setting

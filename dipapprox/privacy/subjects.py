@@ -57,8 +57,9 @@ from dipapprox.numerics.kinds import (
 )
 from dipapprox.numerics.methods import InOrder, Method, MixtureMethod, TriedMethod
 from dipapprox.numerics.probability import OutputProbabilities, ProbabilitySource
+from dipapprox.pairs.adjacency import count_selected, select_pairs
 from dipapprox.pairs.divergence import ExactPairs
-from dipapprox.pairs.selections import AllPairs, Pair, count_selected, inputs_of, select_pairs
+from dipapprox.pairs.selections import AllPairs, Pair, inputs_of
 from dipapprox.privacy import exact_pairs, products
 from dipapprox.privacy.details import ListedDetails, PairDetails
 from dipapprox.privacy.options import Engine, Options
