@@ -27,7 +27,7 @@ changes no run that does not read them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -163,34 +163,6 @@ def adjacent_pairs(adjacency: Adjacency, domains: Sequence[Domain]) -> Iterator[
                 yield first, start
 
 
-def pairs_by_difference(
-    adjacency: Adjacency, domains: Sequence[tuple[Value, ...]]
-) -> Iterator[Inputs]:
-    """Yield pairs of different adjacent inputs, which are numbers, one with each difference.
-
-    What a change of a number takes of the radius depends on it alone.
-    """
-    changes: list[dict[Number, tuple[Value, Value, Number]]] = []
-    for domain in domains:
-        spend(4 * len(domain) ** 2)
-        changes.append({})
-        for u, v in product(domain, domain):
-            price = adjacency.price(u, v)
-            if price is not None and not (isinstance(u, str) or isinstance(v, str)):
-                changes[-1][v - u] = u, v, price
-    pending: list[tuple[Input, Input, Number]] = [((), (), 0)]
-    while pending:
-        first, second, spent = pending.pop()
-        spend(4 + len(first) // 8)
-        if len(first) == len(domains):
-            if first != second:
-                yield first, second
-            continue
-        for u, v, price in changes[len(first)].values():
-            if adjacency.allows(spent + price):
-                pending.append(((*first, u), (*second, v), spent + price))
-
-
 def _near(
     adjacency: Adjacency, domain: tuple[Value, ...]
 ) -> dict[Value, list[tuple[Value, Number]]]:
@@ -259,16 +231,6 @@ class Machine:
     def finite(self) -> tuple[tuple[Value, ...], ...]:
         """Those of the inputs that are no real numbers."""
         return tuple([domain for domain in self.domains if not isinstance(domain, Range)])
-
-    def between(self) -> Machine:
-        """Return it for all numbers between the values of its inputs, which are numbers."""
-        found = list[tuple[str, Domain]]()
-        for (name, _), values in zip(self.inputs, self.finite, strict=True):
-            numbers = [Fraction(value) for value in values if not isinstance(value, str)]
-            if len(numbers) < len(values):
-                raise Refused("there is nothing between named values")
-            found.append((name, Range(min(numbers), max(numbers))))
-        return replace(self, inputs=tuple(found))
 
 
 def read_machine(json: object) -> Machine:

@@ -28,16 +28,16 @@ with the same noise, through all decisions that are not seen to be impossible to
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
 from math import prod
 
-from dipapprox.kernel.errors import NotProved, Refused, spend
+from dipapprox.kernel.errors import NotProved, Refused, Refuted, spend
 from dipapprox.kernel.forms import NOTHING, Form, Stored, copied, only
 from dipapprox.kernel.laws import FAMILIES, RealFamily, cost_of
-from dipapprox.kernel.machine import Machine, Number, Output, Range, Tree
+from dipapprox.kernel.machine import Input, Inputs, Machine, Number, Output, Range, Tree, Value
 from dipapprox.kernel.walk import Guard, Noise, Walk, Where, filled, form_of
 
 MOST_STARTS = 20_000  # values of finite inputs
@@ -277,3 +277,44 @@ class Motion(Walk[Moved]):
             free -= {atom for atom, _ in noise}
             found |= {atom for atom, _ in rest.terms}
         return found
+
+
+def _between(machine: Machine) -> Machine:
+    """The machine for all numbers between the values of its inputs, which are numbers."""
+    found = list[tuple[str, Range]]()
+    for (name, _), values in zip(machine.inputs, machine.finite, strict=True):
+        numbers = [Fraction(value) for value in values if not isinstance(value, str)]
+        if len(numbers) < len(values):
+            raise Refused("there is nothing between named values")
+        found.append((name, Range(min(numbers), max(numbers))))
+    return replace(machine, inputs=tuple(found))
+
+
+def pairs_by_difference(machine: Machine) -> Iterator[Inputs]:
+    """Yield pairs of adjacent inputs, which are numbers, one with each difference, if delta depends
+    on that alone (3).
+
+    What a change of a number takes of the radius depends on it alone, too.
+    """
+    if not Motion(_between(machine)).is_translated:
+        raise Refuted("delta is not known to depend on u' - u alone")
+    adjacency, domains = machine.adjacency, machine.finite
+    changes: list[dict[Number, tuple[Value, Value, Number]]] = []
+    for domain in domains:
+        spend(4 * len(domain) ** 2)
+        changes.append({})
+        for u, v in product(domain, domain):
+            price = adjacency.price(u, v)
+            if price is not None and not (isinstance(u, str) or isinstance(v, str)):
+                changes[-1][v - u] = u, v, price
+    pending: list[tuple[Input, Input, Number]] = [((), (), 0)]
+    while pending:
+        first, second, spent = pending.pop()
+        spend(4 + len(first) // 8)
+        if len(first) == len(domains):
+            if first != second:
+                yield first, second
+            continue
+        for u, v, price in changes[len(first)].values():
+            if adjacency.allows(spent + price):
+                pending.append(((*first, u), (*second, v), spent + price))
