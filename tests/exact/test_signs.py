@@ -13,9 +13,9 @@ from dipapprox import Answer, Claim, Enclosure, LimitReached, Limits, NotEnclose
 from dipapprox.arithmetic.precision import precision, to_ball
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.event import Event
-from dipapprox.exact.laplace import pieces, polyhedra
-from dipapprox.exact.laplace.algebra import ExactAlgebra
-from dipapprox.exact.laplace.pieces import Units
+from dipapprox.exact.laplace import algebra as pieces
+from dipapprox.exact.laplace import polyhedra
+from dipapprox.exact.laplace.algebra import ExactAlgebra, Units
 from dipapprox.exact.methods import BoundedIntegration
 from dipapprox.exact.signs.interval import (
     ALL_EPSILONS,

@@ -16,8 +16,7 @@ from __future__ import annotations
 from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.cache import Cache
 from dipapprox.events.event import Event, Star, laws_of, spelled_out
-from dipapprox.exact.laplace.algebra import ExactAlgebra, Function, TooManyTerms
-from dipapprox.exact.laplace.pieces import Units
+from dipapprox.exact.laplace.algebra import ExactAlgebra, Function, TooManyTerms, Units
 from dipapprox.exact.laplace.polyhedra import integrate
 from dipapprox.exponentials import ExponentialPolynomial, exponential_sum
 from dipapprox.limits import check_limits

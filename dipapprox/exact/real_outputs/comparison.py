@@ -29,9 +29,8 @@ from dipapprox.cache import Cache
 from dipapprox.errors import LimitReached
 from dipapprox.events.canonical import canonical
 from dipapprox.events.event import Connected, Part
-from dipapprox.exact.laplace import pieces
-from dipapprox.exact.laplace.algebra import ExactAlgebra, Function, TooManyTerms
-from dipapprox.exact.laplace.pieces import Piece, Units
+from dipapprox.exact.laplace import algebra
+from dipapprox.exact.laplace.algebra import ExactAlgebra, Function, Piece, TooManyTerms, Units
 from dipapprox.exact.methods import EventForms, ratio_sum
 from dipapprox.exact.real_outputs.line_signs import Coefficients, added, is_positive_somewhere
 from dipapprox.exact.real_outputs.quotients import (
@@ -348,7 +347,7 @@ def _coefficients(piece: Piece, eta: Fraction) -> dict[tuple[int, int], Exponent
     """The coefficients of u^m e^(bu) at one η."""
     sums: dict[tuple[int, int], dict[tuple[int, Fraction], Fraction]] = {}
     for packed, c in piece.items():
-        q, b, n, m = pieces.exponents(packed)
+        q, b, n, m = algebra.exponents(packed)
         own = sums.setdefault((b, m), {})
         exponent = 0, q * eta
         own[exponent] = own.get(exponent, Fraction(0)) + Fraction(int(c.p), int(c.q)) * eta**n
