@@ -315,22 +315,27 @@ class ExactAlgebra(PiecewiseAlgebra[Piece, Piece, ExponentialPolynomial]):
     def _integral(
         self, piece: Piece, ends: Ends, before: Piece, from_left: bool
     ) -> tuple[Piece, Piece]:
-        """Add to the antiderivative what makes it continuous; at infinity it is 0 or not asked."""
+        """Add to the antiderivative what makes it continuous, and 0 at the end."""
         sign = 1 if from_left else -1
         start, end = ends if from_left else ends[::-1]
         primitive = antiderivative(piece)
         at_start = at_infinity(primitive, -sign) if start is None else at_mark(primitive, start)
         constant = combined([(1, before), (-sign, at_start)])
         found = combined([(sign, primitive), (1, constant)])
-        return found, constant if end is None else at_mark(found, end)
+        return found, {} if end is None else at_mark(found, end)
 
     def _made(self, marks: Marks, pieces: Sequence[Piece]) -> Function:
         self.produced += sum(map(len, pieces))
         return super()._made(marks, pieces)
 
     def _total(self, function: Function) -> ExponentialPolynomial:
-        """The integral from the left up to the end of each piece."""
-        whole = at_infinity(antiderivative(function.pieces[-1]), 1)
-        for piece, ends in zip(function.pieces, function.ends, strict=True):
-            _, whole = self._integral(piece, ends, whole, from_left=True)
-        return as_function(whole, self.units.step)
+        """Σ over the pieces of the differences of antiderivatives."""
+        found: list[tuple[int, Piece]] = []
+        for piece, (low, high) in zip(function.pieces, function.ends, strict=True):
+            primitive = antiderivative(piece)
+            for sign, place in ((1, high), (-1, low)):
+                if place is None:
+                    found.append((sign, at_infinity(primitive, sign)))
+                else:
+                    found.append((sign, at_mark(primitive, place)))
+        return as_function(combined(found), self.units.step)
