@@ -60,7 +60,7 @@ def test_a_verification_loads_what_it_needs_only() -> None:
         "dipapprox.cli.explain",
         "dipapprox.cli.profile",
         "dipapprox.replays",
-        "dipapprox.exact.laplace.engine",
+        "dipapprox.exact.laplace.algebra",
         "dipapprox.exact.signs.values",
         "dipapprox.experiments",
         "dipapprox.highlighting",

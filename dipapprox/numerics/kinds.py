@@ -71,7 +71,7 @@ def is_mixture(event: Connected) -> TypeGuard[Mixture]:
     return isinstance(event, Mixture)
 
 
-def is_laplace_type(event: Connected) -> bool:
+def is_laplace_type(event: Connected) -> TypeGuard[Event | Star]:
     """Whether all samples of an event are Laplace or one-sided exponential ones."""
     return not isinstance(event, Chosen | Mixture) and all(
         law.family.is_exponential and not law.family.is_discrete for law in laws_of(event)

@@ -146,14 +146,16 @@ def methods_in_order(options: Options) -> InOrder:
             # milliseconds each.
             last = [
                 TriedMethod(
-                    lambda: exact.LaplaceSums(),
+                    lambda: exact.LaplaceForms(sums_only=True),
                     lambda event: has_sums(event) and is_laplace_type(event),
                     narrows,
                 ),
                 elimination,
                 TriedMethod(GuardByGuard, has_half_spaces, narrows),
                 TriedMethod(_gaussian_rank, is_gaussian, narrows, 10_000_000),
-                TriedMethod(lambda: exact.BoundedIntegration(), is_laplace_type, narrows, 500_000),
+                TriedMethod(
+                    lambda: exact.LaplaceForms(sums_only=False), is_laplace_type, narrows, 500_000
+                ),
                 TriedMethod(partial(_conditioning, options), has_density, narrows, 1_000_000),
                 TriedMethod(slowly, has_density, narrows, 5_000_000),
             ]

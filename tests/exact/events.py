@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.events.event import Event, Star, spelled_out
-from dipapprox.exact.laplace.engine import LaplaceIntegrals
 from dipapprox.exact.laplace.polyhedra import integrate
+from dipapprox.exact.methods import LaplaceIntegrals
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio, exponential_sum
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import DISCRETE_LAPLACE, EXPONENTIAL, LAPLACE, REFLECTED_EXPONENTIAL

@@ -19,7 +19,7 @@ from dipapprox.events.event import Event, Marginal, Part, Star
 from dipapprox.exact.distributions import ExactDistributions, ratio_sum
 from dipapprox.exact.integers.elimination import Integers, discrete_probability
 from dipapprox.exact.laplace import algebra
-from dipapprox.exact.laplace.engine import LaplaceIntegrals
+from dipapprox.exact.methods import LaplaceIntegrals
 from dipapprox.exact.real_outputs import quotients
 from dipapprox.exact.real_outputs.comparison import ExactComparison
 from dipapprox.exact.real_outputs.line_signs import is_positive_somewhere

@@ -16,7 +16,7 @@ from dipapprox.events.event import Event
 from dipapprox.exact.laplace import algebra as pieces
 from dipapprox.exact.laplace import polyhedra
 from dipapprox.exact.laplace.algebra import ExactAlgebra, Units
-from dipapprox.exact.methods import BoundedIntegration
+from dipapprox.exact.methods import LaplaceForms
 from dipapprox.exact.signs.interval import (
     ALL_EPSILONS,
     EpsilonInterval,
@@ -403,7 +403,7 @@ THREE = sum_below(laplace(0), laplace(0, 2), laplace(0, 3))
 
 def before(engine: Method) -> InOrder:
     steps = [
-        TriedMethod(BoundedIntegration, is_laplace_type),
+        TriedMethod(lambda: LaplaceForms(sums_only=False), is_laplace_type),
         TriedMethod(lambda: engine, has_density),
     ]
     return InOrder(steps, engine.name)

@@ -14,7 +14,7 @@ from dipapprox import Enclosure
 from dipapprox.events.canonical import canonical
 from dipapprox.events.event import Connected, Event
 from dipapprox.events.reduce import connected_parts
-from dipapprox.exact.methods import BoundedIntegration, Exact, LaplaceSums
+from dipapprox.exact.methods import Exact, LaplaceForms
 from dipapprox.integrals import Strategy
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import EXPONENTIAL, GAUSSIAN, LAPLACE, REFLECTED_EXPONENTIAL
@@ -43,8 +43,8 @@ METHODS: tuple[tuple[Method, Fits, int], ...] = (
     (GaussianRank(), is_gaussian, 12),
     (GuardByGuard(), has_half_spaces, 10),
     (ClosedForm(), is_half_space, 100),
-    (BoundedIntegration(), is_laplace_type, 60),
-    (LaplaceSums(), is_laplace_type, 60),
+    (LaplaceForms(sums_only=False), is_laplace_type, 60),
+    (LaplaceForms(sums_only=True), is_laplace_type, 60),
     (IntegerSums(), is_discrete, 50),
     (Exact(), lambda event: is_laplace_type(event) or is_discrete(event), 60),
 )

@@ -1,5 +1,5 @@
 """Laplace noise in closed form.
 
-In: events of Laplace-type samples. Out: probabilities as functions of a formal ε. Read `engine`
-first, then `algebra` and `polyhedra`.
+In: events of Laplace-type samples. Out: probabilities as functions of a formal ε. Read `algebra`
+first, then `polyhedra`.
 """
