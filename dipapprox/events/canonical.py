@@ -374,17 +374,18 @@ class Solutions:
         balance = 0
         for entry, count in leaves:
             balance += -count if entry & 1 else count
+        counts = [tuple([leaves[k][1] for k in order]) for _, _, order in images]
+        turned = balance < 0
         if balance == 0:
-            sides = (
-                tuple([(self.laws[e >> 1], n) for e, n in leaves if e & 1 == side])
-                for side in (0, 1)
+            upright, mirrored = (
+                _star_description(star_of(kind, own))
+                for (_, kind, _), own in zip(images, counts, strict=True)
             )
-            star = normal_star(Star(self.laws[centre], *sides))
-            return self._solution((self._event(star),)) if is_possible(star) else IMPOSSIBLE
-        number, kind, order = images[balance < 0]
+            turned = mirrored < upright
+        number, kind, _ = images[turned]
         if not self._possible[number]:
             return IMPOSSIBLE
-        return self._solution((self._star(number, tuple([leaves[k][1] for k in order]), kind),))
+        return self._solution((self._star(number, counts[turned], kind),))
 
     def _images_of(self, centre: int, entries: Numbers) -> tuple[_Image, _Image]:
         """Bring the laws of stars into both normal forms."""

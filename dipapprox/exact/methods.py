@@ -5,9 +5,9 @@ Laplace type are integrated (below), choices go to `choices`, linear systems of 
 samples to `integers.elimination`. Forms are taken at ε' = 1 in balls; exact rationals come out as
 points. The methods remember them: more bits cost an evaluation only.
 
-Continuous events of Laplace type. In: connected, reduced events whose samples have Laplace or one-
-sided exponential laws; every scale s means s / ε. Out: the probability, an exponential polynomial
-in ε > 0, exact.
+Continuous events of Laplace type. In: connected, reduced events whose samples have Laplace or
+one-sided exponential laws; every scale s means s / ε. Out: the probability, an exponential
+polynomial in ε > 0, exact.
 
     event -> order of samples or sums, or differences -> plan -> exact algebra -> Σ c * ∫ product
                   | none: sums that guards tie in a cycle, rates without short units

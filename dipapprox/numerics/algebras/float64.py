@@ -13,7 +13,7 @@ products, is multiplied out. So every monomial is a product of two, and integrat
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import pairwise
 from math import isfinite
@@ -45,7 +45,8 @@ else:
     convolutions = Deferred("dipapprox.numerics.algebras.convolution")
 
 NODES = 20
-_BATCH = 2**17  # doubles
+_BATCH = 2**17  # doubles that stay in the processor's cache
+_MOST_TOGETHER = 64  # products in a batch: milliseconds
 _TOGETHER = 256  # most panels of other laws that are sampled with one; more do not make it faster
 RATIOS = (1.5, 2.0, 3.0, 4.5, 7.0, 11.0, 18.0)
 
@@ -57,9 +58,7 @@ class Float64Algebra:
     lattice.
     """
 
-    together = 64
-
-    __slots__ = ("_height", "_kernels", "_laws", "_nodes", "grid", "half", "rule")
+    __slots__ = ("_kernels", "_laws", "_nodes", "grid", "half", "rule", "together")
 
     def __init__(self, grid: Grid, nodes: int = NODES, ratios: tuple[float, ...] = RATIOS) -> None:
         """Prepare the grid; a ValueError if a width, a scale or a reach is out of range.
@@ -81,7 +80,9 @@ class Float64Algebra:
                 raise ValueError("a panel reaches too far from a mean for doubles")
         self.grid = grid
         self.rule: Rule = legendre_rule(nodes, ratios)
-        self._nodes, self._height = nodes, nodes + len(ratios) + 2
+        self._nodes = nodes
+        each = (nodes + len(ratios) + 2) * grid.panels
+        self.together = min(max(1, _BATCH // each), _MOST_TOGETHER)
         self.half = np.array([width / (2 * grid.unit) for width in widths])
         self._laws: dict[Distribution, tuple[Sampled, Sampled, Sampled]] = {}
         self._kernels: dict[Distribution, convolutions.ConvolutionKernel] = {}
@@ -146,33 +147,22 @@ class Float64Algebra:
         return start, width
 
     def products(self, products: Sequence[Sequence[Sampled]]) -> list[Sampled]:
-        found: list[Sampled] = []
-        for batch in self._batches(products):
-            whole = multiply_each(batch, self._nodes)
-            found += [
-                Sampled(layers, int(k), whole.least)
-                for layers, (k,) in zip(whole.layers, np.atleast_2d(whole.roundings), strict=True)
-            ]
-        return found
+        whole = multiply_each(products, self._nodes)
+        return [
+            Sampled(layers, int(k), whole.least)
+            for layers, (k,) in zip(whole.layers, np.atleast_2d(whole.roundings), strict=True)
+        ]
 
     def product_totals(
         self, products: Sequence[Sequence[Sampled]]
     ) -> list[Enclosure | NotEnclosed]:
-        found: list[Enclosure | NotEnclosed] = []
-        scratch: Array | None = None
-        for batch in self._batches(products):
-            if scratch is None:  # the first batch is the largest
-                scratch = np.empty((len(batch), self._height, self.grid.panels))
-            lower, upper = definite(
-                multiply_each(batch, self._nodes, scratch), self.rule, self.half
-            )
-            found += [
-                Enclosure(Fraction(low), Fraction(high))
-                if isfinite(low) and isfinite(high)
-                else NotEnclosed("doubles overflow: the panels are too wide for the functions")
-                for low, high in zip(lower.tolist(), upper.tolist(), strict=True)
-            ]
-        return found
+        lower, upper = definite(multiply_each(products, self._nodes), self.rule, self.half)
+        return [
+            Enclosure(Fraction(low), Fraction(high))
+            if isfinite(low) and isfinite(high)
+            else NotEnclosed("doubles overflow: the panels are too wide for the functions")
+            for low, high in zip(lower.tolist(), upper.tolist(), strict=True)
+        ]
 
     def monomials(
         self, law: Distribution, functions: Sequence[Sampled], exponents: NDArray[np.int64]
@@ -184,19 +174,8 @@ class Float64Algebra:
         return monomial_integrals(density, factors, exponents, self.rule, self.half[first:last])
 
     def running(self, products: Sequence[Sequence[Sampled]], from_left: bool) -> list[Sampled]:
-        found: list[Sampled] = []
-        for batch in self._batches(products):
-            whole = indefinite(multiply_each(batch, self._nodes), self.rule, self.half, from_left)
-            found += [Sampled(layers, 1, whole.least) for layers in whole.layers]
-        return found
-
-    def _batches(
-        self, products: Sequence[Sequence[Sampled]]
-    ) -> Iterator[Sequence[Sequence[Sampled]]]:
-        """Split, so that a batch stays in the processor's cache."""
-        size = max(1, _BATCH // (self._height * self.grid.panels))
-        for start in range(0, len(products), size):
-            yield products[start : start + size]
+        whole = indefinite(multiply_each(products, self._nodes), self.rule, self.half, from_left)
+        return [Sampled(layers, 1, whole.least) for layers in whole.layers]
 
     def _law(self, law: Distribution) -> tuple[Sampled, Sampled, Sampled]:
         """Sample a law, and with it those of its family that will be asked for next."""

@@ -101,16 +101,9 @@ class PanelErrors(Record, eq=False):
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def multiply_each(
-    products: Sequence[Sequence[Sampled]], nodes: int, scratch: Array | None = None
-) -> Sampled:
-    """Multiply the factors of every product (at least one, without batch axes): a batch.
-
-    In fresh memory, or in `scratch`, shape (at least as many, n + R + 2, P).
-    """
-    if scratch is None:
-        scratch = np.empty((len(products), *products[0][0].layers.shape))
-    layers = scratch[: len(products)]
+def multiply_each(products: Sequence[Sequence[Sampled]], nodes: int) -> Sampled:
+    """Multiply the factors of every product (at least one, without batch axes): a batch."""
+    layers = np.empty((len(products), *products[0][0].layers.shape))
     roundings = np.empty((len(products), 1), np.int64)
     lowest = 1.0
     for place, (first, *others) in enumerate(products):
