@@ -326,10 +326,7 @@ def within(marginal: Marginal, interval: Interval) -> list[Connected] | None:
     return canonical_factors(Event(marginal.event.samples, tuple(guards)))
 
 
-_Factors = tuple[list[Connected] | None]
-
-
-_factors: Cache[Event, _Factors] = Cache(
+_factors: Cache[Event, tuple[list[Connected] | None]] = Cache(
     300_000,
     lambda known: (
         1 + sum(len(g.terms) for f in known[0] or () if isinstance(f, Event) for g in f.guards)
