@@ -159,7 +159,6 @@ def closing_walk(graph: Unfolding, edges: Sequence[int]) -> tuple[int, ...]:
 
 
 def walk_to(graph: Unfolding, node: int) -> tuple[int, ...]:
-    """Return the edges of a shortest walk from the initial node."""
     walk = shortest_walk(graph, 0, lambda reached: reached == node)
     if walk is None:
         raise ValueError("every node is reachable")

@@ -185,7 +185,6 @@ Node = tuple[int, ValueOrder]  # a control state, and what is known of the order
 def unfolding(
     automaton: Automaton, nodes: Sequence[Node], edges: Sequence[UnfoldedEdge]
 ) -> Unfolding:
-    """Return the graph with these nodes and edges."""
     leaving: list[list[int]] = [[] for _ in nodes]
     for index, edge in enumerate(edges):
         leaving[edge.source].append(index)

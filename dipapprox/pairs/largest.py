@@ -37,15 +37,13 @@ _Sums = dict[bytes, tuple[frozenset[int], Integers]]
 
 
 class _Values(Record, eq=False):
-    """The probabilities of an output at all its arguments; codes ascend, and have a table of their
-    places if they are dense."""
+    """The probabilities of an output at all its arguments; codes ascend."""
 
     codes: Integers
     bounds: HockeyStickBounds
-    table: Integers | None
 
     def places(self, codes: Integers) -> Integers:
-        return np.searchsorted(self.codes, codes) if self.table is None else self.table[codes]
+        return np.searchsorted(self.codes, codes)
 
 
 class _Layer(Record, frozen=False):
@@ -118,12 +116,7 @@ def _evaluated(
     for each in completed:
         own = codes[start : start + each.arguments]
         order = np.argsort(own)
-        ascending = own[order]
-        table = None
-        if ascending[-1] < _SPARSE * len(ascending):
-            table = np.zeros(int(ascending[-1]) + 1, dtype=np.int64)
-            table[ascending] = np.arange(len(ascending))
-        found[each.output] = _Values(ascending, bounds.take(start + order), table)
+        found[each.output] = _Values(own[order], bounds.take(start + order))
         start += each.arguments
     return found, bounds.scale
 
@@ -224,7 +217,6 @@ def _best(groups: Integers, sums: Sequence[Numbers]) -> list[tuple[NDArray[np.in
 
 _FEW_CELLS = 4  # so many are added up anew
 _MOST_CARRIED = 8  # most sums that are taken over to the next stage
-_SPARSE = 8  # how many times as large as their count codes may be to be looked up in a table
 
 
 def _sums(

@@ -152,7 +152,6 @@ class Maxima:
 
     @property
     def out_of_time(self) -> bool:
-        """Whether the limits of time or memory have been reached."""
         try:
             check_limits()
         except LimitReached:

@@ -105,7 +105,6 @@ class State(Record, frozen=False, eq=False):
         self.outputs[name] = value
 
     def fingerprint_but(self, names: Iterable[str]) -> int:
-        """Return the fingerprint of the outputs without some of them."""
         found = self.fingerprint
         for name in names:
             value = self.outputs.get(name)
@@ -135,7 +134,6 @@ class State(Record, frozen=False, eq=False):
         )
 
     def take_values(self, other: State) -> None:
-        """Take over the values of variables and outputs."""
         self.store, self.outputs = other.store.fork(), other.outputs.fork()
         self.fingerprint = other.fingerprint
 

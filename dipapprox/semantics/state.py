@@ -45,7 +45,6 @@ class Store(Generic[V]):
         return self._count
 
     def get(self, name: str) -> V | None:
-        """Return the value of a cell; None if it has none."""
         found = self._own.get(name)
         if found is None:
             for layer in self._layers:

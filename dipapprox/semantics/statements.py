@@ -231,7 +231,6 @@ def draw(run: Execution, statement: core.Draw, state: State) -> list[State]:
 
 
 def target_name(run: Execution, state: State, target: core.Variable | core.Element) -> str:
-    """Return the name of the cell that is assigned."""
     name = evaluation.cell_of(run, target, state)
     return run.cells.get(name, name)
 

@@ -190,7 +190,6 @@ class OutputModels:
         return Models(values, gradients, spreads, lowest, highest, bends, rests, noises, most)
 
     def _require(self, box: Box, fixed: Fixed, ahead: Ahead) -> list[_Near]:
-        """Return the near forms on a box."""
         patch = tuple(self._patches.patch(axis, interval) for axis, interval in enumerate(box))
         self._fit(patch, fixed)
         wanted = self._of_chords([(box, fixed)])
@@ -342,7 +341,6 @@ class _Patches:
                 self.too_wide |= {k for k, o in enumerate(outputs) if axis in o.axes}
 
     def walls(self, axis: int) -> tuple[Fraction, ...]:
-        """Return where patches meet, inside the range of a real input."""
         (low, high), parts = self._whole[axis], self._parts[axis]
         return tuple(low + (high - low) * k / parts for k in range(1, parts))
 

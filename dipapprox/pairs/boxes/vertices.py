@@ -258,7 +258,6 @@ def dearest_pairs(states: FinalStates) -> list[Pair]:
 
 
 def _tells_intervals(states: FinalStates) -> bool:
-    """Whether the theorem covers a program."""
     every = states.states
     if states.choices or states.comparisons or any(state.conditions for state in every):
         return False

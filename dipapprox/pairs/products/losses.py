@@ -170,7 +170,6 @@ class _Kinds:
         return CandidateLoss(candidate, above or ProductAtoms(factors), ProductAtoms(below))
 
     def factors(self, kinds: Multiset, side: int) -> list[PairAtoms]:
-        """Return the powers of kinds that are multiplied for that."""
         return [self._power(kind, number, side) for kind, number in kinds]
 
     def _power(self, kind: Kind, number: int, side: int) -> PairAtoms:

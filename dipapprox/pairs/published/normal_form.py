@@ -56,7 +56,6 @@ class Unmoved(Record):
 
 
 def unmoved(parts: Sequence[Part]) -> Unmoved:
-    """Take the constants out of the coordinates of parts."""
     centred = [_centred_part(part) for part in parts]
     constants = [tuple([each.form.constant for each in part.marginals]) for part in centred]
     back = [[-each for each in own] for own in constants]

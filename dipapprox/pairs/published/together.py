@@ -199,7 +199,6 @@ class PublishedPairs(Together):
         return _Told(about, delta, by, obstacle, bits, final)
 
     def _around(self, pair: Pair, factor: Factor, least: Fraction) -> Enclosure:
-        """Bound the delta of a pair by programs that tell less, or more."""
         found = self.processed.bounds(pair, factor, least)
         if found != UNIT:
             self.divergences.note(PROCESSING)
