@@ -30,6 +30,7 @@ from dipapprox.privacy.details import LARGEST_FACTOR, LeastFactor, PairDetails, 
 
 _GENEROUS = Fraction(1, 16)
 _LARGEST_SLACK = Fraction(2**64)
+_NEAR = 2  # by this squared what is enough is farther than what was not told to be, at most
 LEAST = "the least ε_prv"
 BUDGET = "least budget"
 """What is bounded, and the word for what linear programmes over final states prove."""
@@ -68,29 +69,42 @@ def least_eps_prv(
     bits = (width.denominator // width.numerator).bit_length() + 48
     # Polynomials for sets of pairs are known less well than single pairs.
     slack = min(width, Fraction(1)) / (256 if maxima.pairs is not None else 16)
-    trial = Fraction(1)
+    trial, first_slack = Fraction(1), slack
     place = None if claimed is None or maxima.pairs is not None else _just_below(claimed, bits)
     demand = LeastFactor(Fraction(1), None, ())
     attaining: Pair | None = None
     used, enough_by = 0, ""
+    climbing = maxima.pairs is None and not place  # an upper end is looked for, of sets of pairs
     most = known.upper
     generous: Fraction | None = None  # a factor that is enough, wherever the search ends
+    vain: Fraction | None = None  # the slack with which sets of pairs were not told to be enough
+    roof = None if most is None else eps_prv_factor(most, bits).upper
     while True:
+        found, easy = None, Fraction(0)
         try:
-            if maxima.pairs is None and attaining and not (generous or place):
+            if climbing and demand.upper and not (generous or vain):
                 # Sets of pairs are hard to bound near what is demanded, and easy well above.
-                assert demand.upper is not None
                 easy = _rounded_up(demand.upper * (1 + _GENEROUS), _GENEROUS)
-                easily = maxima.sharpened(_exactly(easy), decided)
-                if easily.delta.upper <= delta:
-                    generous, enough_by = easy, easily.by[1]
-            found = maxima.sharpened(_exactly(trial), decided)
+                if roof is None or easy < roof:
+                    found = maxima.sharpened(_exactly(easy), decided)
+                    if found.delta.upper <= delta:
+                        generous, enough_by = easy, found.by[1]
+                    elif found.delta.lower > delta:
+                        trial = easy
+                    else:
+                        vain = _GENEROUS
+            if found is None or trial != easy:
+                found = maxima.sharpened(_exactly(trial), decided)
             used = max(used, found.bits)
             enough = found.delta.upper <= delta
             if enough:
                 generous, enough_by = trial, found.by[1]
             if enough and (attaining is None or found.pair is None or trial != place):
-                break
+                if vain is None or demand.upper is None or not vain < slack / _NEAR**2:
+                    break
+                slack = _between(vain, slack)
+                trial = _rounded_up(demand.upper * (1 + slack), slack)
+                continue
             solved = None
             if enough or found.delta.lower > delta or attaining is None:
                 solved = _most_demanding(maxima, details, found, delta, slack)
@@ -110,11 +124,19 @@ def least_eps_prv(
                 maxima.ended = "eps_prv above 10000 is not searched for"
             assert demand.lower is not None
             if attaining is None or own.lower > demand.lower:
-                demand, attaining = own, pair
+                demand, attaining, vain, slack = own, pair, None, first_slack
             assert demand.lower is not None
             if most is not None and logarithm(demand.lower, bits).lower >= most - width:
                 trial = Fraction(0)  # the budget is the upper end
                 break
+        elif climbing and demand.upper:
+            vain, top = max(slack, vain or slack), generous or roof
+            slack = 64 * vain if top is None else _between(vain, top / demand.upper - 1)
+            if not vain * _NEAR < slack < _LARGEST_SLACK:
+                trial = generous or Fraction(0)
+                break
+            trial = _rounded_up(demand.upper * (1 + slack), slack)
+            continue
         else:
             slack *= 64
         if claimed is not None and place is not None:
@@ -192,6 +214,12 @@ def _solved(
     nothing: _Rungs = ()
     found = refined(ladder, again, narrow, nothing)
     return found[-1] if found else (LeastFactor(Fraction(1), None, ()), 0)
+
+
+def _between(less: Fraction, more: Fraction) -> Fraction:
+    """Return about the square root of the product of two numbers; the first one if it is more."""
+    quotient = (more / less).__floor__()
+    return less * 2 ** (quotient.bit_length() // 2) if quotient > 1 else less
 
 
 def _rounded_up(value: Fraction, slack: Fraction) -> Fraction:
