@@ -59,7 +59,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from itertools import chain, pairwise
+from itertools import pairwise
 from math import ceil, floor, log, sqrt
 from typing import Any
 
@@ -201,11 +201,10 @@ def adaptive_profile(stages: Sequence[Stage], size: Fraction) -> AdaptiveProfile
         used: set[int] = set()
         for step in range(stage.times):
             check_limits()
+            upper, best = _worst(kernels, levels, upper)
             if levels:
-                upper, best = _worst_between(kernels, levels, upper)
                 lines = _followed(strategies, best, lines, middle)
                 continue
-            upper = _worst(kernels, upper)
             lines, chosen = _best(strategies, lines, middle)
             used |= chosen
             if step % _PATIENCE == _PATIENCE - 1:
@@ -263,72 +262,54 @@ def _kernel(masses: Masses, size: Fraction, most_places: int) -> _Kernel:
     return given, rounding.above(certain)
 
 
-class _Sums:
-    """(1) from above, at every place, of kernels that are asked one by one."""
-
-    def __init__(self, kernels: Sequence[_Kernel], upper: Doubles) -> None:
-        self._reach = max((abs(place) for weights, _ in kernels for place, _ in weights), default=0)
-        self._wide = _padded(upper, self._reach, 1.0, upper[-1])
-        self.most = np.full_like(upper, _LEAST)
-        self._own, self._work = np.empty_like(upper), np.empty_like(upper)
-
-    def of(self, kernel: _Kernel, where: slice) -> Doubles:
-        """Return that of one kernel, until another one is asked."""
-        own, work, (weights, certain) = self._own[where], self._work[where], kernel
-        own.fill(certain)
-        for place, weight in weights:
-            start = self._reach + place + where.start
-            np.multiply(self._wide[start : start + len(own)], weight, out=work)
-            np.add(own, work, out=own)
-        return own
-
-    def falling(self) -> Doubles:
-        """Return the greatest of all: H does not increase; roundings may."""
-        found: Doubles = np.maximum.accumulate(self.most[::-1])[::-1]
-        return np.minimum(found, 1.0)
-
-
-def _worst(kernels: Sequence[_Kernel], upper: Doubles) -> Doubles:
-    sums = _Sums(kernels, upper)
-    for kernel in kernels:
-        np.maximum(sums.most, sums.of(kernel, slice(0, len(upper))), out=sums.most)
-    return sums.falling()
-
-
-def _worst_between(
+def _worst(
     kernels: Sequence[_Kernel], levels: Sequence[Sequence[_Kernel]], upper: Doubles
 ) -> tuple[Doubles, NDArray[np.int_]]:
-    """Apply (1) to kernels in a row and to what is between them; and say which one is best, about.
+    """Apply (1) to kernels, and to what is between them; and say which one is best, about.
 
     Args:
         levels: Of halves (`Stage`): looked at where what bounds a part is more than what is known.
     """
-    sums, whole = _Sums([*kernels, *chain(*levels)], upper), slice(0, len(upper))
-    best = np.zeros(len(upper), int)
+    reach = max(abs(place) for each in (kernels, *levels) for own, _ in each for place, _ in own)
+    wide = _padded(upper, reach, 1.0, upper[-1])
+    most, best = np.full_like(upper, _LEAST), np.zeros(len(upper), int)
+    values, work = np.empty_like(upper), np.empty_like(upper)
+
+    def of(kernel: _Kernel, where: slice) -> Doubles:
+        own, part, (weights, certain) = values[where], work[where], kernel
+        own.fill(certain)
+        for place, weight in weights:
+            np.multiply(wide[reach + place + where.start :][: len(own)], weight, out=part)
+            np.add(own, part, out=own)
+        return own
 
     def note(number: int, where: slice) -> None:
-        value = sums.of(kernels[number], where)
-        np.copyto(best[where], number, where=value > sums.most[where])
-        np.maximum(sums.most[where], value, out=sums.most[where])
+        value = of(kernels[number], where)
+        np.copyto(best[where], number, where=value > most[where])
+        np.maximum(most[where], value, out=most[where])
 
-    stride = (len(kernels) - 1) // len(levels[0])
+    whole, count = slice(0, len(upper)), len(levels[0]) if levels else len(kernels)
+    stride = max((len(kernels) - 1) // count, 1)
     for number in range(0, len(kernels), stride):
         note(number, whole)
-    parts = [(part, whole) for part in range(len(levels[0]))]
+    parts = [(part, whole) for part in range(count)]
     for level in levels:
         halves = []
         for part, where in parts:
-            bound = sums.of(level[part], where)
-            (more,) = np.nonzero(bound > sums.most[where] * _NEXT_TO)
+            bound = of(level[part], where)
+            (more,) = np.nonzero(bound > most[where] * _NEXT_TO)
             if len(more) and level is levels[-1]:
-                np.maximum(sums.most[where], bound, out=sums.most[where])
+                np.maximum(most[where], bound, out=most[where])
             elif len(more):
                 inner = slice(where.start + int(more[0]), where.start + int(more[-1]) + 1)
                 note(part * stride + stride // 2, inner)
                 halves += [(2 * part, inner), (2 * part + 1, inner)]
         parts, stride = halves, stride // 2
-    sums.most *= _NEXT_TO
-    return sums.falling(), best
+    if levels:
+        most *= _NEXT_TO
+    # H does not increase; roundings may.
+    falling: Doubles = np.maximum.accumulate(most[::-1])[::-1]
+    return np.minimum(falling, 1.0), best
 
 
 _Strategy = tuple[Sequence[tuple[int, float, float]], float]
