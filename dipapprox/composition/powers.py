@@ -1,4 +1,4 @@
-"""Many runs on one grid: powers and products of loss distributions, in doubles or whole numbers.
+"""Runs on one grid: their loss distributions, powers and products, in doubles or whole numbers.
 
 Where losses are to be on the grid exactly, or be accurate beyond doubles, products are those of
 whole numbers, by squaring; else `transforms` has all of them at once, of tilted masses. Tilted they
@@ -8,6 +8,35 @@ for all λ > 0, with the moment M = Σ p e^(λ ℓ) of a run
     H(e^ε) <= M^T e^(-λ ε) λ^λ / (1 + λ)^(1 + λ).                                              (1)
 
 With the best λ that is about as steep as H. No bound depends on it.
+
+Discretise. From a profile at knots to masses on the grid: bounds from above and from below.
+
+From above ("connect the dots"). A function F that is linear between knots a_0 < a_1 < … < a_n,
+starts at F(0) = 1, and is constant F(a_n) beyond them, with slopes s_i from a_i to a_(i+1), s_(-1)
+from (0, 1), s_n = 0, is
+
+    F(α) = Σ_i m_i (1 - α / a_i)₊ + F(a_n),    m_i = a_i (s_i - s_(i-1)),                       (2)
+
+for both sides have one slope in each piece and one limit. So masses m_i at the losses ln a_i, and
+F(a_n) at infinity, stand for F. F goes through (a_i, H_i), H_i >= H(a_i) as found. H is convex, so
+between knots it lies below its chords, these below F's; beyond a_n it does not increase. Where
+bounds are not convex some m_i < 0; 0 in their place increases (2).
+
+Of an outcome of mass p and ratio r = p/q <= a_(i+1), not below a_i, that is the mass
+p (1 - a_i / r) / (1 - a_i / a_(i+1)) at the greater loss, and the rest of p at the other: outcomes
+that are known need no H. Where r is below a_i, the first is taken for 0; so balls may choose i.
+
+From below ("joined outcomes"). Lines P(S_i) - α Q(S_i), of sets S_i, lie below H, as do 1 - α
+Q(P > 0) and P(Q = 0). The greatest of them is convex: with those that are the greatest somewhere in
+the order of their slopes, it is the H of outcomes of P and Q masses
+
+    P(S_i) - P(S_(i+1)),    Q(S_i) - Q(S_(i+1)),                                                (3)
+
+P(Q = 0) at infinity. If one set is in the next, as the best ones are, these are outcomes of the
+pair itself, joined. Whatever a line is, it stays below H if P(S) is rounded down and Q(S) up. Each
+outcome is put on the step that is nearest to its loss, with both of its masses (`losses`).
+
+Sources: Doroshenko, Ghazi, Kamath, Kumar, Manurangsi, Connect the dots, 2022 (from above).
 """
 
 from __future__ import annotations
@@ -15,16 +44,27 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from functools import reduce
-from itertools import starmap
+from itertools import pairwise, starmap
 from math import ceil, exp, floor, inf, log, log1p, log2
 
 import numpy as np
+from flint import arb
 from numpy.typing import NDArray
 
 from dipapprox.arithmetic.precision import precision
 from dipapprox.arithmetic.rounding import FLOOR, total_above
-from dipapprox.composition.grid import GridStep
-from dipapprox.composition.losses import BoundSide, GridLosses, Spread, ceiling, multiplied, raised
+from dipapprox.composition.catalogue import DiscreteProfile
+from dipapprox.composition.grid import GridStep, Knot
+from dipapprox.composition.losses import (
+    BoundSide,
+    GridLosses,
+    Spread,
+    ceiling,
+    floored,
+    multiplied,
+    raised,
+)
+from dipapprox.composition.profile import Ends
 from dipapprox.composition.transforms import least_place, transformed
 from dipapprox.data_classes import Record, replace
 from dipapprox.limits import check_atoms, check_limits
@@ -267,3 +307,100 @@ def _below(masses: Iterable[int], most: int) -> int:
             break
         count += 1
     return count
+
+
+_SMALLER = 64
+"""Q masses are first kept to a unit that is smaller by 2^-64: they are, at greater losses."""
+
+
+def from_above(knots: Sequence[Knot], step: GridStep, bits: int) -> GridLosses:
+    """Bound a profile from above.
+
+    Args:
+        knots: At whole steps, ascending, at least one.
+    """
+    values = [knot.point.bound for knot in knots]
+    masses = _masses([knot.alpha for knot in knots], values)
+    whole, infinite = [[max(ceiling(x, bits), 0) for x in each] for each in (masses, values[-1:])]
+    places = [int(knot.place) for knot in knots]
+    return GridLosses(step, BoundSide.ABOVE, bits, places, whole, whole, *infinite)
+
+
+def outcomes_above(known: DiscreteProfile, step: GridStep, bits: int) -> GridLosses:
+    """Bound a profile from above by its outcomes, in units of 2^-bits."""
+    unit = arb(2) ** bits
+    size = float(step.loss(1))
+    factors: dict[int, arb] = {}
+
+    def factor(place: int) -> arb:
+        if place not in factors:
+            factors[place] = step.factor(place)
+        return factors[place]
+
+    masses: dict[int, int] = {}
+    gap = 1 - step.factor(-1)
+    for ratio, (first, after) in zip(known.ratios, pairwise(known.firsts), strict=True):
+        ratio, mass = ratio.upper(), first - after
+        place = floor(float(ratio.log()) / size)
+        while not ratio <= factor(place + 1):
+            place += 1
+        share = (1 - factor(place) / ratio) / gap
+        more = max(ceiling(mass * share * unit, 0), 0)
+        rest = max(ceiling(mass * (1 - share) * unit, 0), 0)
+        for where, number in ((place + 1, more), (place, rest)):
+            if number:
+                masses[where] = masses.get(where, 0) + number
+    infinite = max(ceiling(known.infinite + known.missing, bits), 0)
+    places = sorted(masses)
+    found = [masses[k] for k in places]
+    return GridLosses(step, BoundSide.ABOVE, bits, places, found, found, infinite)
+
+
+def from_below(
+    lines: Iterable[tuple[arb, arb]], ends: Ends, step: GridStep, bits: int
+) -> GridLosses:
+    """Bound the profile of a pair that the mechanism has, from below.
+
+    Args:
+        lines: P(S) and Q(S) of sets, those likely under Q first, about.
+        ends: What the pair has at infinite losses.
+    """
+    finer = bits + _SMALLER
+    every = [(arb(1), 1 - ends.lost), *lines, (ends.infinite, arb(0))]
+    kept = greatest((floored(p, bits), max(ceiling(q, finer), 0)) for p, q in every)
+    size, unit = float(step.loss(1)), _SMALLER * log(2)
+    masses: dict[int, int] = {}
+    others: dict[int, int] = {}
+    for (p, q), (less, fewer) in pairwise(kept):
+        place = round((log(p - less) - log(q - fewer) + unit) / size)
+        masses[place] = masses.get(place, 0) + p - less
+        others[place] = others.get(place, 0) + q - fewer
+    places = sorted(masses)
+    found = [masses[k] for k in places]
+    beside = [ceiling(step.factor(k) * others[k], -_SMALLER) for k in places]
+    return GridLosses(step, BoundSide.BELOW, bits, places, found, beside, max(kept[-1][0], 0))
+
+
+def greatest(lines: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return those of lines p - α q, q >= 0, that are the greatest at some α >= 0, p falling."""
+    kept: list[tuple[int, int]] = []
+    for p, q in sorted(lines, key=lambda line: (-line[1], line[0])):
+        while kept and kept[-1][0] <= p:
+            kept.pop()
+        while len(kept) > 1:
+            (first, steep), (second, flat) = kept[-2:]
+            # It is, where it has passed the one before and is not yet passed by the next one.
+            if (first - second) * (flat - q) < (second - p) * (steep - flat):
+                break
+            kept.pop()
+        kept.append((p, q))
+    return kept
+
+
+def _masses(alphas: Sequence[arb], values: Sequence[arb]) -> list[arb]:
+    """(2): a_i (s_i - s_(i-1))."""
+    slopes = [(values[0] - 1) / alphas[0]]
+    for k in range(1, len(alphas)):
+        slopes.append((values[k] - values[k - 1]) / (alphas[k] - alphas[k - 1]))
+    slopes.append(arb(0))
+    return [a * (t - s) for a, s, t in zip(alphas, slopes, slopes[1:], strict=False)]

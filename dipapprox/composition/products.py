@@ -16,35 +16,6 @@ Runs on one grid: the loss distribution of every piece, from both sides, and the
 
 run: pieces ─ profile ─ knots ─┬─ from above ─ factor ─┐
                                └─ from below ─ factor ─┤  powers, product
-
-Discretise. From a profile at knots to masses on the grid: bounds from above and from below.
-
-From above ("connect the dots"). A function F that is linear between knots a_0 < a_1 < … < a_n,
-starts at F(0) = 1, and is constant F(a_n) beyond them, with slopes s_i from a_i to a_(i+1), s_(-1)
-from (0, 1), s_n = 0, is
-
-    F(α) = Σ_i m_i (1 - α / a_i)₊ + F(a_n),    m_i = a_i (s_i - s_(i-1)),                       (1)
-
-for both sides have one slope in each piece and one limit. So masses m_i at the losses ln a_i, and
-F(a_n) at infinity, stand for F. F goes through (a_i, H_i), H_i >= H(a_i) as found. H is convex, so
-between knots it lies below its chords, these below F's; beyond a_n it does not increase. Where
-bounds are not convex some m_i < 0; 0 in their place increases (1).
-
-Of an outcome of mass p and ratio r = p/q <= a_(i+1), not below a_i, that is the mass
-p (1 - a_i / r) / (1 - a_i / a_(i+1)) at the greater loss, and the rest of p at the other: outcomes
-that are known need no H. Where r is below a_i, the first is taken for 0; so balls may choose i.
-
-From below ("joined outcomes"). Lines P(S_i) - α Q(S_i), of sets S_i, lie below H, as do 1 - α
-Q(P > 0) and P(Q = 0). The greatest of them is convex: with those that are the greatest somewhere in
-the order of their slopes, it is the H of outcomes of P and Q masses
-
-    P(S_i) - P(S_(i+1)),    Q(S_i) - Q(S_(i+1)),                                                (2)
-
-P(Q = 0) at infinity. If one set is in the next, as the best ones are, these are outcomes of the
-pair itself, joined. Whatever a line is, it stays below H if P(S) is rounded down and Q(S) up. Each
-outcome is put on the step that is nearest to its loss, with both of its masses (`losses`).
-
-Sources: Doroshenko, Ghazi, Kamath, Kumar, Manurangsi, Connect the dots, 2022 (from above).
 """
 
 from __future__ import annotations
@@ -52,8 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import reduce
-from itertools import pairwise
-from math import floor, log, prod, sqrt
+from math import prod, sqrt
 
 from flint import arb
 
@@ -78,8 +48,8 @@ from dipapprox.composition.catalogue import (
     profile_of,
 )
 from dipapprox.composition.divergences import Divergences, Statement, shift_of
-from dipapprox.composition.grid import GridStep, Knot, ProfileOnGrid, between, choose_knots
-from dipapprox.composition.losses import BoundSide, GridLosses, ceiling, floored
+from dipapprox.composition.grid import Knot, ProfileOnGrid, between, choose_knots
+from dipapprox.composition.losses import BoundSide, GridLosses
 from dipapprox.composition.mechanisms import (
     Between,
     ConcentratedStatement,
@@ -90,8 +60,8 @@ from dipapprox.composition.mechanisms import (
     Subsampled,
     unsampled,
 )
-from dipapprox.composition.powers import LossGrid, bits_of
-from dipapprox.composition.profile import BallProfile, Ends, Equal, ReversedProfile
+from dipapprox.composition.powers import LossGrid, bits_of, from_above, from_below, outcomes_above
+from dipapprox.composition.profile import BallProfile, Equal, ReversedProfile
 from dipapprox.composition.statements import StatementProfile, worst_of_all
 from dipapprox.data_classes import Record
 from dipapprox.errors import UserError
@@ -335,103 +305,6 @@ def _parts(mechanism: Mechanism) -> list[tuple[Mechanism, tuple[BoundSide, ...]]
     if inner is not mechanism:
         ends = Subsampled(inner.above, rate), Subsampled(inner.below, rate)
     return [(each, (side,)) for each, side in zip(ends, BoundSide, strict=True)]
-
-
-_SMALLER = 64
-"""Q masses are first kept to a unit that is smaller by 2^-64: they are, at greater losses."""
-
-
-def from_above(knots: Sequence[Knot], step: GridStep, bits: int) -> GridLosses:
-    """Bound a profile from above.
-
-    Args:
-        knots: At whole steps, ascending, at least one.
-    """
-    values = [knot.point.bound for knot in knots]
-    masses = _masses([knot.alpha for knot in knots], values)
-    whole, infinite = [[max(ceiling(x, bits), 0) for x in each] for each in (masses, values[-1:])]
-    places = [int(knot.place) for knot in knots]
-    return GridLosses(step, BoundSide.ABOVE, bits, places, whole, whole, *infinite)
-
-
-def outcomes_above(known: DiscreteProfile, step: GridStep, bits: int) -> GridLosses:
-    """Bound a profile from above by its outcomes, in units of 2^-bits."""
-    unit = arb(2) ** bits
-    size = float(step.loss(1))
-    factors: dict[int, arb] = {}
-
-    def factor(place: int) -> arb:
-        if place not in factors:
-            factors[place] = step.factor(place)
-        return factors[place]
-
-    masses: dict[int, int] = {}
-    gap = 1 - step.factor(-1)
-    for ratio, (first, after) in zip(known.ratios, pairwise(known.firsts), strict=True):
-        ratio, mass = ratio.upper(), first - after
-        place = floor(float(ratio.log()) / size)
-        while not ratio <= factor(place + 1):
-            place += 1
-        share = (1 - factor(place) / ratio) / gap
-        more = max(ceiling(mass * share * unit, 0), 0)
-        rest = max(ceiling(mass * (1 - share) * unit, 0), 0)
-        for where, number in ((place + 1, more), (place, rest)):
-            if number:
-                masses[where] = masses.get(where, 0) + number
-    infinite = max(ceiling(known.infinite + known.missing, bits), 0)
-    places = sorted(masses)
-    found = [masses[k] for k in places]
-    return GridLosses(step, BoundSide.ABOVE, bits, places, found, found, infinite)
-
-
-def from_below(
-    lines: Iterable[tuple[arb, arb]], ends: Ends, step: GridStep, bits: int
-) -> GridLosses:
-    """Bound the profile of a pair that the mechanism has, from below.
-
-    Args:
-        lines: P(S) and Q(S) of sets, those likely under Q first, about.
-        ends: What the pair has at infinite losses.
-    """
-    finer = bits + _SMALLER
-    every = [(arb(1), 1 - ends.lost), *lines, (ends.infinite, arb(0))]
-    kept = greatest((floored(p, bits), max(ceiling(q, finer), 0)) for p, q in every)
-    size, unit = float(step.loss(1)), _SMALLER * log(2)
-    masses: dict[int, int] = {}
-    others: dict[int, int] = {}
-    for (p, q), (less, fewer) in pairwise(kept):
-        place = round((log(p - less) - log(q - fewer) + unit) / size)
-        masses[place] = masses.get(place, 0) + p - less
-        others[place] = others.get(place, 0) + q - fewer
-    places = sorted(masses)
-    found = [masses[k] for k in places]
-    beside = [ceiling(step.factor(k) * others[k], -_SMALLER) for k in places]
-    return GridLosses(step, BoundSide.BELOW, bits, places, found, beside, max(kept[-1][0], 0))
-
-
-def greatest(lines: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return those of lines p - α q, q >= 0, that are the greatest at some α >= 0, p falling."""
-    kept: list[tuple[int, int]] = []
-    for p, q in sorted(lines, key=lambda line: (-line[1], line[0])):
-        while kept and kept[-1][0] <= p:
-            kept.pop()
-        while len(kept) > 1:
-            (first, steep), (second, flat) = kept[-2:]
-            # It is, where it has passed the one before and is not yet passed by the next one.
-            if (first - second) * (flat - q) < (second - p) * (steep - flat):
-                break
-            kept.pop()
-        kept.append((p, q))
-    return kept
-
-
-def _masses(alphas: Sequence[arb], values: Sequence[arb]) -> list[arb]:
-    """(1): a_i (s_i - s_(i-1))."""
-    slopes = [(values[0] - 1) / alphas[0]]
-    for k in range(1, len(alphas)):
-        slopes.append((values[k] - values[k - 1]) / (alphas[k] - alphas[k - 1]))
-    slopes.append(arb(0))
-    return [a * (t - s) for a, s, t in zip(alphas, slopes, slopes[1:], strict=False)]
 
 
 _MASS_THAT_MATTERS = 2.0**-12

@@ -20,8 +20,15 @@ from dipapprox.composition.catalogue import profile_of
 from dipapprox.composition.grid import GridStep, Knot, ProfileOnGrid, between, choose_knots
 from dipapprox.composition.losses import BoundSide, GridLosses, Spread, deltas, least_epsilon
 from dipapprox.composition.mechanisms import ApproximateStatement, Gaussian, Subsampled
-from dipapprox.composition.powers import LossGrid, _logarithms, product
-from dipapprox.composition.products import RepeatedRun, from_above, from_below, outcomes_above
+from dipapprox.composition.powers import (
+    LossGrid,
+    _logarithms,
+    from_above,
+    from_below,
+    outcomes_above,
+    product,
+)
+from dipapprox.composition.products import RepeatedRun
 from dipapprox.composition.profile import deltas_of, epsilon_of
 from dipapprox.composition.transforms import transformed
 from dipapprox.limits import limited
