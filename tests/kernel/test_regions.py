@@ -134,6 +134,22 @@ def numbers(paths: list[Path], facts: Sequence[Guard] = ()) -> list[list[int]]:
     return [own for own, _ in joined(paths, facts)]
 
 
+def test_the_strongest_difference_stays_an_integer_or_not() -> None:
+    for least in (3, Fraction(1, 2), -3):
+        known = [(Form(-least, ((0, 1),)), True), (Form(-least, ((0, 1),)), False)]
+        known.append((Form(1 - least, ((0, 1),)), True))
+        assert order_of(known) == order_of(known[:1]) == {(0, NUMBER): (least, True)}
+        assert order_of(known[1:]) == {(0, NUMBER): (least, False)}
+
+
+def test_ties_of_integers_are_in_both() -> None:
+    atoms = (of("DLap"), of("DLap"))
+    alike = [Path({}, atoms, ((X, False), own), ("yes",)) for own in ((Y, True), (MINUS_Y, False))]
+    for strict in (True, False):
+        other = Path({}, atoms, ((MINUS_X, strict),), ("no",))
+        assert numbers([*alike, other]) == ([[0, 1], [2]] if strict else [[0], [1], [2]])
+
+
 def test_joined_paths_are_their_region() -> None:
     (own, region), (_, alone) = joined(three(), [])
     assert (own, alone.said) == ([0, 1], ("no",))
