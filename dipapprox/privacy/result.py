@@ -68,4 +68,5 @@ class Result(ABC):
 
     def __bool__(self) -> NoReturn:
         """Refuse: `assert verify(…)` would pass for Not_DP."""
-        raise NoTruth(f"a {type(self).__name__}", self.asked)
+        name = type(self).__name__
+        raise NoTruth(f"{'an' if name[0] in 'AEIOU' else 'a'} {name}", self.asked)

@@ -111,7 +111,7 @@ def read_json(text: str) -> object:
         content: object = _DECODER.decode(text)
     except json.JSONDecodeError as error:
         raise UserError(
-            f"the certificate is not JSON: {error.msg.lower()} at {error.lineno}:{error.colno}",
+            f"the certificate is not JSON: {error.lineno}:{error.colno}: {error.msg.lower()}",
             "is the file complete?",
         ) from None
     except (RecursionError, ValueError):
