@@ -161,5 +161,13 @@ def near(low: Json = None, high: Json = None, **adjacency: Json) -> Json:
     return machine | ({"adjacency": adjacency} if adjacency else {})
 
 
+def around(value: Json) -> Fraction:
+    """Integers are drawn around what one of them leaves, round after round."""
+    body = [draw("t", 0, 1, "DLap"), ["set", ["cell", "h"], value]]
+    machine = stream(body, [draw("x", ["cell", "h"], 1, "DLap"), say(0)], whole=True)
+    goes_on = node([to(1, [0, [0]])], [[0, [0]]], (), ("h",))
+    return proves(machine, [node([to(1, [0, [0]])], [[0, []]]), goes_on])
+
+
 def test_what_is_wrong_is_refused_for_that_alone() -> None:
     check_answers("kernel_budgets", judged(globals()))

@@ -14,7 +14,7 @@ from dipapprox.kernel.rounds import read_rounds
 from dipapprox.proof_steps.automata import machines_of
 from dipapprox.proof_steps.machines import number_json
 from dipapprox.proof_steps.rays import ray_step
-from kernel.streams import RAY, lost
+from kernel.streams import RAY, draw, lost, read, say, stream
 from tests.automata.random_automata import random_automaton
 from tests.cases import cases, check_answers, text_of
 from tests.kernel.edits import require_sound
@@ -175,6 +175,18 @@ def exits() -> Any:
     branch = ["if", [">", ["cell", "x"], 0], [["exit"]], []]
     machine["body"] = [["set", ["cell", "out"], 0], machine["body"][0], branch]
     return machine
+
+
+def behind_parts(threshold: Any, number: int = 1) -> Budgets:
+    """Replay: noise that says nothing may come again, before an input is compared once."""
+    x, q, t = (["cell", name] for name in "xqt")
+    compared = ["if", [">=", q, t], [say(1), ["exit"]], [say(2), ["exit"]]]
+    turn = [draw("x", 0), ["if", [">", x, 0], [say(0)], [read("q"), compared]]]
+    step = {"paths": [0, 0, 0, 1], "inputs": [["next q", [[0, -1]]]], "parts": [[2, 3]]}
+    drawn = threshold[0] == "draw"
+    step |= {"noise": [*([[-1, 0]] * drawn), [1, 0], [1, 0], [-1, 0]]}
+    step |= {"multipliers": [[[], [], [], [[number, 1]]]]}
+    return lost(stream([threshold], turn), {**RAY, **step})
 
 
 def test_what_is_lost_and_forgeries_of_it() -> None:
