@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
-from math import exp
+from math import exp, pi
 from typing import Any
 
 import numpy as np
@@ -145,6 +145,21 @@ def test_no_density_is_expanded_across_its_kink() -> None:
     made.density(law("Gauss", (low + high) / 2), ONE)
     refuses(NotProved, "restricted within a panel", made.place, (low + high) / 2, True)
     assert made.place(low, True) == (3, 0)
+
+
+PEAKS = {"Gauss": (2 * pi) ** -0.5, "Lap": 0.5, "LapPlus": 1, "LapMinus": 1, "Logistic": 0.25}
+PEAKS |= dict.fromkeys(("Gumbel", "GumbelMinus"), exp(-1))
+
+
+@pytest.mark.parametrize("family", PEAKS)
+def test_sums_are_nowhere_denser_than_what_is_added(family) -> None:
+    """Far from a grid, too, and however narrow that is."""
+    rough = accuracy(20)
+    made = Panels(Leaves({law("Gauss")}, set(), set()), ONE, rough)
+    for size in (Fraction(1, 4), Fraction(4)):
+        with precision(rough.precision):
+            _, most, _ = made.summed(made.density(law("Gauss"), ONE), law(family, 0, size))
+        assert float(most) * float(size) == pytest.approx(PEAKS[family])
 
 
 def test_accuracies_have_limits() -> None:
