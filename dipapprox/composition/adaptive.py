@@ -41,7 +41,7 @@ choose, which hold at all x. Of any pair, and of the line i(o) for each output,
 
     H_(t+1)(α) >= Σ_o p_o (a_i(o) - α q_o / p_o b_i(o)) = Σ_o p_o a_i(o) - α Σ_o q_o b_i(o);
 
-the pair and the lines that are best are guessed.
+the lines that are best are guessed, and the pair is the one that was best from above.
 
 Rounding. All of these are sums of products of numbers >= 0 in doubles, of m terms: one step errs by
 a factor within 1 ± (m + 2) 2^-52, whatever the order, and T steps within 1 ± 2 T (m + 2) 2^-52, as
@@ -80,7 +80,6 @@ Masses = Sequence[tuple[arb, arb]]  # (P mass, Q mass) of every outcome of a pai
 MOST_STEPS = 5_000  # runs: more are not gone through one by one
 _LEAST = 2.0**-900
 _MOST_PLACES = 400_000
-_PATIENCE = 4  # steps without being the best pair anywhere, after which one is left out from below
 _COARSE, _MOST_HALVES = 3, 6  # 2^3 parts of a bounded range are halved at most so often
 _MOST_WORK = 2_000_000  # runs times places, where pairs are in a row: finer grids are not asked
 _NEXT_TO = 1 + 2.0**-44  # what is greater by no more is not told from what is known, but added
@@ -129,7 +128,7 @@ class Stage(Record):
 
     # Pairs one of which is above every pair that may be run; by their profiles.
     above: Sequence[Masses]
-    below: Sequence[Masses]  # pairs that may be run
+    below: Sequence[Masses]  # pairs that may be run, about one for each of these
     times: int
     # If those above are in a row, and there are others between them: pairs that bound these, parts
     # of the row by parts, then by halves of parts, and so on; the last ones are between neighbours.
@@ -198,18 +197,10 @@ def adaptive_profile(stages: Sequence[Stage], size: Fraction) -> AdaptiveProfile
             for own in (stage.above, *stage.halves)
         )
         strategies = [_strategy(each, size, 2 * reach + 1) for each in stage.below]
-        used: set[int] = set()
-        for step in range(stage.times):
+        for _ in range(stage.times):
             check_limits()
             upper, best = _worst(kernels, levels, upper)
-            if levels:
-                lines = _followed(strategies, best, lines, middle)
-                continue
-            lines, chosen = _best(strategies, lines, middle)
-            used |= chosen
-            if step % _PATIENCE == _PATIENCE - 1:
-                strategies = [each for k, each in enumerate(strategies) if k in used]
-                used = set()
+            lines = _followed(strategies, best, lines, middle)
     ends = Ends(_at_an_end(stages), _at_an_end(stages, lost=True))
     return AdaptiveProfile(size, reach, upper, *lines, doubt, ends)
 
@@ -333,29 +324,6 @@ def _strategy(masses: Masses, size: Fraction, most_places: int) -> _Strategy:
 
 
 _Lines = tuple[Doubles, Doubles]  # a and b
-
-
-def _best(
-    strategies: Sequence[_Strategy], lines: _Lines, middle: Doubles
-) -> tuple[_Lines, set[int]]:
-    """Apply (1) to a and b, with the pair that looks best at every place; say which ones did."""
-    found, other, most = (np.zeros_like(middle) for _ in range(3))
-    chosen = set()
-    reach = 1 + max((abs(place) for parts, _ in strategies for place, _, _ in parts), default=0)
-    wide = [_padded(each, reach, each[0], each[-1]) for each in lines]
-    for k, (parts, certain) in enumerate(strategies):
-        a, b = np.full_like(middle, certain), np.zeros_like(middle)
-        for place, p, q in parts:
-            near = [[each[reach + place + k :][: len(a)] for each in wide] for k in (0, 1)]
-            _add_output(a, b, near, middle, p, q)
-        value = a - middle * b
-        better = value > most
-        if better.any():
-            np.copyto(found, a, where=better)
-            np.copyto(other, b, where=better)
-            np.copyto(most, value, where=better)
-            chosen.add(k)
-    return (found, other), chosen
 
 
 def _followed(

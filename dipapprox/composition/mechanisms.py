@@ -222,7 +222,7 @@ class Between(Record):
     # Pairs, in either order, one of which is above any two adjacent data sets; none if they are too
     # many.
     worst: tuple[Masses, ...] = ()
-    chosen: tuple[Masses, ...] = ()  # pairs of adjacent data sets, in this order
+    chosen: tuple[Masses, ...] = ()  # pairs of adjacent data sets, in this order, about below these
     exact: bool = False  # whether `above` is `below`, but for next to nothing
     # Of the losses at which the pairs are known, the distance; None: all are.
     resolution: float | None = None
@@ -232,6 +232,8 @@ class Between(Record):
             raise UserError("the upper pair must be symmetric, the lower one attained")
         if self.above.adjacency is not self.below.adjacency:
             raise UserError("the two pairs are stated for different adjacencies")
+        if len(self.worst) != len(self.chosen):
+            raise UserError("there are as many pairs to choose as pairs that are above")
 
     @property
     def adjacency(self) -> Adjacency:

@@ -78,8 +78,7 @@ _MARGIN = Fraction(1, 2**80)
 
 _MOST_PAIRS = 20_000
 _MOST_KEPT = 200
-_MOST_CHOSEN = 40
-"""Pairs that are compared, that are kept, and that are chosen from for a lower bound."""
+"""Pairs that are compared, and that are kept."""
 
 _LIKELY_DELTA = 1e-6  # for which a pair is chosen
 _GREATEST = 2.0**1000  # ratios beyond it are not looked at
@@ -136,9 +135,8 @@ def bounds_of_program(
     kept = undominated(rows if standing is None else [_above(atoms) for _, atoms in standing])
     if len(kept) == 1:  # it is above all others, its own reverse among them
         return Between(above, replace(below, masses=merged(rows[kept[0][1]])), exact=True)
-    each = sorted((rows[k] for _, k in kept), key=lambda row: cost(row, times), reverse=True)
-    chosen = tuple(map(merged, each[:_MOST_CHOSEN]))
-    return Between(above, below, tuple(above for above, _ in kept), chosen)
+    worst, chosen = zip(*((above, merged(rows[k])) for above, k in kept), strict=True)
+    return Between(above, below, worst, chosen)
 
 
 class _Search:
