@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.stats import laplace, norm
 
-from dipapprox import Enclosure, LimitReached, Limits, NotEnclosed, Options
+from dipapprox import Enclosure, LimitReached, Limits, NotEnclosed, Options, UserError
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.composition import adaptive
 from dipapprox.composition.accountant import Composition, CompositionAnswer
@@ -188,6 +188,13 @@ def test_mass_at_infinity_is_there_from_below_too() -> None:
     assert bounds.lower is None and bounds.upper is None
     low, high = ends(cost((one, 2), delta=F(7, 16)))
     assert low == 0 and high < 1e-3
+
+
+def test_what_is_composed_has_one_adjacency() -> None:
+    message = "different adjacencies: add/remove and substitution"
+    runs = RepeatedRun(SAMPLED), RepeatedRun(RandomisedResponse(F(3, 4)))
+    refuses(UserError, message, Composition, runs)
+    refuses(UserError, "needs a run", Composition, ())
 
 
 def test_limits_are_not_all_that_keeps_intervals_wide() -> None:

@@ -98,6 +98,10 @@ def test_what_is_held_is_known_at_all_ends() -> None:
                 replay(machine, claim, [*steps[:at], forged, *steps[at + 1 :]])
     named = with_at(machine, ("calls", 0, "arguments", 0, 1), [0, "1/2"])
     refuses(Refuted, "no integer", replay, named, claim, steps)
+    for domain in ({"from": -3, "to": 4}, {"from": -4, "to": 3}):
+        wide = with_at(machine, ("calls", 0, "arguments", 0, 1), domain)
+        with pytest.raises(NotProved):
+            replay(wide, claim, steps)
 
 
 def test_two_runs_differ_in_one_data_call() -> None:

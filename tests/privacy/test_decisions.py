@@ -48,7 +48,7 @@ from dipapprox.privacy.notation import as_latex, as_text
 from dipapprox.privacy.run import Setting
 from dipapprox.privacy.verifier import verify
 from dipapprox.semantics.execution import execute
-from tests.cases import check_answers, evaluated, examples, template_of, text_of
+from tests.cases import cases, check_answers, evaluated, examples, template_of, text_of
 
 FORMULAS = [
     "exp(-2)*eps",
@@ -178,6 +178,22 @@ def test_where_noise_is_tiny_so_is_the_epsilon_of_the_witness(sensitivity) -> No
 
 def shipped(name: str) -> Program:
     return load(MECHANISMS / f"{name}.dpg", {"N": Fraction(2)})
+
+
+@cases(
+    "more, interval, end",
+    # Output 0 has the probability 1 - e^(-eps/2) for one input, and never comes for the other.
+    ("(1000000 - eps)/1e12", "1..2000000", (10**6, 2 * 10**6)),
+    ("eps*(eps - 1e-9)/4", "0..1", (0, Fraction(1, 10**9))),
+)
+def test_violated_far_away_and_close_to_zero(more, interval, end) -> None:
+    program = load(MECHANISMS / "nmax4.dpg", {"N": Fraction(1)})
+    delta = f"1 - exp(-eps/2) + {more}"
+    found = dipapprox.decide(program, budget=1, delta=delta, interval=interval, violations=True)
+    (violated,) = found.violated_on
+    assert violated.upper is not None
+    assert (violated.lower.upper, violated.upper.lower) == end
+    assert (violated.lower.lower, violated.upper.upper) == end
 
 
 MIXED = text_of("decisions/decide_agrees-mixed")
