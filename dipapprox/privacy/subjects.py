@@ -59,7 +59,7 @@ from dipapprox.numerics.methods import InOrder, Method, MixtureMethod, TriedMeth
 from dipapprox.numerics.probability import OutputProbabilities, ProbabilitySource
 from dipapprox.pairs.adjacency import count_selected, select_pairs
 from dipapprox.pairs.divergence import ExactPairs
-from dipapprox.pairs.selections import AllPairs, Pair, inputs_of
+from dipapprox.pairs.selections import AllPairs, Pair, PairSelection, inputs_of
 from dipapprox.privacy import exact_pairs, products
 from dipapprox.privacy.details import ListedDetails, PairDetails
 from dipapprox.privacy.options import Engine, Options
@@ -341,14 +341,16 @@ def _open_product(
     )
 
 
-def _between(states: FinalStates, divergences: published.PublishedDivergences) -> Iterator[Pair]:
+def _between(
+    states: FinalStates, selection: PairSelection, divergences: published.PublishedDivergences
+) -> Iterator[Pair]:
     """Yield pairs that stand for more than are gone through."""
     try:
+        if not isinstance(selection, AllPairs):
+            raise LimitReached("pair limit: pairs that are listed stand for themselves")
         found = vertices.pairs_between(states)
     except LimitReached as reached:
-        most = published_search.MOST_PAIRS
-        reason = f"pair limit: more than {most} pairs with real outputs"
-        raise LimitReached(reason) from reached
+        raise LimitReached(published_search.MANY_PAIRS) from reached
     divergences.note(vertices.LEMMA)
     yield from found
 
@@ -368,9 +370,8 @@ def _open_published(
     else:
         pairs = select_pairs(states.program, selection)
         total = count_selected(states.program, selection)
-        many = total is None or total > published_search.MOST_PAIRS
-        if many and isinstance(selection, AllPairs):
-            pairs = _between(states, divergences)
+        if total is None or total > published_search.MOST_PAIRS:
+            pairs = _between(states, selection, divergences)
     compared = exactly and (claim is None or not claim.delta)
     together = published_search.PublishedPairs(
         divergences,

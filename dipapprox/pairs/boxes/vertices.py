@@ -59,6 +59,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import accumulate, combinations, groupby, pairwise, product
+from math import prod
 from typing import TypeGuard
 
 from dipapprox.data_classes import replace
@@ -74,6 +75,7 @@ from dipapprox.pairs.selections import Pair
 from dipapprox.semantics.state import FinalStates, guards_of
 
 MOST_VERTICES = 10_000
+_MANY = f"pair limit: more than {MOST_VERTICES} vertices"
 _ZERO = Fraction(0)
 LEMMA = "largest at vertices of the inputs' differences"  # the words in reports
 
@@ -131,7 +133,7 @@ def difference_pairs(program: Program) -> list[Pair]:
             if pair[0] != pair[1]:
                 found[pair] = None
             if len(found) > MOST_VERTICES:
-                raise LimitReached(f"pair limit: more than {MOST_VERTICES} vertices")
+                raise LimitReached(_MANY)
     return list(found)
 
 
@@ -223,6 +225,8 @@ def _vertices(pairs: PairSet) -> Iterator[Sequence[Point]]:
     """Yield points of the polygons for all vertices of the set of differences."""
     ends = [_ends(polygon) for polygon in pairs.polygons]
     if not pairs.is_bound or pairs.budget is None:
+        if prod(map(len, ends)) > 2 * MOST_VERTICES:
+            raise LimitReached(_MANY)
         yield from product(*ends)
         return
     moving = [any(x != y for x, y in own) for own in ends]

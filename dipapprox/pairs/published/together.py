@@ -24,6 +24,7 @@ from dipapprox.pairs.published.processed import COARSE_BITS, Processed
 from dipapprox.pairs.selections import Pair
 
 MOST_PAIRS = 200_000  # more pairs than this are not gone through, one after the other
+MANY_PAIRS = f"pair limit: more than {MOST_PAIRS} pairs with real outputs"
 PROCESSING = "processing"  # the word for what programs prove that publish less, or more
 COUPLING = "coupling"  # the word for what couplings prove, in reports
 EXACT = "exact"  # the word for what comparisons of densities in closed form prove

@@ -42,6 +42,7 @@ such as the one that attains the supremum of p - E q there, if that is not 0.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from typing import Any, TypeVar
 
@@ -51,11 +52,12 @@ from dipapprox.data_classes import Record
 from dipapprox.errors import LimitReached
 from dipapprox.limits import check_limits
 from dipapprox.numerics.formula_values import Undefined
+from dipapprox.pairs.boxes.vertices import pairs_between
 from dipapprox.pairs.divergence import Factor
 from dipapprox.pairs.published.couplings import Couplings
 from dipapprox.pairs.published.divergences import PublishedDivergences, Terms
-from dipapprox.pairs.published.together import COUPLING, PublishedPairs
-from dipapprox.pairs.selections import Pair
+from dipapprox.pairs.published.together import COUPLING, MANY_PAIRS, MOST_PAIRS, PublishedPairs
+from dipapprox.pairs.selections import AllPairs, Pair, PairSelection
 from dipapprox.privacy.intervals.derivative_bounds import DerivativeBounds, Rates, SlopeBound
 from dipapprox.privacy.intervals.search import EpsilonCell, EpsilonPoint
 from dipapprox.privacy.intervals.verdict import (
@@ -77,6 +79,16 @@ _OPEN = 8  # epsilons whose densities are kept
 
 _ZERO, _ONE = Fraction(0), Fraction(1)
 _N = TypeVar("_N", Fraction, float)  # exactly, or about
+
+
+def pairs_for_many(states: FinalStates, selection: PairSelection, count: int | None) -> list[Pair]:
+    """Return pairs that stand for more than are gone through; none if they are few, or listed, or
+    it is not known which do."""
+    few = count is not None and count <= MOST_PAIRS
+    if not few and isinstance(selection, AllPairs):
+        with suppress(LimitReached):
+            return pairs_between(states)
+    return []
 
 
 class KnownAtEps(Record, eq=False):
@@ -117,6 +129,8 @@ class PublishedOverInterval:
     def _different(self, pairs: Sequence[Pair], eps: Fraction) -> Sequence[Pair]:
         """Return a pair of each kind of those that publish different things."""
         if len({sample.scale.power for sample in self._states.samples}) <= 1:
+            if len(pairs) > MOST_PAIRS:
+                raise LimitReached(MANY_PAIRS)
             source = self._source(eps)
             alike = PublishedPairs(source, pairs, len(pairs), self._couplings)
             pairs = [pair for terms, pair in alike.classes() if not _are_equal(terms)]

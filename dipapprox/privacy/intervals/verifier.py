@@ -10,7 +10,7 @@ eps: they know all eps at once, as `decide` does.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from fractions import Fraction
 from typing import Any
 
@@ -22,9 +22,7 @@ from dipapprox.errors import EarlyEnd, LimitReached, UserError
 from dipapprox.exact.choices.validity import check_choices
 from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.limits import at_most, check_limits, silent
-from dipapprox.pairs.boxes.vertices import pairs_between
 from dipapprox.pairs.divergence import precisions
-from dipapprox.pairs.published import together
 from dipapprox.pairs.selections import AllPairs, Pair, inputs_of
 from dipapprox.privacy.decisions import by_closed_forms
 from dipapprox.privacy.intervals import nested_inputs, published
@@ -152,8 +150,7 @@ class _Run(Record, frozen=False):
                 self.violation = self.search.claimed.violation
 
     def _begin(self) -> None:
-        numbers = self.states is not None and bool(self.states.program.real_outputs)
-        if self.count is not None and self.count > MOST_PAIRS and not numbers:
+        if self.count is not None and self.count > MOST_PAIRS and not self._between():
             where = ", ".join(str(eps) for eps in self.tried)
             raise LimitReached(f"{_pair_limit(str(self.count))} (not refuted at eps = {where})")
         try:
@@ -180,19 +177,19 @@ class _Run(Record, frozen=False):
                 raise LimitReached(f"every ε of an interval, real inputs: {obstacle}")
             return nested_inputs.NestedClaims(self.setting, claim, (self.lower, self.upper))
         if states.program.real_outputs:
-            pairs = self._between(states) or list(self._pairs())
+            pairs = self._between() or list(self._pairs())
             return published.PublishedOverInterval(states, pairs, claim, self.lower, options)
         return SubdividedPairs(states, self._pairs(), claim, options)
 
-    def _between(self, states: FinalStates) -> list[Pair]:
+    def _between(self) -> list[Pair]:
         """Return pairs that stand for very many; none if they are few, or it is not known which."""
-        few = self.count is not None and self.count <= together.MOST_PAIRS
-        if not few and isinstance(self.setting.selection, AllPairs):
-            with suppress(LimitReached):
-                pairs = pairs_between(states)
-                self.listed = self.count
-                return pairs
-        return []
+        states, setting = self.states, self.setting
+        if states is None or not states.program.real_outputs or setting.is_real:
+            return []
+        found = published.pairs_for_many(states, setting.selection, self.count)
+        if found:
+            self.listed = self.count
+        return found
 
     def _pairs(self) -> Iterator[Pair]:
         self.listed = 0
