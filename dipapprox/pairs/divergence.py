@@ -232,7 +232,8 @@ class Search(Record, frozen=False):
     delta: Fraction  # the claimed delta
     growth: Growth  # e^eps_prv, of the claimed eps
     ladder: tuple[int, ...]  # bits to ask for, ascending; at least one
-    checked: int = 0  # pairs done
+    checked: int = 0  # pairs done, as far as they can be counted
+    covers_all: bool = False  # whether pairs were looked at together
     # What is known of the largest delta_{u,u'} of the pairs so far, and who says so.
     known: Extended = _NOTHING
     bits: int = 0  # the most bits that any pair was attempted with
@@ -272,7 +273,7 @@ class Search(Record, frozen=False):
             return self.violation.told
         if self.current is not None:
             return self.known.greater(self.current.told)
-        return self.known if self.checked else None
+        return self.known if self.checked or self.covers_all else None
 
     def delta_enclosure(self) -> Enclosure | None:
         told = self.told()
@@ -341,6 +342,7 @@ class Search(Record, frozen=False):
     def cover(self, number: int, largest: Enclosure, by: GivenBy = BY_ENCLOSURES) -> None:
         """Count pairs that were looked at together; `largest` encloses their largest delta."""
         self.checked += number
+        self.covers_all = True
         self.known = self.known.greater(Extended(largest.lower, largest.upper, *by))
 
     def attempt(self, pair: Pair, bits: int, before: Attempt | None = None) -> Attempt:

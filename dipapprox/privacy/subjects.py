@@ -28,7 +28,7 @@ the program runs (`validity.check_choices`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from fractions import Fraction
 from functools import partial
@@ -343,8 +343,8 @@ def _open_product(
 
 def _between(
     states: FinalStates, selection: PairSelection, divergences: published.PublishedDivergences
-) -> Iterator[Pair]:
-    """Yield pairs that stand for more than are gone through."""
+) -> list[Pair]:
+    """Return pairs that stand for more than are gone through."""
     try:
         if not isinstance(selection, AllPairs):
             raise LimitReached("pair limit: pairs that are listed stand for themselves")
@@ -352,7 +352,7 @@ def _between(
     except LimitReached as reached:
         raise LimitReached(published_search.MANY_PAIRS) from reached
     divergences.note(vertices.LEMMA)
-    yield from found
+    return found
 
 
 def _open_published(
@@ -361,17 +361,17 @@ def _open_published(
     options, selection = setting.options, setting.selection
     divergences = open_published(states, eps, options)
     exactly = options.compares_exactly
-    pairs: Iterable[Pair]
+    pairs: Callable[[], Iterable[Pair]]
     total: int | None
     if has_real_inputs(states.program):
-        pairs = corners = vertices.vertex_pairs(states)
-        total = len(corners)
+        corners = vertices.vertex_pairs(states)
+        pairs, total = lambda: corners, len(corners)
         divergences.note(vertices.LEMMA)
     else:
-        pairs = select_pairs(states.program, selection)
         total = count_selected(states.program, selection)
+        pairs = partial(select_pairs, states.program, selection)
         if total is None or total > published_search.MOST_PAIRS:
-            pairs = _between(states, selection, divergences)
+            pairs = partial(_between, states, selection, divergences)
     compared = exactly and (claim is None or not claim.delta)
     together = published_search.PublishedPairs(
         divergences,

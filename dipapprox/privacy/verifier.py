@@ -106,7 +106,8 @@ def verify(setting: Setting, claim: Claim) -> Verdict:
     answer, reason, by = Answer.UNKNOWN, end.reason, BY_ENCLOSURES
     delta: Enclosure | None = None
     witness: Witness | None = None
-    checked, bits, engine = 0, 0, options.engine.value
+    checked: int | None = 0
+    bits, engine = 0, options.engine.value
     if opened is not None:
         subject, search = opened
         if subject.boxes is not None:
@@ -135,6 +136,8 @@ def verify(setting: Setting, claim: Claim) -> Verdict:
         exact = Engine.EXACT.value  # closed forms, if they decided some pair
         if search.exactly > 0 and exact not in engine.split(" + "):
             engine = f"{engine} + {exact}"
+        if answer is not Answer.UNKNOWN and subject.together is not None and subject.pairs is None:
+            checked = None  # all, which nobody counts
     everywhere = executed is not None and has_real_inputs(executed.program)
     run = setting.header(
         pairs=None if everywhere else checked,

@@ -67,6 +67,7 @@ class PublishedPairs(Together):
 
     Args:
         divergences: Of the program at one eps.
+        pairs: Yields them, every time anew: a limit may end that.
         total: The number of pairs; None if they are too many to count.
         couplings: Of the same program, which prove that nothing is left at a pure budget; None if
             only enclosures are wanted.
@@ -78,7 +79,7 @@ class PublishedPairs(Together):
     def __init__(
         self,
         divergences: PublishedDivergences,
-        pairs: Iterable[Pair],
+        pairs: Callable[[], Iterable[Pair]],
         total: int | None,
         couplings: Couplings | None = None,
         claimed: Growth | None = None,
@@ -338,7 +339,7 @@ class PublishedPairs(Together):
             return self._classes
         found: dict[object, tuple[Terms | NotEnclosed, Pair]] = {}
         seen: dict[int, Terms] = {}  # by identity: terms hash slowly, and mostly are known ones
-        for pair in self._pairs:
+        for pair in self._pairs():
             check_limits()
             terms = self.divergences.terms(pair)
             if isinstance(terms, NotEnclosed):

@@ -101,7 +101,7 @@ def _listed(setting: Setting, eps: Fraction, bits: int) -> _Source:
 
     def at(numbers: Sequence[int], factor: Factor) -> Sequence[Enclosure]:
         wanted = [pairs[k] for k in numbers]
-        together = PublishedPairs(divergences, wanted, len(wanted), couplings)
+        together = PublishedPairs(divergences, lambda: wanted, len(wanted), couplings)
         together.at(factor, bits)
         if together.obstacle is not None:
             raise LimitReached(f"no enclosure: {together.obstacle}")

@@ -119,7 +119,7 @@ def _of_shifts(states: FinalStates, question: DecisionQuestion, setting: Setting
     if delta.exact is None or len(listed) > published_search.MOST_PAIRS:
         return None
     divergences = subjects.open_published(states, eps, setting.options)
-    shifts = published_search.PublishedPairs(divergences, listed, len(listed)).shifts()
+    shifts = published_search.PublishedPairs(divergences, lambda: listed, len(listed)).shifts()
     if shifts is None or any(each.family is not LAPLACE for each, _ in shifts):
         return None
     largest = max((each.shift for each, _ in shifts), default=Fraction(0)) / eps

@@ -132,7 +132,7 @@ class PublishedOverInterval:
             if len(pairs) > MOST_PAIRS:
                 raise LimitReached(MANY_PAIRS)
             source = self._source(eps)
-            alike = PublishedPairs(source, pairs, len(pairs), self._couplings)
+            alike = PublishedPairs(source, lambda: pairs, len(pairs), self._couplings)
             pairs = [pair for terms, pair in alike.classes() if not _are_equal(terms)]
         if len(pairs) > _MOST_PAIRS:
             raise LimitReached(

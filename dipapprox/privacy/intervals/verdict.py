@@ -269,9 +269,9 @@ class IntervalVerdict(Record, RunResult):
         elif self.delta_enclosure is not None:
             delta = str(self.delta_enclosure)
         outputs = count(self.run.outputs, "output")
-        pairs = "all pairs, infinitely many"
-        if self.pairs is not None or not self.scope.everywhere:
-            pairs = count(self.pairs or 0, "ordered pair")
+        pairs = "all pairs, infinitely many" if self.scope.everywhere else "all pairs"
+        if self.pairs is not None:
+            pairs = count(self.pairs, "ordered pair")
         everywhere = f"program run at every ε in [{self.lower}, {self.upper}]"
         return self.described(
             f"{self.program}: {SENTENCES[self.answer]}{self.scope.restriction}",
