@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
 from functools import lru_cache
 from operator import eq, ge, gt, le, lt, ne
 from typing import NamedTuple
@@ -33,13 +34,20 @@ class Form(NamedTuple):
         return Form(factor * self.constant, tuple([(a, factor * c) for a, c in self.terms]))
 
 
+def _measured(value: Number) -> Number:
+    """Return a number that is not too long; denominators grow as fractions are added."""
+    if isinstance(value, Fraction):
+        spend(size_of(value))
+    return value
+
+
 def total(parts: Iterable[tuple[Form, Number]], constant: Number = 0) -> Form:
     """A number + sum of factor * form."""
     found = dict[int, Number]()
     for form, factor in parts:
-        constant += factor * form.constant
+        constant = _measured(constant + factor * form.constant)
         for atom, coefficient in form.terms:
-            found[atom] = found.get(atom, 0) + factor * coefficient
+            found[atom] = _measured(found.get(atom, 0) + factor * coefficient)
     return Form(constant, tuple(sorted([(atom, c) for atom, c in found.items() if c])))
 
 

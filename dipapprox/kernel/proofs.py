@@ -49,12 +49,13 @@ class Proof:
     def in_sets(self) -> bool:
         """Whether some pairs have the largest delta of all that are meant (`sets`).
 
-        Of real inputs; and of very many, where numbers are published.
+        Of real inputs; and of very many that do nothing but move what is published.
         """
         machine, finite = self.machine, self.machine.finite
+        if self.pairs is not None or machine.adjacency.norm == "pairs":
+            return False
         many = bool(machine.reals) and len(finite) * prod(map(len, finite)) > MANY
-        some = many or len(finite) < len(machine.inputs)
-        return some and self.pairs is None and machine.adjacency.norm != "pairs"
+        return len(finite) < len(machine.inputs) or (many and named("motion.is_moved")(machine))
 
 
 def pairs_of(proof: Proof, cost: int = 4) -> Iterator[Inputs]:

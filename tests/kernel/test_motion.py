@@ -4,7 +4,7 @@ import random
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
-from itertools import combinations, pairwise, product
+from itertools import combinations, islice, pairwise, product
 from math import inf
 from typing import Any
 
@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dipapprox.kernel.errors import NotProved, Refused, Refuted
+from dipapprox.kernel.errors import NotProved, Refused
 from dipapprox.kernel.machine import NORMS, Adjacency, Machine, Output, adjacent_pairs, read_machine
 from dipapprox.kernel.motion import Motion, pairs_by_difference
 from dipapprox.kernel.proofs import Proof, distributions, pairs_of
@@ -454,11 +454,12 @@ def test_of_very_many_inputs_that_move_numbers_one_pair_of_each_difference_is_en
         assert len([*pairs_of(proof)]) == 40
     told = MANY.format("Lap(q[i], 1)") + "  z <- Lap(q[1], 1)  if z > 0 then y[1] <- z end"
     guarded = Proof(machine_of(told), None)
-    refuses(Refuted, "depend on u' - u alone", lambda: [*pairs_of(guarded)])
+    assert not guarded.in_sets
+    assert len([*islice(pairs_of(guarded), 100)]) == 100
     few = MANY.replace("20", "2").format("Lap(q[i], 1)")
     assert not Proof(machine_of(few), None).in_sets
     named = MANY.format("Lap(0, 1)").replace("0..2", "{a, b, c}").replace("l1 1", "all")
-    refuses(Refused, "between named values", lambda: [*pairs_of(Proof(machine_of(named), None))])
+    assert not Proof(machine_of(named), None).in_sets
 
 
 def left(place: int, side: Any, at: Fraction) -> tuple[bool, bool]:
