@@ -54,6 +54,7 @@ from dipapprox.composition.products import (
     RepeatedRun,
     are_attained,
     factors_of,
+    has_range,
     pieces_of,
     resolution_of,
 )
@@ -177,7 +178,11 @@ class Composition(Record):
             raise UserError(f"width must be > 0, got {asked.width}")
         noise = self._only_noise
         if noise is None:
-            return _Search(self, asked, progress).run()
+            found = _Search(self, asked, progress, asked.start).run()
+            if found.reason in (_NO_GAIN, _NO_PAIR) and has_range(self.runs):
+                # Longer work: pairs are chosen by what came, on a grid for all runs.
+                found = _Search(self, asked, progress, found.bounds, ranged=True).run()
+            return found
         progress(1, 1)
         known = tuple(Extended.of(each, CLOSED_FORM) for each in asked.of_noise(noise))
         return CompositionAnswer(known, None, 0, None)
@@ -240,16 +245,24 @@ class _Question(Record):
 class _Search:
     """Finer and finer grids."""
 
-    def __init__(self, composition: Composition, asked: _Question, progress: Progress) -> None:
-        self._progress = progress
+    def __init__(
+        self,
+        composition: Composition,
+        asked: _Question,
+        progress: Progress,
+        start: tuple[Extended, ...],
+        *,
+        ranged: bool = False,
+    ) -> None:
+        self._progress, self._start, self._ranged = progress, start, ranged
         self._done = 0
         self._runs = composition.runs
         self._asked, self._width, self._delta = asked, asked.width, asked.delta
         # How accurate δ must be for that, about.
         self._accuracy = (asked.delta or 1) * min(asked.width, Fraction(1))
         self._mechanisms = [run.mechanism for run in self._runs]
-        self._attained = are_attained(self._runs)
-        resolutions = [*map(resolution_of, self._runs)]
+        self._attained = are_attained(self._runs, ranged)
+        resolutions = [resolution_of(run, ranged) for run in self._runs]
         self._resolution = min(filter(None, resolutions), default=None)
         self._resolved = None not in resolutions
         # For a δ that is asked, it is not known beforehand which step is fine enough.
@@ -265,7 +278,7 @@ class _Search:
 
     def run(self) -> CompositionAnswer:
         symmetric = all(is_symmetric(run.mechanism) for run in self._runs)
-        found = dict.fromkeys((False,) if symmetric else (False, True), self._asked.start)
+        found = dict.fromkeys((False,) if symmetric else (False, True), self._start)
         step, used, idle = self._first, None, 0
         while True:
             before = greatest_of(found.values())
@@ -353,7 +366,9 @@ class _Search:
         lows = [each.lower or _ZERO for each in known]
         weight = self._delta or max(self._accuracy, min(lows, default=_ZERO))
         share = share_of(self._accuracy, [run.times for run in self._runs])
-        return LossGrid(step, share, *self._asked.about, self._accuracy, self._stays, weight)
+        about = self._asked.about
+        grid = LossGrid(step, share, *about, self._accuracy, self._stays, weight)
+        return replace(grid, ranged=self._ranged)
 
     def _parts(
         self, step: GridStep, known: Sequence[Extended], steepness: float, *, hurry: bool

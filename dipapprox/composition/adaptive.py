@@ -282,11 +282,13 @@ def _worst(
     whole, count = slice(0, len(upper)), len(levels[0]) if levels else len(kernels)
     stride = max((len(kernels) - 1) // count, 1)
     for number in range(0, len(kernels), stride):
+        check_limits()
         note(number, whole)
     parts = [(part, whole) for part in range(count)]
     for level in levels:
         halves = []
         for part, where in parts:
+            check_limits()
             bound = of(level[part], where)
             (more,) = np.nonzero(bound > most[where] * _NEXT_TO)
             if len(more) and level is levels[-1]:

@@ -93,6 +93,7 @@ class LossGrid(Record):
     exact: bool = False  # whether losses are to stay on the grid
     weight: Fraction = Fraction(1)  # the δ that matters, about
     steepness: float = 0.0  # about -d ln H(e^ε) / dε there; 0 if it is not known
+    ranged: bool = False  # whether pairs of a mechanism of bounded range are chosen by what came
 
     @property
     def bits(self) -> int:

@@ -118,7 +118,7 @@ def pieces_of(
     square = Fraction(0)
     steps = 0
     last: Statement | None = None
-    ranged = _of_one_range(runs)
+    ranged = _of_one_range(runs) if grid.ranged else None
     free = together = not any(_with_several_pairs(run.mechanism) for run in runs)
     for run in runs:
         several = _with_several_pairs(run.mechanism)
@@ -223,11 +223,15 @@ def _grouped(few: Sequence[_Few]) -> Iterator[Piece]:
 _FAR = 5.0  # losses of runs of bounded ranges are not greater, in deviations, about
 
 
-def resolution_of(run: RepeatedRun) -> float | None:
-    """The step whose cost for all runs is about that of the losses at which pairs are known."""
+def resolution_of(run: RepeatedRun, ranged: bool) -> float | None:
+    """The step whose cost for all runs is about that of the losses at which pairs are known.
+
+    Args:
+        ranged: As of `LossGrid`.
+    """
     inner, rate = unsampled(run.mechanism)
     times, root = run.times, sqrt(run.times)
-    if isinstance(inner, ExponentialMechanism) and 1 < times <= MOST_STEPS:
+    if ranged and isinstance(inner, ExponentialMechanism) and 1 < times <= MOST_STEPS:
         eps = float(inner.eps)
         most = min(times * eps, _FAR * root * eps + times * eps**2 / 8)
         return float(finest_size(times, most + 2)) * root / 4
@@ -236,13 +240,18 @@ def resolution_of(run: RepeatedRun) -> float | None:
     return float(inner.resolution * rate * root)
 
 
-def are_attained(runs: Sequence[RepeatedRun]) -> bool:
+def has_range(runs: Sequence[RepeatedRun]) -> bool:
+    """Whether pairs of one mechanism may be chosen by what came."""
+    return _of_one_range(runs) is not None
+
+
+def are_attained(runs: Sequence[RepeatedRun], ranged: bool) -> bool:
     """Whether pairs are known that attain what bounds all runs together."""
-    ranged = _of_one_range(runs)
+    chosen = _of_one_range(runs) if ranged else None
     others = [
         run
         for run in runs
-        if not is_attained(run.mechanism) and (ranged is None or run.mechanism != ranged[0])
+        if not is_attained(run.mechanism) and (chosen is None or run.mechanism != chosen[0])
     ]
     if any(run.times > 1 or not has_choice(run.mechanism) for run in others):
         return False

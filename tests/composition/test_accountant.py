@@ -33,6 +33,7 @@ from dipapprox.composition.mechanisms import (
     Between,
     ConcentratedStatement,
     DiscreteGaussian,
+    ExponentialMechanism,
     Gaussian,
     Laplace,
     Mechanism,
@@ -195,6 +196,16 @@ def test_what_is_composed_has_one_adjacency() -> None:
     runs = RepeatedRun(SAMPLED), RepeatedRun(RandomisedResponse(F(3, 4)))
     refuses(UserError, message, Composition, runs)
     refuses(UserError, "needs a run", Composition, ())
+
+
+@cases("eps, times, budget, most", (F(1, 10**6), 3, 0, 10**-6), (F(1, 100), 4000, 1, 6e-4))
+def test_runs_of_bounded_ranges_cost_no_more_than_pairs_that_nobody_chooses(
+    eps, times, budget, most
+) -> None:
+    """The grid of all runs together may be too coarse for them."""
+    runs = (RepeatedRun(ExponentialMechanism(eps), times),)
+    (found,) = Composition(runs).delta([F(budget)], F(1, 10**8)).bounds
+    assert found.upper is not None and float(found.upper) < most
 
 
 def test_limits_are_not_all_that_keeps_intervals_wide() -> None:
