@@ -331,6 +331,7 @@ HEAD = "input q[2] in {0, 1}\nadjacent linf 1\noutput y in real\noutput c in {0,
 
 BODIES = {
     "compared": "r <- Lap(q[1], 2 / eps)\ny <- 0\nif r >= 1/2 then\ny <- r\nc <- 1\nend",
+    "integers": "c <- DGauss(q[2], 1 / eps) > 0\ny <- Lap(q[1], 2 / eps)",
     "fresh": "r <- Gauss(q[1], 2 / eps)\nc <- r >= 0\ny <- Lap(q[2], 3 / eps)",
     "between": "r <- Gauss(q[1], 2 / eps)\ns <- Lap(q[2], 1 / eps)\ny <- 0\n"
     "if r < s then\nc <- 1\ny <- s\nend",
@@ -451,7 +452,6 @@ def test_intervals_agree_with_their_points(text, eps_prv, delta, low, width, pla
 
 @cases(
     "body, reason",
-    ("c <- DLap(q[2], 1 / eps) > 0\ny <- Lap(q[1], 1 / eps)", "integer noise"),
     ("b <- choose {0 : exp(-eps), 1 : 1 - exp(-eps)}\ny <- Lap(q[1] + b, 1)", "weights"),
     ("b <- Lap(0, 1 / eps)\ny <- b + Lap(q[1], 1 / eps)\nz <- b + Lap(0, 1)", "one another"),
 )
