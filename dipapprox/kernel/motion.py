@@ -31,7 +31,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
 from itertools import product
 from math import prod
 
@@ -280,7 +279,6 @@ class Motion(Walk[Moved]):
         return found
 
 
-@lru_cache(8)
 def is_moved(machine: Machine) -> bool:
     """Whether inputs are numbers that do nothing but move what is published: then delta depends on
     u' - u alone (3)."""
