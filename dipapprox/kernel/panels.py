@@ -69,17 +69,20 @@ def jet(
     """
     count = terms + terms // 2
     spend(8 * count)
-    # Series are no longer than that, whoever asks.
-    ctx.cap = max(ctx.cap, count + 1)
-    near = function(arb_series([centre, half], count))
-    for parts in (1, 4):
-        shares = [arb(2 * k + 1 - parts, 1) / parts for k in range(parts)]
-        far = [function(arb_series([centre + half * each, half], count + 1)) for each in shares]
-        if near.prec < count or any(each.prec <= count for each in far):
-            raise Refused("a power series that is too short")
-        rest = reduce(between, [each[count] for each in far])
-        if abs(rest) < abs(near[0]) * arb(2) ** -ctx.prec:
-            break
+    # Series are no longer than that; whoever asks has the lock that precision has.
+    before, ctx.cap = ctx.cap, max(ctx.cap, count + 1)
+    try:
+        near = function(arb_series([centre, half], count))
+        for parts in (1, 4):
+            shares = [arb(2 * k + 1 - parts, 1) / parts for k in range(parts)]
+            far = [function(arb_series([centre + half * each, half], count + 1)) for each in shares]
+            if near.prec < count or any(each.prec <= count for each in far):
+                raise Refused("a power series that is too short")
+            rest = reduce(between, [each[count] for each in far])
+            if abs(rest) < abs(near[0]) * arb(2) ** -ctx.prec:
+                break
+    finally:
+        ctx.cap = before
     return shortened(arb_poly(near.coeffs()) + rest * PLACES, terms)
 
 
