@@ -12,6 +12,7 @@ import shlex
 import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from textwrap import indent
 
 from tests.corpus import questions
 from tests.corpus.asking import ask
@@ -37,12 +38,14 @@ def findings_of(row: Row, run: Run[Words, Answer]) -> list[Finding]:
     return compare(row.answer, run.answer, row.words) + compare_seconds(row.seconds, run.seconds)
 
 
-def report(found: dict[str, list[Finding]]) -> int:
-    """Print what was found; return the exit status."""
+def report(found: dict[str, list[Finding]], said: dict[str, str]) -> int:
+    """Print what was found, and what broken answers said; return the exit status."""
     for question, findings in sorted(found.items()):
         for finding in findings:
             if finding.kind is not Kind.NARROWER:
                 print(f"{finding.kind.value}: {question}\n    {finding.words}")
+            if finding.kind in BROKEN and said.get(question):
+                print(indent(said[question], "    "))
     counts = Counter(finding.kind for findings in found.values() for finding in findings)
     met = sum(not findings for findings in found.values())
     parts = [f"{len(found)} questions", f"{met} met"]
@@ -54,11 +57,12 @@ def report(found: dict[str, list[Finding]]) -> int:
 def compare_all(only: str, jobs: int, better: bool = False) -> int:
     """Ask every question of the data again; perhaps keep what became better."""
     rows = {row.words: row for row in read_rows() if only in shlex.join(row.words)}
-    found, more = dict[str, list[Finding]](), list[Row]()
+    found, said, more = dict[str, list[Finding]](), dict[str, str](), list[Row]()
     hardest = sorted(rows, key=lambda words: -rows[words].seconds)
     for run in run_all(ask, hardest, jobs, lambda words: 6 * rows[words].seconds + 6):
         findings = findings_of(row := rows[run.question], run)
         found[shlex.join(run.question)] = findings
+        said[shlex.join(run.question)] = run.answer.said if run.answer else ""
         kinds = {each.kind for each in findings}
         if run.answer is not None and kinds & MORE and not kinds & BROKEN:
             more.append(Row(row.words, run.answer, run.seconds))
@@ -67,7 +71,7 @@ def compare_all(only: str, jobs: int, better: bool = False) -> int:
     if better:
         now = {row.words: row for row in [*read_rows(), *more]}
         write_rows((now | asked_for_proofs(more, jobs)).values())
-    return report(found)
+    return report(found, said)
 
 
 def asked_for_proofs(rows: Iterable[Row], jobs: int) -> dict[Words, Row]:
@@ -103,7 +107,8 @@ def write_all(only: str, jobs: int) -> int:
             shlex.join(words): compare(before[words].answer, row.answer, words)
             for words, row in now.items()
             if words in before and only in shlex.join(words)
-        }
+        },
+        {shlex.join(words): row.answer.said for words, row in now.items()},
     )
 
 

@@ -41,6 +41,7 @@ class Answer:
         ends: The two ends of every enclosure as printed, "inf" for infinity, by place.
         witness: A digest of it; None without one.
         proof: `PROVED`, or why there is no proof; None where none is asked for.
+        said: Why there is no more than that, in the command's words. No part of the data.
     """
 
     status: int
@@ -48,10 +49,12 @@ class Answer:
     ends: dict[str, tuple[str, str]] = field(default_factory=dict)
     witness: str | None = None
     proof: str | None = None
+    said: str = field(default="", compare=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what is said as plain data; what is None or empty is left out."""
-        return {name: value for name, value in vars(self).items() if value or name == "status"}
+        kept = {name: value for name, value in vars(self).items() if name != "said"}
+        return {name: value for name, value in kept.items() if value or name == "status"}
 
     @staticmethod
     def from_dict(fields: dict[str, Any]) -> Answer:
@@ -60,22 +63,24 @@ class Answer:
         return Answer(**{**fields, "ends": ends})
 
 
-def read_answer(status: int, output: str) -> Answer:
+def read_answer(status: int, output: str, errors: str = "") -> Answer:
     """Read what a command with --json printed.
 
     Args:
         status: Its exit status.
         output: Standard output: one JSON object, or nothing.
+        errors: Standard error.
     """
     if not output:
-        return Answer(status)
+        return Answer(status, said=errors.strip())
     fields = json.loads(output)
     ends: dict[str, tuple[str, str]] = {}
     _gather(fields, "", ends)
     reason = fields.get("detail") or fields.get("reason") or ""
     why = re.search(r"no proof[^:]*: (.*)", str(reason))
     proof = PROVED if fields.get("proved") else why and why[1][:MOST_WORDS]
-    return Answer(status, fields.get("verdict"), ends, _digest(fields.get("witness")), proof)
+    said = str(reason or errors).strip()
+    return Answer(status, fields.get("verdict"), ends, _digest(fields.get("witness")), proof, said)
 
 
 def _gather(value: Any, place: str, ends: dict[str, tuple[str, str]]) -> None:

@@ -33,10 +33,11 @@ def ask(words: tuple[str, ...]) -> Answer:
     with chdir(ROOT):
         if words[0] == PYTHON:
             return _call(*words[1:])
-        out = StringIO()
-        with redirect_stdout(out), redirect_stderr(StringIO()):
+        out, errors = StringIO(), StringIO()
+        with redirect_stdout(out), redirect_stderr(errors):
             status = int(main([*words, "--json"]))
-        return suiting(words[0], read_answer(status, out.getvalue()), out.getvalue())
+        answer = read_answer(status, out.getvalue(), errors.getvalue())
+        return suiting(words[0], answer, out.getvalue())
 
 
 def _call(name: str, file: str, *given: str) -> Answer:
@@ -44,8 +45,8 @@ def _call(name: str, file: str, *given: str) -> Answer:
     keywords: dict[str, Any] = dict(word.split("=", 1) for word in given)
     try:
         found: Any = getattr(dipapprox, name)(dipapprox.parse(Path(file)), **keywords)
-    except dipapprox.UserError:
-        return read_answer(2, "")
+    except dipapprox.UserError as error:
+        return read_answer(2, "", str(error))
     text = found.to_json()
     answer = read_answer(0, text)
     status = 0 if answer.verdict is None else _STATUS[answer.verdict]

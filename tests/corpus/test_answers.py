@@ -195,11 +195,12 @@ def test_the_report_counts_and_fails(capsys) -> None:
         "crashed": Run(row.words, None, 1.0),
     }
     found = {name: command.findings_of(row, run) for name, run in runs.items()}
-    assert command.report(found) == 1
-    last = capsys.readouterr().out.splitlines()[-1]
+    assert command.report(found, dict.fromkeys(found, "why")) == 1
+    *lines, last = capsys.readouterr().out.splitlines()
+    assert lines.count("    why") == 3  # flipped, too slow, crashed
     for part in ("5 questions", "1 met", "1 slower", "1 LOST", "1 FLIPPED", "1 TOO SLOW"):
         assert part in last
-    assert command.report({"met": []}) == 0
+    assert command.report({"met": []}, {}) == 0
 
 
 PLANTED = """
