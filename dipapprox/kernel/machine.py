@@ -133,49 +133,57 @@ class Adjacency:
 
 def all_inputs(domains: Sequence[Domain]) -> Iterator[Input]:
     """Yield every input once."""
-    listed = [domain for domain in domains if not isinstance(domain, Range)]
-    if len(listed) < len(domains):
+    return product(*map(_listed, domains))
+
+
+def _listed(domain: Domain) -> tuple[Value, ...]:
+    if isinstance(domain, Range):
         raise Refused("inputs are real numbers: nobody goes through them one by one")
-    return product(*listed)
+    return domain
 
 
-def adjacent_pairs(adjacency: Adjacency, domains: Sequence[Domain]) -> Iterator[Inputs]:
-    """Yield every ordered pair of different adjacent inputs once.
+def adjacent_pairs(
+    adjacency: Adjacency, domains: Sequence[Domain], by_difference: bool = False
+) -> Iterator[Inputs]:
+    """Yield every ordered pair of different adjacent inputs once; of numbers one of each difference
+    if that is enough: what a change of a number takes of the radius depends on it alone.
 
-    None is left out: every cell of the second input runs through all values with a price, as long
-    as the prices so far are allowed; they are >= 0.
+    None is left out: every cell goes through all changes with a price, as long as the prices so far
+    are allowed; they are >= 0.
     """
     if adjacency.norm == "pairs":
         yield from ((u, v) for u, v in sorted(adjacency.pairs, key=repr) if u != v)
         return
-    inputs = all_inputs(domains)
-    near = [_near(adjacency, domain) for domain in domains if not isinstance(domain, Range)]
-    for first in inputs:
-        pending: list[tuple[Input, Number]] = [((), 0)]
-        while pending:
-            spend(1)
-            start, spent = pending.pop()
-            if len(start) < len(first):
-                for value, price in near[len(start)][first[len(start)]]:
-                    if adjacency.allows(spent + price):
-                        pending.append(((*start, value), spent + price))
-            elif start != first:
-                yield first, start
+    changes = [_changes(adjacency, _listed(domain), by_difference) for domain in domains]
+    pending: list[tuple[Input, Input, Number]] = [((), (), 0)]
+    while pending:
+        first, second, spent = pending.pop()
+        spend(1 + len(first) // 8)
+        if len(first) < len(changes):
+            for u, v, price in changes[len(first)]:
+                if adjacency.allows(spent + price):
+                    pending.append(((*first, u), (*second, v), spent + price))
+        elif first != second:
+            yield first, second
 
 
-def _near(
-    adjacency: Adjacency, domain: tuple[Value, ...]
-) -> dict[Value, list[tuple[Value, Number]]]:
-    """The values that each value may change to, with the price of the change."""
-    found = {}
-    for before in domain:
+def _changes(
+    adjacency: Adjacency, domain: tuple[Value, ...], by_difference: bool
+) -> list[tuple[Value, Value, Number]]:
+    """How values may change, the last ones first, each with the price of the change."""
+    found: dict[object, tuple[Value, Value, Number]] = {}
+    for before in reversed(domain):
         spend(2 * len(domain))
-        prices = [(after, adjacency.price(before, after)) for after in domain]
+        prices = [(after, adjacency.price(before, after)) for after in reversed(domain)]
         near = [(after, p) for after, p in prices if p is not None and adjacency.allows(p)]
         # They are kept.
         spend(40 * len(near))
-        found[before] = near
-    return found
+        for after, price in near:
+            key: object = before, after
+            if by_difference and not (isinstance(before, str) or isinstance(after, str)):
+                key = after - before
+            found[key] = before, after, price
+    return list(found.values())
 
 
 DEEPEST = 400  # how deep expressions, conditions and statements may stand in each other

@@ -28,7 +28,7 @@ with the same noise, through all decisions that are not seen to be impossible to
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
@@ -37,7 +37,7 @@ from math import prod
 from dipapprox.kernel.errors import NotProved, Refused, spend
 from dipapprox.kernel.forms import NOTHING, Form, Stored, copied, only
 from dipapprox.kernel.laws import FAMILIES, RealFamily, cost_of
-from dipapprox.kernel.machine import Input, Inputs, Machine, Number, Output, Range, Tree, Value
+from dipapprox.kernel.machine import Machine, Number, Output, Range, Tree
 from dipapprox.kernel.walk import Guard, Noise, Walk, Where, filled, form_of
 
 MOST_STARTS = 20_000  # values of finite inputs
@@ -292,30 +292,3 @@ def is_moved(machine: Machine) -> bool:
         return Motion(replace(machine, inputs=tuple(found))).is_translated
     except NotProved:
         return False
-
-
-def pairs_by_difference(machine: Machine) -> Iterator[Inputs]:
-    """Yield pairs of adjacent inputs, which are numbers, one with each difference.
-
-    What a change of a number takes of the radius depends on it alone.
-    """
-    adjacency, domains = machine.adjacency, machine.finite
-    changes: list[dict[Number, tuple[Value, Value, Number]]] = []
-    for domain in domains:
-        spend(4 * len(domain) ** 2)
-        changes.append({})
-        for u, v in product(domain, domain):
-            price = adjacency.price(u, v)
-            if price is not None and not (isinstance(u, str) or isinstance(v, str)):
-                changes[-1][v - u] = u, v, price
-    pending: list[tuple[Input, Input, Number]] = [((), (), 0)]
-    while pending:
-        first, second, spent = pending.pop()
-        spend(4 + len(first) // 8)
-        if len(first) == len(domains):
-            if first != second:
-                yield first, second
-            continue
-        for u, v, price in changes[len(first)].values():
-            if adjacency.allows(spent + price):
-                pending.append(((*first, u), (*second, v), spent + price))

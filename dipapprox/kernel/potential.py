@@ -258,7 +258,7 @@ def potential(machine: Rounds, step: Mapping[str, Any]) -> Budgets:
             raise BadProof("a machine without rounds has one node")
         if not place.allowances and None not in quiet.get(place.cells, {}):
             raise Refuted("a node without an allowance")
-        paths = follower.round(place.cells) if number else follower.start()
+        paths = follower.round(place.cells) if number else follower.turns(None)
         ends = joined(paths, place.facts)
         cases = as_list(json["cases"], "cases")
         if len(cases) != len(ends):

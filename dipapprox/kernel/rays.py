@@ -48,10 +48,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
-from itertools import product
+from itertools import pairwise, product
 from math import lcm
-from operator import itemgetter
 from typing import Any
 
 from dipapprox.kernel.errors import BadProof, Refused, Refuted, spend
@@ -74,86 +72,66 @@ Pair = tuple[Number, Number]  # a number, and what is added for every step on th
 Parts = Mapping[int, int]  # turns that may be taken again: the one behind the last, to the first
 
 
-class Runs(Follower):
-    """The runs of a machine: `turns` returns what may follow a path; None is the beginning."""
+def along(runs: Follower, json: object) -> list[Path]:
+    """Read the run that takes some paths."""
+    numbers = [as_integer(each, "a path") for each in as_list(json, "paths")]
+    if not 0 < len(numbers) <= MOST_ROUNDS + 1:
+        raise Refused("no round, or too many")
+    run: list[Path] = []
+    for number in numbers:
+        turns = runs.turns(run[-1] if run else None)
+        if not 0 <= number < len(turns):
+            raise BadProof("there is no such path")
+        run.append(turns[number])
+    return run
 
-    def __init__(self, machine: Rounds) -> None:
-        super().__init__(machine)
-        self.turns = cache(self._turns)
 
-    def _turns(self, before: Path | None) -> list[Path]:
-        if before is None:
-            return self.start()
-        if self.machine.round is None:
-            raise Refuted("there are no rounds")
-        if before.ended:
-            return [Path({}, (), (), self.machine.padding or (), True)]
-        spend(4 * len(before.store))
-        store = sorted(before.store.items(), key=itemgetter(0))
-        values = tuple([own for own in store if not isinstance(own[1], Form)])
-        return self.round((values, tuple([n for n, v in store if isinstance(v, Form)])))
+def word_of(machine: Rounds, run: Sequence[Path]) -> Word:
+    """Return what a run publishes."""
+    said = tuple(value for turn in run for value in turn.said)
+    is_told = run[-1].ended and machine.round is not None and machine.padding is None
+    return (*said, (END,)) if is_told else said
 
-    def along(self, json: object) -> list[Path]:
-        """Read the run that takes some paths."""
-        numbers = [as_integer(each, "a path") for each in as_list(json, "paths")]
-        if not 0 < len(numbers) <= MOST_ROUNDS + 1:
-            raise Refused("no round, or too many")
-        run: list[Path] = []
-        for number in numbers:
-            turns = self.turns(run[-1] if run else None)
-            if not 0 <= number < len(turns):
-                raise BadProof("there is no such path")
-            run.append(turns[number])
-        return run
 
-    def word(self, run: Sequence[Path]) -> Word:
-        """Return what a run publishes."""
-        said = tuple(value for turn in run for value in turn.said)
-        machine = self.machine
-        is_told = run[-1].ended and machine.round is not None and machine.padding is None
-        return (*said, (END,)) if is_told else said
+def runs_alike(runs: Follower, run: Sequence[Path], parts: Parts) -> Iterator[list[Path]]:
+    """Yield all runs that publish the same in as many turns, up to their random numbers.
 
-    def alike(self, run: Sequence[Path], parts: Parts) -> Iterator[list[Path]]:
-        """Yield all runs that publish the same in as many turns, up to their random numbers.
-
-        Up to the last part that comes again, all of them have to keep step with the run.
-        """
-        machine, word = self.machine, self.word(run)
-        tells_end = (END,) in word
-        if run[-1].ended and not machine.ends:
-            raise Refuted("runs that end are not seen")
-        last = max(parts, default=0)
-        # What cells said, and all that is said: perhaps the end, too.
-        waiting: list[tuple[list[Path], int, int]] = [([], 0, 0)]
-        count = 0
-        while waiting:
-            known, place, size = waiting.pop()
-            spend(100 + len(known) // 8)
-            if len(known) == len(run):
-                if size == len(word):
-                    yield known
-                continue
-            found = self.turns(known[-1] if known else None)
-            for turn in reversed(found):
-                longer = [*known, turn]
-                if turn.ended and not machine.ends:
-                    continue  # such runs are not seen
-                said = self.word([turn])
-                if (END,) in said and not tells_end:
-                    continue  # however often parts come again, the run is not seen to end
-                own = run[len(known)]
-                # What the run publishes next does not matter: it is another thing in parts.
-                alike = len(known) < last and all(map(may_equal, said, own.said))
-                if alike and len(turn.said) != len(own.said):
-                    raise Refuted(f"what turn {len(known)} publishes does not tell enough of it")
-                size = place + len(said)
-                if size <= len(word) and all(map(may_equal, said, word[place:size])):
-                    if len(longer) <= last:
-                        _require_step(longer, run, parts)
-                    waiting.append((longer, place + len(turn.said), size))
-            count += len(found)
-            if count > MOST_RUNS:
-                raise Refused(f"more than {MOST_RUNS} runs that publish alike")
+    Up to the last part that comes again, all of them have to keep step with the run.
+    """
+    machine = runs.machine
+    word, last = word_of(machine, run), max(parts, default=0)
+    if run[-1].ended and not machine.ends:
+        raise Refuted("runs that end are not seen")
+    # What cells said, and all that is said: perhaps the end, too.
+    waiting: list[tuple[list[Path], int, int]] = [([], 0, 0)]
+    count = 0
+    while waiting:
+        known, place, size = waiting.pop()
+        spend(100 + len(known) // 8)
+        if len(known) == len(run):
+            if size == len(word):
+                yield known
+            continue
+        found = runs.turns(known[-1] if known else None)
+        for turn in reversed(found):
+            if turn.ended and not machine.ends:
+                continue  # such runs are not seen
+            longer, said = [*known, turn], word_of(machine, [turn])
+            if (END,) in said and (END,) not in word:
+                continue  # however often parts come again, the run is not seen to end
+            own = run[len(known)]
+            # What the run publishes next does not matter: it is another thing in parts.
+            same = len(known) < last and all(map(may_equal, said, own.said))
+            if same and len(turn.said) != len(own.said):
+                raise Refuted(f"what turn {len(known)} publishes does not tell enough of it")
+            size = place + len(said)
+            if size <= len(word) and all(map(may_equal, said, word[place:size])):
+                if len(longer) <= last:
+                    _require_step(longer, run, parts)
+                waiting.append((longer, place + len(turn.said), size))
+        count += len(found)
+        if count > MOST_RUNS:
+            raise Refused(f"more than {MOST_RUNS} runs that publish alike")
 
 
 def _require_step(known: Sequence[Path], run: Sequence[Path], parts: Parts) -> None:
@@ -294,15 +272,15 @@ def ray(machine: Rounds, step: Mapping[str, Any]) -> Budgets:
     "noise" [z, y] at which it is possible, "inputs", "parts" [first turn, the one behind the
     last], "multipliers" of all turns of every run that publishes the same.
     """
-    followed = Runs(machine)
-    run = followed.along(step["paths"])
+    followed = Follower(machine)
+    run = along(followed, step["paths"])
     large = as_word(step["eps"], "eps", ("every", "large")) == "large"
     parts = read_parts(step["parts"], run)
     if parts and (large or machine.adjacency.norm not in ("linf", "increasing", "decreasing")):
         raise Refuted("inputs of parts that come again do not change together")
     inputs = read_inputs(machine, step["inputs"], large)
-    alike = list(followed.alike(run, parts))
-    turns = {id(turn): turn for each in alike for turn in each}
+    runs = list(runs_alike(followed, run, parts))
+    turns = {id(turn): turn for each in runs for turn in each}
     integers = machine.whole and is_whole([*turns.values()])
     others = {a.power for t in turns.values() for a in t.atoms if isinstance(a, Sample)} - {-1}
     if others and (large or parts or min(others) < -1 < max(others)):
@@ -322,10 +300,10 @@ def ray(machine: Rounds, step: Mapping[str, Any]) -> Budgets:
         values = [None if isinstance(each, str) else form_of(each) for each in turn.said]
         said += [None if v is None else over(over(v, atoms), near).constant for v in values]
     price = sum([max(z, -z) / s.size for s, (z, _) in zip(first.samples, noise, strict=True)], 0)
-    rows = as_list(step["multipliers"], "multipliers", len(alike))
-    ways = Alike(alike, inputs, integers, said, parts)
+    rows = as_list(step["multipliers"], "multipliers", len(runs))
+    ways = Alike(runs, inputs, integers, said, parts)
     losses = []
-    for each, json in zip(alike, rows, strict=True):
+    for each, json in zip(runs, rows, strict=True):
         spend(10)
         found = ways.lost(each, as_list(json, "multipliers", len(each)))
         lost, rest = (found.lost - found.rest, 0) if large else (found.lost, found.rest)
@@ -333,7 +311,7 @@ def ray(machine: Rounds, step: Mapping[str, Any]) -> Budgets:
         any_number = not (found.noise or lost) and rest <= 0 and (rest < 0 or found.strict)
         if not any_number and (noisy or lost <= 0):
             losses.append(lost - price if large else lost)
-    if not alike or (losses and min(losses) <= 0):
+    if not runs or (losses and min(losses) <= 0):
         raise Refuted("nothing is lost on the ray")
     below = None if parts or not losses else Fraction(min(losses))
     return Budgets(None, below, not (large or others))
@@ -383,31 +361,25 @@ class Alike:
     parts: Parts
 
     def lost(self, run: Sequence[Path], rows: Sequence[object]) -> Summed:
-        """Add multiples of the guards of a run; with parts, of those that are one of several."""
-        if not self.parts:
-            return self._summed(run, rows, {}, 0)
-        found, number = Summed({}), len(run)
-        while number:
-            start = self.parts.get(number, number - 1)
-            own_rows = rows[start:number]
-            cells: Mapping[str, Number]
-            if number in self.parts:
-                own = self._summed(run[:number], own_rows, {}, start)
-                begun = run[start - 1].fixed
-                nothing: list[list[object]] = [[]] * len(own_rows)
-                alike = [each[:number] for each in self.alike if each[start - 1].fixed == begun]
+        """Add multiples of the guards of a run: of its parts, and of what lies between them."""
+        found = Summed({})
+        ends = sorted({0, len(run), *self.parts, *self.parts.values()})
+        for start, stop in reversed([*pairwise(ends)]):
+            own = self._summed(run[:stop], rows[start:stop], found.cells, start)
+            if stop in self.parts:
+                begun, nothing = run[start - 1].fixed, [list[object]()] * (stop - start)
+                alike = [each[:stop] for each in self.alike if each[start - 1].fixed == begun]
                 for other, known in product(alike, (own.cells, found.cells)):
                     if self._summed(other, nothing, known, start) != Summed(known):
                         raise Refuted("a part changes what lies behind it")
-                both = {n: own.cells.get(n, 0) + c for n, c in found.cells.items()}
-                cells = {n: c for n, c in {**own.cells, **both}.items() if c}
-            else:
-                own = self._summed(run[:number], own_rows, found.cells, start)
-                cells = own.cells
-                if own.noise:
-                    raise Refuted("noise outside of parts")
-            lost, rest = found.lost + own.lost, found.rest + own.rest
-            found, number = Summed(cells, lost, rest, (*found.noise, *own.noise)), start
+            elif self.parts and own.noise:
+                raise Refuted("noise outside of parts")
+            lost, rest, noise = (
+                found.lost + own.lost,
+                found.rest + own.rest,
+                found.noise + own.noise,
+            )
+            found = Summed(own.cells, lost, rest, noise, own.strict and not self.parts)
         return found
 
     def _summed(

@@ -23,8 +23,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from math import ceil, floor
+from operator import itemgetter
 
-from dipapprox.kernel.errors import BadProof, NotProved, Refused, spend
+from dipapprox.kernel.errors import BadProof, NotProved, Refused, Refuted, spend
 from dipapprox.kernel.forms import Form, Stored
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
 from dipapprox.kernel.machine import (
@@ -131,20 +132,32 @@ Cells = tuple[tuple[tuple[str, Stored], ...], tuple[str, ...]]
 
 
 class Follower(Ways):
-    """Follows the blocks of a machine; `round` returns the paths of a round from a store, once."""
+    """Follows the blocks of a machine; every part of a run once.
+
+    `turns` returns the paths that may follow one, those of the body if that is None; `round` those
+    of a round from a store.
+    """
 
     def __init__(self, machine: Rounds) -> None:
         super().__init__()
         self.machine, self._whenever = machine, frozenset(machine.whenever)
-        self.round = cache(self._round)
+        self.turns, self.round = cache(self._turns), cache(self._round)
 
-    def start(self) -> list[Path]:
-        """Return the paths of the body."""
-        path = Path({}, ())
+    def _turns(self, before: Path | None) -> list[Path]:
+        if before is None:
+            path = Path({}, ())
+            if self.machine.round is None:
+                for name in self.machine.inputs:
+                    path.store[name] = path.fresh(Read(name))
+            return self._whole(self.machine.body, path, self.machine.first)
         if self.machine.round is None:
-            for name in self.machine.inputs:
-                path.store[name] = path.fresh(Read(name))
-        return self._whole(self.machine.body, path, self.machine.first)
+            raise Refuted("there are no rounds")
+        if before.ended:
+            return [Path({}, (), (), self.machine.padding or (), True)]
+        spend(4 * len(before.store))
+        store = sorted(before.store.items(), key=itemgetter(0))
+        values = tuple([own for own in store if not isinstance(own[1], Form)])
+        return self.round((values, tuple([n for n, v in store if isinstance(v, Form)])))
 
     def _round(self, cells: Cells) -> list[Path]:
         start = self.unchanged(dict(cells[0]), cells[1])

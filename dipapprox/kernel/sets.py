@@ -64,8 +64,17 @@ from dipapprox.kernel.exponentials import Ratio
 from dipapprox.kernel.grid import accuracy
 from dipapprox.kernel.judgements import Distributions, Private
 from dipapprox.kernel.laws import FAMILIES, RealFamily, cost_of
-from dipapprox.kernel.machine import Block, Input, Inputs, Machine, Number, Range, mentions
-from dipapprox.kernel.motion import Motion, pairs_by_difference
+from dipapprox.kernel.machine import (
+    Block,
+    Input,
+    Inputs,
+    Machine,
+    Number,
+    Range,
+    adjacent_pairs,
+    mentions,
+)
+from dipapprox.kernel.motion import Motion
 from dipapprox.kernel.proofs import Proof, Step, claimed, growth_bound, largest_of, positive, stated
 from dipapprox.kernel.reading import as_integer, as_list, as_number
 from dipapprox.kernel.signs import Epsilons, Signs, read_epsilons
@@ -227,7 +236,7 @@ def representatives(machine: Machine) -> tuple[Inputs, ...]:
     difference is enough if delta depends on u' - u alone.
     """
     if len(machine.finite) == len(machine.inputs):
-        return tuple(pairs_by_difference(machine))
+        return tuple(adjacent_pairs(machine.adjacency, machine.domains, by_difference=True))
     motion, found = Motion(machine), dict[Inputs, None]()
     for pairs in undivided(motion, motion.is_shift):
         for low, high in (extent(zone, "change") for zone in pairs.zones if len(zone) > 1):

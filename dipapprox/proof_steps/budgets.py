@@ -22,7 +22,7 @@ from dipapprox.kernel.errors import budget as bounded
 from dipapprox.kernel.forms import Form
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
 from dipapprox.kernel.paths import Path
-from dipapprox.kernel.rays import Inputs, Runs, is_whole
+from dipapprox.kernel.rays import Inputs, along, is_whole
 from dipapprox.kernel.rounds import Follower, Rounds, read_rounds
 from dipapprox.kernel.traces import trace
 from dipapprox.language.core import Program, Value
@@ -241,7 +241,7 @@ def _cycles(machine: Rounds, budget: Fraction, bounds: BudgetBounds) -> _Lost:
 
 def _along(machine: Rounds, known: KnownRun) -> Iterator[tuple[list[int], Growth]]:
     """Yield the paths of a run; the same step takes the same path each time."""
-    runs = Runs(machine)
+    runs = Follower(machine)
     (name,) = machine.inputs
     waiting: list[tuple[list[int], Path, dict[int, int]]] = [([0], runs.turns(None)[0], {})]
     while waiting:
@@ -262,7 +262,7 @@ def _folded(
     machine: Rounds, numbers: Sequence[int], grows: Growth
 ) -> Iterator[tuple[list[int], Growth, list[Part]]]:
     """Yield a run with what is repeated in it there once, for some lengths of what is repeated."""
-    turns = Runs(machine).along(list(numbers))
+    turns = along(Follower(machine), list(numbers))
     left = {name: list(values) for name, values in grows.items()}
     if any(len(own) < sum(turn.reads.count(name) for turn in turns) for name, own in left.items()):
         return  # the body reads, too: no step of the run says how that grows
@@ -304,7 +304,7 @@ def _runs(
     If no ray is known of a machine without rounds, all of its inputs grow, or one does.
     """
     if machine.round is None:
-        paths = Follower(machine).start()
+        paths = Follower(machine).turns(None)
         known = bounds.between
         if known is None or known.grows is None:
             ends = {name: machine.change(name) for name in machine.inputs}
@@ -355,7 +355,7 @@ def _large_step(
         numbers: Those that are published close to others.
         said: How much is published, at least.
     """
-    runs = Runs(machine)
+    runs = Follower(machine)
     first, second = places
     known: list[tuple[Fraction, int, list[int], list[Path], rays.Solved]] = []
     for paths, run in _runs_of(runs, turns, is_meant):
@@ -378,7 +378,7 @@ def _large_step(
             continue
         words.add((word, run[-1].ended))
         shown = rays.shown_at(whole, noise)
-        rows, least = rays.needed(runs, machine, run, _at(second), shown, every_step=False)
+        rows, least = rays.needed(runs, run, _at(second), shown, every_step=False)
         if least is not None and (least <= cost or (best is not None and best[1] >= least - cost)):
             continue
         ends = {name: list(zip(own, second[name], strict=True)) for name, own in first.items()}
@@ -394,7 +394,7 @@ def _large_step(
 
 
 def _runs_of(
-    runs: Runs, turns: int, is_meant: Callable[[Sequence[Path]], bool]
+    runs: Follower, turns: int, is_meant: Callable[[Sequence[Path]], bool]
 ) -> Iterator[tuple[list[int], list[Path]]]:
     """Yield runs with the numbers of their paths."""
     waiting: list[tuple[list[int], list[Path]]] = [([], [])]

@@ -247,7 +247,7 @@ class Heads:
             if self._with_facts and len(self.ways) == MOST_WITH_FACTS:
                 raise NoCertificate("what is known of values that are held has too many cases")
             follower = self.follower
-            paths = follower.start() if head.is_first else follower.round(_cells(head))
+            paths = follower.turns(None) if head.is_first else follower.round(_cells(head))
             ways = self.ways[head] = [self._way(head, *own) for own in joined(paths, head.facts)]
             waiting += [way.target for way in ways if way.target is not None]
             for path in paths:

@@ -22,8 +22,18 @@ from dipapprox.kernel.forms import Form, only, over
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
 from dipapprox.kernel.machine import Number
 from dipapprox.kernel.paths import Path, Sample
-from dipapprox.kernel.rays import STEPS, Inputs, Pair, Runs, flat, guards_of, is_whole, on_ray
-from dipapprox.kernel.rounds import Rounds
+from dipapprox.kernel.rays import (
+    STEPS,
+    Inputs,
+    Pair,
+    along,
+    flat,
+    guards_of,
+    is_whole,
+    on_ray,
+    runs_alike,
+)
+from dipapprox.kernel.rounds import Follower, Rounds
 from dipapprox.kernel.walk import Guard, form_of
 from dipapprox.limits import check_limits
 from dipapprox.linear.programme import SIDES, LinearProgramme, Optimum, UnknownSide
@@ -256,8 +266,8 @@ def ray_step(
 ) -> tuple[Json, Fraction | None]:
     """Return a step, of a run by its paths, of the body and of every round, and the budget below
     which it shows that none serves; None for all of them."""
-    runs = Runs(machine)
-    run = runs.along(list(paths))
+    runs = Follower(machine)
+    run = along(runs, list(paths))
     reads = [name for turn in run for name in turn.reads]
     known: dict[str, list[Form]] = {}
     for number, name in enumerate(reads):
@@ -266,7 +276,7 @@ def ray_step(
     noise, starts = _possible(whole, reads, machine, _returning(whole, parts))
     shown = shown_at(whole, known_values(noise, starts))
     ray = ray_of(reads, starts, grows)
-    listed, least = needed(runs, machine, run, on_ray(ray), shown, parts, every_step=True)
+    listed, least = needed(runs, run, on_ray(ray), shown, parts, every_step=True)
     if least is not None and least <= 0:
         raise NoCertificate("nothing is lost on the ray that was found")
     pairs = [(value, _ZERO) for value in noise]
@@ -274,8 +284,7 @@ def ray_step(
 
 
 def needed(
-    runs: Runs,
-    machine: Rounds,
+    runs: Follower,
     run: Sequence[Path],
     inputs: Inputs,
     shown: Shown,
@@ -288,12 +297,12 @@ def needed(
     None if none of them is ever taken. `every_step` says that inputs are those of a ray.
     """
     alike: list[Sequence[Path]] = []
-    for other in runs.alike(run, {end: start for start, end in parts}):
+    for other in runs_alike(runs, run, {end: start for start, end in parts}):
         check_limits()
         if len(alike) == MOST_ALIKE:
             raise NoCertificate("too many runs publish the same")
         alike.append(other)
-    integers = machine.whole and not every_step and all(map(is_whole, alike))
+    integers = runs.machine.whole and not every_step and all(map(is_whole, alike))
     wholes = (whole_run(each, inputs, integers, shown, parts, alike) for each in alike)
     found = [solved(each, every_step) for each in wholes]
     listed = [each.rows for each in found]
@@ -303,7 +312,7 @@ def needed(
             continue
         reason: Json = None
         if not parts:
-            reason = never(whole_run(alike[number], inputs), machine.whole)
+            reason = never(whole_run(alike[number], inputs), runs.machine.whole)
         if reason is None:
             return listed, cost
         listed[number] = reason

@@ -45,7 +45,7 @@ def alone_step(machine: Rounds, budget: Fraction, ask: Callable[[], None]) -> Js
     cases: list[Json] = []
     known: dict[object, list[tuple[int, Shifts]]] = {}
     numbers: dict[Form, int] = {}
-    for number, (_, path) in enumerate(joined(Follower(machine).start(), ())):
+    for number, (_, path) in enumerate(joined(Follower(machine).turns(None), ())):
         alike = known.setdefault(in_common(machine, path), [])
         guards = {numbers.setdefault(form, len(numbers)): form for form, _ in path.guards}
         shared = next((k for k, own in alike[-MOST_SHARED:] if own.serves(guards)), None)

@@ -9,7 +9,7 @@ from dipapprox.kernel.judgements import Budgets
 from dipapprox.kernel.paths import Path, Sample
 from dipapprox.kernel.rays import (
     Flat,
-    Runs,
+    along,
     flat,
     guards_of,
     may_equal,
@@ -18,6 +18,8 @@ from dipapprox.kernel.rays import (
     read_parts,
     require_guard,
     require_possible,
+    runs_alike,
+    word_of,
 )
 from dipapprox.kernel.rounds import Follower, Rounds, read_rounds
 from dipapprox.kernel.walk import form_of
@@ -42,17 +44,17 @@ BRANCHES = [draw("x", ["cell", "q"]), ["if", [">", ["cell", "x"], 0], [say(1)], 
 TOLD = stream([], [read("q"), *BRANCHES])
 
 
-def runs_of(machine: Any) -> Runs:
-    return Runs(read_rounds(machine))
+def runs_of(machine: Any) -> Follower:
+    return Follower(read_rounds(machine))
 
 
 def test_runs_are_paths_that_are_there(monkeypatch) -> None:
     found = runs_of(TOLD)
     monkeypatch.setattr("dipapprox.kernel.rays.MOST_ROUNDS", 1)
-    found.along([0, 0])
-    refuses(Refused, "too many", found.along, [0, 0, 0])
+    along(found, [0, 0])
+    refuses(Refused, "too many", along, found, [0, 0, 0])
     monkeypatch.setattr("dipapprox.kernel.rays.MOST_RUNS", 2)
-    refuses(Refused, "publish alike", list, found.alike(found.along([0, 0]), {}))
+    refuses(Refused, "publish alike", list, runs_alike(found, along(found, [0, 0]), {}))
 
 
 ABOVE = [">", ["cell", "x"], 0]
@@ -71,14 +73,14 @@ def test_turns_are_flattened_over_noise_and_steps() -> None:
         [draw("s", 0, 2)], [read("q"), draw("x", ["cell", "q"]), summed, say(["cell", "s"])]
     )
     found = runs_of(machine)
-    run = found.along([0, 0, 0])
+    run = along(found, [0, 0, 0])
     inputs = on_ray({"next q": [(Fraction(3), ONE), (Fraction(5), Fraction(-2))]})
     whole = flat(run, inputs)
     # s0 + (q1 + x1), then + (q2 + x2); -1 is the number of steps.
     sums = said_by(run, whole)
     assert sums[1] == [Form(Fraction(3), ((-1, ONE), (0, ONE), (1, ONE)))]
     assert sums[2] == [Form(Fraction(8), ((-1, -ONE), (0, ONE), (1, ONE), (2, ONE)))]
-    longer = found.along([0, 0, 0, 0])
+    longer = along(found, [0, 0, 0, 0])
     assert said_by(longer, flat(longer, inputs))[3][0] == sums[2][0].plus(only(3))
     last = flat(run, inputs, 2)
     ((atom, _),) = ((atom, name) for atom, name in last.held.items() if name == "s")
@@ -91,7 +93,7 @@ def test_turns_are_flattened_over_noise_and_steps() -> None:
 def test_strict_guards_of_integers_are_a_unit_off() -> None:
     above = [">", ["+", ["cell", "x"], "1/2"], 0]
     turn = [read("q"), draw("x", ["cell", "q"], 1, "DLap"), ["if", above, [say(1)], [say(0)]]]
-    run = runs_of(stream([], turn, whole=True)).along([0, 0])
+    run = along(runs_of(stream([], turn, whole=True)), [0, 0])
     ((real, strict),) = guards_of(run[1], False)
     ((whole, also),) = guards_of(run[1], True)
     assert (strict, also) == (True, False)
@@ -104,7 +106,7 @@ def test_strict_guards_of_integers_are_a_unit_off() -> None:
 def followed(body: list[Any], whole: bool = False, **published: Any) -> list[Path]:
     machine = stream(body, None, inputs=[["q", {"low": 0, "high": 1}]], whole=whole)
     machine["published"] |= {"whenever": [], "first": ["out"], **published}
-    return Follower(read_rounds(machine)).start()
+    return Follower(read_rounds(machine)).turns(None)
 
 
 def drawn(family: str, power: int = -1) -> list[Any]:
@@ -243,15 +245,15 @@ def close(family: str, value: Any, side: int, grows: bool = False) -> Any:
 
 def told(machine: Json, paths: list[int]) -> Any:
     """Which turns of a run are ends, and its word."""
-    found = Runs(read_rounds(machine))
-    run = found.along(paths)
-    return [turn.ended for turn in run], found.word(run)
+    found = Follower(read_rounds(machine))
+    run = along(found, paths)
+    return [turn.ended for turn in run], word_of(found.machine, run)
 
 
 def alike(machine: Json, paths: list[int], parts: Any = ()) -> int:
     """How many runs publish as much, where parts come again."""
-    found = Runs(read_rounds(machine))
-    return len(list(found.alike(found.along(paths), dict(parts))))
+    found = Follower(read_rounds(machine))
+    return len(list(runs_alike(found, along(found, paths), dict(parts))))
 
 
 def test_what_steps_say_of_runs() -> None:
