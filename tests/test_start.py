@@ -55,10 +55,9 @@ package whose modules are late is loaded itself."""
 def test_a_verification_loads_what_it_needs_only() -> None:
     found = loaded_by((*VERIFY, "--json"))
     assert "dipapprox.numerics.elimination.engine" in found
-    assert "dipapprox.cli.verify" in found
+    assert "dipapprox.cli.asking" in found
     unneeded = (
         "dipapprox.cli.explain",
-        "dipapprox.cli.profile",
         "dipapprox.replays",
         "dipapprox.exact.laplace.algebra",
         "dipapprox.exact.signs.values",
@@ -97,7 +96,7 @@ def test_a_verification_loads_what_it_needs_only() -> None:
 
 def test_help_loads_no_command() -> None:
     found = loaded_by(("verify", "--help"), ("prove", "--help"))
-    heavy = ("dipapprox.cli.verify", "dipapprox.language", "dipapprox.questions", "numpy")
+    heavy = ("dipapprox.cli.asking", "dipapprox.language", "dipapprox.questions", "numpy")
     assert not found & set(heavy)
 
 
@@ -115,7 +114,7 @@ def test_programs_that_read_json_get_it_without_a_layout(tmp_path) -> None:
         ("calibrate", program, "--eps-prv", "1", "--delta", "0.01", "--width", "0.1", "--json"),
         ("decide", "programs/dipc/svt1.dpg", "--json"),
     )
-    assert {f"dipapprox.cli.{name}" for name in ("profile", "decide")} <= found
+    assert {f"dipapprox.questions.{name}" for name in ("profile", "decide")} <= found
     assert not found & {"dataclasses", *layout}
     found = loaded_by(
         ("decide", "programs/dipc/svt1.dpg", "--certificate", certificate, "--json"),
@@ -129,7 +128,7 @@ def test_programs_that_read_json_get_it_without_a_layout(tmp_path) -> None:
 @cases("words", ("--version",), ("--help",), ("completion", "bash"), ("completion", "zsh"))
 def test_what_is_said_of_all_commands_loads_none(words) -> None:
     found = loaded_by(words)
-    heavy = ("dipapprox.language", "dipapprox.cli.verify", "dataclasses", "flint", "numpy", "rich")
+    heavy = ("dipapprox.language", "dipapprox.cli.asking", "dataclasses", "flint", "numpy", "rich")
     assert not found & set(heavy)
 
 

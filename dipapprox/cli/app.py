@@ -39,6 +39,7 @@ from dipapprox.source import visible_lines
 from dipapprox.version import VERSION
 
 _NEGATIVE_VALUE = re.compile(r"-[\d.]")
+_PAIRED = ("verify", "decide", "profile", "calibrate")  # they differ in what `asking` says
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -82,7 +83,7 @@ def run(parsed: argparse.Namespace, out: Output) -> int:
     except MemoryError:
         return _fail(f"unknown: {NO_MEMORY}", Status.UNKNOWN)
     except BrokenInvariant as bug:
-        asked = (parsed.run.__module__.rpartition(".")[2], str(getattr(parsed, "file", "")))
+        asked = (parsed.command, str(getattr(parsed, "file", "")))
         where = f"in {' '.join(filter(None, asked))}: a bug, please report"
         return _fail(f"internal invariant failed: {bug} ({where})", Status.UNKNOWN)
     except Exception as bug:
@@ -128,8 +129,9 @@ def build_parser(words: Sequence[str] | None = None) -> argparse.ArgumentParser:
         if words is not None and ("--help" in words or "-h" in words):
             add_described(own, name)
         else:
-            command = import_module(f"dipapprox.cli.{name}")
-            own.set_defaults(run=command.run)
+            home = "asking" if name in _PAIRED else name
+            command = import_module(f"dipapprox.cli.{home}")
+            own.set_defaults(run=command.run, command=name)
             command.add_words(own)
             if words is None:
                 add_help(own, name)

@@ -1,24 +1,34 @@
-"""What the commands that ask about a program have in common: file, question, answer.
+"""The commands that ask about a program: file, question, answer.
 
-The words FILE, -p, --widen; the flags of the question; the exit status of the answer."""
+The words FILE, -p, --widen; the flags of the question; the exit status of the answer. The commands
+that ask about pairs of inputs differ in what `PAIRED` says.
+"""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from fractions import Fraction
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic
 
 from dipapprox.cli import flags, review
+from dipapprox.cli import plot as plots
 from dipapprox.cli.command import Status
-from dipapprox.cli.output import CERTIFICATE, certified, check_new, check_place
+from dipapprox.cli.output import CERTIFICATE, Output, certified, check_new, check_place, reporting
 from dipapprox.data_classes import Record, replace
 from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError
 from dipapprox.language.checker import unused
 from dipapprox.language.core import Program
-from dipapprox.language.domains import AS_DECLARED, parse_rational, read_rounds, read_widening
+from dipapprox.language.domains import (
+    AS_DECLARED,
+    has_real_inputs,
+    parse_rational,
+    read_rounds,
+    read_widening,
+)
 from dipapprox.language.load import (
     DIP,
     DPG,
@@ -31,9 +41,10 @@ from dipapprox.language.load import (
 from dipapprox.pairs.adjacency import count_selected
 from dipapprox.privacy.description import text_of
 from dipapprox.privacy.options import Options
-from dipapprox.privacy.run import RunResult, Setting
+from dipapprox.privacy.run import Setting
 from dipapprox.privacy.scope import widening_by_pairs
 from dipapprox.privacy.verdict import Answer
+from dipapprox.questions import worst_pair
 from dipapprox.questions.arguments import spelled_as_flag
 from dipapprox.questions.kinds import Pairs
 from dipapprox.questions.question import (
@@ -48,18 +59,10 @@ from dipapprox.questions.question import (
 if TYPE_CHECKING:
     from dipapprox.experiments import pictures
     from dipapprox.privacy.charts import Chart
-    from dipapprox.privacy.decisions.decision import Decision
-    from dipapprox.privacy.intervals.verdict import IntervalVerdict
-    from dipapprox.privacy.result import Result
-    from dipapprox.privacy.verdict import Verdict
-    from dipapprox.questions.prove import Proof
     from dipapprox.replays import files
 else:  # packages that most runs never need
     files = Deferred("dipapprox.replays.files")
     pictures = Deferred("dipapprox.experiments.pictures")
-
-
-Found = TypeVar("Found", bound="Verdict | IntervalVerdict | Decision")
 
 
 def load(
@@ -184,8 +187,7 @@ def options_of(words: argparse.Namespace) -> Options:
 
 
 _VACUOUS = "warning: no two different inputs are adjacent: the claim holds vacuously"
-STATUS = {Answer.DP: 0, Answer.NOT_DP: 1, Answer.UNKNOWN: Status.UNKNOWN}
-"""The exit statuses of verdicts."""
+_STATUS = {Answer.DP: 0, Answer.NOT_DP: 1, Answer.UNKNOWN: Status.UNKNOWN}
 
 
 class Asking(Record, Generic[AnyQuestion]):
@@ -215,50 +217,99 @@ def asking_of(words: argparse.Namespace, question: type[AnyQuestion]) -> Asking[
     return Asking(asked, options, words.json, record, words.report, plot)
 
 
-def write_report(
-    asked: Asking[AnyQuestion],
-    source: Source,
-    found: Result,
-    digest: str | None = None,
-    about: tuple[Program, Pairs] | None = None,
-) -> None:
-    """Write the page for a reviewer, if one is wanted; for pairs of a program also draw where the
-    worst one lies, and the profile around a claim."""
-    others: tuple[Chart, ...] = ()
-    drawn = asked.report is not None or asked.plot is not None
-    if drawn and about is not None and isinstance(found, RunResult):
-        if asked.report is not None:
-            others = review.profile_of(*about, found, asked.options)
-        others += review.around(*about, found, asked.options, asked.plot)
-    if asked.report is not None:
-        review.write(asked.report, found, (text_of(source),), asked.certificate, digest, others)
+class Paired(Record):
+    """A command that asks about pairs of a program's inputs."""
+
+    asks: str  # module and type of its question
+    claims: bool = False  # whether it may be certified, and is warned about if it says nothing
+    plot: str | None = None  # what is drawn of its answer
+    reals: bool = True  # whether inputs may be any real numbers
 
 
-def loaded(
-    program: OpenProgram, pairs: Pairs, *, reals: bool = False, delta: object = None
-) -> Program:
-    """Load a program about which something is claimed; warn if the claim says nothing."""
-    found = load(program, pairs.text, reals=reals, delta=delta)
-    if count_selected(found, pairs.select(found)) == 0:
-        print(_VACUOUS, file=sys.stderr)
+PAIRED = {
+    "verify": Paired(
+        "verify.Verify", claims=True, plot="where the worst pair of real inputs lies,"
+    ),
+    "decide": Paired("decide.Decide", claims=True, reals=False),
+    "profile": Paired(
+        "profile.Profile",
+        plot="the curve, --renyi by order, or where the worst pair of real inputs lies,",
+    ),
+    "calibrate": Paired("profile.Calibrate"),
+}
+
+
+def add_words(parser: argparse.ArgumentParser) -> None:
+    """Add the words of the command that the parser is of, one of `PAIRED`."""
+    paired = PAIRED[parser.get_default("command")]
+    question = _question(paired)
+    add_program(parser)
+    add_question(parser, question, certificate=paired.claims, plot=paired.plot)
+    if hasattr(question, "curve"):
+        parser.add_argument("--csv", action="store_true", help="print comma-separated values")
+
+
+def _question(paired: Paired) -> type[Any]:
+    module, _, name = paired.asks.partition(".")
+    found: type[Any] = getattr(import_module(f"dipapprox.questions.{module}"), name)
     return found
 
 
-def certified_answer(
-    asked: Asking[AnyQuestion], source: Source, program: Program, found: Found, pairs: Pairs
-) -> tuple[Found, str | None]:
-    """Return an answer with its proof, and the digest of its certificate, if one is wanted."""
-    if asked.certificate is None:
-        return found, None
-    own = replace(source, name=program.name)
-    setting = Setting(program, pairs.select(program), asked.options)
-    return certified(
-        found,
-        asked.certificate,
-        lambda: files.with_proof(setting, found),
-        lambda answer: files.certify_answer(setting, own, answer),
-    )
+def run(words: argparse.Namespace, out: Output) -> int:
+    paired = PAIRED[words.command]
+    csv = getattr(words, "csv", False)
+    if words.json and csv:
+        raise UserError("--json and --csv exclude each other")
+    asked = asking_of(words, _question(paired))
+    given, question, options = program_of(words), asked.question, asked.options
+    pairs: Pairs = question.pairs
+    delta = getattr(question, "exact_delta", question.delta)
+    program = load(given, pairs.text, reals=paired.reals, delta=delta)
+    if paired.claims and count_selected(program, pairs.select(program)) == 0:
+        print(_VACUOUS, file=sys.stderr)
+    curves = [getattr(question, name, None) for name in ("curve", "renyi")]
+    has_curve = any(each is not None for each in curves)
+    if asked.plot is not None and not has_curve:
+        if hasattr(question, "curve") and not has_real_inputs(program):
+            hint = "add --curve LO:HI:COUNT, or --renyi ORDERS"
+            raise UserError("--plot draws a curve", hint)
+        worst_pair.check_drawable(program)
+    everywhere = isinstance(getattr(question, "eps", None), tuple)
+    with reporting("thousandths of the interval" if everywhere else "pairs") as reporter:
+        found, digest = question.answer(program, options, reporter), None
+    if asked.certificate is not None:
+        own, judged = replace(given.source, name=program.name), found
+        setting = Setting(program, pairs.select(program), options)
+        found, digest = certified(
+            found,
+            asked.certificate,
+            lambda: files.with_proof(setting, judged),
+            lambda answer: files.certify_answer(setting, own, answer),
+        )
+    if csv:
+        out.write(found.to_csv())
+    else:
+        out.show_answer(found, json=asked.json, why=words.why)
+    plot = asked.plot
+    if plot is not None and has_curve:
+        plots.draw(found.chart(), plot)
+        plot = None
+    others: tuple[Chart, ...] = ()
+    if asked.report is not None:
+        others = review.profile_of(program, pairs, found, options)
+    if asked.report is not None or plot is not None:
+        others += review.around(program, pairs, found, options, plot)
+    if asked.report is not None:
+        texts = (text_of(given.source),)
+        review.write(asked.report, found, texts, asked.certificate, digest, others)
+    return status_of(found)
 
 
-def status_of(found: Verdict | IntervalVerdict | Decision | Proof) -> int:
-    return Status.INTERRUPTED if found.interrupted else STATUS[found.answer]
+def status_of(found: Any) -> int:
+    """Return the exit status of an answer: of its verdict, or whether it is as was asked."""
+    if getattr(found, "interrupted", False):
+        return Status.INTERRUPTED
+    answer: Answer | None = getattr(found, "answer", None)
+    if answer is not None:
+        return _STATUS[answer]
+    return 0 if found.reason is None else Status.UNKNOWN

@@ -10,7 +10,6 @@ from pathlib import Path
 from dipapprox.cli import asking, review
 from dipapprox.cli import plot as plots
 from dipapprox.cli.asking import add_parameters, parameters_of
-from dipapprox.cli.command import Status
 from dipapprox.cli.output import Output, certified, reporting
 from dipapprox.errors import UserError
 from dipapprox.language.load import read_source, read_text
@@ -55,11 +54,7 @@ def run(words: argparse.Namespace, out: Output) -> int:
         review.refuse_changes(described, _described(words.files))
         listings = [*described, *_programs(pipeline)]
         review.write(asked.report, found, listings, asked.certificate, digest)
-    if found.interrupted:
-        return Status.INTERRUPTED
-    if found.answer is not None:
-        return asking.STATUS[found.answer]
-    return 0 if found.reason is None else Status.UNKNOWN
+    return asking.status_of(found)
 
 
 def _pipeline(

@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 import sys
 
-from dipapprox.cli import asking
+from dipapprox.cli import asking, review
 from dipapprox.cli import plot as plots
-from dipapprox.cli.command import Status
 from dipapprox.cli.output import Output
 from dipapprox.data_classes import replace
+from dipapprox.privacy.description import text_of
 from dipapprox.privacy.options import LARGEST_PRECISION
 from dipapprox.questions.probability import Probability
 
@@ -34,8 +34,8 @@ def run(words: argparse.Namespace, out: Output) -> int:
     if asked.plot is not None:
         for chart in result.densities():
             plots.draw(chart, asked.plot)
-    asking.write_report(asked, given.source, result)
-    if result.reason is None:
-        return 0
-    print(f"unknown: {result.reason}", file=sys.stderr)
-    return Status.INTERRUPTED if result.interrupted else Status.UNKNOWN
+    if asked.report is not None:
+        review.write(asked.report, result, (text_of(given.source),), None, None)
+    if result.reason is not None:
+        print(f"unknown: {result.reason}", file=sys.stderr)
+    return asking.status_of(result)

@@ -82,7 +82,7 @@ def interrupted(moments: str, ignored: bool = False) -> subprocess.CompletedProc
     [
         ("dipapprox.limits", False),  # the first
         ("numpy", True),  # an extension
-        ("dipapprox.cli.verify", False),  # the command's own
+        ("dipapprox.cli.asking", False),  # the command's own
         ("dipapprox.semantics.execution", True),  # hardly started
     ],
 )
