@@ -10,9 +10,8 @@ from pathlib import Path
 
 from bench.plain import NORMAL_CDF_SOURCE
 from bench.plot import MISSING, plot_growth
-from bench.records import write_records
-from bench.report import BUSY, page
-from bench.suite import FULL, QUICK, measure_suite
+from bench.report import BUSY, page, write_records
+from bench.suite import full, measure, quick
 from dipapprox.experiments.tables.table import describe_machine
 
 
@@ -30,7 +29,8 @@ def main() -> None:
     def tell(what: str) -> None:
         print(f"{time.monotonic() - start:6.1f} s  {what}", file=sys.stderr, flush=True)
 
-    results = measure_suite(QUICK if words.quick else FULL, words.programs, tell)
+    suite = (quick if words.quick else full)(words.programs)
+    results = measure(suite, words.programs, tell)
     machine["load, five minutes to the end"] = f"{load():.1f}"
     machine["kind of run"] = "quick" if words.quick else "full"
     machine["seconds in all"] = f"{time.monotonic() - start:.0f}"

@@ -114,6 +114,46 @@ class Chain:
 
 AnyCase = Case | Chain
 
+SVT = ("svt_gauss", "svt_laplace", "svt_mix1", "svt_mix2")
+NOISY = ("noisy_max_gauss", "noisy_max_laplace", "noisy_min_gauss", "noisy_min_laplace")
+
+PRECISE = (
+    *(Case(program, 25, bits=200) for program in SVT),
+    Case("noisy_max_gauss", 5, merge=False, bits=200),
+    Case("noisy_max_laplace", 5, merge=False, bits=200),
+    Case("noisy_max_gauss", 100, bits=200),
+    Case("k_min_max_gauss", 4, bits=200),
+    Case("m_range_gauss", 3, bits=200),
+    Case("svt_gauss", 12, all_pairs=True, bits=200),
+    Case("noisy_max_gauss", 10, all_pairs=True, bits=200),
+)
+"""Every output probability to 2^-200."""
+
+OFFSETS = (
+    Case("top_k_gauss", 5, all_pairs=True),
+    Case("literature/top_k_selection", 5, all_pairs=True),
+    Case("literature/band_sparse_vector", 5),
+    Case("literature/band_sparse_vector", 10),
+)
+"""The two largest noisy values; a band round a noisy threshold."""
+
+SUMS = (
+    Case("weighted_sum", 0, all_pairs=True, least_at=Fraction(1, 1000)),
+    Case("sums_compared", 0, all_pairs=True),
+    Case("svt_prefix_gauss", 10),
+    Case("svt_prefix_laplace", 10),
+    Case("literature/prefix_sum", 10),
+    Case("literature/prefix_sum", 20),
+)
+"""Linear guards: one, several, sums that grow."""
+
+REALS = (
+    *(Case("reals/real_svt_gauss", n, all_pairs=True, least_at=Fraction(1, 10**5)) for n in (3, 5)),
+    Case("reals/real_noisy_max_gauss", 4, all_pairs=True, least_at=Fraction(1, 10**5)),
+    Case("reals/real_svt_laplace", 3, all_pairs=True, least_at=Fraction(1, 10**5)),
+)
+"""Real inputs between bounds."""
+
 
 def _least_budget(delta: Fraction, program: Program) -> Run:
     """Return a run that finds the least eps_prv over all pairs."""

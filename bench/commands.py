@@ -14,10 +14,11 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
-from bench.timing import NoAnswer, Patience, Ratio, Run, Timing, ratio, side_by_side
+from bench.rows import Figure, Row, Rows, Table, largest_file, of, proving, taken
+from bench.timing import NoAnswer, Patience, Run, Timing, ratio, side_by_side
 from dipapprox.errors import LimitReached
 
 FOUND, PROVED, CHECKED = "found", "found and proved", "check"
@@ -59,43 +60,22 @@ MANY_QUERIES = (
 
 
 @dataclass(frozen=True, slots=True)
-class CommandMeasured:
-    """What was measured.
-
-    Attributes:
-        words: Of the command; the second is a file, below the folder of programs.
-        timings: Seconds of processors, FOUND and PROVED; CHECKED where there is a file.
-        size: Of the file, in bytes; 0 if there is none.
-    """
+class Asked:
+    """The words of a command; the second is a file, below the folder of programs."""
 
     words: tuple[str, ...]
-    timings: Mapping[str, Timing] = field(default_factory=dict)
-    size: int = 0
 
     @property
     def name(self) -> str:
         """Unique, for tables and records."""
         return " ".join(self.words)
 
-    def proving(self) -> float | None:
-        """Return what proving adds, in times of finding."""
-        found = ratio(self.timings[PROVED], self.timings[FOUND])
-        return None if found is None else found.value - 1
 
-    def checking(self) -> Ratio | None:
-        """Return how many times longer checking took than finding."""
-        checked = self.timings.get(CHECKED)
-        return None if checked is None else ratio(checked, self.timings[FOUND])
-
-
-def proved_commands(programs: Path, share: int = 1) -> tuple[tuple[str, ...], ...]:
-    """Return the words of all commands, or of those of every so many programs.
-
-    The file comes second, below the folder of programs.
-    """
+def proved_commands(programs: Path, share: int = 1) -> tuple[Asked, ...]:
+    """Return all commands, or those of every so many programs."""
     files = sorted(file for file in programs.rglob("*") if file.suffix in (".dpg", ".dipa"))
     asked = (words for file in files[::share] for words in _asked(file, programs))
-    return (*asked, MANY_QUERIES)
+    return tuple(Asked(words) for words in (*asked, MANY_QUERIES))
 
 
 def _asked(path: Path, programs: Path) -> Iterator[tuple[str, ...]]:
@@ -124,11 +104,9 @@ def _words(command: str, found: Mapping[str, str | None]) -> Iterator[str]:
         yield from ("--for-all", str(found["all"]))
 
 
-def measure_proved_command(
-    words: tuple[str, ...], programs: Path, patience: Patience
-) -> CommandMeasured:
+def measure_proved_command(asked: Asked, programs: Path, patience: Patience) -> Row:
     """Measure a command, the same with its proof, and `check` of that; profiles have no file."""
-    command, file, *more = words
+    command, file, *more = asked.words
     with tempfile.TemporaryDirectory() as folder:
         proof = Path(folder) / "proof.json"
         found = [command, str(programs / file), *more]
@@ -141,7 +119,28 @@ def measure_proved_command(
         timings = side_by_side(runs, patience, _spent)
         if not proof.exists():
             del timings[CHECKED]
-        return CommandMeasured(words, timings, proof.stat().st_size if proof.exists() else 0)
+        size = proof.stat().st_size if proof.exists() else 0
+    return command_row(asked, timings, size)
+
+
+def command_row(asked: Asked, timings: Mapping[str, Timing], size: int) -> Row:
+    """Return what was measured.
+
+    Args:
+        asked: The command.
+        timings: Seconds of processors, FOUND and PROVED; CHECKED where there is a file.
+        size: Of the file, in bytes; 0 if there is none.
+    """
+    both, checked = ratio(timings[PROVED], timings[FOUND]), timings.get(CHECKED)
+    return Row(
+        asked,
+        {
+            "timings": timings,
+            "proving": None if both is None else both.value - 1,
+            "checking": None if checked is None else ratio(checked, timings[FOUND]),
+            "bytes": size,
+        },
+    )
 
 
 def _spent() -> float:
@@ -168,3 +167,33 @@ def _run(words: list[str]) -> Run:
             raise NoAnswer(said[-1] if said else f"exit status {done.returncode}")
 
     return run
+
+
+def _figures(rows: Rows) -> list[Figure]:
+    figures = []
+    for command in COMMANDS:
+        measured = [row for row in rows if row.case.words[0] == command]
+        replayed, written = proving(f"whole commands, {command}", measured, "proving", "checking")
+        figures += [*written, *replayed]
+    return [*figures, *largest_file(rows)]
+
+
+def _added(row: Row) -> str | None:
+    added = row.found["proving"]
+    return None if added is None else f"{added:.2g}"
+
+
+PROVED_COMMANDS = Table(
+    "proof of a command",
+    """## Whole commands with proofs
+
+An answer, the same with the proof that the kernel has replayed, and `check` of its file; profiles
+have no file. Processor time, the start of Python included. "added": what proving adds, in times of
+finding; "times": how many times longer checking took than finding.""",
+    (
+        *(("command", lambda row: row.name), *taken(FOUND, PROVED), ("added", _added)),
+        *(*taken(CHECKED), ("times", of("checking"))),
+        ("bytes", lambda row: row.found["bytes"] or None),
+    ),
+    _figures,
+)

@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 
 from dp_accounting.pld import privacy_loss_distribution as pld
 
-from bench.timing import NoAnswer, Patience, Timing, side_by_side
+from bench.rows import Figure, Row, Rows, Table, of, within
+from bench.timing import NoAnswer, Patience, ratio, side_by_side
 from dipapprox.bundled import BUNDLED
 from dipapprox.composition.mechanisms import Adjacency, Gaussian
 from dipapprox.language.load import load
@@ -69,17 +71,6 @@ class RunsCase:
         return Pipeline((one,), Adjacency.ADD_REMOVE)
 
 
-@dataclass(frozen=True, slots=True)
-class RunsMeasured:
-    """What was measured of many runs: of `compose`, and of dp_accounting at the same step."""
-
-    case: RunsCase
-    interval: str
-    step: str
-    timing: Timing
-    other: Timing | None
-
-
 def many_runs() -> tuple[RunsCase, ...]:
     """Return what is measured."""
     one, delta = Fraction(1), Fraction(1, 10**5)
@@ -95,7 +86,7 @@ def many_runs() -> tuple[RunsCase, ...]:
     )
 
 
-def measure_runs(case: RunsCase, patience: Patience) -> RunsMeasured:
+def measure_runs(case: RunsCase, programs: Path, patience: Patience) -> Row:
     """Measure an interval."""
     pipeline = case.pipeline
     found = Composed(pipeline).epsilon(case.delta, case.width)
@@ -121,5 +112,39 @@ def measure_runs(case: RunsCase, patience: Patience) -> RunsMeasured:
 
         contestants[_THERE] = there
     timings = side_by_side(contestants, patience)
-    step_text = "" if found.step is None else found.step
-    return RunsMeasured(case, interval, step_text, timings[_HERE], timings.get(_THERE))
+    return Row(
+        case,
+        {
+            "interval": interval,
+            "step": "" if found.step is None else found.step,
+            "timing": timings[_HERE],
+            "dp_accounting": timings.get(_THERE),
+        },
+    )
+
+
+def _figures(rows: Rows) -> list[Figure]:
+    figures = []
+    for row in rows:
+        ours, slower = row.found["timing"], row.case.slower
+        figures += within(row.name, ours, row.case.goal, "interval in ")
+        other = row.found["dp_accounting"]
+        times = None if slower is None or other is None else ratio(ours, other)
+        if times is not None:
+            wanted = f"at most {slower:g} × dp_accounting at the same step"
+            figures.append(Figure(row.name, wanted, f"{times.value:.2g} ×", times.value <= slower))
+    return figures
+
+
+COMPOSITIONS = Table(
+    "composition",
+    """## What many runs cost
+
+Certified intervals of the least ε for a δ, with all grids that were needed for them, and one
+pessimistic value of dp_accounting on the last grid, in doubles.""",
+    (
+        *(("runs", lambda row: row.name), ("least ε", of("interval")), ("step", of("step"))),
+        *((_HERE, of("timing")), (_THERE, of("dp_accounting"))),
+    ),
+    _figures,
+)

@@ -1,60 +1,85 @@
-"""Time and memory against N: every case in a fresh process of its own.
+"""Time and memory against N: every case in a fresh process of its own; published times beside it.
 
 A fresh process shows what the first verification costs, and its peak memory is the case's.
+
+References:
+    DiPApprox (CCS 2025, long version), Tables 6 and 7: 1.4 GHz quad-core Intel Core i5, 8 GB,
+    mean of three runs, limit 600 s. eps 0.5, delta 0.01, eps_prv 1.24 for SVT with Gaussian noise.
 """
 
 from __future__ import annotations
 
 import multiprocessing
-import os
 import re
-import resource
-import subprocess
-import sys
-import tempfile
-import time
-from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
 from typing import assert_never
 
-from bench.cases import AnyCase, Case, Chain, eliminated, verification
+from bench.cases import (
+    NOISY,
+    PRECISE,
+    REALS,
+    SUMS,
+    SVT,
+    AnyCase,
+    Case,
+    Chain,
+    eliminated,
+    verification,
+)
+from bench.rows import NAME, Figure, Row, Rows, Table, of, plainly, within
 from bench.timing import Outcome, Patience, Run, Timing, side_by_side
 from dipapprox.limits import peak_memory
+from dipapprox.privacy.options import FIRST_PRECISION
 
 
 @dataclass(frozen=True, slots=True)
-class Growth:
-    """One case measured alone.
+class InFamily:
+    """A case of a family of growing N."""
 
-    Attributes:
-        name: Of the case.
-        timing: Of the engine, inside the process.
-        idle: Peak memory in MiB before the first run: interpreter, libraries, the program.
-        memory: Peak memory in MiB at the end.
-    """
+    family: str
+    case: AnyCase
 
-    name: str
-    timing: Timing
-    idle: int
-    memory: int
+    @property
+    def name(self) -> str:
+        """That of the case."""
+        return self.case.name
 
 
-def measure_alone(case: AnyCase, programs: Path, patience: Patience) -> Growth:
+def measure_alone(one: InFamily, programs: Path, patience: Patience) -> Row:
     """Measure a case in a fresh process."""
     fresh = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(max_workers=1, mp_context=fresh) as pool:
-        return pool.submit(measure, case, programs, patience).result()
+        return pool.submit(measure, one, programs, patience).result()
 
 
-def measure(case: AnyCase, programs: Path, patience: Patience) -> Growth:
-    """Measure a case in this process."""
-    run = _run_of(case, programs)
+def measure(one: InFamily, programs: Path, patience: Patience) -> Row:
+    """Measure a case in this process: the engine's time, and its own peak memory in MiB.
+
+    The idle memory is that before the first run: interpreter, libraries, the program.
+    """
+    run = _run_of(one.case, programs)
     idle = own_peak_memory()
-    timing = side_by_side({case.name: run}, patience)[case.name]
-    return Growth(case.name, timing, idle, own_peak_memory())
+    timing = side_by_side({one.name: run}, patience)[one.name]
+    return growth_row(one, timing, idle, own_peak_memory())
+
+
+def growth_row(one: InFamily, timing: Timing, idle: int, memory: int) -> Row:
+    """Return what was measured of a case, and what is published of it."""
+    known = published(one.case)
+    return Row(
+        one,
+        {
+            "family": one.family,
+            "n": one.case.n,
+            "timing": timing,
+            "memory_mib": memory,
+            "idle_memory_mib": idle,
+            "published": None if known is None else known.printed,
+            "published_repeated": None if known is None else known.repeated,
+        },
+    )
 
 
 def _run_of(case: AnyCase, programs: Path) -> Run:
@@ -79,79 +104,135 @@ def own_peak_memory() -> int:
     return int(found[1]) // 1024 if found else peak_memory()
 
 
+# --- Published times, to stand beside ours; None where there was no answer ----------------------
+
+
 @dataclass(frozen=True, slots=True)
-class Command:
-    """A whole command, start-up included.
+class Published:
+    """What the papers' tables say, and what the published tool did on two cores like ours.
 
     Attributes:
-        words: Of the command line.
-        timing: Seconds from start to exit.
-        memory: Peak memory in MiB.
-        starts: Median processor time of short commands, in that of importing numpy and flint.
+        printed: Seconds in the table, or why there are none.
+        repeated: The same tool run again on a 2-core server; None if it was not.
     """
 
-    words: tuple[str, ...]
-    timing: Timing
-    memory: int
-    starts: Mapping[str, float]
+    printed: float | str
+    repeated: float | str | None = None
 
 
-_REPORTING = """
-import re, sys
-from dipapprox.cli import app
-app.main(sys.argv[1:])
-try:
-    text = open("/proc/self/status").read()
-    peak = int(re.search(r"VmHWM:\\s+(\\d+) kB", text)[1]) // 1024
-except OSError:
-    from dipapprox.limits import peak_memory
-    peak = peak_memory()
-print(peak, file=sys.stderr)
-"""
+_TIMEOUT, _TOO_LARGE = "timeout (600 s)", "out of memory"
 
-_LIBRARIES = ("-c", "import numpy, flint")
-_SHORT = ("--version", "--help", "verify --help", "completion bash")
+_ONE_PAIR: dict[tuple[str, int], Published] = {
+    ("svt_gauss", 5): Published(7.9),
+    ("svt_gauss", 25): Published(441.3, 402.0),
+    ("svt_laplace", 5): Published(47.6),
+    ("svt_mix1", 5): Published(19.5),
+    ("svt_mix2", 5): Published(72.2),
+    ("noisy_max_gauss", 3): Published(1.6),
+    ("noisy_max_gauss", 4): Published(37.8, 26.0),
+    ("noisy_max_gauss", 5): Published(_TIMEOUT, _TIMEOUT),
+    ("noisy_max_laplace", 4): Published(_TIMEOUT),
+    ("noisy_min_gauss", 4): Published(36.8),
+    ("k_min_max_gauss", 3): Published(2.1),
+    ("k_min_max_gauss", 4): Published(41.2, 48.0),
+    ("m_range_gauss", 1): Published(1.5),
+    ("m_range_gauss", 2): Published(171.2, 126.0),
+    ("m_range_gauss", 3): Published(_TIMEOUT),
+}
 
-
-def measure_command(words: tuple[str, ...], runs: int) -> Command:
-    """Time a command of dipapprox in new processes; it must succeed.
-
-    The modules are compiled beforehand, as those of installed packages are.
-    """
-    shorts = {line: ("-m", "dipapprox", *line.split()) for line in _SHORT}
-    shorts = {
-        "verify": ("-m", "dipapprox", *words),
-        "verify --json": ("-m", "dipapprox", *words, "--json"),
-        **shorts,
-    }
-    seconds: list[float] = []
-    spent: dict[str, list[float]] = {name: [] for name in shorts}
-    base: list[float] = []
-    with tempfile.TemporaryDirectory() as compiled:
-        kept = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-        environment = {**kept, "PYTHONPYCACHEPREFIX": compiled}
-        memory = int(_python(environment, "-c", _REPORTING, *words).stderr.split()[-1])
-        for each in (_LIBRARIES, *shorts.values()):
-            _python(environment, *each)
-        for _ in range(runs):
-            start = time.perf_counter()
-            _python(environment, "-m", "dipapprox", *words)
-            seconds.append(time.perf_counter() - start)
-            base.append(_processor_time(environment, *_LIBRARIES))
-            for name, each in shorts.items():
-                spent[name].append(_processor_time(environment, *each))
-    starts = {name: median(each) / median(base) for name, each in spent.items()}
-    return Command(words, Timing(Outcome.ANSWERED, tuple(seconds)), memory, starts)
+_ALL_PAIRS: dict[tuple[str, int], Published] = {
+    ("svt_gauss", 5): Published(76.7, 77.0),
+    ("svt_gauss", 25): Published(_TOO_LARGE),
+    ("noisy_max_gauss", 4): Published(303.0),
+    ("k_min_max_gauss", 4): Published(335.7),
+    ("m_range_gauss", 2): Published(344.4),
+    ("m_range_gauss", 3): Published(_TIMEOUT),
+}
 
 
-def _processor_time(environment: Mapping[str, str], *words: str) -> float:
-    """Return the seconds of processor time of a new Python."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    _python(environment, *words)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+def published(case: AnyCase) -> Published | None:
+    """Return the published times of a case, if there are any."""
+    if not isinstance(case, Case) or case.bits != FIRST_PRECISION:
+        return None
+    return (_ALL_PAIRS if case.all_pairs else _ONE_PAIR).get((case.program, case.n))
 
 
-def _python(environment: Mapping[str, str], *words: str) -> subprocess.CompletedProcess[str]:
-    command = (sys.executable, *words)
-    return subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
+# --- Tables and figures ---------------------------------------------------------------------------
+
+_SECONDS: tuple[tuple[str, float], ...] = (
+    *((Case(program, 25).name, 0.025) for program in SVT),
+    *((Case(program, 1000).name, 0.3) for program in SVT if program != "svt_gauss"),
+    *((Case("svt_gauss", n).name, s) for n, s in ((1000, 0.05), (4000, 0.25), (50_000, 5.0))),
+    *((Case(program, 5, merge=False).name, 0.05) for program in NOISY),
+    *((Case(program, 100).name, 1.0) for program in NOISY if program != "noisy_max_gauss"),
+    *((Case("noisy_max_gauss", n).name, s) for n, s in ((100, 0.05), (400, 1.0))),
+    (Chain(40).name, 0.1),
+    (Case("m_range_gauss", 3).name, 1.0),
+    (Case("m_range_gauss", 10).name, 10.0),
+    (Case("k_min_max_gauss", 4).name, 1.0),
+    (Case("k_min_max_gauss", 12).name, 10.0),
+    *(
+        (Case("svt_gauss", n, all_pairs=True).name, s)
+        for n, s in ((5, 0.1), (12, 1.0), (25, 3.0), (100, 0.5))
+    ),
+    *(
+        (Case("noisy_max_gauss", n, all_pairs=True).name, s)
+        for n, s in ((5, 0.1), (10, 1.0), (30, 5.0), (100, 3.0))
+    ),
+    (Case("top_k_gauss", 5, all_pairs=True).name, 0.3),
+    *((case.name, s) for case, s in zip(SUMS, (0.05, 1.0, 0.3, 0.3), strict=False)),
+    *((case.name, s) for case, s in zip(REALS, (5.0, 60.0, 10.0, 5.0), strict=True)),
+)
+"""Most seconds of engine time, the median."""
+
+_MEMORY: tuple[tuple[str, int], ...] = (
+    (Case("svt_gauss", 4000).name, 100),
+    (Case("svt_gauss", 50_000).name, 400),
+)
+"""Most MiB of the whole process."""
+
+
+def _figures(rows: Rows) -> list[Figure]:
+    measured = {row.name: row for row in rows}
+    timings: dict[str, Timing] = {name: row.found["timing"] for name, row in measured.items()}
+    figures = []
+    for name, limit in _SECONDS:
+        figures += within(name, timings.get(name), limit, first=True)
+    for name, most in _MEMORY:
+        goal, timing = f"< {most} MiB", timings.get(name)
+        if timing is None or timing.outcome is not Outcome.ANSWERED:
+            figures.append(Figure(name, goal, "", None))
+        else:
+            memory = measured[name].found["memory_mib"]
+            figures.append(Figure(name, goal, f"{memory} MiB", memory < most))
+    for case in PRECISE:
+        timing = timings.get(case.name)
+        if timing is None:
+            figures.append(Figure(case.name, "an answer", "", None))
+        else:
+            answered = timing.outcome is Outcome.ANSWERED
+            found = f"{timing.median:.3g} s" if answered else timing.outcome.value
+            figures.append(Figure(case.name, "an answer", found, answered))
+    return figures
+
+
+def _first(row: Row) -> str | None:
+    timing: Timing = row.found["timing"]
+    return plainly(1000 * timing.first) if timing.outcome is Outcome.ANSWERED else None
+
+
+ALONE = Table(
+    "alone",
+    """## Time and memory against N
+
+Every case in a fresh process. "first" is the first verification in it, "median" that of all runs.
+Memory is the peak resident set in MiB, before and after. Published seconds: DiPApprox (CCS 2025),
+Tables 6 and 7, on a quad-core laptop; "again": the published tool on a 2-core server.""",
+    (
+        *(NAME, ("first", _first), ("median", of("timing"))),
+        ("memory", lambda row: f"{row.found['idle_memory_mib']} / {row.found['memory_mib']}"),
+        ("published, s", lambda row: str(row.found["published"] or "")),
+        ("again, s", lambda row: str(row.found["published_repeated"] or "")),
+    ),
+    _figures,
+)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bench.published import published
-from bench.suite import PRECISE, Results
+from bench.cases import PRECISE
+from bench.growth import ALONE
+from bench.suite import Results
 from bench.timing import Outcome
 from dipapprox.errors import UserError
 from dipapprox.experiments.pictures import line_style, new_figure, save
@@ -47,10 +48,10 @@ def plot_growth(results: Results, path: Path) -> bool:
 def _families(results: Results) -> dict[str, list[tuple[int, float, float | None]]]:
     """Collect (N, seconds, published seconds) by family, those with two points or more."""
     families: dict[str, list[tuple[int, float, float | None]]] = {}
-    for family, case, growth in results.alone:
-        if growth.timing.outcome is Outcome.ANSWERED and case not in PRECISE:
-            known = published(case)
-            printed = known.printed if known is not None else None
+    for row in results.get(ALONE.kind, ()):
+        timing, printed = row.found["timing"], row.found["published"]
+        if timing.outcome is Outcome.ANSWERED and row.case.case not in PRECISE:
             seconds = printed if isinstance(printed, float) else None
-            families.setdefault(family, []).append((case.n, growth.timing.median, seconds))
+            point = row.found["n"], timing.median, seconds
+            families.setdefault(row.found["family"], []).append(point)
     return {family: points for family, points in families.items() if len(points) > 1}

@@ -1,22 +1,23 @@
 """Linear guards on Gaussian samples: certified beside scipy's multivariate normal.
 
-In: how many random polyhedra of which rank, or events of sums. Out: a `PolyhedraComparison`. Scipy
-estimates its error (Genz's method), NOT rigorous, and is asked for 1e-6; the enclosures are at most
-2^-40 wide.
+In: how many random polyhedra of which rank, or events of sums. Out: a row. Scipy estimates its
+error (Genz's method), NOT rigorous, and is asked for 1e-6; the enclosures are at most 2^-40 wide.
 """
 
 from __future__ import annotations
 
 import importlib
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from bench.timing import NoAnswer, Patience, Ratio, Run, Timing, ratio, side_by_side
+from bench.rows import DISTANCE, NAME, TIMES, Row, Table, taken, within
+from bench.timing import NoAnswer, Patience, ratio, side_by_side
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.events.event import Event
 from dipapprox.laws.distribution import Distribution
@@ -37,132 +38,73 @@ _GUARDS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Polyhedra:
-    """So many random polyhedra of one rank, in eight samples, of at most eight facets."""
+class LinearGuards:
+    """Events of linear guards, bounded together.
 
-    rank: int
-    count: int
+    Attributes:
+        name: Unique, for tables and records.
+        goal: Seconds for all of them; None: no goal.
+        events: Makes the events, the same in every run.
+        method: Makes what encloses them.
+    """
 
-    @property
-    def goal(self) -> float | None:
-        """Seconds for all of them."""
-        return 0.01 * self.count if self.rank <= 3 else None
+    name: str
+    goal: float | None
+    events: Callable[[], list[Event]]
+    method: Callable[[], Method] = lambda: methods_in_order(Options())
 
-    @property
-    def name(self) -> str:
-        """Unique, for tables and records."""
-        return f"{self.count} polyhedra of rank {self.rank} in {_SAMPLES} Gaussian samples"
 
-    def events(self) -> list[Event]:
-        """Return the events: reduced, the same in every run."""
+def polyhedra(rank: int, count: int) -> LinearGuards:
+    """So many random polyhedra of one rank, in eight samples, of at most eight facets; reduced."""
+
+    def events() -> list[Event]:
         found: list[Event] = []
-        chance = random.Random(self.rank)
-        while len(found) < self.count:
-            event = _random_event(chance, self.rank)
+        chance = random.Random(rank)
+        while len(found) < count:
+            event = _random_event(chance, rank)
             guards = irredundant(event.guards)
-            if guards and len(guards) > self.rank:
+            if guards and len(guards) > rank:
                 found.append(Event(event.samples, guards))
         return found
 
-    def method(self) -> Method:
-        """Return what encloses them."""
-        return GaussianRank()
+    name = f"{count} polyhedra of rank {rank} in {_SAMPLES} Gaussian samples"
+    return LinearGuards(name, 0.01 * count if rank <= 3 else None, events, GaussianRank)
 
 
-@dataclass(frozen=True, slots=True)
-class PartialSums:
+def partial_sums(family: Family, count: int) -> LinearGuards:
     """P[the first, …, the N-th partial sum of like samples is at least 0]: C(2N, N) / 4^N."""
-
-    family: Family
-    count: int
-
-    @property
-    def goal(self) -> float:
-        """Seconds."""
-        return 0.05
-
-    @property
-    def name(self) -> str:
-        """Unique, for tables and records."""
-        return f"{self.count} partial sums of {self.family.name} samples"
-
-    def events(self) -> list[Event]:
-        """Return the event."""
-        law = Distribution(self.family, Fraction(0), Fraction(1))
-        guards = (_at_least(0, range(n)) for n in range(1, self.count + 1))
-        return [Event((law,) * self.count, tuple(guards))]
-
-    def method(self) -> Method:
-        """Return what encloses it."""
-        return methods_in_order(Options())
+    law = Distribution(family, Fraction(0), Fraction(1))
+    guards = tuple(_at_least(0, range(n)) for n in range(1, count + 1))
+    name = f"{count} partial sums of {family.name} samples"
+    return LinearGuards(name, 0.05, lambda: [Event((law,) * count, guards)])
 
 
-@dataclass(frozen=True, slots=True)
-class TreeOfCounters:
-    """P[every node of a tree is at least its threshold]: nodes add up the noise of their leaves."""
+def tree_of_counters(family: Family, leaves: int) -> LinearGuards:
+    """P[every node of a tree is at least its threshold]: nodes add up the noise of their leaves.
 
-    family: Family
-    leaves: int
-
-    @property
-    def goal(self) -> float:
-        """Seconds."""
-        return 1.0
-
-    @property
-    def name(self) -> str:
-        """Unique, for tables and records."""
-        return f"tree of counters, {self.leaves} leaves, {self.family.name} noise"
-
-    def events(self) -> list[Event]:
-        """Return the event; the number of leaves is a power of two."""
-        laws = tuple(
-            Distribution(self.family, Fraction(k % 2), Fraction(2)) for k in range(self.leaves)
-        )
-        guards, size = [], 1
-        while size <= self.leaves:
-            for start in range(0, self.leaves, size):
-                guards.append(_at_least(size.bit_length() - 3, range(start, start + size)))
-            size *= 2
-        return [Event(laws, tuple(guards))]
-
-    def method(self) -> Method:
-        """Return what encloses it."""
-        return methods_in_order(Options())
+    The number of leaves is a power of two.
+    """
+    laws = tuple(Distribution(family, Fraction(k % 2), Fraction(2)) for k in range(leaves))
+    guards, size = [], 1
+    while size <= leaves:
+        for start in range(0, leaves, size):
+            guards.append(_at_least(size.bit_length() - 3, range(start, start + size)))
+        size *= 2
+    name = f"tree of counters, {leaves} leaves, {family.name} noise"
+    return LinearGuards(name, 1.0, lambda: [Event(laws, tuple(guards))])
 
 
-@dataclass(frozen=True, slots=True)
-class Ring:
+def ring(family: Family, count: int) -> LinearGuards:
     """P[every sum of two neighbours of N in a ring, with noise of its own, is at most 1]."""
-
-    family: Family
-    count: int
-
-    @property
-    def goal(self) -> None:
-        """None was set."""
-        return None
-
-    @property
-    def name(self) -> str:
-        """Unique, for tables and records."""
-        return f"ring of {self.count} sums of {self.family.name} samples with Gaussian noise"
-
-    def events(self) -> list[Event]:
-        """Return the event."""
-        one = Fraction(1)
-        values = tuple(Distribution(self.family, Fraction(k % 2), one) for k in range(self.count))
-        noise = (Distribution(GAUSSIAN, Fraction(0), Fraction(2)),) * self.count
-        guards = []
-        for k in range(self.count):
-            members = (k, (k + 1) % self.count, self.count + k)
-            pair: dict[Symbol, Fraction] = dict.fromkeys(members, one)
-            guards.append(LinearForm.of(pair, -one))
-        return [Event((*values, *noise), tuple(guards))]
-
-    def method(self) -> Method:
-        """Return what encloses it."""
-        return methods_in_order(Options())
+    one = Fraction(1)
+    values = tuple(Distribution(family, Fraction(k % 2), one) for k in range(count))
+    noise = (Distribution(GAUSSIAN, Fraction(0), Fraction(2)),) * count
+    guards = []
+    for k in range(count):
+        pair: dict[Symbol, Fraction] = dict.fromkeys((k, (k + 1) % count, count + k), one)
+        guards.append(LinearForm.of(pair, -one))
+    name = f"ring of {count} sums of {family.name} samples with Gaussian noise"
+    return LinearGuards(name, None, lambda: [Event((*values, *noise), tuple(guards))])
 
 
 def _at_least(threshold: int, samples: range) -> LinearForm:
@@ -171,34 +113,8 @@ def _at_least(threshold: int, samples: range) -> LinearForm:
     return LinearForm.of(terms, Fraction(threshold))
 
 
-LinearGuards = Polyhedra | PartialSums | TreeOfCounters | Ring
-
-
-@dataclass(frozen=True, slots=True)
-class PolyhedraComparison:
-    """What was measured of one batch.
-
-    Attributes:
-        name: Of the batch.
-        events: How many.
-        timings: ENCLOSED and SCIPY, for all events together.
-        distance: The largest one of scipy's value from its enclosure; None without scipy.
-        goal: Seconds for all events; None if there is none.
-    """
-
-    name: str
-    events: int
-    timings: dict[str, Timing]
-    distance: float | None
-    goal: float | None = None
-
-    def ratio(self) -> Ratio | None:
-        """Return how many times longer scipy took."""
-        return ratio(self.timings[SCIPY], self.timings[ENCLOSED])
-
-
-def compare_polyhedra(batch: LinearGuards, patience: Patience) -> PolyhedraComparison:
-    """Time both on the same events, in turns."""
+def compare_polyhedra(batch: LinearGuards, programs: Path, patience: Patience) -> Row:
+    """Time both on the same events, in turns; the distance is that of scipy's values, if any."""
     events = batch.events()
     values: list[float] = []
     enclosures: list[Enclosure] = []
@@ -209,11 +125,23 @@ def compare_polyhedra(batch: LinearGuards, patience: Patience) -> PolyhedraCompa
     def by_scipy(cap: float) -> None:
         values[:] = plain_values(events)
 
-    runs: dict[str, Run] = {ENCLOSED: enclosed, SCIPY: by_scipy}
-    timings = side_by_side(runs, patience)
-    pairs = list(zip(values, enclosures, strict=False))
-    distance = max((_distance(value, found) for value, found in pairs), default=None)
-    return PolyhedraComparison(batch.name, len(events), timings, distance, batch.goal)
+    timings = side_by_side({ENCLOSED: enclosed, SCIPY: by_scipy}, patience)
+    return Row(
+        batch,
+        {
+            "events": len(events),
+            "timings": timings,
+            "ratio": ratio(timings[SCIPY], timings[ENCLOSED]),
+            "distance": farthest(values, enclosures),
+        },
+    )
+
+
+def farthest(values: Sequence[float], enclosures: Sequence[Enclosure]) -> float | None:
+    """Return the largest distance of a value from its enclosure; None if there are none."""
+    pairs = zip(values, enclosures, strict=False)
+    distances = (max(float(e.lower) - v, v - float(e.upper), 0.0) for v, e in pairs)
+    return max(distances, default=None)
 
 
 def certified(method: Method, events: Sequence[Event], cap: float) -> list[Enclosure]:
@@ -263,10 +191,6 @@ def _by_scipy(stats: Any, event: Event) -> float:
     return float(found)
 
 
-def _distance(value: float, found: Enclosure) -> float:
-    return max(float(found.lower) - value, value - float(found.upper), 0.0)
-
-
 def _random_event(chance: random.Random, rank: int) -> Event:
     samples = tuple(
         Distribution(
@@ -286,3 +210,17 @@ def _random_event(chance: random.Random, rank: int) -> Event:
         if not total.is_constant:
             guards.append(total)
     return Event(samples, tuple(guards))
+
+
+POLYHEDRA = Table(
+    "by rank and scipy",
+    """## Linear guards beside scipy
+
+All events of a row together; scipy knows no sums of Laplace samples. The enclosures are at most
+2^-40 wide; scipy's multivariate normal distribution function is asked for 1e-6, an error that it
+estimates, NOT rigorous. "distance" is the largest one of its value from the enclosure.""",
+    (NAME, *taken(ENCLOSED, SCIPY), TIMES, DISTANCE),
+    lambda rows: [
+        figure for row in rows for figure in within(row.name, row.timing(ENCLOSED), row.case.goal)
+    ],
+)

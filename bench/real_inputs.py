@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 
-from bench.timing import NoAnswer, Patience, Ratio, Timing, ratio, side_by_side
+from bench.rows import Row, Table, at_most, taken
+from bench.timing import NoAnswer, Patience, side_by_side
 from dipapprox.language.core import Program
 from dipapprox.language.load import program_from, read_source
 from dipapprox.limits import Limits, limited
@@ -22,7 +23,7 @@ from dipapprox.replays.files import certify_answer
 from dipapprox.replays.result import Outcome
 
 VERIFIED, CHECKED = "verify", "check"
-MOST_TIMES = 5
+_MOST_TIMES = 5
 """A check follows every input by itself, and knows fewer lemmas."""
 
 _DELTA = Fraction(1, 10**5)
@@ -53,18 +54,6 @@ class RealCase:
         return f"{self.file}{chosen}, eps_prv = {self.eps_prv}"
 
 
-@dataclass(frozen=True, slots=True)
-class RealMeasured:
-    """What was measured: VERIFIED and CHECKED."""
-
-    case: RealCase
-    timings: Mapping[str, Timing]
-
-    def ratio(self) -> Ratio | None:
-        """Return how many times longer the check took than the verdict."""
-        return ratio(self.timings[CHECKED], self.timings[VERIFIED])
-
-
 def real_cases() -> tuple[RealCase, ...]:
     """Return what is measured: claims with room, and next to the least eps_prv."""
     half = Fraction(1, 2)
@@ -80,7 +69,7 @@ def real_cases() -> tuple[RealCase, ...]:
     )
 
 
-def measure_real(case: RealCase, programs: Path, patience: Patience) -> RealMeasured:
+def measure_real(case: RealCase, programs: Path, patience: Patience) -> Row:
     """Measure a verdict, and the check of its certificate."""
     source = read_source(programs / f"{case.file}.dpg", case.parameters)
     program = program_from(source, reals=True)
@@ -97,7 +86,8 @@ def measure_real(case: RealCase, programs: Path, patience: Patience) -> RealMeas
         if result.outcome is not Outcome.CONFIRMED:
             raise NoAnswer(result.reason or result.outcome.value)
 
-    return RealMeasured(case, side_by_side({VERIFIED: prove, CHECKED: examine}, patience))
+    timings = side_by_side({VERIFIED: prove, CHECKED: examine}, patience)
+    return Row(case, {"timings": timings})
 
 
 def _verdict(program: Program, case: RealCase, limits: Limits | None = None) -> Verdict:
@@ -107,3 +97,27 @@ def _verdict(program: Program, case: RealCase, limits: Limits | None = None) -> 
 
 def _setting(program: Program) -> Setting:
     return Setting(program, AllPairs(), Options())
+
+
+REAL_INPUTS = Table(
+    "real inputs",
+    """## All real inputs
+
+A verdict about infinitely many pairs, and the check of its certificate, a proof that the kernel
+replays: "times" compares the two.""",
+    (
+        ("claim", lambda row: row.name),
+        *taken(VERIFIED, CHECKED),
+        ("times", lambda row: row.times(CHECKED, VERIFIED)),
+    ),
+    lambda rows: [
+        figure
+        for row in rows
+        for figure in at_most(
+            row.name,
+            row.times(CHECKED, VERIFIED),
+            _MOST_TIMES,
+            f"checking at most {_MOST_TIMES} times as long as proving",
+        )
+    ],
+)

@@ -1,6 +1,6 @@
 """Divergences of published numbers: certified beside scipy's quadrature of the same integrals.
 
-In: a `Published` case. Out: a `PublishedComparison`. Scipy integrates max(0, f - growth g) with its
+In: a `Published` case. Out: a row. Scipy integrates max(0, f - growth g) with its
 own error estimates, NOT rigorous, densities from closed formulas or inner quadratures; the
 enclosures are as narrow as the case says.
 """
@@ -13,11 +13,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from math import exp
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from bench.timing import NoAnswer, Patience, Ratio, Run, Timing, ratio, side_by_side
+from bench.polyhedra import ENCLOSED, SCIPY, farthest
+from bench.rows import DISTANCE, NAME, TIMES, Figure, Row, Rows, Table, at_most, of, taken, within
+from bench.timing import NoAnswer, Patience, ratio, side_by_side
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.arithmetic.precision import exponential
 from dipapprox.composition.product_measures import ProductMeasures
@@ -32,7 +35,7 @@ from dipapprox.linear.form import LinearForm
 from dipapprox.privacy.options import Options
 from dipapprox.privacy.subjects import open_method
 
-ENCLOSED, SCIPY = "enclosed", "scipy"
+_MOST_TIMES_SCIPY = 10.0
 
 _BUDGET = Fraction(1, 2)
 
@@ -60,29 +63,8 @@ class Published:
     plain: Callable[[Any], float] | None
 
 
-@dataclass(frozen=True, slots=True)
-class PublishedComparison:
-    """What was measured of one case.
-
-    Attributes:
-        case: The case.
-        timings: ENCLOSED and SCIPY.
-        width: Of the enclosure; None without one.
-        distance: Of scipy's value from it; None without scipy.
-    """
-
-    case: Published
-    timings: dict[str, Timing]
-    width: float | None
-    distance: float | None
-
-    def ratio(self) -> Ratio | None:
-        """Return how many times longer the enclosure took."""
-        return ratio(self.timings[ENCLOSED], self.timings[SCIPY])
-
-
-def compare_published(case: Published, patience: Patience) -> PublishedComparison:
-    """Time both on one case, in turns."""
+def compare_published(case: Published, programs: Path, patience: Patience) -> Row:
+    """Time both on one case, in turns; widths and distances are None where nothing was found."""
     values: list[float] = []
     enclosures: list[Enclosure] = []
 
@@ -92,14 +74,16 @@ def compare_published(case: Published, patience: Patience) -> PublishedCompariso
     def by_scipy(cap: float) -> None:
         values[:] = [plain_value(case)]
 
-    runs: dict[str, Run] = {ENCLOSED: enclosed, SCIPY: by_scipy}
-    timings = side_by_side(runs, patience)
-    width = distance = None
-    for found in enclosures:
-        width = float(found.width)
-        for value in values:
-            distance = max(float(found.lower) - value, value - float(found.upper), 0.0)
-    return PublishedComparison(case, timings, width, distance)
+    timings = side_by_side({ENCLOSED: enclosed, SCIPY: by_scipy}, patience)
+    return Row(
+        case,
+        {
+            "timings": timings,
+            "ratio": ratio(timings[ENCLOSED], timings[SCIPY]),
+            "width": float(enclosures[0].width) if enclosures else None,
+            "distance": farthest(values, enclosures),
+        },
+    )
 
 
 def certified(case: Published, cap: float) -> Enclosure:
@@ -285,3 +269,24 @@ def _integral(
         )
         for pair in pairwise(marks)
     )
+
+
+def _figures(rows: Rows) -> list[Figure]:
+    goal = f"at most {_MOST_TIMES_SCIPY:g} times as long as scipy"
+    figures = []
+    for row in rows:
+        figures += within(row.name, row.timing(ENCLOSED), row.case.goal, first=True)
+        figures += at_most(row.name, row.found["ratio"], _MOST_TIMES_SCIPY, goal)
+    return figures
+
+
+PUBLISHED = Table(
+    "published numbers and scipy",
+    """## Published numbers beside scipy
+
+The divergence at eps_prv 1/2 of two inputs that publish real numbers, nothing remembered but grids.
+Scipy integrates max(0, f - e^eps_prv g), with inner quadratures where densities need them; its
+errors are estimates, NOT rigorous. "times": how many times longer the enclosure took.""",
+    (NAME, *taken(ENCLOSED, SCIPY), TIMES, ("width", of("width")), DISTANCE),
+    _figures,
+)

@@ -13,7 +13,8 @@ from fractions import Fraction
 from pathlib import Path
 
 from bench.cases import DELTA, EPSILON, single_pair
-from bench.timing import NoAnswer, Outcome, Patience, Ratio, Run, Timing, ratio, side_by_side
+from bench.rows import Figure, Row, Rows, Table, largest_file, of, proving, taken
+from bench.timing import NoAnswer, Outcome, Patience, Run, Timing, ratio, side_by_side
 from dipapprox.kernel.errors import asking
 from dipapprox.kernel.replay import replay
 from dipapprox.language.core import Program
@@ -29,12 +30,6 @@ from dipapprox.proof_steps.verdicts import written as written_proof
 from dipapprox.replays.files import certify_answer
 
 FOUND, WRITTEN, REPLAYED = "verify", "write", "replay"
-
-MOST_TIMES = 3.0
-"""Of one case; half of them may take no longer than finding."""
-
-MOST_TO_WRITE = Fraction(1, 3)
-LARGEST_FILE = 5_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,33 +65,6 @@ class ProofCase:
     def answer(self) -> Answer:
         """What `verify` has to say."""
         return Answer.NOT_DP if self.room < 0 else Answer.DP
-
-
-@dataclass(frozen=True, slots=True)
-class ProofMeasured:
-    """What was measured.
-
-    Attributes:
-        timings: FOUND, WRITTEN and REPLAYED.
-        size: Of the file, in bytes; 0 if there is none.
-    """
-
-    case: ProofCase
-    timings: Mapping[str, Timing]
-    size: int
-
-    @property
-    def name(self) -> str:
-        """Unique, for tables and records."""
-        return self.case.name
-
-    def replaying(self) -> Ratio | None:
-        """Return how many times longer replaying took than finding."""
-        return ratio(self.timings[REPLAYED], self.timings[FOUND])
-
-    def writing(self) -> Ratio | None:
-        """Return how long writing took, in times of finding."""
-        return ratio(self.timings[WRITTEN], self.timings[FOUND])
 
 
 _HAIR = Fraction(1, 10**9)
@@ -189,13 +157,13 @@ def _prepare(case: ProofCase, programs: Path) -> _Prepared:
     return _Prepared(program, claim, selection, replayed, written)
 
 
-def measure_proof(case: ProofCase, programs: Path, patience: Patience) -> ProofMeasured:
+def measure_proof(case: ProofCase, programs: Path, patience: Patience) -> Row:
     """Measure a case in this process; without a proof all contestants have failed."""
     try:
         prepared = _prepare(case, programs)
     except NoAnswer as none:
         failed = Timing(Outcome.FAILED, (0.0,), str(none))
-        return ProofMeasured(case, dict.fromkeys((FOUND, WRITTEN, REPLAYED), failed), 0)
+        return _row(case, dict.fromkeys((FOUND, WRITTEN, REPLAYED), failed), 0)
     program, claim, selection = prepared.program, prepared.claim, prepared.selection
     source = read_source(programs / f"{case.file}.dpg", case.parameters)
 
@@ -220,5 +188,41 @@ def measure_proof(case: ProofCase, programs: Path, patience: Patience) -> ProofM
             replay(proof["machine"], proof["claim"], proof["steps"])
 
     runs: dict[str, Run] = {FOUND: find, WRITTEN: write, REPLAYED: replay_it}
-    size = len(prepared.text.encode())
-    return ProofMeasured(case, side_by_side(runs, patience), size)
+    return _row(case, side_by_side(runs, patience), len(prepared.text.encode()))
+
+
+def _row(case: ProofCase, timings: Mapping[str, Timing], size: int) -> Row:
+    found, written, replayed = (timings[name] for name in (FOUND, WRITTEN, REPLAYED))
+    return Row(
+        case,
+        {
+            "timings": timings,
+            "replaying": ratio(replayed, found),
+            "writing": ratio(written, found),
+            "bytes": size,
+        },
+    )
+
+
+def _figures(rows: Rows) -> list[Figure]:
+    missed = [
+        Figure(row.name, "a replay", row.found["timings"][REPLAYED].reason, reached=False)
+        for row in rows
+        if row.found["replaying"] is None
+    ]
+    replayed, written = proving("proofs", rows, "writing", "replaying")
+    return [*missed, *replayed, *written, *largest_file(rows)]
+
+
+PROOFS = Table(
+    "proof",
+    """## Finding, writing and replaying
+
+A verdict at one ε without a proof, the file of its proof, and the kernel's replay of the file. The
+program is read before. "times": how many times longer replaying took than finding, and writing.""",
+    (
+        *(("claim", lambda row: row.name), *taken(FOUND, WRITTEN), ("times", of("writing"))),
+        *(*taken(REPLAYED), ("times", of("replaying")), ("bytes", of("bytes"))),
+    ),
+    _figures,
+)

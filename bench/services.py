@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 
-from bench.timing import NoAnswer, Patience, Timing, side_by_side
+from bench.rows import Row, Table, of, within
+from bench.timing import NoAnswer, Patience, side_by_side
 from dipapprox.bundled import BUNDLED
 from dipapprox.language.load import read_source
 from dipapprox.language.parser import parse
@@ -59,16 +61,6 @@ class ServiceCase:
         return elaborate_service(program, parameters, path.stem)
 
 
-@dataclass(frozen=True, slots=True)
-class ServedBudget:
-    """What was measured of a service."""
-
-    case: ServiceCase
-    bounds: str
-    pairs: int
-    timing: Timing
-
-
 def servers() -> tuple[ServiceCase, ...]:
     """Return what is measured."""
     return (
@@ -79,7 +71,7 @@ def servers() -> tuple[ServiceCase, ...]:
     )
 
 
-def measure_service(case: ServiceCase, patience: Patience) -> ServedBudget:
+def measure_service(case: ServiceCase, programs: Path, patience: Patience) -> Row:
     """Measure a proof."""
     service = case.service
     loss = find_loss(AskedService(service))
@@ -93,4 +85,23 @@ def measure_service(case: ServiceCase, patience: Patience) -> ServedBudget:
 
     timing = side_by_side({case.name: prove}, patience)[case.name]
     pairs = 0 if loss.pairs is None else len(loss.pairs.nodes)
-    return ServedBudget(case, bounds, pairs, timing)
+    return Row(case, {"bounds": bounds, "pairs": pairs, "timing": timing})
+
+
+SERVICES = Table(
+    "service",
+    """## Least budgets of services
+
+The query server of Tschantz, Kaynar and Datta with t slots of v points, or one pool of memory: for
+every ε and every sequence of calls. From the elaborated service to the bounds; the paper reports no
+run.""",
+    (
+        *(("server", lambda row: row.name), ("least D", of("bounds")), ("pairs", of("pairs"))),
+        ("prove", of("timing")),
+    ),
+    lambda rows: [
+        figure
+        for row in rows
+        for figure in within(row.name, row.found["timing"], row.case.goal, "least budget in ")
+    ],
+)
