@@ -1,7 +1,8 @@
 """What tests are made of: tables, texts in files, golden text, and what is asked in part.
 
 Golden text is what is asked, and all that is said: `DIPAPPROX_GOLDEN=write pytest …` writes it
-anew, and the diff is read. A file has entries
+anew, and the diff is read. What was refused and is accepted now is not written, unless
+`DIPAPPROX_ACCEPTED` is a part of what is asked. A file has entries
 
     what is asked, in one line or several
     -----
@@ -12,6 +13,7 @@ anew, and the diff is read. A file has entries
 """
 
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,8 +24,10 @@ from hypothesis import settings
 from dipapprox.errors import UserError
 
 TESTS = Path(__file__).parent
+GOLDEN = TESTS / "golden"
 FOLDERS = (TESTS.parent / "programs", TESTS / "corpus" / "programs")
 _SAID, _END = "\n-----\n", "=====\n"
+_REFUSAL = re.compile(r"^refuted|^(?!OK|None)[A-Z]\w+: |\b(?:error|limit): |\bUnknown\b", re.M)
 Each = TypeVar("Each")
 
 THOROUGH = os.environ.get("DIPAPPROX_TESTS") == "thorough"
@@ -82,13 +86,20 @@ def check_answers(name: str, ask: Callable[[str], str]) -> None:
         name: Of the file.
         ask: Returns what is said, in whole lines.
     """
-    path = TESTS / "golden" / f"{name}.txt"
+    path = GOLDEN / f"{name}.txt"
     *entries, rest = path.read_text(encoding="utf-8").split(_END)
     assert entries and not rest
     wanted = {asked: said for asked, _, said in (each.partition(_SAID) for each in entries)}
     assert len(wanted) == len(entries), "nothing is asked twice"
     now = {asked: ask(asked) for asked in wanted}
     if os.environ.get("DIPAPPROX_GOLDEN") == "write":
+        named = os.environ.get("DIPAPPROX_ACCEPTED")
+        assert [
+            asked
+            for asked, said in wanted.items()
+            if _REFUSAL.search(said) and not _REFUSAL.search(now[asked])
+            if named is None or named not in asked
+        ] == [], "refused before: a false acceptance is no new wording"
         path.write_text("".join(f"{a}{_SAID}{now[a]}{_END}" for a in now), encoding="utf-8")
         return
     assert {asked: said for asked, said in now.items() if said != wanted[asked]} == {}
