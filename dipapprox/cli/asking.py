@@ -7,9 +7,12 @@ that ask about pairs of inputs differ in what `PAIRED` says.
 from __future__ import annotations
 
 import argparse
+import csv
 import sys
+from collections.abc import Mapping
 from fractions import Fraction
 from importlib import import_module
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic
 
@@ -45,8 +48,7 @@ from dipapprox.privacy.run import Setting
 from dipapprox.privacy.scope import widening_by_pairs
 from dipapprox.privacy.verdict import Answer
 from dipapprox.questions import worst_pair
-from dipapprox.questions.arguments import spelled_as_flag
-from dipapprox.questions.kinds import Pairs
+from dipapprox.questions.arguments import Pairs, spelled_as_flag
 from dipapprox.questions.question import (
     AnyQuestion,
     Question,
@@ -257,8 +259,8 @@ def _question(paired: Paired) -> type[Any]:
 
 def run(words: argparse.Namespace, out: Output) -> int:
     paired = PAIRED[words.command]
-    csv = getattr(words, "csv", False)
-    if words.json and csv:
+    as_csv = getattr(words, "csv", False)
+    if words.json and as_csv:
         raise UserError("--json and --csv exclude each other")
     asked = asking_of(words, _question(paired))
     given, question, options = program_of(words), asked.question, asked.options
@@ -286,8 +288,8 @@ def run(words: argparse.Namespace, out: Output) -> int:
             lambda: files.with_proof(setting, judged),
             lambda answer: files.certify_answer(setting, own, answer),
         )
-    if csv:
-        out.write(found.to_csv())
+    if as_csv:
+        out.write(_csv_of(found.to_dict()))
     else:
         out.show_answer(found, json=asked.json, why=words.why)
     plot = asked.plot
@@ -303,6 +305,28 @@ def run(words: argparse.Namespace, out: Output) -> int:
         texts = (text_of(given.source),)
         review.write(asked.report, found, texts, asked.certificate, digest, others)
     return status_of(found)
+
+
+def _csv_of(fields: Mapping[str, Any]) -> str:
+    """Write a profile as comma-separated values: a heading, then one row for each point.
+
+    A curve's lines prove delta >= line_intercept - line_slope * e^eps_prv at every eps_prv.
+    """
+    rows = []
+    for point in fields.get("curve") or fields.get("renyi") or [fields]:
+        row: dict[str, str] = {}
+        for name, value in point.items():
+            if name in ("eps_prv", "delta", "order"):
+                row[name] = value
+            elif name.endswith("_enclosure"):
+                of = name.removesuffix("_enclosure")
+                row[f"{of}_lower"], row[f"{of}_upper"] = value
+            elif name == "line":
+                row |= {f"line_{end}": number for end, number in value.items()}
+        rows.append(row)
+    text = StringIO()
+    csv.writer(text, lineterminator="\n").writerows([rows[0], *(each.values() for each in rows)])
+    return text.getvalue()
 
 
 def status_of(found: Any) -> int:

@@ -12,7 +12,7 @@ from dipapprox.language.load import read_source
 from dipapprox.language.printer import print_program
 from dipapprox.language.services import elaborate_service, is_service
 from dipapprox.language.unrolling import read_calls, unroll
-from dipapprox.questions import kinds
+from dipapprox.questions import arguments
 from dipapprox.services.service_proof import users_of
 
 _OUT = "--out"
@@ -29,7 +29,7 @@ def add_words(parser: argparse.ArgumentParser) -> None:
 
 
 def run(words: argparse.Namespace, out: Output) -> int:
-    seen = kinds.names(words.examiner, "--examiner")
+    seen = arguments.names(words.examiner, "--examiner")
     source = read_source(words.file, parameters_of(words))
     program = source.program
     if not is_service(program):

@@ -5,11 +5,9 @@ One point of the profile, its inverse, a curve, or Rényi divergences.
 
 from __future__ import annotations
 
-import csv
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from io import StringIO
 from itertools import pairwise
 from typing import Literal
 
@@ -145,16 +143,6 @@ class _AtOneEps(RunResult):
             **self.footer(),
         }
 
-    def to_csv(self) -> str:
-        """Write it as comma-separated values: a heading, then one row for each point."""
-        text = StringIO()
-        csv.writer(text, lineterminator="\n").writerows(self._lines())
-        return text.getvalue()
-
-    @abstractmethod
-    def _lines(self) -> Iterable[Sequence[str]]:
-        """Return the heading of `to_csv`, and the rows."""
-
     @abstractmethod
     def _found(self) -> dict[str, object]:
         """Return the fields that say what was asked and found."""
@@ -201,15 +189,10 @@ class _Least(_AtOneEps):
     def _told(self) -> tuple[str, str, Fraction | str, Extended | Enclosure]:
         """Return its name, the other one's with the number that it is for, and its bounds."""
 
-    def _lines(self) -> Iterable[Sequence[str]]:
+    def _found(self) -> dict[str, object]:
         name, other, asked, told = self._told()
         bounds = ends(told) if isinstance(told, Enclosure) else told.ends()
-        heading = _FIELDS[other], f"{_FIELDS[name]}_lower", f"{_FIELDS[name]}_upper"
-        return heading, (str(asked), *bounds)
-
-    def _found(self) -> dict[str, object]:
-        (other, name, _), (asked, *bounds) = self._lines()
-        found = {other: asked, f"{name.removesuffix('_lower')}_enclosure": bounds}
+        found = {_FIELDS[other]: str(asked), f"{_FIELDS[name]}_enclosure": bounds}
         return {**found, "witness": self._witness_fields(self.witness)}
 
     def why(self) -> tuple[End, ...]:
@@ -282,12 +265,6 @@ class PrivacyCurve(Record, _AtOneEps):
     def largest_gap(self) -> Fraction:
         """Bound the distance of the upper from the lower envelope anywhere between the points."""
         return max(self.envelope.gap(k) for k in range(len(self.envelope.points) - 1))
-
-    def _lines(self) -> Iterable[Sequence[str]]:
-        # The lines prove delta >= line_intercept - line_slope * e^eps_prv at every eps_prv.
-        yield "eps_prv", "delta_lower", "delta_upper", "line_intercept", "line_slope"
-        for each in self.envelope.points:
-            yield str(each.eps_prv), *ends(each.delta), *each.line.ends()
 
     def _found(self) -> dict[str, object]:
         return {
@@ -379,11 +356,6 @@ class RenyiProfile(Record, _AtOneEps):
     eps: Fraction
     orders: tuple[OrderResult, ...]
     rho: Extended
-
-    def _lines(self) -> Iterable[Sequence[str]]:
-        yield "order", "divergence_lower", "divergence_upper"
-        for each in self.orders:
-            yield str(each.order), *each.divergence.ends()
 
     def _found(self) -> dict[str, object]:
         return {
