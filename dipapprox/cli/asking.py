@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic
 
 from dipapprox.cli import flags, review
-from dipapprox.cli import plot as plots
 from dipapprox.cli.command import Status
 from dipapprox.cli.output import CERTIFICATE, Output, certified, check_new, check_place, reporting
 from dipapprox.data_classes import Record, replace
@@ -294,7 +293,7 @@ def run(words: argparse.Namespace, out: Output) -> int:
         out.show_answer(found, json=asked.json, why=words.why)
     plot = asked.plot
     if plot is not None and has_curve:
-        plots.draw(found.chart(), plot)
+        pictures.draw(found.chart(), plot)
         plot = None
     others: tuple[Chart, ...] = ()
     if asked.report is not None:

@@ -8,10 +8,10 @@ from fractions import Fraction
 from pathlib import Path
 
 from dipapprox.cli import asking, review
-from dipapprox.cli import plot as plots
 from dipapprox.cli.asking import add_parameters, parameters_of
 from dipapprox.cli.output import Output, certified, reporting
 from dipapprox.errors import UserError
+from dipapprox.experiments import pictures
 from dipapprox.language.load import read_source, read_text
 from dipapprox.privacy.compositions.pipeline import Pipeline, ProgramAt
 from dipapprox.privacy.description import ProgramText, text_of
@@ -39,7 +39,7 @@ def run(words: argparse.Namespace, out: Output) -> int:
         found = asked.question.answer(pipeline, asked.options, reporter)
     if asked.plot is not None:
         for chart in found.charts():
-            plots.draw(chart, asked.plot)
+            pictures.draw(chart, asked.plot)
     digest = None
     if asked.certificate is not None:
         answer, options = found, asked.options

@@ -6,9 +6,9 @@ import argparse
 import sys
 
 from dipapprox.cli import asking, review
-from dipapprox.cli import plot as plots
 from dipapprox.cli.output import Output
 from dipapprox.data_classes import replace
+from dipapprox.experiments import pictures
 from dipapprox.privacy.description import text_of
 from dipapprox.privacy.options import LARGEST_PRECISION
 from dipapprox.questions.probability import Probability
@@ -33,7 +33,7 @@ def run(words: argparse.Namespace, out: Output) -> int:
         out.show_answer(result, json=asked.json)
     if asked.plot is not None:
         for chart in result.densities():
-            plots.draw(chart, asked.plot)
+            pictures.draw(chart, asked.plot)
     if asked.report is not None:
         review.write(asked.report, result, (text_of(given.source),), None, None)
     if result.reason is not None:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 
-from dipapprox.cli import plot as plots
 from dipapprox.cli.output import write_whole
 from dipapprox.errors import LimitReached, UserError
+from dipapprox.experiments import pictures
 from dipapprox.language.core import Program
 from dipapprox.pairs.adjacency import count_selected
 from dipapprox.privacy.charts import Chart
@@ -114,7 +114,7 @@ def around(
             print(f"no picture: {error.message}", file=sys.stderr)
         return ()
     if plot is not None:
-        plots.draw(planes, plot)
+        pictures.draw(planes, plot)
     for line in planes.lines():
         print(line, file=sys.stderr)
     return (planes,)

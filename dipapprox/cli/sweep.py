@@ -18,8 +18,8 @@ from dipapprox.cli import flags
 from dipapprox.cli.command import Status
 from dipapprox.cli.output import Output, make_folder, reporting
 from dipapprox.errors import LimitReached, UserError
+from dipapprox.experiments.pictures import plot_groups
 from dipapprox.experiments.sweep.ledger import read_lines
-from dipapprox.experiments.sweep.plots import plot_groups
 from dipapprox.experiments.sweep.pool import WorkerLost
 from dipapprox.experiments.sweep.spec import read_spec
 from dipapprox.experiments.sweep.summary import (

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from dipapprox.errors import UserError
-from dipapprox.experiments.pictures import new_figure, save
+from dipapprox.experiments.pictures import new_figure, plot_groups, save
 from dipapprox.experiments.sweep.ledger import FinishedCase, read_line
-from dipapprox.experiments.sweep.plots import plot_groups
 from dipapprox.experiments.sweep.summary import Group, groups_of, readable
 from dipapprox.experiments.tables.rows import make_tables
 from dipapprox.experiments.tables.table import Notes, PaperTable, plan, printed_rows
