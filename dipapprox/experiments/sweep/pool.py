@@ -28,7 +28,7 @@ from dipapprox.errors import BrokenInvariant, UserError
 from dipapprox.experiments.sweep.spec import Answered, Case, CaseOutcome
 
 _T = TypeVar("_T")
-_WORKER = (sys.executable, "-m", "dipapprox.experiments.sweep.worker")
+_WORKER = (sys.executable, "-m", "dipapprox.experiments.sweep.sweep")
 _KILLED = CaseOutcome(None, "killed twice from outside: did the machine run out of memory?", 0.0)
 
 

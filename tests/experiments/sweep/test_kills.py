@@ -104,7 +104,7 @@ def _lives(pid: int) -> bool:
 
 def impatient(monkeypatch: pytest.MonkeyPatch, settings: str) -> None:
     """Let workers have other settings."""
-    code = f"from dipapprox.experiments.sweep import worker as w\n{settings}\nw.main()"
+    code = f"from dipapprox.experiments.sweep import sweep as w\n{settings}\nw.main()"
     monkeypatch.setattr(pool, "_WORKER", (sys.executable, "-c", code))
 
 
