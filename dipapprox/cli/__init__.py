@@ -9,4 +9,4 @@ What is wrong with the words, a file, or a place to write to is a `UserError`.
 
 from dipapprox.deferred import late_modules
 
-__getattr__ = late_modules(__name__, "flags", "report", "review")
+__getattr__ = late_modules(__name__, "report", "review")

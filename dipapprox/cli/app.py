@@ -14,7 +14,6 @@ from contextlib import nullcontext
 from importlib import import_module
 from io import StringIO
 
-from dipapprox.cli import flags
 from dipapprox.cli.command import (
     COMMANDS,
     HANDLER,
@@ -22,6 +21,7 @@ from dipapprox.cli.command import (
     Status,
     add_described,
     add_help,
+    limits_of,
     register,
     watching,
 )
@@ -70,7 +70,7 @@ def run(parsed: argparse.Namespace, out: Output) -> int:
     try:
         # Without --timeout and --max-memory a command has limits of its own, or none.
         has_limits = hasattr(parsed, "max_memory")
-        with watching(flags.limits_of(parsed)) if has_limits else nullcontext():
+        with watching(limits_of(parsed)) if has_limits else nullcontext():
             return int(parsed.run(parsed, out))
     except UserError as error:
         return _fail(error.render(), Status.BAD_INPUT)

@@ -16,7 +16,7 @@ from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic
 
-from dipapprox.cli import flags, review
+from dipapprox.cli import command, review
 from dipapprox.cli.command import Status
 from dipapprox.cli.output import CERTIFICATE, Output, certified, check_new, check_place, reporting
 from dipapprox.data_classes import Record, replace
@@ -138,7 +138,7 @@ def parameters_of(words: argparse.Namespace) -> dict[str, Fraction]:
 
 def file(text: str) -> Path:
     """Read the name of a file, or of a program that comes along."""
-    return file_or_bundled(flags.path(text))
+    return file_or_bundled(command.path(text))
 
 
 def add_question(
@@ -150,19 +150,19 @@ def add_question(
 ) -> None:
     """Add the flags of a question, of how it is computed, and of where its answer goes: `plot` says
     what is drawn of it, and some have certificates."""
-    flags.add_arguments(parser, arguments_of(question))
+    command.add_arguments(parser, arguments_of(question))
     add_computing(parser, question.computing)
-    flags.add_output(parser)
+    command.add_output(parser)
     if question.name != "probability":  # whose answers have no ends
         help = "say which method gave each end of the answer"
         parser.add_argument("--why", action="store_true", help=help)
     if certificate:
         help = "write a record of DP or Not_DP that `dipapprox check` can check"
-        parser.add_argument(CERTIFICATE, type=flags.path, metavar="OUT", help=help)
-    flags.add_report(parser)
+        parser.add_argument(CERTIFICATE, type=command.path, metavar="OUT", help=help)
+    command.add_report(parser)
     if plot is not None:
         help = f"draw {plot} into FILE.svg; .png and .pdf need matplotlib"
-        parser.add_argument("--plot", type=flags.path, metavar="FILE", help=help)
+        parser.add_argument("--plot", type=command.path, metavar="FILE", help=help)
 
 
 def add_computing(
@@ -170,7 +170,7 @@ def add_computing(
 ) -> None:
     """Add some of the flags of how it is computed; `timeout` is what a command takes by default."""
     declared = computing_arguments(names)
-    flags.add_arguments(
+    command.add_arguments(
         parser,
         [replace(each, default=timeout) if each.name == "timeout" else each for each in declared],
     )
@@ -184,7 +184,7 @@ def add_computing(
 
 def options_of(words: argparse.Namespace) -> Options:
     """Read the flags of `add_computing`; the clock of their limits starts now."""
-    return read_options(vars(words), spelled_as_flag, flags.limits_of(words))
+    return read_options(vars(words), spelled_as_flag, command.limits_of(words))
 
 
 _VACUOUS = "warning: no two different inputs are adjacent: the claim holds vacuously"
@@ -214,7 +214,7 @@ def asking_of(words: argparse.Namespace, question: type[AnyQuestion]) -> Asking[
     if record is not None:
         check_place(record, CERTIFICATE)
     if words.report is not None:
-        check_new(words.report, flags.REPORT)
+        check_new(words.report, command.REPORT)
     return Asking(asked, options, words.json, record, words.report, plot)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from dipapprox.cli import flags, review
+from dipapprox.cli import command, review
 from dipapprox.cli.command import Status
 from dipapprox.cli.output import Output, check_new
 from dipapprox.language.load import read_text
@@ -19,17 +19,17 @@ _LARGEST_FILE = 2**28
 
 
 def add_words(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", type=flags.path, metavar="CERT", help="a certificate (JSON)")
+    parser.add_argument("file", type=command.path, metavar="CERT", help="a certificate (JSON)")
     help = "show every step of a proof, from the claim down, with its theorem"
     parser.add_argument("--explain", action="store_true", help=help)
-    flags.add_arguments(parser, LIMITING)
-    flags.add_output(parser)
-    flags.add_report(parser)
+    command.add_arguments(parser, LIMITING)
+    command.add_output(parser)
+    command.add_report(parser)
 
 
 def run(words: argparse.Namespace, out: Output) -> int:
     if words.report is not None:
-        check_new(words.report, flags.REPORT)
+        check_new(words.report, command.REPORT)
     content = read_json(read_text(words.file, _LARGEST_FILE))
     found = check_content(content, words.explain)
     out.show_answer(found, json=words.json)

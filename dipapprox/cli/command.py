@@ -19,6 +19,8 @@ made.
 Signs that a terminal may not have are words there: "eps" for ε where the encoding is ASCII.
 `register()` makes the error handler `HANDLER` known to Python's streams; what is laid out in
 columns is passed through `shown` before, so that the columns keep their width.
+
+Here are also the flags that commands without a question have, too: limits, --json, --report.
 """
 
 from __future__ import annotations
@@ -27,22 +29,31 @@ import argparse
 import codecs
 import gc
 import json
+import os
 import re
 import signal
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import IntEnum
 from functools import cache
 from pathlib import Path
 from threading import current_thread, main_thread
 from types import FrameType
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from dipapprox.data_classes import replace
+from dipapprox.deferred import Deferred
 from dipapprox.errors import BrokenInvariant, LimitReached, did_you_mean
-from dipapprox.limits import Limits, limited
+from dipapprox.limits import Limits, limited, resource
 from dipapprox.source import visible_lines
+
+if TYPE_CHECKING:
+    from dipapprox.questions import arguments
+    from dipapprox.questions.arguments import Argument
+else:  # the list of all commands needs none
+    arguments = Deferred("dipapprox.questions.arguments")
+
 
 COMMANDS = {
     "verify": "decide whether a program is differentially private",
@@ -281,3 +292,65 @@ def shown(text: str) -> str:
         return text
     register()
     return text.encode(encoding, errors=HANDLER).decode(encoding)
+
+
+REPORT = "--report"
+_MEMORY_SHARE = 0.6  # of the physical memory, when --max-memory is not given
+
+
+def limits_of(words: argparse.Namespace) -> Limits:
+    """Read the limits; their clock starts now."""
+    memory = words.max_memory
+    given = {**vars(words), "max_memory": default_memory() if memory is None else memory}
+    return arguments.read_limits(given, arguments.spelled_as_flag)
+
+
+def add_arguments(parser: argparse.ArgumentParser, declared: Iterable[Argument]) -> None:
+    """Add the flags of declared arguments, under their headings."""
+    groups: dict[str, argparse._ActionsContainer] = {"": parser}
+    for each in declared:
+        if each.group not in groups:
+            groups[each.group] = parser.add_argument_group(each.group)
+        _add(groups[each.group], each)
+
+
+def add_output(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def path(text: str) -> Path:
+    """Read the name of a file or folder; an empty one would mean the current folder.
+
+    Raises:
+        argparse.ArgumentTypeError: If it is empty.
+    """
+    if not text:
+        raise argparse.ArgumentTypeError("the name of the file is empty")
+    return Path(text)
+
+
+def add_report(parser: argparse.ArgumentParser) -> None:
+    """Add --report, for answers that are handed to others."""
+    help = "write a page to hand to a reviewer: program, answer, pictures, in one file"
+    parser.add_argument(REPORT, type=path, metavar="OUT.html", help=help)
+
+
+def _add(parser: argparse._ActionsContainer, argument: Argument) -> None:
+    flag, help = arguments.spelled_as_flag(argument.name), argument.help.replace("%", "%%")
+    if argument.read is arguments.flag:
+        on = argument.default == "true"
+        name, const = (f"--no-{flag[2:]}", "false") if on else (flag, "true")
+        parser.add_argument(name, dest=argument.name, action="store_const", const=const, help=help)
+        return
+    if argument.default and "(default" not in help:
+        help += f" (default: {argument.default})"
+    metavar, choices = argument.metavar or None, argument.choices or None
+    required = argument.required
+    parser.add_argument(flag, required=required, metavar=metavar, choices=choices, help=help)
+
+
+def default_memory() -> int | None:
+    """Return a share of the physical memory in MiB; None where the system does not tell."""
+    if resource is None:
+        return None
+    return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * _MEMORY_SHARE) >> 20

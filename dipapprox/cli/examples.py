@@ -9,7 +9,7 @@ from rich.syntax import Syntax
 from rich.table import Table
 
 from dipapprox.bundled import bundled_programs
-from dipapprox.cli import flags
+from dipapprox.cli import command
 from dipapprox.cli.output import Output
 from dipapprox.errors import UserError, did_you_mean
 from dipapprox.highlighting import DpgLexer
@@ -18,7 +18,7 @@ from dipapprox.language.load import DIPA, DPG
 
 def add_words(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", nargs="?", metavar="NAME", help="a program of the list")
-    parser.add_argument("--copy", type=flags.path, metavar="FOLDER", help="copy it there instead")
+    parser.add_argument("--copy", type=command.path, metavar="FOLDER", help="copy it there instead")
 
 
 def run(words: argparse.Namespace, out: Output) -> int:

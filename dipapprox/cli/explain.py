@@ -13,7 +13,7 @@ from itertools import islice, product
 
 from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.arithmetic.rounding import sound_arithmetic
-from dipapprox.cli import asking, flags
+from dipapprox.cli import asking, command
 from dipapprox.cli.asking import add_program, load, program_of
 from dipapprox.cli.command import Status
 from dipapprox.cli.explanation import ExplainedState, Explanation, explain
@@ -322,7 +322,7 @@ def add_words(parser: argparse.ArgumentParser) -> None:
     asking.add_computing(parser, (*STRUCTURE, *LIMITS), timeout=_SECONDS)
     help = "(default: %(default)s)"
     parser.add_argument("--format", choices=list(_FORMATS), default="text", help=help)
-    flags.add_output(parser)
+    command.add_output(parser)
 
 
 @sound_arithmetic()

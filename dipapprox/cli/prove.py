@@ -9,7 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dipapprox.cli import asking, flags, review
+from dipapprox.cli import asking, command, review
 from dipapprox.cli.asking import Asking, add_file, add_parameters, parameters_of
 from dipapprox.cli.output import Output, certified, check_place, write_whole
 from dipapprox.errors import UserError
@@ -40,11 +40,11 @@ def add_words(parser: argparse.ArgumentParser) -> None:
     help = "take the parameter N as any number: the loop up to it is one over rounds"
     parser.add_argument("--for-all", metavar="N", help=help)
     help = "draw it in the DOT language, a tight run or what leaves no budget in red"
-    parser.add_argument(_DRAW, type=flags.path, metavar="OUT", help=help)
+    parser.add_argument(_DRAW, type=command.path, metavar="OUT", help=help)
     help = "check these unwinding families of a service, instead of finding the budget (JSON)"
-    parser.add_argument(_FAMILIES, type=flags.path, metavar="FILE", help=help)
+    parser.add_argument(_FAMILIES, type=command.path, metavar="FILE", help=help)
     help = "show that a service with subroutines has the laws of this one, and find its budget"
-    parser.add_argument(_IMPLEMENTS, type=flags.path, metavar="SERVICE", help=help)
+    parser.add_argument(_IMPLEMENTS, type=command.path, metavar="SERVICE", help=help)
     asking.add_question(parser, Prove, certificate=True)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.syntax import Syntax
 
-from dipapprox.cli import flags
+from dipapprox.cli import command
 from dipapprox.cli.asking import add_file, add_parameters, parameters_of, warn_unused
 from dipapprox.cli.output import Output
 from dipapprox.errors import NoCertificate, UserError
@@ -37,7 +37,7 @@ def add_words(parser: argparse.ArgumentParser) -> None:
     add_parameters(parser)
     help = "the machine that it means, which proofs are about"
     parser.add_argument("--core", action="store_true", help=help)
-    flags.add_output(parser)
+    command.add_output(parser)
 
 
 def run(words: argparse.Namespace, out: Output) -> int:

@@ -14,7 +14,7 @@ from rich.console import Console, RenderableType
 from rich.measure import Measurement
 from rich.table import Table
 
-from dipapprox.cli import flags
+from dipapprox.cli import command
 from dipapprox.cli.command import Status
 from dipapprox.cli.output import Output, make_folder, reporting
 from dipapprox.errors import LimitReached, UserError
@@ -107,17 +107,17 @@ def _rows(group: Group) -> Table:
 
 def add_words(parser: argparse.ArgumentParser) -> None:
     help = "a TOML file that describes a grid"
-    parser.add_argument("spec", nargs="?", type=flags.path, metavar="SPEC", help=help)
+    parser.add_argument("spec", nargs="?", type=command.path, metavar="SPEC", help=help)
     help = "the results file, made or continued"
-    parser.add_argument("--out", type=flags.path, metavar="FILE", help=help)
+    parser.add_argument("--out", type=command.path, metavar="FILE", help=help)
     help = "cases at the same time (default: %(default)s)"
     parser.add_argument("--jobs", default="1", metavar="N", help=help)
     help = "run the cases on this Dask cluster (tcp://host:port)"
     parser.add_argument("--cluster", metavar="ADDRESS", help=help)
     help = "show a results file, run nothing"
-    parser.add_argument("--summary", type=flags.path, metavar="FILE", help=help)
+    parser.add_argument("--summary", type=command.path, metavar="FILE", help=help)
     help = "with --summary: draw heat maps, times, and numbers against noise, as SVG and PNG"
-    parser.add_argument("--plot", type=flags.path, metavar="FOLDER", help=help)
+    parser.add_argument("--plot", type=command.path, metavar="FOLDER", help=help)
 
 
 def run(words: argparse.Namespace, out: Output) -> int:

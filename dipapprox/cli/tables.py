@@ -7,7 +7,7 @@ import sys
 
 from rich.table import Table as Grid
 
-from dipapprox.cli import flags
+from dipapprox.cli import command
 from dipapprox.cli.output import Output, make_folder, reporting
 from dipapprox.experiments.tables.rows import make_tables
 from dipapprox.experiments.tables.table import PaperTable, describe_machine, plan, write_tables
@@ -20,7 +20,7 @@ def add_words(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("names", nargs="*", metavar="TABLE", help=help)
     parser.add_argument("--quick", action="store_true", help="only rows that take little time")
     help = "write tables.md and CSV files there, too"
-    parser.add_argument("--out", type=flags.path, metavar="FOLDER", help=help)
+    parser.add_argument("--out", type=command.path, metavar="FOLDER", help=help)
 
 
 def run(words: argparse.Namespace, out: Output) -> int:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from dipapprox.cli import flags, review
+from dipapprox.cli import command, review
 from dipapprox.cli.command import Status, watching
 from dipapprox.cli.output import Output, check_new, check_place, write_whole
 from dipapprox.data_classes import Record
@@ -129,23 +129,25 @@ _JUNIT = "--junit"
 
 def add_words(parser: argparse.ArgumentParser) -> None:
     help = "programs, automata, Python files (or module.py:name), folders"
-    parser.add_argument("files", type=flags.path, nargs="+", metavar="FILE", help=help)
-    parser.add_argument(_JUNIT, type=flags.path, metavar="OUT", help="write a report as JUnit XML")
+    parser.add_argument("files", type=command.path, nargs="+", metavar="FILE", help=help)
+    parser.add_argument(
+        _JUNIT, type=command.path, metavar="OUT", help="write a report as JUnit XML"
+    )
     help = "a file without claims is no mistake"
     parser.add_argument("--allow-empty", action="store_true", help=help)
     help = "wall-clock time for each claim"
     parser.add_argument("--timeout", dest="each_timeout", metavar="SECONDS", help=help)
-    flags.add_output(parser)
-    flags.add_report(parser)
+    command.add_output(parser)
+    command.add_report(parser)
 
 
 def run(words: argparse.Namespace, out: Output) -> int:
-    given, memory = words.each_timeout, flags.default_memory()
+    given, memory = words.each_timeout, command.default_memory()
     seconds = None if given is None else arguments.seconds(given, "--timeout")
     if words.junit is not None:
         check_place(words.junit, _JUNIT)
     if words.report is not None:
-        check_new(words.report, flags.REPORT)
+        check_new(words.report, command.REPORT)
     claims: dict[Path, tuple[StatedClaim, ...]] = {}
     for path in words.files:
         found = claims_in(file_or_bundled(path))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from dipapprox.cli import flags
+from dipapprox.cli import command
 from dipapprox.cli.asking import add_file, add_parameters, parameters_of
 from dipapprox.cli.output import Output, write_whole
 from dipapprox.errors import UserError
@@ -25,7 +25,7 @@ def add_words(parser: argparse.ArgumentParser) -> None:
     help = "show what these users see only (default: everything)"
     parser.add_argument("--examiner", metavar="USERS", default="", help=help)
     help = "write a file instead of to standard output"
-    parser.add_argument(_OUT, type=flags.path, metavar="FILE", help=help)
+    parser.add_argument(_OUT, type=command.path, metavar="FILE", help=help)
 
 
 def run(words: argparse.Namespace, out: Output) -> int:

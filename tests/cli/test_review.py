@@ -18,8 +18,8 @@ import dipapprox
 from dipapprox import Enclosure, LimitReached, Options, Verdict
 from dipapprox.cli import review
 from dipapprox.cli.app import build_parser
+from dipapprox.cli.command import limits_of
 from dipapprox.cli.explanation import explain
-from dipapprox.cli.flags import limits_of
 from dipapprox.cli.output import Output
 from dipapprox.cli.report import report
 from dipapprox.cli.show import machine_text
