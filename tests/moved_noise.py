@@ -1,5 +1,6 @@
 """Divergences of moved noise in closed form, and of ranges: what answers are compared with."""
 
+from collections.abc import Callable
 from math import exp, expm1, log
 
 import numpy as np
@@ -17,6 +18,12 @@ def laplace(shift: float, eps_prv: float) -> float:
     if abs(eps_prv) >= shift:
         return max(-expm1(eps_prv), 0.0)
     return -expm1((eps_prv - shift) / 2)
+
+
+def most(density: Callable[..., np.ndarray], low: float, high: float) -> float:
+    """What |ln| of the quotient of a density at 0 and at 1 is at most on an interval, or nearly."""
+    places = np.linspace(low, high, 400_001)
+    return float(np.abs(np.log(density(places, 0) / density(places, 1))).max())
 
 
 def renyi(order: float, p: float, q: float) -> float:

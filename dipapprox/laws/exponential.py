@@ -48,11 +48,11 @@ _BITS = 32
 
 class ExponentialNoise(RealFamily):
     is_exponential = True
+    steepness = None
     is_normal = False
     has_kink = True
     bend = Fraction(1)
     strip = Fraction(0)
-    moments_below = Fraction(1)
     panel = 1.9, 0.16
     even_panel = Fraction(2, 5)
     roundings = (16 + 4, 16 + 12), (8, 8), (0, 0)  # as for Gaussian noise: the argument counts once
@@ -61,6 +61,7 @@ class ExponentialNoise(RealFamily):
         self.name, self.constant, self.title = name, constant, title
         self.sides = self.shifts = sides
         self.steep = Fraction(1, len(sides))
+        self.tail = self.share(1)
         self.curved = Fraction(1) if sides == BOTH_SIDES else None
 
     @property
@@ -108,6 +109,9 @@ class ExponentialNoise(RealFamily):
         if not mass:
             return flint.arb(0)
         return (z if side < 0 else -z).exp() * precision.to_ball(mass)
+
+    def score(self, z: arb, side: int) -> arb:
+        return flint.arb(-side)
 
     def survival(self, z: arb, side: int) -> arb:
         tail = self.pdf(z, side)

@@ -118,7 +118,12 @@ class RealFamily(Family):
     curved: Fraction | None  # at least half the variation of f'; None if f jumps
     # How far off the line f is analytic, if not a little farther: 0 with a kink, None for anywhere.
     strip: Fraction | None
-    moments_below: Fraction | None  # E e^(tZ) is finite for 0 <= t below this; None: for all t >= 0
+    # What f(z) e^z tends to as z grows: then E e^(tZ) is finite for 0 <= t < 1; None: for all t.
+    tail: Fraction | None
+    # Of two laws without a tail on a side that with the greater number, or the same and the lesser
+    # scale, is steeper: the quotient of its (ln f)'' by the other's rises there without bound; for
+    # Gaussian laws it is constant, and greater than 1. None with tails on both sides.
+    steepness: int | None
     # How wide panels are in scales round 0, and how much wider they get with each scale further
     # away: what serves polynomials of low degree well.
     panel: tuple[float, float]
@@ -148,6 +153,10 @@ class RealFamily(Family):
     @abstractmethod
     def pdf(self, z: arb, side: int) -> arb:
         """Enclose the density's branch."""
+
+    @abstractmethod
+    def score(self, z: arb, side: int) -> arb:
+        """Enclose f' / f on a side of 0 where samples may lie: it never rises (log-concavity)."""
 
     def cdf(self, z: arb, side: int) -> arb:
         """Enclose the distribution function's branch: what the mirror image has above -z."""

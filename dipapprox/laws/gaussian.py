@@ -57,13 +57,14 @@ class GaussianNoise(RealFamily):
     sides = BOTH_SIDES
     shifts = ()
     is_exponential = False
+    steepness = 1
     is_normal = True
     has_kink = False
     steep = Fraction(39895, 100_000)  # 0.398942…
     curved = Fraction(48395, 100_000)  # 0.483941…
     bend = Fraction(2)
     strip = None
-    moments_below = None
+    tail = None
     panel = 0.9, 0.18
     even_panel = Fraction(4, 5)
     # With 2^4 for an exponential: the argument is within 8 T and counts T + 1 times; its square is
@@ -107,6 +108,9 @@ class GaussianNoise(RealFamily):
 
     def pdf(self, z: arb, side: int) -> arb:
         return (-(z * z) / 2).exp() / (2 * flint.arb.pi()).sqrt()
+
+    def score(self, z: arb, side: int) -> arb:
+        return -z
 
     def survival(self, z: arb, side: int) -> arb:
         return (z / flint.arb(2).sqrt()).erfc() / 2

@@ -74,6 +74,7 @@ class Gumbel(RealFamily):
 
     sides = BOTH_SIDES
     is_exponential = False
+    steepness = 2
     is_normal = False
     has_kink = False
     steep = Fraction(36788, 100_000)  # 1/e = 0.367879…
@@ -86,7 +87,7 @@ class Gumbel(RealFamily):
     def __init__(self, name: str, constant: str, title: str, turn: int) -> None:
         self.name, self.constant, self.title, self._turn = name, constant, title, turn
         self.shifts = (turn,)
-        self.moments_below = Fraction(1) if turn > 0 else None
+        self.tail = Fraction(1) if turn > 0 else None
 
     @property
     def mirror(self) -> RealFamily:
@@ -129,6 +130,10 @@ class Gumbel(RealFamily):
     def pdf(self, z: arb, side: int) -> arb:
         z = self._turn * z
         return (-z - (-z).exp()).exp()
+
+    def score(self, z: arb, side: int) -> arb:
+        """v - 1; of the mirror image its negative."""
+        return (-self._turn * z).expm1() * self._turn
 
     def survival(self, z: arb, side: int) -> arb:
         v = (-self._turn * z).exp()

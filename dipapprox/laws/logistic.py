@@ -44,13 +44,14 @@ class Logistic(RealFamily):
     name, constant, title = "Logistic", "LOGISTIC", "logistic"
     sides = shifts = BOTH_SIDES
     is_exponential = False
+    steepness = None
     is_normal = False
     has_kink = False
     steep = Fraction(1, 4)
     curved = Fraction(19246, 100_000)  # 0.192450…
     bend = Fraction(5, 2)
     strip = Fraction(3)
-    moments_below = Fraction(1)
+    tail = Fraction(1)
     panel = 0.7, 0.12
     even_panel = Fraction(2, 5)
     # The argument is within 8 T, and counts once; the exponential is within 16, and counts at most
@@ -89,6 +90,10 @@ class Logistic(RealFamily):
         """1 / (4 cosh² (z/2))."""
         root = 2 * (z / 2).cosh()
         return 1 / (root * root)
+
+    def score(self, z: arb, side: int) -> arb:
+        """1 - 2 s."""
+        return -(z / 2).tanh()
 
     def survival(self, z: arb, side: int) -> arb:
         return 1 / (1 + z.exp())

@@ -272,8 +272,8 @@ def _falls_as_shifts_cost(family: Family) -> bool:
     that have a price, so that f(z) >= f(0) e^-|z| there, and for all t on the other side."""
     if not isinstance(family, RealFamily):
         return False
-    moments = {1: family.moments_below, -1: family.mirror.moments_below}
-    return all(moments[sign] == (1 if sign in family.shifts else None) for sign in BOTH_SIDES)
+    tails = {1: family.tail, -1: family.mirror.tail}
+    return all((tails[sign] is not None) == (sign in family.shifts) for sign in BOTH_SIDES)
 
 
 def _integers(numbers: dict[int, Fraction], unit: Fraction) -> tuple[tuple[int, int], ...]:

@@ -30,7 +30,7 @@ from typing import Any
 import pytest
 from scipy.integrate import quad
 from scipy.optimize import brentq
-from scipy.stats import laplace, logistic, norm
+from scipy.stats import gumbel_r, laplace, logistic, norm
 
 import dipapprox
 from dipapprox import Answer, Options, RealProof, UserError
@@ -39,7 +39,7 @@ from tests import moved_noise
 from tests.cases import THOROUGH, text_of
 from tests.proofs.confirmation import confirm
 
-LAWS = {"norm": norm, "logistic": logistic, "lap": laplace}
+LAWS = {"norm": norm, "logistic": logistic, "lap": laplace, "gumbel": gumbel_r}
 SCIPY = {**LAWS, "quad": quad, "brentq": brentq}
 NAMES = {**vars(math), **vars(moved_noise), **SCIPY, "Fraction": Fraction}
 """What values are made of."""

@@ -5,7 +5,7 @@ import copy
 import pickle
 from collections.abc import Callable
 from fractions import Fraction
-from itertools import pairwise
+from itertools import pairwise, product
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -137,6 +137,23 @@ def test_shifts_cost_what_they_are_said_to(family) -> None:
                 ratios.append(other - to_ball(1).exp() * one)
             worst = max(float(ratio.upper()) for ratio in ratios)
             assert (worst <= 1e-15) == (side in family.shifts)
+
+
+@each_real
+def test_scores_are_slopes_of_logarithms_that_never_rise(family) -> None:
+    """Between two points the slope is one between their scores; far out f is like its tail."""
+    for side, near in product(family.sides, (0, 1, 3, 9)):
+        places = sorted(side * (Fraction(near) + Fraction(k, 8)) for k in (1, 2))
+        with precision(128):
+            left, right = (family.score(to_ball(z), side) for z in places)
+            logs = [family.pdf(to_ball(z), side).log() for z in places]
+            slope = 8 * (logs[1] - logs[0])
+            assert not slope > left and not slope < right and (left > right or family.has_kink)
+    with precision(128):
+        far, kind = to_ball(60), family.tail
+        shown = family.pdf(far, 1) * far.exp()
+        assert abs(shown - to_ball(kind or 0)) < 1e-20
+    assert (family.steepness is None) == (None not in (kind, family.mirror.tail))
 
 
 @each_real

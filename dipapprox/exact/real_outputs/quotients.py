@@ -1,92 +1,79 @@
 """Two measures of a published number in, how often one density is the other at most: enclosed.
 
-For what has no closed forms. The number is one sample of noise on each part, on an interval of its
-own: clamped noise, mixtures, absolute values. So f = Σ v_i f_i and g = Σ w_j g_j, with densities
-f_i and g_j of one law, moved, between marks, and enclosed probabilities v and w. Outcomes without a
-number are the case of constants.
+For what has no closed forms. The number y is one sample of noise on each part, on an interval of
+its own, and may be compared there with other samples: clamped noise, mixtures, absolute values,
+maxima. So f = Σ v_i f_i and g = Σ w_j g_j, v and w enclosed probabilities, and each f_i and g_j a
+product of densities at y and of probabilities that samples are above y, or below. All of these
+factors are log-concave (`kernel.laws`; Prékopa), so the derivative of the logarithm of each never
+rises, and lies on [s, t] between its values at t and at s. Outcomes without a number are the case
+of constants.
 
-**Pieces.** Let no mark lie inside of [s, t], and let r be the density of some g_j. Laws are
-log-concave (`kernel.laws`), so a density divided by itself, moved, rises all the way or falls:
-f_i / r and g_j / r lie between their values at s and t (of Laplace noise of several scales, too, if
-the means are marks: they are exponentials), and
+**Pieces.** Let no mark lie inside of [s, t], m its middle, and let r be some g_j. With D_i for (ln
+f_i / r)', f_i / r lies on [s, t] between multiples e^(± D_i (t - s) / 2) of its value at m, and
 
-    f / g  <=  Σ v_i max(f_i / r)  /  Σ w_j min(g_j / r)    on [s, t].
+    (ln f/g)'  =  mean of D_i, weights v_i f_i / r  -  mean of D_j, weights w_j g_j / r.
 
-At an infinite end a quotient is at most e^|d|, d the move in scales, where noise allows that
-(`Family.shifts`), and its inverse is; where noise does not, it tends to infinity, as it does for
-Laplace noise of a larger scale. If that holds of one f_i and all g_j, f / g has no bound. From
-below the supremum is at least every value at an end: f and g are continuous between marks. Pieces
-that bound it worst are halved.
+Where that has one sign, f / g is largest at an end. Elsewhere it is at most its value at m times
+e^|(ln f/g)' (t - s) / 2|: an error of second order where it has a maximum. From below the supremum
+is at least every value, as f and g are continuous between marks. Pieces that bound it worst are
+halved.
 
-**Far out.** Let y be a sample on each part, with guards about others: its density is that of the
-law times a probability of the guards. That is at most 1; where all guards hold the sooner, the
-further out y is, it does not fall, and if the part has a positive mass it is not 0 all the way. So
-if the law of one such part of f is, far out, more than any multiple of those of all parts of g,
-f / g has no bound.
+**Far out.** By what is known of quotients at infinite ends (`log_concave`),
 
-**Sums, moved.** Let y be the sum of independent samples, of the same law at u and u' but for a move
-d > 0, upwards at u. Theorem: densities of samples are log-concave, so the density f of y at u' is
-(Prékopa); so f(y - d) / f(y) never falls as y grows, nor does -(ln f)', which tends to some r <= ∞.
-E e^(ty) is finite for t < r, for f falls faster than e^(-sy) for an s > t; and infinite for t = r <
-∞, for f falls nowhere faster than e^(-ry). It is the product of those of the samples: r is the
-least of theirs (`RealFamily.moments_below`, in scales). So where an interval has no upper end the
-supremum of f(y - d) / f(y) is its limit e^(rd). Where it ends at t it is the value there: at most
-the quotient of the masses of any interval above t, at least that of any below t.
+    f / g  <=  Σ v_i sup (f_i / r)  /  Σ w_j inf (g_j / r),    f / g  <=  max v_i f_i / (w_i g_i)
 
-Downwards all is mirrored.
+if there are equally many of both. If some f_i / g_j have no bound for one i and all j, f / g has
+none.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import count, pairwise
 from math import inf
+from operator import mul
 
 from flint import arb
 
 from dipapprox.arithmetic.enclosure import Enclosure, Missing, NotEnclosed, sure
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
-from dipapprox.data_classes import Record, replace
-from dipapprox.events.canonical import canonical, within
-from dipapprox.events.event import (
-    EVERYWHERE,
-    Connected,
-    Event,
-    Interval,
-    Marginal,
-    Part,
-    common,
-    mapped,
+from dipapprox.data_classes import Record
+from dipapprox.events.canonical import canonical
+from dipapprox.events.event import EVERYWHERE, Connected, Interval, Part, common
+from dipapprox.exact.real_outputs.log_concave import (
+    FEW_BITS,
+    INFINITE,
+    Far,
+    LogConcave,
+    Masses,
+    Product,
+    guarded,
 )
-from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
-from dipapprox.laws.distribution import Distribution, law_order
 from dipapprox.laws.family import BOTH_SIDES
 from dipapprox.limits import check_limits
-from dipapprox.numerics.real_outputs.coordinates import Line, simplified
+from dipapprox.numerics.real_outputs.coordinates import simplified
 
-Masses = Callable[[Sequence[Part], int], Enclosure | NotEnclosed]
-"""Encloses the mass of parts, to so many bits."""
-
-_FEW_BITS = 64
+_NONE = Fraction(0)
 _MOST_BITS = 256
 _MOST_PIECES = 4_000
+_FARTHEST = 2**40  # of pieces at infinite ends, in scales
 _ROUNDING = 16  # bits of a quotient that rounding may take
 _BEYOND = Fraction(2) ** 2**16  # less than what is infinite
-_INFINITE = arb("inf")
 
 
 class _Term(Record):
-    """A density on an interval, or 1 everywhere without a law, times the probability of events."""
+    """A product on an interval, 1 without factors, times the probability of events."""
 
     events: tuple[Connected, ...]
-    law: Distribution | None
+    factors: Product
     interval: Interval
 
 
-_Present = Sequence[tuple[Distribution | None, Enclosure]]
-"""The terms that are there on a piece: densities, 1 for None, and their weights."""
+_Sides = Sequence[Sequence[tuple[Product, Enclosure]]]
+"""Of f and of g the terms that are there on a piece, with their weights."""
 
 _Piece = tuple[Fraction | float, int, Fraction | float, Interval]
 """The negative of an upper bound, a number of its own, a lower bound, and where."""
@@ -100,18 +87,14 @@ class EnclosedQuotient:
 
     def __init__(self, first: Sequence[Part], second: Sequence[Part], masses: Masses) -> None:
         self._terms = [[term for part in side for term in _terms(part)] for side in (first, second)]
-        laws = [term.law for side in self._terms for term in side if term.law is not None]
-        kinds = {(law.family, law.scale) for law in laws}
-        self._kinks = sorted({law.mean for law in laws} if len(kinds) > 1 else ())
-        if len(kinds) > 1 and not all(family.is_exponential for family, _ in kinds):
-            raise Missing(NotEnclosed("outside-fragment: noise of several kinds in one number"))
-        if any(law.family.is_discrete or law.family.sides != BOTH_SIDES for law in laws):
+        self._laws = {f.law for side in self._terms for term in side for f in term.factors}
+        if any(law.family.is_discrete or law.family.sides != BOTH_SIDES for law in self._laws):
             raise Missing(
                 NotEnclosed("outside-fragment: noise without a density on the whole line")
             )
         self._masses = masses
         self._numbers = count()
-        self._bits = _FEW_BITS
+        self._bits = FEW_BITS
         self.low = Fraction(0)
         self._open()
         while not self.low:
@@ -135,9 +118,10 @@ class EnclosedQuotient:
 
     def _open(self) -> None:
         """Begin with the pieces between marks, at the present bits."""
+        self._known: dict[tuple[LogConcave, Fraction, bool], tuple[arb, arb]] = {}
         self._weights = [[self._weight(term) for term in side] for side in self._terms]
         ends = {end for side in self._terms for term in side for end in term.interval}
-        ends.update(self._kinks)
+        ends.update(law.mean for law in self._laws)
         marks = [None, *sorted(end for end in ends if end is not None), None]
         self._pieces: list[_Piece] = []
         for piece in pairwise(marks):
@@ -154,277 +138,194 @@ class EnclosedQuotient:
         if not self._pieces:
             raise Missing(NotEnclosed("a measure that exceeds another is not known to be positive"))
         upper, _, lower, (start, end) = heapq.heappop(self._pieces)
-        law = next((t.law for side in self._terms for t in side if t.law is not None), None)
-        if law is None or -upper <= lower * (1 + Fraction(2**_ROUNDING, 2**self._bits)):
+        if not self._laws or -upper <= lower * (1 + Fraction(2**_ROUNDING, 2**self._bits)):
             if self._bits >= _MOST_BITS:
                 raise Missing(NotEnclosed("a quotient of two densities is next to e^ε_prv"))
             self._bits *= 2
             self._open()
             return
-        if len(self._pieces) > _MOST_PIECES:
+        scale = max(law.scale for law in self._laws)
+        reach = max(abs((start or _NONE) - (end or _NONE)), scale)
+        if len(self._pieces) > _MOST_PIECES or (None in (start, end) and reach > _FARTHEST * scale):
             heapq.heappush(self._pieces, (upper, next(self._numbers), lower, (start, end)))
             raise Missing(NotEnclosed("a quotient of two densities takes too many pieces"))
-        middle = law.mean
         if start is not None and end is not None:
             middle = (start + end) / 2
         elif start is not None:
-            middle = max(start, law.mean) + max(start - law.mean, law.scale)
-        elif end is not None:
-            middle = min(end, law.mean) - max(law.mean - end, law.scale)
+            middle = start + reach
+        else:
+            assert end is not None  # laws have means, which are marks
+            middle = end - reach
         self._add((start, middle))
         self._add((middle, end))
 
     def _add(self, piece: Interval) -> None:
-        lower, upper = self._bounds(piece)
-        if upper:
-            self.low = max(self.low, _BEYOND if lower == inf else Fraction(lower))
-            heapq.heappush(self._pieces, (-upper, next(self._numbers), lower, piece))
-
-    def _bounds(self, piece: Interval) -> tuple[Fraction | float, Fraction | float]:
-        """Bound the supremum on a piece without marks."""
         present = [
             [
-                (term.law, weight)
+                (term.factors, weight)
                 for term, weight in zip(side, weights, strict=True)
                 if weight.upper and common(term.interval, piece) == piece
             ]
             for side, weights in zip(self._terms, self._weights, strict=True)
         ]
         if not present[0]:
-            return Fraction(0), Fraction(0)
-        if not present[1]:
-            return (inf if any(weight.lower for _, weight in present[0]) else Fraction(0)), inf
+            return
+        lower: Fraction | float = inf
+        upper: Fraction | float = inf
+        if present[1]:
+            with precision(self._bits + 2 * _ROUNDING):
+                low, high = self._bounds(present, piece)
+                if low != INFINITE:
+                    lower, upper = max(_NONE, -_above(-low)), _above(high)
+        elif not any(weight.lower for _, weight in present[0]):
+            lower = _NONE
+        self.low = max(self.low, _BEYOND if lower == inf else Fraction(lower))
+        heapq.heappush(self._pieces, (-upper, next(self._numbers), lower, piece))
+
+    def _at(self, factor: LogConcave, y: Fraction, inside: Fraction) -> tuple[arb, arb]:
+        key = factor, y, inside >= factor.law.mean
+        if key not in self._known:
+            self._known[key] = factor.at(y, inside)
+        return self._known[key]
+
+    def _value(self, factors: Product, y: Fraction, inside: Fraction) -> arb:
+        found = arb(1)
+        for each in factors:
+            found *= self._at(each, y, inside)[0]
+        return found
+
+    def _quotient(self, sides: _Sides, y: Fraction, inside: Fraction) -> arb:
+        own, other = (_sum((w, self._value(f, y, inside)) for f, w in side) for side in sides)
+        return own / other
+
+    def _bounds(self, sides: _Sides, piece: Interval) -> tuple[arb, arb]:
+        """Bound the supremum on a piece without marks."""
+        start, end = piece
+        if start is None and end is None:
+            found = self._quotient(sides, _NONE, _NONE)  # of constants
+            return found, found
+        if start is None:
+            assert end is not None
+            return self._far(sides, end, -1)
+        return self._far(sides, start, 1) if end is None else self._between(sides, start, end)
+
+    def _between(self, sides: _Sides, start: Fraction, end: Fraction) -> tuple[arb, arb]:
+        middle, reach = (start + end) / 2, to_ball((end - start) / 2)
+        heights = [[self._value(factors, middle, middle) for factors, _ in side] for side in sides]
+        base = sides[1][_highest(heights[1])][0]
+        slope = arb(0)
+        for sign, side, own in zip((1, -1), sides, heights, strict=True):
+            rates = [self._slope(factors, base, start, end, middle) for factors, _ in side]
+            slope += sign * rates[_highest(own)]
+            if len(side) > 1:  # a mean is its first, but for what others differ from it
+                near = [
+                    to_ball(weight) * v * (reach * rate * arb(0, 1)).exp()
+                    for (_, weight), v, rate in zip(side, own, rates, strict=True)
+                ]
+                rises = [rate - rates[_highest(own)] for rate in rates]
+                rises[_highest(own)] = arb(0)
+                slope += sign * sum(map(mul, near, rises), arb(0)) / sum(near, arb(0))
+        places = [self._quotient(sides, y, middle) for y in (start, middle, end)]
+        if slope > 0 or slope < 0:
+            return _greatest(places), places[2 if slope > 0 else 0]
+        return _greatest(places), places[1] * (abs(slope) * reach).exp()
+
+    def _slope(
+        self, factors: Product, base: Product, start: Fraction, end: Fraction, inside: Fraction
+    ) -> arb:
+        """Enclose (ln of a product by another)' between two places."""
+        own, other, found = Counter(factors), Counter(base), arb(0)
+        for sign, left in ((1, own - other), (-1, other - own)):
+            for each in left.elements():
+                rates = [self._at(each, y, inside)[1] for y in (start, end)]
+                found += sign * rates[0].union(rates[1])
+        return found
+
+    def _far(self, sides: _Sides, start: Fraction, end: int) -> tuple[arb, arb]:
+        first, second = sides
+        tails = [[Far(f, g, end) for g, _ in second] for f, _ in first]
         if any(
-            end is None and _has_no_bound(present[0], present[1], k) for k, end in enumerate(piece)
+            w.lower and all(tail.limit == INFINITE for tail in own)
+            for own, (_, w) in zip(tails, first, strict=True)
         ):
-            return inf, inf
-        bases = [law for law, _ in present[1] if law is not None]
-        base = max(bases, key=lambda law: law.scale, default=None)
-        with precision(self._bits + 2 * _ROUNDING):
-            first, second = (
-                [(weight, [_moved(law, base, piece, k) for k in (0, 1)]) for law, weight in side]
-                for side in present
+            return INFINITE, INFINITE
+        lows, highs = [self._quotient(sides, start, start + end)], [INFINITE]
+        if len(first) == len(second):
+            pairs = zip(first, second, strict=True)
+            bounds = [own[k].bounds(start, self._at)[1] for k, own in enumerate(tails)]
+            highs.append(
+                _most(
+                    [
+                        to_ball(v.upper) * most / to_ball(w.lower)
+                        for ((_, v), (_, w)), most in zip(pairs, bounds, strict=True)
+                    ]
+                )
             )
-            most = _sum((weight.upper, _most(values)) for weight, values in first)
-            least = _sum((weight.lower, _least(values)) for weight, values in second)
-            upper = _above(most / least) if least > 0 else inf
-            lower: Fraction | float = Fraction(0)
-            for k in (0, 1):
-                if base is None or piece[k] is not None:
-                    own = _sum((weight.lower, values[k].lower()) for weight, values in first)
-                    other = _sum((weight.upper, values[k].upper()) for weight, values in second)
-                    lower = max(lower, -_above(-own / other))
-        return lower, upper
+        for k, (base, _) in enumerate(second):
+            others = [Far(g, base, end) for g, _ in second]
+            quotients = [[own[k] for own in tails], others]
+            first_bounds, second_bounds = (
+                [(w, *tail.bounds(start, self._at)) for (_, w), tail in zip(side, own, strict=True)]
+                for side, own in zip(sides, quotients, strict=True)
+            )
+            most = _sum((w.upper, high) for w, _, high in first_bounds)
+            highs.append(most / _sum((w.lower, low) for w, low, _ in second_bounds))
+            limits = [[tail.limit for tail in own] for own in quotients]
+            if all(each is not None and each.is_finite() for own in limits for each in own):
+                above, below = (
+                    _sum((w, each or arb(0)) for (_, w), each in zip(side, own, strict=True))
+                    for side, own in zip(sides, limits, strict=True)
+                )
+                lows.append(above / below)
+        return _greatest(lows), _smallest(highs)
 
 
 def _terms(part: Part) -> list[_Term]:
     """Write a part as a term, none if its probability is 0; Missing for more than one sample."""
     if not part.marginals:
-        return [_Term(tuple(part.events), None, EVERYWHERE)]
+        return [_Term(tuple(part.events), (), EVERYWHERE)]
     (marginal,) = part.marginals
     separate = simplified(marginal)
     if separate is None:
         return []
     others, own = separate
-    interval = interval_of(own)
-    if len(own.event.samples) > 1 or interval is None:
-        raise Missing(
-            NotEnclosed("outside-fragment: a number that is more than one sample on an interval")
-        )
-    (sample,) = own.event.samples
+    interval, compared = guarded(own)
+    factors, used = [], set[int]()
+    for form, side in ((own.form, 0), *compared):
+        sample, *more = form.samples()
+        if more or sample in used or (side == 0) != (form is own.form):
+            raise Missing(NotEnclosed("outside-fragment: a number that depends on several samples"))
+        used.add(sample)
+        law = own.event.samples[sample].affine(form.coefficient(sample), form.constant)
+        factors.append(LogConcave(law, side))
     events = (*part.events, *map(canonical, others))
-    return [_Term(events, sample.affine(own.form.coefficient(0), own.form.constant), interval)]
-
-
-def interval_of(number: Marginal) -> Interval | None:
-    """Return the interval that guards keep a number on; None if they are about more than it."""
-    form, interval = number.form, EVERYWHERE
-    leading, c = form.terms[0]
-    for guard in number.event.guards:
-        factor = guard.coefficient(leading) / c
-        rest = guard - form.scaled(factor) if factor else guard
-        if not rest.is_constant:
-            return None
-        end = -rest.constant / factor  # factor · number + rest <= 0
-        interval = common(interval, (None, end) if factor > 0 else (end, None))
-    return interval
-
-
-def _moved(law: Distribution | None, base: Distribution | None, piece: Interval, end: int) -> arb:
-    """Enclose the quotient of two densities at an end of a piece; at infinity a bound."""
-    if law is None or base is None or law == base:
-        return arb(1)
-    place, side = piece[end], (-1, 1)[end]
-    if place is not None:
-        family = law.real
-        near, far = ((place - each.mean) / each.scale for each in (law, base))
-        own, other = (family.pdf(to_ball(z), _branch(law, z)) for z in (near, far))
-        return own / other * to_ball(base.scale / law.scale)
-    if law.scale != base.scale:
-        return arb(0) if law.scale < base.scale else _INFINITE
-    scales = (law.mean - base.mean) / law.scale
-    bounded = side in law.family.shifts
-    if side * scales > 0:
-        return to_ball(abs(scales)).exp() if bounded else _INFINITE
-    return to_ball(-abs(scales)).exp() if bounded else arb(0)
-
-
-def _has_no_bound(first: _Present, second: _Present, end: int) -> bool:
-    """Whether some term of f is more than any multiple of all terms of g at an infinite end."""
-    return any(
-        weight.lower
-        and law is not None
-        and all(_moved(law, other, EVERYWHERE, end) == _INFINITE for other, _ in second)
-        for law, weight in first
-    )
+    return [_Term(events, tuple(factors), interval)]
 
 
 def _most(values: Sequence[arb]) -> arb:
     """The largest upper bound; infinite if one is not known: comparisons would leave it out."""
-    return max(v.upper() for v in values) if all(v.is_finite() for v in values) else _INFINITE
+    return max(v.upper() for v in values) if all(v.is_finite() for v in values) else INFINITE
 
 
-def _least(values: Sequence[arb]) -> arb:
-    """The least lower bound of numbers >= 0; 0 if one is not known."""
-    known = [v for v in values if v.is_finite() or v == _INFINITE]
-    return min(v.lower() for v in known) if len(known) == len(values) else arb(0)
+def _greatest(values: Iterable[arb]) -> arb:
+    """The largest lower bound that is known of numbers >= 0."""
+    return max([arb(0), *(value.lower() for value in values if value.is_finite())])
 
 
-def _branch(law: Distribution, z: Fraction) -> int:
-    return (1 if z >= 0 else -1) if law.real.has_kink else 0
+def _smallest(values: Iterable[arb]) -> arb:
+    """The least upper bound that is known."""
+    return min([INFINITE, *(value.upper() for value in values if value.is_finite())])
 
 
-def _sum(terms: Iterable[tuple[Fraction, arb]]) -> arb:
-    return sum((to_ball(weight) * value for weight, value in terms if weight), arb(0))
+def _highest(values: Sequence[arb]) -> int:
+    """The place of the largest, as far as middles tell."""
+    return max(range(len(values)), key=lambda k: values[k].mid())
+
+
+def _sum(terms: Iterable[tuple[Fraction | Enclosure, arb]]) -> arb:
+    return sum((to_ball(weight) * value for weight, value in terms), arb(0))
 
 
 def _above(ball: arb) -> Fraction | float:
     found = to_enclosure(ball)
     return inf if isinstance(found, NotEnclosed) else found.upper
-
-
-def outgrows(first: Line, second: Line, masses: Masses) -> bool:
-    """Whether f / g is seen to have no bound far out, as the module says."""
-    for end, side in enumerate((-1, 1)):
-        others = [law for part in second for law in _laws_of(part)]
-        for part in first:
-            for law in filter(None, _laws_of(part, side)):
-                alike = all(own is not None and own.family is law.family for own in others)
-                if alike and all(_moved(law, b, EVERYWHERE, end) == _INFINITE for b in others):
-                    mass = masses((part,), _FEW_BITS)
-                    if isinstance(mass, Enclosure) and mass.lower:
-                        return True
-    return False
-
-
-def _laws_of(part: Part, side: int = 0) -> list[Distribution | None]:
-    """Return the law of a part's number, none if its mass is 0; None for what is no one sample, or,
-    with a side, if not all guards hold the sooner the further out it is there."""
-    if not part.marginals:
-        return [None]
-    separate = simplified(part.marginals[0])
-    if separate is None:
-        return []
-    form, event = separate[1].form, separate[1].event
-    (leading, c), *more = form.terms
-    law = event.samples[int(leading)].affine(c, form.constant)
-    rises = (side * guard.coefficient(leading) / c > 0 for guard in event.guards)
-    if more or law.family.is_discrete or law.family.sides != BOTH_SIDES or any(rises):
-        return [None]
-    return [law]
-
-
-_BITS = 40  # at first: doubles tell so many
-_MOST_HALVINGS = 30
-
-
-class MovedSum(Record):
-    """The number at u and at u' without guards, the mean at u larger by `move`, which is not 0."""
-
-    first: Marginal
-    second: Marginal
-    laws: tuple[Distribution, ...]  # of the samples as they are added, of mean 0
-    move: Fraction
-    interval: Interval
-
-    @property
-    def end(self) -> Fraction | None:
-        """Of the interval, where the quotient is largest; None if it has none there."""
-        return self.interval[self.move > 0]
-
-    @property
-    def supremum(self) -> ExponentialRatio | None:
-        """That of the quotient if there is no end; None if it is infinite."""
-        turned = [law.affine(Fraction(self.move > 0 or -1), Fraction(0)) for law in self.laws]
-        falls = [(law.real.moments_below, law.scale) for law in turned]
-        rates = [below / scale for below, scale in falls if below is not None]
-        if not rates:
-            return None
-        return ExponentialRatio(ExponentialPolynomial.monomial(1, 0, min(rates) * abs(self.move)))
-
-
-def moved_sum(first: Line, second: Line) -> MovedSum | None:
-    """Read two measures, of one number each, as a sum that is moved; None if they are none."""
-    one, two = _read_sum(first), _read_sum(second)
-    if one is None or two is None or one[1:3] != two[1:3] or one[3] == two[3]:
-        return None
-    return MovedSum(one[0], two[0], one[1], one[3] - two[3], one[2])
-
-
-def _read_sum(line: Line) -> tuple[Marginal, tuple[Distribution, ...], Interval, Fraction] | None:
-    """Read a measure: the number, the laws that are added, where it lies, and its mean."""
-    if len(line) != 1 or line[0].events or not line[0].marginals:
-        return None
-    separate = simplified(line[0].marginals[0])
-    if separate is None or separate[0]:
-        return None
-    event, form = separate[1].event, separate[1].form
-    if any(law.family.is_discrete or law.family.sides != BOTH_SIDES for law in event.samples):
-        return None
-    interval = interval_of(separate[1])
-    if interval is None:
-        return None
-    added = [event.samples[int(sample)].affine(c, Fraction(0)) for sample, c in form.terms]
-    mean = form.constant + sum((law.mean for law in added), Fraction(0))
-    laws = sorted((replace(law, mean=Fraction(0)) for law in added), key=law_order)
-    return Marginal(Event(event.samples, ()), form), tuple(laws), interval, mean
-
-
-class EndQuotient:
-    """The supremum of a quotient of densities at an end: at least `low` > 0, at most `high`.
-
-    Raises Missing where masses are not enclosed.
-    """
-
-    def __init__(self, moved: MovedSum, masses: Masses) -> None:
-        self._moved, self._masses = moved, masses
-        ends = [end for end in moved.interval if end is not None]
-        self._reach = (max(ends) - min(ends)) or max(law.scale for law in moved.laws)
-        self._halvings = 0
-        self.low: Fraction = Fraction(0)
-        self.high: Fraction | float = inf
-        self.halve()
-
-    def halve(self) -> None:
-        """Look at intervals on both sides of the end that are half as long."""
-        if self._halvings == _MOST_HALVINGS:
-            raise Missing(NotEnclosed("a quotient of two densities is next to e^ε_prv"))
-        self._halvings += 1
-        own, other = self._masses_between(-self._reach, Fraction(0))
-        self.low = max(self.low, own.lower / other.upper)
-        own, other = self._masses_between(Fraction(0), self._reach if self._halvings > 1 else None)
-        self.high = min(self.high, own.upper / other.lower)
-        self._reach /= 2
-
-    def _masses_between(self, low: Fraction, high: Fraction | None) -> list[Enclosure]:
-        """The masses, at u and at u', at places so far beyond the end."""
-        moved, found, bits = self._moved, [], _BITS + 2 * self._halvings
-        assert moved.end is not None
-        where = mapped((low, high), Fraction(moved.move > 0 or -1), moved.end)
-        for number in (moved.first, moved.second):
-            events = within(number, where)
-            mass = None if events is None else sure(self._masses((Part(tuple(events), ()),), bits))
-            if mass is None or not mass.lower:
-                raise Missing(NotEnclosed("a mass beyond an end is next to 0"))
-            found.append(mass)
-        return found

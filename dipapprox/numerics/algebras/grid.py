@@ -271,7 +271,7 @@ def _reach(laws: Sequence[Distribution], bits: int) -> Fraction:
     """t with Pr[sum - mean > t] <= 2**-bits, for about the best of a few λ."""
     variance = float(sum((law.scale**2 for law in asking(laws)), Fraction(0)))
     tries = [Fraction((1.4 * bits / variance) ** 0.5).limit_denominator(2**40)]
-    ends = [e / law.scale for law in laws if (e := law.real.moments_below) is not None]
+    ends = [1 / law.scale for law in laws if law.real.tail is not None]
     if ends:
         tries = [k * min(ends) / 16 for k in range(1, 16)]
 
